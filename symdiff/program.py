@@ -1,0 +1,234 @@
+"""The scheduled form of a small formula: straight-line arithmetic on the scalars of one sample.
+
+It stands between the graph of arrays and whatever runs it (C source, later bytecode), so that
+an emitter only prints and every backend has the same reference: :func:`evaluate`, which is
+slow and obvious. A program is data; :meth:`Program.validate` states its rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from symdiff.errors import SingularMatrixError
+
+__all__ = ["MASK_OPS", "SIGNATURES", "Port", "Program", "evaluate"]
+
+REAL, MASK = "real", "mask"
+
+#: Operand kinds of every operation; "load" and "const" have operands of their own.
+SIGNATURES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            *("negative", "sqrt", "abs", "floor", "ceil", "rint", "trunc", "sign", "to_mask"),
+            *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt"),
+            *("sin", "cos", "tan", "arcsin", "arccos", "arctan"),
+            *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+            *("erf", "erfc", "gamma", "lgamma", "digamma"),
+        ),
+        (REAL,),
+    ),
+    **dict.fromkeys(
+        (
+            *("add", "subtract", "multiply", "divide", "minimum", "maximum", "copysign", "mod"),
+            *("power", "arctan2", "hypot", "polygamma", "less", "less_equal", "equal", "not_equal"),
+        ),
+        (REAL, REAL),
+    ),
+    "fma": (REAL, REAL, REAL),
+    "logical_and": (MASK, MASK),
+    "logical_or": (MASK, MASK),
+    "logical_not": (MASK,),
+    "to_real": (MASK,),
+    "where": (MASK, REAL, REAL),
+}
+
+#: Operations whose value is a mask (true or false); all others give a real number.
+MASK_OPS = frozenset(
+    ("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not", "to_mask")
+)
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of a kernel.
+
+    Parameters
+    ----------
+    name : str
+        The user's name; it is never printed into generated source.
+    shape : tuple of int
+        Shape of one sample.
+    size : int
+        Product of ``shape``.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    size: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """Scalar operations in single-assignment form, in the order they run.
+
+    Parameters
+    ----------
+    inputs, outputs : tuple of Port
+        What one sample reads and writes.
+    ops : tuple of str
+        One operation for each value, a key of :data:`SIGNATURES`, "load" or "const".
+    args : tuple of tuple of int
+        Operands as numbers of earlier values. For "load": number of the input, element in flat
+        C order. For "const": empty.
+    consts : dict of int to float
+        The numbers of the "const" operations.
+    stores : tuple of tuple of int
+        For each output, the value of each element in flat C order.
+    checks : tuple of (int, str)
+        Values that must not be zero (pivots, determinants), with the message of the
+        :class:`~symdiff.errors.SingularMatrixError` raised where one is.
+    """
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    ops: tuple[str, ...]
+    args: tuple[tuple[int, ...], ...]
+    consts: dict[int, float]
+    stores: tuple[tuple[int, ...], ...]
+    checks: tuple[tuple[int, str], ...] = ()
+
+    def validate(self) -> None:
+        """Check every rule of the form, in one pass.
+
+        Raises
+        ------
+        ValueError
+            With the number of the offending value.
+        """
+        count = len(self.ops)
+        _require(len(self.args) == count, f"{len(self.args)} operand lists for {count} operations")
+        for port in (*self.inputs, *self.outputs):
+            _require(port.size == math.prod(port.shape), f"port of shape {port.shape} claims size {port.size}")
+        kinds: list[str] = []
+        for i, (op, args) in enumerate(zip(self.ops, self.args, strict=True)):
+            kinds.append(MASK if op in MASK_OPS else REAL)
+            if op == "const":
+                _require(not args and i in self.consts, f"value {i}: a const needs a number and no operands")
+                continue
+            if op == "load":
+                known = len(args) == 2 and 0 <= args[0] < len(self.inputs)
+                _require(known and 0 <= args[1] < self.inputs[args[0]].size, f"value {i}: load of {args}")
+                continue
+            signature = SIGNATURES.get(op)
+            _require(signature is not None, f"value {i}: unknown operation {op!r}")
+            _require(all(0 <= a < i for a in args), f"value {i}: {op} of {args} is not of earlier values")
+            _require(tuple(kinds[a] for a in args) == signature, f"value {i}: {op} takes {signature}")
+            if op == "polygamma":
+                order = self.consts.get(args[0], math.nan)
+                _require(order >= 0 and order == int(order), f"value {i}: polygamma of order {order}")
+        _require(all(self.ops[i] == "const" for i in self.consts), "a number belongs to no const")
+        _require(len(self.stores) == len(self.outputs), f"{len(self.stores)} stores for {len(self.outputs)} outputs")
+        for port, store in zip(self.outputs, self.stores, strict=True):
+            _require(len(store) == port.size, f"{len(store)} values stored in an output of size {port.size}")
+            _require(all(0 <= v < count and kinds[v] == REAL for v in store), "a store of an unknown or mask value")
+        _require(
+            all(0 <= v < count and kinds[v] == REAL for v, _ in self.checks), "a check of an unknown or mask value"
+        )
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(f"invalid program: {message}")
+
+
+def evaluate(program: Program, inputs: Sequence[npt.ArrayLike]) -> list[npt.NDArray[np.float64]]:
+    """Run ``program`` on one sample, operation by operation, with NumPy and SciPy scalars.
+
+    Parameters
+    ----------
+    program : Program
+    inputs : sequence of array-like
+        One array of the port's shape for each input.
+
+    Returns
+    -------
+    list of ndarray of float64
+        One array for each output.
+
+    Raises
+    ------
+    SingularMatrixError
+        When a checked value is zero.
+    """
+    flat = [np.asarray(x, dtype=np.float64).reshape(port.size) for x, port in zip(inputs, program.inputs, strict=True)]
+    values: list[float] = []
+    with np.errstate(all="ignore"):
+        for i, (op, args) in enumerate(zip(program.ops, program.args, strict=True)):
+            if op == "const":
+                values.append(program.consts[i])
+            elif op == "load":
+                values.append(float(flat[args[0]][args[1]]))
+            else:
+                values.append(float(_TWINS[op](*(np.float64(values[a]) for a in args))))
+    for value, message in program.checks:
+        if values[value] == 0:
+            raise SingularMatrixError(message)
+    return [
+        np.array([values[v] for v in store], dtype=np.float64).reshape(port.shape)
+        for port, store in zip(program.outputs, program.stores, strict=True)
+    ]
+
+
+def _fma(a: Any, b: Any, c: Any) -> Any:
+    # The exact product and sum of the long double are rounded once more: the twin of a fused
+    # operation to within one unit in the last place.
+    return np.longdouble(a) * np.longdouble(b) + np.longdouble(c)
+
+
+def _polygamma(order: Any, x: Any) -> Any:
+    if x > 0 or order == 0 or not np.isfinite(x):
+        return special.polygamma(int(order), x)
+    return _polygamma_reflected(int(order), float(x))
+
+
+def _polygamma_reflected(order: int, x: float) -> float:
+    """Recurrence upwards (DLMF 5.15.5) until the argument is positive: slow, and the twin of reflection."""
+    total = 0.0
+    if x == math.floor(x):
+        return math.nan if order % 2 == 0 else math.inf
+    while x <= 0:
+        total -= (-1.0) ** order * math.factorial(order) / x ** (order + 1)
+        x += 1
+    return total + float(special.polygamma(order, x))
+
+
+_TWINS: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(np, name)
+        for name in (
+            *("add", "subtract", "multiply", "divide", "negative", "sqrt", "abs", "floor", "ceil", "rint", "trunc"),
+            *("minimum", "maximum", "sign", "copysign", "mod", "power", "arctan2", "hypot"),
+            *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt"),
+            *("sin", "cos", "tan", "arcsin", "arccos", "arctan"),
+            *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+            *("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
+        )
+    },
+    "erf": special.erf,
+    "erfc": special.erfc,
+    "gamma": special.gamma,
+    "lgamma": special.gammaln,
+    "digamma": special.digamma,
+    "polygamma": _polygamma,
+    "fma": _fma,
+    "to_real": lambda mask: mask,
+    "to_mask": lambda x: x != 0,
+    "where": lambda mask, a, b: a if mask else b,
+}
