@@ -1,0 +1,55 @@
+"""Limits and options that a user may set, each in one place with its default.
+
+A formula may come from a stranger. Whatever grows with the text of one (characters, nodes,
+nesting, numbers, arrays) therefore has a bound, checked before the memory or the time is
+spent, and crossing it raises :class:`~symdiff.errors.LimitError`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on one formula; exceeding any raises ``LimitError``.
+
+    Parameters
+    ----------
+    characters : int
+        Length of the text.
+    nodes : int
+        Operators, calls, commas, definitions and square brackets of the text.
+    depth : int
+        Nesting: brackets within brackets, signs before signs, powers of powers. A sum of
+        many terms is not nested, however long.
+    name_length : int
+        Characters of one name.
+    literal_length : int
+        Characters of one number.
+    integer_bits : int
+        Bits of a whole number computed from others, such as ``2**10``. More would not fit
+        the exponent of a double.
+    elements : int
+        Elements of one array of known size.
+    axes : int
+        Axes of one array.
+
+    Examples
+    --------
+    >>> Limits(depth=50).depth
+    50
+    """
+
+    characters: int = 1_000_000
+    nodes: int = 200_000
+    depth: int = 1_000
+    name_length: int = 64
+    literal_length: int = 400
+    integer_bits: int = 1_024
+    elements: int = 100_000_000
+    axes: int = 32
+
+
+#: The limits in force unless a caller gives others.
+LIMITS = Limits()
