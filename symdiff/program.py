@@ -18,7 +18,7 @@ from scipy import special
 
 from symdiff.errors import SingularMatrixError
 
-__all__ = ["MASK_OPS", "SIGNATURES", "Port", "Program", "evaluate"]
+__all__ = ["MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program", "evaluate"]
 
 REAL, MASK = "real", "mask"
 
@@ -37,7 +37,8 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         (
             *("add", "subtract", "multiply", "divide", "minimum", "maximum", "copysign", "mod"),
-            *("power", "arctan2", "hypot", "polygamma", "less", "less_equal", "equal", "not_equal"),
+            *("power", "arctan2", "hypot", "polygamma", "spherical_jn"),
+            *("less", "less_equal", "equal", "not_equal"),
         ),
         (REAL, REAL),
     ),
@@ -53,6 +54,9 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
 MASK_OPS = frozenset(
     ("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not", "to_mask")
 )
+
+#: Operations whose first operand is an order, a "const" that is a whole number up to this.
+MAX_ORDER = {"polygamma": 100, "spherical_jn": 100}
 
 
 @dataclass(frozen=True)
@@ -130,9 +134,9 @@ class Program:
             _require(signature is not None, f"value {i}: unknown operation {op!r}")
             _require(all(0 <= a < i for a in args), f"value {i}: {op} of {args} is not of earlier values")
             _require(tuple(kinds[a] for a in args) == signature, f"value {i}: {op} takes {signature}")
-            if op == "polygamma":
+            if op in MAX_ORDER:
                 order = self.consts.get(args[0], math.nan)
-                _require(order >= 0 and order == int(order), f"value {i}: polygamma of order {order}")
+                _require(order in range(MAX_ORDER[op] + 1), f"value {i}: {op} of order {order}")
         _require(all(self.ops[i] == "const" for i in self.consts), "a number belongs to no const")
         _require(len(self.stores) == len(self.outputs), f"{len(self.stores)} stores for {len(self.outputs)} outputs")
         for port, store in zip(self.outputs, self.stores, strict=True):
@@ -227,6 +231,7 @@ _TWINS: dict[str, Callable[..., Any]] = {
     "lgamma": special.gammaln,
     "digamma": special.digamma,
     "polygamma": _polygamma,
+    "spherical_jn": lambda order, x: special.spherical_jn(int(order), x),
     "fma": _fma,
     "to_real": lambda mask: mask,
     "to_mask": lambda x: x != 0,

@@ -1,0 +1,24 @@
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+class NativeCall:
+    library: object
+    def __init__(
+        self,
+        address: int,
+        functions: Sequence[int],
+        lanes: int,
+        workspace: int,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        reduce: bool,
+        library: object,
+    ) -> None: ...
+    def run(
+        self,
+        inputs: Sequence[npt.NDArray[np.floating]],
+        outputs: Sequence[npt.NDArray[np.floating]],
+        count: int,
+    ) -> tuple[int, int] | None: ...

@@ -1,0 +1,145 @@
+/* Functions that C's mathematical library lacks. The text is compiled into symdiff._kernels.special
+   and, where a formula uses one of them, into generated kernels: one source, the same bits.
+   No header is included; the compiler's builtins name the functions of libm. */
+
+#define SD_PI 3.14159265358979323846
+
+/* pi cot(pi x) needs cot exactly 0 at a half, which the rounded pi / 2 does not give. */
+static double sd_cotangent(double x) {
+  if (__builtin_fabs(x) <= 0.25) return 1 / __builtin_tan(SD_PI * x);
+  return __builtin_copysign(__builtin_tan(SD_PI * (0.5 - __builtin_fabs(x))), x);
+}
+
+/* digamma, relative error below 1e-14; beside its zeros below 0 that is an absolute error. */
+static __attribute__((unused)) double sd_digamma(double x) {
+  /* Taylor series at the zero above 0: (-1)^(k+1) zeta(k+1, zero), DLMF 5.15.1 */
+  static const double taylor[] = {
+      0x1.ef72bc8ee38acp-1,  -0x1.c563b54aa1a37p-2,  0x1.08b4294d50382p-2,  -0x1.4fc1317257daap-3, 0x1.b9a5b6370f3aep-4,
+      -0x1.27baba261cc2ep-4, 0x1.8fce02b239caap-5,   -0x1.0fa7ec36a7d91p-5, 0x1.723d6807edcc4p-6,  -0x1.f970508e1b6a8p-7,
+      0x1.5955caaa962f8p-7,  -0x1.d828079282ebfp-8,  0x1.42e1acf81d8e1p-8,  -0x1.b9afc7cee8a1bp-9, 0x1.2e23345f79ab4p-9,
+      -0x1.9d626f71d1f82p-10, 0x1.1acebbd76108ep-10, -0x1.82f6345c65b3dp-11, 0x1.08bdae1a261dbp-11, -0x1.6a3fddea1130dp-12,
+      0x1.efacab6fb8991p-13, -0x1.531f5dc5eb56cp-13, 0x1.d0080f810fac2p-14, -0x1.3d7972688af70p-14};
+  const double zero = 1.4616321449683622, at_zero = -9.241265521729427e-17;
+  double sum = 0, y, t;
+  if (x != x || x == __builtin_inf()) return x;
+  if (x == 0) return __builtin_copysign(__builtin_inf(), -x);
+  if (x < 0) { /* reflection, DLMF 5.5.4 */
+    t = x - __builtin_rint(x);
+    if (t == 0 || x == -__builtin_inf()) return __builtin_nan("");
+    sum = -SD_PI * sd_cotangent(t);
+    x = 1 - x;
+  }
+  t = x - zero;
+  if (__builtin_fabs(t) < 0.25) {
+    y = taylor[23];
+    for (int k = 22; k >= 0; k--) y = y * t + taylor[k];
+    return sum + (y * t + at_zero);
+  }
+  for (; x < 10; x += 1) sum -= 1 / x; /* recurrence, DLMF 5.5.2 */
+  y = 1 / (x * x);                     /* asymptotic expansion, DLMF 5.11.2 */
+  t = 1 / 132. - y * (691 / 32760. - y * (1 / 12. - y * (3617 / 8160.)));
+  t = y * (1 / 12. - y * (1 / 120. - y * (1 / 252. - y * (1 / 240. - y * t))));
+  return sum + ((__builtin_log(x) - 0.5 / x) - t);
+}
+
+/* n! / x^(n+1), without the overflow of its parts */
+static double sd_factorial_over_power(int n, double x) {
+  double y = 1 / x;
+  for (int k = n; k > 0; k--) y *= k / x;
+  return y;
+}
+
+/* The derivative of order n of pi cot(pi x), up to sign: a polynomial in the cotangent c, whose
+   coefficients follow from dc/dx = -pi (1 + c^2). All have one sign, so nothing cancels. */
+static double sd_cotangent_derivative(int n, double x) {
+  double p[103] = {0}, c = sd_cotangent(x), y = 0;
+  p[1] = SD_PI;
+  for (int k = 1; k <= n; k++) { /* from degree k to degree k + 1 */
+    for (int i = 0; i < k; i++) p[i] = SD_PI * (i + 1) * p[i + 1];
+    p[k] = 0;
+    for (int i = k + 1; i >= 2; i--) p[i] += p[i - 2];
+  }
+  for (int i = n + 1; i >= 0; i--) y = y * c + p[i];
+  return y;
+}
+
+/* polygamma of order 0 <= n <= 100, relative error about 1e-14; beside its zeros that is an absolute error. */
+static __attribute__((unused)) double sd_polygamma(double order, double x) {
+  /* B(2j) / (2j)!, DLMF 24.2.1 */
+  static const double bernoulli[] = {1 / 12.,           -1 / 720.,
+                                     1 / 30240.,        -1 / 1209600.,
+                                     1 / 47900160.,     -691 / 1307674368000.,
+                                     1 / 74724249600.,  -3617 / 10670622842880000.,
+                                     43867 / 5109094217170944000., -174611 / 802857662698291200000.};
+  const double odd = (int)order % 2 ? 1 : -1;
+  double sum = 0, power, scale, reflected = 0;
+  int n, mirrored = x < 0;
+  if (order == 0) return sd_digamma(x);
+  if (x != x) return x;
+  if (x == __builtin_inf()) return odd * 0.0;
+  if (x == -__builtin_inf() || !(order > 0 && order <= 100)) return __builtin_nan("");
+  if (x == 0) return odd > 0 ? __builtin_inf() : __builtin_copysign(__builtin_inf(), -x);
+  n = (int)order;
+  if (mirrored) { /* reflection, DLMF 5.15.6 */
+    double t = x - __builtin_rint(x);
+    if (t == 0) return odd > 0 ? __builtin_inf() : __builtin_nan("");
+    reflected = odd * sd_cotangent_derivative(n, t);
+    x = 1 - x;
+  }
+  /* n! zeta(n+1, x) by Euler and Maclaurin, DLMF 25.11.5, from where its terms fall quickly */
+  power = sd_factorial_over_power(n, x);
+  while (x < 15 + n / 2. && power > 1e-19 * sum) {
+    sum += power;
+    x += 1;
+    power = sd_factorial_over_power(n, x);
+  }
+  if (power > 1e-19 * sum) {
+    sum += power * x / n + 0.5 * power;
+    scale = power * (n + 1) / x;
+    for (int j = 0; j < 10; j++) {
+      sum += bernoulli[j] * scale;
+      scale *= (n + 2 * j + 2.) * (n + 2 * j + 3.) / (x * x);
+    }
+  }
+  return mirrored ? reflected - sum : odd * sum;
+}
+
+/* Spherical Bessel function of order 0 <= n <= 100, relative error about 1e-14 for |x| <= n + 1;
+   beyond, where it oscillates, that is an error relative to 1 / x. */
+static __attribute__((unused)) double sd_spherical_jn(double order, double x) {
+  double sign = x < 0 && (int)order % 2 ? -1 : 1, before, here, next;
+  int n = (int)order;
+  if (x != x || !(order >= 0 && order <= 100)) return __builtin_nan("");
+  x = __builtin_fabs(x);
+  if (x == __builtin_inf()) return 0;
+  if (x * x < n + 1.5) { /* power series, DLMF 10.53.1: its terms fall from the first one on */
+    double term = sign, sum, half = x * x / 2;
+    for (int k = 1; k <= n; k++) term *= x / (2 * k + 1);
+    sum = term;
+    for (int k = 1; k < 40; k++) sum += term *= -half / (k * (2 * n + 2 * k + 1.));
+    return sum;
+  }
+  before = __builtin_sin(x) / x; /* DLMF 10.49.3 */
+  if (n == 0) return before;
+  here = (before - __builtin_cos(x)) / x;
+  if (n <= x) { /* upward recurrence, DLMF 10.51.1, is stable here */
+    for (int k = 1; k < n; k++) {
+      next = (2 * k + 1) / x * here - before;
+      before = here;
+      here = next;
+    }
+    return sign * here;
+  }
+  { /* Miller's algorithm, DLMF 3.6(iii): downward from far above, scaled by the larger of orders 0 and 1 */
+    double up = 0, now = 1e-290, found = 0, down;
+    for (int k = n + 40; k > 0; k--) {
+      if (k == n) found = now;
+      if (k == 1) break;
+      down = (2 * k + 1) / x * now - up;
+      up = now;
+      now = down;
+    }
+    down = 3 / x * now - up; /* now of order 1, down of order 0 */
+    return sign * found * (__builtin_fabs(before) > __builtin_fabs(here) ? before / down : here / now);
+  }
+}

@@ -1,0 +1,230 @@
+"""C text in, a loaded function out, by the system's compiler.
+
+Building takes a hundred milliseconds and loading one, so results are kept in the user's cache
+folder, named by everything they depend on: the text, the flags, the compiler, the processor
+and symdiff's version.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from . import cache as store
+from .codegen.c import CSource, Target
+from .errors import BuildError
+from .functions import FUNCTIONS
+from .program import SIGNATURES
+
+__all__ = ["Compiler", "Library", "build", "find_compiler", "flags", "native_target", "processor"]
+
+# No -ffast-math and no contraction: a value has the same bits wherever it is computed. That
+# errno and floating-point traps are not looked at changes no value and frees the optimiser.
+FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler of this machine.
+
+    Parameters
+    ----------
+    command : tuple of str
+        How to run it.
+    identity : str
+        Its path, size, age and what it says of its version; part of every cache key.
+    """
+
+    command: tuple[str, ...]
+    identity: str
+
+
+@dataclass(frozen=True)
+class Library:
+    """A loaded kernel.
+
+    Parameters
+    ----------
+    address : int
+        Of the function ``kernel`` as :class:`~symdiff.codegen.c.CSource` describes it.
+    symbols : tuple of int
+        Addresses of the vector library's functions it calls.
+    handle : ctypes.CDLL
+        Keeps the library loaded.
+    seconds : float
+        Time the build took; 0 when the cache had it.
+    """
+
+    address: int
+    symbols: tuple[int, ...]
+    handle: ctypes.CDLL
+    seconds: float
+
+
+def find_compiler() -> Compiler | None:
+    """Find a C compiler: ``$CC`` (a command, or a path that may hold spaces), cc, gcc or clang.
+
+    Returns
+    -------
+    Compiler or None
+        None when there is none that runs.
+    """
+    return _find_compiler(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
+
+
+@cache
+def _find_compiler(wish: str, path: str) -> Compiler | None:
+    commands = [["cc"], ["gcc"], ["clang"]]
+    if wish.strip():
+        commands.insert(0, [wish] if shutil.which(wish, path=path) else shlex.split(wish))
+    for name, *rest in commands:
+        found = shutil.which(name, path=path)
+        if found is None:
+            continue
+        # The name is kept as it is: compilers behind wrappers such as ccache look at it.
+        command = (os.path.abspath(found), *rest)
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            file = os.stat(found)
+            said = _run([*command, "--version"])
+            if said.returncode == 0:
+                return Compiler(command, f"{command} {file.st_size} {file.st_mtime_ns} {said.stdout!r}")
+    return None
+
+
+def _run(command: list[str], folder: str | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run a compiler: no shell, nothing to read, words in plain English."""
+    environment = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, cwd=folder, env=environment, check=False
+    )
+
+
+@cache
+def processor() -> tuple[str, ...]:
+    """List the features of this processor that programs may use; empty where the system does not tell."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() in ("flags", "Features"):
+                return tuple(sorted(value.split()))
+    return ()
+
+
+@cache
+def native_target() -> Target:
+    """Describe this machine: the width of its vectors and the vector library's functions it has."""
+    features = set(processor())
+    lanes, prefix = 2, "_ZGVn" if platform.machine() == "aarch64" else "_ZGVb"
+    if features >= {"avx512f", "avx512dq", "avx512vl", "avx512bw"}:
+        lanes, prefix = 8, "_ZGVe"
+    elif features >= {"avx2", "fma"}:
+        lanes, prefix = 4, "_ZGVd"
+    names = {
+        f"{prefix}N{lanes}{'v' * len(SIGNATURES[row.c])}_{row.vector}"
+        for row in FUNCTIONS.values()
+        if row.vector and row.c in SIGNATURES
+    }
+    return Target(lanes, prefix, frozenset(name for name in names if _vector_address(name)))
+
+
+@cache
+def _vector_library() -> ctypes.CDLL | None:
+    # glibc's; elsewhere (musl, macOS) there is none, and lanes go through libm one by one.
+    if sys.platform != "linux":
+        return None
+    try:
+        return ctypes.CDLL("libmvec.so.1")
+    except OSError:
+        return None
+
+
+@cache
+def _vector_address(name: str) -> int:
+    library = _vector_library()
+    if library is None:
+        return 0
+    try:
+        return ctypes.cast(library[name], ctypes.c_void_p).value or 0
+    except AttributeError:
+        return 0
+
+
+def flags() -> tuple[str, ...]:
+    """Return the flags of every build on this machine."""
+    # A processor that does not tell its features gets the baseline of its architecture.
+    return (*FLAGS, "-march=native") if processor() and platform.machine() == "x86_64" else FLAGS
+
+
+def build(source: CSource) -> Library:
+    """Compile ``source``, or take it from the cache, and load it.
+
+    Raises
+    ------
+    BuildError
+        When there is no compiler, or it fails; with the compiler's words.
+    """
+    compiler = find_compiler()
+    if compiler is None:
+        raise BuildError("no C compiler: none of $CC, cc, gcc and clang runs; install one, or use backend='numpy'")
+    start = time.perf_counter()
+    key = _key(source, compiler)
+    folder = store.cache_folder()
+    path = store.lookup(folder, key)
+    if path is not None:
+        return _load(source, path, 0.0)
+    with tempfile.TemporaryDirectory(prefix="symdiff-") as private:
+        built = _compile(source, compiler, private)
+        return _load(source, store.publish(folder, key, built), time.perf_counter() - start)
+
+
+def _key(source: CSource, compiler: Compiler) -> str:
+    parts = (source.text, *flags(), compiler.identity, *processor(), platform.machine(), _version())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _version() -> str:
+    try:
+        return version("symdiff")
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return "source"
+
+
+def _compile(source: CSource, compiler: Compiler, folder: str) -> Path:
+    text, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
+    text.write_text(source.text, encoding="ascii")
+    command = [*compiler.command, *flags(), text.name, "-o", library.name, "-lm"]
+    try:
+        done = _run(command, folder)
+    except OSError as error:
+        raise BuildError(f"the compiler {compiler.command[0]} cannot be run: {error}") from error
+    if done.returncode != 0 or not library.exists():
+        words = (done.stderr or done.stdout).decode(errors="replace").strip()
+        raise BuildError(
+            f"the compiler failed with status {done.returncode}: {shlex.join(command)}\n{words[:4000]}\n"
+            "Set CC to another compiler, or use backend='numpy'"
+        )
+    return library
+
+
+def _load(source: CSource, path: Path, seconds: float) -> Library:
+    try:
+        handle = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise BuildError(f"the built library cannot be loaded: {error}") from error
+    kernel = ctypes.cast(handle["kernel"], ctypes.c_void_p).value
+    if kernel is None:
+        raise BuildError(f"the built library {path} has no kernel")
+    return Library(kernel, tuple(_vector_address(name) for name in source.symbols), handle, seconds)

@@ -1,0 +1,189 @@
+"""How each operation of a scalar program is written in C over lanes.
+
+Arithmetic is an operator; what an operator cannot say is a short function of whole vectors;
+what the platform's vector library offers is a call through a pointer found at run time; the
+rest is libm (or our own text) lane by lane. Every lane's result depends on that lane alone,
+so a sample's bits do not depend on its neighbours or its place in the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ..functions import FUNCTIONS
+from ..program import SIGNATURES
+
+__all__ = ["Spelling", "spelling", "special_text"]
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """One operation in C.
+
+    Parameters
+    ----------
+    form : str
+        A declaration with ``%s`` for the number of the value and for each operand.
+    needs : tuple of str
+        Texts that must stand before it, in order.
+    symbol : str
+        The vector library's function called through a pointer, or "".
+    """
+
+    form: str
+    needs: tuple[str, ...] = ()
+    symbol: str = ""
+
+
+_REAL = "V v%s={};"
+_MASK = "M v%s={};"
+
+_DIRECT = {
+    "add": _REAL.format("%s+%s"),
+    "subtract": _REAL.format("%s-%s"),
+    "multiply": _REAL.format("%s*%s"),
+    "divide": _REAL.format("%s/%s"),
+    "negative": _REAL.format("-%s"),
+    "abs": _REAL.format("(V)((M)%s&~SIGN)"),
+    "to_real": _REAL.format("(V)(%s&(M)B(1.0))"),
+    "less": _MASK.format("(M)(%s<%s)"),
+    "less_equal": _MASK.format("(M)(%s<=%s)"),
+    "equal": _MASK.format("(M)(%s==%s)"),
+    "not_equal": _MASK.format("(M)(%s!=%s)"),
+    "to_mask": _MASK.format("(M)(%s!=B(0.0))"),
+    "logical_and": _MASK.format("%s&%s"),
+    "logical_or": _MASK.format("%s|%s"),
+    "logical_not": _MASK.format("~%s"),
+}
+
+_SELECT = "INLINE V do_where(M m,V a,V b){return (V)((m&(M)a)|(~m&(M)b));}\n"
+# Adding 2^52 leaves no room for a fraction; larger numbers have none. The sign of zero is kept.
+_RINT = """\
+INLINE V do_rint(V x){V c=B(0x1p52),a=(V)((M)x&~SIGN);
+  return do_where((M)(a<c),(V)((M)((a+c)-c)|((M)x&SIGN)),x);}
+"""
+_INLINE = {
+    "where": (_SELECT,),
+    "rint": (_SELECT, _RINT),
+    "floor": (
+        _SELECT,
+        _RINT,
+        "INLINE V do_floor(V x){V r=do_rint(x);return r-(V)((M)(r>x)&(M)B(1.0));}\n",
+    ),
+    "ceil": (
+        _SELECT,
+        _RINT,
+        "INLINE V do_ceil(V x){V r=do_rint(x);return (V)((M)(r+(V)((M)(r<x)&(M)B(1.0)))|((M)x&SIGN));}\n",
+    ),
+    "trunc": (
+        _SELECT,
+        _RINT,
+        """\
+INLINE V do_trunc(V x){V a=(V)((M)x&~SIGN),r=do_rint(a);
+  return (V)((M)(r-(V)((M)(r>a)&(M)B(1.0)))|((M)x&SIGN));}
+""",
+    ),
+    "minimum": (_SELECT, "INLINE V do_minimum(V a,V b){return do_where((M)(a<=b)|(M)(a!=a),a,b);}\n"),
+    "maximum": (_SELECT, "INLINE V do_maximum(V a,V b){return do_where((M)(a>=b)|(M)(a!=a),a,b);}\n"),
+    "sign": (
+        _SELECT,
+        """\
+INLINE V do_sign(V x){M p=(M)(x>B(0.0)),n=(M)(x<B(0.0));
+  return (V)((p&(M)B(1.0))|(n&(M)B(-1.0))|((M)(x!=x)&(M)x));}
+""",
+    ),
+    "copysign": ("INLINE V do_copysign(V x,V y){return (V)(((M)x&~SIGN)|((M)y&SIGN));}\n",),
+    "sqrt": (
+        """\
+#if defined __clang__ && __has_builtin(__builtin_elementwise_sqrt)
+INLINE V do_sqrt(V x){return __builtin_elementwise_sqrt(x);}
+#elif defined __AVX512F__ && !defined __clang__ && W==8
+INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpd512_mask(x,x,-1,4);}
+#elif defined __AVX__ && !defined __clang__ && W==4
+INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpd256(x);}
+#elif defined __SSE2__ && !defined __clang__ && W==2
+INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpd(x);}
+#else
+INLINE V do_sqrt(V x){for(int l=0;l<W;l++)x[l]=__builtin_sqrt(x[l]);return x;}
+#endif
+""",
+    ),
+    "fma": (
+        """\
+#if defined __AVX512F__ && !defined __clang__ && W==8
+INLINE V do_fma(V a,V b,V c){return (V)__builtin_ia32_vfmaddpd512_mask(a,b,c,-1,4);}
+#elif defined __FMA__ && !defined __clang__ && W==4
+INLINE V do_fma(V a,V b,V c){return (V)__builtin_ia32_vfmaddpd256(a,b,c);}
+#else
+INLINE V do_fma(V a,V b,V c){for(int l=0;l<W;l++)a[l]=__builtin_fma(a[l],b[l],c[l]);return a;}
+#endif
+""",
+    ),
+}
+
+_MOD = """\
+static double one_mod(double a,double b){double r=__builtin_fmod(a,b);
+  if(b==0)return r;
+  if(r==0)return __builtin_copysign(0.0,b);
+  return (r<0)!=(b<0)?r+b:r;}
+"""
+# The plain lgamma writes a global variable, which threads would share.
+_LGAMMA = "static double one_lgamma(double x){int s;return __builtin_lgamma_r(x,&s);}\n"
+
+#: Functions evaluated lane by lane: the scalar function, and what must stand before it.
+_LANES = {
+    "mod": ("one_mod", (_MOD,)),
+    "gamma": ("__builtin_tgamma", ()),
+    "lgamma": ("one_lgamma", (_LGAMMA,)),
+    "digamma": ("sd_digamma", ("special",)),
+    "polygamma": ("sd_polygamma", ("special",)),
+    "spherical_jn": ("sd_spherical_jn", ("special",)),
+}
+
+_LANE_LOOP = {
+    1: "SLOW V do_{0}(V x){{for(int l=0;l<W;l++)x[l]={1}(x[l]);return x;}}\n",
+    2: "SLOW V do_{0}(V x,V y){{for(int l=0;l<W;l++)x[l]={1}(x[l],y[l]);return x;}}\n",
+}
+
+
+@cache
+def special_text() -> str:
+    """The C text of the functions that libm lacks, as the compiled package has it."""
+    return Path(__file__).parent.parent.joinpath("_kernels", "special.h").read_text(encoding="utf-8")
+
+
+@cache
+def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str]) -> Spelling:
+    """Spell ``op``, an operation of a program other than "load" and "const".
+
+    Parameters
+    ----------
+    op : str
+    lanes : int
+    prefix : str
+        First part of the vector library's names for this instruction set, or "".
+    vector_math : frozenset of str
+        The vector library's functions that this machine has.
+    """
+    if op in _DIRECT:
+        return Spelling(_DIRECT[op])
+    if op in _INLINE:
+        return Spelling(_call(op), _INLINE[op])
+    if op in _LANES:
+        scalar, before = _LANES[op]
+        return Spelling(_call(op), (*(special_text() if t == "special" else t for t in before), _loop(op, scalar)))
+    name = FUNCTIONS[op].vector
+    symbol = f"{prefix}N{lanes}{'v' * len(SIGNATURES[op])}_{name}"
+    if prefix and symbol in vector_math:
+        return Spelling(_call(op), (), symbol)
+    return Spelling(_call(op), (_loop(op, f"__builtin_{name}"),))
+
+
+def _call(op: str) -> str:
+    return _REAL.format(f"do_{op}({','.join(['%s'] * len(SIGNATURES[op]))})")
+
+
+def _loop(op: str, scalar: str) -> str:
+    return _LANE_LOOP[len(SIGNATURES[op])].format(op, scalar)
