@@ -255,8 +255,8 @@ class _Whole(_Functions):
         for k, (value, _) in enumerate(program.checks):
             after.setdefault(value, []).append(f"w[{k}]={names[value]};\n")
         # A block is stored as soon as its last value is known: fewer values are alive at once.
-        for port, start, values in self.store_blocks():
-            after.setdefault(max(values), []).append(self.store(port, start, values))
+        for output, start, block in self.store_blocks():
+            after.setdefault(max(block), []).append(self.store(output, start, block))
         lines: list[str] = []
         forms, arguments = self.forms, program.args
         for i, op in enumerate(program.ops):
@@ -289,8 +289,7 @@ class _Pieces(_Functions):
 
         def settle(number: int) -> None:
             # Slots given up by the piece before are free again from here on.
-            for value in dying.pop(number - 1, ()):
-                free.append(slots[value])
+            free.extend(slots[value] for value in dying.pop(number - 1, ()))
             for value in born.get(number, ()):
                 if value not in slots:
                     slots[value] = free.pop() if free else self.workspace
@@ -347,8 +346,7 @@ class _Pieces(_Functions):
         """Print the functions that bring the inputs into the workspace."""
         lines: list[str] = []
         reads: set[int] = set()
-        count = 0
-        for port, number, start, width, elements in self.load_blocks():
+        for count, (port, number, start, width, elements) in enumerate(self.load_blocks(), 1):
             targets = ["z"] * width
             copies = []
             for e, values in elements.items():
@@ -358,7 +356,6 @@ class _Pieces(_Functions):
                     copies += [f"w[{slots[v]}]={targets[e - start]};\n" for v in used[1:]]
             lines += [self.load(port, number, start, targets), *copies]
             reads.add(number)
-            count += 1
             if count % MOVES == 0:
                 yield self.function(f"load{count}", "SLOW", lines, reads, ())
                 lines, reads = [], set()
@@ -370,11 +367,9 @@ class _Pieces(_Functions):
         # Checks of constants, and second checks of one value, are copied to where checks are read.
         lines = [f"w[{k}]={self.names[v]};\n" for k, (v, _) in enumerate(self.program.checks) if slots.get(v) != k]
         writes: set[int] = set()
-        count = 0
-        for port, start, values in self.store_blocks():
+        for count, (port, start, values) in enumerate(self.store_blocks(), 1):
             lines.append(self.store(port, start, values))
             writes.add(port)
-            count += 1
             if count % MOVES == 0:
                 yield self.function(f"store{count}", "SLOW", lines, (), writes)
                 lines, writes = [], set()

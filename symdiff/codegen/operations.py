@@ -15,7 +15,7 @@ from pathlib import Path
 from ..functions import FUNCTIONS
 from ..program import SIGNATURES
 
-__all__ = ["Spelling", "spelling", "special_text"]
+__all__ = ["Spelling", "special_text", "spelling"]
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ _LANE_LOOP = {
 
 @cache
 def special_text() -> str:
-    """The C text of the functions that libm lacks, as the compiled package has it."""
+    """Return the C text of the functions that libm lacks, as the compiled package has it."""
     return Path(__file__).parent.parent.joinpath("_kernels", "special.h").read_text(encoding="utf-8")
 
 

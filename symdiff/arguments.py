@@ -1,0 +1,278 @@
+"""What a caller hands to a kernel, checked and brought into the one form that runs.
+
+Every way to go wrong with arrays (name, count, kind of number, shape, batch, ``out``) is
+caught here, before anything is computed or written, and told in the words of the user's own
+formula: what came, what was expected, what to do. What leaves is a list of arrays with one
+batch axis each, whatever came in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ArgumentError, DtypeError, ShapeError
+from .sizes import Dim, Shape, Size, show, value
+
+__all__ = ["Batch", "Parameter", "bind_shapes", "check_outs", "match", "stack_batches"]
+
+Floats: TypeAlias = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An input or output of a kernel.
+
+    Parameters
+    ----------
+    name : str
+    shape : tuple of int or Size
+        Shape of one sample.
+    """
+
+    name: str
+    shape: Shape
+
+    def __str__(self) -> str:
+        return f"{self.name}: {show(self.shape)}"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The arguments of one call in the form that runs.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the batch, ``()`` for a single sample.
+    count : int
+        Number of samples.
+    arrays : list of ndarray
+        One for each input, of shape ``(count, ...)`` or ``(1, ...)``.
+    dtype : dtype
+        Of the results.
+    sizes : dict of str to int
+        Numbers of the symbolic sizes.
+    """
+
+    shape: tuple[int, ...]
+    count: int
+    arrays: list[Floats]
+    dtype: np.dtype[Any]
+    sizes: dict[str, int]
+
+
+def match(inputs: Sequence[Parameter], given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    """Put arguments given by position and by name into the order of the inputs.
+
+    Raises
+    ------
+    ArgumentError
+        Too many arguments, an unknown name, one given twice, one missing.
+    """
+    names = [p.name for p in inputs]
+    if len(given) > len(names):
+        raise ArgumentError(f"{len(given)} arguments by position for {len(names)} inputs; expected {_listed(inputs)}")
+    found = dict(zip(names, given, strict=False))
+    for name, argument in named.items():
+        if name in found:
+            raise ArgumentError(f"the input {name!r} is given by position and by name; give it once")
+        if name not in names:
+            close = get_close_matches(name, names, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ArgumentError(f"no input is called {name!r}{hint} Expected {_listed(inputs)}")
+        found[name] = argument
+    missing = [p for p in inputs if p.name not in found]
+    if missing:
+        raise ArgumentError(f"missing {_listed(missing)}; expected {_listed(inputs)}, by position or by name")
+    return [found[name] for name in names]
+
+
+def _listed(inputs: Sequence[Parameter]) -> str:
+    return ", ".join(map(str, inputs)) or "no inputs"
+
+
+def as_floats(name: str, argument: Any) -> Floats:
+    """Return an argument as an aligned array of float64 or float32, itself if it is one.
+
+    Raises
+    ------
+    DtypeError
+        For anything but real numbers.
+    """
+    if isinstance(argument, np.ma.MaskedArray):
+        raise DtypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(...) or select first")
+    try:
+        array = np.asarray(argument)
+    except ValueError as error:
+        raise ShapeError(f"{name} is no array of numbers: {error}") from error
+    except Exception as error:
+        raise DtypeError(f"{name} is a {type(argument).__name__}, which is no array of numbers: {error}") from error
+    kind = array.dtype
+    if kind.kind not in "fiub" or kind.itemsize > 8:
+        what = f"a {type(argument).__name__}" if kind.kind == "O" else f"an array of {kind}"
+        raise DtypeError(f"{name} is {what}; expected real numbers (float64, float32, integers or bool){_hint(kind)}")
+    if kind == np.float32 and kind.isnative and array.flags.aligned:
+        return array
+    return np.require(array, np.float64, "A")
+
+
+def _hint(kind: np.dtype[Any]) -> str:
+    if kind.kind == "c":
+        return "; complex numbers are not supported, pass real and imaginary parts apart"
+    if kind.kind == "O":
+        return "; stack it into one array of floats first"
+    return "; convert it with .astype(float)"
+
+
+def bind_shapes(inputs: Sequence[Parameter], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
+    """Find the numbers of the symbolic sizes from the shapes of one sample of each input.
+
+    Raises
+    ------
+    ShapeError
+        When a shape does not fit, or two axes tell different numbers.
+    """
+    bound: dict[str, int] = {}
+    origin: dict[str, str] = {}
+    dims = [
+        (size, got, f"{p.name} axis {axis}")
+        for p, shape in zip(inputs, shapes, strict=True)
+        for axis, (size, got) in enumerate(zip(p.shape, shape, strict=True))
+        if isinstance(size, Size)
+    ]
+    waiting = dims
+    while waiting:
+        later = []
+        for size, got, where in waiting:
+            unknown = size.names - bound.keys()
+            if len(unknown) != 1:
+                later += [(size, got, where)] if unknown else []
+                continue
+            (name,) = unknown
+            number = _solve(size, name, got, bound)
+            if number is None:
+                raise ShapeError(f"{where} has {got} elements, which no size {name!r} makes {size}")
+            bound[name], origin[name] = number, where
+        if len(later) == len(waiting):
+            names = sorted({n for size, _, _ in later for n in size.names - bound.keys()})
+            raise ShapeError(f"the sizes {', '.join(names)} cannot be told from the arguments; fix one in the shapes")
+        waiting = later
+    for size, got, where in dims:
+        if value(size, bound) != got:
+            told = " and ".join(f"{n} is {bound[n]} from {origin[n]}" for n in sorted(size.names))
+            if size.names == {str(size)}:
+                raise ShapeError(f"{told} and {got} from {where}; they must be equal")
+            raise ShapeError(f"{told}, so {where} should have {size} = {value(size, bound)} elements and has {got}")
+    return bound
+
+
+def _solve(size: Size, name: str, got: int, bound: Mapping[str, int]) -> int | None:
+    """Solve ``size == got`` for a name in which it is linear."""
+    at0, at1, at2 = (value(size, {**bound, name: k}) for k in (0, 1, 2))
+    slope = at1 - at0
+    if slope == 0 or at2 - at1 != slope or (got - at0) % slope:
+        return None
+    number = (got - at0) // slope
+    return number if number >= 0 else None
+
+
+def stack_batches(
+    inputs: Sequence[Parameter], arguments: Sequence[Any], batched: frozenset[str] | None, columns: bool
+) -> Batch:
+    """Check kinds and shapes of all arguments and broadcast their batch axes together.
+
+    Parameters
+    ----------
+    inputs : sequence of Parameter
+    arguments : sequence
+        One for each input.
+    batched : frozenset of str, optional
+        Inputs that may have batch axes; None for all.
+    columns : bool
+        Batch axes stand behind a sample's own axes, not before.
+    """
+    arrays: list[Floats] = []
+    batches: list[tuple[int, ...]] = []
+    for p, argument in zip(inputs, arguments, strict=True):
+        array = as_floats(p.name, argument)
+        own = len(p.shape)
+        extra = array.ndim - own
+        allowed = batched is None or p.name in batched
+        if columns and extra > 0:
+            array = array.transpose(*range(own, array.ndim), *range(own))
+        sample = array.shape[max(extra, 0) :]
+        if extra < 0 or (extra > 0 and not allowed) or not _fits(p.shape, sample):
+            expected = show(p.shape)
+            if allowed:
+                axes = ", ".join(map(str, p.shape))
+                wide = f"{axes}, ..." if columns else f"..., {axes}"
+                expected += f" or ({wide.strip(', ')})"
+            why = "" if allowed else "; it is not among the inputs named in batch="
+            raise ShapeError(f"{p.name} has shape {show(np.shape(argument))}; expected {expected}{why}")
+        arrays.append(array)
+        batches.append(array.shape[:extra])
+    sizes = bind_shapes(inputs, [a.shape[len(b) :] for a, b in zip(arrays, batches, strict=True)])
+    try:
+        shape = np.broadcast_shapes(*batches)
+    except ValueError:
+        told = ", ".join(f"{p.name} {show(b)}" for p, b in zip(inputs, batches, strict=True) if b)
+        raise ShapeError(
+            f"batch axes do not broadcast: {told}; they follow NumPy's rule, equal or 1 from the last axis backwards"
+        ) from None
+    count = math.prod(shape)
+    rows = [_rows(a, b, shape, count) for a, b in zip(arrays, batches, strict=True)]
+    firm = [a for a, x in zip(arrays, arguments, strict=True) if not isinstance(x, int | float)]
+    single = bool(firm) and all(a.dtype == np.float32 for a in firm)
+    return Batch(shape, count, rows, np.dtype(np.float32 if single else np.float64), sizes)
+
+
+def _fits(wanted: Shape, got: tuple[int, ...]) -> bool:
+    return all(isinstance(size, Size) or size == length for size, length in zip(wanted, got, strict=True))
+
+
+def _rows(array: Floats, own: tuple[int, ...], batch: tuple[int, ...], count: int) -> Floats:
+    """Bring an array's batch axes into one, without a copy where its strides allow it."""
+    sample = array.shape[len(own) :]
+    if math.prod(own) == 1:
+        return array.reshape(1, *sample)
+    if own != batch:
+        array = np.broadcast_to(array, (*batch, *sample))
+    return array.reshape(count, *sample)
+
+
+def check_outs(
+    outputs: Sequence[Parameter], shapes: Sequence[tuple[int, ...]], outs: Sequence[Any], dtype: np.dtype[Any]
+) -> None:
+    """Check the arrays given as ``out``, before anything is written.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, DtypeError
+    """
+    for p, shape, out in zip(outputs, shapes, outs, strict=True):
+        name = f"out for {p.name}" if len(outputs) > 1 else "out"
+        if not isinstance(out, np.ndarray):
+            raise ArgumentError(f"{name} is a {type(out).__name__}; expected an ndarray of shape {show(shape)}")
+        if out.shape != shape:
+            raise ShapeError(f"{name} has shape {show(out.shape)}; expected {show(shape)}")
+        if out.dtype not in (dtype, np.dtype(np.float64)):
+            raise DtypeError(f"{name} holds {out.dtype}; expected {dtype}")
+        if not out.flags.writeable:
+            raise ArgumentError(f"{name} is read-only; pass an array that can be written")
+        if any(step == 0 and length > 1 for step, length in zip(out.strides, out.shape, strict=True)):
+            raise ArgumentError(f"{name} is a broadcast array whose elements share memory; pass one of its own")
+    for k, out in enumerate(outs):
+        if any(np.may_share_memory(out, other) for other in outs[:k]):
+            raise ArgumentError(f"out for {outputs[k].name} overlaps another output; pass arrays apart")
+
+
+def sample_shape(shape: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Return a shape with the numbers of its symbolic sizes."""
+    return tuple(value(size, sizes) for size in shape)
