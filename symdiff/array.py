@@ -1,0 +1,586 @@
+"""What users hold: a symbolic array that NumPy's own functions and operators work on.
+
+An :class:`Array` wraps a node of the graph, so that ``==`` may build a comparison while
+nodes stay comparable by identity. Ordinary array code runs on it unchanged; what cannot
+(item assignment, ``if`` on a symbol) says what to write instead.
+"""
+
+from __future__ import annotations
+
+import keyword
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from . import operations as ops
+from .errors import ArgumentError, DtypeError, ShapeError, SymbolError, SymdiffError, UnsupportedError
+from .functions import apply, compare
+from .graph import BOOL, REAL, Node, constant, input, label, stop_gradient
+from .library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
+from .sizes import Dim, Shape, show
+
+if TYPE_CHECKING:
+    from sympy import Basic
+
+#: Length of the longest name an input may have.
+NAME_LIMIT = 64
+
+
+class Array:
+    """A symbolic array: a formula with a shape.
+
+    Made by :func:`scalar`, :func:`vector`, :func:`matrix`, :func:`array` and by calculating
+    with those. Behaves as a NumPy array of real numbers (or of conditions) whose values are
+    not known yet.
+
+    Parameters
+    ----------
+    node : Node
+        The formula.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = vector("x", 3)
+    >>> np.exp(x).sum()
+    sum(exp(x))
+    """
+
+    __slots__ = ("__weakref__", "node")
+    __array_priority__ = 1000
+
+    node: Node
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes of the axes: whole numbers, or names known at call time."""
+        return self.node.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.node.ndim
+
+    @property
+    def size(self) -> Dim:
+        """Number of elements."""
+        return self.node.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """``float64``, or ``bool`` for a condition."""
+        return np.dtype(bool if self.node.dtype is BOOL else float)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise SymbolError("len() of a scalar symbol")
+        if not isinstance(self.shape[0], int):
+            raise SymbolError(f"len() of an array of shape {show(self.shape)}: the size is known at call time only")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[i] for i in range(len(self)))
+
+    # ------------------------------------------------------------ what it says
+
+    def __str__(self) -> str:
+        from .printing import text
+
+        return text(self.node)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def latex(self) -> str:
+        r"""Return the formula in LaTeX, without dollar signs."""
+        from .printing import latex
+
+        return latex(self.node)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    @property
+    def sympy(self) -> Basic:
+        """The formula as a SymPy expression, matrix or array."""
+        from .interop import to_sympy
+
+        return to_sympy(self.node)
+
+    # ------------------------------------------------------------ arithmetic
+
+    def __add__(self, other: Any) -> Array:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Array:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Array:
+        return _binary("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Array:
+        return _binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Array:
+        return _binary("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Array:
+        return _binary("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Array:
+        return _binary("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Array:
+        return _binary("divide", other, self)
+
+    def __floordiv__(self, other: Any) -> Array:
+        return _binary("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Array:
+        return _binary("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Array:
+        return _binary("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Array:
+        return _binary("mod", other, self)
+
+    def __pow__(self, other: Any) -> Array:
+        return _binary("power", self, other)
+
+    def __rpow__(self, other: Any) -> Array:
+        return _binary("power", other, self)
+
+    def __matmul__(self, other: Any) -> Array:
+        return _binary("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Array:
+        return _binary("matmul", other, self)
+
+    def __neg__(self) -> Array:
+        return Array(apply("negative", self.node))
+
+    def __pos__(self) -> Array:
+        return self
+
+    def __abs__(self) -> Array:
+        return Array(apply("abs", self.node))
+
+    def __round__(self, digits: int = 0) -> Array:
+        return Array(LIBRARY["round"].call(self.node, digits))
+
+    # ------------------------------------------------------------ comparison and logic
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> Any:
+        return _binary("equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _binary("not_equal", self, other)
+
+    def __lt__(self, other: Any) -> Array:
+        return _binary("less", self, other)
+
+    def __le__(self, other: Any) -> Array:
+        return _binary("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Array:
+        return _binary("greater", self, other)
+
+    def __ge__(self, other: Any) -> Array:
+        return _binary("greater_equal", self, other)
+
+    def __and__(self, other: Any) -> Array:
+        return _logic("logical_and", self, other)
+
+    def __rand__(self, other: Any) -> Array:
+        return _logic("logical_and", other, self)
+
+    def __or__(self, other: Any) -> Array:
+        return _logic("logical_or", self, other)
+
+    def __ror__(self, other: Any) -> Array:
+        return _logic("logical_or", other, self)
+
+    def __xor__(self, other: Any) -> Array:
+        return _logic("logical_xor", self, other)
+
+    def __rxor__(self, other: Any) -> Array:
+        return _logic("logical_xor", other, self)
+
+    def __invert__(self) -> Array:
+        if self.node.dtype is not BOOL:
+            raise DtypeError("~ of real numbers; expected a condition such as x > 0")
+        return Array(apply("logical_not", self.node))
+
+    # ------------------------------------------------------------ shape
+
+    def __getitem__(self, key: Any) -> Array:
+        for part in key if isinstance(key, tuple) else (key,):
+            if isinstance(part, Array):
+                raise UnsupportedError(
+                    "an index that is itself a symbol; expected constants (to choose by a condition, write where)"
+                )
+        return Array(ops.getitem(self.node, key))
+
+    @property
+    def T(self) -> Array:
+        """The axes in reverse order: the transpose of a matrix."""
+        return Array(ops.permute(self.node))
+
+    @property
+    def mT(self) -> Array:
+        """The last two axes exchanged."""
+        return Array(ops.swapaxes(self.node, -1, -2))
+
+    def reshape(self, *shape: Any) -> Array:
+        """Return the elements in C order in another shape."""
+        return Array(ops.reshape_to(self.node, shape[0] if len(shape) == 1 else shape))
+
+    def transpose(self, *axes: Any) -> Array:
+        """Permute the axes; reverse them by default."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return Array(ops.permute(self.node, order))
+
+    def astype(self, dtype: Any) -> Array:
+        """Return the array itself for a real dtype; others are refused."""
+        if np.dtype(dtype).kind != "f":
+            raise UnsupportedError(f"astype({dtype!r}) of a symbol; symbols are real numbers")
+        return Array(ops.to_real(self.node))
+
+    def copy(self) -> Array:
+        """Return the array itself: symbols do not change."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _METHODS:
+            return lambda *args, **kwargs: call(LIBRARY[_METHODS[name]], (self, *args), kwargs)
+        raise AttributeError(f"a symbolic array has no {name!r}")
+
+    # ------------------------------------------------------------ what it cannot do
+
+    def __bool__(self) -> NoReturn:
+        raise SymbolError(
+            "the truth of a symbol is not known before the kernel is called; write where(condition, a, b) instead of "
+            "if, and & | ~ instead of and, or, not"
+        )
+
+    def _number(self, kind: str) -> NoReturn:
+        raise SymbolError(f"{kind}() of a symbol; compile the formula and call the kernel with numbers")
+
+    def __float__(self) -> NoReturn:
+        self._number("float")
+
+    def __int__(self) -> NoReturn:
+        self._number("int")
+
+    def __index__(self) -> NoReturn:
+        self._number("index")
+
+    def __complex__(self) -> NoReturn:
+        self._number("complex")
+
+    def __contains__(self, item: object) -> NoReturn:
+        raise SymbolError("'in' on a symbol; write any(x == value)")
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise SymbolError(
+            "a symbol cannot be assigned to; build the array with where(condition, a, b), stack([...]) or "
+            "concatenate([...])"
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise SymbolError("a symbol has no numbers for NumPy; use a NumPy function that symdiff knows, or compile first")
+
+    # ------------------------------------------------------------ NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        name = ufunc.__name__
+        if method != "__call__":
+            target = UFUNC_METHODS.get((name, method))
+            if target is None:
+                raise UnsupportedError(f"np.{name}.{method} of symbols")
+            if target in ("sum", "prod", "max", "min", "logsumexp", "any", "all") and "axis" not in kwargs:
+                kwargs["axis"] = 0  # a ufunc reduces the first axis
+            return call(LIBRARY[target], inputs, kwargs)
+        if kwargs.get("out") is not None:
+            raise SymbolError(f"np.{name} with out= on symbols; they cannot be assigned to, use the value returned")
+        kwargs.pop("out", None)
+        if kwargs:
+            raise UnsupportedError(f"np.{name} of symbols with {', '.join(kwargs)}=")
+        return call(_entry(name), inputs, {})
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return call(_entry(func.__name__), args, kwargs)
+
+
+_METHODS = {
+    **{
+        name: name
+        for name in ("sum", "mean", "prod", "max", "min", "var", "std", "dot", "trace", "diagonal", "cumsum", "clip",
+                     "round", "squeeze", "swapaxes", "ravel", "take", "repeat", "all", "any")
+    },
+    "flatten": "ravel",
+}
+
+
+def _entry(name: str) -> Entry:
+    entry = LIBRARY.get(name)
+    if entry is None:
+        reason = REFUSED.get(name, "symdiff has no such function; write it with those it has (see the list of functions)")
+        raise UnsupportedError(f"np.{name} of symbols: {reason}")
+    return entry
+
+
+def _binary(name: str, a: Any, b: Any) -> Array:
+    try:
+        left = a.node if isinstance(a, Array) else as_node(a)
+        right = b.node if isinstance(b, Array) else as_node(b)
+    except (DtypeError, ShapeError):
+        if type(a).__array_priority__ > 1000 if hasattr(type(a), "__array_priority__") else False:
+            return NotImplemented
+        raise
+    if name == "matmul":
+        return Array(ops.matmul(left, right))
+    if name.startswith("greater"):
+        return Array(compare(name, left, right))
+    if name == "floor_divide":
+        return Array(apply("floor", apply("divide", left, right)))
+    return Array(apply(name, left, right))
+
+
+def _logic(name: str, a: Any, b: Any) -> Array:
+    left, right = as_node(a), as_node(b)
+    if left.dtype is REAL or right.dtype is REAL:
+        sign = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}[name]
+        raise DtypeError(f"{sign} of real numbers; expected conditions, e.g. (x > 0) {sign} (y > 0)")
+    return Array(apply(name, left, right))
+
+
+# ---------------------------------------------------------------------------- to and from nodes
+
+
+def as_node(value: Any) -> Node:
+    """Return the node of a symbol, a number, an array of numbers, or a list holding any of them.
+
+    Raises
+    ------
+    DtypeError
+        If something is neither a symbol nor a real number.
+    """
+    if isinstance(value, Array):
+        return value.node
+    if isinstance(value, Node):
+        return value
+    if isinstance(value, float | int):
+        return constant(value if isinstance(value, float | bool) else operator.index(value))
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return _stack_list(value)
+    array = np.asarray(value)
+    if array.dtype == object:
+        raise DtypeError(
+            f"a value of type {type(value).__name__}; expected a symbol, a real number, or an array of them"
+        )
+    if array.dtype.kind not in "buif":
+        what = "complex numbers" if array.dtype.kind == "c" else f"dtype {array.dtype}"
+        raise DtypeError(f"{what} in a formula; expected real numbers")
+    return constant(array)
+
+
+def _stack_list(value: Any) -> Node:
+    items = list(value) if not isinstance(value, np.ndarray) or value.ndim else [value.item()]
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return as_node(items[0])
+    if not any(isinstance(leaf, Array | Node) for leaf in _leaves(items)):
+        try:
+            array = np.array(value, dtype=float if isinstance(value, np.ndarray) else None)
+        except (ValueError, TypeError):
+            array = np.array(None, dtype=object)
+        if array.dtype.kind in "buif":
+            return constant(array)
+        if array.dtype.kind == "c":
+            raise DtypeError("complex numbers in a formula; expected real numbers")
+        raise DtypeError(f"{value!r:.60} is neither an array of numbers nor of symbols with rows of equal length")
+    try:
+        return ops.stack([ops.to_real(as_node(item)) for item in items])
+    except ShapeError as error:
+        raise ShapeError(f"a list of symbols whose parts differ in shape: {error}") from None
+
+
+def _leaves(items: Sequence[Any]) -> Iterator[Any]:
+    todo = list(items)
+    while todo:
+        item = todo.pop()
+        if isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.dtype == object and item.ndim):
+            todo.extend(item)
+        else:
+            yield item
+
+
+def asarray(value: Any) -> Array:
+    """Return a symbol, number, array or (nested) list of them as a symbolic array."""
+    return value if isinstance(value, Array) else Array(as_node(value))
+
+
+def wrap(value: Any) -> Any:
+    """Return nodes, and those in tuples, as arrays."""
+    if isinstance(value, Node):
+        return Array(value)
+    return tuple(wrap(v) for v in value) if isinstance(value, tuple) else value
+
+
+def call(entry: Entry, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call an operation of the library with symbols among its arguments.
+
+    Raises
+    ------
+    ArgumentError
+        If the number of arguments or a keyword does not fit.
+    """
+    given = {k: v for k, v in kwargs.items() if v is not np._NoValue}
+    for key in given:
+        if key not in entry.keywords:
+            known = f"known: {', '.join(entry.keywords)}" if entry.keywords else "it takes none"
+            raise UnsupportedError(f"{entry.name} with {key}=; {known}")
+    if len(args) < entry.least - len(given) or (entry.most is not None and len(args) > entry.most):
+        wanted = str(entry.least) if entry.most == entry.least else f"{entry.least} to {entry.most or 'any number'}"
+        raise ArgumentError(f"{entry.name} takes {wanted} arguments; {len(args)} came")
+    try:
+        return wrap(entry.call(*_convert(entry, args), **_convert_bounds(entry, given)))
+    except TypeError as error:
+        if isinstance(error, SymdiffError):
+            raise
+        raise ArgumentError(f"{entry.name} with arguments of the wrong kind: {error}") from None
+
+
+def _convert(entry: Entry, args: Sequence[Any]) -> list[Any]:
+    if entry.arrays == "list":
+        parts = list(args[0]) if isinstance(args[0], list | tuple | Array | np.ndarray) else [args[0]]
+        return [[as_node(p) for p in parts], *args[1:]]
+    if entry.arrays == "text":
+        return [args[0], *map(as_node, args[1:])]
+    if entry.arrays == "rows":
+        return [_nested(args[0])]
+    if entry.arrays == "none":
+        return list(args)
+    count = len(args) if entry.arrays == "all" else int(entry.arrays)
+    return [None if a is None else as_node(a) if i < count else a for i, a in enumerate(args)]
+
+
+def _convert_bounds(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    if entry.name == "clip":
+        return {k: None if v is None else as_node(v) for k, v in given.items()}
+    if entry.name == "reshape":
+        return {"shape": v for v in given.values()}
+    if entry.name == "eye":
+        return {"m" if k == "M" else k: v for k, v in given.items()}
+    return {k: v for k, v in given.items() if k != "optimize"}
+
+
+def _nested(rows: Any) -> Any:
+    return [_nested(r) for r in rows] if isinstance(rows, list) else as_node(rows)
+
+
+# ---------------------------------------------------------------------------- making symbols
+
+
+def check_name(name: object) -> str:
+    """Return ``name`` if an input may be called so.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a Python identifier, is a keyword, or is longer than 64 characters.
+    """
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or len(name) > NAME_LIMIT:
+        raise ArgumentError(
+            f"an input called {name!r:.80}; expected a name of letters, digits and _ that is not a Python keyword, at "
+            f"most {NAME_LIMIT} characters"
+        )
+    return name
+
+
+def scalar(name: str) -> Array:
+    """Return a symbolic number.
+
+    Parameters
+    ----------
+    name : str
+        A Python identifier.
+
+    Examples
+    --------
+    >>> x = scalar("x")
+    >>> x * x + 1
+    x*x + 1
+    """
+    return array(name, ())
+
+
+def vector(name: str, n: int | str) -> Array:
+    """Return a symbolic vector of ``n`` elements; a name such as "n" is a size known at call time."""
+    return array(name, (n,))
+
+
+def matrix(name: str, n: int | str, m: int | str) -> Array:
+    """Return a symbolic matrix of ``n`` rows and ``m`` columns, whole numbers or names."""
+    return array(name, (n, m))
+
+
+def array(name: str, shape: Any) -> Array:
+    """Return a symbolic array.
+
+    Parameters
+    ----------
+    name : str
+        A Python identifier.
+    shape : int, str or tuple of them
+        Sizes of the axes; a name such as "n" is a size known at call time.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        If the name or a size is unusable.
+
+    Examples
+    --------
+    >>> array("A", ("n", "n")).shape
+    (n, n)
+    """
+    return Array(input(check_name(name), ops.parse_shape(shape)))
+
+
+def name(x: Any, label_: str) -> Array:
+    """Return ``x`` under a name: its value can be read, and one can differentiate by it.
+
+    Examples
+    --------
+    >>> x = scalar("x")
+    >>> z = name(x * x, "z")
+    """
+    return Array(label(as_node(x), check_name(label_)))
+
+
+def stop(x: Any) -> Array:
+    """Return ``x`` as something whose derivative is zero by decree."""
+    return Array(stop_gradient(as_node(x)))
+
+
+def function(entry_name: str) -> Callable[..., Any]:
+    """Return an operation of the library as a function of symbols and numbers."""
+    entry = LIBRARY[entry_name]
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return call(entry, args, kwargs)
+
+    run.__name__ = run.__qualname__ = entry_name
+    run.__doc__ = entry.call.__doc__
+    return run

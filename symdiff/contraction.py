@@ -1,0 +1,408 @@
+"""Elimination of deltas: the step that turns a seeded derivative into a closed formula.
+
+A Jacobian starts from the identity, written as deltas (index pairs). Whenever such a factor
+meets a contraction, a slice or a broadcast, the sum over its index is not computed: the
+index is renamed, so that d(X Wᵀ)/dX comes out as W. What survives is structure.
+
+Source: Laue, Mitterreiter and Giesen, "Computing higher order derivatives of matrix and
+tensor expressions" (2018) and "A simple and efficient tensor calculus" (2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .functions import where
+from .graph import (
+    Item,
+    Labels,
+    Node,
+    broadcast_to,
+    constant,
+    contract,
+    delta,
+    elementwise,
+    extent,
+    label_sizes,
+    onehot,
+    pad,
+    reshape,
+    slicing,
+    zeros,
+)
+from .sizes import Dim, Shape
+
+ONE, MINUS_ONE = constant(1.0), constant(-1.0)
+STRUCTURE = ("delta", "onehot")
+
+
+def is_structured(node: Node) -> bool:
+    """Tell whether ``node`` is a delta or a product that holds one."""
+    if node.op == "contract":
+        return any(arg.op in STRUCTURE for arg in node.args)
+    return node.op in STRUCTURE
+
+
+def is_zero(node: Node) -> bool:
+    """Tell whether ``node`` is zero everywhere by its form."""
+    if node.op == "contract":
+        node = node.args[0]
+    return node.op == "constant" and node.shape == () and node.value == 0.0
+
+
+@dataclass
+class _Factor:
+    node: Node
+    labels: list[int]
+
+
+def einsum(
+    operands: Sequence[Node], labels: Sequence[Labels], out: Labels, sizes: Mapping[int, Dim] | None = None
+) -> Node:
+    """Contract as :func:`symdiff.graph.contract` does, and eliminate the deltas among the factors.
+
+    Factors that are themselves relabelings or products with deltas are merged first, and
+    numbers are multiplied together.
+
+    Examples
+    --------
+    >>> from symdiff.graph import delta, input
+    >>> x = input("x", (3,))
+    >>> einsum([delta(3, 3), x], [(0, 1), (1,)], (0,)) is x
+    True
+    """
+    extra = dict(sizes or {})
+    for node, own in zip(operands, labels, strict=True):
+        extra.update(zip(own, node.shape, strict=True))
+    factors, scale = _flatten(operands, labels, extra)
+    _count_lost(factors, labels, out, extra)
+    for factor in [f for f in factors if f.node.op == "constant" and f.node.shape == ()]:
+        scale *= float(factor.node.value)
+        factors.remove(factor)
+    if scale == 0.0:
+        known = dict(extra)
+        for factor in factors:
+            known.update(zip(factor.labels, factor.node.shape, strict=True))
+        return zeros(tuple(known[label] for label in out))
+    while _eliminate(factors, out, extra):
+        pass
+    if any(is_zero(factor.node) for factor in factors):
+        known = dict(extra)
+        for factor in factors:
+            known.update(zip(factor.labels, factor.node.shape, strict=True))
+        return zeros(tuple(known[label] for label in out))
+    if scale != 1.0 or not factors:
+        factors.insert(0, _Factor(constant(scale), []))
+    dense = [f for f in factors if f.node.op not in STRUCTURE]
+    ordered = [f for f in factors if f.node.op in STRUCTURE] + dense
+    if scale != 1.0 and len(ordered) == 2 and not is_structured(ordered[0].node) and ordered[1].node.op not in STRUCTURE:
+        inner = contract([ordered[1].node], [tuple(ordered[1].labels)], tuple(out), extra)
+        return elementwise("multiply", (constant(scale), inner)) if scale != -1.0 else elementwise("negative", (inner,))
+    if len(dense) > 1 and dense[0].labels == [] and dense[0].node.op == "constant":
+        ordered.remove(dense[0])  # numbers stand first
+        ordered.insert(0, dense[0])
+    return contract([f.node for f in ordered], [tuple(f.labels) for f in ordered], tuple(out), extra)
+
+
+def _flatten(operands: Sequence[Node], labels: Sequence[Labels], extra: dict[int, Dim]) -> tuple[list[_Factor], float]:
+    factors: list[_Factor] = []
+    scale = 1.0
+    fresh = 1 + max([0, *extra, *(label for own in labels for label in own)])
+    todo = [_Factor(n, list(own)) for n, own in zip(operands, labels, strict=True)][::-1]
+    while todo:
+        factor = todo.pop()
+        node = factor.node
+        if node.op == "constant" and node.shape == ():
+            scale *= float(node.value)
+        elif node.op == "negative" and is_structured(node.args[0]):
+            scale = -scale
+            todo.append(_Factor(node.args[0], factor.labels))
+        elif node.op == "contract" and (is_structured(node) or _is_relabeling(node)):
+            inner, result, _ = node.payload
+            names = dict(zip(result, factor.labels, strict=True))
+            sizes = label_sizes(node)
+            for label, size in sizes.items():
+                if label not in names:
+                    names[label] = fresh
+                    fresh += 1
+                extra.setdefault(names[label], size)
+            parts = [_Factor(arg, [names[i] for i in own]) for arg, own in zip(node.args, inner, strict=True)]
+            todo.extend(parts[::-1])
+        else:
+            factors.append(factor)
+    return factors, scale
+
+
+def _count_lost(factors: list[_Factor], labels: Sequence[Labels], out: Labels, extra: Mapping[int, Dim]) -> None:
+    """Multiply by the size of each summed label that no factor has any more: a sum of equal terms."""
+    alive = {label for factor in factors for label in factor.labels}
+    for label in dict.fromkeys(label for own in labels for label in own):
+        if label not in alive and label not in out:
+            factors.append(_Factor(extent(extra[label]), []))
+
+
+def _is_relabeling(node: Node) -> bool:
+    labels, out, _ = node.payload
+    return len(node.args) == 1 and set(labels[0]) <= set(out)
+
+
+def _users(factors: list[_Factor], label: int, but: _Factor) -> list[_Factor]:
+    return [f for f in factors if f is not but and label in f.labels]
+
+
+def _eliminate(factors: list[_Factor], out: Labels, extra: dict[int, Dim]) -> bool:
+    """Remove or simplify one delta; tell whether anything changed."""
+    for factor in factors:
+        if factor.node.op == "delta" and _is_identity(factor.node) and _drop_identity(factor, factors, out, extra):
+            return True
+    for factor in factors:
+        if factor.node.op == "onehot" and _drop_onehot(factor, factors, out):
+            return True
+        if factor.node.op == "delta" and not _is_identity(factor.node) and _drop_affine(factor, factors, out, extra):
+            return True
+    return False
+
+
+def _is_identity(node: Node) -> bool:
+    rows, columns = node.shape
+    return bool(node.payload == (0, 1) and rows == columns)
+
+
+def _drop_identity(factor: _Factor, factors: list[_Factor], out: Labels, extra: dict[int, Dim]) -> bool:
+    i, k = factor.labels
+    if i == k:
+        if i in out or _users(factors, i, factor):
+            factors.remove(factor)
+            extra.setdefault(i, factor.node.shape[0])
+            return True
+        if isinstance(factor.node.shape[0], int):  # the trace of the identity
+            factor.node, factor.labels = constant(float(factor.node.shape[0])), []
+            return True
+        return False
+    if i in out and k in out:
+        users = _users(factors, k, factor)
+        users = [f for f in users if f.node.op not in STRUCTURE]
+        for user in users:
+            user.labels = [i if label == k else label for label in user.labels]
+        return bool(users)
+    gone, kept = (i, k) if i not in out else (k, i)
+    if kept not in out and not _users(factors, kept, factor) and not _users(factors, gone, factor):
+        if isinstance(factor.node.shape[0], int):
+            factor.node, factor.labels = constant(float(factor.node.shape[0])), []
+            return True
+        return False
+    factors.remove(factor)
+    extra.setdefault(kept, factor.node.shape[0])
+    for user in factors:
+        user.labels = [kept if label == gone else label for label in user.labels]
+    return True
+
+
+def _drop_onehot(factor: _Factor, factors: list[_Factor], out: Labels) -> bool:
+    (k,) = factor.labels
+    users = _users(factors, k, factor)
+    if k in out and not [f for f in users if f.node.op != "onehot"]:
+        return False
+    if k not in out:
+        factors.remove(factor)
+    for user in users:
+        while k in user.labels:
+            user.node = take(user.node, user.labels.index(k), (factor.node.payload, 1, None))
+            user.labels.remove(k)
+    return True
+
+
+def _drop_affine(factor: _Factor, factors: list[_Factor], out: Labels, extra: dict[int, Dim]) -> bool:
+    i, k = factor.labels
+    if i == k:
+        return False
+    rows, columns = factor.node.shape
+    start, step = factor.node.payload
+    item: Item = (start, step, rows)
+    if k not in out:
+        factors.remove(factor)
+        extra.setdefault(i, rows)
+        for user in _users(factors, k, factor):
+            while k in user.labels:
+                axis = user.labels.index(k)
+                user.node = take(user.node, axis, item)
+                user.labels[axis] = i
+        if i not in out and not _users(factors, i, factor):
+            factors.append(_Factor(broadcast_to(ONE, (rows,)), [i]))
+        return True
+    if i not in out:
+        users = _users(factors, i, factor)
+        factors.remove(factor)
+        extra.setdefault(k, columns)
+        if not users:
+            factors.append(_Factor(_put(broadcast_to(ONE, (rows,)), 0, item, columns), [k]))
+        for user in users:
+            while i in user.labels:
+                axis = user.labels.index(i)
+                user.node = _put(user.node, axis, item, columns)
+                user.labels[axis] = k
+        return True
+    return False
+
+
+def _items(node: Node, axis: int, item: Item) -> tuple[Item, ...]:
+    return tuple(item if a == axis else (0, 1, size) for a, size in enumerate(node.shape))
+
+
+def _put(node: Node, axis: int, item: Item, size: Dim) -> Node:
+    if node.op == "delta" and _is_identity(node) and item[2] is not None:
+        start, step, rows = item
+        moved = delta(rows, size, start, step)
+        return moved if axis == 1 else contract([moved], [(0, 1)], (1, 0))
+    shape = tuple(size if a == axis else n for a, n in enumerate(node.shape))
+    return pad(node, _items(node, axis, item) if item[2] is not None else (item,), shape)
+
+
+def take(node: Node, axis: int, item: Item) -> Node:
+    """Take a part of one axis, of a delta or onehot by arithmetic on its indices."""
+    start, step, length = item
+    if item == (0, 1, node.shape[axis]):
+        return node
+    if node.op == "onehot":
+        return _take_onehot(node, item)
+    if node.op == "delta":
+        first, pace = node.payload
+        rows, columns = node.shape
+        if axis == 0:
+            if length is None:
+                return onehot(columns, first + start * pace)
+            return delta(length, columns, first + start * pace, step * pace)
+        if _is_identity(node):
+            if length is None:
+                return onehot(rows, start)
+            return contract([delta(length, rows, start, step)], [(0, 1)], (1, 0))
+        if node.payload == (start, step) and length == rows:
+            return delta(rows, rows)
+        if length is None and all(isinstance(v, int) for v in (first, start, rows)):
+            row, rest = divmod(int(str(start)) - int(str(first)), pace)
+            return onehot(rows, row) if rest == 0 and 0 <= row < int(str(rows)) else zeros((rows,))
+        if length is not None and _disjoint((first, pace, rows), item):
+            return zeros((rows, length))
+    return slicing(node, _items(node, axis, item))
+
+
+def _take_onehot(node: Node, item: Item) -> Node:
+    start, step, length = item
+    hot = node.payload
+    if length is None:
+        if hot == start:
+            return ONE
+        if isinstance(hot, int) and isinstance(start, int):
+            return constant(0.0)
+    elif isinstance(hot, int) and isinstance(start, int) and isinstance(length, int):
+        row, rest = divmod(hot - start, step)
+        return onehot(length, row) if rest == 0 and 0 <= row < length else zeros((length,))
+    return slicing(node, (item,))
+
+
+def _disjoint(a: Item, b: Item) -> bool:
+    spans = []
+    for start, step, length in (a, b):
+        if not (isinstance(start, int) and isinstance(length, int)):
+            return False
+        spans.append(set(range(start, start + step * length, step)) if length else set())
+    return not spans[0] & spans[1]
+
+
+# ---------------------------------------------------------------------------- structure through other operations
+
+
+def take_items(node: Node, items: tuple[Item, ...]) -> Node:
+    """Slice ``node``, through a product with deltas when it is one."""
+    if not is_structured(node):
+        return slicing(node, items)
+    own = tuple(range(node.ndim))
+    operands, labels, out = [node], [own], []
+    for axis, ((start, step, length), size) in enumerate(zip(items, node.shape, strict=True)):
+        if length is None:
+            operands.append(onehot(size, start))
+            labels.append((axis,))
+        elif (start, step, length) == (0, 1, size):
+            out.append(axis)
+        else:
+            operands.append(delta(length, size, start, step))
+            labels.append((-1 - axis, axis))
+            out.append(-1 - axis)
+    return einsum(operands, labels, tuple(out))
+
+
+def put_items(node: Node, items: tuple[Item, ...], shape: Shape) -> Node:
+    """Pad ``node`` with zeros, as a product with deltas when it is one or fills a single index."""
+    if not is_structured(node) and all(length is not None for _, _, length in items):
+        return pad(node, items, shape)
+    operands, labels, out = [node], [tuple(range(node.ndim))], []
+    axis = 0
+    for place, ((start, step, length), size) in enumerate(zip(items, shape, strict=True)):
+        if length is None:
+            operands.append(onehot(size, start))
+            labels.append((-1 - place,))
+            out.append(-1 - place)
+            continue
+        if (start, step, length) == (0, 1, size):
+            out.append(axis)
+        else:
+            operands.append(delta(length, size, start, step))
+            labels.append((axis, -1 - place))
+            out.append(-1 - place)
+        axis += 1
+    return einsum(operands, labels, tuple(out))
+
+
+def scale_by(factor: Node, x: Node) -> Node:
+    """Multiply ``x`` by ``factor`` element by element (``factor`` broadcasts to the last axes of ``x``)."""
+    if factor is ONE:
+        return x
+    if is_structured(x):
+        return _spread(factor, x)
+    return elementwise("negative", (x,)) if factor is MINUS_ONE else elementwise("multiply", (factor, x))
+
+
+def _spread(factor: Node, x: Node) -> Node:
+    offset = x.ndim - factor.ndim
+    own = tuple(range(x.ndim))
+    labels = tuple(-1 - a if n == 1 and x.shape[a + offset] != 1 else a + offset for a, n in enumerate(factor.shape))
+    return einsum([factor, x], [labels, own], own, dict(enumerate(x.shape)))
+
+
+def mask_product(mask: Node, x: Node) -> Node:
+    """Return ``x`` where ``mask`` holds and a strong zero elsewhere, keeping deltas as factors."""
+    if not is_structured(x):
+        return where(mask, x, 0.0)
+    labels, out, repeated = x.payload if x.op == "contract" else ((tuple(range(x.ndim)),), tuple(range(x.ndim)), ())
+    pairs = list(zip(x.args if x.op == "contract" else (x,), labels, strict=True))
+    dense = [(n, own) for n, own in pairs if n.op not in STRUCTURE]
+    union = tuple(sorted({label for _, own in dense for label in own}))
+    if not set(union) <= set(out):
+        return where(mask, x, 0.0)  # a sum inside: the mask belongs to its result
+    # the dense factors, spread over the mask's own axes, carry the mask for the product
+    offset = x.ndim - mask.ndim
+    spread = {out[a + offset] for a, n in enumerate(mask.shape) if n != 1}
+    sizes = {**dict(repeated), **dict(zip(out, x.shape, strict=True))}
+    axes = tuple(label for label in out if label in spread or label in union)
+    body = einsum([n for n, _ in dense] or [ONE], [own for _, own in dense] or [()], axes, sizes)
+    own = tuple(label if label in spread else -1 - label for label in out[offset:])
+    kept = tuple(label for label in own if label in spread)
+    small = _drop_ones(mask, own, kept)
+    lifted = tuple(i for i, label in enumerate(axes) if label in spread)
+    aligned = _align(small, lifted, len(axes))
+    masked = where(aligned, body, 0.0)
+    structure = [(n, o) for n, o in pairs if n.op in STRUCTURE]
+    return einsum([masked, *(n for n, _ in structure)], [axes, *(o for _, o in structure)], out, dict(repeated))
+
+
+def _drop_ones(mask: Node, own: Labels, kept: Labels) -> Node:
+    items = tuple((0, 1, n) if label in kept else (0, 1, None) for label, n in zip(own, mask.shape, strict=True))
+    return slicing(mask, items)
+
+
+def _align(mask: Node, places: Sequence[int], rank: int) -> Node:
+    shape: list[Dim] = [1] * rank
+    for place, size in zip(places, mask.shape, strict=True):
+        shape[place] = size
+    return reshape(mask, tuple(shape))

@@ -1,0 +1,444 @@
+"""Derivatives of symbolic arrays: gradient, Jacobian, Hessian, and products with them.
+
+What to differentiate by may be an input, a part of one (``X[0]``), or any sub-formula,
+which is then treated as if it were an input. Results have the shape of the formula
+followed by the shape of what is differentiated by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from .array import Array, as_node
+from .contraction import ONE, einsum
+from .cost import cost
+from .differentiate import identity, pullback, pushforward
+from .errors import ArgumentError, DisconnectedInputError, DtypeError, ShapeError
+from .graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, reshape, substitute, zeros
+from .rules import LINEAR
+from .simplify import simplify, stabilize
+from .sizes import Shape, Size, show
+
+#: What to differentiate by: an array, or several in a tuple or list.
+Wrt: TypeAlias = Any
+_VIEWS = ("slice", "gather", "reshape", "contract")
+
+
+def gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
+    """Return the gradient of a scalar formula.
+
+    Parameters
+    ----------
+    f : Array
+        Shape ``()`` (a 1×1 matrix counts as a scalar).
+    wrt : Array, or tuple or list of Array
+        Inputs, parts of inputs, or sub-formulas.
+    disconnected : {"error", "zero"}
+        What to do where ``f`` does not depend on ``wrt``.
+
+    Returns
+    -------
+    Array or tuple of Array
+        Of the shape of ``wrt``.
+
+    Raises
+    ------
+    ShapeError
+        If ``f`` is not a scalar.
+    DisconnectedInputError
+        If ``f`` does not depend on ``wrt``.
+    NotDifferentiableError
+        If an operation on the way has no derivative.
+
+    Examples
+    --------
+    >>> from symdiff import matrix, gradient
+    >>> import numpy as np
+    >>> A = matrix("A", "n", "n")
+    >>> gradient(np.log(np.linalg.det(A)), A)
+    inv(A).T
+    """
+    node = _formula(f)
+    if node.shape not in ((), (1, 1)):
+        raise ShapeError(
+            f"the gradient of a formula of shape {show(node.shape)}; expected a scalar. Write jacobian(f, wrt) for all "
+            "outputs, vjp(f, wrt, seed) for a weighted sum of them, or gradient(sum(f), wrt)"
+        )
+    return _each(wrt, lambda group: _gradient(reshape(node, ()), group, disconnected))
+
+
+def vjp(f: Any, wrt: Wrt, seed: Any, *, disconnected: str = "error") -> Any:
+    """Return the product of a cotangent with the Jacobian: sum over k of ``seed[k] * d f[k] / d wrt``.
+
+    Parameters
+    ----------
+    f : Array
+    wrt : Array, or tuple or list of Array
+    seed : Array or array_like
+        Cotangent, of the shape of ``f``: numbers, a symbol or another formula.
+    disconnected : {"error", "zero"}
+
+    Returns
+    -------
+    Array or tuple of Array
+        Of the shape of ``wrt``.
+
+    Examples
+    --------
+    >>> from symdiff import vector, vjp
+    >>> x = vector("x", 2)
+    >>> vjp(x * x, x, [2, 3]).shape
+    (2,)
+    """
+    node = _formula(f)
+    cotangent = _direction(seed, node.shape, "seed", "the formula")
+    return _each(wrt, lambda group: _pull(node, cotangent, group, disconnected))
+
+
+def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error") -> Array:
+    """Return the directional derivative: the product of the Jacobian with a tangent.
+
+    Parameters
+    ----------
+    f : Array
+    wrt : Array, or tuple or list of Array
+    tangent : Array or array_like, or a tuple or list of them
+        Direction, of the shape of ``wrt`` (one for each, if there are several).
+    disconnected : {"error", "zero"}
+
+    Returns
+    -------
+    Array
+        Of the shape of ``f``.
+    """
+    node = _formula(f)
+    group = _group(wrt)
+    several = isinstance(wrt, tuple | list)
+    given = list(tangent) if several and isinstance(tangent, tuple | list) else [tangent]
+    if len(given) != len(group):
+        raise ArgumentError(f"{len(given)} tangents for {len(group)} arrays to differentiate by; expected one each")
+    directions = [_direction(t, w.shape, "tangent", "wrt") for t, w in zip(given, group, strict=True)]
+    with _Cut(node, group, disconnected) as cut:
+        tangents: dict[Node, Node] = {}
+        for view, direction in zip(cut.views, directions, strict=True):
+            whole = view.push(direction, 0)
+            known = tangents.get(view.base)
+            tangents[view.base] = whole if known is None else known + whole
+        (result,) = pushforward([cut.node], tangents)
+        return cut.finish([zeros(node.shape) if result is None else result])[0]
+
+
+def jacobian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
+    """Return all partial derivatives of every output.
+
+    Parameters
+    ----------
+    f : Array
+        Of any shape.
+    wrt : Array, or tuple or list of Array
+    disconnected : {"error", "zero"}
+
+    Returns
+    -------
+    Array or tuple of Array
+        Of shape ``f.shape + wrt.shape``: first the output's axes, then the input's.
+
+    Notes
+    -----
+    Forward and reverse mode are seeded with the identity, whose deltas are then eliminated
+    (Laue, Mitterreiter and Giesen 2018); the cheaper of the two results is kept.
+
+    Examples
+    --------
+    >>> from symdiff import matrix, jacobian
+    >>> X, W = matrix("X", "m", "k"), matrix("W", "n", "k")
+    >>> jacobian((X @ W.T)[0], X[0])
+    W
+    """
+    node = _formula(f)
+    return _each(wrt, lambda group: [_jacobian(node, w, disconnected) for w in group])
+
+
+def hessian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
+    """Return the second derivatives of a scalar formula.
+
+    Parameters
+    ----------
+    f : Array
+        Shape ``()``.
+    wrt : Array, or tuple or list of Array
+    disconnected : {"error", "zero"}
+        What to do where ``f`` does not depend on ``wrt``. Mixed blocks that are zero are
+        zeros either way.
+
+    Returns
+    -------
+    Array or tuple of tuple of Array
+        Of shape ``wrt.shape + wrt.shape``; for several, a block for each pair.
+
+    Examples
+    --------
+    >>> from symdiff import matrix, vector, hessian
+    >>> A, x = matrix("A", "n", "n"), vector("x", "n")
+    >>> hessian(x @ A @ x, x)
+    A + A.T
+    """
+    group = _group(wrt)
+    slopes = gradient(f, tuple(map(Array, group)), disconnected=disconnected)
+    rows = tuple(tuple(_jacobian(s.node, w, "zero") for w in group) for s in slopes)
+    return rows if isinstance(wrt, tuple | list) else rows[0][0]
+
+
+def hvp(f: Any, wrt: Wrt, vector: Any, *, disconnected: str = "error") -> Any:
+    """Return the product of the Hessian of a scalar formula with a vector.
+
+    Parameters
+    ----------
+    f : Array
+        Shape ``()``.
+    wrt : Array, or tuple or list of Array
+    vector : Array or array_like, or a tuple or list of them
+        Of the shape of ``wrt``.
+    disconnected : {"error", "zero"}
+
+    Returns
+    -------
+    Array or tuple of Array
+        Of the shape of ``wrt``.
+    """
+    several = isinstance(wrt, tuple | list)
+    slopes = gradient(f, wrt, disconnected=disconnected)
+    if not several:
+        return jvp(slopes, wrt, vector, disconnected="zero")
+    return tuple(jvp(s, wrt, vector, disconnected="zero") for s in slopes)
+
+
+def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error") -> Array:
+    """Return the derivative of any order: the Jacobian taken ``order`` times.
+
+    Parameters
+    ----------
+    f : Array
+    wrt : Array
+    order : int
+        From 0 up.
+    disconnected : {"error", "zero"}
+
+    Returns
+    -------
+    Array
+        Of shape ``f.shape + order * wrt.shape``.
+
+    Examples
+    --------
+    >>> from symdiff import scalar, derivative
+    >>> x = scalar("x")
+    >>> derivative(x**3, x, 2)
+    6*x
+    """
+    if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+        raise ArgumentError(f"order={order!r}; expected a whole number from 0 up")
+    result = Array(_formula(f))
+    for step in range(order):
+        result = jacobian(result, wrt, disconnected=disconnected if step == 0 else "zero")
+    return result
+
+
+# ---------------------------------------------------------------------------- pieces
+
+
+def _formula(f: Any) -> Node:
+    node = as_node(f)
+    if node.dtype is BOOL:
+        raise DtypeError("the derivative of a condition; expected a formula of real numbers")
+    return node
+
+
+def _group(wrt: Wrt) -> list[Node]:
+    several = wrt if isinstance(wrt, tuple | list) else [wrt]
+    if not several:
+        raise ArgumentError("nothing to differentiate by; expected an array or a tuple of them")
+    for one in several:
+        if not isinstance(one, Array):
+            raise ArgumentError(f"wrt of type {type(one).__name__}; expected a symbolic array, or a tuple of them")
+        if one.node.dtype is BOOL:
+            raise DtypeError("a derivative with respect to a condition; expected real numbers")
+    return [one.node for one in several]
+
+
+def _each(wrt: Wrt, derive: Callable[[list[Node]], Sequence[Array]]) -> Any:
+    results = tuple(derive(_group(wrt)))
+    return results if isinstance(wrt, tuple | list) else results[0]
+
+
+def _direction(value: Any, shape: Shape, what: str, of: str) -> Node:
+    node = as_node(value)
+    if node.dtype is BOOL:
+        raise DtypeError(f"the {what} is a condition; expected real numbers")
+    if node.shape != shape:
+        raise ShapeError(f"the {what} has shape {show(node.shape)}; expected {show(shape)}, the shape of {of}")
+    return node
+
+
+class _View:
+    """A part of an independent array: the array, and the linear steps from it to the part."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.steps: list[Node] = []
+        base = node
+        while base.op in _VIEWS and len(base.args) == 1 and _is_choice(base):
+            self.steps.append(base)
+            base = base.args[0]
+        if base.op not in ("input", "named"):
+            base, self.steps = node, []
+        self.base = base
+
+    def push(self, tangent: Node, prefix: int) -> Node:
+        """Return the tangent of the whole array when the part moves along ``tangent``."""
+        for step in self.steps:
+            tangent = LINEAR[step.op].pull(step, 0, tangent, prefix)
+        return tangent
+
+    def pull(self, cotangent: Node, prefix: int) -> Node:
+        """Return the part of a cotangent of the whole array."""
+        for step in reversed(self.steps):
+            cotangent = LINEAR[step.op].push(step, 0, cotangent, prefix)
+        return cotangent
+
+
+def _is_choice(node: Node) -> bool:
+    """Tell whether a step takes each element at most once, so that it is a part and not a formula."""
+    if node.op == "gather":
+        return len(set(node.payload[1])) == len(node.payload[1])
+    if node.op == "contract":
+        labels, out, repeated = node.payload
+        return not repeated and set(labels[0]) == set(out)
+    return True
+
+
+class _Cut:
+    """The formula with what is differentiated by made an input, stabilised; and the way back."""
+
+    def __init__(self, node: Node, group: Sequence[Node], disconnected: str) -> None:
+        if disconnected not in ("error", "zero"):
+            raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
+        views = [_View(w) for w in group]
+        below = set(postorder([node]))
+        for view in views:
+            if view.base in below:
+                continue
+            if disconnected == "error":
+                raise DisconnectedInputError(_disconnected(node, view.node))
+        self.views = views
+        bases = list(dict.fromkeys(view.base for view in views))
+        stand_in = {b: placeholder(("wrt", i), b.shape) for i, b in enumerate(bases) if b.op != "input"}
+        self._check_nested(bases)
+        self._back = {s: b for b, s in stand_in.items()}
+        (cut,) = substitute([node], stand_in) if stand_in else [node]
+        for view in views:
+            view.base = stand_in.get(view.base, view.base)
+        (self.node,) = stabilize([cut])
+
+    @staticmethod
+    def _check_nested(bases: list[Node]) -> None:
+        for base in bases:
+            order = postorder([base])
+            inside = [other for other in bases if other is not base and other in set(order)]
+            if inside:
+                raise ArgumentError(
+                    "one of the arrays to differentiate by is computed from another; expected independent ones "
+                    "(differentiate by each in a call of its own)"
+                )
+
+    def __enter__(self) -> _Cut:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def finish(self, results: Sequence[Node]) -> list[Array]:
+        """Simplify results and put the sub-formulas back."""
+        shown = simplify(results)
+        if self._back:
+            shown = simplify(substitute(shown, self._back))
+        return [Array(result) for result in shown]
+
+
+def _disconnected(f: Node, w: Node) -> str:
+    known = ", ".join(n.payload for n in inputs_of([f]) if isinstance(n.payload, str)) or "no input"
+    return (
+        f"the formula of shape {show(f.shape)} does not depend on {_name(w)} (it depends on: {known}); differentiate by "
+        "one of those, or pass disconnected='zero' for zeros"
+    )
+
+
+def _name(node: Node) -> str:
+    if node.op in ("input", "named") and isinstance(node.payload, str):
+        return repr(node.payload)
+    from .printing import text
+
+    shown = text(node)
+    return f"the sub-formula {shown if len(shown) <= 60 else shown[:57] + '...'}"
+
+
+def _gradient(node: Node, group: list[Node], disconnected: str) -> list[Array]:
+    return _pull(node, ONE, group, disconnected)
+
+
+def _pull(node: Node, cotangent: Node, group: list[Node], disconnected: str) -> list[Array]:
+    with _Cut(node, group, disconnected) as cut:
+        bases = list(dict.fromkeys(view.base for view in cut.views))
+        pulled = dict(zip(bases, pullback({cut.node: cotangent}, bases), strict=True))
+        results = []
+        for view in cut.views:
+            slope = pulled[view.base]
+            results.append(zeros(view.node.shape) if slope is None else view.pull(slope, 0))
+        return cut.finish(results)
+
+
+def _jacobian(node: Node, w: Node, disconnected: str) -> Array:
+    if node.shape == ():
+        return _pull(node, ONE, [w], disconnected)[0]
+    with _Cut(node, [w], disconnected) as cut:
+        (view,) = cut.views
+        shape = (*node.shape, *w.shape)
+        if view.base not in dependents(postorder([cut.node]), [view.base]) or view.base not in postorder([cut.node]):
+            return cut.finish([zeros(shape)])[0]
+        candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
+        finished = [cut.finish([c])[0] for c in candidates]
+        return min(finished, key=lambda result: cost([result.node]))
+
+
+def _modes(outputs: Shape, inputs: Shape) -> list[Callable[[_Cut, _View, Shape], Node]]:
+    """Return the modes worth trying: one of them where the shapes decide."""
+    m, n = _magnitude(outputs), _magnitude(inputs)
+    if n > 8 * m:
+        return [_reverse]
+    if m > 8 * n:
+        return [_forward]
+    return [_forward, _reverse]
+
+
+def _magnitude(shape: Shape) -> float:
+    total = 1.0
+    for size in shape:
+        total *= 20.0 if isinstance(size, Size) else float(size)
+    return total
+
+
+def _forward(cut: _Cut, view: _View, shape: Shape) -> Node:
+    n = view.node.ndim
+    seed = view.push(identity(view.node.shape), n)
+    (pushed,) = pushforward([cut.node], {view.base: seed}, n)
+    if pushed is None:
+        return zeros(shape)
+    own = tuple(range(len(shape)))
+    return einsum([pushed], [own], (*own[n:], *own[:n]))
+
+
+def _reverse(cut: _Cut, view: _View, shape: Shape) -> Node:
+    m = cut.node.ndim
+    (pulled,) = pullback({cut.node: identity(cut.node.shape)}, [view.base], m)
+    return zeros(shape) if pulled is None else view.pull(pulled, m)

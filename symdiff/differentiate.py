@@ -1,0 +1,402 @@
+"""Forward and reverse mode over the array graph: tangents in, or cotangents out.
+
+Both walk the graph once. Scalar functions take their partial derivatives from
+:mod:`symdiff.functions`, array operations their differential from :mod:`symdiff.rules`;
+reverse mode transposes a differential by pulling a cotangent back through it.
+
+A derivative through a branch not taken is a strong zero: beside each value travels the
+condition under which it can be anything else than zero, applied after multiplications
+and before sums, so that an infinite partial derivative in the other branch never shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from .contraction import ONE, einsum, is_structured, is_zero, mask_product, scale_by
+from .errors import NotDifferentiableError
+from .functions import FUNCTIONS, Formula, Partial, compare, to_real, where
+from .graph import (
+    BOOL,
+    Node,
+    broadcast_to,
+    delta,
+    dependents,
+    elementwise,
+    placeholder,
+    postorder,
+    remake,
+    substitute,
+    zeros,
+)
+from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule, Linear
+from .sizes import Dim, Shape
+
+
+class Masked(NamedTuple):
+    """A tangent or cotangent that counts only where ``mask`` holds (everywhere if None)."""
+
+    value: Node
+    mask: Node | None
+
+    def settle(self) -> Node:
+        """Return the plain array, with a strong zero outside the mask."""
+        return self.value if self.mask is None else mask_product(self.mask, self.value)
+
+
+Slopes: TypeAlias = dict[Node, Masked]
+
+
+def _both(a: Node | None, b: Node | None) -> Node | None:
+    if a is None or b is None or a is b:
+        return a if b is None else b
+    return elementwise("logical_and", (a, b), BOOL)
+
+
+def _either(a: Node | None, b: Node | None) -> Node | None:
+    if a is None or b is None:
+        return None
+    return a if a is b else elementwise("logical_or", (a, b), BOOL)
+
+
+def _add(a: Masked, b: Masked) -> Masked:
+    value = elementwise("add", (a.settle(), b.settle()))
+    return Masked(value, _either(a.mask, b.mask))
+
+
+def _fit(x: Node, prefix: int, own: int, shape: Shape) -> Node:
+    """Repeat ``x``, whose last ``own`` axes follow the prefix, to ``shape`` behind the prefix."""
+    if x.shape[prefix:] == shape:
+        return x
+    lead = tuple(range(prefix))
+    gap = len(shape) - own
+    labels = list(lead)
+    sizes: dict[int, Dim] = {}
+    out = [*lead, *range(prefix, prefix + len(shape))]
+    for axis, size in enumerate(shape):
+        sizes[prefix + axis] = size
+        if axis >= gap:
+            at = prefix + axis - gap
+            labels.append(-1 - at if x.shape[at] == 1 and size != 1 else prefix + axis)
+    return einsum([x], [tuple(labels)], tuple(out), sizes)
+
+
+def _shrink(x: Node, prefix: int, shape: Shape) -> Node:
+    """Sum ``x`` over what broadcasting repeated, down to ``shape`` behind the prefix."""
+    if x.shape[prefix:] == shape:
+        return x
+    gap = x.ndim - len(shape)
+    out = list(range(prefix))
+    sizes: dict[int, Dim] = {}
+    for axis, size in enumerate(shape, gap):
+        same = size == x.shape[axis]
+        out.append(axis if same else -1 - axis)
+        sizes[-1 - axis] = 1
+    return einsum([x], [tuple(range(x.ndim))], tuple(out), sizes)
+
+
+def _partial(node: Node, i: int) -> tuple[Node | None, Node | None]:
+    """Return the partial derivative by argument ``i`` and the condition under which it counts.
+
+    The first is None for a function that is constant in pieces.
+    """
+    row = FUNCTIONS.get(node.op)
+    if row is None:
+        raise NotDifferentiableError(f"symdiff has no derivative rule for {node.op!r}")
+    rule = row.partials[i]
+    if rule is Partial.ZERO:
+        return None, None
+    if isinstance(rule, Partial):
+        raise NotDifferentiableError(f"{node.op} is {rule.value} by its argument {i + 1}")
+    formula: Formula = rule
+    support = row.supports[i] if row.supports else None
+    condition = support(*node.args, node) if support is not None else None
+    return formula(*node.args, node), condition
+
+
+def _singular_above(order: Sequence[Node]) -> set[Node]:
+    """Return the nodes that feed something whose derivative can be infinite."""
+    found: set[Node] = set()
+    for node in reversed(order):
+        row = FUNCTIONS.get(node.op)
+        if node in found or node.op in SINGULAR_OPS or (row is not None and row.singular):
+            found.update(node.args)
+    return found
+
+
+def _singular_below(order: Sequence[Node]) -> set[Node]:
+    """Return the nodes that are computed from something whose derivative can be infinite."""
+    found: set[Node] = set()
+    for node in order:
+        row = FUNCTIONS.get(node.op)
+        if node.op in SINGULAR_OPS or (row is not None and row.singular) or any(a in found for a in node.args):
+            found.add(node)
+    return found
+
+
+# ---------------------------------------------------------------------------- forward
+
+
+def pushforward(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: int = 0) -> list[Node | None]:
+    """Apply the differential of ``roots`` to ``tangents``.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+        What to differentiate.
+    tangents : mapping of Node to Node
+        For each independent node a direction of its shape, behind ``prefix`` seed axes. An
+        independent node is treated as an input, whatever it is computed from.
+    prefix : int
+        Number of seed axes.
+
+    Returns
+    -------
+    list of Node or None
+        For each root its tangent, shape ``seed + root.shape``; None where it does not depend
+        on any of the independent nodes.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If an operation on the way has no derivative.
+    """
+    order = postorder(roots)
+    active = dependents(order, tangents)
+    slopes: Slopes = {node: Masked(tangent, None) for node, tangent in tangents.items()}
+    seed = next(iter(tangents.values())).shape[:prefix] if tangents else ()
+    risky = _singular_above(order) if any(node.op == "where" or _has_supports(node) for node in order) else set()
+    for node in order:
+        if node in slopes or node not in active:
+            continue
+        slope = _push_node(node, slopes, seed)
+        if slope is not None:
+            slopes[node] = slope if slope.mask is None or node in risky else Masked(slope.settle(), None)
+    return [slopes[root].settle() if root in slopes else None for root in roots]
+
+
+def _has_supports(node: Node) -> bool:
+    row = FUNCTIONS.get(node.op)
+    return row is not None and bool(row.supports)
+
+
+def _push_node(node: Node, slopes: Slopes, seed: Shape) -> Masked | None:
+    prefix = len(seed)
+    if node.op == "stop_gradient":
+        return None
+    if node.op == "where":
+        return _push_where(node, slopes, prefix)
+    total: Masked | None = None
+    if node.op in LINEAR:
+        for i, arg in enumerate(node.args):
+            if arg in slopes:
+                part = Masked(LINEAR[node.op].push(node, i, slopes[arg].settle(), prefix), None)
+                total = part if total is None else _add(total, part)
+        return total
+    if node.op in DIFFERENTIALS or node.op == "custom":
+        directions = [slopes[arg].settle() if arg in slopes else None for arg in node.args]
+        return None if all(d is None for d in directions) else Masked(_differential(node, directions, seed), None)
+    for i, arg in enumerate(node.args):
+        if arg not in slopes:
+            continue
+        factor, condition = _partial(node, i)
+        if factor is None:
+            continue
+        slope = slopes[arg]
+        if prefix or node.shape != arg.shape or factor.shape != node.shape:
+            value = _fit(slope.value, prefix, arg.ndim, node.shape)
+            mask = slope.mask
+        else:
+            value, mask = slope
+        part = Masked(scale_by(factor, value), _both(mask, condition))
+        total = part if total is None else _add(total, part)
+    return total
+
+
+def _push_where(node: Node, slopes: Slopes, prefix: int) -> Masked | None:
+    condition, yes, no = node.args
+    a, b = (slopes[arg].settle() if arg in slopes else None for arg in (yes, no))
+    if a is None and b is None:
+        return None
+    taken = [None if t is None else _fit(t, prefix, arg.ndim, node.shape) for t, arg in ((a, yes), (b, no))]
+    if any(t is not None and is_structured(t) for t in taken):
+        total: Masked | None = None
+        for value, mask in zip(taken, (condition, elementwise("logical_not", (condition,), BOOL)), strict=True):
+            if value is not None:
+                part = Masked(mask_product(mask, value), None)
+                total = part if total is None else _add(total, part)
+        return total
+    left, right = (0.0 if t is None else t for t in taken)
+    return Masked(where(condition, left, right), None)
+
+
+# ---------------------------------------------------------------------------- reverse
+
+
+def pullback(cotangents: Mapping[Node, Node], wrt: Sequence[Node], prefix: int = 0) -> list[Node | None]:
+    """Apply the transposed differential to ``cotangents``.
+
+    Parameters
+    ----------
+    cotangents : mapping of Node to Node
+        For each root a cotangent of its shape, behind ``prefix`` seed axes.
+    wrt : sequence of Node
+        The independent nodes; each is treated as an input, whatever it is computed from.
+    prefix : int
+        Number of seed axes.
+
+    Returns
+    -------
+    list of Node or None
+        For each of ``wrt`` its cotangent, shape ``seed + node.shape``; None where no root
+        depends on it.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If an operation on the way has no derivative.
+    """
+    order = postorder(cotangents)
+    independent = set(wrt)
+    active = dependents(order, independent & set(order))
+    slopes: Slopes = {node: Masked(value, None) for node, value in cotangents.items() if node in active}
+    risky = _singular_below(order) if any(_has_supports(node) for node in order) else set()
+    for node in reversed(order):
+        if node not in slopes or node in independent or not node.args:
+            continue
+        slope = slopes.pop(node) if node not in cotangents else slopes[node]
+        for i, arg in enumerate(node.args):
+            if arg not in active:
+                continue
+            part = _pull_arg(node, i, slope, prefix, risky)
+            if part is not None:
+                known = slopes.get(arg)
+                part = part if known is None else _add(known, part)
+                if part.mask is not None and arg not in risky:
+                    part = Masked(part.settle(), None)
+                slopes[arg] = part
+    return [slopes[node].settle() if node in slopes else None for node in wrt]
+
+
+def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, risky: set[Node]) -> Masked | None:
+    op, arg = node.op, node.args[i]
+    if op == "stop_gradient":
+        return None
+    if op in LINEAR:
+        pulled = LINEAR[op].pull(node, i, slope.settle(), prefix)
+        return Masked(pulled, _pull_mask(LINEAR[op], node, i, slope.mask) if arg in risky else None)
+    if op in DIFFERENTIALS or op == "custom":
+        return Masked(_transpose(node, i, slope.settle(), prefix), None)
+    factor, condition = _partial(node, i)
+    if factor is None:
+        return None
+    if not prefix and node.shape == arg.shape and slope.value.shape == node.shape:
+        return Masked(scale_by(factor, slope.value), _both(slope.mask, condition))
+    value = scale_by(factor, slope.value)
+    mask = _both(slope.mask, condition)
+    if arg.shape == node.shape:
+        return Masked(value, mask)
+    summed = _shrink(Masked(value, mask).settle(), prefix, arg.shape)
+    if mask is None or arg not in risky:
+        return Masked(summed, None)
+    reached = _shrink(to_real(broadcast_to(mask, node.shape)), 0, arg.shape)
+    return Masked(summed, compare("not_equal", reached, 0.0))
+
+
+def _pull_mask(linear: Linear, node: Node, i: int, mask: Node | None) -> Node | None:
+    """Return where any of the masked elements can have an influence through a linear operation."""
+    if mask is None:
+        return None
+    spread = to_real(broadcast_to(mask, node.shape))
+    if node.op != "contract":
+        return compare("not_equal", linear.pull(node, i, spread, 0), 0.0)
+    ones = tuple(arg if j == i else broadcast_to(ONE, arg.shape) for j, arg in enumerate(node.args))
+    even = remake(node, ones) if len(ones) > 1 else node
+    return compare("not_equal", linear.pull(even, i, spread, 0), 0.0)
+
+
+def _transpose(node: Node, i: int, cotangent: Node, prefix: int) -> Node:
+    """Pull back through an array operation by transposing its differential."""
+    known = LINEAR_IN.get((node.op, i))
+    if known is not None:
+        return known(node, i, cotangent, prefix)
+    if node.op == "custom" and node.payload[0].differential is None:
+        return _custom_pull(node, i, cotangent, prefix)
+    direction = placeholder(("direction", node.op, i), node.args[i].shape)
+    directions = [direction if j == i else None for j in range(len(node.args))]
+    image = _differential(node, directions, ())
+    (pulled,) = pullback({image: cotangent}, [direction], prefix)
+    return zeros((*cotangent.shape[:prefix], *direction.shape)) if pulled is None else pulled
+
+
+# ---------------------------------------------------------------------------- operations with a differential
+
+
+def _differential(node: Node, directions: Sequence[Node | None], seed: Shape) -> Node:
+    if node.op != "custom":
+        shown = [None if d is None or is_zero(d) else d for d in directions]
+        if all(d is None for d in shown):
+            return zeros((*seed, *node.shape))
+        result = DIFFERENTIALS[node.op](node, shown)
+        return result if result.shape == (*seed, *node.shape) else broadcast_to(result, (*seed, *node.shape))
+    rule: CustomRule = node.payload[0]
+    prefix = len(seed)
+    if rule.differential is None:
+        total: Node | None = None
+        for i, direction in enumerate(directions):
+            if direction is not None:
+                block = _custom_jacobian(node, i)
+                part = _contract_tangent(block, direction, node.args[i].ndim, prefix)
+                total = part if total is None else elementwise("add", (total, part))
+        assert total is not None
+        return total
+    # the author's differential takes one direction: put a placeholder in, then push the seed through
+    stand_in = [placeholder(("tangent", id(rule), i), arg.shape) for i, arg in enumerate(node.args)]
+    image = rule.differential(node.args, stand_in)
+    given = {s: d for s, d in zip(stand_in, directions, strict=True) if d is not None}
+    rest = {s: zeros(s.shape) for s, d in zip(stand_in, directions, strict=True) if d is None}
+    (pushed,) = pushforward([image], given, prefix)
+    result = zeros((*seed, *node.shape)) if pushed is None else pushed
+    return substitute([result], rest)[0]
+
+
+def _contract_tangent(block: Node, direction: Node, rank: int, prefix: int) -> Node:
+    lead = tuple(range(-prefix, 0))
+    own = tuple(range(block.ndim))
+    return einsum([block, direction], [own, (*lead, *own[block.ndim - rank :])], (*lead, *own[: block.ndim - rank]))
+
+
+def _custom_pull(node: Node, i: int, cotangent: Node, prefix: int) -> Node:
+    rule: CustomRule = node.payload[0]
+    if rule.vjp is not None:
+        stand_in = placeholder(("cotangent", id(rule)), node.shape)
+        image = rule.vjp(node.args, stand_in)[i]
+        (pushed,) = pushforward([image], {stand_in: cotangent}, prefix)
+        return zeros((*cotangent.shape[:prefix], *node.args[i].shape)) if pushed is None else pushed
+    return inner_front(cotangent, _custom_jacobian(node, i), node.ndim, prefix)
+
+
+def inner_front(cotangent: Node, block: Node, rank: int, prefix: int) -> Node:
+    """Contract the last ``rank`` axes of a seeded cotangent with the first of a Jacobian."""
+    lead = tuple(range(-prefix, 0))
+    own = tuple(range(block.ndim))
+    return einsum([cotangent, block], [(*lead, *own[:rank]), own], (*lead, *own[rank:]))
+
+
+def _custom_jacobian(node: Node, i: int) -> Node:
+    """Return d node / d args[i], shape node + argument, from whichever derivative the author gave."""
+    rule: CustomRule = node.payload[0]
+    if rule.jacobian is not None:
+        return rule.jacobian(node.args)[i]
+    assert rule.vjp is not None
+    return _custom_pull(node, i, identity(node.shape), node.ndim)
+
+
+def identity(shape: Shape) -> Node:
+    """Return the identity map of arrays of ``shape``, as an array of shape ``shape + shape``."""
+    n = len(shape)
+    pairs = [delta(size, size) for size in shape]
+    if not pairs:
+        return ONE
+    return einsum(pairs, [(a, a + n) for a in range(n)], tuple(range(2 * n)))

@@ -1,0 +1,386 @@
+"""The table of scalar functions: one row a function, read by everything else.
+
+The parser, the differentiator, the emitters, the documentation and the tests all read this
+table; adding a function is adding a row. A row's partial derivatives are written with the
+functions of the table themselves, so every derivative can be differentiated again.
+
+Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, TypeAlias
+
+from .errors import ArgumentError, DtypeError
+from .graph import BOOL, REAL, Node, as_node, constant, elementwise
+
+
+class Partial(Enum):
+    """What a row says in place of a formula for a partial derivative."""
+
+    ZERO = "zero almost everywhere"
+    NONE = "not differentiable"
+
+
+ZERO, NONE = Partial.ZERO, Partial.NONE
+#: A partial derivative: takes the arguments and then the value itself.
+Formula: TypeAlias = Callable[..., Node]
+Interval: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Function:
+    """One scalar function.
+
+    Parameters
+    ----------
+    name : str
+        NumPy's or SciPy's name of it.
+    partials : tuple
+        One a argument: a formula of the arguments and the value, or :class:`Partial`.
+    domain : tuple of (float, float)
+        Where tests draw each argument from; inside the function's real domain.
+    numpy : str
+        Spelling in NumPy source (``np`` and ``special`` are in scope).
+    sympy : str
+        Name of SymPy's class, or "" where interop composes it.
+    c : str
+        Operation of the scalar program, or "" when ``expansion`` lowers it.
+    vector : str
+        Name in the platform's vector mathematics library, or "".
+    expansion : callable, optional
+        The function in terms of others, as the scalar program computes it.
+    supports : tuple, optional
+        For functions with branches: where each argument is looked at. A derivative through
+        an argument is a strong zero elsewhere, whatever the argument's own derivative is.
+    singular : bool
+        Whether a partial derivative can be infinite where the function is finite, or at
+        the end of its domain.
+    takes, gives : str
+        "real" or "bool".
+    source : str
+        Where the derivative stands in print.
+    """
+
+    name: str
+    partials: tuple[Formula | Partial, ...]
+    domain: tuple[Interval, ...]
+    numpy: str
+    sympy: str = ""
+    c: str = ""
+    vector: str = ""
+    expansion: Formula | None = None
+    supports: tuple[Formula | None, ...] = ()
+    takes: str = REAL
+    gives: str = REAL
+    source: str = ""
+    singular: bool = False
+
+    @property
+    def arity(self) -> int:
+        """Number of arguments."""
+        return len(self.partials)
+
+
+FUNCTIONS: dict[str, Function] = {}
+
+#: Other names NumPy, SciPy or users have for a row.
+ALIASES = {
+    "absolute": "abs",
+    "fabs": "abs",
+    "true_divide": "divide",
+    "float_power": "power",
+    "pow": "power",
+    "remainder": "mod",
+    "floor_divide": "floor_divide",
+    "fmax": "maximum",
+    "fmin": "minimum",
+    "acos": "arccos",
+    "asin": "arcsin",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "acosh": "arccosh",
+    "asinh": "arcsinh",
+    "atanh": "arctanh",
+    "bitwise_and": "logical_and",
+    "bitwise_or": "logical_or",
+    "bitwise_xor": "logical_xor",
+    "invert": "logical_not",
+    "bitwise_not": "logical_not",
+    "expit": "sigmoid",
+    "log_expit": "log_sigmoid",
+    "gammaln": "lgamma",
+    "loggamma": "lgamma",
+    "psi": "digamma",
+    "round": "rint",
+    "around": "rint",
+    "ln": "log",
+    "select": "where",
+}
+del ALIASES["fmax"], ALIASES["fmin"]  # they drop NaN, which maximum and minimum keep
+
+
+def apply(name: str, *args: Node | float) -> Node:
+    """Apply a function of the table element by element.
+
+    Raises
+    ------
+    ArgumentError
+        If the function is unknown or takes another number of arguments.
+    DtypeError
+        If a condition is added, or a real used where a condition is needed.
+    ShapeError
+        If the arguments do not broadcast.
+    """
+    row = FUNCTIONS.get(ALIASES.get(name, name))
+    if row is None:
+        raise ArgumentError(f"{name!r} is not a function symdiff knows; known: {', '.join(sorted(FUNCTIONS))}")
+    nodes = [arg if isinstance(arg, Node) else constant(arg) for arg in args]
+    if len(nodes) != row.arity:
+        raise ArgumentError(f"{name} takes {row.arity} arguments; {len(nodes)} came")
+    wanted = row.takes
+    if name in ("add", "subtract") and nodes[0].dtype is BOOL and nodes[1].dtype is BOOL:
+        raise DtypeError(f"{name} of two conditions; write & or | to combine them, where(c, 1, 0) to count")
+    for i, node in enumerate(nodes):
+        want = BOOL if name == "where" and i == 0 else wanted
+        if node.dtype is not want:
+            nodes[i] = to_real(node) if want is REAL else apply("not_equal", node, 0.0)
+    return elementwise(row.name, tuple(nodes), row.gives)
+
+
+def to_real(node: Node) -> Node:
+    """Return a condition as 1.0 where it holds and 0.0 elsewhere."""
+    if node.dtype is REAL:
+        return node
+    if node.op == "constant":
+        return constant(node.value.astype(float))
+    return elementwise("to_real", (node,))
+
+
+def where(condition: Node, a: Node | float, b: Node | float) -> Node:
+    """Choose element by element; the value not chosen is never observed."""
+    return elementwise("where", (condition, as_node(a), as_node(b)))
+
+
+def compare(op: str, a: Node | float, b: Node | float) -> Node:
+    """Compare element by element: less, less_equal, greater, greater_equal, equal, not_equal."""
+    if op.startswith("greater"):
+        return apply(op.replace("greater", "less"), b, a)
+    return apply(op, a, b)
+
+
+# ---------------------------------------------------------------------------- partial derivatives that need words
+
+
+def _f(name: str) -> Callable[..., Node]:
+    def call(*args: Node | float) -> Node:
+        return elementwise(name, tuple([as_node(a) for a in args]))
+
+    call.__name__ = name
+    return call
+
+
+sqrt, exp, log, sin, cos = _f("sqrt"), _f("exp"), _f("log"), _f("sin"), _f("cos")
+sinh, cosh, tanh = _f("sinh"), _f("cosh"), _f("tanh")
+sigmoid, sign, floor, power = _f("sigmoid"), _f("sign"), _f("floor"), _f("power")
+maximum, minimum, absolute = _f("maximum"), _f("minimum"), _f("abs")
+
+
+def scalar_constant(node: Node) -> float | None:
+    """Return the number a node stands for at every element, or None."""
+    if node.op == "constant" and node.dtype is REAL:
+        if node.shape == ():
+            return float(node.value)
+        flat = node.value.ravel()
+        if flat.size and (flat == flat[0]).all():
+            return float(flat[0])
+    return None
+
+
+def _power_base(x: Node, y: Node, f: Node) -> Node:
+    # y x^(y-1); a constant exponent of 0 or 1 never meets 0^(-1) or 0^0.
+    n = scalar_constant(y)
+    if n is None:
+        return y * power(x, y - 1)
+    if n == 0:
+        return constant(0.0)
+    if n == 1:
+        return constant(1.0)
+    return 2.0 * x if n == 2 else n * power(x, n - 1)
+
+
+def _power_exponent(x: Node, y: Node, f: Node) -> Node:
+    # x^y log x, whose limit at x = 0, y > 0 is 0
+    vanishes = elementwise("logical_and", (compare("equal", x, 0.0), compare("greater", y, 0.0)), BOOL)
+    return where(vanishes, 0.0, f * log(x))
+
+
+def _hypot(side: int) -> Formula:
+    return lambda x, y, f: where(compare("equal", f, 0.0), 0.0, (x, y)[side] / f)
+
+
+def _over_square(numerator: Callable[[Node, Node], Node]) -> Formula:
+    return lambda y, x, f: numerator(y, x) / (x * x + y * y)
+
+
+def _tie(own: int) -> Formula:
+    # The mean of the one-sided derivatives: a half each where both are equal.
+    return lambda x, y, f: where(compare("equal", x, y), 0.5, 1.0)
+
+
+def _at_least(x: Node, y: Node, f: Node) -> Node:
+    return compare("greater_equal", x, y)
+
+
+def _at_most(x: Node, y: Node, f: Node) -> Node:
+    return compare("less_equal", x, y)
+
+
+def _polygamma(n: Node, x: Node, f: Node) -> Node:
+    return elementwise("polygamma", (n + 1.0 if scalar_constant(n) is None else constant(n.value + 1.0), x))
+
+
+def _spherical(n: Node, x: Node, f: Node) -> Node:
+    # (2n+1) j_n' = n j_(n-1) - (n+1) j_(n+1): no division by x, so exact at 0
+    order = n.value
+    below = elementwise("spherical_jn", (constant(abs(order - 1.0)), x))
+    above = elementwise("spherical_jn", (constant(order + 1.0), x))
+    return constant(order / (2 * order + 1)) * below - constant((order + 1) / (2 * order + 1)) * above
+
+
+def _log1p_exp(x: Node) -> Node:
+    return maximum(x, 0.0) + elementwise("log1p", (exp(-absolute(x)),))
+
+
+def _logaddexp(a: Node, b: Node) -> Node:
+    # a - b is nan for two equal infinities, where the sum is that infinity
+    gap = where(compare("equal", a, b), 0.0, -absolute(a - b))
+    return maximum(a, b) + elementwise("log1p", (exp(gap),))
+
+
+def _xlogy(x: Node, y: Node) -> Node:
+    zero = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", y, y)), BOOL)
+    return where(zero, 0.0, x * log(y))
+
+
+def _sinc(x: Node) -> Node:
+    return elementwise("spherical_jn", (constant(0.0), math.pi * x))
+
+
+# ---------------------------------------------------------------------------- the table
+
+LN2, LN10 = math.log(2.0), math.log(10.0)
+ANY: Interval = (-3.0, 3.0)
+POSITIVE: Interval = (0.1, 4.0)
+UNIT: Interval = (-0.95, 0.95)
+TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
+
+
+def _row(name: str, partials: tuple[Formula | Partial, ...], domain: tuple[Interval, ...], **rest: Any) -> None:
+    rest.setdefault("numpy", f"np.{name}")
+    rest.setdefault("c", "" if "expansion" in rest else name)
+    FUNCTIONS[name] = Function(name, partials, domain, **rest)
+
+
+def _unary(name: str, partial: Formula | Partial, domain: Interval = ANY, **rest: Any) -> None:
+    _row(name, (partial,), (domain,), **rest)
+
+
+# Arithmetic                                              DLMF 1.4(iii)
+_row("add", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(1.0)), (ANY, ANY), source="1.4.8")
+_row("subtract", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(-1.0)), (ANY, ANY), source="1.4.8")
+_row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9")
+_row("divide", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (ANY, POSITIVE), source="1.4.10")
+_row("power", (_power_base, _power_exponent), (POSITIVE, ANY), sympy="Pow", source="4.4.4", vector="pow",
+     supports=(lambda x, y, f: None if scalar_constant(y) is not None else compare("not_equal", y, 0.0), None))
+_unary("negative", lambda x, f: constant(-1.0), source="1.4.8")
+_unary("sqrt", lambda x, f: 0.5 / f, POSITIVE, sympy="sqrt", source="4.4.4")
+_unary("cbrt", lambda x, f: 1.0 / (3.0 * (f * f)), POSITIVE, sympy="cbrt", source="4.4.4", vector="cbrt")
+
+# Exponentials and logarithms
+_unary("exp", lambda x, f: f, sympy="exp", source="4.7.7", vector="exp")
+_unary("exp2", lambda x, f: LN2 * f, source="4.7.10", vector="exp2")
+_unary("expm1", lambda x, f: exp(x), source="4.7.7", vector="expm1")
+_unary("log", lambda x, f: 1.0 / x, POSITIVE, sympy="log", source="4.7.1", vector="log")
+_unary("log2", lambda x, f: 1.0 / (LN2 * x), POSITIVE, source="4.7.1", vector="log2")
+_unary("log10", lambda x, f: 1.0 / (LN10 * x), POSITIVE, source="4.7.1", vector="log10")
+_unary("log1p", lambda x, f: 1.0 / (1.0 + x), (-0.9, 4.0), source="4.7.1", vector="log1p")
+
+# Circular functions                                      DLMF 4.20, 4.24
+_unary("sin", lambda x, f: cos(x), sympy="sin", source="4.20.1", vector="sin")
+_unary("cos", lambda x, f: -sin(x), sympy="cos", source="4.20.2", vector="cos")
+_unary("tan", lambda x, f: 1.0 + f * f, (-1.4, 1.4), sympy="tan", source="4.20.3", vector="tan")
+_unary("arcsin", lambda x, f: 1.0 / sqrt((1.0 - x) * (1.0 + x)), UNIT, sympy="asin", source="4.24.7", vector="asin")
+_unary("arccos", lambda x, f: -1.0 / sqrt((1.0 - x) * (1.0 + x)), UNIT, sympy="acos", source="4.24.8", vector="acos")
+_unary("arctan", lambda x, f: 1.0 / (1.0 + x * x), sympy="atan", source="4.24.9", vector="atan")
+_row("arctan2", (_over_square(lambda y, x: x), _over_square(lambda y, x: -y)), (ANY, POSITIVE), sympy="atan2",
+     source="4.24.9", vector="atan2")
+_row("hypot", (_hypot(0), _hypot(1)), (ANY, POSITIVE), source="1.4.10", vector="hypot")
+
+# Hyperbolic functions                                    DLMF 4.34, 4.38
+_unary("sinh", lambda x, f: cosh(x), sympy="sinh", source="4.34.1", vector="sinh")
+_unary("cosh", lambda x, f: sinh(x), sympy="cosh", source="4.34.2", vector="cosh")
+_unary("tanh", lambda x, f: power(cosh(x), -2.0), sympy="tanh", source="4.34.3", vector="tanh")
+_unary("arcsinh", lambda x, f: 1.0 / sqrt(1.0 + x * x), sympy="asinh", source="4.38.9", vector="asinh")
+_unary("arccosh", lambda x, f: 1.0 / sqrt((x - 1.0) * (x + 1.0)), (1.1, 4.0), sympy="acosh", source="4.38.10",
+       vector="acosh")
+_unary("arctanh", lambda x, f: 1.0 / ((1.0 - x) * (1.0 + x)), UNIT, sympy="atanh", source="4.38.11", vector="atanh")
+
+# Error and gamma functions
+_unary("erf", lambda x, f: TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erf", sympy="erf", source="7.2.1",
+       vector="erf")
+_unary("erfc", lambda x, f: -TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erfc", sympy="erfc", source="7.2.2",
+       vector="erfc")
+_unary("gamma", lambda x, f: f * _f("digamma")(x), POSITIVE, numpy="special.gamma", sympy="gamma", source="5.2.2")
+_unary("lgamma", lambda x, f: _f("digamma")(x), POSITIVE, numpy="special.gammaln", sympy="loggamma", source="5.2.2")
+_unary("digamma", lambda x, f: elementwise("polygamma", (constant(1.0), x)), POSITIVE, numpy="special.digamma",
+       sympy="digamma", source="5.15.1")
+_row("polygamma", (NONE, _polygamma), ((1.0, 1.0), POSITIVE), numpy="polygamma", sympy="polygamma", source="5.15.1")
+_row("spherical_jn", (NONE, _spherical), ((2.0, 2.0), ANY), numpy="spherical_jn", source="10.51.2")
+
+# Smooth steps and their logarithms                       DLMF 4.34, with x -> x/2
+_unary("sigmoid", lambda x, f: f * sigmoid(-x), numpy="special.expit", source="4.34.3",
+       expansion=lambda x: 1.0 / (1.0 + exp(-x)))
+_unary("log_sigmoid", lambda x, f: sigmoid(-x), numpy="special.log_expit", source="4.34.3",
+       expansion=lambda x: -_log1p_exp(-x))
+_unary("softplus", lambda x, f: sigmoid(x), numpy="softplus", source="4.7.1", expansion=_log1p_exp)
+_row("logaddexp", (lambda x, y, f: sigmoid(x - y), lambda x, y, f: sigmoid(y - x)), (ANY, ANY), source="4.7.1",
+     expansion=_logaddexp)
+_row("xlogy", (lambda x, y, f: log(y), lambda x, y, f: where(compare("equal", x, 0.0), 0.0, x / y)), (POSITIVE, POSITIVE),
+     numpy="special.xlogy", source="4.7.1", expansion=_xlogy)
+_unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), source="10.49.3",
+       expansion=_sinc)
+
+# Pieces: the mean of the one-sided derivatives at a kink
+_unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1")
+_unary("sign", ZERO, sympy="sign", source="constant pieces")
+_unary("floor", ZERO, sympy="floor", source="constant pieces")
+_unary("ceil", ZERO, sympy="ceiling", source="constant pieces")
+_unary("rint", ZERO, source="constant pieces")
+_unary("trunc", ZERO, source="constant pieces")
+_row("mod", (lambda x, y, f: constant(1.0), lambda x, y, f: -floor(x / y)), (ANY, POSITIVE), sympy="Mod",
+     source="x - y floor(x/y)")
+_row("maximum", (_tie(0), _tie(1)), (ANY, ANY), sympy="Max", supports=(_at_least, _at_most), source="kink: mean")
+_row("minimum", (_tie(0), _tie(1)), (ANY, ANY), sympy="Min", supports=(_at_most, _at_least), source="kink: mean")
+_row("where", (ZERO, lambda c, x, y, f: constant(1.0), lambda c, x, y, f: constant(1.0)), (ANY, ANY, ANY),
+     supports=(None, lambda c, x, y, f: c, lambda c, x, y, f: elementwise("logical_not", (c,), BOOL)),
+     source="the branch taken")
+
+# Comparisons and logic
+for _name, _sympy in (("less", "StrictLessThan"), ("less_equal", "LessThan"), ("equal", "Equality"),
+                      ("not_equal", "Unequality")):
+    _row(_name, (ZERO, ZERO), (ANY, ANY), sympy=_sympy, gives=BOOL, source="constant pieces")
+for _name, _sympy in (("logical_and", "And"), ("logical_or", "Or"), ("logical_xor", "Xor")):
+    _row(_name, (ZERO, ZERO), (ANY, ANY), sympy=_sympy, takes=BOOL, gives=BOOL, source="constant pieces",
+         **({"expansion": lambda a, b: elementwise("not_equal", (to_real(a), to_real(b)), BOOL)}
+            if _name == "logical_xor" else {}))
+_unary("logical_not", ZERO, sympy="Not", takes=BOOL, gives=BOOL, source="constant pieces")
+_unary("to_real", ZERO, takes=BOOL, numpy="to_real", source="constant pieces")
+
+for _name in ("divide", "power", "sqrt", "cbrt", "log", "log2", "log10", "log1p", "arctan2", "hypot", "arcsin", "arccos",
+              "arccosh", "arctanh", "gamma", "lgamma", "digamma", "polygamma", "xlogy", "tan", "mod"):
+    FUNCTIONS[_name] = replace(FUNCTIONS[_name], singular=True)

@@ -1,0 +1,159 @@
+"""Symbolic array sizes: polynomials in named, positive, whole sizes.
+
+A shape such as ``("n", "n")`` is known only when a kernel is called. Slices and
+concatenations still have to be compared before that (``n - 1`` with ``n - 1``), so a size
+is a polynomial with whole coefficients in a canonical form: equal sizes compare equal.
+A size without names is always a plain ``int``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from .errors import ShapeError
+
+Monomial: TypeAlias = tuple[str, ...]
+
+
+class Size:
+    """A polynomial in named sizes; build one with :func:`named` and arithmetic.
+
+    Examples
+    --------
+    >>> n = named("n")
+    >>> (n + 1) * 2 - 2 == n + n
+    True
+    """
+
+    __slots__ = ("_hash", "terms")
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self._hash = hash(terms)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.terms == other.terms
+
+    def __add__(self, other: Dim) -> Dim:
+        return _collect([*self.terms, *_terms(other)])
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Dim) -> Dim:
+        return _collect([(tuple(sorted(m + k)), c * d) for m, c in self.terms for k, d in _terms(other)])
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Dim:
+        return self * -1
+
+    def __sub__(self, other: Dim) -> Dim:
+        return self + other * -1
+
+    def __rsub__(self, other: Dim) -> Dim:
+        return self * -1 + other
+
+    def __repr__(self) -> str:
+        text = ""
+        for monomial, coefficient in self.terms:
+            body = "*".join(monomial)
+            magnitude = abs(coefficient)
+            term = body if magnitude == 1 and body else f"{magnitude}*{body}" if body else str(magnitude)
+            text += (" - " if coefficient < 0 else " + ") + term if text else ("-" if coefficient < 0 else "") + term
+        return text
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The named sizes it depends on."""
+        return frozenset(name for monomial, _ in self.terms for name in monomial)
+
+
+Dim: TypeAlias = int | Size
+Shape: TypeAlias = tuple[Dim, ...]
+
+
+def named(name: str) -> Size:
+    """Return the size called ``name``."""
+    return Size((((name,), 1),))
+
+
+def _terms(size: Dim) -> tuple[tuple[Monomial, int], ...]:
+    return size.terms if isinstance(size, Size) else (((), size),)
+
+
+def _collect(terms: Iterable[tuple[Monomial, int]]) -> Dim:
+    total: dict[Monomial, int] = {}
+    for monomial, coefficient in terms:
+        total[monomial] = total.get(monomial, 0) + coefficient
+    kept = sorted(((m, c) for m, c in total.items() if c), key=lambda t: (-len(t[0]), t[0]))
+    if not kept:
+        return 0
+    if len(kept) == 1 and kept[0][0] == ():
+        return kept[0][1]
+    return Size(tuple(kept))
+
+
+def product(shape: Iterable[Dim]) -> Dim:
+    """Return the number of elements of an array of this shape."""
+    total: Dim = 1
+    for size in shape:
+        total = total * size
+    return total
+
+
+def divide(total: Dim, by: Dim) -> Dim | None:
+    """Return ``total / by`` when it is exact for every value of the names, else None."""
+    if isinstance(total, int) and isinstance(by, int):
+        return total // by if by and total % by == 0 else None
+    divisor = _terms(by)
+    if len(divisor) != 1:
+        return 1 if total == by else None
+    (monomial, coefficient) = divisor[0]
+    if coefficient == 0:
+        return None
+    terms = []
+    for names, count in _terms(total):
+        rest = list(names)
+        for name in monomial:
+            if name not in rest:
+                return None
+            rest.remove(name)
+        if count % coefficient:
+            return None
+        terms.append((tuple(rest), count // coefficient))
+    return _collect(terms)
+
+
+def value(size: Dim, bindings: Mapping[str, int]) -> int:
+    """Return ``size`` with the numbers of ``bindings`` put in for its names.
+
+    Raises
+    ------
+    ShapeError
+        If a name has no number.
+    """
+    if isinstance(size, int):
+        return size
+    total = 0
+    for names, coefficient in size.terms:
+        for name in names:
+            if name not in bindings:
+                raise ShapeError(f"the size {name!r} has no value here; known sizes: {sorted(bindings) or 'none'}")
+            coefficient *= bindings[name]
+        total += coefficient
+    return total
+
+
+def fixed(shape: Shape) -> tuple[int, ...] | None:
+    """Return the shape as whole numbers, or None when a size of it is symbolic."""
+    known = tuple(size for size in shape if isinstance(size, int))
+    return known if len(known) == len(shape) else None
+
+
+def show(shape: Shape) -> str:
+    """Return the shape as NumPy prints one: ``(2, n)``, ``(3,)``."""
+    return f"({shape[0]},)" if len(shape) == 1 else "(" + ", ".join(map(str, shape)) + ")"
