@@ -1,0 +1,333 @@
+"""Formulas as NumPy source: a readable Python function over whole batches.
+
+This is what ``kernel.source("numpy")`` prints and what runs where there is no compiler, and
+it covers every operation and every size, symbolic ones included. Each variable carries one
+leading batch axis, of the batch's length or of length 1 for what all samples share. The
+emitter prints and does nothing else, one line an operation as far as NumPy has it.
+
+The text is compiled and its function taken out of the code object; it is never executed as
+a module.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from .. import numeric
+from ..errors import ArgumentError, ShapeError, UnsupportedError
+from ..functions import FUNCTIONS
+from ..graph import BOOL, MATRIX_OPS, Node, postorder
+from ..sizes import Dim, Size
+from .numpy_contraction import emit_contraction, emit_structure
+from .numpy_writer import Writer, number
+
+INFIX = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "less": "<",
+    "less_equal": "<=",
+    "equal": "==",
+    "not_equal": "!=",
+}
+
+#: Where each function of a matrix is found.
+MATRIX_SPELLING = {op: f"np.linalg.{op}" if op == "det" else op for op in MATRIX_OPS}
+
+
+@dataclass(frozen=True)
+class NumpySource:
+    """An emitted function.
+
+    Parameters
+    ----------
+    text : str
+        Python source with one function, ``kernel(x0, x1, ...)``, which returns a tuple.
+    constants : mapping of str to ndarray
+        Arrays too large to print, by the names the text has for them.
+    inputs, outputs : tuple of Node
+        Parameters and results, in order.
+    footprint : int or Size
+        Doubles that one sample keeps alive at once.
+    """
+
+    text: str
+    constants: Mapping[str, npt.NDArray[Any]]
+    inputs: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+    footprint: Dim
+
+
+def emit_numpy(inputs: Sequence[Node], outputs: Sequence[Node]) -> NumpySource:
+    """Return ``outputs`` as a Python function of ``inputs``.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        Of op "input"; the order of the function's parameters.
+    outputs : sequence of Node
+        Without custom functions, which are inlined before.
+
+    Returns
+    -------
+    NumpySource
+        Its function takes arrays of shape (N, ...) or (1, ...) and returns such arrays.
+
+    Raises
+    ------
+    ArgumentError
+        If an output depends on an input that is not among ``inputs``.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input
+    >>> x = input("x")
+    >>> print(emit_numpy([x], [x * x + 1]).text)
+    import numpy as np
+    <BLANKLINE>
+    <BLANKLINE>
+    def kernel(x0):
+        # x0: (N,)
+        v0 = x0 * x0
+        v1 = v0 + 1.0
+        return (v1,)
+    """
+    emitter = _Emitter(inputs)
+    results = emitter.emit(outputs)
+    writer = emitter.writer
+    imports = ["import numpy as np"]
+    if any("special." in line for line in writer.lines):
+        imports.append("from scipy import special")
+    if writer.calls:
+        imports.append(f"from symdiff.numeric import {', '.join(sorted(writer.calls))}")
+    names = [f"x{i}" for i in range(len(inputs))]
+    notes = [
+        f"# {name}: {writer.shape('N', node.shape)}".replace("'", "") for name, node in zip(names, inputs, strict=True)
+    ]
+    notes += [f"# {name}: constant of shape {values.shape}" for name, values in writer.constants.items()]
+    body = [*notes, *writer.lines, f"return ({', '.join(results)}{',' if len(results) == 1 else ''})"]
+    text = "\n".join([*imports, "", "", f"def kernel({', '.join(names)}):", *(f"    {line}" for line in body)])
+    return NumpySource(text, dict(writer.constants), tuple(inputs), tuple(outputs), writer.footprint)
+
+
+def load_numpy(source: NumpySource) -> Callable[..., tuple[npt.NDArray[Any], ...]]:
+    """Return the function of an emitted source, ready to be called.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input
+    >>> x = input("x")
+    >>> load_numpy(emit_numpy([x], [x * x + 1]))(np.array([1.0, 2.0]))
+    (array([2., 5.]),)
+    """
+    module = compile(source.text, "<symdiff NumPy kernel>", "exec", dont_inherit=True)
+    code = next(each for each in module.co_consts if isinstance(each, CodeType) and each.co_name == "kernel")
+    namespace: dict[str, Any] = {"__builtins__": builtins, "np": np, "special": special, **source.constants}
+    namespace |= {name: getattr(numeric, name) for name in NUMERIC_NAMES}
+    return FunctionType(code, namespace, "kernel")
+
+
+NUMERIC_NAMES = (
+    *(row.numpy for row in FUNCTIONS.values() if "." not in row.numpy),
+    *(spelling for spelling in MATRIX_SPELLING.values() if "." not in spelling),
+    *("span", "at", "positions", "nonempty", "shifted_identity", "join"),
+)
+
+
+class _Emitter:
+    """Turns nodes into lines; ``names`` says which variable holds a node."""
+
+    def __init__(self, inputs: Sequence[Node]) -> None:
+        self.writer = Writer(inputs)
+        self.names: dict[Node, str] = {node: f"x{i}" for i, node in enumerate(inputs)}
+
+    def emit(self, outputs: Sequence[Node]) -> list[str]:
+        """Write the lines for ``outputs`` and return their variables."""
+        order = postorder(outputs)
+        uses: dict[Node, int] = {}
+        for node in (*(arg for each in order for arg in each.args), *outputs):
+            uses[node] = uses.get(node, 0) + 1
+        for node in order:
+            if node not in self.names:
+                self._emit_node(node)
+            for arg in node.args:
+                uses[arg] -= 1
+                if uses[arg] == 0 and arg in self.names:
+                    self.writer.release(self.names[arg])
+        return [self._variable(node) for node in outputs]
+
+    def _emit_node(self, node: Node) -> None:
+        if node.op in FUNCTIONS:
+            self.names[node] = self.writer.assign(self._function(node), node.shape)
+        elif node.op == "contract":
+            for arg in node.args:
+                if arg.op == "constant" and arg.shape != ():
+                    self._variable(arg)
+            self.names[node] = emit_contraction(self.writer, node, self.names)
+        elif node.op not in ("constant", "delta", "onehot"):  # those are written where they are used
+            method: Callable[[Node], str] = getattr(self, f"_{node.op}", self._unknown)
+            self.names[node] = self._matrix(node) if node.op in MATRIX_OPS else method(node)
+
+    def _unknown(self, node: Node) -> str:
+        if node.op == "input":
+            raise ArgumentError(
+                f"the formula depends on the input {node.payload!r}, which is not among the kernel's inputs "
+                f"({', '.join(str(n.payload) for n in self.names if n.op == 'input') or 'none'}); add it to them"
+            )
+        if node.op == "custom":
+            raise AssertionError("custom functions are inlined before emission")
+        raise UnsupportedError(f"the operation {node.op!r} has no NumPy source")
+
+    # ------------------------------------------------------------------ arguments
+
+    def _variable(self, node: Node) -> str:
+        """Return the variable of a node; constants and deltas get one when first needed as arrays."""
+        if node not in self.names:
+            if node.op == "constant":
+                text = self.writer.constant(node.value[None])
+            else:
+                text = emit_structure(self.writer, node)
+            self.names[node] = self.writer.assign(text, node.shape)
+        return self.names[node]
+
+    def _real(self, node: Node) -> str:
+        name = self._variable(node)
+        return self.writer.call("to_real", name) if node.dtype is BOOL else name
+
+    def _operand(self, node: Node, rank: int, dtype: str | None) -> str:
+        """Return an argument of an element-wise function, with axes put behind its batch axis."""
+        if node.op == "constant" and node.shape == ():
+            text = number(node.value.item())
+            return f"({text})" if text.startswith("-") else text
+        text = self._variable(node)
+        if len(node.shape) < rank:
+            text += f"[:, {', '.join(['None'] * (rank - len(node.shape)) + [':'] * len(node.shape))}]"
+        if dtype is None or node.dtype is dtype:
+            return text
+        return self.writer.call("to_real", text) if node.dtype is BOOL else f"({text} != 0.0)"
+
+    def _rank_of(self, nodes: Sequence[Node]) -> int:
+        return max(node.ndim for node in nodes)
+
+    # ------------------------------------------------------------------ element by element
+
+    def _function(self, node: Node) -> str:
+        row = FUNCTIONS[node.op]
+        rank = len(node.shape)
+        texts = [
+            self._operand(arg, rank, BOOL if node.op == "where" and i == 0 else row.takes)
+            for i, arg in enumerate(node.args)
+        ]
+        if all(arg.op == "constant" and arg.shape == () for arg in node.args):
+            texts[0] = f"np.full(1, {texts[0]})"
+        if node.op in INFIX:
+            return f"{texts[0]} {INFIX[node.op]} {texts[1]}"
+        if node.op == "negative":
+            return f"-{texts[0]}"
+        if node.op == "power" and texts[1] == "2.0":
+            return f"np.square({texts[0]})"
+        if "." not in row.numpy:
+            return self.writer.call(row.numpy, *texts)
+        return f"{row.numpy}({', '.join(texts)})"
+
+    # ------------------------------------------------------------------ structure
+
+    def _share(self, node: Node) -> str:
+        return self.writer.share(self._variable(node.args[0]))
+
+    _named = _share
+    _stop_gradient = _share
+
+    def _extreme(self, node: Node) -> str:
+        (arg,) = node.args
+        text = self._real(arg)
+        if any(isinstance(arg.shape[axis], Size) for axis in node.payload):
+            text = self.writer.call("nonempty", text, str(node.payload))
+        return self.writer.assign(f"np.{node.op}({text}, axis={_axes(node.payload)})", node.shape)
+
+    _max = _extreme
+    _min = _extreme
+
+    def _prod(self, node: Node) -> str:
+        return self.writer.assign(f"np.prod({self._real(node.args[0])}, axis={_axes(node.payload)})", node.shape)
+
+    def _cumsum(self, node: Node) -> str:
+        axis, reverse = node.payload
+        text = self._real(node.args[0])
+        if reverse:
+            return self.writer.assign(f"np.flip(np.cumsum(np.flip({text}, {axis}), {axis}), {axis})", node.shape)
+        return self.writer.assign(f"np.cumsum({text}, axis={axis})", node.shape)
+
+    def _slice(self, node: Node) -> str:
+        (arg,) = node.args
+        places = [self.writer.place(item, size) for item, size in zip(node.payload, arg.shape, strict=True)]
+        return self.writer.assign(f"{self._variable(arg)}[{', '.join([':', *places])}]", node.shape)
+
+    def _zeros(self, node: Node, source: str) -> str:
+        return self.writer.assign(f"np.zeros({self.writer.shape(f'len({source})', node.shape)})", node.shape)
+
+    def _pad(self, node: Node) -> str:
+        source = self._variable(node.args[0])
+        name = self._zeros(node, source)
+        places = [self.writer.place(item, size) for item, size in zip(node.payload, node.shape, strict=True)]
+        self.writer.lines.append(f"{name}[{', '.join([':', *places])}] = {source}")
+        return name
+
+    def _checked(self, indices: tuple[int, ...], size: Dim) -> str:
+        text = self.writer.indices(indices)
+        if isinstance(size, int) or not indices:
+            return text
+        return self.writer.call("positions", text, self.writer.size(size))
+
+    def _gather(self, node: Node) -> str:
+        axis, indices = node.payload
+        (arg,) = node.args
+        where = self._checked(indices, arg.shape[axis])
+        return self.writer.assign(f"np.take({self._variable(arg)}, {where}, axis={axis})", node.shape)
+
+    def _scatter(self, node: Node) -> str:
+        axis, indices = node.payload
+        source = self._variable(node.args[0])
+        size = node.shape[axis]
+        if isinstance(size, int) and indices and not 0 <= min(indices) <= max(indices) < size:
+            raise ShapeError(f"index {max(indices)} is out of range for an axis of size {size}")
+        where = ", ".join([":"] * (node.ndim + axis + 1) + [self._checked(indices, size)])
+        name = self._zeros(node, source)
+        if len(set(indices)) == len(indices):
+            self.writer.lines.append(f"{name}[{where}] = {source}")
+        else:
+            self.writer.lines.append(f"np.add.at({name}, np.s_[{where}], {source})")
+        return name
+
+    def _reshape(self, node: Node) -> str:
+        source = self._variable(node.args[0])
+        lengths = ", ".join([f"len({source})", *map(self.writer.size, node.shape)])
+        return self.writer.assign(f"{source}.reshape({lengths})", node.shape)
+
+    def _concatenate(self, node: Node) -> str:
+        parts = ", ".join(map(self._variable, node.args))
+        return self.writer.assign(self.writer.call("join", f"[{parts}]", str(node.payload)), node.shape)
+
+    # ------------------------------------------------------------------ matrices
+
+    def _matrix(self, node: Node) -> str:
+        rank = self._rank_of(node.args)
+        for arg in node.args:
+            self._variable(arg)
+        texts = [self._operand(arg, rank, "real") for arg in node.args]
+        spelling = MATRIX_SPELLING[node.op]
+        text = f"{spelling}({', '.join(texts)})" if "." in spelling else self.writer.call(spelling, *texts)
+        return self.writer.assign(text, node.shape)
+
+
+def _axes(axes: tuple[int, ...]) -> str:
+    return str(axes[0]) if len(axes) == 1 else str(axes)

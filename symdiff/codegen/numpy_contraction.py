@@ -1,0 +1,406 @@
+"""Contractions as NumPy source: pairs in a good order, and deltas as places, not as factors.
+
+A product of many factors is taken two at a time, in the order that costs least, as
+``@`` where both factors are matrices, as ``*`` where nothing is summed, as ``np.einsum``
+otherwise. A delta among the factors is never multiplied: the product of the others is
+written into the diagonal of an array of zeros, through a strided view.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from ..errors import LimitError, ShapeError
+from ..graph import BOOL, Labels, Node, label_sizes
+from ..sizes import Dim, Size, value
+from .numpy_writer import Writer, number
+
+#: What a symbolic size counts as when the order of a product is chosen.
+NOMINAL = 64
+#: Products of at most this many factors have every order tried.
+EXHAUSTIVE = 4
+LETTERS = "ijklmnopqrstuvwxyabcdefgh" + string.ascii_uppercase
+BATCH = "z"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A dense factor: a variable, an expression that views it, and a label an axis behind the batch axis."""
+
+    variable: str
+    text: str
+    labels: Labels
+
+
+@dataclass
+class _Target:
+    """The result while it is being indexed: one label an axis, and the index expressions so far."""
+
+    labels: list[int]
+    text: str = ""
+
+
+@dataclass
+class _Product:
+    """One contraction while it is being emitted."""
+
+    writer: Writer
+    sizes: dict[int, Dim]
+    target: _Target
+    dense: list[Factor] = field(default_factory=list)
+    structure: list[tuple[Node, Labels]] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
+
+
+def emit_contraction(writer: Writer, node: Node, names: Mapping[Node, str]) -> str:
+    """Write a contraction and return the variable that holds it.
+
+    Parameters
+    ----------
+    writer : Writer
+    node : Node
+        Of op "contract".
+    names : mapping
+        The variable of each argument; scalar constants, deltas and onehots need none.
+    """
+    labels, out, _ = node.payload
+    product = _Product(writer, label_sizes(node), _Target(list(out)))
+    for arg, own in zip(node.args, labels, strict=True):
+        if arg.op in ("delta", "onehot"):
+            product.structure.append((arg, own))
+        elif arg.op == "constant" and arg.shape == ():
+            product.numbers.append(number(float(arg.value)))
+        else:
+            text = writer.call("to_real", names[arg]) if arg.dtype is BOOL else names[arg]
+            product.dense.append(Factor(writer.share(names[arg]), text, own))
+    placed = _place_structure(product)
+    kept = list(dict.fromkeys(product.target.labels))
+    wanted = [label for label in kept if any(label in factor.labels for factor in product.dense)]
+    result = _multiply(product, tuple(wanted))
+    if placed:
+        return _write_through(product, result, kept, out)
+    return _spread(product, result, out)
+
+
+# ---------------------------------------------------------------------------- deltas
+
+
+def _place_structure(product: _Product) -> bool:
+    """Turn deltas into index expressions of the result and the factors; tell whether the result has any."""
+    placed = False
+    todo = product.structure
+    while todo:
+        ready = next((entry for entry in todo if _is_ready(product, entry)), None)
+        if ready is None:
+            ready = next((entry for entry in todo if entry[0].op == "onehot"), todo[0])
+            todo.remove(ready)
+            product.dense.append(_materialise(product.writer, *ready))
+            continue
+        todo.remove(ready)
+        node, labels = ready
+        if node.op == "delta":
+            placed |= _place_delta(product, node, labels)
+        else:
+            placed |= _place_onehot(product, node, labels[0])
+    return placed
+
+
+def _is_ready(product: _Product, entry: tuple[Node, Labels]) -> bool:
+    node, labels = entry
+    others = [own for pair in product.structure if pair is not entry for own in pair[1]]
+    if node.op == "onehot":
+        return labels[0] not in others
+    row, column = labels
+    elsewhere = {*product.target.labels, *others, *(own for factor in product.dense for own in factor.labels)}
+    if elsewhere.isdisjoint(labels):
+        return False  # a sum over the delta alone
+    if _is_identity(node):
+        return True
+    return row != column and column not in others and _in_range(node)
+
+
+def _is_identity(node: Node) -> bool:
+    return bool(node.payload == (0, 1) and node.shape[0] == node.shape[1])
+
+
+def _in_range(node: Node) -> bool:
+    """Tell whether every row of a delta holds a one, whatever numbers its sizes take."""
+    (start, step), (rows, columns) = node.payload, node.shape
+    last = start + (rows - 1) * step
+    low, high = (start, last) if step > 0 else (last, start)
+    return rows == 0 or (_is_positive(low) and _is_positive(columns - 1 - high))
+
+
+def _is_positive(size: Dim) -> bool:
+    if isinstance(size, int):
+        return size >= 0
+    # names are at least 1 where a row exists to be checked
+    floor = value(size, dict.fromkeys(size.names, 1))
+    return floor >= 0 and all(coefficient > 0 for names, coefficient in size.terms if names)
+
+
+def _place_delta(product: _Product, node: Node, labels: Labels) -> bool:
+    row, column = labels
+    if row == column:
+        return False
+    if _is_identity(node):
+        product.structure[:] = [
+            (other, tuple(row if own == column else own for own in owns)) for other, owns in product.structure
+        ]
+        index = ":"
+    else:
+        index = product.writer.place((*node.payload, node.shape[0]), node.shape[1])
+    product.dense[:] = [_indexed(factor, column, index, row) for factor in product.dense]
+    return _index_target(product.target, column, index, row)
+
+
+def _place_onehot(product: _Product, node: Node, label: int) -> bool:
+    (size,) = node.shape
+    if isinstance(size, int) and isinstance(node.payload, int) and not 0 <= node.payload < size:
+        raise ShapeError(f"index {node.payload} is out of range for an axis of size {size}")
+    index = product.writer.place((node.payload, 1, None), size)
+    product.dense[:] = [_indexed(factor, label, index, None) for factor in product.dense]
+    return _index_target(product.target, label, index, None)
+
+
+def _indexed(factor: Factor, label: int, index: str, becomes: int | None) -> Factor:
+    labels, text = list(factor.labels), factor.text
+    while label in labels:
+        text += _apply(labels, label, index, becomes)
+    return Factor(factor.variable, text, tuple(labels))
+
+
+def _index_target(target: _Target, label: int, index: str, becomes: int | None) -> bool:
+    if label not in target.labels:
+        return False
+    while label in target.labels:
+        target.text += _apply(target.labels, label, index, becomes)
+    return True
+
+
+def _apply(labels: list[int], label: int, index: str, becomes: int | None) -> str:
+    """Index the axis called ``label`` and rename it, or drop it; return the index expression."""
+    axis = labels.index(label)
+    if becomes is None:
+        del labels[axis]
+    else:
+        labels[axis] = becomes
+    return "" if index == ":" else f"[{', '.join([':'] * (axis + 1))}, {index}]"
+
+
+def _materialise(writer: Writer, node: Node, labels: Labels) -> Factor:
+    name = writer.assign(emit_structure(writer, node), node.shape)
+    return Factor(name, name, labels)
+
+
+def emit_structure(writer: Writer, node: Node) -> str:
+    """Return a delta or onehot, with a batch axis of 1, as an expression."""
+    if node.op == "onehot":
+        size, index = writer.size(node.shape[0]), writer.place((node.payload, 1, None), node.shape[0])
+        return f"{writer.call('shifted_identity', '1', size, index, '1')}"
+    rows, columns = map(writer.size, node.shape)
+    if node.payload == (0, 1):
+        return f"np.eye({rows}{'' if rows == columns else ', ' + columns})[None]"
+    start, step = node.payload
+    return f"{writer.call('shifted_identity', rows, columns, writer.size(start), str(step))}[None]"
+
+
+# ---------------------------------------------------------------------------- products
+
+
+def _multiply(product: _Product, wanted: Labels) -> Factor | None:
+    """Multiply the dense factors down to one with the labels ``wanted``, in that order."""
+    factors = product.dense
+    while len(factors) > 1:
+        first, second = _best_pair([factor.labels for factor in factors], wanted, product.sizes)
+        a, b = factors[first], factors[second]
+        rest = [factor for i, factor in enumerate(factors) if i not in (first, second)]
+        keep = set(wanted).union(*(factor.labels for factor in rest))
+        a, b = _alone(product, a, keep.union(b.labels)), _alone(product, b, keep.union(a.labels))
+        factors = [*rest, _pair(product, a, b, keep, None if rest else wanted)]
+    return _alone(product, factors[0], set(wanted)) if factors else None
+
+
+def _assign(product: _Product, text: str, labels: Labels, *used: Factor) -> Factor:
+    name = product.writer.assign(text, [product.sizes[label] for label in labels])
+    for factor in used:
+        product.writer.release(factor.variable)
+    return Factor(name, name, labels)
+
+
+def _alone(product: _Product, factor: Factor, keep: Collection[int]) -> Factor:
+    """Take the diagonal of repeated labels and sum over those that nothing else has."""
+    labels = tuple(label for label in dict.fromkeys(factor.labels) if label in keep)
+    if labels == factor.labels:
+        return factor
+    if len(set(factor.labels)) == len(factor.labels):
+        axes = ", ".join(str(i + 1) for i, label in enumerate(factor.labels) if label not in keep)
+        text = f"{factor.text}.sum(axis={axes if ',' not in axes else f'({axes})'})"
+    else:
+        text = _einsum([factor], labels)
+    return _assign(product, text, labels, factor)
+
+
+def _pair(product: _Product, a: Factor, b: Factor, keep: Collection[int], final: Labels | None) -> Factor:
+    """Multiply two factors and sum over the labels that are not in ``keep``."""
+    shared = [label for label in a.labels if label in b.labels]
+    stack = [label for label in shared if label in keep]
+    summed = [label for label in shared if label not in keep]
+    left = [label for label in a.labels if label not in shared]
+    right = [label for label in b.labels if label not in shared]
+    out = final if final is not None else (*stack, *left, *right)
+    if not summed:
+        return _assign(product, f"{_aligned(a, out)} * {_aligned(b, out)}", out, a, b)
+    if not (left and right):
+        return _assign(product, _einsum([a, b], out), out, a, b)
+    if [label for label in out if label in left or label in right] == [*right, *left]:
+        a, b, left, right = b, a, right, left
+    text = f"{_grouped(product, a, stack, left, summed)} @ {_grouped(product, b, stack, summed, right)}"
+    result = _assign(product, text, (*stack, *left, *right), a, b)
+    if len(left) > 1 or len(right) > 1:
+        lengths = [product.writer.size(product.sizes[label]) for label in result.labels]
+        text = f"{result.text}.reshape({', '.join([f'len({result.variable})', *lengths])})"
+        result = Factor(result.variable, text, result.labels)
+    if result.text == result.variable and result.labels == out:
+        return result
+    return _assign(product, _aligned(result, out), out, result)
+
+
+def _grouped(product: _Product, factor: Factor, stack: list[int], rows: list[int], columns: list[int]) -> str:
+    """Return a factor as a stack of matrices whose rows and columns run over several labels each."""
+    text = _aligned(factor, (*stack, *rows, *columns))
+    if len(rows) == 1 and len(columns) == 1:
+        return text
+    size = {label: product.writer.size(product.sizes[label]) for label in (*stack, *rows, *columns)}
+    lengths = [f"len({factor.variable})", *(size[label] for label in stack)]
+    lengths += ["*".join(size[label] for label in group) for group in (rows, columns)]
+    return f"{text}.reshape({', '.join(lengths)})"
+
+
+def _aligned(factor: Factor, out: Sequence[int]) -> str:
+    """Return a factor with its axes in the order of ``out``, and axes of length 1 for what it lacks."""
+    present = [label for label in out if label in factor.labels]
+    order = [factor.labels.index(label) + 1 for label in present]
+    text = factor.text
+    if order != sorted(order):
+        text += f".transpose(0, {', '.join(map(str, order))})"
+    if len(present) < len(out):
+        text += f"[:, {', '.join(':' if label in present else 'None' for label in out)}]"
+    return text
+
+
+def _einsum(factors: Sequence[Factor], out: Sequence[int]) -> str:
+    letters = _letters([label for factor in factors for label in factor.labels])
+    terms = ",".join(BATCH + "".join(letters[label] for label in factor.labels) for factor in factors)
+    result = BATCH + "".join(letters[label] for label in out)
+    return f"np.einsum('{terms}->{result}', {', '.join(factor.text for factor in factors)})"
+
+
+def _letters(labels: Sequence[int]) -> dict[int, str]:
+    distinct = list(dict.fromkeys(labels))
+    if len(distinct) > len(LETTERS):
+        raise LimitError(
+            f"a product over {len(distinct)} different indices; at most {len(LETTERS)} are supported: multiply in "
+            "smaller groups"
+        )
+    return dict(zip(distinct, LETTERS, strict=False))
+
+
+# ---------------------------------------------------------------------------- the order of a product
+
+
+def _best_pair(labels: Sequence[Labels], wanted: Labels, sizes: Mapping[int, Dim]) -> tuple[int, int]:
+    if len(labels) == 2:
+        return 0, 1
+    lengths = {label: _nominal(size) for label, size in sizes.items()}
+    sets = [frozenset(own) for own in labels]
+    if len(labels) <= EXHAUSTIVE:
+        return _cheapest(sets, frozenset(wanted), lengths)[1]
+    if len(labels) <= 16:
+        pairs = list(combinations(range(len(labels)), 2))
+        return min(pairs, key=lambda pair: _growth(sets, pair, frozenset(wanted), lengths))
+    return len(labels) - 2, len(labels) - 1
+
+
+def _nominal(size: Dim) -> int:
+    return value(size, dict.fromkeys(size.names, NOMINAL)) if isinstance(size, Size) else size
+
+
+def _merged(sets: Sequence[frozenset[int]], pair: tuple[int, int], wanted: frozenset[int]) -> frozenset[int]:
+    rest = [own for i, own in enumerate(sets) if i not in pair]
+    return (sets[pair[0]] | sets[pair[1]]) & wanted.union(*rest)
+
+
+def _volume(labels: Collection[int], lengths: Mapping[int, int]) -> int:
+    total = 1
+    for label in labels:
+        total *= lengths[label]
+    return total
+
+
+def _growth(
+    sets: Sequence[frozenset[int]], pair: tuple[int, int], wanted: frozenset[int], lengths: Mapping[int, int]
+) -> tuple[int, int]:
+    """Return by how much the product of a pair is larger than the pair, then its cost."""
+    before = sum(_volume(sets[i], lengths) for i in pair)
+    after = _volume(_merged(sets, pair, wanted), lengths)
+    return after - before, _volume(sets[pair[0]] | sets[pair[1]], lengths)
+
+
+def _cheapest(
+    sets: Sequence[frozenset[int]], wanted: frozenset[int], lengths: Mapping[int, int]
+) -> tuple[int, tuple[int, int]]:
+    """Return the cost of the best order, in multiplications, and the pair it starts with."""
+    found = []
+    for pair in combinations(range(len(sets)), 2):
+        cost = _volume(sets[pair[0]] | sets[pair[1]], lengths)
+        if len(sets) > 2:
+            rest = [own for i, own in enumerate(sets) if i not in pair]
+            cost += _cheapest([*rest, _merged(sets, pair, wanted)], wanted, lengths)[0]
+        found.append((cost, pair))
+    return min(found)
+
+
+# ---------------------------------------------------------------------------- results
+
+
+def _scaled(product: _Product, text: str | None) -> str:
+    return " * ".join([*product.numbers, *([text] if text is not None else [])]) or "1.0"
+
+
+def _spread(product: _Product, result: Factor | None, out: Labels) -> str:
+    """Write the product, repeated along the labels that no factor has."""
+    writer, sizes = product.writer, product.sizes
+    shape = tuple(sizes[label] for label in out)
+    if result is None:
+        return writer.assign(f"np.full({writer.shape('1', shape)}, {_scaled(product, None)})", shape)
+    text = _aligned(result, out)
+    if product.numbers:
+        text = _scaled(product, text)
+    if set(result.labels) != set(out):
+        if product.numbers:
+            text = f"({text})"
+        text = f"np.broadcast_to({text}, {writer.shape(f'len({result.variable})', shape)})"
+    elif text == result.variable:
+        return text
+    return _assign(product, text, out, result).variable
+
+
+def _write_through(product: _Product, result: Factor | None, kept: list[int], out: Labels) -> str:
+    """Write the product into zeros, at the places that the deltas gave."""
+    writer, target = product.writer, product.target
+    shape = tuple(product.sizes[label] for label in out)
+    batch = f"len({result.variable})" if result else "1"
+    name = writer.assign(f"np.zeros({writer.shape(batch, shape)})", shape)
+    place = name + target.text
+    if len(kept) < len(target.labels):
+        place = _einsum([Factor(name, place, tuple(target.labels))], kept)
+    if not place.endswith("]"):
+        place += "[...]"
+    writer.lines.append(f"{place} = {_scaled(product, _aligned(result, kept) if result else None)}")
+    if result:
+        writer.release(result.variable)
+    return name

@@ -1,0 +1,93 @@
+"""Runs an emitted NumPy function over a batch, in tiles, so that temporaries stay bounded.
+
+A kernel of N samples needs memory for its inputs, its outputs and the temporaries of one
+tile. Tiles also keep temporaries in the processor's cache. Sums over the batch add the
+tiles up in order, so that equal calls give equal bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import SingularMatrixError
+from ..interpret import bind_sizes
+from ..sizes import value
+from .numpy import NumpySource, load_numpy
+
+#: Bytes of temporaries that fit the cache, and the most that a tile may take.
+CACHE_BYTES, MOST_BYTES = 1 << 22, 1 << 26
+#: Samples a tile should have, so that the cost of calling NumPy is spread.
+WANTED = 4096
+
+
+class NumpyRunner:
+    """The "numpy" backend of one kernel.
+
+    Parameters
+    ----------
+    source : NumpySource
+    """
+
+    def __init__(self, source: NumpySource) -> None:
+        self.source = source
+        self._function = load_numpy(source)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NumpyRunner, (self.source,)
+
+    def run(self, inputs: Sequence[npt.NDArray[Any]], outs: Sequence[npt.NDArray[Any]], reduce: bool) -> None:
+        """Compute all samples of a batch.
+
+        Parameters
+        ----------
+        inputs : sequence of ndarray, shape (N, ...) or (1, ...)
+            One for each input of the source.
+        outs : sequence of ndarray, shape (N, ...)
+            Filled; of shape (1, ...) when ``reduce``.
+        reduce : bool
+            Sum over the batch; a sum over no samples is zero.
+
+        Raises
+        ------
+        SingularMatrixError
+            With the index, along the batch, of the first sample that has such a matrix.
+        ShapeError
+            If shapes do not fit the formula's symbolic sizes.
+        """
+        batch = batch_length(inputs, outs, reduce)
+        if reduce:
+            for out in outs:
+                out[...] = 0
+        tile = self._tile([array.shape[1:] for array in inputs])
+        for start in range(0, batch, tile):
+            stop = min(start + tile, batch)
+            parts = [array if len(array) == 1 else array[start:stop] for array in inputs]
+            for out, result in zip(outs, self._call(parts, start), strict=True):
+                if reduce:
+                    out[0] += np.broadcast_to(result, (stop - start, *result.shape[1:])).sum(axis=0)
+                else:
+                    out[start:stop] = result
+
+    def _call(self, parts: Sequence[npt.NDArray[Any]], start: int) -> tuple[npt.NDArray[Any], ...]:
+        try:
+            with np.errstate(all="ignore"):
+                return self._function(*parts)
+        except SingularMatrixError as error:
+            raise SingularMatrixError(str(error), (start + error.index[0],)) from None
+
+    def _tile(self, shapes: Sequence[tuple[int, ...]]) -> int:
+        sizes = bind_sizes(self.source.inputs, shapes)
+        sample = 8 * max(1, value(self.source.footprint, sizes))
+        return max(1, min(MOST_BYTES // sample, max(WANTED, CACHE_BYTES // sample)))
+
+
+def batch_length(inputs: Sequence[npt.NDArray[Any]], outs: Sequence[npt.NDArray[Any]], reduce: bool) -> int:
+    """Return the number of samples: the length of the inputs' batch axes, or the outputs' when all share one sample."""
+    lengths = {len(array) for array in inputs} - {1}
+    if lengths:
+        return lengths.pop()
+    return 1 if reduce or not outs else len(outs[0])

@@ -1,0 +1,375 @@
+"""The reference interpreter: the meaning of every graph operation, in plain NumPy, one sample.
+
+Slow and obvious on purpose. Whatever else computes a formula (emitted NumPy, C) is tested
+against :func:`evaluate`, and every operation is one short function here. Sizes that are
+symbolic take their numbers from the shapes of the inputs, by :func:`bind_sizes`.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from . import numeric
+from .errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
+from .functions import FUNCTIONS
+from .graph import BOOL, MATRIX_OPS, Item, Node, inputs_of, label_sizes, placeholder, postorder
+from .sizes import Dim, Size, show, value
+
+Values = npt.NDArray[Any]
+Bindings = Mapping[str, int]
+
+# ---------------------------------------------------------------------------- sizes
+
+
+@dataclass(frozen=True)
+class Equation:
+    """How one named size follows from an axis: ``name = (length - rest) / factor``.
+
+    Parameters
+    ----------
+    name : str
+    input, axis : int
+        The axis whose length is known at call time.
+    factor, rest : int or Size
+        In sizes whose equations come earlier.
+    """
+
+    name: str
+    input: int
+    axis: int
+    factor: Dim
+    rest: Dim
+
+
+def size_equations(inputs: Sequence[Node]) -> list[Equation]:
+    """Return what gives each named size of ``inputs`` its number, in an order that can be followed.
+
+    Raises
+    ------
+    ShapeError
+        If a size occurs in products and powers only, from which it cannot be told.
+    """
+    axes = [
+        (i, axis, size)
+        for i, node in enumerate(inputs)
+        for axis, size in enumerate(node.shape)
+        if isinstance(size, Size)
+    ]
+    axes.sort(key=lambda entry: (len(entry[2].terms), len(str(entry[2]))))  # plain names first
+    known: set[str] = set()
+    equations: list[Equation] = []
+    progress = True
+    while progress:
+        progress = False
+        for i, axis, size in axes:
+            unknown = sorted(size.names - known)
+            if len(unknown) == 1:
+                factor, rest = _linear_in(size, unknown[0])
+                if factor is not None:
+                    equations.append(Equation(unknown[0], i, axis, factor, rest))
+                    known.add(unknown[0])
+                    progress = True
+    missing = sorted({name for _, _, size in axes for name in size.names} - known)
+    if missing:
+        raise ShapeError(
+            f"the size {missing[0]!r} cannot be told from inputs of shapes {', '.join(show(n.shape) for n in inputs)}; "
+            f"expected an input with an axis of size {missing[0]}"
+        )
+    return equations
+
+
+def _linear_in(size: Size, name: str) -> tuple[Dim | None, Dim]:
+    """Write ``size`` as factor * name + rest; the factor is None when it is no straight line."""
+    factor: Dim = 0
+    rest: Dim = 0
+    for names, coefficient in size.terms:
+        if name not in names:
+            rest = rest + Size(((names, coefficient),)) if names else rest + coefficient
+        elif names.count(name) > 1:
+            return None, 0
+        else:
+            others = tuple(n for n in names if n != name)
+            factor = factor + Size(((others, coefficient),)) if others else factor + coefficient
+    return factor, rest
+
+
+def bind_sizes(inputs: Sequence[Node], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
+    """Return the numbers of the named sizes, from the shapes that came at call time.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        Input nodes; their shapes may hold symbolic sizes.
+    shapes : sequence of tuple of int
+        Shape of one sample of each input, without batch axes.
+
+    Raises
+    ------
+    ShapeError
+        If a shape does not fit its input, or two inputs give one size two numbers.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input
+    >>> from symdiff.sizes import named
+    >>> bind_sizes([input("A", (named("n"), named("n") + 1))], [(3, 4)])
+    {'n': 3}
+    """
+    for node, shape in zip(inputs, shapes, strict=True):
+        if len(shape) != node.ndim or any(
+            isinstance(want, int) and want != got for want, got in zip(node.shape, shape, strict=True)
+        ):
+            raise ShapeError(f"{_title(node)} has shape {show(shape)}; expected {show(node.shape)}")
+    found: dict[str, int] = {}
+    for equation in size_equations(inputs):
+        left = shapes[equation.input][equation.axis] - value(equation.rest, found)
+        factor = value(equation.factor, found)
+        if factor == 0 or left % factor or left // factor < 0:
+            node = inputs[equation.input]
+            raise ShapeError(
+                f"{_title(node)} has shape {show(shapes[equation.input])}, which no whole number {equation.name!r} "
+                f"makes {show(node.shape)}"
+            )
+        found[equation.name] = left // factor
+    for node, shape in zip(inputs, shapes, strict=True):
+        for want, got in zip(node.shape, shape, strict=True):
+            if value(want, found) != got:
+                numbers = ", ".join(f"{name} = {number}" for name, number in found.items())
+                raise ShapeError(
+                    f"{_title(node)} has shape {show(shape)}; expected {show(node.shape)} with {numbers}, as the "
+                    "inputs before it have it"
+                )
+    return found
+
+
+def _title(node: Node) -> str:
+    return f"input {node.payload!r}" if isinstance(node.payload, str) else "an argument of a custom function"
+
+
+# ---------------------------------------------------------------------------- evaluation
+
+
+def evaluate(
+    roots: Sequence[Node], values: Mapping[Any, npt.ArrayLike], inputs: Sequence[Node] = ()
+) -> list[Values]:
+    """Compute ``roots`` at one point.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+    values : mapping
+        An array for each input, by the input's name.
+    inputs : sequence of Node, optional
+        Inputs that the formula may lack, for the symbolic sizes that only they carry.
+
+    Returns
+    -------
+    list of ndarray
+        float64, or bool for conditions; one for each root.
+
+    Raises
+    ------
+    ArgumentError
+        If an input has no value.
+    ShapeError, DtypeError
+        If a value does not fit its input.
+    SingularMatrixError
+        If a matrix has no inverse, or no Cholesky factor.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input
+    >>> x = input("x")
+    >>> float(evaluate([x * x + 1], {"x": 3.0})[0])
+    10.0
+    """
+    needed = list(dict.fromkeys([*inputs, *inputs_of(roots)]))
+    given: dict[Node, Values] = {}
+    for node in needed:
+        if node.payload not in values:
+            raise ArgumentError(f"{_title(node)} has no value; values came for {sorted(map(str, values)) or 'none'}")
+        given[node] = _as_values(node, values[node.payload])
+    sizes = bind_sizes(needed, [given[node].shape for node in needed])
+    with np.errstate(all="ignore"):
+        try:
+            return _evaluate(roots, given, sizes)
+        except SingularMatrixError as error:
+            raise SingularMatrixError(str(error)) from None
+
+
+def _as_values(node: Node, data: npt.ArrayLike) -> Values:
+    array = np.asarray(data)
+    if array.dtype.kind not in "biuf":
+        raise DtypeError(f"{_title(node)} came with dtype {array.dtype}; expected real numbers")
+    return array.astype(np.bool_ if node.dtype is BOOL else np.float64)
+
+
+def _evaluate(roots: Sequence[Node], given: Mapping[Node, Values], sizes: Bindings) -> list[Values]:
+    done: dict[Node, Values] = dict(given)
+    for node in postorder(roots):
+        if node not in done:
+            result = _compute(node, [done[arg] for arg in node.args], sizes)
+            done[node] = np.asarray(result, dtype=np.bool_ if node.dtype is BOOL else np.float64)
+            expected = tuple(value(size, sizes) for size in node.shape)
+            if done[node].shape != expected:
+                raise AssertionError(f"{node!r} was computed with shape {done[node].shape}; expected {expected}")
+    return [done[root] for root in roots]
+
+
+def _compute(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    if node.op in FUNCTIONS:
+        return _FUNCTIONS[node.op](*_of_their_kind(node, args))
+    if node.op in MATRIX_OPS:
+        return _MATRICES[node.op](*_same_rank([_real(arg) for arg in args]))
+    return _STRUCTURE[node.op](node, args, sizes)
+
+
+def _real(array: Values) -> Values:
+    return array.astype(np.float64)
+
+
+def _of_their_kind(node: Node, args: list[Values]) -> list[Values]:
+    """Return the arguments as the row takes them: reals, conditions, or for ``where`` one and two."""
+    takes = FUNCTIONS[node.op].takes
+    return [
+        arg.astype(np.bool_ if takes is BOOL or (node.op == "where" and i == 0) else np.float64)
+        for i, arg in enumerate(args)
+    ]
+
+
+def _same_rank(args: list[Values]) -> list[Values]:
+    rank = max(arg.ndim for arg in args)
+    return [arg.reshape((1,) * (rank - arg.ndim) + arg.shape) for arg in args]
+
+
+def find_function(spelling: str) -> Callable[..., Any]:
+    """Return the function that a row's NumPy spelling stands for: ``np.exp``, ``special.erf``, ``softplus``."""
+    scope, _, name = spelling.rpartition(".")
+    function: Callable[..., Any] = getattr({"np": np, "special": special, "": numeric}[scope], name)
+    return function
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {name: find_function(row.numpy) for name, row in FUNCTIONS.items()}
+
+_MATRICES: dict[str, Callable[..., Any]] = {
+    "det": np.linalg.det,
+    "logdet": numeric.logdet,
+    "logabsdet": numeric.logabsdet,
+    "inv": numeric.inv,
+    "solve": numeric.solve,
+    "cholesky": numeric.cholesky,
+    "adjugate": numeric.adjugate,
+    "adjugate_differential": numeric.adjugate_differential,
+}
+
+
+# ---------------------------------------------------------------------------- structure, one function an operation
+
+
+def _contract(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    labels, out, repeated = node.payload
+    if len(label_sizes(node)) > len(string.ascii_letters):
+        raise LimitError(
+            f"a product over {len(label_sizes(node))} different indices; at most {len(string.ascii_letters)} are "
+            "supported: multiply in smaller groups"
+        )
+    names = string.ascii_letters
+    ones = [np.ones(value(size, sizes)) for _, size in repeated]
+    own = ["".join(names[i] for i in each) for each in labels] + [names[i] for i, _ in repeated]
+    result = "".join(names[i] for i in out)
+    if not own:
+        return np.ones(())
+    return np.einsum(f"{','.join(own)}->{result}", *map(_real, args), *ones)
+
+
+def _delta(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    start, step = node.payload
+    rows, columns = (value(size, sizes) for size in node.shape)
+    return numeric.shifted_identity(rows, columns, value(start, sizes), step)
+
+
+def _onehot(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    result = np.zeros(value(node.shape[0], sizes))
+    result[numeric.at(value(node.payload, sizes), len(result))] = 1.0
+    return result
+
+
+def _extreme(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    function = np.max if node.op == "max" else np.min
+    return function(numeric.nonempty(_real(args[0]), node.payload), axis=node.payload)
+
+
+def _cumsum(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    axis, reverse = node.payload
+    x = _real(args[0])
+    return np.flip(np.cumsum(np.flip(x, axis), axis), axis) if reverse else np.cumsum(x, axis)
+
+
+def _places(items: tuple[Item, ...], shape: tuple[int, ...], sizes: Bindings) -> tuple[slice | int, ...]:
+    places: list[slice | int] = []
+    for (start, step, length), size in zip(items, shape, strict=True):
+        first = value(start, sizes)
+        places.append(
+            numeric.at(first, size) if length is None else numeric.span(first, step, value(length, sizes), size)
+        )
+    return tuple(places)
+
+
+def _slice(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    return args[0][_places(node.payload, args[0].shape, sizes)]
+
+
+def _pad(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    result = np.zeros([value(size, sizes) for size in node.shape])
+    result[_places(node.payload, result.shape, sizes)] = args[0]
+    return result
+
+
+def _gather(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    axis, indices = node.payload
+    chosen = numeric.positions(indices, args[0].shape[axis])
+    return np.take(args[0], np.array(chosen, dtype=np.intp), axis=axis)
+
+
+def _scatter(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    axis, indices = node.payload
+    result = np.zeros([value(size, sizes) for size in node.shape])
+    chosen = numeric.positions(indices, result.shape[axis])
+    np.add.at(np.moveaxis(result, axis, 0), np.array(chosen, dtype=np.intp), np.moveaxis(args[0], axis, 0))
+    return result
+
+
+def _custom(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    rule, body = node.payload
+    given = {
+        placeholder((rule, i), arg.shape): array for i, (arg, array) in enumerate(zip(node.args, args, strict=True))
+    }
+    return _evaluate([body], given, sizes)[0]
+
+
+_STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
+    "constant": lambda node, args, sizes: node.value,
+    "contract": _contract,
+    "delta": _delta,
+    "onehot": _onehot,
+    "max": _extreme,
+    "min": _extreme,
+    "prod": lambda node, args, sizes: np.prod(_real(args[0]), axis=node.payload),
+    "cumsum": _cumsum,
+    "slice": _slice,
+    "pad": _pad,
+    "gather": _gather,
+    "scatter": _scatter,
+    "reshape": lambda node, args, sizes: args[0].reshape([value(size, sizes) for size in node.shape]),
+    "concatenate": lambda node, args, sizes: np.concatenate(args, axis=node.payload),
+    "stop_gradient": lambda node, args, sizes: args[0],
+    "named": lambda node, args, sizes: args[0],
+    "custom": _custom,
+}

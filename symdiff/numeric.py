@@ -1,0 +1,243 @@
+"""The functions that emitted NumPy source and the interpreter call besides NumPy's and SciPy's own.
+
+Each takes and returns float64 arrays; matrix functions take stacks of matrices (the last
+two axes). They exist because NumPy lacks them (softplus, the adjugate), or because its
+errors are not ours (a singular matrix in a stack, a slice out of range), or because NaN
+has to pass through (``svd`` and ``cholesky`` raise on it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from ._kernels import special as compiled
+from .errors import ShapeError, SingularMatrixError
+
+Array = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+# ---------------------------------------------------------------------------- scalar functions
+
+
+def to_real(condition: Bools | bool) -> Array:
+    """Return 1.0 where ``condition`` holds and 0.0 elsewhere."""
+    return np.asarray(condition, dtype=np.float64)
+
+
+def softplus(x: Array) -> Array:
+    """Return log(1 + exp(x)) without overflow (DLMF 4.7.1 is its derivative)."""
+    return np.asarray(np.logaddexp(0.0, x), dtype=np.float64)
+
+
+def polygamma(order: Array | float, x: Array) -> Array:
+    """Return the derivative of digamma of each ``order`` (0 to 100) at ``x`` (DLMF 5.15)."""
+    return _by_order(compiled.polygamma, order, x)
+
+
+def spherical_jn(order: Array | float, x: Array) -> Array:
+    """Return the spherical Bessel function of the first kind (DLMF 10.47.3)."""
+    return _by_order(special.spherical_jn, order, x)
+
+
+def _by_order(function: Callable[[int, Array], Array], order: Array | float, x: Array) -> Array:
+    orders = np.unique(np.asarray(order))
+    if orders.size == 1:
+        shape = np.broadcast_shapes(np.shape(order), np.shape(x))
+        return np.asarray(function(int(orders[0]), np.broadcast_to(x, shape)), dtype=np.float64)
+    order, x = np.broadcast_arrays(order, x)
+    result = np.empty(x.shape)
+    for each in orders:
+        here = order == each
+        result[here] = function(int(each), x[here])
+    return result
+
+
+# ---------------------------------------------------------------------------- structure
+
+
+def span(start: int, step: int, length: int, size: int) -> slice:
+    """Return the slice of ``length`` positions from ``start``, checked against an axis of ``size``.
+
+    Raises
+    ------
+    ShapeError
+        If a position lies outside the axis.
+    """
+    if length < 0:
+        raise ShapeError(f"a slice of length {length}; expected 0 or more: the symbolic size of its axis is too small")
+    if length == 0:
+        return slice(0, 0)
+    last = start + (length - 1) * step
+    for index in (start, last):
+        if not 0 <= index < size:
+            raise ShapeError(f"index {index} is out of range for an axis of size {size}; pass a longer array")
+    stop = last + (1 if step > 0 else -1)
+    return slice(start, None if stop < 0 else stop, step)
+
+
+def at(index: int, size: int) -> int:
+    """Return ``index`` itself, checked against an axis of ``size``."""
+    if not 0 <= index < size:
+        raise ShapeError(f"index {index} is out of range for an axis of size {size}; pass a longer array")
+    return index
+
+
+def positions(indices: Sequence[int], size: int) -> list[int]:
+    """Return ``indices`` themselves, each checked against an axis of ``size``."""
+    return [at(index, size) for index in indices]
+
+
+def nonempty(x: Array, axes: tuple[int, ...]) -> Array:
+    """Return ``x`` itself, checked to have elements along ``axes``: max and min need one."""
+    for axis in axes:
+        if x.shape[axis] == 0:
+            raise ShapeError(f"max or min over axis {axis} of size 0 has no value; expected at least one element")
+    return x
+
+
+def shifted_identity(rows: int, columns: int, start: int, step: int) -> Array:
+    """Return the matrix with E[i, start + step*i] = 1, and 0 elsewhere."""
+    result = np.zeros((rows, columns))
+    for row in range(rows):
+        if 0 <= start + step * row < columns:
+            result[row, start + step * row] = 1.0
+    return result
+
+
+def join(parts: Sequence[Array], axis: int) -> Array:
+    """Concatenate along ``axis`` arrays whose first axis is the batch: 1, or common to the others."""
+    batch = max((part.shape[0] for part in parts if part.shape[0] != 1), default=1)
+    if any(part.shape[0] == 0 for part in parts):
+        batch = 0
+    return np.concatenate([np.broadcast_to(part, (batch, *part.shape[1:])) for part in parts], axis=axis)
+
+
+# ---------------------------------------------------------------------------- matrices
+
+
+def logdet(a: Array) -> Array:
+    """Return log(det(a)): nan where the determinant is negative, -inf where it is zero."""
+    sign, magnitude = np.linalg.slogdet(a)
+    return np.where(sign < 0, np.nan, magnitude)
+
+
+def logabsdet(a: Array) -> Array:
+    """Return log(abs(det(a))), -inf where the determinant is zero."""
+    return np.asarray(np.linalg.slogdet(a)[1], dtype=np.float64)
+
+
+def inv(a: Array) -> Array:
+    """Return the inverse of each matrix."""
+    return _guarded("inv", "singular", np.linalg.inv, np.linalg.inv, a)
+
+
+def solve(a: Array, b: Array) -> Array:
+    """Return inv(a) @ b for matrices ``a`` of shape (..., n, n) and ``b`` of shape (..., n, k)."""
+    return _guarded("solve", "singular", lambda m: np.linalg.solve(m, b), np.linalg.inv, a)
+
+
+def cholesky(a: Array) -> Array:
+    """Return the lower triangular L with L @ L.T = a; only the lower triangle of ``a`` is read."""
+    return _guarded("cholesky", "not positive definite", np.linalg.cholesky, np.linalg.cholesky, a)
+
+
+Stacked = Callable[..., Any]
+
+
+def _guarded(name: str, trouble: str, function: Stacked, probe: Stacked, a: Array) -> Array:
+    """Apply ``function``; on failure let NaN pass through, or name the first matrix that fails ``probe``."""
+    try:
+        result: Array = function(a)
+    except np.linalg.LinAlgError:
+        unknown = np.asarray(np.isnan(a).any(axis=(-2, -1)))[..., None, None]
+        known = np.where(unknown, np.eye(a.shape[-1]), a)
+        try:
+            result = function(known)
+        except np.linalg.LinAlgError:
+            index = _first_failure(probe, known)
+        else:
+            return np.where(unknown, np.nan, result)
+    else:
+        return result
+    where = f" at index {index} of its stack" if index else ""
+    raise SingularMatrixError(
+        f"{name} met a matrix that is {trouble}{where}; expected one that is not: check the data, or regularise "
+        "(add a small multiple of the identity)",
+        index,
+    )
+
+
+def _first_failure(probe: Stacked, a: Array) -> tuple[int, ...]:
+    """Return the index, in the stack ``a``, of the first matrix that makes ``probe`` raise."""
+    lead = a.shape[:-2]
+    flat = a.reshape(-1, *a.shape[-2:])
+    low, high = 0, len(flat)  # the first failure is in flat[low:high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            probe(flat[low:middle])
+            low = middle
+        except np.linalg.LinAlgError:
+            high = middle
+    return tuple(int(i) for i in np.unravel_index(low, lead)) if lead else ()
+
+
+def adjugate(a: Array) -> Array:
+    """Return the transposed cofactor matrix, right at every rank.
+
+    Notes
+    -----
+    With A = U S V^T: adj(A) = det(U) det(V) V diag(prod of the other singular values) U^T,
+    from adj(XY) = adj(Y) adj(X) (Magnus and Neudecker, section 2.9). Nothing is divided.
+    """
+    n = a.shape[-1]
+    if n <= 1:
+        return np.ones_like(a)
+    u, s, v, sign = _svd(a)
+    product: Array = (v * (sign * _others(s))[..., None, :]) @ np.swapaxes(u, -1, -2)
+    return product
+
+
+def adjugate_differential(a: Array, e: Array) -> Array:
+    """Return the derivative of adj at ``a`` in the direction ``e``, right at every rank.
+
+    Notes
+    -----
+    With A = U S V^T, B = U^T E V and P_ik the product of the singular values but those of i
+    and k (P_ii = 0): det(U) det(V) V (diag(P diag(B)) - offdiag(P * B)) U^T, since the
+    adjugate of a diagonal matrix plus B is, to first order in B, that bracket.
+    """
+    n = a.shape[-1]
+    shape = np.broadcast_shapes(a.shape, e.shape)
+    if n <= 1:
+        return np.where(np.isnan(a) | np.isnan(e), np.nan, np.zeros(shape))
+    u, s, v, sign = _svd(a)
+    b = np.swapaxes(u, -1, -2) @ e @ v
+    eye = np.eye(n, dtype=np.bool_)
+    # row i: the singular values with that of i put to 1, each left out in turn
+    p = np.where(eye, 0.0, _others(np.where(eye, 1.0, s[..., None, :])))
+    on_diagonal = (p @ np.diagonal(b, axis1=-2, axis2=-1)[..., None])[..., 0]
+    middle = np.where(eye, on_diagonal[..., None], -p * b)
+    result: Array = sign[..., None] * (v @ middle @ np.swapaxes(u, -1, -2))
+    return result
+
+
+def _others(s: Array) -> Array:
+    """Return, for each element of the last axis, the product of the others."""
+    one = np.ones((*s.shape[:-1], 1))
+    before = np.cumprod(np.concatenate([one, s[..., :-1]], axis=-1), axis=-1)
+    after = np.cumprod(np.concatenate([one, s[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
+    return before * after
+
+
+def _svd(a: Array) -> tuple[Array, Array, Array, Array]:
+    """Return U, the singular values, V and det(U) det(V), all nan where ``a`` is not finite."""
+    known = np.asarray(np.isfinite(a).all(axis=(-2, -1)))
+    u, s, vt = np.linalg.svd(np.where(known[..., None, None], a, np.eye(a.shape[-1])))
+    sign = np.where(known, np.sign(np.linalg.det(u) * np.linalg.det(vt)), np.nan)[..., None]
+    return u, s, np.swapaxes(vt, -1, -2), sign
