@@ -156,9 +156,7 @@ def _title(node: Node) -> str:
 # ---------------------------------------------------------------------------- evaluation
 
 
-def evaluate(
-    roots: Sequence[Node], values: Mapping[Any, npt.ArrayLike], inputs: Sequence[Node] = ()
-) -> list[Values]:
+def evaluate(roots: Sequence[Node], values: Mapping[Any, npt.ArrayLike], inputs: Sequence[Node] = ()) -> list[Values]:
     """Compute ``roots`` at one point.
 
     Parameters
@@ -346,6 +344,11 @@ def _scatter(node: Node, args: list[Values], sizes: Bindings) -> Any:
     return result
 
 
+def _triangle(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    upper, offset = node.payload
+    return np.triu(_real(args[0]), offset) if upper else np.tril(_real(args[0]), offset)
+
+
 def _custom(node: Node, args: list[Values], sizes: Bindings) -> Any:
     rule, body = node.payload
     given = {
@@ -356,17 +359,23 @@ def _custom(node: Node, args: list[Values], sizes: Bindings) -> Any:
 
 _STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "constant": lambda node, args, sizes: node.value,
+    "size": lambda node, args, sizes: float(value(node.payload, sizes)),
     "contract": _contract,
     "delta": _delta,
     "onehot": _onehot,
     "max": _extreme,
     "min": _extreme,
     "prod": lambda node, args, sizes: np.prod(_real(args[0]), axis=node.payload),
+    "norm": lambda node, args, sizes: numeric.norm(_real(args[0]), node.payload),
+    "logsumexp": lambda node, args, sizes: numeric.logsumexp(_real(args[0]), node.payload),
+    "softmax": lambda node, args, sizes: numeric.softmax(_real(args[0]), node.payload),
+    "log_softmax": lambda node, args, sizes: numeric.log_softmax(_real(args[0]), node.payload),
     "cumsum": _cumsum,
     "slice": _slice,
     "pad": _pad,
     "gather": _gather,
     "scatter": _scatter,
+    "triangle": _triangle,
     "reshape": lambda node, args, sizes: args[0].reshape([value(size, sizes) for size in node.shape]),
     "concatenate": lambda node, args, sizes: np.concatenate(args, axis=node.payload),
     "stop_gradient": lambda node, args, sizes: args[0],

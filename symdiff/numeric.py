@@ -57,6 +57,43 @@ def _by_order(function: Callable[[int, Array], Array], order: Array | float, x: 
     return result
 
 
+# ---------------------------------------------------------------------------- reductions and their kin
+
+Axes = tuple[int, ...]
+
+
+def norm(x: Array, axes: Axes) -> Array:
+    """Return the root of the sum of squares over ``axes``."""
+    return np.asarray(np.sqrt(np.sum(x * x, axis=axes)), dtype=np.float64)
+
+
+def logsumexp(x: Array, axes: Axes) -> Array:
+    """Return log(sum(exp(x))) over ``axes``, shifted by the largest so that nothing overflows."""
+    shift = _largest(x, axes)
+    total = np.log(np.sum(np.exp(x - shift), axis=axes, keepdims=True)) + shift
+    return np.asarray(np.squeeze(total, axis=axes), dtype=np.float64) if axes else total
+
+
+def softmax(x: Array, axes: Axes) -> Array:
+    """Return exp(x) / sum(exp(x)) over ``axes``, shifted by the largest so that nothing overflows."""
+    powers = np.exp(x - _largest(x, axes))
+    share: Array = powers / np.sum(powers, axis=axes, keepdims=True)
+    return share
+
+
+def log_softmax(x: Array, axes: Axes) -> Array:
+    """Return log(softmax(x)), without the logarithm of what has underflowed."""
+    shifted = x - _largest(x, axes)
+    result: Array = shifted - np.log(np.sum(np.exp(shifted), axis=axes, keepdims=True))
+    return result
+
+
+def _largest(x: Array, axes: Axes) -> Array:
+    """Return the maximum over ``axes``, which stay with length 1; 0 where it is not finite."""
+    top = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
+    return np.where(np.isfinite(top), top, 0.0)
+
+
 # ---------------------------------------------------------------------------- structure
 
 

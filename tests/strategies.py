@@ -8,7 +8,6 @@ first), so that two ways to compute a formula may be compared closely.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +22,11 @@ from symdiff.graph import (
     contract,
     cumsum,
     delta,
+    extent,
     gather,
-    input,
     label,
     matrix,
+    normalize,
     onehot,
     pad,
     reduce,
@@ -35,7 +35,11 @@ from symdiff.graph import (
     slicing,
     stop_gradient,
     transpose,
+    triangle,
     whole,
+)
+from symdiff.graph import (
+    input as variable,
 )
 from symdiff.sizes import Dim, Shape, Size, named, product, value
 
@@ -46,12 +50,12 @@ SIZES = {"n": 3, "m": 2}
 LARGEST = 300
 
 
-@dataclass(frozen=True)
 class Formula:
     """A random formula: its inputs, in order, and its results."""
 
-    inputs: tuple[Node, ...]
-    roots: tuple[Node, ...]
+    def __init__(self, inputs: tuple[Node, ...], roots: tuple[Node, ...]) -> None:
+        self.inputs = inputs
+        self.roots = roots
 
     def __repr__(self) -> str:
         return f"Formula({', '.join(map(_show, self.roots))})"
@@ -89,7 +93,7 @@ def formulas(draw: st.DrawFn, symbolic: bool = False, smooth: bool = False, step
     """
     n: Dim = named("n") if symbolic else SIZES["n"]
     m: Dim = named("m") if symbolic else SIZES["m"]
-    inputs = (input("s"), input("x", (n,)), input("y", (m,)), input("A", (n, n)), input("B", (n, m)))
+    inputs = (variable("s"), variable("x", (n,)), variable("y", (m,)), variable("A", (n, n)), variable("B", (n, m)))
     pool: list[Node] = list(inputs)
     for _ in range(draw(st.integers(1, steps))):
         grow = draw(st.sampled_from(GROWTH if smooth else GROWTH + GROWTH_KINKED))
@@ -255,6 +259,27 @@ def _paired(a: Node, b: Node) -> list[tuple[Dim, Dim]]:
     return list(zip(a.shape, b.shape, strict=True))
 
 
+def _over_axes(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
+    node = _pick(draw, pool, 1)
+    if node is None:
+        return None
+    axes = tuple(sorted(draw(st.sets(st.integers(0, node.ndim - 1), min_size=1))))
+    op = draw(st.sampled_from(("logsumexp", "norm", "softmax", "log_softmax")))
+    if op == "norm":
+        return reduce(op, apply("softplus", node), axes)  # no kink at 0
+    return reduce(op, node, axes) if op == "logsumexp" else normalize(op, node, axes)
+
+
+def _triangle(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
+    node = _pick(draw, pool, 2)
+    return None if node is None else triangle(node, draw(st.booleans()), draw(st.integers(-1, 1)))
+
+
+def _size(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
+    node = draw(st.sampled_from(pool))
+    return node / (extent(node.size) + 1.0)
+
+
 def _product(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
     node = _pick(draw, pool, 1)
     return None if node is None else reduce("prod", squash(node), (draw(st.integers(0, node.ndim - 1)),))
@@ -326,6 +351,9 @@ GROWTH = (
     _reshape,
     _concatenate,
     _product,
+    _over_axes,
+    _triangle,
+    _size,
     _matrix,
     _cholesky,
     _transparent,

@@ -24,7 +24,6 @@ from symdiff.graph import (
     delta,
     elementwise,
     gather,
-    input,
     matmul,
     matrix,
     onehot,
@@ -34,13 +33,16 @@ from symdiff.graph import (
     slicing,
     transpose,
 )
+from symdiff.graph import (
+    input as variable,
+)
 from symdiff.interpret import evaluate
 from symdiff.sizes import named, value
 
 N = named("n")
 
 
-def run(inputs, roots, arrays, batch, reduce_batch=False, sizes=SIZES):
+def run(inputs, roots, arrays, batch, *, reduce_batch=False, sizes=SIZES):
     """Run the emitted source over a batch."""
     runner = NumpyRunner(emit_numpy(inputs, roots))
     length = 1 if reduce_batch else batch
@@ -61,7 +63,7 @@ def one_by_one(inputs, roots, arrays, batch):
     ]
 
 
-def agree(inputs, roots, arrays, batch, sizes=SIZES, tolerance=1e-10):
+def agree(inputs, roots, arrays, batch, *, sizes=SIZES, tolerance=1e-10):
     outs = run(inputs, roots, arrays, batch, sizes=sizes)
     for i, expected in enumerate(one_by_one(inputs, roots, arrays, batch)):
         for out, want in zip(outs, expected, strict=True):
@@ -81,7 +83,7 @@ def test_every_function(name, shapes):
             continue
         condition = row.takes is BOOL or (name == "where" and i == 0)
         shape = () if shapes == "scalars" else ((3,), (2, 1), (2, 3))[i % 3]
-        inputs.append(input(f"x{i}", shape, BOOL if condition else "real"))
+        inputs.append(variable(f"x{i}", shape, BOOL if condition else "real"))
         nodes.append(inputs[-1])
         draws = rng.uniform(low, high, (7, *shape))
         arrays.append(draws > 0 if condition else draws)
@@ -92,7 +94,7 @@ def test_every_function(name, shapes):
 @pytest.mark.parametrize("name", [name for name, row in FUNCTIONS.items() if row.takes == "real" and name != "where"])
 def test_nan_and_infinity_are_as_in_the_interpreter(name):
     row = FUNCTIONS[name]
-    x = input("x")
+    x = variable("x")
     points = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0])
     fixed = [constant(high) if low == high else None for low, high in row.domain]
     for place in range(row.arity):
@@ -114,7 +116,7 @@ def test_random_formulas(formula: Formula, batch: int, shared: list[bool], seed:
 @given(formulas(symbolic=True), st.integers(2, 5), st.integers(2, 4), st.integers(0, 99))
 def test_random_formulas_with_symbolic_sizes(formula: Formula, n: int, m: int, seed: int):
     sizes = {"n": n, "m": m}
-    agree(formula.inputs, formula.roots, sample(formula.inputs, (3,) * 5, seed, sizes), 3, sizes)
+    agree(formula.inputs, formula.roots, sample(formula.inputs, (3,) * 5, seed, sizes), 3, sizes=sizes)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -123,18 +125,20 @@ def test_sum_over_the_batch(formula: Formula, batch: int, seed: int):
     arrays = sample(formula.inputs, (batch,) * 5, seed)
     roots = [root for root in formula.roots if root.dtype != BOOL]
     whole = run(formula.inputs, roots, arrays, batch)
-    for total, each in zip(run(formula.inputs, roots, arrays, batch, True), whole, strict=True):
-        np.testing.assert_allclose(total[0], each.sum(axis=0), rtol=1e-9, atol=1e-9 * max(1, np.abs(each).max(initial=0)))
+    for total, each in zip(run(formula.inputs, roots, arrays, batch, reduce_batch=True), whole, strict=True):
+        np.testing.assert_allclose(
+            total[0], each.sum(axis=0), rtol=1e-9, atol=1e-9 * max(1, np.abs(each).max(initial=0))
+        )
 
 
 def test_sum_counts_every_sample_of_a_shared_result():
-    x, y = input("x"), input("y")
+    x, y = variable("x"), variable("y")
     (total, twice) = run([x, y], [x + y, 2.0 * y], [np.ones(5), np.ones(1)], 5, reduce_batch=True)
     assert (total[0], twice[0]) == (10.0, 10.0)
 
 
 def test_tiles_give_what_one_call_gives(monkeypatch):
-    A, x = input("A", (3, 3)), input("x", (3,))
+    A, x = variable("A", (3, 3)), variable("x", (3,))
     roots = [contract([matrix("inv", A), x], [(0, 1), (1,)], (0,)), apply("exp", x)]
     rng = np.random.default_rng(1)
     arrays = [rng.normal(size=(23, 3, 3)) + 4 * np.eye(3), rng.normal(size=(23, 3))]
@@ -146,7 +150,7 @@ def test_tiles_give_what_one_call_gives(monkeypatch):
 
 
 def test_temporaries_of_a_tile_are_bounded():
-    x = input("x", (1000,))
+    x = variable("x", (1000,))
     runner = NumpyRunner(emit_numpy([x], [contract([apply("sin", x), apply("cos", x)], [(0,), (1,)], (0,))]))
     assert 8 * runner.source.footprint * runner._tile([(1000,)]) <= 1 << 26
 
@@ -155,7 +159,7 @@ def test_temporaries_of_a_tile_are_bounded():
 
 
 def test_a_surviving_delta_is_written_into_a_diagonal_not_multiplied():
-    V = input("V", (100, 5))
+    V = variable("V", (100, 5))
     hessian = contract([constant(2.0), delta(100, 100), V, V], [(), (0, 1), (2, 3), (2, 4)], (0, 3, 1, 4))
     source = emit_numpy([V], [hessian])
     assert "np.eye" not in source.text
@@ -171,7 +175,7 @@ def test_a_surviving_delta_is_written_into_a_diagonal_not_multiplied():
 )
 def test_deltas_of_every_kind(first, out):
     rows, columns = first.shape
-    x, y = input("x", (rows, 2)), input("y", (columns,))
+    x, y = variable("x", (rows, 2)), variable("y", (columns,))
     sizes = {"n": 3}
     roots = [
         contract([first, x], [(0, 1), (0, 2)], out),
@@ -181,11 +185,11 @@ def test_deltas_of_every_kind(first, out):
     ]
     lengths = [[value(size, sizes) for size in node.shape] for node in (x, y)]
     rng = np.random.default_rng(0)
-    agree([x, y], roots, [rng.normal(size=(4, *shape)) for shape in lengths], 4, sizes)
+    agree([x, y], roots, [rng.normal(size=(4, *shape)) for shape in lengths], 4, sizes=sizes)
 
 
 def test_chains_of_deltas_and_onehots():
-    x = input("x", (4,))
+    x = variable("x", (4,))
     roots = [
         contract([delta(3, 4, 1, 1), delta(2, 3, 1, 1), x], [(0, 1), (2, 0), (1,)], (2, 0, 1)),
         contract([delta(4, 4), delta(4, 4), x], [(0, 1), (1, 2), (2,)], (0, 1, 2)),
@@ -205,24 +209,24 @@ def test_chains_of_deltas_and_onehots():
 
 
 def test_a_product_of_many_factors_is_taken_in_the_cheap_order():
-    A, x = input("A", (40, 40)), input("x", (40,))
+    A, x = variable("A", (40, 40)), variable("x", (40,))
     text = emit_numpy([A, x], [contract([A, A, A, x], [(0, 1), (1, 2), (2, 3), (3,)], (0,))]).text
     assert "@" not in text  # never a matrix by a matrix
     assert text.count("np.einsum") == 3
 
 
 def test_twenty_factors_and_too_many_indices():
-    xs = [input(f"x{i}", (2,)) for i in range(20)]
+    xs = [variable(f"x{i}", (2,)) for i in range(20)]
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=(2, 2)) for _ in xs]
     agree(xs, [contract(xs, [(0,)] * 20, ()), contract(xs, [(i % 2,) for i in range(20)], (1, 0))], arrays, 2)
-    deep = input("deep", (1,) * 60)
+    deep = variable("deep", (1,) * 60)
     with pytest.raises(LimitError, match="different indices"):
         emit_numpy([deep], [contract([deep, deep], [tuple(range(60)), tuple(range(60))], ())])
 
 
 def test_matrix_products_use_matmul():
-    A, B = input("A", (3, 4)), input("B", (4, 2))
+    A, B = variable("A", (3, 4)), variable("B", (4, 2))
     source = emit_numpy([A, B], [matmul(A, B), transpose(matmul(A, B))])
     assert source.text.count("x0 @ x1") == 1
     agree([A, B], source.outputs, [np.random.default_rng(0).normal(size=(2, *s)) for s in ((3, 4), (4, 2))], 2)
@@ -232,7 +236,7 @@ def test_matrix_products_use_matmul():
 
 
 def test_the_source_is_readable():
-    X, y = input("X", (2, 4)), input("y", (4,))
+    X, y = variable("X", (2, 4)), variable("y", (4,))
     z = contract([X, y], [(0, 1), (1,)], (0,))
     e = apply("exp", z)
     root = e / contract([e], [(0,)], ())
@@ -254,7 +258,7 @@ def test_the_source_is_readable():
 
 
 def test_names_of_the_user_never_reach_the_source():
-    evil = input('x"; import os; os.system("true")', (named("n; import os"),))
+    evil = variable('x"; import os; os.system("true")', (named("n; import os"),))
     source = emit_numpy([evil], [apply("sin", evil)])
     assert "os" not in source.text
     (out,) = load_numpy(source)(np.zeros((2, 3)))
@@ -273,7 +277,7 @@ def test_only_generated_identifiers(formula: Formula):
 
 
 def test_numbers_survive_printing():
-    x = input("x")
+    x = variable("x")
     odd = [0.1, 1e-310, -0.0, np.inf, -np.inf, np.nan, 1.7976931348623157e308]
     (scaled,) = load_numpy(emit_numpy([x], [apply("maximum", x, -5e-324)]))(np.array([-1.0]))
     assert scaled[0] == -5e-324
@@ -283,7 +287,7 @@ def test_numbers_survive_printing():
 
 
 def test_large_constants_are_bound_and_small_ones_printed():
-    x = input("x", (100,))
+    x = variable("x", (100,))
     source = emit_numpy([x], [x * constant(np.arange(100.0)), slicing(x, ((0, 1, 3),)) * constant([1.0, 2.5, 3.0])])
     assert set(source.constants) == {"c0"}
     assert "np.array([[1.0, 2.5, 3.0]])" in source.text
@@ -298,7 +302,7 @@ def test_constants_alone():
 
 
 def test_a_runner_survives_pickling():
-    x = input("x", (N,))
+    x = variable("x", (N,))
     runner = pickle.loads(pickle.dumps(NumpyRunner(emit_numpy([x], [x * x]))))
     out = np.empty((2, 3))
     runner.run([np.full((2, 3), 3.0)], [out], False)
@@ -310,11 +314,11 @@ def test_a_runner_survives_pickling():
 
 def test_an_input_that_is_missing_is_named():
     with pytest.raises(ArgumentError, match="'y'"):
-        emit_numpy([input("x")], [input("x") + input("y")])
+        emit_numpy([variable("x")], [variable("x") + variable("y")])
 
 
 def test_custom_functions_are_inlined_before():
-    x = input("x")
+    x = variable("x")
     with pytest.raises(AssertionError, match="inlined"):
         emit_numpy([x], [custom("rule", [x], x)])
 
@@ -332,7 +336,7 @@ def test_custom_functions_are_inlined_before():
     ],
 )
 def test_symbolic_bounds_are_checked_at_call_time(build, shape):
-    x = input("x", (N,))
+    x = variable("x", (N,))
     root = build(x)
     data = np.ones(shape)
     with pytest.raises(ShapeError):
@@ -345,7 +349,7 @@ def test_symbolic_bounds_are_checked_at_call_time(build, shape):
 def test_the_first_singular_sample_is_named(op, monkeypatch):
     monkeypatch.setattr("symdiff.codegen.numpy_runner.WANTED", 4)
     monkeypatch.setattr("symdiff.codegen.numpy_runner.CACHE_BYTES", 1)
-    A = input("A", (2, 2))
+    A = variable("A", (2, 2))
     root = matrix(op, A, A) if op == "solve" else matrix(op, A)
     data = np.broadcast_to(np.eye(2), (20, 2, 2)).copy()
     data[3] = np.nan
@@ -363,7 +367,7 @@ def test_the_first_singular_sample_is_named(op, monkeypatch):
 
 def test_a_deep_graph_is_emitted_in_linear_time():
     def emit(depth):
-        x = y = input("x")
+        x = y = variable("x")
         for i in range(depth):
             y = apply("sin", y) * x + float(i)
         start = time.perf_counter()

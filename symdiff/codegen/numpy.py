@@ -140,6 +140,7 @@ NUMERIC_NAMES = (
     *(row.numpy for row in FUNCTIONS.values() if "." not in row.numpy),
     *(spelling for spelling in MATRIX_SPELLING.values() if "." not in spelling),
     *("span", "at", "positions", "nonempty", "shifted_identity", "join"),
+    *("norm", "logsumexp", "softmax", "log_softmax"),
 )
 
 
@@ -259,6 +260,22 @@ class _Emitter:
 
     def _prod(self, node: Node) -> str:
         return self.writer.assign(f"np.prod({self._real(node.args[0])}, axis={_axes(node.payload)})", node.shape)
+
+    def _over_axes(self, node: Node) -> str:
+        return self.writer.assign(self.writer.call(node.op, self._real(node.args[0]), str(node.payload)), node.shape)
+
+    _norm = _over_axes
+    _logsumexp = _over_axes
+    _softmax = _over_axes
+    _log_softmax = _over_axes
+
+    def _size(self, node: Node) -> str:
+        return self.writer.assign(f"np.full(1, 1.0 * {self.writer.size(node.payload)})", ())
+
+    def _triangle(self, node: Node) -> str:
+        upper, offset = node.payload
+        text = f"np.{'triu' if upper else 'tril'}({self._real(node.args[0])}, {offset})"
+        return self.writer.assign(text, node.shape)
 
     def _cumsum(self, node: Node) -> str:
         axis, reverse = node.payload

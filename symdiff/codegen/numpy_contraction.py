@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from ..errors import LimitError, ShapeError
-from ..graph import BOOL, Labels, Node, label_sizes
+from ..graph import Labels, Node, label_sizes
 from ..sizes import Dim, Size, value
 from .numpy_writer import Writer, number
 
@@ -72,10 +72,9 @@ def emit_contraction(writer: Writer, node: Node, names: Mapping[Node, str]) -> s
         if arg.op in ("delta", "onehot"):
             product.structure.append((arg, own))
         elif arg.op == "constant" and arg.shape == ():
-            product.numbers.append(number(float(arg.value)))
+            product.numbers.append(number(arg.value.item()))
         else:
-            text = writer.call("to_real", names[arg]) if arg.dtype is BOOL else names[arg]
-            product.dense.append(Factor(writer.share(names[arg]), text, own))
+            product.dense.append(Factor(writer.share(names[arg]), names[arg], own))
     placed = _place_structure(product)
     kept = list(dict.fromkeys(product.target.labels))
     wanted = [label for label in kept if any(label in factor.labels for factor in product.dense)]

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SingularMatrixError
+from ..graph import BOOL
 from ..interpret import bind_sizes
 from ..sizes import value
 from .numpy import NumpySource, load_numpy
@@ -35,6 +36,7 @@ class NumpyRunner:
     def __init__(self, source: NumpySource) -> None:
         self.source = source
         self._function = load_numpy(source)
+        self._dtypes = [np.bool_ if node.dtype is BOOL else np.float64 for node in source.inputs]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return NumpyRunner, (self.source,)
@@ -45,7 +47,7 @@ class NumpyRunner:
         Parameters
         ----------
         inputs : sequence of ndarray, shape (N, ...) or (1, ...)
-            One for each input of the source.
+            One for each input of the source; computed with as float64, or as conditions.
         outs : sequence of ndarray, shape (N, ...)
             Filled; of shape (1, ...) when ``reduce``.
         reduce : bool
@@ -59,23 +61,27 @@ class NumpyRunner:
             If shapes do not fit the formula's symbolic sizes.
         """
         batch = batch_length(inputs, outs, reduce)
-        if reduce:
-            for out in outs:
-                out[...] = 0
         tile = self._tile([array.shape[1:] for array in inputs])
+        totals = [np.zeros(out.shape[1:]) for out in outs] if reduce else []
         for start in range(0, batch, tile):
             stop = min(start + tile, batch)
-            parts = [array if len(array) == 1 else array[start:stop] for array in inputs]
-            for out, result in zip(outs, self._call(parts, start), strict=True):
-                if reduce:
-                    out[0] += np.broadcast_to(result, (stop - start, *result.shape[1:])).sum(axis=0)
-                else:
+            results = self._call([array if len(array) == 1 else array[start:stop] for array in inputs], start)
+            if reduce:
+                for total, result in zip(totals, results, strict=True):
+                    total[...] += np.broadcast_to(result, (stop - start, *result.shape[1:])).sum(axis=0)
+            else:
+                for out, result in zip(outs, results, strict=True):
                     out[start:stop] = result
+        for out, total in zip(outs, totals, strict=reduce):
+            out[0] = total
 
     def _call(self, parts: Sequence[npt.NDArray[Any]], start: int) -> tuple[npt.NDArray[Any], ...]:
+        typed: list[npt.NDArray[Any]] = [
+            np.asarray(part, dtype=dtype) for part, dtype in zip(parts, self._dtypes, strict=True)
+        ]
         try:
             with np.errstate(all="ignore"):
-                return self._function(*parts)
+                return self._function(*typed)
         except SingularMatrixError as error:
             raise SingularMatrixError(str(error), (start + error.index[0],)) from None
 

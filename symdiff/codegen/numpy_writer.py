@@ -164,7 +164,7 @@ class Writer:
         if values.size > PRINTED:
             return self.bind(values)
         if values.size == 0:
-            return f"np.zeros({values.shape}, {'bool' if values.dtype == np.bool_ else 'float'})"
+            return f"np.zeros({values.shape}, {'np.bool_' if values.dtype == np.bool_ else 'np.float64'})"
         return f"np.array({_nested(values.tolist())})"
 
     def indices(self, indices: tuple[int, ...]) -> str:
