@@ -1,0 +1,186 @@
+"""Terms: a formula as it is written down, between the graph and any style of writing.
+
+The graph has one node for every product of arrays; a reader wants to see a matrix product, a
+transpose, an outer product or a trace. A term is such a reading. Text, Unicode, LaTeX and
+SymPy are all written from terms, so they agree on what a formula is.
+
+The constructors here put terms into their shortest form: ``(A B)ᵀ`` becomes ``Bᵀ Aᵀ``,
+``(Aᵀ)ᵀ`` becomes ``A``, chains of products are flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..sizes import Shape
+
+#: Longest chain of matrices written in one product; longer ones are nested.
+CHAIN = 64
+#: Longest product that is merged into another although it may stand elsewhere too.
+SHORT = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """One piece of a written formula.
+
+    Parameters
+    ----------
+    kind : str
+        See the table below.
+    args : tuple of Term
+    data : object
+        What else says which piece it is.
+    shape : tuple of int or Size
+
+    Notes
+    -----
+    Leaves: ``name`` (data: the name), ``number``, ``array`` (data: values), ``filled`` (one number
+    everywhere), ``eye`` (data: start, step), ``unit`` (data: the place of the 1), ``size``.
+
+    Arithmetic: ``sum`` (data: a sign for each argument), ``product`` (data: whether each argument
+    divides), ``negative``, ``power``, ``compare`` (data: the operation), ``and``, ``or``, ``not``,
+    ``where``, ``call`` (data: a scalar function).
+
+    Products: ``matmul`` (a chain), ``transpose``, ``permute`` (data: axes), ``outer``, ``dot``, ``trace``,
+    ``diag`` (vector to matrix), ``diagonal`` (data: two axes), ``total`` (data: axes summed),
+    ``rows`` (diag(v) A), ``columns`` (A diag(v)), ``expand`` (data: which axes are old),
+    ``broadcast``, ``tensor`` (data: labels of each argument, labels of the result).
+
+    Structure: ``index`` (data: items), ``take`` (data: axis, places), ``reduce`` (data: name, axes),
+    ``reshape``, ``concatenate`` and ``stack`` (data: axis), ``cumsum`` (data: axis, reverse),
+    ``triangle`` (data: upper, offset), ``inv``, ``matrix`` (data: name), ``function`` (data: name),
+    ``named`` (data: name).
+    """
+
+    kind: str
+    args: tuple[Term, ...] = ()
+    data: Any = None
+    shape: Shape = ()
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.data if self.data is not None else ''} of {len(self.args)}>"
+
+
+def number(value: float) -> Term:
+    """Return a number."""
+    return Term("number", (), float(value), ())
+
+
+def transpose(x: Term) -> Term:
+    """Return the transpose of a matrix."""
+    shape = x.shape[::-1]
+    match x.kind:
+        case "transpose":
+            return x.args[0]
+        case "matmul" if all(arg.ndim == 2 for arg in x.args):
+            return Term("matmul", tuple(transpose(arg) for arg in x.args[::-1]), None, shape)
+        case "eye" if x.data == (0, 1):
+            return Term("eye", (), x.data, shape)
+        case "filled":
+            return Term("filled", (), x.data, shape)
+        case "diag":
+            return x
+        case "outer":
+            return Term("outer", x.args[::-1], None, shape)
+        case "rows":
+            return Term("columns", (transpose(x.args[1]), x.args[0]), None, shape)
+        case "columns":
+            return Term("rows", (x.args[1], transpose(x.args[0])), None, shape)
+        case "negative":
+            return Term("negative", (transpose(x.args[0]),), None, shape)
+        case "product" if sum(arg.ndim == 2 for arg in x.args) == 1 and all(arg.ndim in (0, 2) for arg in x.args):
+            return Term("product", tuple(transpose(a) if a.ndim else a for a in x.args), x.data, shape)
+    return Term("transpose", (x,), None, shape)
+
+
+def matmul(a: Term, b: Term) -> Term:
+    """Return the product of matrices, or of a matrix and a vector behind it."""
+    factors: list[Term] = []
+    for side in (a, b):
+        joins = side.kind == "matmul" and (side is a or all(arg.ndim == 2 for arg in side.args[:-1]))
+        factors += side.args if joins and len(factors) + len(side.args) <= CHAIN else [side]
+    return Term("matmul", tuple(factors), None, a.shape[:-1] + b.shape[1:])
+
+
+def times(factors: Sequence[Term], shape: Shape) -> Term:
+    """Return the product of terms, element by element: numbers in front, signs pulled out."""
+    over: list[Term] = []
+    under: list[Term] = []
+    negative = False
+    todo = [(factor, False) for factor in reversed(factors)]
+    while todo:
+        factor, divides = todo.pop()
+        if factor.kind == "negative":
+            negative = not negative
+            todo.append((factor.args[0], divides))
+        elif factor.kind == "product" and len(factor.args) <= SHORT:
+            todo.extend((arg, divides != own) for arg, own in zip(factor.args[::-1], factor.data[::-1], strict=True))
+        else:
+            (under if divides else over).append(factor)
+    return quotient(over, under, negative, shape)
+
+
+def quotient(over: Sequence[Term], under: Sequence[Term], negative: bool, shape: Shape) -> Term:
+    """Return a product divided by a product, with a sign."""
+    numbers = [t for t in over if t.kind == "number"]
+    rest = [t for t in over if t.kind != "number"]
+    kept = []
+    for term in numbers:
+        value = term.data
+        if value < 0:
+            negative, value = not negative, -value
+        if value != 1:
+            kept.append(number(value))
+    factors = (*kept, *rest, *under)
+    divides = (False,) * (len(kept) + len(rest)) + (True,) * len(under)
+    if not factors:
+        result = number(1.0)
+    elif len(factors) == 1 and not under:
+        result = factors[0]
+    else:
+        result = Term("product", factors, divides, shape)
+    if not negative:
+        return result
+    if result.kind == "number":
+        return number(-result.data)
+    return Term("negative", (result,), None, shape)
+
+
+def total_of(terms: Sequence[tuple[Term, bool]], shape: Shape) -> Term:
+    """Return a sum of terms; True marks those subtracted."""
+    signed = []
+    for given, given_minus in terms:
+        term, minus = given, given_minus
+        if term.kind == "negative":
+            term, minus = term.args[0], not minus
+        elif term.kind == "number" and term.data < 0:
+            term, minus = number(-term.data), not minus
+        signed.append((term, minus))
+    if signed[0][1] and not all(minus for _, minus in signed):
+        first = next(i for i, (_, minus) in enumerate(signed) if not minus)
+        signed.insert(0, signed.pop(first))
+    return Term("sum", tuple(t for t, _ in signed), tuple(minus for _, minus in signed), shape)
+
+
+def postorder(roots: Sequence[Term]) -> list[Term]:
+    """Return every term below ``roots`` once, arguments before uses."""
+    done: set[int] = set()
+    order: list[Term] = []
+    stack: list[tuple[Term, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        term, ready = stack.pop()
+        if ready:
+            order.append(term)
+        elif id(term) not in done:
+            done.add(id(term))
+            stack.append((term, True))
+            stack.extend((arg, False) for arg in reversed(term.args))
+    return order

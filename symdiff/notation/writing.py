@@ -1,0 +1,365 @@
+"""Graph to terms: every node becomes the term a reader would write for it.
+
+Sums and products that stand nowhere else are flattened, so ten thousand terms are one level
+deep; axes that broadcasting adds by itself are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..errors import ShapeError
+from ..graph import MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Node, broadcast_shapes, postorder
+from ..sizes import Shape, product
+from .contractions import is_kronecker, recognise, written_contraction
+from .terms import Term, number, quotient, total_of
+
+SUMS = ("add", "subtract", "negative")
+PRODUCTS = ("multiply", "divide")
+COMPARISONS = ("less", "less_equal", "equal", "not_equal")
+
+
+def written(roots: Sequence[Node]) -> list[Term]:
+    """Return the terms of ``roots``; a node that is shared becomes one shared term.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input, matmul, swap
+    >>> A = input("A", (2, 3))
+    >>> written([matmul(A, swap(A))])[0].kind
+    'matmul'
+    """
+    return _Writer(roots).run()
+
+
+class _Writer:
+    def __init__(self, roots: Sequence[Node]) -> None:
+        self.roots = list(roots)
+        self.order = postorder(self.roots)
+        self.terms: dict[Node, Term] = {}
+        users: dict[Node, list[Node]] = {}
+        for node in self.order:
+            for arg in node.args:
+                users.setdefault(arg, []).append(node)
+        tops = set(self.roots)
+        #: Nodes written as part of the one sum or product that uses them.
+        self.absorbed = {
+            node for node, own in users.items() if len(own) == 1 and node not in tops and _continues(node.op, own[0].op)
+        }
+
+    def run(self) -> list[Term]:
+        for node in self.order:
+            if node not in self.absorbed:
+                self.terms[node] = self.write(node)
+        return [self.terms[root] for root in self.roots]
+
+    def write(self, node: Node) -> Term:
+        if node.op in ("add", "subtract"):
+            return self.write_sum(node)
+        if node.op in PRODUCTS:
+            return self.write_product(node)
+        args = [self.terms[arg] for arg in node.args]
+        return WRITERS.get(node.op, write_function)(node, args)
+
+    def write_sum(self, node: Node) -> Term:
+        parts: list[tuple[Term, bool]] = []
+        todo = [(node, False)]
+        while todo:
+            part, minus = todo.pop()
+            if part is not node and part not in self.absorbed:
+                parts.append((self.terms[part], minus))
+            elif part.op == "negative":
+                todo.append((part.args[0], not minus))
+            elif part.op in PRODUCTS:
+                parts.append((self.write_product(part), minus))
+            else:
+                todo.append((part.args[1], minus != (part.op == "subtract")))
+                todo.append((part.args[0], minus))
+
+        def build(terms: list[Term], shape: Shape) -> Term:
+            return total_of([(term, minus) for term, (_, minus) in zip(terms, parts, strict=True)], shape)
+
+        return lifted(trim([term for term, _ in parts], node.shape), node.shape, build)
+
+    def write_product(self, node: Node) -> Term:
+        over: list[Term] = []
+        under: list[Term] = []
+        negative = False
+        todo = [(node, False)]
+        while todo:
+            part, divides = todo.pop()
+            if part in self.absorbed or part is node:
+                if part.op == "negative":
+                    negative = not negative
+                    todo.append((part.args[0], divides))
+                else:
+                    todo.append((part.args[1], divides != (part.op == "divide")))
+                    todo.append((part.args[0], divides))
+                continue
+            term = self.terms[part]
+            if term.kind == "negative":
+                negative, term = not negative, term.args[0]
+            if term.kind == "product" and all(term.data):
+                (over if divides else under).extend(term.args)
+                continue
+            inverse = _inverse_power(term)
+            if inverse is not None:
+                term, divides = inverse, not divides
+            (under if divides else over).append(term)
+        split = len(over)
+
+        def build(terms: list[Term], shape: Shape) -> Term:
+            above, below = terms[:split], terms[split:]
+            mean = as_mean(above, below)
+            if mean is not None:
+                return quotient([mean], [], negative, shape)
+            return quotient(scaled(above, shape) if len(shape) == 2 else above, below, negative, shape)
+
+        return lifted(trim([*over, *under], node.shape), node.shape, build)
+
+
+def _continues(op: str, user: str) -> bool:
+    return (op in SUMS and user in ("add", "subtract")) or (op in (*PRODUCTS, "negative") and user in PRODUCTS)
+
+
+def _inverse_power(term: Term) -> Term | None:
+    """Return x^n for a term x^(-n)."""
+    if term.kind != "power" or term.args[1].kind != "number" or term.args[1].data >= 0:
+        return None
+    base, exponent = term.args
+    return base if exponent.data == -1 else Term("power", (base, number(-exponent.data)), None, term.shape)
+
+
+def trim(args: Sequence[Term], shape: Shape) -> list[Term]:
+    """Leave out broadcasting that happens by itself because of the other arguments."""
+    result = list(args)
+    if len(result) < 2 or len(result) > 64:
+        return result
+    for place, term in enumerate(args):
+        inner = _narrower(term)
+        if inner is not None and _reaches([inner, *result[:place], *result[place + 1 :]], shape):
+            result[place] = inner
+    return result
+
+
+def _narrower(term: Term) -> Term | None:
+    if term.kind == "broadcast":
+        return _narrower(term.args[0]) or term.args[0]
+    if term.kind == "filled":
+        return number(term.data)
+    if term.kind == "expand" and not term.data[0]:
+        first = term.data.index(True) if True in term.data else len(term.data)
+        old = term.data[first:]
+        return term.args[0] if all(old) else Term("expand", term.args, old, term.shape[first:])
+    return None
+
+
+def lifted(args: list[Term], shape: Shape, build: Callable[[list[Term], Shape], Term]) -> Term:
+    """Write an operation inside the axes of size 1 that all its arrays share, where it is shorter."""
+    wide = [term for term in args if term.ndim]
+    if not wide or any(t.kind != "expand" or t.data != wide[0].data or t.shape != shape for t in wide):
+        return build(args, shape)
+    inner = build([term.args[0] if term.ndim else term for term in args], wide[0].args[0].shape)
+    return Term("expand", (inner,), wide[0].data, shape)
+
+
+def as_mean(above: Sequence[Term], below: Sequence[Term]) -> Term | None:
+    """Recognise the sum of elements divided by how many they are, and the variance."""
+    if len(above) != 1 or len(below) != 1 or above[0].kind != "total" or below[0].kind not in ("number", "size"):
+        return None
+    (x,), axes = above[0].args, above[0].data
+    if below[0].data != product(x.shape[axis] for axis in axes):
+        return None
+    if x.kind == "power" and x.args[1].kind == "number" and x.args[1].data == 2 and x.args[0].kind == "sum":
+        gap = x.args[0]
+        if len(gap.args) == 2 and gap.data == (False, True):
+            own, mean = gap.args
+            mean = mean.args[0] if mean.kind == "expand" else mean
+            if mean.kind == "reduce" and mean.data == ("mean", axes) and mean.args[0] is own:
+                return Term("reduce", (own,), ("var", axes), above[0].shape)
+    return Term("reduce", (x,), ("mean", axes), above[0].shape)
+
+
+def scaled(factors: Sequence[Term], shape: Shape) -> list[Term]:
+    """Write a matrix times a vector along its rows or columns as diag(v) A or A diag(v)."""
+    scalars = [t for t in factors if t.ndim == 0]
+    columns = [t.args[0] for t in factors if t.kind == "expand" and t.data == (True, False)]
+    rows = [t for t in factors if t.ndim == 1]
+    matrices = [t for t in factors if t.shape == shape]
+    if not matrices or not (rows or columns) or len(scalars + columns + rows + matrices) < len(factors):
+        return list(factors)
+    core = quotient(matrices, [], False, shape)
+    if columns:
+        core = Term("rows", (quotient(columns, [], False, shape[:1]), core), None, shape)
+    if rows:
+        core = Term("columns", (core, quotient(rows, [], False, shape[1:])), None, shape)
+    return [*scalars, core]
+
+
+def _reaches(terms: Sequence[Term], shape: Shape) -> bool:
+    try:
+        return broadcast_shapes([term.shape for term in terms]) == shape
+    except ShapeError:
+        return False
+
+
+# ---------------------------------------------------------------------------- one writer an operation
+
+
+def write_input(node: Node, args: Sequence[Term]) -> Term:
+    """Write an input, or a placeholder of a rule."""
+    name = node.payload if isinstance(node.payload, str) else f"_{node.payload[1]}"
+    return Term("name", (), name, node.shape)
+
+
+def write_constant(node: Node, args: Sequence[Term]) -> Term:
+    """Write numbers; an array of equal ones as such."""
+    values = node.value
+    if values.ndim == 0:
+        return number(float(values)) if node.dtype == "real" else Term("truth", (), bool(values), ())
+    if node.dtype == "real" and values.size > 1 and (values == values.flat[0]).all():
+        return Term("filled", (), float(values.flat[0]), node.shape)
+    return Term("array", (), values, node.shape)
+
+
+def write_function(node: Node, args: Sequence[Term]) -> Term:
+    """Write a scalar function applied element by element."""
+    kind = "compare" if node.op in COMPARISONS else "call"
+    return lifted(trim(args, node.shape), node.shape, lambda terms, shape: Term(kind, tuple(terms), node.op, shape))
+
+
+def write_power(node: Node, args: Sequence[Term]) -> Term:
+    """Write a power; with exponent -1 a quotient."""
+    base, exponent = trim(args, node.shape)
+    power = Term("power", (base, exponent), None, node.shape)
+    inverse = _inverse_power(power)
+    return power if inverse is None else quotient([], [inverse], False, node.shape)
+
+
+def write_negative(node: Node, args: Sequence[Term]) -> Term:
+    """Write a change of sign."""
+    (x,) = args
+    return quotient([x], [], True, node.shape) if x.kind != "negative" else x.args[0]
+
+
+def write_reshape(node: Node, args: Sequence[Term]) -> Term:
+    """Write new axes of size 1 as such, a dropped one as an index, the rest as a reshape."""
+    (x,) = args
+    added = _insertion(x.shape, node.shape)
+    if added is not None:
+        return Term("expand", (x,), added, node.shape)
+    dropped = _insertion(node.shape, x.shape)
+    if dropped is not None:
+        if x.kind == "matrix" and x.data == "solve" and dropped == (True, False) and x.args[1].kind == "expand":
+            return Term("matrix", (x.args[0], x.args[1].args[0]), "solve", node.shape)
+        items = tuple((0, 1, size) if own else (0, 1, None) for own, size in zip(dropped, x.shape, strict=True))
+        return Term("index", (x,), items, node.shape)
+    if is_kronecker(x) and node.shape == tuple(p * q for p, q in zip(x.args[0].shape, x.args[1].shape, strict=True)):
+        return Term("function", x.args, "kron", node.shape)
+    return Term("reshape", (x,), None, node.shape)
+
+
+def _insertion(short: Shape, long: Shape) -> tuple[bool, ...] | None:
+    """Tell which axes of ``long`` are those of ``short``, the others having size 1."""
+    if len(long) <= len(short):
+        return None
+    old = []
+    at = 0
+    for size in long:
+        old.append(at < len(short) and size == short[at])
+        at += old[-1]
+        if not old[-1] and size != 1:
+            return None
+    return tuple(old) if at == len(short) else None
+
+
+def write_slice(node: Node, args: Sequence[Term]) -> Term:
+    """Write a part of an array."""
+    return Term("index", (args[0],), node.payload, node.shape)
+
+
+def write_pad(node: Node, args: Sequence[Term]) -> Term:
+    """Write zeros around an array as products with unit vectors and shifted identities."""
+    factors = [args[0]]
+    labels: list[tuple[int, ...]] = []
+    own: list[int] = []
+    out = tuple(range(node.ndim))
+    for axis, (item, size) in enumerate(zip(node.payload, node.shape, strict=True)):
+        start, step, length = item
+        if length is None:
+            factors.append(Term("unit", (), start, (size,)))
+            labels.append((axis,))
+        elif (start, step, length) == (0, 1, size):
+            own.append(axis)
+        else:
+            factors.append(Term("eye", (), (start, step), (length, size)))
+            labels.append((node.ndim + axis, axis))
+            own.append(node.ndim + axis)
+    return recognise(factors, [tuple(own), *labels], out, node.shape)
+
+
+def write_scatter(node: Node, args: Sequence[Term]) -> Term:
+    """Write a sum into places as a product with rows of the identity."""
+    axis, places = node.payload[0] + node.ndim, node.payload[1]
+    size = node.shape[axis]
+    identity = Term("eye", (), (0, 1), (size, size))
+    rows = Term("take", (identity,), (0, places), (len(places), size))
+    own = tuple(node.ndim if a == axis else a for a in range(node.ndim))
+    return recognise([args[0], rows], [own, (node.ndim, axis)], tuple(range(node.ndim)), node.shape)
+
+
+def write_reduction(node: Node, args: Sequence[Term]) -> Term:
+    """Write a maximum, minimum, product, norm, ... over axes."""
+    axes = tuple(axis + args[0].ndim for axis in node.payload)
+    return Term("reduce", (args[0],), (node.op, axes), node.shape)
+
+
+def write_matrix(node: Node, args: Sequence[Term]) -> Term:
+    """Write a function of a matrix."""
+    if node.op == "inv":
+        return Term("inv", (args[0],), None, node.shape)
+    return Term("matrix", tuple(args), node.op, node.shape)
+
+
+def write_concatenation(node: Node, args: Sequence[Term]) -> Term:
+    """Write arrays joined, or stacked when each has a new axis of size 1 there."""
+    axis = node.payload + node.ndim
+    if all(arg.kind == "expand" and not arg.data[axis] and sum(arg.data) == node.ndim - 1 for arg in args):
+        return Term("stack", tuple(arg.args[0] for arg in args), axis, node.shape)
+    return Term("concatenate", tuple(args), axis, node.shape)
+
+
+def write_custom(node: Node, args: Sequence[Term]) -> Term:
+    """Write a custom function by its name."""
+    rule = node.payload[0]
+    return Term("function", tuple(args), str(getattr(rule, "name", "custom")), node.shape)
+
+
+WRITERS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
+    "input": write_input,
+    "constant": write_constant,
+    "delta": lambda node, args: Term("eye", (), node.payload, node.shape),
+    "onehot": lambda node, args: Term("unit", (), node.payload, node.shape),
+    "size": lambda node, args: Term("size", (), node.payload, ()),
+    "contract": written_contraction,
+    "negative": write_negative,
+    "power": write_power,
+    "logical_and": lambda node, args: Term("and", tuple(args), None, node.shape),
+    "logical_or": lambda node, args: Term("or", tuple(args), None, node.shape),
+    "logical_not": lambda node, args: Term("not", tuple(args), None, node.shape),
+    "where": lambda node, args: Term("where", tuple(trim(args, node.shape)), None, node.shape),
+    "to_real": lambda node, args: Term("where", (args[0], number(1.0), number(0.0)), None, node.shape),
+    "reshape": write_reshape,
+    "slice": write_slice,
+    "pad": write_pad,
+    "gather": lambda node, args: Term("take", (args[0],), (node.payload[0] + node.ndim, node.payload[1]), node.shape),
+    "scatter": write_scatter,
+    "cumsum": lambda node, args: Term("cumsum", (args[0],), (node.payload[0] + node.ndim, node.payload[1]), node.shape),
+    "triangle": lambda node, args: Term("triangle", (args[0],), node.payload, node.shape),
+    "concatenate": write_concatenation,
+    "stop_gradient": lambda node, args: Term("function", tuple(args), "stop_gradient", node.shape),
+    "named": lambda node, args: Term("named", tuple(args), node.payload, node.shape),
+    "custom": write_custom,
+    **dict.fromkeys((*REDUCTIONS, *NORMALIZATIONS), write_reduction),
+    **dict.fromkeys(MATRIX_OPS, write_matrix),
+}

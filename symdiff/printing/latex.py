@@ -1,0 +1,162 @@
+"""Formulas in LaTeX: the book's style with LaTeX's signs. Names are escaped, never trusted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ..notation import Term
+from .layout import Piece
+from .mathematics import ATOM, PRODUCT, SUM, MathStyle
+
+_GREEK = re.compile(
+    "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|"
+    "phi|varphi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega"
+)
+_PARTS = re.compile(r"([A-Za-z]+)_?([A-Za-z0-9]*)")
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+#: Functions that LaTeX has a command for.
+_COMMANDS = {
+    name: rf"\{name}"
+    for name in (
+        "exp",
+        "log",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "max",
+        "min",
+        "det",
+    )
+}
+
+
+class LatexStyle(MathStyle):
+    """LaTeX, for a formula in mathematics mode."""
+
+    names: ClassVar[dict[str, str]] = {
+        **MathStyle.names,
+        **_COMMANDS,
+        "maximum": r"\max",
+        "minimum": r"\min",
+        "sigmoid": r"\sigma",
+        "gamma": r"\Gamma",
+        "digamma": r"\psi",
+        "logdet": r"\log\det",
+        "log_softmax": r"\log\operatorname{softmax}",
+    }
+    fences: ClassVar[dict[str, tuple[str, str]]] = {
+        "abs": (r"\left|", r"\right|"),
+        "floor": (r"\left\lfloor ", r" \right\rfloor"),
+        "ceil": (r"\left\lceil ", r" \right\rceil"),
+        "norm": (r"\left\lVert ", r" \right\rVert"),
+    }
+    compare: ClassVar[dict[str, str]] = {"less": "<", "less_equal": r"\le", "equal": "=", "not_equal": r"\ne"}
+    times, hadamard, tensor, over_each = r" \, ", r" \odot ", r" \otimes ", r" \oslash "
+    conjunction, disjunction, negation = r" \land ", r" \lor ", r"\lnot "
+    ones, identity, delta = r"\mathbf{1}", "I", r"\delta"
+
+    def parenthesised(self, text: str) -> str:
+        """Return ``text`` in parentheses that grow with it."""
+        return rf"\left({text}\right)"
+
+    def reference(self, name: str) -> Piece:
+        """Return a name: Greek letters and subscripts as such, odd characters escaped."""
+        match = _PARTS.fullmatch(name)
+        if match:
+            stem, below = match.groups()
+            if _GREEK.fullmatch(stem):
+                stem = f"\\{stem}"
+            elif len(stem) > 1:
+                stem = rf"\mathrm{{{stem}}}"
+            below = (
+                f"\\{below}" if _GREEK.fullmatch(below) else rf"\mathrm{{{below}}}" if below[1:].isalpha() else below
+            )
+            return Piece(stem + (f"_{{{below}}}" if below else ""), ATOM)
+        printable = "".join(_ESCAPES.get(c, c if c.isprintable() else "?") for c in name)
+        return Piece(rf"\text{{{printable}}}", ATOM)
+
+    def function(self, name: str, *args: str) -> str:
+        """Return a call of a function."""
+        known = self.names.get(name, name)
+        if not known.startswith("\\"):
+            known = rf"\operatorname{{{''.join(_ESCAPES.get(c, c) for c in known)}}}"
+        return known + self.parenthesised(", ".join(args))
+
+    def raised(self, base: str, exponent: str, each: bool = False) -> str:
+        """Return ``base`` with a superscript; ``each`` marks a power taken element by element."""
+        sign = r"\circ " if each else ""
+        return f"{base}^{{{sign}{exponent}}}"
+
+    def transposed(self, text: str) -> str:
+        """Return a transpose."""
+        return rf"{text}^{{\top}}"
+
+    def indexed(self, base: str, indices: Sequence[str]) -> str:
+        """Return an element or a part of an array."""
+        single = all(len(index) == 1 and index.isalnum() for index in indices)
+        return f"{{{base}}}_{{{('' if single else ', ').join(indices)}}}"
+
+    def unit(self, place: str) -> str:
+        """Return a unit vector."""
+        return f"e_{{{place}}}"
+
+    def fraction(self, over: str, under: str, loose: bool) -> Piece:
+        """Return a fraction."""
+        return Piece(rf"\frac{{{over}}}{{{under}}}", PRODUCT)
+
+    def root(self, term: Term) -> str:
+        """Return a square root."""
+        return rf"\sqrt{{{self.plain(term)}}}"
+
+    def rows_of(self, rows: Sequence[Sequence[str]], flat: bool) -> str:
+        """Return a matrix; a vector is a column."""
+        lines = [entry for row in rows for entry in row] if flat else [" & ".join(row) for row in rows]
+        return r"\begin{bmatrix}" + r" \\ ".join(lines) + r"\end{bmatrix}"
+
+    def cases(self, condition: str, a: str, b: str) -> Piece:
+        """Return a choice."""
+        body = rf"{a} & \text{{if }} {condition} \\ {b} & \text{{otherwise}}"
+        return Piece(rf"\begin{{cases}}{body}\end{{cases}}", SUM)
+
+    def ratio(self, p: int, q: int) -> Piece:
+        """Return a fraction of whole numbers."""
+        sign = "-" if p < 0 else ""
+        return Piece(rf"{sign}\frac{{{abs(p)}}}{{{q}}}", SUM if sign else PRODUCT)
+
+    def constant(self, name: str) -> str:
+        """Return pi, e, log(2), ..."""
+        known = {
+            "pi": r"\pi",
+            "sqrt(pi)": r"\sqrt{\pi}",
+            "sqrt(2)": r"\sqrt{2}",
+            "log(2)": r"\log 2",
+            "log(10)": r"\log 10",
+        }
+        return known.get(name, name)
+
+    def number(self, value: float) -> Piece:
+        """Return a number; powers of ten are written out."""
+        text, level = super().number(value)
+        mantissa, mark, exponent = text.partition("e")
+        if mark and exponent.lstrip("+-").isdigit():
+            return Piece(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", PRODUCT)
+        return Piece(text.replace("∞", r"\infty").replace("nan", r"\mathrm{nan}").replace("·", r"\cdot"), level)

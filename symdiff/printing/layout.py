@@ -1,0 +1,121 @@
+"""How a formula is laid out: on one line, or as definitions and a result.
+
+A piece that stands in several places is defined once where that is shorter, and so is one
+that would be nested too deeply or grow too long to read. Every term is written once, so a
+formula of any size is written in linear time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..graph import Node
+from ..notation import Term, postorder, written
+
+#: Terms on one line up to which nothing is defined apart, however often it stands there.
+SHORT = 40
+#: Characters a shared piece must have to be worth a definition.
+WORTH = 14
+#: Nesting and characters beyond which a piece is defined apart though it stands once.
+DEEP, LONG = 40, 400
+
+
+class Piece(NamedTuple):
+    """Written text, and how tightly its outermost operation binds."""
+
+    text: str
+    level: int
+
+
+class Layout(NamedTuple):
+    """Definitions in order, and the results that use them."""
+
+    definitions: list[tuple[str, str]]
+    results: list[str]
+
+
+class Style(ABC):
+    """A way of writing terms; one method a kind of term, found by name."""
+
+    def __init__(self) -> None:
+        self.pieces: dict[int, Piece] = {}
+
+    def piece(self, term: Term) -> Piece:
+        """Return the written form of a term below the one being written."""
+        return self.pieces[id(term)]
+
+    def wrapped(self, term: Term, level: int) -> str:
+        """Return the text of ``term``, in parentheses unless it binds at least as tightly as ``level``."""
+        text, own = self.piece(term)
+        return text if own >= level else self.parenthesised(text)
+
+    def plain(self, term: Term) -> str:
+        """Return the text of ``term`` as it is."""
+        return self.piece(term).text
+
+    @abstractmethod
+    def parenthesised(self, text: str) -> str:
+        """Return ``text`` in parentheses."""
+
+    @abstractmethod
+    def reference(self, name: str) -> Piece:
+        """Return the name of an input or of a definition."""
+
+    def write(self, term: Term) -> Piece:
+        """Write one term whose arguments are written already."""
+        result: Piece = getattr(self, f"_write_{term.kind}")(term)
+        return result
+
+
+def lay_out(roots: Sequence[Node], style: Style) -> Layout:
+    """Write ``roots`` in ``style``."""
+    tops = written(roots)
+    order = postorder(tops)
+    uses: dict[int, int] = {}
+    weight: dict[int, int] = {}
+    taken = {term.data for term in order if term.kind in ("name", "named")}
+    for term in order:
+        for arg in term.args:
+            uses[id(arg)] = uses.get(id(arg), 0) + 1
+        weight[id(term)] = min(1 + sum(weight[id(arg)] for arg in term.args), SHORT + 1)
+    short = sum(weight[id(top)] for top in tops) <= SHORT
+    last = {id(top) for top in tops}
+    depth: dict[int, int] = {}
+    definitions: list[tuple[str, str]] = []
+    defined: set[str] = set()
+    for term in order:
+        own = id(term)
+        if term.kind == "named":
+            name = _unique(str(term.data), defined)
+            defined.add(name)
+            definitions.append((style.reference(name).text, style.plain(term.args[0])))
+            style.pieces[own], depth[own] = style.reference(name), 0
+            continue
+        piece = style.write(term)
+        depth[own] = 1 + max([depth[id(arg)] for arg in term.args], default=-1)
+        size = len(piece.text)
+        shared = uses.get(own, 0) > 1 and not short and size >= WORTH
+        if term.args and own not in last and (shared or depth[own] >= DEEP or size > LONG):
+            name = _next(taken, len(definitions))
+            taken.add(name)
+            definitions.append((style.reference(name).text, piece.text))
+            piece, depth[own] = style.reference(name), 0
+        style.pieces[own] = piece
+    return Layout(definitions, [style.plain(top) for top in tops])
+
+
+def _unique(name: str, defined: set[str]) -> str:
+    count, result = 0, name
+    while result in defined:
+        count += 1
+        result = f"{name}_{count}"
+    return result
+
+
+def _next(taken: set[object], count: int) -> str:
+    number = count + 1
+    while f"t{number}" in taken:
+        number += 1
+    return f"t{number}"

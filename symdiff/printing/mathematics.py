@@ -1,0 +1,402 @@
+"""Formulas as a book prints them, on one line in Unicode: (A⁻¹)ᵀ, tr(A), 2 δ ⊗ (Vᵀ V).
+
+A vector is a column. ``⊙`` multiplies element by element, ``𝟏`` is a vector of ones, ``I`` the
+identity, ``eₖ`` a unit vector (counted from 0). Where matrix notation ends, indices are
+written: those of the result are i, j, k, ... in order, and an index that is not among them is
+summed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ..notation import Term, spelled
+from .layout import Piece, Style
+from .text import decimal, show_shape, subscripts
+
+COMPARISON, OR, AND, SUM, HADAMARD, PRODUCT, POWER, ATOM = range(1, 9)
+
+LETTERS = "ijklmnpqrstuvwxyzabcdefgh"
+_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_VULGAR = {(1, 2): "½", (1, 3): "⅓", (2, 3): "⅔", (1, 4): "¼", (3, 4): "¾", (1, 5): "⅕", (1, 6): "⅙", (1, 8): "⅛"}
+_MATRICES = ("matmul", "rows", "columns", "outer")
+
+
+class MathStyle(Style):
+    """The style of books, in Unicode; LaTeX differs from it in its signs only."""
+
+    names: ClassVar[dict[str, str]] = {
+        "sigmoid": "σ",
+        "gamma": "Γ",
+        "digamma": "ψ",
+        "maximum": "max",
+        "minimum": "min",
+        "log_softmax": "log softmax",
+        "adjugate": "adj",
+        "cholesky": "chol",
+        "logdet": "log det",
+        "logabsdet": "log |det|",
+    }
+    fences: ClassVar[dict[str, tuple[str, str]]] = {
+        "abs": ("|", "|"),
+        "floor": ("⌊", "⌋"),
+        "ceil": ("⌈", "⌉"),
+        "norm": ("‖", "‖"),
+    }
+    compare: ClassVar[dict[str, str]] = {"less": "<", "less_equal": "≤", "equal": "=", "not_equal": "≠"}
+    times, hadamard, tensor, over_each, conjunction, disjunction, negation = " ", " ⊙ ", " ⊗ ", " ⊘ ", " ∧ ", " ∨ ", "¬"
+    ones, identity, delta = "𝟏", "I", "δ"
+
+    # ------------------------------------------------------------ signs that LaTeX writes differently
+
+    def parenthesised(self, text: str) -> str:
+        """Return ``text`` in parentheses."""
+        return f"({text})"
+
+    def reference(self, name: str) -> Piece:
+        """Return a name; one with odd characters is quoted."""
+        return Piece(name if name.isidentifier() else repr(name), ATOM)
+
+    def function(self, name: str, *args: str) -> str:
+        """Return a call of a function."""
+        return f"{self.names.get(name, name)}({', '.join(args)})"
+
+    def raised(self, base: str, exponent: str, each: bool = False) -> str:
+        """Return ``base`` with a superscript; ``each`` marks a power taken element by element."""
+        plain = exponent.lstrip("-").isdigit()
+        return base + ("∘" if each else "") + (exponent.translate(_SUPERSCRIPT) if plain else f"^{exponent}")
+
+    def transposed(self, text: str) -> str:
+        """Return a transpose."""
+        return f"{text}ᵀ"
+
+    def indexed(self, base: str, indices: Sequence[str]) -> str:
+        """Return an element or a part of an array."""
+        return f"{base}[{', '.join(indices)}]"
+
+    def unit(self, place: str) -> str:
+        """Return a unit vector."""
+        return "e" + (place.translate(_SUBSCRIPT) if place.isdigit() else f"[{place}]")
+
+    def fraction(self, over: str, under: str, loose: bool) -> Piece:
+        """Return a quotient; ``loose`` says that the divisor is a product."""
+        return Piece(f"{over} / {f'({under})' if loose else under}", HADAMARD)
+
+    def root(self, term: Term) -> str:
+        """Return a square root."""
+        text, level = self.piece(term)
+        return f"√{text}" if level == ATOM else f"√({text})"
+
+    def rows_of(self, rows: Sequence[Sequence[str]], flat: bool) -> str:
+        """Return a matrix, or a vector when ``flat``."""
+        lines = ["[" + ", ".join(row) + "]" for row in rows]
+        return lines[0] if flat else "[" + ", ".join(lines) + "]"
+
+    def cases(self, condition: str, a: str, b: str) -> Piece:
+        """Return a choice."""
+        return Piece("{" + f"{a} if {condition}, else {b}" + "}", ATOM)
+
+    def ratio(self, p: int, q: int) -> Piece:
+        """Return a fraction of whole numbers."""
+        sign = "-" if p < 0 else ""
+        if (abs(p), q) in _VULGAR:
+            return Piece(sign + _VULGAR[abs(p), q], SUM if sign else ATOM)
+        return Piece(f"{p}/{q}", HADAMARD)
+
+    def constant(self, name: str) -> str:
+        """Return pi, e, log(2), ..."""
+        return {"pi": "π"}.get(name, name.replace("sqrt(pi)", "√π").replace("sqrt(2)", "√2"))
+
+    # ------------------------------------------------------------ leaves
+
+    def number(self, value: float) -> Piece:
+        """Return a number."""
+        digits = decimal(value).replace("inf", "∞")
+        p, name, q = spelled(value)
+        if q and name and abs(p) < 100:
+            if name.startswith("/"):
+                return self.fraction(str(p), self.constant(name[1:]), loose=False)
+            front = "-" if p == -1 else "" if p == 1 else f"{p}{self.times}"
+            top = front + self.constant(name)
+            return Piece(top, SUM if p < 0 else PRODUCT) if q == 1 else self.fraction(top, str(q), loose=False)
+        if q > 1 and (q <= 9 or len(digits) > 8):
+            return self.ratio(p, q)
+        return Piece(digits, SUM if digits.startswith("-") else ATOM)
+
+    def _write_name(self, term: Term) -> Piece:
+        return self.reference(term.data)
+
+    def _write_number(self, term: Term) -> Piece:
+        return self.number(term.data)
+
+    def _write_truth(self, term: Term) -> Piece:
+        return Piece("true" if term.data else "false", ATOM)
+
+    def _write_array(self, term: Term) -> Piece:
+        values = term.data
+        if values.ndim > 2 or values.size > 64 or values.dtype == bool:
+            return Piece(self.function("array", show_shape(term.shape)), ATOM)
+        rows = values.reshape(1, -1) if values.ndim < 2 else values
+        written = [[self.number(float(value)).text for value in row] for row in rows]
+        return Piece(self.rows_of(written, flat=values.ndim < 2), ATOM)
+
+    def _write_filled(self, term: Term) -> Piece:
+        if term.data == 0:
+            return Piece("0", ATOM)
+        ones = self.ones if term.ndim == 1 else f"{self.ones} {self.transposed(self.ones)}" if term.ndim == 2 else ""
+        if not ones:
+            ones = self.indexed(self.ones, [str(size) for size in term.shape])
+        if term.data == 1:
+            return Piece(ones, ATOM if term.ndim == 1 else PRODUCT)
+        return Piece(f"{self.number(term.data).text} {ones}", PRODUCT)
+
+    def _write_eye(self, term: Term) -> Piece:
+        start, step = term.data
+        if (start, step) == (0, 1):
+            if term.shape[0] == term.shape[1]:
+                return Piece(self.identity, ATOM)
+            return Piece(self.function("eye", str(term.shape[0]), str(term.shape[1])), ATOM)
+        items = subscripts(((start, step, term.shape[0]),), (term.shape[1],))
+        return Piece(self.indexed(self.identity, items), ATOM)
+
+    def _write_unit(self, term: Term) -> Piece:
+        return Piece(self.unit(str(term.data)), ATOM)
+
+    def _write_size(self, term: Term) -> Piece:
+        text = str(term.data).replace("*", self.times)
+        return Piece(text, ATOM if text.isidentifier() else SUM)
+
+    # ------------------------------------------------------------ arithmetic
+
+    def fitted(self, arg: Term, rank: int, level: int) -> str:
+        """Return an argument of an elementwise operation of ``rank`` axes; a row is repeated downwards."""
+        if arg.ndim == 1 and rank == 2:
+            return f"{self.ones} {self.transposed(self.wrapped(arg, ATOM))}"
+        return self.wrapped(arg, level)
+
+    def _write_sum(self, term: Term) -> Piece:
+        parts = []
+        for place, (arg, minus) in enumerate(zip(term.args, term.data, strict=True)):
+            text = self.fitted(arg, term.ndim, HADAMARD if minus or place else SUM)
+            parts.append(("-" if minus else "") + text if place == 0 else (" - " if minus else " + ") + text)
+        return Piece("".join(parts), SUM)
+
+    def _write_product(self, term: Term) -> Piece:
+        over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
+        under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
+        text, level = self._joined(over, term.ndim)
+        if not under:
+            return Piece(text, level)
+        below, _ = self._joined(under, term.ndim)
+        if any(arg.ndim for arg in under):
+            loose = len(under) > 1 or self.piece(under[0]).level < POWER
+            return Piece(f"{text}{self.over_each}{self.parenthesised(below) if loose else below}", HADAMARD)
+        if len(under) == 1:
+            own = self.piece(under[0])
+            return self.fraction(text, own.text, loose=own.level < POWER)
+        return self.fraction(text, below, loose=True)
+
+    def _joined(self, factors: Sequence[Term], rank: int) -> tuple[str, int]:
+        scalars = [arg for arg in factors if not arg.ndim]
+        arrays = [arg for arg in factors if arg.ndim]
+        front = ""
+        for arg in scalars:
+            text = self.wrapped(arg, HADAMARD if len(factors) == 1 else PRODUCT if arg.kind == "number" else POWER)
+            gap = " · " if front and front[-1].isdigit() and text[0].isdigit() else self.times if front else ""
+            front += gap + text
+        if not arrays:
+            return front or "1", PRODUCT if len(factors) > 1 else ATOM
+        if len(arrays) == 1:
+            back = self.fitted(arrays[0], rank, PRODUCT if front else HADAMARD)
+        else:
+            back = self.hadamard.join(self.fitted(arg, rank, PRODUCT) for arg in arrays)
+        return (front + self.times + back if front else back), HADAMARD if len(arrays) > 1 else PRODUCT
+
+    def _write_negative(self, term: Term) -> Piece:
+        return Piece(f"-{self.wrapped(term.args[0], HADAMARD)}", SUM)
+
+    def _write_power(self, term: Term) -> Piece:
+        base, exponent = term.args
+        if exponent.kind == "number" and exponent.data == 0.5:
+            return Piece(self.root(base), POWER)
+        text = self.wrapped(exponent, ATOM) if exponent.kind != "number" else decimal(exponent.data)
+        return Piece(self.raised(self.wrapped(base, ATOM), text, each=term.ndim > 0), POWER)
+
+    def _write_compare(self, term: Term) -> Piece:
+        a, b = (self.fitted(arg, term.ndim, SUM) for arg in term.args)
+        return Piece(f"{a} {self.compare[term.data]} {b}", COMPARISON)
+
+    def _write_and(self, term: Term) -> Piece:
+        return Piece(self.conjunction.join(self._condition(arg) for arg in term.args), AND)
+
+    def _write_or(self, term: Term) -> Piece:
+        return Piece(self.disjunction.join(self._condition(arg) for arg in term.args), OR)
+
+    def _write_not(self, term: Term) -> Piece:
+        return Piece(self.negation + self._condition(term.args[0]), POWER)
+
+    def _condition(self, term: Term) -> str:
+        text, level = self.piece(term)
+        return self.parenthesised(text) if level in (AND, OR) else text if level >= POWER else self.parenthesised(text)
+
+    def _write_where(self, term: Term) -> Piece:
+        return self.cases(*(self.fitted(arg, term.ndim, COMPARISON) for arg in term.args))
+
+    def _write_call(self, term: Term) -> Piece:
+        if term.data == "sqrt":
+            return Piece(self.root(term.args[0]), POWER)
+        if term.data in self.fences:
+            left, right = self.fences[term.data]
+            return Piece(left + self.plain(term.args[0]) + right, ATOM)
+        return Piece(self.function(term.data, *(self.fitted(arg, term.ndim, COMPARISON) for arg in term.args)), ATOM)
+
+    # ------------------------------------------------------------ products
+
+    def chained(self, term: Term) -> str:
+        """Return a factor of a chain of matrices; products of matrices need no parentheses there."""
+        return self.wrapped(term, PRODUCT if term.kind in _MATRICES else POWER)
+
+    def _write_matmul(self, term: Term) -> Piece:
+        return Piece(self.times.join(self.chained(arg) for arg in term.args), PRODUCT)
+
+    def _write_dot(self, term: Term) -> Piece:
+        a, b = term.args
+        return Piece(f"{self.transposed(self.wrapped(a, ATOM))}{self.times}{self.chained(b)}", PRODUCT)
+
+    def _write_transpose(self, term: Term) -> Piece:
+        return Piece(self.transposed(self.wrapped(term.args[0], ATOM)), POWER)
+
+    def _write_permute(self, term: Term) -> Piece:
+        return Piece(self.function("transpose", self.plain(term.args[0]), show_shape(term.data)), ATOM)
+
+    def _write_outer(self, term: Term) -> Piece:
+        a, b = term.args
+        return Piece(f"{self.chained(a)}{self.times}{self.transposed(self.wrapped(b, ATOM))}", PRODUCT)
+
+    def _write_trace(self, term: Term) -> Piece:
+        return Piece(self.function("tr", self.plain(term.args[0])), ATOM)
+
+    def _write_diag(self, term: Term) -> Piece:
+        return Piece(self.function("diag", self.plain(term.args[0])), ATOM)
+
+    def _write_diagonal(self, term: Term) -> Piece:
+        more = [show_shape(term.data)] if term.args[0].ndim > 2 else []
+        return Piece(self.function("diag", self.plain(term.args[0]), *more), ATOM)
+
+    def _write_total(self, term: Term) -> Piece:
+        (x,), axes = term.args, term.data
+        if x.ndim == 2 and axes == (1,):
+            return Piece(f"{self.chained(x)}{self.times}{self.ones}", PRODUCT)
+        if x.ndim == 2 and axes == (0,):
+            return Piece(f"{self.transposed(self.wrapped(x, ATOM))}{self.times}{self.ones}", PRODUCT)
+        return Piece(self.function("sum", self.plain(x), *_axes(axes, x.ndim)), ATOM)
+
+    def _write_rows(self, term: Term) -> Piece:
+        v, x = term.args
+        return Piece(f"{self.function('diag', self.plain(v))}{self.times}{self.chained(x)}", PRODUCT)
+
+    def _write_columns(self, term: Term) -> Piece:
+        x, v = term.args
+        return Piece(f"{self.chained(x)}{self.times}{self.function('diag', self.plain(v))}", PRODUCT)
+
+    def _write_expand(self, term: Term) -> Piece:
+        (x,) = term.args
+        if term.data == (True, False):
+            return Piece(f"{self.chained(x)}{self.times}{self.transposed(self.ones)}", PRODUCT)
+        if x.ndim == 0:
+            return Piece(self.rows_of([[self.plain(x)]], flat=term.ndim == 1), ATOM)
+        return Piece(self.indexed(self.wrapped(x, ATOM), [":" if old else "None" for old in term.data]), ATOM)
+
+    def _write_broadcast(self, term: Term) -> Piece:
+        (x,) = term.args
+        if x.ndim == 0 and term.ndim == 1:
+            return Piece(f"{self.wrapped(x, POWER)}{self.times}{self.ones}", PRODUCT)
+        if x.ndim == 0 and term.ndim == 2:
+            return Piece(self.times.join((self.wrapped(x, POWER), self.ones, self.transposed(self.ones))), PRODUCT)
+        if term.ndim == 2 and x.kind == "expand":
+            return self.piece(x)
+        if term.ndim == 2 and x.ndim == 1:
+            return Piece(self.fitted(x, 2, POWER), PRODUCT)
+        return Piece(self.function("broadcast", self.plain(x), show_shape(term.shape)), ATOM)
+
+    def _write_tensor(self, term: Term) -> Piece:
+        labels, out = term.data
+        in_order = tuple(label for own in labels for label in own) == out
+        two_matrices = [arg.ndim for arg in term.args] == [2, 2]
+        if (two_matrices and labels == ((0, 2), (1, 3))) or (in_order and not two_matrices):
+            return Piece(self.tensor.join(self._tensor_factor(arg) for arg in term.args), PRODUCT)
+        parts = []
+        for arg, own in zip(term.args, labels, strict=True):
+            base = self.delta if arg.kind == "eye" and arg.data == (0, 1) else self.wrapped(arg, ATOM)
+            parts.append(self.indexed(base, [LETTERS[label % len(LETTERS)] for label in own]))
+        return Piece(self.times.join(parts), PRODUCT)
+
+    def _tensor_factor(self, term: Term) -> str:
+        if term.kind == "eye" and term.data == (0, 1):
+            return self.delta
+        return self.wrapped(term, POWER)
+
+    # ------------------------------------------------------------ structure
+
+    def _write_index(self, term: Term) -> Piece:
+        (x,) = term.args
+        return Piece(self.indexed(self.wrapped(x, ATOM), subscripts(term.data, x.shape)), ATOM)
+
+    def _write_take(self, term: Term) -> Piece:
+        axis, places = term.data
+        return Piece(self.indexed(self.wrapped(term.args[0], ATOM), [*[":"] * axis, str(list(places))]), ATOM)
+
+    def _write_reduce(self, term: Term) -> Piece:
+        (x,), (name, axes) = term.args, term.data
+        along = axes == (x.ndim - 1,) if "softmax" in name else len(axes) == x.ndim
+        if along and name in self.fences:
+            left, right = self.fences[name]
+            return Piece(left + self.plain(x) + right, ATOM)
+        return Piece(self.function(name, self.plain(x), *([] if along else _axes(axes, 99))), ATOM)
+
+    def _write_reshape(self, term: Term) -> Piece:
+        return Piece(self.function("reshape", self.plain(term.args[0]), show_shape(term.shape)), ATOM)
+
+    def _write_concatenate(self, term: Term) -> Piece:
+        parts = [self.plain(arg) for arg in term.args]
+        return Piece(self.function("concatenate", *parts, f"axis={term.data}"), ATOM)
+
+    def _write_stack(self, term: Term) -> Piece:
+        if term.data == 0 and all(arg.ndim == 0 for arg in term.args):
+            return Piece(self.rows_of([[self.plain(arg) for arg in term.args]], flat=True), ATOM)
+        rows = [arg for arg in term.args if arg.kind == "stack" and arg.data == 0 and arg.ndim == 1]
+        if term.data == 0 and len(rows) == len(term.args):
+            return Piece(self.rows_of([[self.plain(x) for x in row.args] for row in rows], flat=False), ATOM)
+        return Piece(self.function("stack", *(self.plain(arg) for arg in term.args), f"axis={term.data}"), ATOM)
+
+    def _write_cumsum(self, term: Term) -> Piece:
+        axis, backwards = term.data
+        more = (["backwards"] if backwards else []) + ([f"axis={axis}"] if term.ndim > 1 else [])
+        return Piece(self.function("cumsum", self.plain(term.args[0]), *more), ATOM)
+
+    def _write_triangle(self, term: Term) -> Piece:
+        upper, offset = term.data
+        more = [str(offset)] if offset else []
+        return Piece(self.function("triu" if upper else "tril", self.plain(term.args[0]), *more), ATOM)
+
+    def _write_inv(self, term: Term) -> Piece:
+        return Piece(self.raised(self.wrapped(term.args[0], ATOM), "-1"), POWER)
+
+    def _write_matrix(self, term: Term) -> Piece:
+        if term.data == "solve":
+            a, b = term.args
+            return Piece(f"{self.raised(self.wrapped(a, ATOM), '-1')}{self.times}{self.chained(b)}", PRODUCT)
+        if term.data == "logabsdet":
+            return Piece(self.function("log", "|" + self.function("det", self.plain(term.args[0])) + "|"), ATOM)
+        return Piece(self.function(term.data, *map(self.plain, term.args)), ATOM)
+
+    def _write_function(self, term: Term) -> Piece:
+        return Piece(self.function(term.data, *map(self.plain, term.args)), ATOM)
+
+
+def _axes(axes: tuple[int, ...], rank: int) -> list[str]:
+    if len(axes) == rank:
+        return []
+    return [f"axis={axes[0]}" if len(axes) == 1 else f"axes={show_shape(axes)}"]

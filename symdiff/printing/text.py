@@ -1,0 +1,318 @@
+"""Formula text: what the graph means in the language that the parser reads, NumPy's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..graph import Item
+from ..notation import Term, spelled
+from ..sizes import Dim, Shape
+from ..tokens import is_name
+from .layout import Piece, Style
+
+COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(1, 10)
+COMPARE = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
+
+
+def show_shape(shape: Sequence[object]) -> str:
+    """Return sizes or axes as a tuple is written."""
+    return f"({shape[0]},)" if len(shape) == 1 else "(" + ", ".join(map(str, shape)) + ")"
+
+
+def decimal(value: float) -> str:
+    """Return the shortest digits that give the number back."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def subscripts(items: Sequence[Item], sizes: Shape) -> list[str]:
+    """Return what stands between the brackets of an index, without trailing full slices."""
+    texts = [_subscript(item, size) for item, size in zip(items, sizes, strict=True)]
+    while len(texts) > 1 and texts[-1] == ":":
+        texts.pop()
+    return texts
+
+
+def _from_end(place: Dim, size: Dim) -> str:
+    """Return a place, counted from the end where the size is known at call time only."""
+    if not isinstance(place, int):
+        gap = place - size
+        if isinstance(gap, int) and gap < 0:
+            return str(gap)
+    return str(place)
+
+
+def _subscript(item: Item, size: Dim) -> str:
+    start, step, length = item
+    if length is None:
+        return _from_end(start, size)
+    stop = start + length * step
+    first = "" if (start == 0 if step > 0 else start == size - 1) else _from_end(start, size)
+    last = "" if stop in (size, -1) or (step > 1 and _reaches_end(stop, size)) else _from_end(stop, size)
+    if step < 0 and isinstance(stop, int) and stop < 0:
+        last = ""
+    return f"{first}:{last}" + (f":{step}" if step != 1 else "")
+
+
+def _reaches_end(stop: Dim, size: Dim) -> bool:
+    return isinstance(stop, int) and isinstance(size, int) and stop >= size
+
+
+class TextStyle(Style):
+    """The style of formula text.
+
+    Parameters
+    ----------
+    taken : collection of str
+        Names of inputs: a constant with one of these names is written in digits.
+    """
+
+    def __init__(self, taken: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.taken = set(taken)
+
+    def parenthesised(self, text: str) -> str:
+        """Return ``text`` in parentheses."""
+        return f"({text})"
+
+    def reference(self, name: str) -> Piece:
+        """Return a name; one that the grammar lacks is shown in quotes."""
+        return Piece(name if is_name(name) else repr(name), ATOM)
+
+    def arguments(self, term: Term, *more: str) -> str:
+        """Return the arguments of a call."""
+        return ", ".join([*map(self.plain, term.args), *more])
+
+    def call(self, name: str, term: Term, *more: str) -> Piece:
+        """Return a call of ``name`` with the arguments of ``term``."""
+        return Piece(f"{name}({self.arguments(term, *more)})", POSTFIX)
+
+    # ------------------------------------------------------------ leaves
+
+    def number(self, value: float) -> Piece:
+        """Return a number: 0.25, 1/3, 2*pi."""
+        digits = decimal(value)
+        if len(digits) > 8 and math.isfinite(value):
+            p, name, q = spelled(value)
+            inside = name.strip("/").rstrip(")").rpartition("(")[2]
+            if q and inside not in self.taken:
+                top = f"{p}{name}" if name.startswith("/") else name if abs(p) == 1 and name else str(abs(p))
+                if name and not name.startswith("/") and abs(p) != 1:
+                    top = f"{abs(p)} * {name}"
+                top = top.lstrip("-")
+                sign = "-" if p < 0 else ""
+                return Piece(f"{sign}{top}" + (f" / {q}" if q > 1 else ""), PRODUCT)
+        return Piece(digits, UNARY if digits.startswith("-") else ATOM)
+
+    def _write_name(self, term: Term) -> Piece:
+        return self.reference(term.data)
+
+    def _write_number(self, term: Term) -> Piece:
+        return self.number(term.data)
+
+    def _write_truth(self, term: Term) -> Piece:
+        return Piece(str(term.data), ATOM)
+
+    def _write_array(self, term: Term) -> Piece:
+        return Piece(_nested(term.data.tolist()), ATOM)
+
+    def _write_filled(self, term: Term) -> Piece:
+        shape = show_shape(term.shape)
+        if term.data in (0.0, 1.0) and math.copysign(1.0, term.data) > 0:
+            return Piece(f"{'ones' if term.data else 'zeros'}({shape})", POSTFIX)
+        return Piece(f"{self.number(term.data).text} * ones({shape})", PRODUCT)
+
+    def _write_eye(self, term: Term) -> Piece:
+        (start, step), (rows, columns) = term.data, term.shape
+        whole = f"eye({columns})"
+        if (start, step) == (0, 1) and rows == columns:
+            return Piece(whole, POSTFIX)
+        return Piece(f"{whole}[{_subscript((start, step, rows), columns)}]", POSTFIX)
+
+    def _write_unit(self, term: Term) -> Piece:
+        size = term.shape[0]
+        return Piece(f"eye({size})[{_from_end(term.data, size)}]", POSTFIX)
+
+    def _write_size(self, term: Term) -> Piece:
+        text = str(term.data)
+        return Piece(text, ATOM if is_name(text) else SUM if " " in text else PRODUCT)
+
+    # ------------------------------------------------------------ arithmetic
+
+    def _write_sum(self, term: Term) -> Piece:
+        parts = []
+        for place, (arg, minus) in enumerate(zip(term.args, term.data, strict=True)):
+            text = self.wrapped(arg, PRODUCT if minus or place else SUM)
+            parts.append(("-" if minus else "") + text if place == 0 else (" - " if minus else " + ") + text)
+        return Piece("".join(parts), SUM)
+
+    def _write_product(self, term: Term) -> Piece:
+        over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
+        under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
+        text = " * ".join(self.wrapped(arg, UNARY if place else PRODUCT) for place, arg in enumerate(over)) or "1"
+        if len(under) == 1:
+            text += f" / {self.wrapped(under[0], UNARY)}"
+        elif under:
+            text += " / (" + " * ".join(self.wrapped(arg, UNARY) for arg in under) + ")"
+        return Piece(text, PRODUCT)
+
+    def _write_negative(self, term: Term) -> Piece:
+        text, level = self.piece(term.args[0])
+        if level == PRODUCT and not text.startswith("-"):
+            return Piece(f"-{text}", PRODUCT)
+        return Piece(f"-{self.wrapped(term.args[0], POWER)}", UNARY)
+
+    def _write_power(self, term: Term) -> Piece:
+        base, exponent = term.args
+        return Piece(f"{self.wrapped(base, POSTFIX)} ** {self.wrapped(exponent, UNARY)}", POWER)
+
+    def _write_compare(self, term: Term) -> Piece:
+        a, b = (self.wrapped(arg, OR) for arg in term.args)
+        return Piece(f"{a} {COMPARE[term.data]} {b}", COMPARISON)
+
+    def _write_and(self, term: Term) -> Piece:
+        a, b = term.args
+        return Piece(f"{self.wrapped(a, AND)} & {self.wrapped(b, SUM)}", AND)
+
+    def _write_or(self, term: Term) -> Piece:
+        a, b = term.args
+        return Piece(f"{self.wrapped(a, OR)} | {self.wrapped(b, AND)}", OR)
+
+    def _write_not(self, term: Term) -> Piece:
+        return Piece(f"~{self.wrapped(term.args[0], POWER)}", UNARY)
+
+    def _write_where(self, term: Term) -> Piece:
+        return self.call("where", term)
+
+    def _write_call(self, term: Term) -> Piece:
+        if term.data == "mod":
+            a, b = term.args
+            return Piece(f"{self.wrapped(a, PRODUCT)} % {self.wrapped(b, UNARY)}", PRODUCT)
+        return self.call(term.data, term)
+
+    # ------------------------------------------------------------ products
+
+    def _write_matmul(self, term: Term) -> Piece:
+        first, *rest = term.args
+        left = self.wrapped(first, PRODUCT if first.kind == "matmul" else UNARY)
+        return Piece(" @ ".join([left, *(self.wrapped(arg, UNARY) for arg in rest)]), PRODUCT)
+
+    _write_dot = _write_matmul
+
+    def _write_transpose(self, term: Term) -> Piece:
+        return Piece(f"{self.wrapped(term.args[0], POSTFIX)}.T", POSTFIX)
+
+    def _write_permute(self, term: Term) -> Piece:
+        return self.call("transpose", term, show_shape(term.data))
+
+    def _write_outer(self, term: Term) -> Piece:
+        return self.call("outer", term)
+
+    def _write_trace(self, term: Term) -> Piece:
+        return self.call("trace", term)
+
+    def _write_diag(self, term: Term) -> Piece:
+        return self.call("diag", term)
+
+    def _write_diagonal(self, term: Term) -> Piece:
+        if term.args[0].ndim == 2:
+            return self.call("diag", term)
+        p, q = term.data
+        return self.call("diagonal", term, "0", str(p), str(q))
+
+    def _write_total(self, term: Term) -> Piece:
+        return self.call("sum", term, *_axis(term.data, term.args[0].ndim))
+
+    def _write_rows(self, term: Term) -> Piece:
+        v, x = term.args
+        return Piece(f"{self.wrapped(v, POSTFIX)}[:, None] * {self.wrapped(x, UNARY)}", PRODUCT)
+
+    def _write_columns(self, term: Term) -> Piece:
+        x, v = term.args
+        return Piece(f"{self.wrapped(x, PRODUCT)} * {self.wrapped(v, UNARY)}", PRODUCT)
+
+    def _write_expand(self, term: Term) -> Piece:
+        if term.args[0].ndim == 0:
+            return Piece("[" * term.ndim + self.plain(term.args[0]) + "]" * term.ndim, ATOM)
+        keys = ", ".join(":" if old else "None" for old in term.data)
+        return Piece(f"{self.wrapped(term.args[0], POSTFIX)}[{keys}]", POSTFIX)
+
+    def _write_broadcast(self, term: Term) -> Piece:
+        return self.call("broadcast_to", term, show_shape(term.shape))
+
+    def _write_tensor(self, term: Term) -> Piece:
+        labels, out = term.data
+        count = 1 + max(max(own) for own in labels)
+        parts = []
+        for arg, own in zip(term.args, labels, strict=True):
+            order = sorted(range(len(own)), key=own.__getitem__)
+            text = self.wrapped(arg, POSTFIX)
+            if order != sorted(order):
+                text = f"{text}.T" if len(own) == 2 else f"transpose({self.plain(arg)}, {show_shape(order)})"
+            keys = [":" if axis in own else "None" for axis in range(min(own), count)]
+            parts.append(text if all(key == ":" for key in keys) else f"{text}[{', '.join(keys)}]")
+        product = " * ".join(parts)
+        if count == len(out):
+            return Piece(product, PRODUCT)
+        return Piece(f"sum({product}, {_axis(tuple(range(len(out), count)), count + 1)[0]})", POSTFIX)
+
+    # ------------------------------------------------------------ structure
+
+    def _write_index(self, term: Term) -> Piece:
+        (x,) = term.args
+        return Piece(f"{self.wrapped(x, POSTFIX)}[{', '.join(subscripts(term.data, x.shape))}]", POSTFIX)
+
+    def _write_take(self, term: Term) -> Piece:
+        axis, places = term.data
+        keys = [":"] * axis + [str(list(places))]
+        return Piece(f"{self.wrapped(term.args[0], POSTFIX)}[{', '.join(keys)}]", POSTFIX)
+
+    def _write_reduce(self, term: Term) -> Piece:
+        name, axes = term.data
+        ndim = term.args[0].ndim
+        if name in ("softmax", "log_softmax"):
+            return self.call(name, term, *(() if axes == (ndim - 1,) else _axis(axes, ndim + 1)))
+        return self.call(name, term, *_axis(axes, ndim))
+
+    def _write_reshape(self, term: Term) -> Piece:
+        return self.call("reshape", term, show_shape(term.shape))
+
+    def _write_concatenate(self, term: Term) -> Piece:
+        more = f", axis={term.data}" if term.data else ""
+        return Piece(f"concatenate([{self.arguments(term)}]{more})", POSTFIX)
+
+    def _write_stack(self, term: Term) -> Piece:
+        if term.data == 0:
+            return Piece(f"[{self.arguments(term)}]", ATOM)
+        return Piece(f"stack([{self.arguments(term)}], axis={term.data})", POSTFIX)
+
+    def _write_cumsum(self, term: Term) -> Piece:
+        axis, backwards = term.data
+        flip = "[" + ", ".join([":"] * axis + ["::-1"]) + "]" if backwards else ""
+        inner = self.wrapped(term.args[0], POSTFIX) if backwards else self.plain(term.args[0])
+        return Piece(f"cumsum({inner}{flip}, axis={axis}){flip}", POSTFIX)
+
+    def _write_triangle(self, term: Term) -> Piece:
+        upper, offset = term.data
+        return self.call("triu" if upper else "tril", term, *([str(offset)] if offset else []))
+
+    def _write_inv(self, term: Term) -> Piece:
+        return self.call("inv", term)
+
+    def _write_matrix(self, term: Term) -> Piece:
+        return self.call(term.data, term)
+
+    _write_function = _write_matrix
+
+
+def _axis(axes: tuple[int, ...], ndim: int) -> list[str]:
+    if len(axes) == ndim:
+        return []
+    return [f"axis={axes[0]}" if len(axes) == 1 else f"axis={show_shape(axes)}"]
+
+
+def _nested(values: Any) -> str:
+    if isinstance(values, list):
+        return "[" + ", ".join(map(_nested, values)) + "]"
+    return str(values) if isinstance(values, bool) else decimal(values)
