@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import mpmath
 import numpy as np
 import numpy.typing as npt
 from scipy import special
@@ -196,21 +197,19 @@ def _fma(a: Any, b: Any, c: Any) -> Any:
     return np.longdouble(a) * np.longdouble(b) + np.longdouble(c)
 
 
+def _power(x: Any, y: Any) -> Any:
+    # With a scalar exponent of 0.5 NumPy takes the square root, which is nan at -inf.
+    return np.power(np.array([x]), np.array([y]))[0]
+
+
 def _polygamma(order: Any, x: Any) -> Any:
     if x > 0 or order == 0 or not np.isfinite(x):
         return special.polygamma(int(order), x)
-    return _polygamma_reflected(int(order), float(x))
-
-
-def _polygamma_reflected(order: int, x: float) -> float:
-    """Recurrence upwards (DLMF 5.15.5) until the argument is positive: slow, and the twin of reflection."""
-    total = 0.0
-    if x == math.floor(x):
-        return math.nan if order % 2 == 0 else math.inf
-    while x <= 0:
-        total -= (-1.0) ** order * math.factorial(order) / x ** (order + 1)
-        x += 1
-    return total + float(special.polygamma(order, x))
+    if x == 0 or x == np.floor(x):
+        # Poles: of one sign on both sides for odd orders, of two for even ones.
+        return np.inf if order % 2 else np.copysign(np.inf, -x) if x == 0 else np.nan
+    with mpmath.workdps(300):
+        return float(mpmath.polygamma(int(order), mpmath.mpf(float(x))))
 
 
 _TWINS: dict[str, Callable[..., Any]] = {
@@ -218,15 +217,17 @@ _TWINS: dict[str, Callable[..., Any]] = {
         name: getattr(np, name)
         for name in (
             *("add", "subtract", "multiply", "divide", "negative", "sqrt", "abs", "floor", "ceil", "rint", "trunc"),
-            *("minimum", "maximum", "sign", "copysign", "mod", "power", "arctan2", "hypot"),
+            *("minimum", "maximum", "sign", "copysign", "mod", "arctan2", "hypot"),
             *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt"),
             *("sin", "cos", "tan", "arcsin", "arccos", "arctan"),
             *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
             *("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
         )
     },
-    "erf": special.erf,
-    "erfc": special.erfc,
+    "power": _power,
+    # SciPy's erfc loses digits beyond 5 and is 0 too early.
+    "erf": math.erf,
+    "erfc": math.erfc,
     "gamma": special.gamma,
     "lgamma": special.gammaln,
     "digamma": special.digamma,

@@ -215,6 +215,10 @@ class _Functions:
         if self.reduce:
             return f"acc[{start}]+={self.names[values[0]]};\n"
         at, row = f"y{port}+{8 * start},so{port}", ",".join([self.names[v] for v in values])
+        if len(values) > 1 and all(v in self.program.consts for v in values):
+            # Structural zeros need no transposing: every row gets the same numbers.
+            numbers = ",".join(_literal(self.program.consts[v]) for v in values)
+            return f"FILL{len(values)}({at},{numbers})\n"
         if len(values) == 1 and self.program.outputs[port].size > 1:
             return f"SCATTER({at},({row}))\n"
         return f"STORE{len(values)}({at},{row})\n"

@@ -114,6 +114,17 @@ _SINGLE = """\
 #define STORE1(p,s,c0) if((s)==8)*(U*)(p)=c0;else SCATTER(p,s,c0)
 """
 
+
+def _fills(lanes: int) -> str:
+    """Print the stores of blocks of constants: the same row for every sample."""
+    text = ""
+    for width in _BLOCKS[lanes][2]:
+        kind, names = {8: "U", 4: "H", 2: "Q"}[width], ",".join(f"c{k}" for k in range(width))
+        rows = "".join(f"*({kind}*)((p)+{k}*(s))=r;" for k in range(lanes))
+        text += f"#define FILL{width}(p,s,{names}) {{{kind} r={{{names}}};{rows}}}\n"
+    return text
+
+
 _BLOCKS = {8: (_EIGHT, (4, 2), (8, 4, 2)), 4: (_FOUR, (4, 2), (4, 2)), 2: (_TWO, (2,), (2,))}
 
 
@@ -126,6 +137,7 @@ def preamble(lanes: int) -> str:
         _TYPES.format(lanes=lanes, bytes=8 * lanes, copies=spread)
         + _JOIN
         + _BLOCKS[lanes][0]
+        + _fills(lanes)
         + _SINGLE.format(gather=gather, scatter=scatter)
     )
 

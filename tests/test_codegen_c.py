@@ -1,0 +1,475 @@
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import mpmath
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tape import Tape
+
+from symdiff._kernels import special
+from symdiff._kernels.call import NativeCall
+from symdiff.build import build, native_target
+from symdiff.codegen.c import CHUNK, Target, emit_c
+from symdiff.errors import SingularMatrixError
+from symdiff.functions import FUNCTIONS
+from symdiff.native import NativeRunner
+from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program, evaluate
+
+Floats = npt.NDArray[np.float64]
+
+EDGES = np.array(
+    [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, -1e-300, 1e-20]
+    + [0.5, -0.5, 1.0, -1.0, np.nextafter(1, 0), np.nextafter(1, 2), 1.5, -1.5, 2.0, -2.0, 2.5, -2.5, 3.0, -3.0, 30.0]
+    + [-30.0, 170.5, 709.7, 709.8, -708.0, 710.4, -745.1, -746.0, 1023.9, 1024.0, -1074.0, -1075.5, 2.0**52, 2.0**53]
+    + [-(2.0**52) + 0.5, 1e10, -1e10, 1e15, 1e22, -1e22, 1e154, 1e300, -1e300, 1.7976931348623157e308]
+)
+#: Operations rounded correctly: every bit is the same, the sign of zero too.
+EXACT = {
+    *("add", "subtract", "multiply", "divide", "negative", "sqrt", "abs", "floor", "ceil", "rint", "trunc", "sign"),
+    *("minimum", "maximum", "copysign", "mod", "where", "to_real", *MASK_OPS),
+}
+TARGETS = {
+    "native": native_target(),
+    "lanes 8 without vector library": Target(8) if native_target().lanes == 8 else Target(2),
+    "lanes 4": Target(4) if native_target().lanes >= 4 else Target(2),
+    "lanes 2": Target(2),
+}
+
+
+def call(program: Program, target: Target, *, reduce: bool = False) -> NativeCall:
+    source = emit_c(program, target, reduce=reduce)
+    library = build(source)
+    sizes = [p.size for p in program.inputs], [p.size for p in program.outputs]
+    return NativeCall(library.address, library.symbols, source.lanes, source.workspace, *sizes, reduce, library)
+
+
+def one_operation(op: str, order: float | None = None) -> Program:
+    """Apply ``op`` to the elements of a row; masks come from comparing with zero."""
+    kinds = SIGNATURES[op]
+    t = Tape(("x", (len(kinds),)))
+    loads = t.row(0)
+    args = [t.op("to_mask", v) if kind == "mask" else v for v, kind in zip(loads, kinds, strict=True)]
+    if order is not None:
+        args[0] = t.const(order)
+    value = t.op(op, *args)
+    t.out((), [t.op("to_real", value) if op in MASK_OPS else value])
+    return t.program()
+
+
+def grid(op: str) -> Floats:
+    count = len(SIGNATURES[op])
+    if count == 1:
+        rng = np.random.default_rng(1)
+        spread = [rng.uniform(-3, 3, 100), rng.uniform(-700, 700, 100), 10 ** rng.uniform(-300, 300, 100)]
+        return np.concatenate([EDGES, *spread])[:, None]
+    few = EDGES if count == 2 else EDGES[::5]
+    return np.array(list(itertools.product(few, repeat=count)))
+
+
+def run(program: Program, x: Floats, target: Target) -> Floats:
+    out = np.full(len(x), 7.0)
+    assert call(program, target).run([x], [out], len(x)) is None
+    return out
+
+
+def reference(program: Program, x: Floats) -> Floats:
+    return np.array([evaluate(program, [row])[0] for row in x]).reshape(len(x))
+
+
+def ulps(got: Floats, want: Floats) -> Floats:
+    """Distance in units of the last place of ``want``; inf where kinds differ."""
+    with np.errstate(all="ignore"):
+        distance = np.abs(got - want) / np.spacing(np.maximum(np.abs(want), 5e-324))
+    special_values = ~(np.isfinite(got) & np.isfinite(want))
+    same = (got == want) | (np.isnan(got) & np.isnan(want))
+    distance[special_values] = np.inf
+    distance[same] = 0
+    return distance
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+@pytest.mark.parametrize("op", sorted(EXACT))
+def test_exact_operations_at_the_edges(op: str, target: Target) -> None:
+    program, x = one_operation(op), grid(op)
+    got, want = run(program, x, target), reference(program, x)
+    np.testing.assert_array_equal(got, want)
+    if op not in ("minimum", "maximum"):  # of 0 and -0 either may come
+        numbers = ~np.isnan(want)
+        np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(want)[numbers])
+
+
+def mathematical() -> list[str]:
+    return sorted(set(SIGNATURES) - EXACT - set(MAX_ORDER) - {"fma", "digamma", "gamma", "lgamma"})
+
+
+@pytest.mark.parametrize("target", [TARGETS["native"], TARGETS["lanes 2"]], ids=["native", "lanes 2"])
+@pytest.mark.parametrize("op", mathematical())
+def test_functions_at_the_edges(op: str, target: Target) -> None:
+    # The vector library promises 4 units in the last place, and NumPy's own functions too.
+    program, x = one_operation(op), grid(op)
+    got, want = run(program, x, target), reference(program, x)
+    distance = ulps(got, want)
+    worst = int(np.argmax(distance))
+    assert distance[worst] <= 8, f"{op}{tuple(x[worst])}: {got[worst]!r}, expected {want[worst]!r}"
+    zero = (want == 0) & (got == 0)
+    np.testing.assert_array_equal(np.signbit(got)[zero], np.signbit(want)[zero])
+
+
+EXACTLY: dict[str, Any] = {
+    "exp2": lambda x: mpmath.mpf(2) ** x,
+    "log2": lambda x: mpmath.log(x, 2),
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
+    "arcsin": mpmath.asin,
+    "arccos": mpmath.acos,
+    "arctan": mpmath.atan,
+    "arcsinh": mpmath.asinh,
+    "arccosh": mpmath.acosh,
+    "arctanh": mpmath.atanh,
+}
+
+
+@pytest.mark.parametrize("op", [op for op in mathematical() if len(SIGNATURES[op]) == 1])
+def test_functions_at_fifty_digits(op: str) -> None:
+    low, high = FUNCTIONS[op].domain[0]
+    x = np.random.default_rng(2).uniform(low, high, 200)
+    got = run(one_operation(op), x[:, None], native_target())
+    function = EXACTLY.get(op) or getattr(mpmath, op)
+    with mpmath.workdps(50):
+        for number, value in zip(x, got, strict=True):
+            want = function(mpmath.mpf(float(number)))
+            assert abs(float((mpmath.mpf(float(value)) - want) / np.spacing(abs(float(want))))) <= 4.5
+
+
+@pytest.mark.parametrize(("op", "bound"), [("gamma", 12.0), ("lgamma", 12.0)])
+def test_gamma_functions(op: str, bound: float) -> None:
+    x = np.append(np.random.default_rng(3).uniform(0.1, 30, 200), [170.5, 171.5])
+    got = run(one_operation(op), x[:, None], native_target())
+    with mpmath.workdps(50):
+        for number, value in zip(x, got, strict=True):
+            want = (mpmath.gamma if op == "gamma" else mpmath.loggamma)(mpmath.mpf(float(number)))
+            assert abs(float((mpmath.mpf(float(value)) - want) / np.spacing(abs(float(want))))) <= bound
+    edges = np.array([0.0, 1.0, 2.0, np.inf, np.nan])
+    one = 1.0 if op == "gamma" else 0.0
+    edge_values = run(one_operation(op), edges[:, None], native_target())
+    np.testing.assert_array_equal(edge_values, [np.inf, one, one, np.inf, np.nan])
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 10, 40, 100])
+def test_polygamma_at_fifty_digits(order: int) -> None:
+    rng = np.random.default_rng(4)
+    x = np.concatenate(
+        [rng.uniform(0, 3, 40), rng.uniform(0, 60, 40), -rng.uniform(0, 9, 40), [1.4616321449683622, 1e5]]
+    )
+    if order == 0:
+        got = run(one_operation("digamma"), x[:, None], native_target())
+    else:
+        padded = np.column_stack([x, x])
+        got = run(one_operation("polygamma", float(order)), padded, native_target())
+    np.testing.assert_array_equal(got, special.polygamma(order, x))
+    with mpmath.workdps(300):
+        want = np.array([float(mpmath.polygamma(order, mpmath.mpf(float(v)))) for v in x])
+    np.testing.assert_allclose(got, want, rtol=2e-14, atol=5e-15 if order == 0 else 0)
+
+
+def test_polygamma_at_the_poles() -> None:
+    x = np.array([0.0, -0.0, -1.0, -2.0, np.inf, -np.inf, np.nan, -1e300])
+    inf, nan = np.inf, np.nan
+    np.testing.assert_array_equal(special.digamma(x), [-inf, inf, nan, nan, inf, nan, nan, nan])
+    np.testing.assert_array_equal(special.polygamma(1, x), [inf, inf, inf, inf, 0, nan, nan, inf])
+    np.testing.assert_array_equal(special.polygamma(2, x), [-inf, inf, nan, nan, 0, nan, nan, nan])
+    with pytest.raises(ValueError, match="orders 0 to 100"):
+        special.polygamma(101, 1.0)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 5, 20, 100])
+def test_spherical_bessel_at_fifty_digits(order: int) -> None:
+    rng = np.random.default_rng(5)
+    x = np.concatenate(
+        [rng.uniform(-4, 4, 40), rng.uniform(0, order + 1, 40), rng.uniform(0, 90, 40), [0.0, 1e-9, 200.0]]
+    )
+    got = run(one_operation("spherical_jn", float(order)), np.column_stack([x, x]), native_target())
+    np.testing.assert_array_equal(got, special.spherical_jn(order, x))
+    with mpmath.workdps(50):
+        for number, value in zip(x, got, strict=True):
+            z = mpmath.mpf(float(abs(number)))
+            want = mpmath.mpf(order == 0)
+            if z:
+                want = mpmath.sqrt(mpmath.pi / (2 * z)) * mpmath.besselj(order + 0.5, z)
+            sign = -1 if number < 0 and order % 2 else 1
+            scale = abs(want) if z <= order + 1 else 1 / z
+            assert abs(sign * want - float(value)) <= 1e-14 * scale + 1e-300
+    np.testing.assert_array_equal(special.spherical_jn(order, [np.inf, -np.inf, np.nan]), [0, 0, np.nan])
+
+
+def test_fma_rounds_once() -> None:
+    x = np.random.default_rng(6).uniform(-2, 2, (100, 3))
+    x[:, 2] = -x[:, 0] * x[:, 1]
+    for target in TARGETS.values():
+        got = run(one_operation("fma"), x, target)
+        with mpmath.workdps(60):
+            want = [float(mpmath.fsum([mpmath.mpf(a) * mpmath.mpf(b), c])) for a, b, c in x.tolist()]
+        np.testing.assert_array_equal(got, want)
+
+
+def rational(inputs: int, count: int, seed: int = 0) -> Program:
+    """Random arithmetic, exact in any order of evaluation of a sample, with masks and a check in it."""
+    rng = np.random.default_rng(seed)
+    t = Tape(("x", (inputs,)), ("s", ()), ("m", (2, 3)))
+    values = [*t.row(0), t.load(1), *t.row(2), t.const(0.75), t.const(-1.5)]
+    masks = []
+    for i in range(count):
+        a, b = (values[k] for k in rng.integers(max(0, len(values) - 300), len(values), 2))
+        if i % 50 == 7:
+            masks.append(t.op("less", a, b))
+        if i % 50 == 49:
+            values.append(t.op("where", masks[rng.integers(len(masks))], a, b))
+        else:
+            values.append(t.op(("add", "subtract", "minimum", "maximum")[i % 4], a, b))
+        if i % 25 == 3:
+            values.append(t.op("multiply", values[-1], t.const(0.5)))
+    t.out((3, 5), [values[-k] for k in range(1, 16)])
+    t.out((), [values[2]])
+    t.out((7,), [values[k] for k in (0, -1, inputs + 8, 3, -2, inputs + 7, 1)])
+    t.check(t.op("add", values[0], t.const(4.0)), "x[0] is -4")
+    t.check(t.op("add", values[1], t.const(4.0)), "x[1] is -4")
+    return t.program()
+
+
+def samples(program: Program, count: int, seed: int = 0) -> list[Floats]:
+    rng = np.random.default_rng(seed)
+    return [rng.uniform(-2, 2, (count, *port.shape)) for port in program.inputs]
+
+
+def results(program: Program, count: int) -> list[Floats]:
+    return [np.full((count, *port.shape), np.nan) for port in program.outputs]
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+@pytest.mark.parametrize(("inputs", "count"), [(2, 20), (3, 40), (5, 60), (8, 100), (17, 2 * CHUNK + 700)])
+def test_rows_of_any_width(inputs: int, count: int, target: Target) -> None:
+    program = rational(inputs, count)
+    n = 2 * target.lanes + 1
+    x, out = samples(program, n), results(program, n)
+    assert call(program, target).run(x, out, n) is None
+    for i in range(n):
+        for got, want in zip(out, evaluate(program, [a[i] for a in x]), strict=True):
+            np.testing.assert_array_equal(got[i], want)
+
+
+@pytest.mark.parametrize("count", [100, 2 * CHUNK + 200])
+def test_same_bits_in_any_batch_at_any_place(count: int) -> None:
+    t = Tape(("x", (3,)))
+    values = t.row(0)
+    for i in range(count):
+        op = ("sin", "add", "exp", "multiply", "tanh", "subtract", "digamma", "power")[i % 8]
+        a, b = t.op("abs", values[-1]), values[-2]
+        values.append(t.op(op, *(t.op("tanh", v) if op == "exp" else v for v in (a, b)[: len(SIGNATURES[op])])))
+    t.out((4,), values[-4:])
+    program = t.program()
+    run_call = call(program, native_target())
+    (x,) = samples(program, 40)
+    x[5, 0], x[6, 1], x[7, 2] = np.nan, np.inf, 1e300
+    whole = np.empty((40, 4))
+    run_call.run([x], [whole], 40)
+    for begin, end in [(0, 1), (5, 6), (39, 40), (1, 8), (3, 20), (7, 40), (0, 39)]:
+        part = np.empty((end - begin, 4))
+        run_call.run([x[begin:end]], [part], end - begin)
+        np.testing.assert_array_equal(part.view(np.int64), whole[begin:end].view(np.int64))
+
+
+def layouts(a: Floats) -> dict[str, Floats]:
+    """Lay out the same numbers in every way NumPy has."""
+    wide = np.full((2 * a.shape[0], *a.shape[1:], 2), np.nan)
+    wide[::2, ..., 0] = a
+    backwards = np.ascontiguousarray(a[::-1])[::-1]
+    reversed_rows = np.ascontiguousarray(a[..., ::-1])[..., ::-1] if a.ndim > 1 else backwards
+    frozen = a.copy()
+    frozen.flags.writeable = False
+    return {
+        "C": a.copy(),
+        "Fortran": np.asfortranarray(a),
+        "strided": wide[::2, ..., 0],
+        "backwards": backwards,
+        "reversed rows": reversed_rows,
+        "read-only": frozen,
+    }
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 64, 1000])
+def test_every_layout(n: int) -> None:
+    program = rational(5, 60)
+    run_call = call(program, native_target())
+    x, want = samples(program, n), results(program, n)
+    run_call.run(x, want, n)
+    for name in layouts(x[0]):
+        out = results(program, n)
+        run_call.run([layouts(a)[name] for a in x], out, n)
+        for got, expected in zip(out, want, strict=True):
+            np.testing.assert_array_equal(got, expected, err_msg=name)
+        if name == "read-only":
+            continue
+        out = [layouts(a)[name] for a in results(program, n)]
+        run_call.run(x, out, n)
+        for got, expected in zip(out, want, strict=True):
+            np.testing.assert_array_equal(got, expected, err_msg=name)
+
+
+def test_nothing_outside_is_written() -> None:
+    program = rational(5, 60)
+    run_call = call(program, native_target())
+    for n in (1, 7, 8, 9, 17):
+        x = samples(program, n)
+        around = [np.full((n + 2, *port.shape), 3.25) for port in program.outputs]
+        run_call.run(x, [a[1:-1] for a in around], n)
+        for a in around:
+            np.testing.assert_array_equal(a[[0, -1]], np.full_like(a[[0, -1]], 3.25))
+
+
+def test_inputs_without_a_batch_axis() -> None:
+    program = rational(5, 60)
+    run_call = call(program, native_target())
+    n = 21
+    x = samples(program, n)
+    for alone in range(3):
+        y = [a[:1] if k == alone else a for k, a in enumerate(x)]
+        full = [np.repeat(a[:1], n, axis=0) if k == alone else a for k, a in enumerate(x)]
+        out, want = results(program, n), results(program, n)
+        run_call.run(y, out, n)
+        run_call.run(full, want, n)
+        for got, expected in zip(out, want, strict=True):
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_single_precision_is_computed_in_double() -> None:
+    program = rational(5, 60)
+    run_call = call(program, native_target())
+    x = [a.astype(np.float32) for a in samples(program, 300)]
+    out = [a.astype(np.float32) for a in results(program, 300)]
+    want = results(program, 300)
+    run_call.run(x, out, 300)
+    run_call.run([a.astype(np.float64) for a in x], want, 300)
+    for got, expected in zip(out, want, strict=True):
+        np.testing.assert_array_equal(got, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("count", [60, 2 * CHUNK + 200])
+def test_checks_tell_the_first_sample(count: int) -> None:
+    program = rational(5, count)
+    runner = NativeRunner(program)
+    x, out = samples(program, 50), results(program, 50)
+    runner.run(x, out, False)
+    x[0][41, 0] = x[0][13, 1] = -4.0
+    with pytest.raises(SingularMatrixError, match=r"x\[1\] is -4") as caught:
+        runner.run(x, out, False)
+    assert caught.value.index == (13,)
+    x[0][13, 1] = np.nan
+    with pytest.raises(SingularMatrixError, match=r"x\[0\] is -4") as caught:
+        runner.run(x, out, False)
+    assert caught.value.index == (41,)
+    x[0][41, 0], x[0][49, 0] = 0.0, -4.0
+    with pytest.raises(SingularMatrixError) as caught:
+        runner.run(x, [np.zeros((1, *port.shape)) for port in program.outputs], True)
+    assert caught.value.index == (49,)
+
+
+def summed(program: Program, x: list[Floats], target: Target | None = None) -> list[Floats]:
+    out = [np.full((1, *port.shape), np.nan) for port in program.outputs]
+    n = max(len(a) for a in x)
+    call(program, target or native_target(), reduce=True).run(x, out, n)
+    return [a[0] for a in out]
+
+
+def fixed_order(values: Floats, lanes: int) -> Floats:
+    """Add samples as the kernel promises to: lanes within blocks of 1024, then pairs of blocks."""
+    levels: list[Floats] = []
+    for number, start in enumerate(range(0, len(values), 1024), 1):
+        block = values[start : start + 1024]
+        lane = np.zeros((lanes, *values.shape[1:]))
+        for i, row in enumerate(block):
+            lane[i % lanes] += row
+        while len(lane) > 1:
+            lane = lane[: len(lane) // 2] + lane[len(lane) // 2 :]
+        levels.append(lane[0])
+        while number % 2 == 0:
+            last = levels.pop()
+            levels[-1] = levels[-1] + last
+            number //= 2
+    while len(levels) > 1:
+        last = levels.pop()
+        levels[-1] = levels[-1] + last
+    return levels[0] if levels else np.zeros(values.shape[1:])
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 1000, 1024, 1025, 5000, 9001])
+def test_sums_in_a_fixed_order(n: int) -> None:
+    program = rational(5, 60)
+    x, rows = samples(program, n), results(program, n)
+    call(program, native_target()).run(x, rows, n)
+    for got, row in zip(summed(program, x), rows, strict=True):
+        np.testing.assert_array_equal(got, fixed_order(row, native_target().lanes))
+    for got, again in zip(summed(program, x), summed(program, [np.asfortranarray(a) for a in x]), strict=True):
+        np.testing.assert_array_equal(got, again)
+
+
+def test_sums_of_a_long_program() -> None:
+    program = rational(5, 2 * CHUNK + 200)
+    x, rows = samples(program, 1030), results(program, 1030)
+    call(program, native_target()).run(x, rows, 1030)
+    for got, row in zip(summed(program, x), rows, strict=True):
+        np.testing.assert_array_equal(got, fixed_order(row, native_target().lanes))
+
+
+def test_numbers_are_printed_exactly() -> None:
+    numbers = [0.0, -0.0, np.inf, -np.inf, 5e-324, 0.1, 1e300, -1 / 3, 1.7976931348623157e308]
+    t = Tape(("x", ()))
+    t.load(0)
+    t.out((10,), [t.const(x) for x in [*numbers, np.nan]])
+    out = np.empty((3, 10))
+    call(t.program(), native_target()).run([np.zeros(3)], [out], 3)
+    np.testing.assert_array_equal(out[:, :-1].view(np.int64), np.tile(numbers, (3, 1)).view(np.int64))
+    assert np.isnan(out[:, -1]).all()
+
+
+def test_ports_without_elements() -> None:
+    t = Tape(("x", (0,)), ("y", (2, 0)))
+    t.out((0,), [])
+    t.out((), [t.const(2.0)])
+    out = [np.empty((5, 0)), np.empty(5)]
+    call(t.program(), native_target()).run([np.empty((5, 0)), np.empty((5, 2, 0))], out, 5)
+    np.testing.assert_array_equal(out[1], 2.0)
+
+
+def test_names_never_reach_the_source() -> None:
+    t = Tape(('x; system("rm -rf ~")', ()))
+    t.out((), [t.op("sin", t.load(0))])
+    t.check(0, 'a message */ "')
+    text = emit_c(t.program(), native_target()).text
+    assert "system" not in text
+    assert "message" not in text
+
+
+def test_length_of_source_is_linear() -> None:
+    lengths = [len(emit_c(rational(17, n), native_target()).text) for n in (4000, 8000, 16000)]
+    assert (lengths[2] - lengths[1]) < 2.2 * (lengths[1] - lengths[0])
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_source_builds_without_a_warning(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    t = Tape(("x", (3,)))
+    values = t.row(0)
+    for op, kinds in SIGNATURES.items():
+        args = [t.op("to_mask", values[-1]) if k == "mask" else values[-1] for k in kinds]
+        if op in MAX_ORDER:
+            args[0] = t.const(1.0)
+        value = t.op(op, *args)
+        values.append(t.op("to_real", value) if op in MASK_OPS else value)
+    t.out((len(values),), values)
+    t.check(values[4], "zero")
+    monkeypatch.setattr("symdiff.build.FLAGS", ("-O1", "-fPIC", "-shared", "-Wall", "-Werror", "-Wno-psabi"))
+    for reduce in (False, True):
+        source = emit_c(t.program(), Target(lanes), reduce=reduce)
+        assert build(source).address
