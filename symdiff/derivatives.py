@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from . import determinant
 from .array import Array, as_node
 from .contraction import ONE, einsum
 from .cost import cost
@@ -19,6 +20,8 @@ from .graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, re
 from .rules import LINEAR
 from .simplify import simplify, stabilize
 from .sizes import Shape, Size, show
+
+determinant.register()
 
 #: What to differentiate by: an array, or several in a tuple or list.
 Wrt: TypeAlias = Any

@@ -112,5 +112,7 @@ def _adjugate_differential(node: Node, tangents: Sequence[Node | None]) -> Node:
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-DIFFERENTIALS["adjugate_differential"] = _adjugate_differential
-SOURCES["adjugate_differential"] = "third differential of det, by Laplace's expansion"
+def register() -> None:
+    """Add the rule to the table; it needs the differentiator, which itself reads the table."""
+    DIFFERENTIALS["adjugate_differential"] = _adjugate_differential
+    SOURCES["adjugate_differential"] = "third differential of det, by Laplace's expansion"

@@ -364,6 +364,10 @@ def broadcast_to(x: Node, shape: Shape) -> Node:
         raise ShapeError(f"an array of shape {show(x.shape)} cannot be broadcast to {show(shape)}")
     offset = len(shape) - x.ndim
     axes = tuple(range(len(shape)))
+    if x.dtype is BOOL:  # conditions cannot be summed, not even over one element
+        stays = [a for a in range(x.ndim) if x.shape[a] != 1 or shape[a + offset] == 1]
+        line = slicing(x, tuple(whole(n) if a in stays else (0, 1, None) for a, n in enumerate(x.shape)))
+        return contract([line], [tuple(a + offset for a in stays)], axes, dict(enumerate(shape)))
     own = tuple(-1 - a if x.shape[a] == 1 and shape[a + offset] != 1 else a + offset for a in range(x.ndim))
     return contract([x], [own], axes, dict(enumerate(shape)))
 

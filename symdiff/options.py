@@ -34,6 +34,10 @@ class Limits:
         Elements of one array of known size.
     axes : int
         Axes of one array.
+    unrolled_operations : int
+        Scalar operations up to which ``backend="auto"`` takes arrays apart into native code.
+    native_operations : int
+        The same for ``backend="native"``.
 
     Examples
     --------
@@ -49,6 +53,8 @@ class Limits:
     integer_bits: int = 1_024
     elements: int = 100_000_000
     axes: int = 32
+    unrolled_operations: int = 20_000
+    native_operations: int = 2_000_000
 
 
 #: The limits in force unless a caller gives others.

@@ -129,6 +129,35 @@ def parse_graph(
     return _Builder(parse_tree(text, limits), inputs, undeclared == "scalar", functions, limits).build()
 
 
+def parse_known(
+    text: str,
+    known: Mapping[str, Array],
+    *,
+    functions: Mapping[str, TextFunction] = TEXT_FUNCTIONS,
+    limits: Limits = LIMITS,
+) -> Any:
+    """Build a further formula of inputs and definitions that are known already.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``"X[0]"``, to differentiate by.
+    known : mapping of str to Array
+    functions, limits : optional
+        As for :func:`parse_graph`.
+
+    Returns
+    -------
+    Array or tuple
+
+    Raises
+    ------
+    ParseError, ShapeError, LimitError
+        As :func:`parse_graph` does.
+    """
+    return _Builder(parse_tree(text, limits), dict(known), False, functions, limits).build().result
+
+
 @dataclass(frozen=True)
 class _List:
     """A list in brackets, before it becomes an array, an index or the arguments of ``stack``."""
@@ -195,10 +224,8 @@ class _Builder:
         """Return ``error`` with the sub-formula and a caret."""
         if isinstance(error, ParseError):
             return error if error.text is not None else ParseError(str(error), self.text, term.caret)
-        part = " ".join(self.text[term.start : term.end].split())
-        if len(part) > 60:
-            part = f"{part[:28]} ... {part[-28:]}"
-        return type(error)(with_caret(f"{error}; in {part!r}", self.text, term.caret))
+        part = _shortened(" ".join(self.text[term.start : term.end].split()), 60)
+        return type(error)(with_caret(f"{_shortened(str(error), 600)}; in {part!r}", self.text, term.caret))
 
     # ---------------------------------------------------------------- names
 
@@ -347,14 +374,18 @@ class _Builder:
                 items.append(self.whole(place))
         return self.array(base)[tuple(items)]
 
-    def pick(self, derivatives: tuple[Any, ...], places: list[int]) -> Any:
-        """Return one of several derivatives."""
-        if len(places) != 1:
-            raise ParseError(f"expected one index to pick one of {len(derivatives)} derivatives, found {len(places)}")
-        number = self.whole(places[0])
-        if not -len(derivatives) <= number < len(derivatives):
-            raise ParseError(f"index {number} came to pick one of {len(derivatives)} derivatives")
-        return derivatives[number]
+    def pick(self, value: Any, places: list[int]) -> Any:
+        """Return one of several derivatives: ``[0]``, or ``[0, 1]`` for a block of a Hessian."""
+        for place in places:
+            number = self.whole(place)
+            count = len(value) if isinstance(value, tuple) else 0
+            if not -count <= number < count:
+                message = f"expected an index from {-count} to {count - 1}, to pick one of {count} derivatives"
+                if not count:
+                    message = "expected no further index: this is one derivative; write (...)[0][...] for a part of it"
+                raise ParseError(message, self.text, self.terms[place].caret)
+            value = value[number]
+        return value
 
     # ---------------------------------------------------------------- calls
 
@@ -399,6 +430,11 @@ def _described(value: Any) -> str:
     if isinstance(value, tuple | slice):
         return f"a {type(value).__name__}"
     return "'...'" if value is ... else repr(value)
+
+
+def _shortened(text: str, length: int) -> str:
+    half = length // 2 - 2
+    return text if len(text) <= length else f"{text[:half]} ... {text[-half:]}"
 
 
 def _close(name: str, known: Iterable[str]) -> str:

@@ -1,0 +1,125 @@
+"""symdiff compiles a formula to a fast derivative.
+
+Write a formula with scalars, vectors and matrices as text, as SymPy, or as ordinary NumPy
+code over symbols; ask for its gradient, Jacobian, Hessian or a product with one; read the
+result as a short closed formula; run it as a native kernel over NumPy arrays.
+
+Examples
+--------
+>>> import numpy as np
+>>> import symdiff as sd
+>>> sd.gradient("log(det(A))", "A", A=("n", "n"))
+inv(A).T
+>>> X, y = sd.matrix("X", 2, 4), sd.vector("y", 4)
+>>> k = sd.compile(sd.jacobian(np.log(sd.softmax(X @ y)), X), [X, y])
+>>> k(np.ones((1000, 2, 4)), np.ones((1000, 4))).shape
+(1000, 2, 2, 4)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .api import derivative, gradient, hessian, hvp, jacobian, jvp, vjp
+from .array import Array, array, asarray, function, matrix, name, scalar, vector
+from .array import stop as stop_gradient
+from .compiler import compile
+from .custom import custom
+from .errors import (
+    ArgumentError,
+    BuildError,
+    DataError,
+    DisconnectedInputError,
+    DtypeError,
+    LimitError,
+    NotDifferentiableError,
+    ParseError,
+    ShapeError,
+    SingularMatrixError,
+    SymbolError,
+    SymdiffError,
+    UnsupportedError,
+)
+from .kernel import Kernel
+from .library import LIBRARY as _LIBRARY
+from .parse import parse_graph as _parse_graph
+
+__version__ = "0.1.0"
+
+def parse(text: str, shapes: dict[str, Any] | None = None, **named_shapes: Any) -> Any:
+    """Read formula text as SymPy.
+
+    Parameters
+    ----------
+    text : str
+        A formula, or lines ``name = formula`` and a last line with the result.
+    shapes : dict of str to shape, optional
+    **named_shapes
+        Shapes of the inputs: ``X=(2, 4)``, ``y=4``, ``A=("n", "n")``; without any, inputs are scalars.
+
+    Returns
+    -------
+    SymPy expression, matrix or array
+
+    Raises
+    ------
+    ParseError, ShapeError, LimitError
+        If the text is not a sound formula; nothing in it is ever executed.
+
+    Examples
+    --------
+    >>> parse("x * sin(x)")
+    x*sin(x)
+    """
+    from .compiler import merge_shapes
+
+    given = merge_shapes(shapes, named_shapes)
+    result = _parse_graph(text, given, undeclared="error" if given else "scalar").result
+    return tuple(r.sympy for r in result) if isinstance(result, tuple) else result.sympy
+
+
+def __getattr__(attribute: str) -> Any:
+    if attribute in _LIBRARY:
+        return function(attribute)
+    raise AttributeError(f"module 'symdiff' has no attribute {attribute!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_LIBRARY})
+
+
+__all__ = [
+    "ArgumentError",
+    "Array",
+    "BuildError",
+    "DataError",
+    "DisconnectedInputError",
+    "DtypeError",
+    "Kernel",
+    "LimitError",
+    "NotDifferentiableError",
+    "ParseError",
+    "ShapeError",
+    "SingularMatrixError",
+    "SymbolError",
+    "SymdiffError",
+    "UnsupportedError",
+    "array",
+    "asarray",
+    "compile",
+    "custom",
+    "derivative",
+    "function",
+    "gradient",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "matrix",
+    "name",
+    "parse",
+    "scalar",
+    "stop_gradient",
+    "vector",
+    "vjp",
+]

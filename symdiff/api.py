@@ -1,0 +1,56 @@
+"""Derivatives of a formula from any front door: the functions of :mod:`symdiff.derivatives`, for text and SymPy too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import wraps
+from typing import Any
+
+from . import derivatives
+from .array import Array
+from .compiler import merge_shapes
+from .errors import ArgumentError
+from .formula import read_formula
+
+
+def _widen(function: Any) -> Any:
+    """Let a derivative of symbols take text and SymPy."""
+
+    @wraps(function)
+    def run(
+        f: Any,
+        wrt: Any,
+        *args: Any,
+        disconnected: str = "error",
+        shapes: Mapping[str, Any] | None = None,
+        **named_shapes: Any,
+    ) -> Any:
+        if function is derivatives.derivative and "order" in named_shapes:
+            args, named_shapes = (named_shapes.pop("order"),), named_shapes
+        for key in ("seed", "tangent", "vector"):
+            if key in named_shapes and function.__name__ in ("vjp", "jvp", "hvp"):
+                args = (named_shapes.pop(key),)
+        read = read_formula(f, merge_shapes(shapes, named_shapes))
+        if not isinstance(read.value, Array):
+            raise ArgumentError(f"{function.__name__} of several formulas; expected one (call it for each)")
+        rest = [read.read(a) if not isinstance(a, int | float) else a for a in args]
+        return function(read.value, read.read(wrt), *rest, disconnected=disconnected)
+
+    run.__doc__ = (function.__doc__ or "") + _NOTE
+    return run
+
+
+_NOTE = """
+    Notes
+    -----
+    The formula may be text, SymPy or symbols; what to differentiate by and a seed likewise, text
+    beside text. Shapes of text's inputs are given by keyword or in ``shapes``.
+    """
+
+gradient = _widen(derivatives.gradient)
+jacobian = _widen(derivatives.jacobian)
+hessian = _widen(derivatives.hessian)
+jvp = _widen(derivatives.jvp)
+vjp = _widen(derivatives.vjp)
+hvp = _widen(derivatives.hvp)
+derivative = _widen(derivatives.derivative)

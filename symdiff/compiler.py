@@ -1,0 +1,253 @@
+"""The whole way from a formula to a kernel, one stage a line.
+
+    text ─────parse───▶┐
+    SymPy ────read─────▶ graph ──inline──▶ graph ──simplify──▶ graph ─┬─unroll──▶ program ──emit C──▶ build ──▶ Kernel
+    symbols ───────────▶┘                                             └───────────────────emit NumPy──────────▶ Kernel
+
+Derivatives are formulas, so they enter like any other (see :mod:`symdiff.api`).
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .arguments import Parameter
+from .array import Array
+from .build import find_compiler
+from .codegen.numpy import emit_numpy
+from .codegen.numpy_runner import NumpyRunner
+from .cost import cost
+from .errors import ArgumentError, UnsupportedError
+from .formula import Formula, leaves, order_inputs, read_formula
+from .graph import Node, flatten, postorder, unflatten
+from .kernel import Kernel, Options, Origin, Runner
+from .native import NativeRunner
+from .options import LIMITS
+from .program import Program
+from .schedule import unroll
+from .simplify import inline, simplify
+
+BACKENDS = ("auto", "native", "numpy")
+
+
+def compile(
+    formula: Any,
+    inputs: Sequence[Any] | None = None,
+    *,
+    batch: Sequence[Any] | None = None,
+    reduce: str | None = None,
+    batch_axis: int = 0,
+    backend: str = "auto",
+    shapes: Mapping[str, Any] | None = None,
+    **named_shapes: Any,
+) -> Kernel:
+    """Compile a formula to a kernel that runs over NumPy arrays.
+
+    Parameters
+    ----------
+    formula : str, SymPy expression, Array, callable, or list, tuple or dict of them
+        What to compute. A dict's keys name the outputs; results come back in the structure
+        the formula has.
+    inputs : sequence of Array, SymPy symbol or str, optional
+        Order of the kernel's arguments; by default the order of the shapes (text, callable) or
+        of first use. May hold inputs the formula does not use.
+    batch : sequence of Array, SymPy symbol or str, optional
+        Inputs that may have batch axes; by default all.
+    reduce : {None, "sum"}
+        Sum every output over the batch, inside the kernel.
+    batch_axis : {0, -1}
+        Where the batch axes stand: before a sample's axes, or behind them (columns).
+    backend : {"auto", "native", "numpy"}
+        "native" builds C with the system's compiler and fails where that cannot be; "numpy"
+        runs NumPy; "auto" takes native code for formulas of fixed, small size when there is a
+        compiler, and NumPy otherwise. ``kernel.stats`` says which and why.
+    shapes : mapping of str to shape, optional
+        Shapes of the inputs of text or of a callable, for names that are also options here.
+    **named_shapes
+        The same by keyword: ``X=(2, 4)``, ``y=4``, ``t=()``, ``A=("n", "n")``.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    SymdiffError
+        Its subclasses: a formula that is not sound, an option that is not offered, a build that
+        fails.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> k = compile("jacobian(log(softmax(X @ y)), X)", X=(2, 4), y=4)
+    >>> k(np.ones((2, 4)), np.ones(4)).shape
+    (2, 2, 4)
+    """
+    if backend not in BACKENDS:
+        raise ArgumentError(f"backend={backend!r}; expected one of {', '.join(map(repr, BACKENDS))}")
+    read = read_formula(formula, merge_shapes(shapes, named_shapes))
+    arguments = order_inputs(read, inputs)
+    names = None if batch is None else frozenset(order_names(read, batch))
+    options = Options(names, reduce, batch_axis)
+    structure, outputs = _structure(read.value)
+    return build_kernel(arguments, outputs, structure, options, backend)
+
+
+def merge_shapes(shapes: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Join the two ways of giving shapes; an input in both is refused."""
+    given = dict(shapes or {})
+    for name, shape in named.items():
+        if name in given:
+            raise ArgumentError(f"the shape of {name!r} comes twice, in shapes= and by keyword")
+        given[name] = shape
+    return given
+
+
+def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
+    """Return the names of some of the inputs."""
+    found = []
+    for one in [wanted] if isinstance(wanted, str | Array) else wanted:
+        node = formula.read(one).node if not isinstance(one, str) or one not in formula.inputs else formula.inputs[one].node
+        found.append(str(node.payload))
+    return found
+
+
+def _structure(value: Any) -> tuple[Any, dict[str, Node]]:
+    """Return the kind of structure and the outputs by name."""
+    flat = leaves(value)
+    if not flat:
+        raise ArgumentError("no outputs; expected at least one formula")
+    if isinstance(value, Mapping):
+        names = [str(name) for name in value]
+        if len(flat) != len(names):
+            raise ArgumentError("a dict of lists of formulas; expected one formula for each name")
+        return "dict", dict(zip(names, (a.node for a in flat), strict=True))
+    kind = "tuple" if isinstance(value, tuple) else "list" if isinstance(value, list) else "single"
+    return kind, {f"out{i}": a.node for i, a in enumerate(flat)}
+
+
+def build_kernel(
+    arguments: Mapping[str, Node], outputs: Mapping[str, Node], structure: Any, options: Options, backend: str
+) -> Kernel:
+    """Run the pipeline on a graph."""
+    start = time.perf_counter()
+    rewrites: list[str] = []
+    nodes = simplify(inline(list(outputs.values())), rewrites)
+    inputs = list(arguments.values())
+    stats: dict[str, Any] = {"nodes": len(postorder(nodes)), "simplify_seconds": time.perf_counter() - start}
+    runner, language = _choose(inputs, nodes, options, backend, stats)
+    stats["seconds"] = time.perf_counter() - start
+    origin = Origin(
+        backend=language,
+        source=lambda wanted="": _source(wanted or language, inputs, nodes, options, runner),
+        sympy=lambda: _show(outputs, structure, lambda a: a.sympy),
+        latex=lambda: "\\\\\n".join(Array(node).latex() for node in simplify(list(outputs.values()))),
+        named=lambda: _named(arguments, outputs, options),
+        rebuild=(_rebuild, _packed(arguments, outputs, structure, options, backend)),
+        rewrites=tuple(rewrites),
+        stats=stats,
+    )
+    parameters = [Parameter(name, node.shape) for name, node in arguments.items()]
+    results = [Parameter(name, node.shape) for name, node in outputs.items()]
+    return Kernel(parameters, results, runner, origin, structure=structure, options=options)
+
+
+def _choose(
+    inputs: list[Node], nodes: list[Node], options: Options, backend: str, stats: dict[str, Any]
+) -> tuple[Runner, str]:
+    """Return the runner, and put into ``stats`` why it is that one."""
+    if backend == "numpy":
+        stats["reason"] = "asked for"
+        return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
+    try:
+        program = _schedule(inputs, nodes, backend)
+    except UnsupportedError as error:
+        if backend == "native":
+            raise UnsupportedError(f"no native code for this formula: {error}; backend='numpy' runs it") from None
+        stats["reason"] = str(error)
+        return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
+    stats["operations"] = sum(1 for op in program.ops if op not in ("load", "const"))
+    if backend == "auto" and find_compiler() is None:
+        _warn_no_compiler()
+        stats["reason"] = "no C compiler was found"
+        return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
+    runner = NativeRunner(program, reduce=options.reduce is not None)
+    stats["build_seconds"] = runner.build_seconds
+    stats["reason"] = "asked for" if backend == "native" else "fixed sizes and few operations"
+    return runner, "c"
+
+
+def _schedule(inputs: list[Node], nodes: list[Node], backend: str) -> Program:
+    limit = LIMITS.native_operations if backend == "native" else LIMITS.unrolled_operations
+    if backend == "auto" and cost(nodes) > 20.0 * limit:
+        raise UnsupportedError(f"the formula takes more than {limit} scalar operations")
+    return unroll(inputs, nodes, limit)
+
+
+_warned = False
+
+
+def _warn_no_compiler() -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            "no C compiler was found (looked for $CC, cc, gcc, clang); kernels run on NumPy, more slowly. Install one, or "
+            "pass backend='numpy' to say that this is meant",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+
+
+def _source(language: str, inputs: list[Node], nodes: list[Node], options: Options, runner: Runner) -> str:
+    if language == "numpy":
+        return emit_numpy(inputs, nodes).text
+    if language == "c":
+        if isinstance(runner, NativeRunner):
+            return runner.source(options.reduce is not None)
+        from .build import native_target
+        from .codegen.c import emit_c
+
+        program = unroll(inputs, nodes, LIMITS.native_operations)
+        return emit_c(program, native_target(), reduce=options.reduce is not None).text
+    raise ArgumentError(f"source({language!r}); expected 'c' or 'numpy'")
+
+
+def _show(outputs: Mapping[str, Node], structure: Any, show: Callable[[Array], Any]) -> Any:
+    shown = [show(Array(node)) for node in simplify(list(outputs.values()))]
+    if structure == "single":
+        return shown[0]
+    return dict(zip(outputs, shown, strict=True)) if structure == "dict" else tuple(shown) if structure == "tuple" else shown
+
+
+def _named(arguments: Mapping[str, Node], outputs: Mapping[str, Node], options: Options) -> Kernel:
+    """Compile the named sub-formulas."""
+    found: dict[str, Node] = {}
+    for node in postorder(outputs.values()):
+        if node.op == "named":
+            if found.setdefault(node.payload, node) is not node:
+                raise ArgumentError(f"two sub-formulas are called {node.payload!r}; expected different names")
+    if not found:
+        raise ArgumentError("the formula has no named parts; name one with sd.name(part, 'z') or a line 'z = ...'")
+    return build_kernel(arguments, found, "dict", Options(options.batch, None, options.batch_axis), "numpy")
+
+
+def _packed(
+    arguments: Mapping[str, Node], outputs: Mapping[str, Node], structure: Any, options: Options, backend: str
+) -> tuple[Any, ...]:
+    rows = flatten([*arguments.values(), *outputs.values()])
+    return (rows, tuple(arguments), tuple(outputs), structure, options, backend)
+
+
+def _rebuild(
+    rows: list[tuple[Any, ...]], names: tuple[str, ...], results: tuple[str, ...], structure: Any, options: Options,
+    backend: str,
+) -> Kernel:
+    nodes = unflatten(rows)
+    arguments = dict(zip(names, nodes[: len(names)], strict=True))
+    return build_kernel(arguments, dict(zip(results, nodes[len(names) :], strict=True)), structure, options, backend)
+
+
