@@ -81,7 +81,7 @@ def sample(
 
 
 @st.composite
-def formulas(draw: st.DrawFn, symbolic: bool = False, smooth: bool = False, steps: int = 8) -> Formula:
+def formulas(draw: st.DrawFn, symbolic: bool = False, smooth: bool = False, steps: int = 10) -> Formula:
     """Draw a formula of up to ``steps`` operations over scalars, vectors and matrices.
 
     Parameters
@@ -95,13 +95,13 @@ def formulas(draw: st.DrawFn, symbolic: bool = False, smooth: bool = False, step
     m: Dim = named("m") if symbolic else SIZES["m"]
     inputs = (variable("s"), variable("x", (n,)), variable("y", (m,)), variable("A", (n, n)), variable("B", (n, m)))
     pool: list[Node] = list(inputs)
-    for _ in range(draw(st.integers(1, steps))):
+    for _ in range(draw(st.integers(2, steps))):
         grow = draw(st.sampled_from(GROWTH if smooth else GROWTH + GROWTH_KINKED))
         node = grow(draw, pool, n, m)
         if node is not None and node.ndim <= 5 and _elements(node.shape) <= LARGEST:
             pool.append(node)
-    roots = draw(st.lists(st.sampled_from(pool[-3:]), min_size=1, max_size=2))
-    return Formula(inputs, tuple(roots))
+    grown = pool[len(inputs) :] or [apply("sin", inputs[0])]
+    return Formula(inputs, tuple(draw(st.lists(st.sampled_from(grown[:-4:-1]), min_size=1, max_size=2))))
 
 
 def _elements(shape: Shape) -> int:
@@ -171,6 +171,19 @@ def _einsum(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
     out = draw(st.permutations(used))[: draw(st.integers(0, min(4, len(used))))]
     extra = {count: m} if draw(st.booleans()) else {}
     return contract(operands, labels, (*out, *extra), extra)
+
+
+def _diagonal(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
+    """A product with a delta that survives, as Hessians have them."""
+    node = draw(st.sampled_from([node for node in pool if n in node.shape and node.ndim <= 3]))
+    kind = draw(st.sampled_from((delta(n, n), delta(n - 1, n, 1, 1), delta(n, n + 2, n + 1, -1), onehot(n, 1))))
+    axis = node.shape.index(n)
+    own = tuple(range(node.ndim))
+    if kind.op == "onehot":
+        return contract([kind, squash(node)], [(9,), own], draw(st.permutations((9, *own))))
+    if kind.shape[0] == n:
+        return contract([kind, squash(node)], [(axis, 9), own], draw(st.permutations((9, *own))))
+    return contract([squash(node), kind], [own, (9, axis)], draw(st.permutations((9, *own))))
 
 
 def _transpose(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
@@ -341,6 +354,8 @@ GROWTH = (
     _constant,
     _einsum,
     _einsum,
+    _diagonal,
+    _diagonal,
     _transpose,
     _broadcast,
     _slice,
