@@ -21,10 +21,25 @@ from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program, evaluate
 Floats = npt.NDArray[np.float64]
 
 EDGES = np.array(
-    [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, -1e-300, 1e-20]
-    + [0.5, -0.5, 1.0, -1.0, np.nextafter(1, 0), np.nextafter(1, 2), 1.5, -1.5, 2.0, -2.0, 2.5, -2.5, 3.0, -3.0, 30.0]
-    + [-30.0, 170.5, 709.7, 709.8, -708.0, 710.4, -745.1, -746.0, 1023.9, 1024.0, -1074.0, -1075.5, 2.0**52, 2.0**53]
-    + [-(2.0**52) + 0.5, 1e10, -1e10, 1e15, 1e22, -1e22, 1e154, 1e300, -1e300, 1.7976931348623157e308]
+    [
+        *(0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, -1e-300, 1e-20),
+        *(0.5, -0.5, 1.0, -1.0, np.nextafter(1, 0), np.nextafter(1, 2), 1.5, -1.5, 2.0, -2.0, 2.5, -2.5, 3.0, -3.0),
+        *(30.0, -30.0, 170.5, 709.7, 709.8, -708.0, 710.4, -745.1, -746.0, 1023.9, 1024.0, -1074.0, -1075.5),
+        *(
+            2.0**52,
+            2.0**53,
+            -(2.0**52) + 0.5,
+            1e10,
+            -1e10,
+            1e15,
+            1e22,
+            -1e22,
+            1e154,
+            1e300,
+            -1e300,
+            np.finfo(float).max,
+        ),
+    ]
 )
 #: Operations rounded correctly: every bit is the same, the sign of zero too.
 EXACT = {
@@ -394,10 +409,11 @@ def fixed_order(values: Floats, lanes: int) -> Floats:
         while len(lane) > 1:
             lane = lane[: len(lane) // 2] + lane[len(lane) // 2 :]
         levels.append(lane[0])
-        while number % 2 == 0:
+        pairs = number
+        while pairs % 2 == 0:
             last = levels.pop()
             levels[-1] = levels[-1] + last
-            number //= 2
+            pairs //= 2
     while len(levels) > 1:
         last = levels.pop()
         levels[-1] = levels[-1] + last
