@@ -266,7 +266,7 @@ def check_outs(
             raise DtypeError(f"{name} holds {out.dtype}; expected {dtype}")
         if not out.flags.writeable:
             raise ArgumentError(f"{name} is read-only; pass an array that can be written")
-        if any(step == 0 and length > 1 for step, length in zip(out.strides, out.shape, strict=True)):
+        if out.size and any(step == 0 and length > 1 for step, length in zip(out.strides, out.shape, strict=True)):
             raise ArgumentError(f"{name} is a broadcast array whose elements share memory; pass one of its own")
     for k, out in enumerate(outs):
         if any(np.may_share_memory(out, other) for other in outs[:k]):
