@@ -414,7 +414,7 @@ def test_a_failing_sample_is_told() -> None:
     with pytest.raises(SingularMatrixError, match=r"sample 11 of") as caught:
         pair("list", reduce="sum")(1.0, y.ravel())
     assert caught.value.index == (11,)
-    with pytest.raises(np.linalg.LinAlgError, match="^y is zero$") as alone:
+    with pytest.raises(np.linalg.LinAlgError, match=r"^y is zero$") as alone:
         pair("list")(1.0, 0.0)
     assert alone.value.index == ()
 
@@ -452,7 +452,7 @@ def test_sizes_in_formulas() -> None:
     with pytest.raises(ShapeError, match=r"a axis 0 has 4 elements, which no size 'n' makes 2\*n - 1"):
         bind_shapes(later, [(4, 6), (2,)])
     with pytest.raises(
-        ShapeError, match="m is 2 from b axis 0 and n is 3 from a axis 0, so a axis 1 should have .* = 6"
+        ShapeError, match=r"m is 2 from b axis 0 and n is 3 from a axis 0, so a axis 1 should have .* = 6"
     ):
         bind_shapes(later[::-1], [(2,), (5, 7)])
     with pytest.raises(ShapeError, match="the sizes m, n cannot be told"):
