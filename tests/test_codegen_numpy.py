@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import SIZES, Formula, formulas, sample
+from test_interpret import STRUCTURE, X, x34
 
 from symdiff.codegen.numpy import emit_numpy, load_numpy
 from symdiff.codegen.numpy_runner import NumpyRunner
@@ -91,6 +92,16 @@ def test_every_function(name, shapes):
     agree(inputs, [root], arrays, 7, tolerance=1e-13)
 
 
+@pytest.mark.parametrize("case", STRUCTURE)
+def test_every_structural_operation(case):
+    node, want = STRUCTURE[case]
+    data = np.stack([X, X[::-1], 2 * X])
+    agree([x34], [node], [data], 3, tolerance=1e-13)
+    outs = [np.empty((1, *want.shape), want.dtype)]
+    NumpyRunner(emit_numpy([x34], [node])).run([data[:1]], outs, reduce=False)
+    np.testing.assert_allclose(outs[0][0], want, rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", [name for name, row in FUNCTIONS.items() if row.takes == "real" and name != "where"])
 def test_nan_and_infinity_are_as_in_the_interpreter(name):
     row = FUNCTIONS[name]
@@ -135,6 +146,13 @@ def test_sum_counts_every_sample_of_a_shared_result():
     x, y = variable("x"), variable("y")
     (total, twice) = run([x, y], [x + y, 2.0 * y], [np.ones(5), np.ones(1)], 5, reduce_batch=True)
     assert (total[0], twice[0]) == (10.0, 10.0)
+
+
+def test_single_precision_is_computed_with_in_double():
+    x = variable("x", (2,))
+    data = np.array([[1e30, 1.0]], np.float32)
+    (out,) = run([x], [contract([x, x], [(0,), (0,)], ())], [data], 1)
+    assert out[0] == np.sum(data[0].astype(float) ** 2)
 
 
 def test_tiles_give_what_one_call_gives(monkeypatch):

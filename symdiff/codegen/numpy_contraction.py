@@ -380,8 +380,6 @@ def _spread(product: _Product, result: Factor | None, out: Labels) -> str:
     if product.numbers:
         text = _scaled(product, text)
     if set(result.labels) != set(out):
-        if product.numbers:
-            text = f"({text})"
         text = f"np.broadcast_to({text}, {writer.shape(f'len({result.variable})', shape)})"
     elif text == result.variable:
         return text
