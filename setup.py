@@ -14,7 +14,7 @@ from setuptools import Extension, setup
 if sys.platform == "win32":
     flags, libraries = ["/O2"], []
 else:
-    flags, libraries = ["-O2", "-ffp-contract=off", "-fno-math-errno"], ["m"]
+    flags, libraries = ["-O2", "-g0", "-ffp-contract=off", "-fno-math-errno"], ["m"]
 
 extensions = [
     Extension(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,14 @@ class Runner(Protocol):
 
     def run(self, inputs: Sequence[npt.NDArray[Any]], outs: Sequence[npt.NDArray[Any]], reduce: bool) -> None:
         """Compute all samples: ``inputs`` of shape (N, ...) or (1, ...), ``outs`` (N, ...), or (1, ...) summed."""
+
+
+@runtime_checkable
+class DirectRunner(Protocol):
+    """A backend with a shorter way for the most ordinary calls."""
+
+    def direct(self, batched: Sequence[bool], single: bool) -> Callable[[tuple[Any, ...], Any], Any] | None:
+        """Return a function of the arguments and ``out``; what it returns None for goes the whole way."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +138,10 @@ class Kernel:
             raise UnsupportedError(f"reduce={self.options.reduce!r} is not offered; expected 'sum' or None")
         if self.options.batch_axis not in (0, -1):
             raise UnsupportedError(f"batch_axis={self.options.batch_axis!r} is not offered; expected 0 or -1")
+        self._direct = None
+        if isinstance(runner, DirectRunner) and self.options == Options(self.options.batch):
+            names = self.options.batch
+            self._direct = runner.direct([names is None or p.name in names for p in self.inputs], structure == "single")
 
     def __call__(self, *args: Any, out: Any = None, inputs: Mapping[str, Any] | None = None, **named: Any) -> Any:
         """Compute the outputs.
@@ -157,20 +169,24 @@ class Kernel:
         SingularMatrixError
             With the index of the first such sample in the batch; ``out`` is then unspecified.
         """
-        if inputs is not None:
-            twice = sorted(named.keys() & inputs.keys())
+        if inputs is not None or named or len(args) != len(self.inputs):
+            twice = sorted(named.keys() & (inputs or {}).keys())
             if twice:
                 raise ArgumentError(f"{', '.join(twice)} given by name and in inputs=; give each once")
-            named = {**named, **inputs}
+            args = tuple(match(self.inputs, args, {**named, **(inputs or {})}))
+        if self._direct is not None and (out is None or self._structure == "single"):
+            result = self._direct(args, out)
+            if result is not None:
+                return result if self._structure == "single" else self._pack(result)
         columns = self.options.batch_axis == -1
-        batch = stack_batches(self.inputs, match(self.inputs, args, named), self.options.batch, columns)
+        batch = stack_batches(self.inputs, args, self.options.batch, columns)
         shapes = [sample_shape(p.shape, batch.sizes) for p in self.outputs]
         lead = () if self.options.reduce else batch.shape
         full = [(*shape, *lead) if columns else (*lead, *shape) for shape in shapes]
         if out is None:
             targets = [np.empty(shape, batch.dtype) for shape in full]
             self._run(batch, shapes, targets)
-            return self._pack([t[()] for t in targets])
+            return self._pack([t if t.ndim else t[()] for t in targets])
         targets = self._unpack(out)
         check_outs(self.outputs, full, targets, batch.dtype)
         for k, array in enumerate(batch.arrays):
@@ -253,9 +269,9 @@ class Kernel:
         result: dict[str, Any] = self._origin.named()(*args, inputs=inputs, **named)
         return result
 
-    def source(self, language: str = "c") -> str:
-        """Return the generated source in ``language``, "c" or "numpy"."""
-        return self._origin.source(language)
+    def source(self, language: str | None = None) -> str:
+        """Return the generated source in ``language``, "c" or "numpy"; by default the one that runs."""
+        return self._origin.source(language or self.backend)
 
     def latex(self) -> str:
         """Return the formula as LaTeX."""

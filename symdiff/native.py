@@ -6,7 +6,7 @@ the two; each is therefore built when it is first wanted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,19 @@ class NativeRunner:
                 library,
             )
         return self._calls[reduce]
+
+    def direct(self, batched: Sequence[bool], single: bool) -> Callable[[tuple[Any, ...], Any], Any] | None:
+        """Return a function for the most ordinary calls, which returns None for all others.
+
+        Parameters
+        ----------
+        batched : sequence of bool
+            Whether each input may have batch axes.
+        single : bool
+            Return the only output itself, not a list.
+        """
+        inputs, outputs = ([port.shape for port in ports] for ports in (self.program.inputs, self.program.outputs))
+        return self.call(False).direct(inputs, outputs, batched, single)
 
     def run(
         self,

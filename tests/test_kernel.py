@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -479,3 +480,58 @@ def test_pickling_compiles_again() -> None:
     k = affine()
     for other in (pickle.loads(pickle.dumps(k)), copy.deepcopy(k)):
         np.testing.assert_array_equal(other(A, x, s), k(A, x, s))
+
+
+def test_the_short_way_agrees_with_the_whole_way() -> None:
+    k, whole = affine(), affine()
+    whole._direct = None
+    for batches in [
+        ((), (), ()),
+        ((5,), (5,), (5,)),
+        ((5,), (), (5,)),
+        ((), (3, 5), ()),
+        ((2, 3), (2, 3), ()),
+        ((1,), (1,), ()),
+    ]:
+        arguments = data(*batches)
+        got, want = k(*arguments), whole(*arguments)
+        assert got.base is None
+        assert got.flags.writeable
+        np.testing.assert_array_equal(got, want)
+        assert got.shape == want.shape
+    A, x, _ = data((), (), ())
+    np.testing.assert_array_equal(k(A, x, 2.0), whole(A, x, 2))
+    assert k._direct is not None
+    assert k._direct((A, x, 2.0), None) is not None
+    for odd in [
+        (A, x),
+        (A, x, 2),
+        (A.T.copy(), x, 2.0),
+        (A, x[::-1], 2.0),
+        (A, np.zeros((0, 3)), 2.0),
+        (A, [1, 2, 3], 2.0),
+    ]:
+        assert k._direct(odd, None) is None
+    for out in (np.empty(3), np.empty(2, np.float32), frozen(2), x[:2], np.empty(4)[::2], [0, 0]):
+        assert k._direct((A, x, 2.0), out) is None
+
+
+def test_many_inputs() -> None:
+    t = Tape(*((f"x{i}", ()) for i in range(40)))
+    total = t.load(0)
+    for i in range(1, 40):
+        total = t.op("add", total, t.load(i))
+    t.out((), [total])
+    k = kernel({f"x{i}": () for i in range(40)}, {"f": ()}, NativeRunner(t.program()))
+    assert k(*range(40)) == 780
+    np.testing.assert_array_equal(k(np.arange(9.0), *range(1, 40)), 780 + np.arange(9.0))
+
+
+def test_threads_share_a_kernel() -> None:
+    k = affine()
+    work = [data((300,), (300,), (300,), seed=i) for i in range(16)]
+    wanted = [k(*arguments) for arguments in work]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            for got, want in zip(pool.map(lambda arguments: k(*arguments), work), wanted, strict=True):
+                np.testing.assert_array_equal(got, want)

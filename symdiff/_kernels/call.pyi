@@ -1,4 +1,5 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,3 +23,11 @@ class NativeCall:
         outputs: Sequence[npt.NDArray[np.floating]],
         count: int,
     ) -> tuple[int, int] | None: ...
+    def direct(
+        self,
+        inputs: Sequence[tuple[int, ...]],
+        outputs: Sequence[tuple[int, ...]],
+        batched: Sequence[bool],
+        single: bool,
+    ) -> Callable[[tuple[Any, ...], Any], Any] | None: ...
+    def quick(self, arguments: tuple[Any, ...], out: Any) -> Any: ...

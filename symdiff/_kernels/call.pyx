@@ -33,6 +33,11 @@ cdef extern from "pack.h":
     long sd_run(const sd_call *call, long count, long *which) noexcept nogil
 
 
+cdef enum:
+    QUICK_PORTS = 16
+    QUICK_AXES = 8
+
+
 cdef class NativeCall:
     """A loaded kernel, ready to run batches.
 
@@ -56,6 +61,10 @@ cdef class NativeCall:
     cdef void **functions
     cdef long *sizes
     cdef readonly object library
+    cdef int *ranks  # axes of one sample of each port; null until direct() is asked for
+    cdef cnp.npy_intp *extents  # their lengths, port after port
+    cdef char *batched
+    cdef bint single
 
     def __cinit__(self, size_t address, functions, long lanes, long workspace, inputs, outputs, bint reduce, library):
         self.library = library
@@ -73,6 +82,9 @@ cdef class NativeCall:
     def __dealloc__(self):
         free(self.functions)
         free(self.sizes)
+        free(self.ranks)
+        free(self.extents)
+        free(self.batched)
 
     def run(self, inputs, outputs, Py_ssize_t count):
         """Run ``count`` samples.
@@ -113,6 +125,163 @@ cdef class NativeCall:
         if failed == -2:
             raise MemoryError
         return None if failed < 0 else (failed, which)
+
+
+    def direct(self, inputs, outputs, batched, bint single):
+        """Return a function for calls whose arrays can be read as they are; see :meth:`quick`.
+
+        Parameters
+        ----------
+        inputs, outputs : sequence of tuple of int
+            Shape of one sample of each port.
+        batched : sequence of bool
+            Whether each input may have batch axes.
+        single : bool
+            Return the only output itself, not a list.
+        """
+        cdef int p = 0, k = 0
+        shapes = (*inputs, *outputs)
+        if len(shapes) > QUICK_PORTS or self.call.reduce or self.ranks != NULL:
+            return None
+        if max(map(len, shapes), default=0) > QUICK_AXES:
+            return None
+        self.ranks = <int *>calloc(len(shapes) + 1, sizeof(int))
+        self.extents = <cnp.npy_intp *>calloc(sum(map(len, shapes)) + 1, sizeof(cnp.npy_intp))
+        self.batched = <char *>calloc(len(inputs) + 1, 1)
+        if self.ranks == NULL or self.extents == NULL or self.batched == NULL:
+            raise MemoryError
+        for p, shape in enumerate(shapes):
+            self.ranks[p] = len(shape)
+            for length in shape:
+                self.extents[k] = length
+                k += 1
+        for p, allowed in enumerate(batched):
+            self.batched[p] = allowed
+        self.single = single
+        return self.quick
+
+    def quick(self, tuple arguments, out):
+        """Run on float64 arrays that lie as the kernel reads them, all of one batch or of none.
+
+        Parameters
+        ----------
+        arguments : tuple
+            One for each input.
+        out : ndarray or None
+            Where to write, for a single output.
+
+        Returns
+        -------
+        ndarray, numpy scalar or list of them, or None
+            None when anything is out of the ordinary: nothing is computed or, when a check
+            failed, nothing is to be used. The call that looks at everything then tells why.
+        """
+        cdef sd_port ports[QUICK_PORTS]
+        cdef double numbers[QUICK_PORTS]
+        cdef cnp.npy_intp batch[2 * QUICK_AXES]
+        cdef cnp.npy_intp *extents = self.extents
+        cdef cnp.npy_intp *shape
+        cdef cnp.ndarray array
+        cdef object thing
+        cdef sd_call call = self.call
+        cdef int p, axis, rank, extra, lead = 0
+        cdef long count = 1, failed, which = 0
+        cdef list results
+
+        if len(arguments) != call.inputs or (out is not None and call.outputs != 1):
+            return None
+        call.ports = ports
+        for p in range(call.inputs):
+            thing = arguments[p]
+            rank = self.ranks[p]
+            ports[p].offsets = NULL
+            ports[p].single = 0
+            ports[p].size = self.sizes[p]
+            ports[p].stride = 0
+            if rank == 0 and isinstance(thing, float):
+                numbers[p] = thing
+                ports[p].data = <char *>&numbers[p]
+                continue
+            if not cnp.PyArray_CheckExact(thing):
+                return None
+            array = thing
+            if cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT64 or not cnp.PyArray_ISCARRAY_RO(array):
+                return None
+            extra = cnp.PyArray_NDIM(array) - rank
+            shape = cnp.PyArray_DIMS(array)
+            if extra < 0 or extra > QUICK_AXES or (extra > 0 and not self.batched[p]):
+                return None
+            for axis in range(rank):
+                if shape[extra + axis] != extents[axis]:
+                    return None
+            extents += rank
+            ports[p].data = <char *>cnp.PyArray_DATA(array)
+            if extra > 0:
+                if lead == 0:
+                    lead = extra
+                    for axis in range(extra):
+                        batch[axis] = shape[axis]
+                        count *= shape[axis]
+                elif lead != extra:
+                    return None
+                for axis in range(extra):
+                    if shape[axis] != batch[axis]:
+                        return None
+                ports[p].stride = ports[p].size * 8
+        if count == 0:
+            return None
+
+        results = []
+        for p in range(call.inputs, call.inputs + call.outputs):
+            rank = self.ranks[p]
+            for axis in range(rank):
+                batch[lead + axis] = extents[axis]
+            extents += rank
+            if out is None:
+                array = cnp.PyArray_EMPTY(lead + rank, batch, cnp.NPY_FLOAT64, 0)
+            else:
+                if not cnp.PyArray_CheckExact(out):
+                    return None
+                array = out
+                if not fits(array, lead + rank, batch) or overlaps(array, ports, call.inputs, count):
+                    return None
+            results.append(array)
+            ports[p].data = <char *>cnp.PyArray_DATA(array)
+            ports[p].offsets = NULL
+            ports[p].single = 0
+            ports[p].size = self.sizes[p]
+            ports[p].stride = ports[p].size * 8
+        with nogil:
+            failed = sd_run(&call, count, &which)
+        if failed != -1:
+            return None
+        if out is not None:
+            return out
+        if lead == 0:
+            results = [result if result.ndim else result[()] for result in results]
+        return results[0] if self.single else results
+
+
+cdef bint fits(cnp.ndarray array, int ndim, const cnp.npy_intp *wanted) noexcept:
+    """Whether an array can be written to as it lies."""
+    cdef int axis
+    if cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT64 or not cnp.PyArray_ISCARRAY(array) or cnp.PyArray_NDIM(array) != ndim:
+        return False
+    for axis in range(ndim):
+        if cnp.PyArray_DIMS(array)[axis] != wanted[axis]:
+            return False
+    return True
+
+
+cdef bint overlaps(cnp.ndarray array, const sd_port *ports, int inputs, long count) noexcept:
+    """Whether an array shares memory with an input."""
+    cdef size_t begin = <size_t>cnp.PyArray_DATA(array), end = begin + <size_t>cnp.PyArray_NBYTES(array), first
+    cdef int p
+    for p in range(inputs):
+        first = <size_t>ports[p].data
+        if first < end and begin < first + <size_t>(ports[p].size * 8 * (count if ports[p].stride else 1)):
+            return True
+    return False
 
 
 cdef int describe(sd_port *port, object thing, long size, Py_ssize_t count, bint is_input) except -1:
