@@ -1,79 +1,24 @@
-"""Formula text to a graph: the meaning of each term, which is NumPy's.
+"""Formula text to a graph: the front door for text.
 
-The grammar (:mod:`symdiff.grammar`) gives a flat tree in which children stand before their
-parents. One loop over it builds arrays with the same operators and functions that a Python
-user calls, so text and symbols cannot differ. Whatever an operation refuses is raised again
-with the sub-formula and a caret: the user sees the place in the formula as written.
+Characters become tokens (:mod:`symdiff.tokens`), tokens a flat tree (:mod:`symdiff.grammar`),
+the tree symbolic arrays (:mod:`symdiff.meaning`). Nothing is evaluated or looked up outside
+the tables of this package.
 """
 
 from __future__ import annotations
 
-import difflib
-import math
-import operator
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from itertools import islice
-from types import EllipsisType, MappingProxyType
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from . import array as arrays
-from .arithmetic import as_operand, fold, folds
 from .array import Array
-from .errors import ArgumentError, DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
-from .grammar import Term, Tree, parse_tree
-from .library import REFUSED
+from .errors import ArgumentError
+from .grammar import parse_tree
+from .meaning import Parsed, build_arrays
 from .options import LIMITS, Limits
-from .shapes import check_elements, read_shape
-from .sizes import Shape
+from .shapes import read_shape
 from .tokens import is_name
 from .vocabulary import TEXT_FUNCTIONS, TextFunction
-
-#: Names with a value of their own. An input of the same name goes before them.
-CONSTANTS: Mapping[str, float] = MappingProxyType(
-    {"pi": math.pi, "π": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
-)
-
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "@": operator.matmul,
-    "&": operator.and_,
-    "|": operator.or_,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-_SIGNS: dict[str, Callable[[Any], Any]] = {"+": operator.pos, "-": operator.neg}
-
-
-@dataclass(frozen=True)
-class Parsed:
-    """What a formula text means.
-
-    Parameters
-    ----------
-    result : Array or tuple
-        The last line; a tuple where it is a derivative with respect to several things.
-    inputs : dict of str to Array
-        In the order of the shapes given, then of first use.
-    names : dict of str to Array
-        What the lines before the last define.
-    """
-
-    result: Any
-    inputs: dict[str, Array]
-    names: dict[str, Array]
 
 
 def parse_graph(
@@ -126,7 +71,7 @@ def parse_graph(
                 f"an input is called {name!r:.80}; expected a name that a formula can mention, of letters, digits and _"
             )
         inputs[name] = arrays.array(name, read_shape(name, shape, limits))
-    return _Builder(parse_tree(text, limits), inputs, undeclared == "scalar", functions, limits).build()
+    return build_arrays(parse_tree(text, limits), inputs, undeclared == "scalar", functions, limits)
 
 
 def parse_known(
@@ -154,294 +99,10 @@ def parse_known(
     ------
     ParseError, ShapeError, LimitError
         As :func:`parse_graph` does.
+
+    Examples
+    --------
+    >>> parse_known("X[0]", {"X": arrays.matrix("X", 2, 4)}).shape
+    (4,)
     """
-    return _Builder(parse_tree(text, limits), dict(known), False, functions, limits).build().result
-
-
-@dataclass(frozen=True)
-class _List:
-    """A list in brackets, before it becomes an array, an index or the arguments of ``stack``."""
-
-    items: list[Any]
-    levels: int
-    rank: int  # the largest of its leaves' ranks: 0 whole numbers, 1 numbers, 2 arrays
-
-
-class _Builder:
-    """Build the arrays of a tree, one term after the other."""
-
-    def __init__(
-        self,
-        tree: Tree,
-        inputs: dict[str, Array],
-        scalars: bool,
-        functions: Mapping[str, TextFunction],
-        limits: Limits,
-    ) -> None:
-        self.text = tree.text
-        self.terms = tree.terms
-        self.inputs = inputs
-        self.scalars = scalars
-        self.functions = functions
-        self.limits = limits
-        self.names: dict[str, Array] = {}
-        self.values: list[Any] = []
-        self.sound: set[Shape] = set()  # shapes found to be within the limits
-
-    def build(self) -> Parsed:
-        meaning: dict[str, Callable[[Term], Any]] = {
-            "number": lambda term: term.value,
-            "value": lambda term: term.value,
-            "name": self.of_name,
-            "unary": self.of_unary,
-            "binary": self.of_binary,
-            "transpose": lambda term: self.array(term.children[0]).T,
-            "index": self.of_index,
-            "slice": self.of_slice,
-            "list": self.of_list,
-            "tuple": self.of_tuple,
-            "call": self.of_call,
-            "define": self.of_define,
-        }
-        for term in self.terms:
-            try:
-                value = meaning[term.kind](term)
-                if isinstance(value, Array) and value.shape not in self.sound:
-                    check_elements(value.shape, self.limits)
-                    self.sound.add(value.shape)
-            except SymdiffError as error:
-                raise self.located(error, term) from error
-            self.values.append(value)
-        last = len(self.terms) - 1
-        is_derivatives = self.terms[last].kind in ("call", "index") and isinstance(self.values[last], tuple)
-        try:
-            result = self.values[last] if is_derivatives else self.array(last)
-        except SymdiffError as error:
-            raise self.located(error, self.terms[last]) from error
-        return Parsed(result, self.inputs, self.names)
-
-    def located(self, error: SymdiffError, term: Term) -> SymdiffError:
-        """Return ``error`` with the sub-formula and a caret."""
-        if isinstance(error, ParseError):
-            return error if error.text is not None else ParseError(str(error), self.text, term.caret)
-        part = _shortened(" ".join(self.text[term.start : term.end].split()), 60)
-        return type(error)(with_caret(f"{_shortened(str(error), 600)}; in {part!r}", self.text, term.caret))
-
-    # ---------------------------------------------------------------- names
-
-    def of_name(self, term: Term) -> Array | float:
-        name = term.value
-        if name in self.names:
-            return self.names[name]
-        if name in self.inputs:
-            return self.inputs[name]
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        if name in self.functions:
-            raise ParseError(f"{name!r} is a function; expected its arguments, {name}(...)")
-        if self.scalars:
-            self.inputs[name] = arrays.array(name, ())
-            return self.inputs[name]
-        known = [*self.inputs, *self.names]
-        close = _close(name, [*CONSTANTS, *known])
-        raise ParseError(
-            f"{name!r} is not known here{close}; inputs and definitions: {_listed(known)}. "
-            f"If it is an input, add its shape: {name}=() or {name}=(2, 3)"
-        )
-
-    def of_define(self, term: Term) -> Array:
-        name = term.value
-        for taken, what in (
-            (self.names, "defined already"),
-            (self.inputs, "an input"),
-            (self.functions, "a function"),
-            (CONSTANTS, "a constant"),
-        ):
-            if name in taken:
-                raise ParseError(f"{name!r} is {what}; expected a new name on the left of '='")
-        self.names[name] = arrays.name(self.array(term.children[0]), name)
-        return self.names[name]
-
-    # ---------------------------------------------------------------- operators
-
-    def operand(self, place: int) -> Any:
-        """Return the value of a term as an operator takes it: a number or an Array."""
-        value = self.values[place]
-        if isinstance(value, Array):
-            return value
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return as_operand(value)
-        if isinstance(value, _List):
-            return self.from_list(value)
-        term = self.terms[place]
-        found = _described(value)
-        if isinstance(value, tuple):
-            found += ", which only functions take" if term.kind == "tuple" else " of derivatives; pick one by [0]"
-        raise ParseError(f"expected a formula, found {found}", self.text, term.caret)
-
-    def array(self, place: int) -> Array:
-        value = self.operand(place)
-        return value if isinstance(value, Array) else arrays.asarray(value)
-
-    def of_unary(self, term: Term) -> Any:
-        (child,) = term.children
-        if term.value == "~":
-            return ~self.array(child)
-        value = self.operand(child)
-        return _SIGNS[term.value](value if isinstance(value, Array) else self.values[child])
-
-    def of_binary(self, term: Term) -> Any:
-        left, right = term.children
-        a, b = self.operand(left), self.operand(right)
-        if not isinstance(a, Array) and not isinstance(b, Array):
-            if folds(term.value):
-                return fold(term.value, self.values[left], self.values[right], self.limits)
-            a, b = arrays.asarray(a), arrays.asarray(b)
-        if term.value in {"&", "|"} and not all(isinstance(x, Array) and x.dtype == bool for x in (a, b)):
-            raise DtypeError(
-                f"{term.value!r} takes conditions such as x < 0, found numbers; it binds tighter than <: "
-                f"(a < b) {term.value} (c < d)"
-            )
-        if term.value == "@" and self.terms[right].kind == "transpose" and _ndim(a) == 1 and _ndim(b) == 1:
-            raise ShapeError(
-                "the transpose of a vector is the vector itself; write outer(v, w), or v @ w for the product"
-            )
-        return _BINARY[term.value](a, b)
-
-    # ---------------------------------------------------------------- brackets
-
-    def of_list(self, term: Term) -> _List:
-        items: list[Any] = []
-        levels, rank = 1, 0
-        for child in term.children:
-            value = self.values[child]
-            if isinstance(value, _List):
-                items.append(value.items)
-                levels, rank = max(levels, value.levels + 1), max(rank, value.rank)
-            else:
-                item = self.operand(child)
-                items.append(item)
-                rank = max(rank, 2 if isinstance(item, Array) else 1 if isinstance(item, float) else 0)
-        if levels > self.limits.axes:
-            raise LimitError(f"a list nested {levels} levels deep; an array has at most {self.limits.axes} axes")
-        return _List(items, levels, rank)
-
-    def of_tuple(self, term: Term) -> tuple[Any, ...]:
-        items = tuple(self.argument(child) for child in term.children)
-        if any(isinstance(item, tuple) and any(isinstance(part, tuple) for part in item) for item in items):
-            raise ParseError("tuples within tuples within a tuple; expected at most two levels")
-        return items
-
-    def from_list(self, value: _List) -> Array:
-        if value.rank == 2:
-            return arrays.asarray(value.items)
-        try:
-            return arrays.asarray(np.array(value.items, float))
-        except ValueError:
-            raise ShapeError("the rows of this matrix differ in length; expected equal lengths") from None
-
-    def of_slice(self, term: Term) -> slice:
-        parts = iter(term.children)
-        bounds = [self.whole(next(parts)) if given else None for given in term.value]
-        if bounds[2] == 0:
-            raise ParseError("a slice has step 0; expected a step forward or backward")
-        return slice(*bounds)
-
-    def whole(self, place: int) -> int:
-        value = self.values[place]
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        message = "expected a whole number, a slice, None, ... or a list of whole numbers as index, found "
-        message += "a list with other things" if isinstance(value, _List) else _described(value)
-        raise ParseError(message, self.text, self.terms[place].caret)
-
-    def of_index(self, term: Term) -> Any:
-        base, *places = term.children
-        if isinstance(self.values[base], tuple) and self.terms[base].kind != "tuple":
-            return self.pick(self.values[base], places)
-        items: list[Any] = []
-        for place in places:
-            value = self.values[place]
-            if value is None or isinstance(value, slice | EllipsisType):
-                items.append(value)
-            elif isinstance(value, _List) and value.rank == 0:
-                try:
-                    items.append(np.array(value.items, np.intp))
-                except (ValueError, OverflowError):
-                    message = "expected an index list of equal rows and of numbers within an array"
-                    raise ParseError(message, self.text, self.terms[place].caret) from None
-            else:
-                items.append(self.whole(place))
-        return self.array(base)[tuple(items)]
-
-    def pick(self, value: Any, places: list[int]) -> Any:
-        """Return one of several derivatives: ``[0]``, or ``[0, 1]`` for a block of a Hessian."""
-        for place in places:
-            number = self.whole(place)
-            count = len(value) if isinstance(value, tuple) else 0
-            if not -count <= number < count:
-                message = f"expected an index from {-count} to {count - 1}, to pick one of {count} derivatives"
-                if not count:
-                    message = "expected no further index: this is one derivative; write (...)[0][...] for a part of it"
-                raise ParseError(message, self.text, self.terms[place].caret)
-            value = value[number]
-        return value
-
-    # ---------------------------------------------------------------- calls
-
-    def of_call(self, term: Term) -> Any:
-        name, keywords = term.value
-        if name in self.inputs or name in self.names:
-            what = "an input" if name in self.inputs else "defined above"
-            raise ParseError(f"{name!r} is {what}, not a function; multiplication is written {name}*(...)")
-        function = self.functions.get(name)
-        if function is None:
-            hint = f"; {REFUSED[name]}" if name in REFUSED else _close(name.lower(), self.functions)
-            raise ParseError(f"{name!r} is not a function of formulas{hint}")
-        unknown = [keyword for keyword in keywords if keyword not in function.keywords]
-        if unknown:
-            raise ParseError(f"{name}() has no argument {unknown[0]!r}; known by name: {_listed(function.keywords)}")
-        places = term.children[: len(term.children) - len(keywords)]
-        least, most = function.min_args, function.max_args
-        if len(term.children) < least or not places or (most is not None and len(places) > most):
-            expected = f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most}"
-            raise ParseError(f"{name}() takes {expected} argument{'s' * (expected != '1')}, found {len(places)}")
-        options = {
-            keyword: self.values[place] if isinstance(self.values[place], bool | None) else self.argument(place)
-            for keyword, place in zip(keywords, term.children[len(places) :], strict=True)
-        }
-        return function.call(*map(self.argument, places), **options)
-
-    def argument(self, place: int) -> Any:
-        """Return the value of a term as a function takes it: an Array, a number, or a tuple or list of these."""
-        value = self.values[place]
-        if isinstance(value, _List):
-            return value.items
-        return value if isinstance(value, tuple | int) and not isinstance(value, bool) else self.operand(place)
-
-
-def _ndim(value: Any) -> int:
-    return value.ndim if isinstance(value, Array) else 0
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, Array | _List):
-        return "a formula"
-    if isinstance(value, tuple | slice):
-        return f"a {type(value).__name__}"
-    return "'...'" if value is ... else repr(value)
-
-
-def _shortened(text: str, length: int) -> str:
-    half = length // 2 - 2
-    return text if len(text) <= length else f"{text[:half]} ... {text[-half:]}"
-
-
-def _close(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, [*islice(known, 1000)], 3)
-    return f" (close: {', '.join(near)})" if near else ""
-
-
-def _listed(names: Iterable[str]) -> str:
-    listed = sorted(names)
-    return ", ".join(listed[:20]) + (", ..." if len(listed) > 20 else "") if listed else "none"
+    return build_arrays(parse_tree(text, limits), dict(known), False, functions, limits).result

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import bad_inputs
 import numpy as np
@@ -16,10 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symdiff.errors import ArgumentError, LimitError, ParseError, ShapeError, SymdiffError
+from symdiff.errors import ArgumentError, DisconnectedInputError, LimitError, ParseError, ShapeError, SymdiffError
 from symdiff.interpret import evaluate
+from symdiff.meaning import CONSTANTS
 from symdiff.options import Limits
-from symdiff.parse import CONSTANTS, parse_graph
+from symdiff.parse import parse_graph, parse_known
 from symdiff.vocabulary import TEXT_FUNCTIONS
 
 Values = npt.NDArray[np.float64]
@@ -140,6 +142,65 @@ def test_means_what_numpy_means(text: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
+# Derivative operators, beside their values worked out by hand.
+DERIVED: dict[str, Callable[[], Any]] = {
+    "gradient(log(det(A)), A)": lambda: np.linalg.inv(A).T,
+    "gradient(x*sin(x), x)": lambda: np.sin(x) + x * np.cos(x),
+    "gradient(sum(v**3), v)[1:]": lambda: 3 * v[1:] ** 2,
+    "gradient(sum(X @ v), X[0])": lambda: v,
+    "gradient(sum(X**2), X[:, 1])": lambda: 2 * X[:, 1],
+    "gradient(sum(A @ A[0]), A[1, 2])": lambda: A[0, 2],
+    "h = X @ v\ngradient(sum(h**2), h)": lambda: 2 * (X @ v),
+    "h = X @ v\nl = sum(h**2)\ngradient(l, h) @ jacobian(h, v)": lambda: 2 * (X @ v) @ X,
+    "jacobian(X @ v, v)": lambda: X,
+    "jacobian((X @ [v, w].T)[0], X[0])": lambda: np.array([v, w]),
+    "gradient(x*y**2, (x, y))[0]": lambda: y**2,
+    "gradient(x*y**2, (x, y))[-1]": lambda: 2 * x * y,
+    "stack(gradient(x*y**2, (x, y)))": lambda: np.array([y**2, 2 * x * y]),
+    "hessian(x*y**2, (x, y))[0][1]": lambda: 2 * y,
+    "hessian(x*y**2, (x, y))[1, 1] + 1": lambda: 2 * x + 1,
+    "hessian(v @ v, v)": lambda: 2 * np.eye(4),
+    "gradient(gradient(x**4, x), x)": lambda: 12 * x**2,
+    "derivative(x**4, x, 3)": lambda: 24 * x,
+    "jvp(v*v, v, w)": lambda: 2 * v * w,
+    "vjp(v*v, v, [1, 2, 3, 4])": lambda: 2 * v * np.arange(1, 5),
+    "hvp(sum(v**3), v, w)": lambda: 6 * v * w,
+    "gradient(x * stop_gradient(x), x)": lambda: x,
+}
+
+
+@pytest.mark.parametrize("text", DERIVED)
+def test_derivatives_inside(text: str) -> None:
+    np.testing.assert_allclose(compute(text), DERIVED[text](), rtol=1e-11, atol=1e-13)
+
+
+def test_several_derivatives_are_a_tuple() -> None:
+    parsed = parse_graph("gradient(x*y, (x, y))", SHAPES)
+    assert [float(evaluate([part.node], POINT)[0]) for part in parsed.result] == [y, x]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("gradient(v, v)", ShapeError, "in 'gradient(v, v)'"),
+        ("2 * gradient(x, y)", DisconnectedInputError, "in 'gradient(x, y)'"),
+        ("gradient(x, 2)", SymdiffError, "in 'gradient(x, 2)'"),
+        ("gradient(x)", ParseError, "takes 2 arguments, found 1"),
+        ("gradient(x, x, x)", ParseError, "takes 2 arguments, found 3"),
+        ("gradient(x*y, (x, y)) + 1", ParseError, "pick one by [0]"),
+        ("gradient(x*y, (x, y))[2]", ParseError, "from -2 to 1"),
+        ("gradient(x*y, (x, y))[0, 0]", ParseError, "no further index"),
+        ("gradient(x*y, (x, y))[0:1]", ParseError, "expected a whole number"),
+        ("g = gradient(x*y, (x, y))\nx", ParseError, "pick one by [0]"),
+    ],
+)
+def test_derivatives_refused(text: str, error: type[SymdiffError], words: str) -> None:
+    with pytest.raises(error) as caught:
+        parse_graph(text, SHAPES)
+    assert words in str(caught.value)
+    assert "^" in str(caught.value)
+
+
 def test_result_inputs_and_names() -> None:
     parsed = parse_graph("z = X @ y\nw = exp(z)\nw[0] + 0", {"unused": 3, "X": (2, 4), "y": 4})
     assert list(parsed.inputs) == ["unused", "X", "y"]
@@ -169,6 +230,16 @@ def test_undeclared_names_are_scalars_on_request() -> None:
         parse_graph("f(x)", {}, undeclared="scalar")
     with pytest.raises(ArgumentError, match="expected 'error' or 'scalar'"):
         parse_graph("x", {}, undeclared="zero")
+
+
+def test_in_terms_of_known_arrays() -> None:
+    parsed = parse_graph("z = X @ v\nsum(z)", SHAPES)
+    known = {**parsed.inputs, **parsed.names}
+    assert parse_known("z", known).node is parsed.names["z"].node
+    assert parse_known("X[0] * 2", known).shape == (4,)
+    assert sorted(known) == sorted([*SHAPES, "z"])
+    with pytest.raises(ParseError, match="'q' is not known"):
+        parse_known("q", known)
 
 
 @pytest.mark.parametrize("name", CONSTANTS)
@@ -377,10 +448,10 @@ def test_random_formulas_keep_their_value(formula: Formula) -> None:
     np.testing.assert_allclose(compute(text), expected, rtol=1e-9, atol=1e-9)
 
 
-def refusal(text: str) -> str | None:
+def refusal(text: str, shapes: Mapping[str, object]) -> str | None:
     """Return the message with which the text is refused, or None; any error not ours comes through."""
     try:
-        parse_graph(text, SHAPES)
+        parse_graph(text, shapes)
     except SymdiffError as error:
         return str(error)
     return None
@@ -416,12 +487,13 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES + NAMES), max_size=12).map(" ".join))
 @settings(deadline=None)
 def test_soup(text: str) -> None:
-    refused = refusal(text)
+    refused = refusal(text, SHAPES)
     assert refused is None or "^" in refused
 
 
+# Put into every place of every function, the others being v.
 ARGUMENTS = [
-    *["x", "v", "X", "A", "C", "v > 0", "2", "-1", "0", "0.5", "inf", "nan", "10**9", "10**300", "2**62"],
+    *["x", "X", "C", "S", "empty", "v > 0", "2", "-1", "0", "0.5", "inf", "nan", "10**9", "10**300", "2**62"],
     *[
         "(0, 1)",
         "()",
@@ -434,20 +506,46 @@ ARGUMENTS = [
         "(x, 2)",
         "(0.5, 1)",
     ],
-    *["[0, 1]", "[x, y]", "[v, w]", "[[1, 2], [3, 4]]", "[0.5]", "[X, v]", "(None)", "x < 0"],
+    *["[0, 1]", "[x, y]", "[v, w]", "[[1, 2], [3, 4]]", "[0.5]", "[X, v]", "None"],
 ]
-OPTIONS = ["None", "True", "False", "0", "-1", "5", "0.5", "x", "(0, 1)", "(0, 0)", "v", "10**12", "[0]", "()"]
+OPTIONS = [*ARGUMENTS, "True", "False"]
 
 
-@given(st.data())
-@settings(deadline=None, max_examples=400)
-def test_functions_take_or_refuse_any_argument(data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from(NAMES))
+def calls_of(name: str) -> Iterator[str]:
+    """Yield calls of a function with all kinds of arguments, right and wrong."""
     function = TEXT_FUNCTIONS[name]
-    count = data.draw(st.integers(function.min_args, min((function.max_args or 3), function.min_args + 3)))
-    arguments = [data.draw(st.sampled_from(ARGUMENTS)) for _ in range(count)]
-    if function.keywords:
-        keywords = data.draw(st.lists(st.sampled_from(sorted(function.keywords)), unique=True))
-        arguments += [f"{keyword}={data.draw(st.sampled_from(OPTIONS))}" for keyword in keywords]
-    refused = refusal(f"{name}({', '.join(arguments)})")
-    assert refused is None or "^" in refused
+    fewest, most = function.min_args, function.max_args
+    for count in range(fewest, (fewest + 2 if most is None else most) + 1):
+        for place in range(count):
+            for argument in ARGUMENTS:
+                yield f"{name}({', '.join(argument if n == place else 'v' for n in range(count))})"
+    for keyword in function.keywords:
+        for option in OPTIONS:
+            yield f"{name}({'C, ' * fewest}{keyword}={option})"
+    yield f"{name}(10**9, 10**9, 1)"
+
+
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """Raise where a test is after half a minute."""
+
+    def stop(*_: object) -> NoReturn:
+        raise TimeoutError("took over half a minute")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("name", sorted(TEXT_FUNCTIONS))
+def test_functions_take_or_refuse_any_argument(name: str) -> None:
+    shapes = {**SHAPES, "S": ("n", "n"), "empty": (2, 0)}
+    for text in calls_of(name):
+        refused = refusal(text, shapes)
+        assert refused is None or "^" in refused
+        for wrt in ("v", "S"):
+            refused = refusal(f"gradient(sum({text}), {wrt})", shapes)
+            assert refused is None or "^" in refused
