@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from .functions import where
 from .graph import (
+    REAL,
     Item,
     Labels,
     Node,
@@ -72,10 +73,13 @@ def einsum(
     >>> einsum([delta(3, 3), x], [(0, 1), (1,)], (0,)) is x
     True
     """
+    spread = _distribute(operands, labels, out, sizes)
+    if spread is not None:
+        return spread
     extra = dict(sizes or {})
     for node, own in zip(operands, labels, strict=True):
         extra.update(zip(own, node.shape, strict=True))
-    factors, scale = _flatten(operands, labels, extra)
+    factors, scale = _flatten(operands, labels, out, extra)
     _count_lost(factors, labels, out, extra)
     for factor in [f for f in factors if f.node.op == "constant" and f.node.shape == ()]:
         scale *= float(factor.node.value)
@@ -92,6 +96,12 @@ def einsum(
         for factor in factors:
             known.update(zip(factor.labels, factor.node.shape, strict=True))
         return zeros(tuple(known[label] for label in out))
+    if len(factors) > 1 and not any(factor.labels for factor in factors):
+        product = factors[0].node
+        for factor in factors[1:]:
+            product = elementwise("multiply", (product, factor.node))
+        factors = [_Factor(product, [])]
+    _associate(factors, out)
     if scale != 1.0 or not factors:
         factors.insert(0, _Factor(constant(scale), []))
     dense = [f for f in factors if f.node.op not in STRUCTURE]
@@ -105,7 +115,73 @@ def einsum(
     return contract([f.node for f in ordered], [tuple(f.labels) for f in ordered], tuple(out), extra)
 
 
-def _flatten(operands: Sequence[Node], labels: Sequence[Labels], extra: dict[int, Dim]) -> tuple[list[_Factor], float]:
+#: Sums of more terms than this are contracted as they are.
+_TERMS = 6
+
+
+def _distribute(
+    operands: Sequence[Node], labels: Sequence[Labels], out: Labels, sizes: Mapping[int, Dim] | None
+) -> Node | None:
+    """Contract a sum term by term when that eliminates a delta of one of the terms."""
+    for i, (node, own) in enumerate(zip(operands, labels, strict=True)):
+        if node.op not in ("add", "subtract", "negative"):
+            continue
+        terms = signed_terms(node)
+        if terms is None or not any(_loses_delta(term, own, out) for _, term in terms):
+            continue
+        return add_terms(
+            [(sign, einsum([*operands[:i], term, *operands[i + 1 :]], labels, out, sizes)) for sign, term in terms]
+        )
+    return None
+
+
+def add_terms(terms: Sequence[tuple[int, Node]]) -> Node:
+    """Return the sum of terms with signs."""
+    (sign, total), *rest = terms
+    if sign < 0:
+        total = scale_by(MINUS_ONE, total)
+    for sign, term in rest:
+        total = elementwise("add" if sign > 0 else "subtract", (total, term))
+    return total
+
+
+def signed_terms(node: Node, limit: int = _TERMS) -> list[tuple[int, Node]] | None:
+    """Return the terms of a sum with their signs, each of its shape; None if they are many."""
+    terms: list[tuple[int, Node]] = []
+    todo = [(1, node)]
+    while todo:
+        sign, term = todo.pop()
+        if term.op in ("add", "subtract"):
+            todo.append((-sign if term.op == "subtract" else sign, term.args[1]))
+            todo.append((sign, term.args[0]))
+        elif term.op == "negative":
+            todo.append((-sign, term.args[0]))
+        else:
+            terms.append((sign, broadcast_to(term, node.shape)))
+        if len(terms) + len(todo) > limit:
+            return None
+    return terms
+
+
+def _loses_delta(term: Node, own: Labels, out: Labels) -> bool:
+    """Tell whether a delta of ``term`` has an index that is summed over."""
+    if term.op in STRUCTURE:
+        return any(label not in out for label in own)
+    if term.op != "contract":
+        return False
+    inner, result, _ = term.payload
+    names = dict(zip(result, own, strict=True))
+    return any(
+        names.get(label) not in out
+        for arg, arg_labels in zip(term.args, inner, strict=True)
+        if arg.op in STRUCTURE
+        for label in arg_labels
+    )
+
+
+def _flatten(
+    operands: Sequence[Node], labels: Sequence[Labels], out: Labels, extra: dict[int, Dim]
+) -> tuple[list[_Factor], float]:
     factors: list[_Factor] = []
     scale = 1.0
     fresh = 1 + max([0, *extra, *(label for own in labels for label in own)])
@@ -118,6 +194,13 @@ def _flatten(operands: Sequence[Node], labels: Sequence[Labels], extra: dict[int
         elif node.op == "negative" and is_structured(node.args[0]):
             scale = -scale
             todo.append(_Factor(node.args[0], factor.labels))
+        elif node.op == "reshape" and node.dtype is REAL and _only_unit_axes(node):
+            wide = iter([label for label, size in zip(factor.labels, node.shape, strict=True) if size != 1])
+            own = []
+            for size in node.args[0].shape:
+                own.append(next(wide) if size != 1 else fresh)
+                fresh += size == 1
+            todo.append(_Factor(node.args[0], own))
         elif node.op == "contract" and (is_structured(node) or _is_relabeling(node)):
             inner, result, _ = node.payload
             names = dict(zip(result, factor.labels, strict=True))
@@ -131,20 +214,64 @@ def _flatten(operands: Sequence[Node], labels: Sequence[Labels], extra: dict[int
             todo.extend(parts[::-1])
         else:
             factors.append(factor)
+    for factor in factors:
+        _drop_unit_axes(factor, factors, out)
     return factors, scale
+
+
+def _drop_unit_axes(factor: _Factor, factors: list[_Factor], out: Labels) -> None:
+    """Drop the axes of size 1 that would be summed alone."""
+    if factor.node.op in STRUCTURE or factor.node.dtype is not REAL:
+        return
+    lone = [
+        axis
+        for axis, (label, size) in enumerate(zip(factor.labels, factor.node.shape, strict=True))
+        if size == 1 and label not in out and factor.labels.count(label) == 1 and not _users(factors, label, factor)
+    ]
+    if lone:
+        factor.node = reshape(factor.node, tuple(n for a, n in enumerate(factor.node.shape) if a not in lone))
+        factor.labels = [label for a, label in enumerate(factor.labels) if a not in lone]
 
 
 def _count_lost(factors: list[_Factor], labels: Sequence[Labels], out: Labels, extra: Mapping[int, Dim]) -> None:
     """Multiply by the size of each summed label that no factor has any more: a sum of equal terms."""
     alive = {label for factor in factors for label in factor.labels}
     for label in dict.fromkeys(label for own in labels for label in own):
-        if label not in alive and label not in out:
+        if label not in alive and label not in out and extra[label] != 1:
             factors.append(_Factor(extent(extra[label]), []))
+
+
+def _only_unit_axes(node: Node) -> bool:
+    """Tell whether a reshape only adds and drops axes of size 1."""
+    return [n for n in node.shape if n != 1] == [n for n in node.args[0].shape if n != 1]
 
 
 def _is_relabeling(node: Node) -> bool:
     labels, out, _ = node.payload
     return len(node.args) == 1 and set(labels[0]) <= set(out)
+
+
+def _associate(factors: list[_Factor], out: Labels) -> None:
+    """Multiply first, of three or more dense factors, two that share a sum and give nothing larger."""
+    while True:
+        dense = [f for f in factors if f.node.op not in STRUCTURE and f.labels]
+        if len(dense) < 3:
+            return
+        best: tuple[int, _Factor, _Factor, list[int]] | None = None
+        for i, first in enumerate(dense):
+            for second in dense[i + 1 :]:
+                rest = {label for f in factors if f is not first and f is not second for label in f.labels} | set(out)
+                union = list(dict.fromkeys([*first.labels, *second.labels]))
+                kept = [label for label in union if label in rest]
+                shared = [label for label in union if label not in rest and label in first.labels and label in second.labels]
+                if shared and len(kept) <= max(len(first.labels), len(second.labels)) and (best is None or len(kept) < best[0]):
+                    best = (len(kept), first, second, kept)
+        if best is None:
+            return
+        _, first, second, kept = best
+        first.node = contract([first.node, second.node], [tuple(first.labels), tuple(second.labels)], tuple(kept))
+        first.labels = kept
+        factors.remove(second)
 
 
 def _users(factors: list[_Factor], label: int, but: _Factor) -> list[_Factor]:
@@ -360,6 +487,10 @@ def scale_by(factor: Node, x: Node) -> Node:
         return x
     if is_structured(x):
         return _spread(factor, x)
+    if x.op in ("add", "subtract", "negative"):
+        terms = signed_terms(x)
+        if terms is not None and any(is_structured(term) for _, term in terms):
+            return add_terms([(sign, scale_by(factor, term)) for sign, term in terms])
     return elementwise("negative", (x,)) if factor is MINUS_ONE else elementwise("multiply", (factor, x))
 
 

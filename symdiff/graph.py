@@ -9,7 +9,7 @@ which refuses what would break the graph's rules; nothing here knows derivatives
     contract             Einstein notation: matmul, outer, trace, diagonal, transpose, sum, broadcast
     delta, onehot        the identity as an index pair k = start + step*i, and one row of it
     reduce               max, min, prod, logsumexp, norm over axes
-    normalize            softmax, log_softmax over axes    cumsum     along one axis
+    normalize            softmax, log_softmax, unit over axes    cumsum     along one axis
     slicing, pad         and its transpose                 gather, scatter   and its transpose
     triangle, reshape, concatenate, matrix (det, inv, ...), stop_gradient, named, custom
 """
@@ -37,7 +37,7 @@ Item: TypeAlias = tuple[Dim, int, Dim | None]
 Number: TypeAlias = float | int | bool
 
 REDUCTIONS = ("max", "min", "prod", "logsumexp", "norm")
-NORMALIZATIONS = ("softmax", "log_softmax")
+NORMALIZATIONS = ("softmax", "log_softmax", "unit")
 #: Functions of a square matrix, with the number of axes the result keeps of the last two.
 MATRIX_OPS = {
     "det": 0,
@@ -438,7 +438,7 @@ def reduce(op: str, x: Node, axes: tuple[int, ...]) -> Node:
 
 
 def normalize(op: str, x: Node, axes: tuple[int, ...]) -> Node:
-    """Take the softmax or log_softmax over ``axes`` (non-negative, sorted) together."""
+    """Take the softmax, log_softmax or unit (x / norm(x), 0 at 0) over ``axes`` (non-negative, sorted)."""
     for axis in axes:
         _check_axis(x, axis)
     return intern(op, (x,), tuple(a - x.ndim for a in axes), x.shape)

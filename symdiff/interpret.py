@@ -369,6 +369,7 @@ _STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "norm": lambda node, args, sizes: numeric.norm(_real(args[0]), node.payload),
     "logsumexp": lambda node, args, sizes: numeric.logsumexp(_real(args[0]), node.payload),
     "softmax": lambda node, args, sizes: numeric.softmax(_real(args[0]), node.payload),
+    "unit": lambda node, args, sizes: numeric.unit(_real(args[0]), node.payload),
     "log_softmax": lambda node, args, sizes: numeric.log_softmax(_real(args[0]), node.payload),
     "cumsum": _cumsum,
     "slice": _slice,

@@ -135,7 +135,7 @@ for _name in ("sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"):
     _add(_name, getattr(ops, _name), 1, 1, 2, ("axis", "keepdims"))
 for _name in ("var", "std"):
     _add(_name, getattr(ops, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
-for _name in ("softmax", "log_softmax"):
+for _name in ("softmax", "log_softmax", "unit"):
     _add(_name, getattr(ops, _name), 1, 1, 2, ("axis",))
 _add("norm", ops.norm, 1, 1, 3, ("ord", "axis", "keepdims"))
 _add("cumsum", ops.cumulative_sum, 1, 1, 2, ("axis",))

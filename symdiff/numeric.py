@@ -88,6 +88,12 @@ def log_softmax(x: Array, axes: Axes) -> Array:
     return result
 
 
+def unit(x: Array, axes: Axes) -> Array:
+    """Return x / norm(x) over ``axes``, and 0 where the norm is 0."""
+    length = np.sqrt(np.sum(x * x, axis=axes, keepdims=True))
+    return np.where(length == 0, 0.0, x / length)
+
+
 def _largest(x: Array, axes: Axes) -> Array:
     """Return the maximum over ``axes``, which stay with length 1; 0 where it is not finite."""
     top = np.max(x, axis=axes, keepdims=True, initial=-np.inf)

@@ -189,6 +189,11 @@ def log_softmax(x: Node, axis: Axis = -1) -> Node:
     return _over("log_softmax", x, axis)
 
 
+def unit(x: Node, axis: Axis = None) -> Node:
+    """Divide by the norm over all elements, or over axes; 0 where that is 0."""
+    return _over("unit", x, axis)
+
+
 def _over(op: str, x: Node, axis: Axis) -> Node:
     if x.ndim == 0:
         raise ShapeError(f"{op} of a scalar; expected an array with at least one axis")

@@ -186,12 +186,20 @@ def _log_softmax(node: Node, tangents: Sequence[Node | None]) -> Node:
     return _subtract(dx, _keep(_sum_last(scale_by(weights, dx), node.payload), node.payload, x.ndim))
 
 
-@_rule("norm", "MC 131: d |x| = <x, dx> / |x|, and 0 at 0")
+@_rule("norm", "MC 131: d |x| = <x / |x|, dx>, and 0 at 0")
 def _norm(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
-    length = _keep(node, node.payload, x.ndim)
-    direction = where(compare("equal", length, 0.0), 0.0, x / length)
+    direction = normalize("unit", x, tuple(a + x.ndim for a in node.payload))
     return _sum_last(scale_by(direction, _only(tangents)), node.payload)
+
+
+@_rule("unit", "MC 132: d (x / |x|) = (dx - u <u, dx>) / |x|, for u = x / |x|")
+def _unit(node: Node, tangents: Sequence[Node | None]) -> Node:
+    (x,) = node.args
+    dx = _only(tangents)
+    along = _keep(_sum_last(scale_by(node, dx), node.payload), node.payload, x.ndim)
+    length = _keep(reduce("norm", x, tuple(a + x.ndim for a in node.payload)), node.payload, x.ndim)
+    return scale_by(1.0 / length, _subtract(dx, scale_by(node, along)))
 
 
 def _extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
@@ -406,4 +414,4 @@ LINEAR_IN: dict[tuple[str, int], Callable[[Node, int, Node, int], Node]] = {
 }
 
 #: Operations whose derivative can be infinite or undefined where the value is finite.
-SINGULAR_OPS = frozenset({"inv", "solve", "logdet", "logabsdet", "cholesky", "norm", "custom"})
+SINGULAR_OPS = frozenset({"inv", "solve", "logdet", "logabsdet", "cholesky", "norm", "unit", "custom"})

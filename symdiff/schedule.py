@@ -523,9 +523,25 @@ def _lower_softmax(code: _Code, node: Node, args: list[Ids]) -> Ids:
         else:
             rest = code.emit("log", total)
             result.append([code.subtract(code.subtract(code.real(v), shift), rest) for v in row])
-    gone = sorted(a % args[0].ndim for a in node.payload)
-    order = [a for a in range(args[0].ndim) if a not in gone] + gone
-    moved = np.array(result, np.int64).reshape([args[0].shape[a] for a in order])
+    return _put_rows(result, args[0], node.payload)
+
+
+def _lower_unit(code: _Code, node: Node, args: list[Ids]) -> Ids:
+    rows, _ = _rows_of(args[0], node.payload)
+    zero = code.number(0.0)
+    result = []
+    for row in rows:
+        length = _fold_norm(code, row)
+        nothing = code.emit("equal", length, zero)
+        result.append([v if v == ZERO else code.where(nothing, zero, code.divide(v, length)) for v in row])
+    return _put_rows(result, args[0], node.payload)
+
+
+def _put_rows(rows: list[list[int]], like: Ids, axes: tuple[int, ...]) -> Ids:
+    """Undo :func:`_rows_of`."""
+    gone = sorted(a % like.ndim for a in axes)
+    order = [a for a in range(like.ndim) if a not in gone] + gone
+    moved = np.array(rows, np.int64).reshape([like.shape[a] for a in order])
     return moved.transpose(np.argsort(order))
 
 
@@ -759,6 +775,7 @@ _LOWER: dict[str, Callable[[_Code, Node, list[Ids]], Ids]] = {
     "logsumexp": _reduction(_fold_logsumexp),
     "softmax": _lower_softmax,
     "log_softmax": _lower_softmax,
+    "unit": _lower_unit,
     "cumsum": _lower_cumsum,
     "triangle": _lower_triangle,
     "slice": _lower_slice,

@@ -140,7 +140,7 @@ NUMERIC_NAMES = (
     *(row.numpy for row in FUNCTIONS.values() if "." not in row.numpy),
     *(spelling for spelling in MATRIX_SPELLING.values() if "." not in spelling),
     *("span", "at", "positions", "nonempty", "shifted_identity", "join"),
-    *("norm", "logsumexp", "softmax", "log_softmax"),
+    *("norm", "logsumexp", "softmax", "log_softmax", "unit"),
 )
 
 
@@ -268,6 +268,7 @@ class _Emitter:
     _logsumexp = _over_axes
     _softmax = _over_axes
     _log_softmax = _over_axes
+    _unit = _over_axes
 
     def _size(self, node: Node) -> str:
         return self.writer.assign(f"np.full(1, 1.0 * {self.writer.size(node.payload)})", ())

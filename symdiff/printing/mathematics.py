@@ -351,6 +351,9 @@ class MathStyle(Style):
     def _write_reduce(self, term: Term) -> Piece:
         (x,), (name, axes) = term.args, term.data
         along = axes == (x.ndim - 1,) if "softmax" in name else len(axes) == x.ndim
+        if name == "unit" and along:
+            left, right = self.fences["norm"]
+            return self.fraction(self.wrapped(x, PRODUCT), left + self.plain(x) + right, loose=False)
         if along and name in self.fences:
             left, right = self.fences[name]
             return Piece(left + self.plain(x) + right, ATOM)
@@ -390,6 +393,8 @@ class MathStyle(Style):
             return Piece(f"{self.raised(self.wrapped(a, ATOM), '-1')}{self.times}{self.chained(b)}", PRODUCT)
         if term.data == "logabsdet":
             return Piece(self.function("log", "|" + self.function("det", self.plain(term.args[0])) + "|"), ATOM)
+        if term.data == "adjugate_differential":
+            return Piece(self.function("d adj", *map(self.plain, term.args)), ATOM)
         return Piece(self.function(term.data, *map(self.plain, term.args)), ATOM)
 
     def _write_function(self, term: Term) -> Piece:

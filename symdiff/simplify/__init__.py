@@ -1,0 +1,16 @@
+"""Rewrites that make a formula as short as the book's, and as stable as it can be computed.
+
+    engine       the table of rules and the pass that applies them
+    stability    forms that do not overflow or cancel; applied before differentiation, too
+    algebra      numbers, signs, like terms, common factors
+    arrays       contractions, slices, inverses
+    inlining     names, barriers and custom functions put out of the way before compilation
+"""
+
+from __future__ import annotations
+
+from . import algebra, arrays, stability
+from .engine import RULES, Rule, simplify, stabilize
+from .inlining import inline
+
+__all__ = ["RULES", "Rule", "algebra", "arrays", "inline", "simplify", "stability", "stabilize"]

@@ -1,0 +1,285 @@
+"""Rewrites of arithmetic: numbers, signs, like terms, common factors, branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..functions import where
+from ..graph import BOOL, Node, constant, elementwise
+from .engine import make, number, rule, scaled, spread
+
+
+def _fold(node: Node) -> Node | None:
+    for arg in node.args:
+        if arg.op != "constant" or arg.shape != ():
+            return None
+    function = _NUMBERS.get(node.op)
+    if function is None:
+        return None
+    with np.errstate(all="ignore"):
+        value = function(*[arg.value for arg in node.args])
+    return constant(bool(value) if node.dtype is BOOL else float(value))
+
+
+_NUMBERS: dict[str, Callable[..., float]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "negative": np.negative,
+    "power": np.power,
+    "sqrt": np.sqrt,
+    "abs": np.abs,
+    "sign": np.sign,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_not": np.logical_not,
+}
+rule(" ".join(_NUMBERS), "f(2, 3)", "its value")(_fold)
+
+
+# ---------------------------------------------------------------------------- algebra of scalars
+
+
+@rule("add", "x + 0, a + (-b), x + x, a c + b c", "x, a - b, 2 x, (a + b) c")
+def _sum_forms(node: Node) -> Node | None:
+    a, b = node.args
+    if number(a) == 0.0:
+        return spread(b, node.shape)
+    if number(b) == 0.0:
+        return spread(a, node.shape)
+    if b.op == "negative":
+        return make("subtract", a, b.args[0])
+    if a.op == "negative":
+        return make("subtract", b, a.args[0])
+    (p, x), (q, y) = scaled(a), scaled(b)
+    if x is y and x.op != "constant" and p + q != 0:
+        return make("multiply", constant(p + q), x)
+    if q < 0 and b.op == "multiply":
+        return make("subtract", a, make("multiply", constant(-q), y))
+    return _common_factor(node, "add") or _like_terms(node)
+
+
+@rule("subtract", "x - 0, 0 - x, a - (-b), a c - b c", "x, -x, a + b, (a - b) c")
+def _difference_forms(node: Node) -> Node | None:
+    a, b = node.args
+    if number(b) == 0.0:
+        return spread(a, node.shape)
+    if number(a) == 0.0:
+        return make("negative", spread(b, node.shape))
+    if b.op == "negative":
+        return make("add", a, b.args[0])
+    if a.op == "negative":
+        return make("negative", make("add", a.args[0], b))
+    (p, x), (q, y) = scaled(a), scaled(b)
+    if x is y and x.op != "constant" and p != q:
+        return make("multiply", constant(p - q), x)
+    if q < 0 and b.op == "multiply":
+        return make("add", a, make("multiply", constant(-q), y))
+    return _common_factor(node, "subtract") or _like_terms(node)
+
+
+#: How many terms of a sum, or factors of a product, are looked at together.
+_WINDOW = 8
+
+
+def _terms(node: Node) -> list[tuple[float, Node]]:
+    """Return (c, x), (d, y), ... with node = c x + d y + ..., the outermost few terms of a sum."""
+    found: list[tuple[float, Node]] = []
+    todo = [(1.0, node)]
+    while todo:
+        sign, term = todo.pop()
+        if term.op in ("add", "subtract") and len(found) + len(todo) < _WINDOW:
+            todo.append((-sign if term.op == "subtract" else sign, term.args[1]))
+            todo.append((sign, term.args[0]))
+        elif term.op == "negative" and len(found) + len(todo) < _WINDOW:
+            todo.append((-sign, term.args[0]))
+        else:
+            c, x = scaled(term)
+            found.append((sign * c, x))
+    return found
+
+
+def _like_terms(node: Node) -> Node | None:
+    """Collect terms that differ only by a number, unless they cancel (which could hide a NaN)."""
+    if node.args[0].op not in _SUMS and node.args[1].op not in _SUMS:
+        return None
+    terms = _terms(node)
+    total: dict[Node, float] = {}
+    for c, x in terms:
+        total[x] = total.get(x, 0.0) + c
+    if len(total) == len(terms) or 0.0 in total.values() or any(x.op == "constant" for x in total):
+        return None
+    result: Node | None = None
+    for x, c in total.items():
+        if result is None:
+            result = make("multiply", constant(c), x)
+        else:
+            part = make("multiply", constant(abs(c)), x)
+            result = make("add" if c > 0 else "subtract", result, part)
+    return result
+
+
+_SUMS = ("add", "subtract", "negative")
+
+
+def _common_factor(node: Node, op: str) -> Node | None:
+    a, b = node.args
+    if a.op != "multiply" or b.op != "multiply":
+        return None
+    for i in (0, 1):
+        for j in (0, 1):
+            if a.args[i] is b.args[j] and a.args[i].shape == node.shape:
+                return make("multiply", make(op, a.args[1 - i], b.args[1 - j]), a.args[i])
+    return None
+
+
+@rule("multiply", "1 x, -1 x, (-a) b, 2 (3 x), x x, (1/y) x", "x, -x, -(a b), 6 x, x**2, x/y")
+def _product_forms(node: Node) -> Node | None:
+    a, b = node.args
+    c = number(a)
+    if c is None and number(b) is not None:
+        return make("multiply", b, a)
+    if c == 1.0:
+        return b
+    if c == -1.0:
+        return make("negative", b)
+    if a.op == "negative":
+        return make("negative", make("multiply", a.args[0], b))
+    if b.op == "negative":
+        return make("multiply", constant(-c), b.args[0]) if c is not None else make("negative", make("multiply", a, b.args[0]))
+    if c is not None and b.op == "multiply" and number(b.args[0]) is not None:
+        return make("multiply", constant(c * float(b.args[0].value)), b.args[1])
+    if c is not None:
+        if b.op == "divide" and (number(b.args[0]) is not None or scaled(b.args[0])[0] not in (1.0, -1.0)):
+            return make("divide", make("multiply", a, b.args[0]), b.args[1])
+        return None
+    for x, y in ((a, b), (b, a)):
+        p, rest = scaled(x)
+        if x.op == "divide":
+            p, top = scaled(x.args[0])
+            if p not in (1.0, -1.0):
+                return make("multiply", constant(p), make("multiply", y, make("divide", top, x.args[1])))
+        elif p != 1.0 and x.op == "multiply":
+            return make("multiply", x.args[0], make("multiply", *((rest, y) if x is a else (y, rest))))
+        if x.op == "divide" and number(x.args[0]) is not None:
+            return make("divide", make("multiply", x.args[0], y), x.args[1])
+    if _is_leaf(b) and not _is_leaf(a):
+        return make("multiply", b, a)
+    return _like_factors(node)
+
+
+def _is_leaf(node: Node) -> bool:
+    """Tell whether a node is written without operations: it comes first in a product."""
+    while node.op in ("slice", "reshape") or (node.op == "contract" and len(node.args) == 1):
+        node = node.args[0]
+    return not node.args or node.op == "named"
+
+
+def _like_factors(node: Node) -> Node | None:
+    """Collect equal factors into whole powers."""
+    factors: list[tuple[Node, float]] = []
+    todo = [node]
+    while todo:
+        factor = todo.pop()
+        if factor.op == "multiply" and len(factors) + len(todo) < _WINDOW:
+            todo.extend((factor.args[1], factor.args[0]))
+            continue
+        n = number(factor.args[1]) if factor.op == "power" else None
+        factors.append((factor.args[0], n) if n is not None and n >= 1 and n == int(n) else (factor, 1.0))
+    total: dict[Node, float] = {}
+    for base, n in factors:
+        total[base] = total.get(base, 0.0) + n
+    if len(total) == len(factors):
+        return None
+    result: Node | None = None
+    for base, n in total.items():
+        part = base if n == 1.0 else elementwise("power", (base, constant(n)))
+        result = part if result is None else elementwise("multiply", (result, part))
+    return result if result is None or result.shape == node.shape else spread(result, node.shape)
+
+
+@rule("divide", "x / 1, (-a) / b, (6 x) / 3", "x, -(a / b), 2 x")
+def _quotient_forms(node: Node) -> Node | None:
+    a, b = node.args
+    c = number(b)
+    if c == 1.0:
+        return a
+    if c == -1.0:
+        return make("negative", a)
+    if a.op == "negative":
+        return make("negative", make("divide", a.args[0], b))
+    if b.op == "negative":
+        return make("negative", make("divide", a, b.args[0]))
+    if c is not None and c != 0 and a.op == "multiply":
+        p = number(a.args[0])
+        if p is not None and (p / c).is_integer():
+            return make("multiply", constant(p / c), a.args[1])
+    return None
+
+
+@rule("negative", "-(-x), -(a - b), -(2 x)", "x, b - a, -2 x")
+def _negative_forms(node: Node) -> Node | None:
+    (x,) = node.args
+    if x.op == "negative":
+        return x.args[0]
+    if x.op == "subtract":
+        return make("subtract", x.args[1], x.args[0])
+    if x.op == "multiply" and number(x.args[0]) is not None:
+        return make("multiply", constant(-float(x.args[0].value)), x.args[1])
+    return None
+
+
+@rule("power", "x**1, x**0, (x**2)**3", "x, 1, x**6")
+def _power_forms(node: Node) -> Node | None:
+    x, y = node.args
+    n = number(y)
+    if n == 1.0:
+        return x
+    if n == 0.0:
+        return spread(constant(1.0), node.shape)
+    if n is not None and x.op == "power":
+        m = number(x.args[1])
+        if m is not None and m == int(m) and n == int(n) and m > 0 and n > 0:
+            return make("power", x.args[0], constant(m * n))
+    return None
+
+
+@rule("where", "where(c, a, a), where(c, where(c, a, b), d), where(true, a, b)", "a, where(c, a, d), a")
+def _where_forms(node: Node) -> Node | None:
+    c, a, b = node.args
+    if a is b:
+        return spread(a, node.shape)
+    if c.op == "constant" and c.shape == ():
+        return spread(a if bool(c.value) else b, node.shape)
+    if a.op == "where" and a.args[0] is c:
+        return where(c, a.args[1], b)
+    if b.op == "where" and b.args[0] is c:
+        return where(c, a, b.args[2])
+    return None
+
+
+@rule("to_real", "to_real of a constant condition", "1 or 0")
+def _real_forms(node: Node) -> Node | None:
+    (c,) = node.args
+    return constant(c.value.astype(float)) if c.op == "constant" else None
+
+
+@rule("logical_not", "not not c", "c")
+def _not_forms(node: Node) -> Node | None:
+    return node.args[0].args[0] if node.args[0].op == "logical_not" else None
+
+
+@rule("logical_and logical_or", "c and c", "c")
+def _logic_forms(node: Node) -> Node | None:
+    return node.args[0] if node.args[0] is node.args[1] else None
+
+

@@ -1,0 +1,295 @@
+"""Rewrites of array operations: contractions, slices, inverses, paddings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..contraction import STRUCTURE, add_terms, einsum, is_structured, scale_by, signed_terms, take_items
+from ..functions import FUNCTIONS
+from ..graph import (
+    BOOL,
+    REAL,
+    Item,
+    Labels,
+    Node,
+    broadcast_shapes,
+    broadcast_to,
+    constant,
+    elementwise,
+    label_sizes,
+    matrix,
+    pad,
+    reshape,
+    slicing,
+)
+from ..sizes import Dim
+from .engine import make, rule, scaled, settle
+
+
+@rule("contract", "Aᵀᵀ, sums of transposes, I A, (2 A) B", "A, sums, A, 2 (A B)")
+def _contract_forms(node: Node) -> Node | None:
+    if node.dtype is BOOL:
+        return None
+    labels, out, repeated = node.payload
+    operands = list(node.args)
+    factor = 1.0
+    scalars: list[Node] = []
+    for i, arg in enumerate(operands):
+        if arg.shape == () and len(operands) == 1:
+            break  # a repeated number stays one
+        c, x = scaled(arg)
+        if x.shape == arg.shape and c != 1.0:
+            factor, operands[i] = factor * c, x
+        elif len(node.args) > 1 or not repeated:
+            lone = _lone_scalar(operands[i])
+            if lone is not None:
+                scalars.append(lone[0])
+                operands[i] = lone[1]
+    plain = tuple(operands) == node.args
+    sizes = {**label_sizes(node), **dict(repeated)}
+    result = einsum(operands, labels, out, sizes)
+    if plain:
+        return None if result is node else result
+    for scalar in scalars:
+        result = make("multiply", scalar, result)
+    if factor == 1.0:
+        return result
+    return make("negative", result) if factor == -1.0 else make("multiply", constant(factor), result)
+
+
+@rule("contract", "(I - A)ᵀ", "I - Aᵀ")
+def _transposed_sum(node: Node) -> Node | None:
+    """Push a transpose into a sum whose terms hold deltas or transposes."""
+    if len(node.args) != 1 or node.args[0].op not in ("add", "subtract", "negative"):
+        return None
+    labels, out, repeated = node.payload
+    if repeated or sorted(labels[0]) != sorted(out):
+        return None
+    terms = signed_terms(node.args[0])
+    if terms is None or not any(t.op in STRUCTURE or t.op == "contract" for _, t in terms):
+        return None
+    return add_terms([(sign, einsum([term], labels, out)) for sign, term in terms])
+
+
+@rule("multiply", "v[:, None] * w", "outer(v, w)")
+def _outer_product(node: Node) -> Node | None:
+    """Multiply arrays that repeat along each other's axes as an outer product."""
+    if node.ndim < 2:
+        return None
+    a, b = (broadcast_labels(arg, node) for arg in node.args)
+    if not a or not b or set(a.values()) & set(b.values()):
+        return None
+    factors = [reshape(arg, tuple(arg.shape[axis] for axis in own)) for arg, own in zip(node.args, (a, b), strict=True)]
+    labels = [tuple(own.values()) for own in (a, b)]
+    return einsum([settle(f) for f in factors], labels, tuple(range(node.ndim)), dict(enumerate(node.shape)))
+
+
+def broadcast_labels(arg: Node, node: Node) -> dict[int, int]:
+    """Return which axes of ``arg`` that are not of size 1 become which axes of ``node``."""
+    offset = node.ndim - arg.ndim
+    return {axis: axis + offset for axis, size in enumerate(arg.shape) if size != 1}
+
+
+@rule("multiply", "s (I - A)", "s I - s A")
+def _scaled_identity(node: Node) -> Node | None:
+    """Multiply a sum with deltas term by term, so that they stay factors."""
+    for x, y in (node.args, node.args[::-1]):
+        if y.op in ("add", "subtract", "negative") and y.shape == node.shape and y.ndim:
+            terms = signed_terms(y)
+            if terms is not None and any(is_structured(term) for _, term in terms):
+                return add_terms([(sign, settle(scale_by(x, term))) for sign, term in terms])
+    return None
+
+
+def _lone_scalar(node: Node) -> tuple[Node, Node] | None:
+    """Return (s, x) with node = s x, s without axes and x an array."""
+    if node.op != "multiply" or node.shape == ():
+        return None
+    a, b = node.args
+    if a.shape == () and b.shape == node.shape:
+        return a, b
+    return (b, a) if b.shape == () and a.shape == node.shape else None
+
+
+def uniform(node: Node) -> Node | None:
+    """Return the scalar that a repeated scalar repeats."""
+    if node.op == "contract" and len(node.args) == 1 and node.args[0].shape == ():
+        return node.args[0]
+    return None
+
+
+def _uniform_args(node: Node) -> Node | None:
+    if node.shape == ():
+        return None
+    lone = [uniform(arg) for arg in node.args]
+    if not any(lone):
+        return None
+    if all(u is not None or a.shape == () for u, a in zip(lone, node.args, strict=True)):
+        scalars = [a if u is None else u for u, a in zip(lone, node.args, strict=True)]
+        return broadcast_to(settle(elementwise(node.op, tuple(scalars), node.dtype)), node.shape)
+    return None
+
+
+def _implicit_broadcast(node: Node) -> Node | None:
+    """Leave to the function itself the repetitions it would make anyway."""
+    if node.shape == () or len(node.args) < 2:
+        return None
+    args = list(node.args)
+    for i, arg in enumerate(args):
+        small = _unrepeated(arg)
+        if small is not None and broadcast_shapes([small.shape, *(a.shape for j, a in enumerate(args) if j != i)]) == node.shape:
+            args[i] = small
+    return None if tuple(args) == node.args else settle(elementwise(node.op, tuple(args), node.dtype))
+
+
+def _unrepeated(x: Node) -> Node | None:
+    """Return what ``x`` repeats, with axes of size 1 where it is repeated."""
+    if x.op != "contract" or len(x.args) != 1 or not x.payload[2]:
+        return None
+    labels, out, _ = x.payload
+    own = labels[0]
+    if list(own) != [label for label in out if label in own]:
+        return None
+    shape = [size if label in own else 1 for label, size in zip(out, x.shape, strict=True)]
+    while shape and shape[0] == 1 and out[len(out) - len(shape)] not in own:
+        shape.pop(0)
+    return settle(reshape(x.args[0], tuple(shape)))
+
+
+rule(" ".join(FUNCTIONS), "f(equal numbers)", "equal numbers f(number)")(_uniform_args)
+rule(" ".join(FUNCTIONS), "f(x, an array that repeats y)", "f(x, y)")(_implicit_broadcast)
+
+
+@rule("reshape", "reshapes of repeated numbers and of element-by-element functions", "the function of the reshapes")
+def _reshape_forms(node: Node) -> Node | None:
+    x = node.args[0]
+    scalar = uniform(x)
+    if scalar is not None:
+        return broadcast_to(scalar, node.shape)
+    if x.op in FUNCTIONS and x.args and [n for n in node.shape if n != 1] == [n for n in x.shape if n != 1]:
+        if all(a.shape in (x.shape, ()) for a in x.args):
+            args = tuple(a if a.shape == () and x.shape != () else settle(reshape(a, node.shape)) for a in x.args)
+            return settle(elementwise(x.op, args, x.dtype))
+    if x.op == "slice" and x.dtype is REAL and _keeps_units(x, node):
+        return slicing(x.args[0], tuple((start, step, 1 if length is None else length) for start, step, length in x.payload))
+    return None
+
+
+def _keeps_units(x: Node, node: Node) -> bool:
+    """Tell whether a reshape puts back the axes that a slice dropped."""
+    return node.shape == tuple(1 if length is None else length for _, _, length in x.payload)
+
+
+@rule("slice", "slices of slices, of products with deltas, of concatenations, of paddings", "the part they take")
+def _slice_forms(node: Node) -> Node | None:
+    x = node.args[0]
+    items = node.payload
+    if all(item in ((0, 1, size), (0, 1, None)) and (item[2] is not None or size == 1)
+           for item, size in zip(items, x.shape, strict=True)):
+        return settle(reshape(x, node.shape))
+    if is_structured(x) or (x.op == "contract" and x.dtype is REAL and len(x.args) == 1):
+        found = _slice_contract(x, items)
+        return None if found is node else found
+    if x.op == "slice":
+        return _compose(x, items)
+    if x.op == "pad" and x.payload == items:
+        return x.args[0]
+    if x.op == "concatenate":
+        return _slice_concatenate(x, items)
+    if x.op == "constant" and x.size != 0 and isinstance(node.size, int) and node.size <= 64:
+        return _slice_constant(x, items, node)
+    return None
+
+
+def _slice_constant(x: Node, items: tuple[Item, ...], node: Node) -> Node | None:
+    picks = []
+    for start, step, length in items:
+        if not isinstance(start, int) or not isinstance(length, int | None):
+            return None
+        picks.append(start if length is None else [start + step * i for i in range(length)])
+    value = x.value
+    for axis in reversed(range(len(picks))):
+        value = np.take(value, picks[axis], axis=axis)
+    return constant(value)
+
+
+def _slice_contract(x: Node, items: tuple[Item, ...]) -> Node | None:
+    if is_structured(x):
+        return take_items(x, items)
+    labels, out, repeated = x.payload
+    if not set(labels[0]) <= set(out):
+        return None
+    # a transpose, diagonal or broadcast: slice what it reads
+    wanted = dict(zip(out, items, strict=True))
+    (arg,) = x.args
+    own = labels[0]
+    if len(set(own)) != len(own):
+        return None
+    inner = slicing(arg, tuple(wanted[label] for label in own))
+    kept: Labels = tuple(label for label in own if wanted[label][2] is not None)
+    result = tuple(label for label in out if wanted[label][2] is not None)
+    sizes = {label: wanted[label][2] for label, _ in repeated}
+    known = {label: size for label, size in sizes.items() if size is not None}
+    return einsum([settle(inner)], [kept], result, known)
+
+
+def _compose(x: Node, items: tuple[Item, ...]) -> Node:
+    rest = iter(items)
+    joined: list[Item] = []
+    for start, step, length in x.payload:
+        if length is None:
+            joined.append((start, step, None))
+        else:
+            begin, pace, count = next(rest)
+            joined.append((start + begin * step, step * pace, count))
+    return slicing(x.args[0], tuple(joined))
+
+
+def _slice_concatenate(x: Node, items: tuple[Item, ...]) -> Node | None:
+    axis = x.payload + x.ndim
+    start, step, length = items[axis]
+    begin: Dim = 0
+    for part in x.args:
+        size = part.shape[axis]
+        shift = start - begin
+        inside = shift == 0 and length == size and step == 1
+        if not inside and isinstance(shift, int) and isinstance(size, int) and isinstance(length, int | None):
+            last = shift if length is None else shift + (length - 1) * step
+            inside = 0 <= shift < size and 0 <= last < size and length != 0
+        if inside:
+            return slicing(part, (*items[:axis], (shift, step, length), *items[axis + 1 :]))
+        begin = begin + size
+    return None
+
+
+@rule("inv", "inv(inv(A))", "A")
+def _inverse_forms(node: Node) -> Node | None:
+    return node.args[0].args[0] if node.args[0].op == "inv" else None
+
+
+@rule("det logdet logabsdet", "det(Aᵀ)", "det(A)")
+def _det_forms(node: Node) -> Node | None:
+    x = node.args[0]
+    if x.op == "contract" and len(x.args) == 1 and not x.payload[2]:
+        labels, out, _ = x.payload
+        own = labels[0]
+        if len(own) == len(out) and own[:-2] == out[:-2] and own[-2:] == out[:-3:-1]:
+            return matrix(node.op, x.args[0])
+    return None
+
+
+@rule("pad", "padding of a padding", "one padding")
+def _pad_forms(node: Node) -> Node | None:
+    x = node.args[0]
+    if x.op != "pad" or any(length is None for _, _, length in (*x.payload, *node.payload)):
+        return None
+    joined = tuple((start + begin * step, step * pace, length)
+                   for (begin, pace, length), (start, step, _) in zip(x.payload, node.payload, strict=True))
+    return pad(x.args[0], joined, node.shape)
+
+
+@rule("stop_gradient", "stop_gradient(2)", "2")
+def _stop_forms(node: Node) -> Node | None:
+    return node.args[0] if node.args[0].op in ("constant", "stop_gradient") else None
+
+
