@@ -258,7 +258,7 @@ def check_outs(
     """
     for p, shape, out in zip(outputs, shapes, outs, strict=True):
         name = f"out for {p.name}" if len(outputs) > 1 else "out"
-        if not isinstance(out, np.ndarray):
+        if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
             raise ArgumentError(f"{name} is a {type(out).__name__}; expected an ndarray of shape {show(shape)}")
         if out.shape != shape:
             raise ShapeError(f"{name} has shape {show(out.shape)}; expected {show(shape)}")

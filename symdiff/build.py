@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -91,21 +92,30 @@ def find_compiler() -> Compiler | None:
 
 @cache
 def _find_compiler(wish: str, path: str) -> Compiler | None:
-    commands = [["cc"], ["gcc"], ["clang"]]
     if wish.strip():
-        commands.insert(0, [wish] if shutil.which(wish, path=path) else shlex.split(wish))
-    for name, *rest in commands:
-        found = shutil.which(name, path=path)
-        if found is None:
-            continue
-        # The name is kept as it is: compilers behind wrappers such as ccache look at it.
-        command = (os.path.abspath(found), *rest)
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
-            file = os.stat(found)
-            said = _run([*command, "--version"])
-            if said.returncode == 0:
-                return Compiler(command, f"{command} {file.st_size} {file.st_mtime_ns} {said.stdout!r}")
-    return None
+        wished = _compiler([wish] if shutil.which(wish, path=path) else shlex.split(wish), path)
+        if wished is not None:
+            return wished
+        warnings.warn(f"CC={wish!r} does not run; looking for cc, gcc and clang", RuntimeWarning, stacklevel=3)
+    found = (_compiler([name], path) for name in ("cc", "gcc", "clang"))
+    return next((compiler for compiler in found if compiler is not None), None)
+
+
+def _compiler(words: list[str], path: str) -> Compiler | None:
+    """Look at one candidate: a name or path and its arguments."""
+    place = shutil.which(words[0], path=path)
+    if place is None:
+        return None
+    # The name is kept as it is: compilers behind wrappers such as ccache look at it.
+    command = (os.path.abspath(place), *words[1:])
+    try:
+        file = os.stat(place)
+        said = _run([*command, "--version"])
+    except OSError:
+        return None
+    if said.returncode != 0:
+        return None
+    return Compiler(command, f"{command} {file.st_size} {file.st_mtime_ns} {said.stdout!r}")
 
 
 def _run(command: list[str], folder: str | None = None) -> subprocess.CompletedProcess[bytes]:

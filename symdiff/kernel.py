@@ -189,6 +189,8 @@ class Kernel:
             return self._pack([t if t.ndim else t[()] for t in targets])
         targets = self._unpack(out)
         check_outs(self.outputs, full, targets, batch.dtype)
+        # Subclasses (matrix, memmap) are written to as the plain arrays they are.
+        targets = [np.asarray(target) for target in targets]
         for k, array in enumerate(batch.arrays):
             if any(np.may_share_memory(array, target) for target in targets):
                 batch.arrays[k] = array.copy()

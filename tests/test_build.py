@@ -185,6 +185,12 @@ def test_the_compilers_words_are_told(folder: Path, tmp_path: Path, monkeypatch:
         build(example(6.0))
 
 
+def test_a_wish_that_does_not_run_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "/no/such/compiler -O9")
+    with pytest.warns(RuntimeWarning, match="CC='/no/such/compiler -O9' does not run"):
+        assert find_compiler() is not None
+
+
 def test_without_a_compiler(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)

@@ -116,6 +116,16 @@ def test_exact_operations_at_the_edges(op: str, target: Target) -> None:
         np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(want)[numbers])
 
 
+@pytest.mark.parametrize("op", sorted(set(SIGNATURES) - set(MAX_ORDER)))
+def test_a_lane_does_not_see_its_neighbours(op: str) -> None:
+    program, x = one_operation(op), grid(op)
+    order = np.random.default_rng(7).permutation(len(x))
+    straight, mixed = run(program, x, native_target()), run(program, x[order], native_target())
+    numbers = ~np.isnan(straight[order])
+    np.testing.assert_array_equal(np.isnan(mixed), ~numbers)
+    np.testing.assert_array_equal(mixed[numbers].view(np.int64), straight[order][numbers].view(np.int64))
+
+
 def mathematical() -> list[str]:
     return sorted(set(SIGNATURES) - EXACT - set(MAX_ORDER) - {"fma", "digamma", "gamma", "lgamma"})
 

@@ -4,6 +4,7 @@ import copy
 import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -333,6 +334,18 @@ def test_out_is_untouched_when_inputs_are_wrong() -> None:
     with pytest.raises(DtypeError):
         affine()(A, x, s * 1j, out=out)
     assert (out == 7.0).all()
+
+
+def test_out_of_a_subclass(tmp_path: Path) -> None:
+    A, x, s = data((4,), (4,), (4,))
+    want = affine()(A, x, s)
+    mapped = np.memmap(tmp_path / "out", np.float64, "w+", shape=(4, 2))
+    matrix = np.zeros((4, 2)).view(np.recarray)
+    for out in (mapped, matrix):
+        assert affine()(A, x, s, out=out) is out
+        np.testing.assert_array_equal(np.asarray(out), want)
+    with pytest.raises(ArgumentError, match="out is a MaskedArray"):
+        affine()(A, x, s, out=np.ma.zeros((4, 2)))
 
 
 @pytest.mark.parametrize("n", [1, 5, 8, 40])
