@@ -19,6 +19,7 @@ from .errors import ArgumentError, DtypeError, ShapeError, SymbolError, SymdiffE
 from .functions import apply, compare
 from .graph import BOOL, REAL, Node, constant, input, label, stop_gradient
 from .library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
+from .simplify import present
 from .sizes import Dim, Shape, show
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Array:
     def __str__(self) -> str:
         from .printing import text
 
-        return text(self.node)
+        return text(present(self.node))
 
     def __repr__(self) -> str:
         return str(self)
@@ -102,7 +103,7 @@ class Array:
         r"""Return the formula in LaTeX, without dollar signs."""
         from .printing import latex
 
-        return latex(self.node)
+        return latex(present(self.node))
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -112,7 +113,7 @@ class Array:
         """The formula as a SymPy expression, matrix or array."""
         from .interop import to_sympy
 
-        return to_sympy(self.node)
+        return to_sympy(present(self.node))
 
     # ------------------------------------------------------------ arithmetic
 

@@ -15,7 +15,7 @@ from .array import Array, as_node
 from .contraction import ONE, einsum
 from .cost import cost
 from .differentiate import identity, pullback, pushforward
-from .errors import ArgumentError, DisconnectedInputError, DtypeError, ShapeError
+from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitError, ShapeError
 from .graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, reshape, substitute, zeros
 from .rules import LINEAR
 from .simplify import simplify, stabilize
@@ -242,6 +242,8 @@ def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:
         raise ArgumentError(f"order={order!r}; expected a whole number from 0 up")
+    if order > 20:
+        raise LimitError("a derivative of an order over 20, which is the limit")
     result = Array(_formula(f))
     for step in range(order):
         result = jacobian(result, wrt, disconnected=disconnected if step == 0 else "zero")

@@ -8,12 +8,13 @@ by name rather than dropped.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from . import operations as ops
-from .errors import UnsupportedError
+from .errors import LimitError, UnsupportedError
 from .functions import ALIASES, FUNCTIONS, apply, compare, where
 from .graph import Node, stop_gradient
 
@@ -69,7 +70,7 @@ for _name, _row in FUNCTIONS.items():
 
 def _polygamma(n: Any, x: Node) -> Node:
     order = n.value if isinstance(n, Node) and n.op == "constant" else n
-    if isinstance(order, Node) or float(order) != int(order) or order < 0:
+    if isinstance(order, Node) or not float(order).is_integer() or order < 0:
         raise UnsupportedError("polygamma with an order that is not a whole number from 0 up, known beforehand")
     return apply("digamma", x) if order == 0 else apply("polygamma", float(order), x)
 
@@ -77,7 +78,10 @@ def _polygamma(n: Any, x: Node) -> Node:
 def _round(x: Node, decimals: int = 0) -> Node:
     if decimals == 0:
         return apply("rint", x)
-    scale = 10.0 ** abs(int(decimals))
+    places = operator.index(decimals)
+    if abs(places) > 300:
+        raise LimitError("round to over 300 decimals, which is the limit")
+    scale = 10.0 ** abs(places)
     if decimals > 0:
         return apply("divide", apply("rint", apply("multiply", x, scale)), scale)
     return apply("multiply", apply("rint", apply("divide", x, scale)), scale)

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from . import array as arrays
 from .arithmetic import as_operand, fold, folds
-from .array import Array
+from .array import Array, asarray
+from .array import array as make_input
+from .array import name as name_part
 from .errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from .grammar import Term, Tree
 from .library import REFUSED
@@ -185,7 +186,7 @@ class _Builder:
         if name in self.functions:
             raise ParseError(f"{name!r} is a function; expected its arguments, {name}(...)")
         if self.scalars:
-            self.inputs[name] = arrays.array(name, ())
+            self.inputs[name] = make_input(name, ())
             return self.inputs[name]
         known = [*self.inputs, *self.names]
         close = _close(name, [*CONSTANTS, *known])
@@ -204,7 +205,7 @@ class _Builder:
         ):
             if name in taken:
                 raise ParseError(f"{name!r} is {what}; expected a new name on the left of '='")
-        self.names[name] = arrays.name(self.array(term.children[0]), name)
+        self.names[name] = name_part(self.array(term.children[0]), name)
         return self.names[name]
 
     # ---------------------------------------------------------------- operators
@@ -226,7 +227,7 @@ class _Builder:
 
     def array(self, place: int) -> Array:
         value = self.operand(place)
-        return value if isinstance(value, Array) else arrays.asarray(value)
+        return value if isinstance(value, Array) else asarray(value)
 
     def of_unary(self, term: Term) -> Any:
         (child,) = term.children
@@ -241,7 +242,7 @@ class _Builder:
         if not isinstance(a, Array) and not isinstance(b, Array):
             if folds(term.value):
                 return fold(term.value, self.values[left], self.values[right], self.limits)
-            a, b = arrays.asarray(a), arrays.asarray(b)
+            a, b = asarray(a), asarray(b)
         if term.value in {"&", "|"} and not all(isinstance(x, Array) and x.dtype == bool for x in (a, b)):
             raise DtypeError(
                 f"{term.value!r} takes conditions such as x < 0, found numbers; it binds tighter than <: "
@@ -279,9 +280,9 @@ class _Builder:
 
     def from_list(self, value: _List) -> Array:
         if value.rank == 2:
-            return arrays.asarray(value.items)
+            return asarray(value.items)
         try:
-            return arrays.asarray(np.array(value.items, float))
+            return asarray(np.array(value.items, float))
         except ValueError:
             raise ShapeError("the rows of this matrix differ in length; expected equal lengths") from None
 

@@ -44,6 +44,7 @@ from .graph import (
     whole,
 )
 from .graph import matmul as stack_matmul
+from .options import LIMITS
 from .sizes import Dim, Shape, Size, divide, named, product, show
 
 Axis: TypeAlias = int | Sequence[int] | None
@@ -502,11 +503,11 @@ def moveaxis(x: Node, source: Any, destination: Any) -> Node:
 
 def expand_dims(x: Node, axis: Axis) -> Node:
     """Add axes of size 1."""
-    places = [axis] if isinstance(axis, int) else list(axis or ())
+    places = [operator.index(p) for p in (axis if isinstance(axis, Iterable) else [axis])]
     rank = x.ndim + len(places)
-    if not builtins.all(-rank <= p < rank for p in places):
-        raise ShapeError(f"expand_dims at {axis} of an array with {x.ndim} axes")
-    at = {p % rank for p in places}
+    at = {p % rank for p in places if -rank <= p < rank}
+    if len(at) != len(places):
+        raise ShapeError(f"expand_dims at {axis} of an array with {x.ndim} axes; expected different axes within {rank}")
     rest = iter(x.shape)
     return reshape(x, tuple(1 if a in at else next(rest) for a in range(rank)))
 
@@ -631,7 +632,13 @@ def diff(x: Node, n: int = 1, axis: int = -1) -> Node:
     """Return differences of neighbours along an axis."""
     at = axis_of(x, axis)
     head = (slice(None),) * at
-    for _ in range(operator.index(n)):
+    times = operator.index(n)
+    if times < 0:
+        raise ArgumentError(f"diff of order {times}; expected 0 or more")
+    size = x.shape[at]
+    if times > 100 and not (isinstance(size, int) and size <= 100):
+        raise LimitError("diff of an order over 100, which is the limit")
+    for _ in range(builtins.min(times, 100)):
         x = apply("subtract", getitem(x, (*head, slice(1, None))), getitem(x, (*head, slice(None, -1))))
     return x
 
@@ -647,6 +654,8 @@ def eye(n: Any, m: Any = None, k: int = 0) -> Node:
     if k == 0 and rows == columns:
         return delta(rows, columns)
     if isinstance(rows, int) and isinstance(columns, int):
+        if rows * columns > LIMITS.elements:
+            raise LimitError(f"eye of shape {str((rows, columns)):.60} has more than {LIMITS.elements} elements, the limit")
         return constant(np.eye(rows, columns, operator.index(k)))
     raise UnsupportedError("eye of symbolic sizes off the main diagonal; expected fixed sizes")
 

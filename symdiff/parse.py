@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import array as arrays
 from .array import Array
+from .array import array as make_input
 from .errors import ArgumentError
 from .grammar import parse_tree
 from .meaning import Parsed, build_arrays
@@ -70,7 +70,7 @@ def parse_graph(
             raise ArgumentError(
                 f"an input is called {name!r:.80}; expected a name that a formula can mention, of letters, digits and _"
             )
-        inputs[name] = arrays.array(name, read_shape(name, shape, limits))
+        inputs[name] = make_input(name, read_shape(name, shape, limits))
     return build_arrays(parse_tree(text, limits), inputs, undeclared == "scalar", functions, limits)
 
 
@@ -102,7 +102,7 @@ def parse_known(
 
     Examples
     --------
-    >>> parse_known("X[0]", {"X": arrays.matrix("X", 2, 4)}).shape
+    >>> parse_known("X[0]", {"X": make_input("X", (2, 4))}).shape
     (4,)
     """
     return build_arrays(parse_tree(text, limits), dict(known), False, functions, limits).result

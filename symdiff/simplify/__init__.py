@@ -5,6 +5,7 @@
     algebra      numbers, signs, like terms, common factors
     arrays       contractions, slices, inverses
     inlining     names, barriers and custom functions put out of the way before compilation
+    present      single entries shown as the vector or matrix they make up
 """
 
 from __future__ import annotations
@@ -12,5 +13,6 @@ from __future__ import annotations
 from . import algebra, arrays, stability
 from .engine import RULES, Rule, simplify, stabilize
 from .inlining import inline
+from .present import present
 
-__all__ = ["RULES", "Rule", "algebra", "arrays", "inline", "simplify", "stability", "stabilize"]
+__all__ = ["RULES", "Rule", "algebra", "arrays", "inline", "present", "simplify", "stability", "stabilize"]

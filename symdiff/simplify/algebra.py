@@ -194,7 +194,7 @@ def _like_factors(node: Node) -> Node | None:
             todo.extend((factor.args[1], factor.args[0]))
             continue
         n = number(factor.args[1]) if factor.op == "power" else None
-        factors.append((factor.args[0], n) if n is not None and n >= 1 and n == int(n) else (factor, 1.0))
+        factors.append((factor.args[0], n) if n is not None and n >= 1 and n.is_integer() else (factor, 1.0))
     total: dict[Node, float] = {}
     for base, n in factors:
         total[base] = total.get(base, 0.0) + n

@@ -1,0 +1,107 @@
+"""Sums of single entries, shown as the vector or matrix they make up.
+
+The derivative of ``x[0] * x[1]`` is a sum of unit vectors, one for each entry. That is the
+right form to compute with (the zeros are structure), but a person wants to read
+``[x[1], x[0]]``. This pass runs before printing only.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..contraction import STRUCTURE
+from ..graph import Node, concatenate, constant, postorder, rebuild, reshape
+from ..sizes import fixed
+from .engine import make
+
+#: Arrays of more elements stay sums.
+_LARGEST = 64
+
+
+def present(root: Node) -> Node:
+    """Return the formula as a person would write it.
+
+    Parameters
+    ----------
+    root : Node
+
+    Returns
+    -------
+    Node
+        Equal in value.
+    """
+    entries: dict[Node, dict[tuple[int, ...], Node]] = {}
+    new: dict[Node, Node] = {}
+    for node in postorder([root]):
+        found = _entries(node, entries)
+        if found is not None:
+            entries[node] = found
+        if node.args:
+            shown = tuple([_assembled(new, entries, arg) for arg in node.args])
+            new[node] = rebuild(node, shown) if node not in entries else node
+        else:
+            new[node] = node
+    return _assembled(new, entries, root)
+
+
+def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+    """Return the entries that are not structural zeros, if the node is made of single ones."""
+    shape = fixed(node.shape)
+    if not shape or math.prod(shape) > _LARGEST:
+        return None
+    if node.op == "negative" and node.args[0] in known:
+        return {index: make("negative", value) for index, value in known[node.args[0]].items()}
+    if node.op == "multiply":
+        for factor, other in (node.args, node.args[::-1]):
+            if factor.shape == () and other in known:
+                return {index: make("multiply", factor, value) for index, value in known[other].items()}
+    if node.op in ("add", "subtract") and all(arg in known for arg in node.args):
+        result = dict(known[node.args[0]])
+        for index, value in known[node.args[1]].items():
+            if index in result:
+                result[index] = make(node.op, result[index], value)
+            else:
+                result[index] = value if node.op == "add" else make("negative", value)
+        return result
+    if node.op in STRUCTURE or node.op == "contract":
+        return _unit_entry(node)
+    return None
+
+
+def _unit_entry(node: Node) -> dict[tuple[int, ...], Node] | None:
+    if node.op == "onehot":
+        return {(node.payload,): constant(1.0)} if isinstance(node.payload, int) else None
+    if node.op != "contract":
+        return None
+    labels, out, repeated = node.payload
+    place: dict[int, int] = {label: 0 for label, size in repeated if size == 1}
+    value: Node | None = None
+    for arg, own in zip(node.args, labels, strict=True):
+        if arg.op == "onehot" and isinstance(arg.payload, int) and own[0] not in place:
+            place[own[0]] = arg.payload
+        elif arg.shape == ():
+            value = arg if value is None else make("multiply", value, arg)
+        else:
+            return None
+    if set(place) != set(out):
+        return None
+    return {tuple(place[label] for label in out): constant(1.0) if value is None else value}
+
+
+def _assembled(new: dict[Node, Node], entries: dict[Node, dict[tuple[int, ...], Node]], node: Node) -> Node:
+    """Return the array of the entries, or the node where it is not made of single ones."""
+    if node not in entries:
+        return new[node]
+    shape = fixed(node.shape)
+    assert shape is not None
+    found = entries[node]
+    if len(found) == 1 and math.prod(shape) > 4 and node.op in (*STRUCTURE, "contract"):
+        return new[node]
+    return _stack(found, shape, ())
+
+
+def _stack(found: dict[tuple[int, ...], Node], shape: tuple[int, ...], index: tuple[int, ...]) -> Node:
+    if not shape:
+        return found.get(index, constant(0.0))
+    parts = [_stack(found, shape[1:], (*index, i)) for i in range(shape[0])]
+    return concatenate([reshape(part, (1, *part.shape)) for part in parts], 0)
