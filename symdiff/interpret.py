@@ -226,7 +226,7 @@ def _compute(node: Node, args: list[Values], sizes: Bindings) -> Any:
         return _FUNCTIONS[node.op](*_of_their_kind(node, args))
     if node.op in MATRIX_OPS:
         return _MATRICES[node.op](*_same_rank([_real(arg) for arg in args]))
-    return _STRUCTURE[node.op](node, args, sizes)
+    return STRUCTURE[node.op](node, args, sizes)
 
 
 def _real(array: Values) -> Values:
@@ -357,7 +357,7 @@ def _custom(node: Node, args: list[Values], sizes: Bindings) -> Any:
     return _evaluate([body], given, sizes)[0]
 
 
-_STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
+STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "constant": lambda node, args, sizes: node.value,
     "size": lambda node, args, sizes: float(value(node.payload, sizes)),
     "contract": _contract,

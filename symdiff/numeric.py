@@ -155,8 +155,6 @@ def shifted_identity(rows: int, columns: int, start: int, step: int) -> Array:
 def join(parts: Sequence[Array], axis: int) -> Array:
     """Concatenate along ``axis`` arrays whose first axis is the batch: 1, or common to the others."""
     batch = max((part.shape[0] for part in parts if part.shape[0] != 1), default=1)
-    if any(part.shape[0] == 0 for part in parts):
-        batch = 0
     return np.concatenate([np.broadcast_to(part, (batch, *part.shape[1:])) for part in parts], axis=axis)
 
 

@@ -189,7 +189,16 @@ def test_a_surviving_delta_is_written_into_a_diagonal_not_multiplied():
 
 @pytest.mark.parametrize("out", [(0, 1, 2), (2, 1, 0), (0, 2), (1, 2), (2,), (1, 0), ()])
 @pytest.mark.parametrize(
-    "first", [delta(3, 3), delta(3, 5, 1, 1), delta(3, 5, 4, -2), delta(3, 5, 3, 1), delta(4, 3), delta(N, N + 2, 2, 1)]
+    "first",
+    [
+        delta(3, 3),
+        delta(3, 5, 1, 1),
+        delta(3, 5, 4, -2),
+        delta(3, 5, 3, 1),
+        delta(4, 5, 4, -2),
+        delta(4, 3),
+        delta(N, N + 2, 2, 1),
+    ],
 )
 def test_deltas_of_every_kind(first, out):
     rows, columns = first.shape
@@ -248,6 +257,14 @@ def test_matrix_products_use_matmul():
     source = emit_numpy([A, B], [matmul(A, B), transpose(matmul(A, B))])
     assert source.text.count("x0 @ x1") == 1
     agree([A, B], source.outputs, [np.random.default_rng(0).normal(size=(2, *s)) for s in ((3, 4), (4, 2))], 2)
+
+
+@pytest.mark.parametrize("op", ["solve", "adjugate_differential"])
+def test_stacks_of_matrices_broadcast_behind_the_batch(op):
+    A, B = variable("A", (2, 3, 3)), variable("B", (3, 3))
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(7, 2, 3, 3)), rng.normal(size=(7, 3, 3))]
+    agree([A, B], [matrix(op, A, B), matrix(op, B, A)], arrays, 7)
 
 
 # ---------------------------------------------------------------------------- text

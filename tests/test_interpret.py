@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from symdiff import numeric
+from symdiff import interpret, numeric
 from symdiff.errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
 from symdiff.functions import FUNCTIONS, apply, compare, where
 from symdiff.graph import (
@@ -32,6 +32,7 @@ from symdiff.graph import (
     onehot,
     pad,
     placeholder,
+    postorder,
     reduce,
     reshape,
     scatter,
@@ -217,6 +218,7 @@ STRUCTURE = {
     "logsumexp_of_nothing": (reduce("logsumexp", x34, ()), X),
     "softmax": (normalize("softmax", x34, (0, 1)), special.softmax(X)),
     "log_softmax": (normalize("log_softmax", x34, (0,)), special.log_softmax(X, 0)),
+    "unit": (normalize("unit", x34, (1,)), X / np.linalg.norm(X, axis=1, keepdims=True)),
     "triu": (triangle(x34, True, 1), np.triu(X, 1)),
     "tril": (triangle(x34, False, -1), np.tril(X, -1)),
     "cumsum": (cumsum(x34, 1), X.cumsum(1)),
@@ -250,6 +252,11 @@ def test_structure(case):
     assert got.shape == want.shape
     assert (got.dtype == np.bool_) == (want.dtype == np.bool_)
     np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+def test_no_operation_is_left_out():
+    covered = {node.op for case, _ in STRUCTURE.values() for node in postorder([case])}
+    assert {op for op in interpret.STRUCTURE if op not in ("custom", "size")} <= covered
 
 
 FAR = np.array([[1e3, -1e3], [-np.inf, 0.0], [-np.inf, -np.inf], [np.inf, 0.0], [np.nan, 0.0]])
@@ -344,6 +351,16 @@ def test_nan_passes_through_the_matrix_it_is_in(op):
     got = compute(node, A=[np.eye(3), np.full((3, 3), np.nan)])
     assert np.isfinite(got[0]).all()
     assert np.isnan(got[1][np.tril_indices(3)] if got.ndim == 3 else got[1]).all()
+
+
+@pytest.mark.parametrize("op", ["inv", "solve"])
+def test_nan_beside_a_zero_pivot_is_not_called_singular(op):
+    A = variable("A", (2, 2, 2))
+    node = matrix(op, A, A) if op == "solve" else matrix(op, A)
+    unknown = [[0.0, np.nan], [0.0, 1.0]]
+    assert np.isnan(compute(node, A=[np.eye(2), unknown])[1]).all()
+    with pytest.raises(SingularMatrixError, match=r"index \(1,\)"):
+        compute(node, A=[unknown, np.zeros((2, 2))])
 
 
 @pytest.mark.parametrize("size", [0, 1])
