@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import sympy as sp
-from sympy.tensor.array.expressions.array_expressions import ArraySymbol
-
 from .. import graph
 from ..errors import ShapeError, UnsupportedError
 from ..sizes import Dim, Shape, named
@@ -81,18 +78,18 @@ class Inputs:
         ShapeError
             If it is neither.
         """
-        if isinstance(expr, (int, sp.Integer)):
+        if isinstance(expr, int) or expr.is_Integer:
             return int(expr)
-        bound = {symbol: sp.Integer(value) for symbol, value in scope if isinstance(value, int)}
+        plain = expr.subs({symbol: value for symbol, value in scope if isinstance(value, int)}).expand()
         total: Dim = 0
-        for term in sp.Add.make_args(sp.expand(expr.xreplace(bound))):
+        for term in plain.args if plain.is_Add else (plain,):
             coefficient, factors = term.as_coeff_mul()
             if not coefficient.is_Integer:
                 raise _not_a_size(expr)
             part: Dim = int(coefficient)
             for factor in factors:
                 base, power = factor.as_base_exp()
-                if not (isinstance(base, sp.Symbol) and power.is_Integer and power > 0):
+                if not (base.is_Symbol and power.is_Integer and power.is_positive):
                     raise _not_a_size(expr)
                 for _ in range(int(power)):
                     part = part * self._named(base)
@@ -135,16 +132,3 @@ def _not_a_size(expr: Any) -> ShapeError:
         f"the size or index {str(expr)[:60]!r} came; expected a whole number, a symbol, or a polynomial of symbols "
         "with whole coefficients"
     )
-
-
-def array_symbol(symbol: Any, inputs: Inputs) -> graph.Node:
-    """Return the input of a MatrixSymbol, an ArraySymbol or an IndexedBase."""
-    if isinstance(symbol, sp.MatrixSymbol):
-        return inputs.array(symbol, symbol.name, symbol.shape)
-    if isinstance(symbol, ArraySymbol):
-        return inputs.array(symbol, str(symbol.name), symbol.shape)
-    if symbol.shape is None:
-        raise UnsupportedError(
-            f"the IndexedBase {str(symbol.label)!r} has no shape; give IndexedBase(name, shape=(...)) or a MatrixSymbol"
-        )
-    return inputs.array(symbol, str(symbol.label), tuple(symbol.shape))

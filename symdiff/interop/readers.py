@@ -44,6 +44,8 @@ class Reading:
         self.inputs = inputs
         self.readers = readers
         self.unrolled = 0
+        #: What symbols stand for that are no inputs.
+        self.defined: dict[Any, Node] = {}
         # By identity, since hashing a deep expression recurses; the object is kept so that its id stays its own.
         self._done: dict[tuple[int, Scope], tuple[Any, Node]] = {}
 
@@ -163,7 +165,7 @@ def _symbol(run: Reading, expr: Any, scope: Scope) -> Steps:
     for symbol, value in reversed(scope):
         if symbol == expr:
             return value if isinstance(value, Node) else constant(value)
-    return run.inputs.scalar(expr)
+    return run.defined[expr] if expr in run.defined else run.inputs.scalar(expr)
 
 
 @reads(sp.Integer)

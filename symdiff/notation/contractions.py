@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 
 from ..graph import Label, Labels, Node
 from ..sizes import Dim, Shape
-from .terms import Term, matmul, times, transpose
+from .terms import Term, expand, matmul, times, transpose
 
 #: More factors than this are written with indices at once; looking for pairs takes cubic time.
 FACTORS = 16
@@ -209,11 +209,21 @@ def permute(term: Term, axes: tuple[int, ...]) -> Term:
     return Term("permute", (term,), axes, tuple(term.shape[a] for a in axes))
 
 
+def _upright(factor: _Factor, wanted: Labels) -> _Factor:
+    """Transpose a matrix whose axes come in the other order in the result."""
+    if len(factor.labels) == 2 and all(label in wanted for label in factor.labels):
+        i, j = factor.labels
+        if wanted.index(i) > wanted.index(j):
+            return _Factor(transpose(factor.term), (j, i))
+    return factor
+
+
 def _arrange(factors: list[_Factor], wanted: Labels) -> Term | None:
     if not factors:
         return None
     if len(factors) == 1 and set(factors[0].labels) == set(wanted):
         return _aligned(factors[0], wanted)
+    factors = [_upright(factor, wanted) for factor in factors]
     factors = sorted(factors, key=lambda f: min(wanted.index(label) if label in wanted else 99 for label in f.labels))
     if len(factors) == 2 and wanted == factors[0].labels + factors[1].labels and len(wanted) == 2:
         return Term("outer", (factors[0].term, factors[1].term), None, factors[0].term.shape + factors[1].term.shape)
@@ -235,15 +245,15 @@ def repeat(core: Term, old: tuple[bool, ...], shape: Shape) -> Term:
     """Return ``core`` with new axes where ``old`` is False, repeated to ``shape``."""
     if all(old):
         return core
-    if core.kind == "number":
+    if core.kind in ("number", "filled"):
         return Term("filled", (), core.data, shape)
     if core.kind == "negative" and core.args[0].kind == "number":
         return Term("filled", (), -core.args[0].data, shape)
     wide = tuple(size if own else 1 for size, own in zip(shape, old, strict=True))
     if core.ndim and not _trailing(old):
-        core = Term("expand", (core,), old, wide)
+        core = expand(core, old, wide)
     elif wide == shape and core.ndim != len(shape):
-        return Term("expand", (core,), old, wide)
+        return expand(core, old, wide)
     return core if wide == shape else Term("broadcast", (core,), None, shape)
 
 

@@ -18,7 +18,7 @@ from ..sizes import Shape
 
 #: Longest chain of matrices written in one product; longer ones are nested.
 CHAIN = 64
-#: Longest product that is merged into another although it may stand elsewhere too.
+#: Longest product that is merged into another one although it may stand elsewhere too.
 SHORT = 3
 
 
@@ -101,12 +101,36 @@ def transpose(x: Term) -> Term:
     return Term("transpose", (x,), None, shape)
 
 
+def expand(x: Term, old: tuple[bool, ...], shape: Shape) -> Term:
+    """Return ``x`` with new axes of size 1 where ``old`` is False."""
+    if x.kind == "filled":
+        return Term("filled", (), x.data, shape)
+    if x.kind == "expand":
+        below = iter(x.data)
+        return expand(x.args[0], tuple(own and next(below) for own in old), shape)
+    return x if all(old) else Term("expand", (x,), old, shape)
+
+
+def index(x: Term, items: tuple[Any, ...], shape: Shape) -> Term:
+    """Return a part of ``x``."""
+    if x.kind == "filled":
+        return Term("filled", (), x.data, shape) if shape else number(x.data)
+    if x.kind == "expand":
+        whole = [item == (0, 1, size) for item, size in zip(items, x.shape, strict=True)]
+        if all(full or not own for full, own in zip(whole, x.data, strict=True)):
+            kept = tuple(own for own, (_, _, length) in zip(x.data, items, strict=True) if length is not None)
+            return expand(x.args[0], kept, shape)
+    return Term("index", (x,), items, shape)
+
+
 def matmul(a: Term, b: Term) -> Term:
     """Return the product of matrices, or of a matrix and a vector behind it."""
     factors: list[Term] = []
-    for side in (a, b):
+    for side, other in ((a, b), (b, a)):
         joins = side.kind == "matmul" and (side is a or all(arg.ndim == 2 for arg in side.args[:-1]))
-        factors += side.args if joins and len(factors) + len(side.args) <= CHAIN else [side]
+        # a long chain is extended by one factor at a time, else squaring would write out 2^k of them
+        longest = CHAIN if other.kind != "matmul" else SHORT
+        factors += side.args if joins and len(side.args) <= longest else [side]
     return Term("matmul", tuple(factors), None, a.shape[:-1] + b.shape[1:])
 
 

@@ -12,7 +12,7 @@ from ..errors import ShapeError
 from ..graph import MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Node, broadcast_shapes, postorder
 from ..sizes import Shape, product
 from .contractions import is_kronecker, recognise, written_contraction
-from .terms import Term, number, quotient, total_of
+from .terms import SHORT, Term, expand, index, number, quotient, total_of
 
 SUMS = ("add", "subtract", "negative")
 PRODUCTS = ("multiply", "divide")
@@ -99,8 +99,9 @@ class _Writer:
             term = self.terms[part]
             if term.kind == "negative":
                 negative, term = not negative, term.args[0]
-            if term.kind == "product" and all(term.data):
-                (over if divides else under).extend(term.args)
+            if term.kind == "product" and len(term.args) <= SHORT:
+                for arg, own in zip(term.args, term.data, strict=True):
+                    (under if own != divides else over).append(arg)
                 continue
             inverse = _inverse_power(term)
             if inverse is not None:
@@ -160,7 +161,7 @@ def lifted(args: list[Term], shape: Shape, build: Callable[[list[Term], Shape], 
     if not wide or any(t.kind != "expand" or t.data != wide[0].data or t.shape != shape for t in wide):
         return build(args, shape)
     inner = build([term.args[0] if term.ndim else term for term in args], wide[0].args[0].shape)
-    return Term("expand", (inner,), wide[0].data, shape)
+    return expand(inner, wide[0].data, shape)
 
 
 def as_mean(above: Sequence[Term], below: Sequence[Term]) -> Term | None:
@@ -247,13 +248,13 @@ def write_reshape(node: Node, args: Sequence[Term]) -> Term:
     (x,) = args
     added = _insertion(x.shape, node.shape)
     if added is not None:
-        return Term("expand", (x,), added, node.shape)
+        return expand(x, added, node.shape)
     dropped = _insertion(node.shape, x.shape)
     if dropped is not None:
         if x.kind == "matrix" and x.data == "solve" and dropped == (True, False) and x.args[1].kind == "expand":
             return Term("matrix", (x.args[0], x.args[1].args[0]), "solve", node.shape)
         items = tuple((0, 1, size) if own else (0, 1, None) for own, size in zip(dropped, x.shape, strict=True))
-        return Term("index", (x,), items, node.shape)
+        return index(x, items, node.shape)
     if is_kronecker(x) and node.shape == tuple(p * q for p, q in zip(x.args[0].shape, x.args[1].shape, strict=True)):
         return Term("function", x.args, "kron", node.shape)
     return Term("reshape", (x,), None, node.shape)
@@ -275,7 +276,7 @@ def _insertion(short: Shape, long: Shape) -> tuple[bool, ...] | None:
 
 def write_slice(node: Node, args: Sequence[Term]) -> Term:
     """Write a part of an array."""
-    return Term("index", (args[0],), node.payload, node.shape)
+    return index(args[0], node.payload, node.shape)
 
 
 def write_pad(node: Node, args: Sequence[Term]) -> Term:

@@ -265,7 +265,7 @@ class TextStyle(Style):
 
     def _write_take(self, term: Term) -> Piece:
         axis, places = term.data
-        keys = [":"] * axis + [str(list(places))]
+        keys = [":"] * axis + [str(list(places)) if places else ":0"]
         return Piece(f"{self.wrapped(term.args[0], POSTFIX)}[{', '.join(keys)}]", POSTFIX)
 
     def _write_reduce(self, term: Term) -> Piece:
