@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from .collector import paused
 from .contraction import ONE, einsum, is_structured, is_zero, mask_product, scale_by
 from .errors import NotDifferentiableError
 from .functions import FUNCTIONS, Formula, Partial, compare, to_real, where
@@ -138,6 +139,7 @@ def _singular_below(order: Sequence[Node]) -> set[Node]:
 # ---------------------------------------------------------------------------- forward
 
 
+@paused
 def pushforward(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: int = 0) -> list[Node | None]:
     """Apply the differential of ``roots`` to ``tangents``.
 
@@ -234,6 +236,7 @@ def _push_where(node: Node, slopes: Slopes, prefix: int) -> Masked | None:
 # ---------------------------------------------------------------------------- reverse
 
 
+@paused
 def pullback(cotangents: Mapping[Node, Node], wrt: Sequence[Node], prefix: int = 0) -> list[Node | None]:
     """Apply the transposed differential to ``cotangents``.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from .array import Array
 from .array import array as make_input
+from .collector import paused
 from .errors import ArgumentError
 from .grammar import parse_tree
 from .meaning import Parsed, build_arrays
@@ -21,6 +22,7 @@ from .tokens import is_name
 from .vocabulary import TEXT_FUNCTIONS, TextFunction
 
 
+@paused
 def parse_graph(
     text: str,
     shapes: Mapping[str, object],

@@ -20,6 +20,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .collector import paused
 from .errors import UnsupportedError
 from .functions import FUNCTIONS
 from .graph import BOOL, Node, label_sizes, postorder, rebuild
@@ -57,6 +58,7 @@ def expand_functions_once(node: Node) -> list[Node]:
     return expand_functions([node]) if again else [node]
 
 
+@paused
 def unroll(inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_000) -> Program:
     """Take a formula apart into scalar operations.
 

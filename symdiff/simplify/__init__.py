@@ -1,11 +1,11 @@
 """Rewrites that make a formula as short as the book's, and as stable as it can be computed.
 
-    engine       the table of rules and the pass that applies them
-    stability    forms that do not overflow or cancel; applied before differentiation, too
-    algebra      numbers, signs, like terms, common factors
-    arrays       contractions, slices, inverses
-    inlining     names, barriers and custom functions put out of the way before compilation
-    present      single entries shown as the vector or matrix they make up
+engine       the table of rules and the pass that applies them
+stability    forms that do not overflow or cancel; applied before differentiation, too
+algebra      numbers, signs, like terms, common factors
+arrays       contractions, slices, inverses
+inlining     names, barriers and custom functions put out of the way before compilation
+present      single entries shown as the vector or matrix they make up
 """
 
 from __future__ import annotations

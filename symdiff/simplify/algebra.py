@@ -65,7 +65,7 @@ def _sum_forms(node: Node) -> Node | None:
         return make("multiply", constant(p + q), x)
     if q < 0 and b.op == "multiply":
         return make("subtract", a, make("multiply", constant(-q), y))
-    return _common_factor(node, "add") or _like_terms(node)
+    return _common_factor(node, "add")
 
 
 @rule("subtract", "x - 0, 0 - x, a - (-b), a c - b c", "x, -x, a + b, (a - b) c")
@@ -84,7 +84,7 @@ def _difference_forms(node: Node) -> Node | None:
         return make("multiply", constant(p - q), x)
     if q < 0 and b.op == "multiply":
         return make("add", a, make("multiply", constant(-q), y))
-    return _common_factor(node, "subtract") or _like_terms(node)
+    return _common_factor(node, "subtract")
 
 
 #: How many terms of a sum, or factors of a product, are looked at together.
@@ -108,6 +108,7 @@ def _terms(node: Node) -> list[tuple[float, Node]]:
     return found
 
 
+@rule("add subtract", "a + b + a", "2 a + b", "reading")
 def _like_terms(node: Node) -> Node | None:
     """Collect terms that differ only by a number, unless they cancel (which could hide a NaN)."""
     if node.args[0].op not in _SUMS and node.args[1].op not in _SUMS:
@@ -174,7 +175,7 @@ def _product_forms(node: Node) -> Node | None:
             return make("divide", make("multiply", x.args[0], y), x.args[1])
     if _is_leaf(b) and not _is_leaf(a):
         return make("multiply", b, a)
-    return _like_factors(node)
+    return None
 
 
 def _is_leaf(node: Node) -> bool:
@@ -184,6 +185,7 @@ def _is_leaf(node: Node) -> bool:
     return not node.args or node.op == "named"
 
 
+@rule("multiply", "x y x", "x**2 y", "reading")
 def _like_factors(node: Node) -> Node | None:
     """Collect equal factors into whole powers."""
     factors: list[tuple[Node, float]] = []

@@ -41,7 +41,7 @@ def _contract_forms(node: Node) -> Node | None:
         if x.shape == arg.shape and c != 1.0:
             factor, operands[i] = factor * c, x
         elif len(node.args) > 1 or not repeated:
-            lone = _lone_scalar(operands[i])
+            lone = _lone_scalar(arg)
             if lone is not None:
                 scalars.append(lone[0])
                 operands[i] = lone[1]
@@ -71,7 +71,7 @@ def _transposed_sum(node: Node) -> Node | None:
     return add_terms([(sign, einsum([term], labels, out)) for sign, term in terms])
 
 
-@rule("multiply", "v[:, None] * w", "outer(v, w)")
+@rule("multiply", "v[:, None] * w", "outer(v, w)", "arrays")
 def _outer_product(node: Node) -> Node | None:
     """Multiply arrays that repeat along each other's axes as an outer product."""
     if node.ndim < 2:
@@ -90,7 +90,7 @@ def broadcast_labels(arg: Node, node: Node) -> dict[int, int]:
     return {axis: axis + offset for axis, size in enumerate(arg.shape) if size != 1}
 
 
-@rule("multiply", "s (I - A)", "s I - s A")
+@rule("multiply", "s (I - A)", "s I - s A", "arrays")
 def _scaled_identity(node: Node) -> Node | None:
     """Multiply a sum with deltas term by term, so that they stay factors."""
     for x, y in (node.args, node.args[::-1]):
@@ -156,8 +156,8 @@ def _unrepeated(x: Node) -> Node | None:
     return settle(reshape(x.args[0], tuple(shape)))
 
 
-rule(" ".join(FUNCTIONS), "f(equal numbers)", "equal numbers f(number)")(_uniform_args)
-rule(" ".join(FUNCTIONS), "f(x, an array that repeats y)", "f(x, y)")(_implicit_broadcast)
+rule(" ".join(FUNCTIONS), "f(equal numbers)", "equal numbers f(number)", "arrays")(_uniform_args)
+rule(" ".join(FUNCTIONS), "f(x, an array that repeats y)", "f(x, y)", "arrays")(_implicit_broadcast)
 
 
 @rule("reshape", "reshapes of repeated numbers and of element-by-element functions", "the function of the reshapes")

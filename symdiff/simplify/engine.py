@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
+from ..collector import paused
 from ..functions import FUNCTIONS, scalar_constant
 from ..graph import REAL, Node, broadcast_to, elementwise, postorder, rebuild
 from ..sizes import Shape
@@ -33,7 +35,9 @@ class Rule:
         What it finds and what it puts there, as a person writes it.
     rewrite : callable
         Takes a node, gives the new one or None.
-    kind : {"algebra", "stability"}
+    kind : {"algebra", "stability", "arrays", "reading"}
+        "stability" rules also run before differentiation, "arrays" rules have nothing to do
+        with scalars, and "reading" rules only serve formulas small enough to be read.
     """
 
     name: str
@@ -45,25 +49,38 @@ class Rule:
 
 
 RULES: list[Rule] = []
-_all: dict[str, list[Rule]] = {}
-_stability: dict[str, list[Rule]] = {}
+Table: TypeAlias = dict[str, tuple[Rule, ...]]
+
+#: Formulas up to so many nodes are simplified for reading, until nothing changes, so many times at most.
+_SMALL, _PASSES = 2_000, 5
 
 
 def rule(ops: str, pattern: str, result: str, kind: str = "algebra") -> Callable[[Rewrite], Rewrite]:
     """Add a row to the table; ``ops`` lists the operations it looks at, separated by spaces."""
 
     def register(rewrite: Rewrite) -> Rewrite:
-        row = Rule(rewrite.__name__.strip("_"), tuple(ops.split()), pattern, result, rewrite, kind)
-        RULES.append(row)
-        for op in row.ops:
-            _all.setdefault(op, []).append(row)
-            if kind == "stability":
-                _stability.setdefault(op, []).append(row)
+        RULES.append(Rule(rewrite.__name__.strip("_"), tuple(ops.split()), pattern, result, rewrite, kind))
+        _tables.cache_clear()
         return rewrite
 
     return register
 
 
+@cache
+def _tables(*kinds: str) -> tuple[Table, Table]:
+    """Return the rules of some kinds by operation: for scalars, and for arrays."""
+    scalars: dict[str, list[Rule]] = {}
+    arrays: dict[str, list[Rule]] = {}
+    for row in RULES:
+        if row.kind in kinds:
+            for op in row.ops:
+                arrays.setdefault(op, []).append(row)
+                if row.kind != "arrays":
+                    scalars.setdefault(op, []).append(row)
+    return {op: tuple(rows) for op, rows in scalars.items()}, {op: tuple(rows) for op, rows in arrays.items()}
+
+
+@paused
 def simplify(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
     """Apply every rule everywhere.
 
@@ -73,41 +90,42 @@ def simplify(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[N
     rewrites : list of str, optional
         Receives a line for each kind of stability rewrite that was made.
     """
+    if len(postorder(roots)) > _SMALL:
+        return _run(roots, _tables("stability", "algebra", "arrays"), rewrites)
     current = list(roots)
     for _ in range(_PASSES):
-        following = _run(current, _all, rewrites)
-        if following == current or len(postorder(following)) > _SMALL:
-            return following
+        following = _run(current, _tables("stability", "algebra", "arrays", "reading"), rewrites)
+        if following == current:
+            break
         current = following
     return current
 
 
-#: Formulas up to so many nodes are simplified again until nothing changes, so many times at most.
-_SMALL, _PASSES = 2_000, 5
-
-
+@paused
 def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
     """Apply the stability rules alone."""
-    return _run(roots, _stability, rewrites)
+    return _run(roots, _tables("stability"), rewrites)
 
 
-def _run(roots: Sequence[Node], table: dict[str, list[Rule]], rewrites: list[str] | None) -> list[Node]:
+def _run(roots: Sequence[Node], tables: tuple[Table, Table], rewrites: list[str] | None) -> list[Node]:
+    scalars, arrays = tables
     new: dict[Node, Node] = {}
     for node in postorder(roots):
         old = node.args
         if old:
             args = tuple([new[arg] for arg in old])
             result = node if args == old else rebuild(node, args)
-            new[node] = settle(result, table, rewrites) if result.op in table else result
+            table = arrays if result.shape else scalars
+            new[node] = _settle(result, tables, rewrites) if result.op in table else result
         else:
             new[node] = node
     return [new[root] for root in roots]
 
 
-def settle(node: Node, table: dict[str, list[Rule]] = _all, rewrites: list[str] | None = None) -> Node:
+def _settle(node: Node, tables: tuple[Table, Table], rewrites: list[str] | None) -> Node:
     """Apply rules to one node until none fits."""
     while True:
-        for row in table.get(node.op, ()):
+        for row in tables[1 if node.shape else 0].get(node.op, ()):
             found = row.rewrite(node)
             if found is not None and found is not node:
                 if rewrites is not None and row.kind == "stability":
@@ -118,6 +136,11 @@ def settle(node: Node, table: dict[str, list[Rule]] = _all, rewrites: list[str] 
                 break
         else:
             return node
+
+
+def settle(node: Node) -> Node:
+    """Simplify one node whose arguments are simplified already."""
+    return _settle(node, _tables("stability", "algebra", "arrays"), None)
 
 
 def make(op: str, *args: Node) -> Node:
