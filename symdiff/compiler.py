@@ -21,7 +21,7 @@ from .codegen.numpy import emit_numpy
 from .codegen.numpy_runner import NumpyRunner
 from .cost import cost
 from .errors import ArgumentError, UnsupportedError
-from .formula import Formula, leaves, order_inputs, read_formula
+from .formula import Formula, order_inputs, read_formula
 from .graph import Node, flatten, postorder, unflatten
 from .kernel import Kernel, Options, Origin, Runner
 from .native import NativeRunner
@@ -29,6 +29,7 @@ from .options import LIMITS
 from .program import Program
 from .schedule import unroll
 from .simplify import inline, simplify
+from .structure import leaves, names, pack, template_of
 
 BACKENDS = ("auto", "native", "numpy")
 
@@ -90,10 +91,12 @@ def compile(
         raise ArgumentError(f"backend={backend!r}; expected one of {', '.join(map(repr, BACKENDS))}")
     read = read_formula(formula, merge_shapes(shapes, named_shapes))
     arguments = order_inputs(read, inputs)
-    names = None if batch is None else frozenset(order_names(read, batch))
-    options = Options(names, reduce, batch_axis)
-    structure, outputs = _structure(read.value)
-    return build_kernel(arguments, outputs, structure, options, backend)
+    batched = None if batch is None else frozenset(order_names(read, batch))
+    options = Options(batched, reduce, batch_axis)
+    outputs = [leaf.node for leaf in leaves(read.value)]
+    if not outputs:
+        raise ArgumentError("no outputs; expected at least one formula")
+    return build_kernel(arguments, outputs, template_of(read.value), options, backend)
 
 
 def merge_shapes(shapes: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,27 +118,13 @@ def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
     return found
 
 
-def _structure(value: Any) -> tuple[Any, dict[str, Node]]:
-    """Return the kind of structure and the outputs by name."""
-    flat = leaves(value)
-    if not flat:
-        raise ArgumentError("no outputs; expected at least one formula")
-    if isinstance(value, Mapping):
-        names = [str(name) for name in value]
-        if len(flat) != len(names):
-            raise ArgumentError("a dict of lists of formulas; expected one formula for each name")
-        return "dict", dict(zip(names, (a.node for a in flat), strict=True))
-    kind = "tuple" if isinstance(value, tuple) else "list" if isinstance(value, list) else "single"
-    return kind, {f"out{i}": a.node for i, a in enumerate(flat)}
-
-
 def build_kernel(
-    arguments: Mapping[str, Node], outputs: Mapping[str, Node], structure: Any, options: Options, backend: str
+    arguments: Mapping[str, Node], outputs: Sequence[Node], structure: Any, options: Options, backend: str
 ) -> Kernel:
     """Run the pipeline on a graph."""
     start = time.perf_counter()
     rewrites: list[str] = []
-    nodes = simplify(inline(list(outputs.values())), rewrites)
+    nodes = simplify(inline(outputs), rewrites)
     inputs = list(arguments.values())
     stats: dict[str, Any] = {"nodes": len(postorder(nodes)), "simplify_seconds": time.perf_counter() - start}
     runner, language = _choose(inputs, nodes, options, backend, stats)
@@ -144,14 +133,14 @@ def build_kernel(
         backend=language,
         source=lambda wanted="": _source(wanted or language, inputs, nodes, options, runner),
         sympy=lambda: _show(outputs, structure, lambda a: a.sympy),
-        latex=lambda: "\\\\\n".join(Array(node).latex() for node in simplify(list(outputs.values()))),
+        latex=lambda: "\\\\\n".join(Array(node).latex() for node in simplify(outputs)),
         named=lambda: _named(arguments, outputs, options),
         rebuild=(_rebuild, _packed(arguments, outputs, structure, options, backend)),
         rewrites=tuple(rewrites),
         stats=stats,
     )
     parameters = [Parameter(name, node.shape) for name, node in arguments.items()]
-    results = [Parameter(name, node.shape) for name, node in outputs.items()]
+    results = [Parameter(name, node.shape) for name, node in zip(names(structure), outputs, strict=True)]
     return Kernel(parameters, results, runner, origin, structure=structure, options=options)
 
 
@@ -216,38 +205,31 @@ def _source(language: str, inputs: list[Node], nodes: list[Node], options: Optio
     raise ArgumentError(f"source({language!r}); expected 'c' or 'numpy'")
 
 
-def _show(outputs: Mapping[str, Node], structure: Any, show: Callable[[Array], Any]) -> Any:
-    shown = [show(Array(node)) for node in simplify(list(outputs.values()))]
-    if structure == "single":
-        return shown[0]
-    return dict(zip(outputs, shown, strict=True)) if structure == "dict" else tuple(shown) if structure == "tuple" else shown
+def _show(outputs: Sequence[Node], structure: Any, show: Callable[[Array], Any]) -> Any:
+    return pack(structure, (show(Array(node)) for node in simplify(outputs)))
 
 
-def _named(arguments: Mapping[str, Node], outputs: Mapping[str, Node], options: Options) -> Kernel:
+def _named(arguments: Mapping[str, Node], outputs: Sequence[Node], options: Options) -> Kernel:
     """Compile the named sub-formulas."""
     found: dict[str, Node] = {}
-    for node in postorder(outputs.values()):
+    for node in postorder(outputs):
         if node.op == "named":
             if found.setdefault(node.payload, node) is not node:
                 raise ArgumentError(f"two sub-formulas are called {node.payload!r}; expected different names")
     if not found:
         raise ArgumentError("the formula has no named parts; name one with sd.name(part, 'z') or a line 'z = ...'")
-    return build_kernel(arguments, found, "dict", Options(options.batch, None, options.batch_axis), "numpy")
+    return build_kernel(arguments, list(found.values()), template_of(found), Options(options.batch, None, options.batch_axis), "numpy")
 
 
 def _packed(
-    arguments: Mapping[str, Node], outputs: Mapping[str, Node], structure: Any, options: Options, backend: str
+    arguments: Mapping[str, Node], outputs: Sequence[Node], structure: Any, options: Options, backend: str
 ) -> tuple[Any, ...]:
-    rows = flatten([*arguments.values(), *outputs.values()])
-    return (rows, tuple(arguments), tuple(outputs), structure, options, backend)
+    return (flatten([*arguments.values(), *outputs]), tuple(arguments), structure, options, backend)
 
 
 def _rebuild(
-    rows: list[tuple[Any, ...]], names: tuple[str, ...], results: tuple[str, ...], structure: Any, options: Options,
-    backend: str,
+    rows: list[tuple[Any, ...]], inputs: tuple[str, ...], structure: Any, options: Options, backend: str
 ) -> Kernel:
     nodes = unflatten(rows)
-    arguments = dict(zip(names, nodes[: len(names)], strict=True))
-    return build_kernel(arguments, dict(zip(results, nodes[len(names) :], strict=True)), structure, options, backend)
-
-
+    arguments = dict(zip(inputs, nodes[: len(inputs)], strict=True))
+    return build_kernel(arguments, nodes[len(inputs) :], structure, options, backend)

@@ -17,6 +17,7 @@ from .errors import ArgumentError, ParseError
 from .graph import Node, inputs_of
 from .interop import Inputs, from_sympy, is_sympy
 from .parse import parse_graph, parse_known
+from .structure import leaves
 
 
 @dataclass(frozen=True)
@@ -36,19 +37,6 @@ class Formula:
     value: Any
     inputs: dict[str, Array] = field(default_factory=dict)
     read: Callable[[Any], Any] = as_node
-
-    def outputs(self) -> list[Array]:
-        """Return the outputs in order, whatever structure they are in."""
-        return list(leaves(self.value))
-
-
-def leaves(value: Any) -> list[Array]:
-    """Return the arrays of a structure in order."""
-    if isinstance(value, Mapping):
-        return [leaf for part in value.values() for leaf in leaves(part)]
-    if isinstance(value, list | tuple):
-        return [leaf for part in value for leaf in leaves(part)]
-    return [value]
 
 
 def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None) -> Formula:
@@ -77,7 +65,7 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None) -> Formu
         return _read_text(formula, given)
     if callable(formula) and not isinstance(formula, Array) and not is_sympy(formula):
         return _trace(formula, given)
-    parts = _flat(formula)
+    parts = leaves(formula)
     if any(isinstance(part, str) for part in parts):
         raise ArgumentError("text among several formulas; give one text, [f, g] or derivatives inside it, or symbols")
     if any(is_sympy(part) for part in parts):
@@ -88,14 +76,6 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None) -> Formu
         raise ArgumentError(f"shapes for {', '.join(given)}; symbols carry their own shapes")
     value = _map(formula, lambda part: Array(as_node(part)))
     return Formula(value, _inputs_of(value), _read_symbols)
-
-
-def _flat(value: Any) -> list[Any]:
-    if isinstance(value, Mapping):
-        return [leaf for part in value.values() for leaf in _flat(part)]
-    if isinstance(value, list | tuple):
-        return [leaf for part in value for leaf in _flat(part)]
-    return [value]
 
 
 def _map(value: Any, read: Callable[[Any], Any]) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,11 @@ import numpy.typing as npt
 from .arguments import Batch, Floats, Parameter, check_outs, match, sample_shape, stack_batches
 from .errors import ArgumentError, SingularMatrixError, UnsupportedError
 from .sizes import show
+from .structure import LEAF, pack, unpack
+from .structure import show as show_structure
 
 __all__ = ["Kernel", "Options", "Origin", "Runner"]
 
-Structure: TypeAlias = Literal["single", "list", "tuple", "dict"]
 
 
 class Runner(Protocol):
@@ -107,8 +108,8 @@ class Kernel:
         What computes.
     origin : Origin
         What the kernel tells about itself.
-    structure : {"single", "list", "tuple", "dict"}
-        How results come back; a dict has the outputs' names.
+    structure : template, optional
+        How results come back: lists, tuples and dicts with ``structure.LEAF`` for every output.
     options : Options, optional
         How batches are treated.
     """
@@ -120,7 +121,7 @@ class Kernel:
         runner: Runner,
         origin: Origin,
         *,
-        structure: Structure = "single",
+        structure: Any = LEAF,
         options: Options | None = None,
     ) -> None:
         self.inputs = tuple(inputs)
@@ -141,7 +142,7 @@ class Kernel:
         self._direct = None
         if isinstance(runner, DirectRunner) and self.options == Options(self.options.batch):
             names = self.options.batch
-            self._direct = runner.direct([names is None or p.name in names for p in self.inputs], structure == "single")
+            self._direct = runner.direct([names is None or p.name in names for p in self.inputs], structure == LEAF)
 
     def __call__(self, *args: Any, out: Any = None, inputs: Mapping[str, Any] | None = None, **named: Any) -> Any:
         """Compute the outputs.
@@ -174,10 +175,10 @@ class Kernel:
             if twice:
                 raise ArgumentError(f"{', '.join(twice)} given by name and in inputs=; give each once")
             args = tuple(match(self.inputs, args, {**named, **(inputs or {})}))
-        if self._direct is not None and (out is None or self._structure == "single"):
+        if self._direct is not None and (out is None or self._structure == LEAF):
             result = self._direct(args, out)
             if result is not None:
-                return result if self._structure == "single" else self._pack(result)
+                return result if self._structure == LEAF else self._pack(result)
         columns = self.options.batch_axis == -1
         batch = stack_batches(self.inputs, args, self.options.batch, columns)
         shapes = [sample_shape(p.shape, batch.sizes) for p in self.outputs]
@@ -187,7 +188,7 @@ class Kernel:
             targets = [np.empty(shape, batch.dtype) for shape in full]
             self._run(batch, shapes, targets)
             return self._pack([t if t.ndim else t[()] for t in targets])
-        targets = self._unpack(out)
+        targets = unpack(self._structure, out)
         check_outs(self.outputs, full, targets, batch.dtype)
         # Subclasses (matrix, memmap) are written to as the plain arrays they are.
         targets = [np.asarray(target) for target in targets]
@@ -234,27 +235,8 @@ class Kernel:
         index = tuple(int(i) for i in np.unravel_index(error.index[0], batch.shape))
         return SingularMatrixError(f"{error} (sample {index[0] if len(index) == 1 else index} of the batch)", index)
 
-    def _pack(self, results: list[Any]) -> Any:
-        if self._structure == "single":
-            return results[0]
-        if self._structure == "dict":
-            return {p.name: r for p, r in zip(self.outputs, results, strict=True)}
-        return tuple(results) if self._structure == "tuple" else results
-
-    def _unpack(self, out: Any) -> list[Any]:
-        """Take ``out`` apart as results are put together."""
-        names = [p.name for p in self.outputs]
-        if self._structure == "single":
-            return [out]
-        if self._structure == "dict":
-            if not isinstance(out, Mapping) or out.keys() != set(names):
-                raise ArgumentError(
-                    f"out must be a dict of arrays with the keys {', '.join(names)}; got {_described(out)}"
-                )
-            return [out[name] for name in names]
-        if not isinstance(out, list | tuple) or len(out) != len(names):
-            raise ArgumentError(f"out must be a {self._structure} of {len(names)} arrays; got {_described(out)}")
-        return list(out)
+    def _pack(self, results: Sequence[Any]) -> Any:
+        return pack(self._structure, iter(results))
 
     def values(self, *args: Any, inputs: Mapping[str, Any] | None = None, **named: Any) -> dict[str, Any]:
         """Compute the named sub-formulas at some inputs.
@@ -302,9 +284,8 @@ class Kernel:
     @property
     def signature(self) -> str:
         """Names and shapes of one sample: ``(X: (2, 4), y: (4,)) -> (2, 2, 4)``."""
-        results = [show(p.shape) if self._structure != "dict" else str(p) for p in self.outputs]
-        brackets = {"single": "{}", "list": "[{}]", "tuple": "({})", "dict": "{{{}}}"}[self._structure]
-        return f"({', '.join(map(str, self.inputs))}) -> {brackets.format(', '.join(results))}"
+        results = show_structure(self._structure, (show(p.shape) for p in self.outputs))
+        return f"({', '.join(map(str, self.inputs))}) -> {results}"
 
     def _names(self) -> list[str]:
         return [p.name for p in self.inputs]
@@ -319,9 +300,3 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._origin.rebuild
-
-
-def _described(out: Any) -> str:
-    if isinstance(out, Mapping):
-        return f"a dict with the keys {', '.join(map(str, out))}"
-    return f"a {type(out).__name__}" + (f" of {len(out)}" if isinstance(out, list | tuple) else "")

@@ -17,6 +17,7 @@ from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrix
 from symdiff.kernel import Kernel, Options, Origin, Runner
 from symdiff.native import NativeRunner
 from symdiff.sizes import Shape, named
+from symdiff.structure import LEAF
 
 N, M = named("n"), named("m")
 
@@ -51,7 +52,9 @@ def kernel(
         [Parameter(*item) for item in outputs.items()],
         runner,
         origin,
-        structure=structure,
+        structure={"single": LEAF, "list": [LEAF] * len(outputs), "tuple": (LEAF,) * len(outputs)}.get(
+            structure, dict.fromkeys(outputs, LEAF)
+        ),
         options=Options(**options),
     )
 
