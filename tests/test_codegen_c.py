@@ -469,6 +469,20 @@ def test_ports_without_elements() -> None:
     np.testing.assert_array_equal(out[1], 2.0)
 
 
+def test_outputs_much_larger_than_the_formula() -> None:
+    t = Tape(("x", (50, 50)))
+    zero = t.const(0.0)
+    values = [zero] * 20000
+    values[::7] = [t.load(0, k % 2500) for k in range(len(values[::7]))]
+    t.out((20000,), values)
+    program = t.program()
+    x, out = samples(program, 9), results(program, 9)
+    call(program, native_target()).run(x, out, 9)
+    want = np.zeros((9, 20000))
+    want[:, ::7] = np.tile(x[0].reshape(9, 2500), 2)[:, : want[:, ::7].shape[1]]
+    np.testing.assert_array_equal(out[0], want)
+
+
 def test_names_never_reach_the_source() -> None:
     t = Tape(('x; system("rm -rf ~")', ()))
     t.out((), [t.op("sin", t.load(0))])

@@ -15,15 +15,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..program import MASK_OPS, Port, Program
-from .lanes import block_widths, preamble
+from .lanes import block_widths, moving_functions, preamble
 from .operations import spelling
 
 __all__ = ["CSource", "Target", "emit_c"]
 
-#: Operations in one C function; a program up to twice as long stays whole.
+#: Operations in one C function; code up to twice as long stays whole.
 CHUNK = 500
 #: Blocks of four or eight elements moved by one C function of a large program.
 MOVES = 100
+#: Blocks transposed in place; a program with more calls a function for each, which builds faster.
+INLINE_STORES = 16
 
 _ARGS = "long i,const char*const*in,const long*si,char*const*out,const long*so,V*w,void*const*fn"
 _CALL = "i,in,si,out,so,w,fn"
@@ -108,11 +110,17 @@ def emit_c(program: Program, target: Target, *, reduce: bool = False) -> CSource
     head += (f"static const V k{i}={{ALL({_literal(x)})}};\n" for i, x in program.consts.items())
 
     forms = {op: s.form for op, s in spell.items()}
-    arithmetic = sum(op in spell for op in program.ops)
-    write = _Whole if arithmetic <= 2 * CHUNK else _Pieces
+    write = _Whole if _length(program) <= 2 * CHUNK else _Pieces
     functions = write(program, target.lanes, forms, reduce)
+    if functions.store_name == "store" or write is _Pieces:
+        head.append(moving_functions(target.lanes))
     text = "".join([*head, *functions.definitions(), _entry(program, functions.calls)])
     return CSource(text, tuple(s.symbol for _, s in symbols), target.lanes, functions.workspace, reduce)
+
+
+def _length(program: Program) -> int:
+    """Estimate the length of the code, in operations; moving a block of eight elements is about two."""
+    return len(program.ops) - len(program.consts) + sum(map(len, program.stores)) // 4
 
 
 def _literal(x: float) -> str:
@@ -178,6 +186,12 @@ class _Functions:
         for i in program.consts:
             self.names[i] = f"k{i}"
         self.calls: list[str] = []
+        blocks = () if reduce else (block for _, _, block in self.store_blocks())
+        self.store_name = "STORE" if sum(not self.constant(block) for block in blocks) <= INLINE_STORES else "store"
+
+    def constant(self, values: tuple[int, ...]) -> bool:
+        """Whether a block holds numbers only."""
+        return all(v in self.program.consts for v in values)
 
     def load_blocks(self) -> Iterator[tuple[Port, int, int, int, dict[int, list[int]]]]:
         """Yield port, its number, start and width of each block to load, and the values each element is."""
@@ -215,20 +229,22 @@ class _Functions:
         if self.reduce:
             return f"acc[{start}]+={self.names[values[0]]};\n"
         at, row = f"y{port}+{8 * start},so{port}", ",".join([self.names[v] for v in values])
-        if len(values) > 1 and all(v in self.program.consts for v in values):
+        if len(values) > 1 and self.constant(values):
             # Structural zeros need no transposing: every row gets the same numbers.
             numbers = ",".join(_literal(self.program.consts[v]) for v in values)
-            return f"FILL{len(values)}({at},{numbers})\n"
+            return f"FILL{len(values)}({at},{numbers});\n"
         if len(values) == 1 and self.program.outputs[port].size > 1:
-            return f"SCATTER({at},({row}))\n"
-        return f"STORE{len(values)}({at},{row})\n"
+            return f"SCATTER({at},({row}));\n"
+        return f"{self.store_name if len(values) > 1 else 'STORE'}{len(values)}({at},{row});\n"
 
-    def load(self, port: Port, number: int, start: int, targets: list[str]) -> str:
-        """Print the load of one block."""
+    def load(self, port: Port, number: int, start: int, targets: list[str], *, call: bool = False) -> str:
+        """Print the load of one block, in place or by a call."""
         at = f"x{number}+{8 * start},si{number}"
         if len(targets) == 1:
-            return f"{'LOAD1' if port.size == 1 else 'GATHER'}({at},{targets[0]})\n"
-        return f"LOAD{len(targets)}({at},{','.join(targets)})\n"
+            return f"{'LOAD1' if port.size == 1 else 'GATHER'}({at},{targets[0]});\n"
+        if call:
+            return f"load{len(targets)}({at},{','.join(f'&{t}' for t in targets)});\n"
+        return f"LOAD{len(targets)}({at},{','.join(targets)});\n"
 
     def function(self, name: str, kind: str, body: Iterable[str], reads: Iterable[int], writes: Iterable[int]) -> str:
         """Print one function around ``body``."""
@@ -358,13 +374,13 @@ class _Pieces(_Functions):
                 if used:
                     targets[e - start] = f"w[{slots[used[0]]}]"
                     copies += [f"w[{slots[v]}]={targets[e - start]};\n" for v in used[1:]]
-            lines += [self.load(port, number, start, targets), *copies]
+            lines += [self.load(port, number, start, targets, call=True), *copies]
             reads.add(number)
             if count % MOVES == 0:
-                yield self.function(f"load{count}", "SLOW", lines, reads, ())
+                yield self.function(f"loads{count}", "SLOW", lines, reads, ())
                 lines, reads = [], set()
         if lines:
-            yield self.function("load", "SLOW", lines, reads, ())
+            yield self.function("loads", "SLOW", lines, reads, ())
 
     def epilogue(self, slots: dict[int, int]) -> Iterator[str]:
         """Print the functions that write the outputs."""
@@ -375,7 +391,7 @@ class _Pieces(_Functions):
             lines.append(self.store(port, start, values))
             writes.add(port)
             if count % MOVES == 0:
-                yield self.function(f"store{count}", "SLOW", lines, (), writes)
+                yield self.function(f"stores{count}", "SLOW", lines, (), writes)
                 lines, writes = [], set()
         if lines:
-            yield self.function("store", "SLOW", lines, (), writes)
+            yield self.function("stores", "SLOW", lines, (), writes)

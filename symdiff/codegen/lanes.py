@@ -8,7 +8,7 @@ system headers of vector intrinsics take longer to read than most kernels to bui
 
 from __future__ import annotations
 
-__all__ = ["block_widths", "preamble"]
+__all__ = ["block_widths", "moving_functions", "preamble"]
 
 _TYPES = """\
 #define W {lanes}
@@ -108,7 +108,7 @@ _TWO = """\
 # A scalar input is a column when its samples are neighbours, and one number when it has no batch axis.
 _SINGLE = """\
 #define AT(p,s,k) (*(const D*)((p)+(k)*(s)))
-#define GATHER(p,s,c0) c0=(V){{{gather}}};
+#define GATHER(p,s,c0) {{c0=(V){{{gather}}};}}
 #define SCATTER(p,s,c0) {{{scatter}}}
 #define LOAD1(p,s,c0) if((s)==8)c0=*(const U*)(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
 #define STORE1(p,s,c0) if((s)==8)*(U*)(p)=c0;else SCATTER(p,s,c0)
@@ -122,6 +122,18 @@ def _fills(lanes: int) -> str:
         kind, names = {8: "U", 4: "H", 2: "Q"}[width], ",".join(f"c{k}" for k in range(width))
         rows = "".join(f"*({kind}*)((p)+{k}*(s))=r;" for k in range(lanes))
         text += f"#define FILL{width}(p,s,{names}) {{{kind} r={{{names}}};{rows}}}\n"
+    return text
+
+
+def moving_functions(lanes: int) -> str:
+    """Print functions that move blocks, for programs with so many that code in place would take long to build."""
+    text = ""
+    for width in _BLOCKS[lanes][1]:
+        targets, values = (",".join(f"{kind}c{k}" for k in range(width)) for kind in ("V*", "*"))
+        text += f"SLOW void load{width}(const char*p,long s,{targets}){{LOAD{width}(p,s,{values})}}\n"
+    for width in _BLOCKS[lanes][2]:
+        values, names = (",".join(f"{kind}c{k}" for k in range(width)) for kind in ("V ", ""))
+        text += f"SLOW void store{width}(char*p,long s,{values}){{STORE{width}(p,s,{names})}}\n"
     return text
 
 
