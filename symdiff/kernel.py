@@ -130,6 +130,7 @@ class Kernel:
         self._runner = runner
         self._origin = origin
         self._structure = structure
+        self._single = structure == LEAF
         unknown = sorted((self.options.batch or frozenset()) - {p.name for p in self.inputs})
         if unknown:
             raise ArgumentError(
@@ -142,7 +143,7 @@ class Kernel:
         self._direct = None
         if isinstance(runner, DirectRunner) and self.options == Options(self.options.batch):
             names = self.options.batch
-            self._direct = runner.direct([names is None or p.name in names for p in self.inputs], structure == LEAF)
+            self._direct = runner.direct([names is None or p.name in names for p in self.inputs], self._single)
 
     def __call__(self, *args: Any, out: Any = None, inputs: Mapping[str, Any] | None = None, **named: Any) -> Any:
         """Compute the outputs.
@@ -175,10 +176,10 @@ class Kernel:
             if twice:
                 raise ArgumentError(f"{', '.join(twice)} given by name and in inputs=; give each once")
             args = tuple(match(self.inputs, args, {**named, **(inputs or {})}))
-        if self._direct is not None and (out is None or self._structure == LEAF):
+        if self._direct is not None and (out is None or self._single):
             result = self._direct(args, out)
             if result is not None:
-                return result if self._structure == LEAF else self._pack(result)
+                return result if self._single else self._pack(result)
         columns = self.options.batch_axis == -1
         batch = stack_batches(self.inputs, args, self.options.batch, columns)
         shapes = [sample_shape(p.shape, batch.sizes) for p in self.outputs]
