@@ -1,0 +1,7 @@
+"""``python -m symdiff``: the command line, where its script is not on the path."""
+
+from __future__ import annotations
+
+from .cli import main
+
+main(prog_name="symdiff")

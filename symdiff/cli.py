@@ -1,0 +1,296 @@
+"""The command line: one function a command, each a few calls of what Python users call.
+
+Formulas, shapes and files all come from outside, so whatever symdiff refuses is printed as its
+message, with the caret where there is one, and the exit code is 2. A traceback would be a bug
+of symdiff.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+
+from . import __version__, cache
+from .array import Array, array
+from .compiler import BACKENDS
+from .compiler import compile as compile_formula
+from .datafiles import check_target, split_source, write_arrays
+from .demo import run_demo
+from .diagnosis import diagnose, megabytes
+from .errors import ArgumentError, SymdiffError
+from .formula import read_formula
+from .kernel import Kernel
+from .options import LIMITS
+from .printing import latex, text
+from .request import KINDS, Numbers, batched, differentiate, read_data, read_shapes, sample_shapes, split_pair
+from .simplify import stabilize
+from .sizes import show
+from .structure import leaves
+from .terminal import can_show, readable, say
+
+
+class Failure(click.ClickException):
+    """A refusal of symdiff, shown as its message alone."""
+
+    exit_code = 2
+
+
+class Commands(click.Group):
+    """The commands, with refusals and warnings shown as messages."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: click.echo(f"Warning: {message}", err=True)
+            try:
+                return super().invoke(ctx)
+            except SymdiffError as error:
+                raise Failure(str(error)) from error
+            except MemoryError as error:
+                raise Failure("not enough memory for arrays of these sizes; use smaller ones, or parts") from error
+
+
+class FormulaCommand(click.Command):
+    """A command that takes a formula, which may begin with a minus sign."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; where a formula was taken for an option, say how to give it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name.startswith("--"):
+                raise
+            words = f"{error.message} A formula that begins with '-' goes last, behind '--'."
+            raise click.NoSuchOption(error.option_name, words, error.possibilities, error.ctx) from None
+
+
+_formula = click.argument("formula")
+_wrt = click.option("--wrt", multiple=True, metavar="NAME", help="What to differentiate by: an input, or X[0].")
+_shape = click.option("--shape", "shapes", multiple=True, metavar="A=n,n", help="Shape of an input: X=2,4 or t=().")
+_kind = click.option("--kind", type=click.Choice(KINDS), default="auto", help="Auto: gradient or Jacobian.")
+_order = click.option("--order", type=click.IntRange(1, 16), help="Differentiate so many times; axes add up.")
+_seed = click.option("--seed", "seeds", multiple=True, metavar="F", help="Direction of a jvp, hvp; cotangent of a vjp.")
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="symdiff")
+def main() -> None:
+    """From a formula to a fast derivative: read it as a formula, run it on arrays."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter shows its code, not a traceback
+            stream.reconfigure(errors="backslashreplace")
+
+
+@main.command(cls=FormulaCommand)
+@_formula
+@_wrt
+@_shape
+@_kind
+@_order
+@_seed
+@click.option("--latex", "form", flag_value="latex", help="Print LaTeX, and nothing else on standard output.")
+@click.option("--sympy", "form", flag_value="sympy", help="Print a SymPy expression, and nothing else.")
+@click.option("--text", "form", flag_value="text", help="Print formula text, which symdiff reads, and nothing else.")
+def derive(
+    *,
+    formula: str,
+    wrt: tuple[str, ...],
+    shapes: tuple[str, ...],
+    kind: str,
+    order: int | None,
+    seeds: tuple[str, ...],
+    form: str | None,
+) -> None:
+    r"""Print the derivative of FORMULA as a formula ('-' reads it from standard input).
+
+    \b
+    symdiff derive "log(det(A))" --wrt A --shape A=n,n
+    symdiff derive "log(softmax(X @ y))" --wrt X --shape X=2,4 --shape y=4
+    """
+    if not wrt:
+        raise click.UsageError("nothing to differentiate by; add --wrt NAME")
+    read = read_formula(_text(formula), read_shapes(shapes))
+    kind, results = differentiate(read, wrt, kind, order, seeds)
+    out, notes = Console(), Console(stderr=form is not None)
+    for label, result in results.items():
+        if len(results) > 1:
+            say(notes, f"{kind} by {label}:", "bold")
+        say(out, _printed(result, form))
+        say(notes, f"  {kind}, shape {show(result.shape)}{_layout(read.value, result)}", "dim")
+    for rewrite in _rewrites(read.value):
+        shown = rewrite if can_show(rewrite) else rewrite.replace("→", "->")
+        say(notes, f"  rewritten for accuracy: {shown}", "dim")
+
+
+@main.command("eval", cls=FormulaCommand)
+@_formula
+@_wrt
+@_shape
+@_kind
+@_order
+@_seed
+@click.option("--data", multiple=True, metavar="X=FILE", help="Numbers of an input: x.npy, d.npz:y, t.csv:a,b.")
+@click.option("--value", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2].")
+@click.option("--batch", metavar="X,y", help="Inputs with one sample a row; auto: all that come from files.")
+@click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the result to this .npy, .npz or .csv file.")
+@click.option("--backend", type=click.Choice(BACKENDS), default="auto", help="What computes.")
+def evaluate(
+    *,
+    formula: str,
+    wrt: tuple[str, ...],
+    shapes: tuple[str, ...],
+    kind: str,
+    order: int | None,
+    seeds: tuple[str, ...],
+    data: tuple[str, ...],
+    values: tuple[str, ...],
+    batch: str | None,
+    reduce: str | None,
+    out: Path | None,
+    backend: str,
+) -> None:
+    r"""Compute FORMULA, or with --wrt its derivative, on numbers from files.
+
+    A file holds one sample, or a batch of them along its first axis: say which with --batch X,
+    or give the shape of one sample with --shape X=4. A .csv file has a sample, or a row of a
+    matrix, in each line; a header is optional.
+
+    \b
+    symdiff eval "log(det(A))" --wrt A --data A=a.npy --out g.npy
+    symdiff eval "sum(w * x)**2" --wrt w --data x=t.csv --batch x --value "w=[1,2]"
+    """
+    if not wrt and (kind != "auto" or order is not None or seeds):
+        raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
+    formula = _text(formula)
+    sources = dict(split_pair("--data", one, "X=x.npy") for one in data)
+    numbers = read_data(data, values)
+    rows = batched(batch, numbers, list(sources))
+    samples = sample_shapes(numbers, read_shapes(shapes), rows)
+    read = read_formula(formula, samples)
+    for name in read.inputs:
+        if name not in numbers:
+            raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")
+    kind, results = differentiate(read, wrt, kind, order, seeds) if wrt else ("value", _values(read.value))
+    if out is not None:
+        check_target(out, [split_source(source)[0] for source in sources.values()], len(results))
+    inputs = {name: array(name, shape) for name, shape in samples.items()}
+    wide = None if rows is None else [inputs[name] for name in rows]
+    kernel = compile_formula(results, list(inputs.values()), batch=wide, reduce=reduce, backend=backend)
+    start = time.perf_counter()
+    computed = {label: np.asarray(one) for label, one in kernel(inputs=numbers).items()}
+    seconds = time.perf_counter() - start
+    console = Console()
+    for name, one in numbers.items():
+        say(console, f"{name}: {_described(one, one.ndim - len(samples[name]))}, {sources.get(name, 'given')}", "dim")
+    for label, result in results.items():
+        _summarise(console, f"{kind} by {label}" if wrt else label, result, computed[label], out is None)
+    say(console, _ran(kernel, seconds), "dim")
+    if out is not None:
+        say(console, f"wrote {out} ({write_arrays(out, computed)} bytes)")
+
+
+@main.command()
+@click.option("--steps", type=click.IntRange(1, 1000), default=25, help="Newton steps at most.")
+@click.option("--ridge", type=click.FloatRange(min=0.0, min_open=True), default=0.01, help="Weight of the penalty.")
+@click.option("--out", type=click.Path(path_type=Path), default="symdiff-demo.png", help="Where to save the plot.")
+@click.option("--compare/--no-compare", default=True, help="Time it against SymPy's lambdify and NumPy by hand.")
+def demo(steps: int, ridge: float, out: Path, compare: bool) -> None:
+    """Fit a softmax regression to Fisher's iris data by Newton steps, from one formula."""
+    run_demo(Console(), steps=steps, ridge=ridge, plot=out, contest=compare)
+
+
+@main.command()
+def doctor() -> None:
+    """Tell what kernels on this machine run on, and try one."""
+    console = Console()
+    findings = diagnose()
+    for finding in findings:
+        say(console, f"{finding.label:13} {finding.text}", "" if finding.sound else "bold red")
+    if not all(finding.sound for finding in findings):
+        sys.exit(1)
+
+
+@main.group("cache")
+def cache_commands() -> None:
+    """Show or clear the folder that compiled kernels are kept in."""
+
+
+@cache_commands.command("show")
+def cache_show() -> None:
+    """Print where it is and what it holds."""
+    folder = cache.cache_folder()
+    kept = cache.entries(folder)
+    say(Console(), f"{folder}: {len(kept)} kernels, {megabytes(sum(size for _, size, _ in kept))}")
+
+
+@cache_commands.command("clear")
+def cache_clear() -> None:
+    """Remove all compiled kernels; they are built again when they are needed."""
+    folder = cache.cache_folder()
+    say(Console(), f"removed {cache.clear(folder)} kernels from {folder}")
+
+
+# ---------------------------------------------------------------------------- what is printed
+
+
+def _text(formula: str) -> str:
+    """Return the formula, read from standard input for ``-``."""
+    return sys.stdin.read(LIMITS.characters + 1) if formula == "-" else formula
+
+
+def _printed(result: Array, form: str | None) -> str:
+    if form == "latex":
+        return latex(result.node)
+    if form == "sympy":
+        return str(result.sympy)
+    return text(result.node) if form == "text" else readable(result)
+
+
+def _layout(f: Array, result: Array) -> str:
+    """Say which axes of a derivative are whose."""
+    own = len(f.shape)
+    if own and len(result.shape) > own and result.shape[:own] == f.shape:
+        return f": {show(f.shape)} of the formula, then {show(result.shape[own:])}"
+    return ""
+
+
+def _rewrites(f: Array) -> list[str]:
+    made: list[str] = []
+    stabilize([f.node], made)
+    return list(dict.fromkeys(made))
+
+
+def _values(value: Any) -> Mapping[str, Array]:
+    return {"value": value} if isinstance(value, Array) else {f"value{k}": one for k, one in enumerate(leaves(value))}
+
+
+def _described(numbers: Numbers, axes: int) -> str:
+    many = f", {' × '.join(map(str, numbers.shape[:axes]))} samples" if axes > 0 else ""
+    return f"{show(numbers.shape)} {numbers.dtype}{many}"
+
+
+def _summarise(console: Console, label: str, result: Array, numbers: Numbers, whole: bool) -> None:
+    """Print a result: its formula where it is short, its shape and range, and itself if it goes nowhere else."""
+    shown = readable(result)
+    say(console, f"{label} = {shown}" if len(shown) <= 200 and "\n" not in shown else f"{label}:")
+    odd = numbers.size - int(np.isfinite(numbers).sum())
+    told = f", from {numbers.min():.6g} to {numbers.max():.6g}" if numbers.size and not odd else ", empty"
+    say(console, f"  {_described(numbers, 0)}{f', {odd} of {numbers.size} not finite' if odd else told}")
+    if whole:
+        say(console, np.array2string(numbers, threshold=200, precision=8))
+
+
+def _ran(kernel: Kernel, seconds: float) -> str:
+    native = kernel.backend == "c"
+    built = kernel.stats.get("build_seconds", 0.0)
+    words = ("native code" + (f", built in {built * 1e3:.0f} ms" if built else "")) if native else "NumPy"
+    return f"computed in {seconds * 1e3:.3g} ms by {words} ({kernel.stats['reason']})"

@@ -1,0 +1,242 @@
+"""A whole piece of work as an example of use: softmax regression on Fisher's iris data.
+
+The loss of ONE flower is written as NumPy code over symbols. symdiff derives its gradient and
+its Hessian, and compiles all three into one kernel that sums over the flowers, which is all
+that Newton's method needs.
+
+Adding one row to all rows of W changes no probability, so the Hessian of the likelihood alone
+is singular in one direction for each feature. A small ridge, r/2 Σ W², takes that away and
+gives the fit a single optimum. Far from it a full Newton step may overshoot, so a step is
+halved until the loss falls enough (Nocedal and Wright, Numerical Optimization, 2006, 3.1).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+import symdiff as sd
+
+from .comparison import Batch, compare
+from .datafiles import check_writable, read_table, replace_file
+from .errors import DataError
+from .terminal import can_show, readable, say
+
+__all__ = ["Step", "compile_model", "iris", "newton", "run_demo", "softmax_loss"]
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+
+FEATURES = "sepal_length,sepal_width,petal_length,petal_width"
+PLOTS = (".pdf", ".png", ".svg")
+
+
+def iris() -> tuple[Numbers, Numbers, list[str]]:
+    """Return Fisher's iris data.
+
+    Returns
+    -------
+    x : ndarray, shape (150, 5)
+        Four lengths in cm of each flower, and 1 for the intercept.
+    y : ndarray, shape (150, 3)
+        1 in the column of its species, else 0.
+    species : list of str
+        The names of the columns of ``y``.
+    """
+    with as_file(files("symdiff.data") / "iris.csv") as path:
+        table = read_table(path)
+    lengths, labels = table.numbers(FEATURES), table.text("species")
+    species = sorted(set(labels))
+    x = np.column_stack([lengths, np.ones(len(lengths))])
+    y = np.array([[float(label == name) for name in species] for label in labels])
+    return x, y, species
+
+
+def softmax_loss(W: sd.Array, x: sd.Array, y: sd.Array, r: sd.Array) -> sd.Array:
+    """Return what one flower adds to the loss: −log of the probability of its species, and its part of the ridge."""
+    scores = W @ x
+    loss: sd.Array = sd.logsumexp(scores) - y @ scores + r / 2 * np.sum(W**2)
+    return loss
+
+
+def compile_model(classes: int = 3, features: int = 5) -> tuple[sd.Kernel, dict[str, sd.Array]]:
+    """Return one kernel for loss, gradient and Hessian, summed over a batch of flowers; and their formulas."""
+    W, r = sd.matrix("W", classes, features), sd.scalar("r")
+    x, y = sd.vector("x", features), sd.vector("y", classes)
+    loss = softmax_loss(W, x, y, r)
+    formulas = {"loss": loss, "gradient": sd.gradient(loss, W), "hessian": sd.hessian(loss, W)}
+    return sd.compile(formulas, [W, x, y, r], batch=[x, y], reduce="sum"), formulas
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where Newton's method stands.
+
+    Parameters
+    ----------
+    W : ndarray, shape (classes, features)
+    loss : float
+    slope : float
+        Largest partial derivative of the loss.
+    length : float
+        Part of the full Newton step that was taken to get here.
+    """
+
+    W: Numbers
+    loss: float
+    slope: float
+    length: float
+
+    def accuracy(self, x: Numbers, y: Numbers) -> float:
+        """Return the part of the flowers whose most probable species is right."""
+        return float(np.mean((x @ self.W.T).argmax(axis=1) == y.argmax(axis=1)))
+
+
+def newton(kernel: sd.Kernel, x: Numbers, y: Numbers, ridge: float, steps: int) -> Iterator[Step]:
+    """Yield the start and each step, until the next would gain less than 1e-10."""
+    share = ridge / len(x)  # the kernel adds up the flowers' parts
+    W = np.zeros((y.shape[1], x.shape[1]))
+    here = kernel(W, x, y, share)
+    yield _step(W, here, 0.0)
+    for _ in range(steps):
+        direction = -np.linalg.solve(here["hessian"].reshape(W.size, W.size), here["gradient"].ravel()).reshape(W.shape)
+        gain = -float(np.vdot(here["gradient"], direction))
+        if gain < 1e-10:
+            return
+        length = 1.0
+        there = kernel(W + direction, x, y, share)
+        while not there["loss"] <= here["loss"] - 1e-4 * length * gain:
+            length /= 2
+            there = kernel(W + length * direction, x, y, share)
+        W, here = W + length * direction, there
+        yield _step(W, here, length)
+
+
+def _step(W: Numbers, at: dict[str, Any], length: float) -> Step:
+    return Step(W, float(at["loss"]), float(np.abs(at["gradient"]).max()), length)
+
+
+def run_demo(console: Console, *, steps: int, ridge: float, plot: Path, contest: bool) -> None:
+    """Fit, show, plot and time.
+
+    Parameters
+    ----------
+    console : Console
+    steps : int
+        Newton steps at most.
+    ridge : float
+        Weight of the penalty; above 0.
+    plot : Path
+        Where the plot of the loss is saved, if matplotlib is installed.
+    contest : bool
+        Time the kernel against SymPy's lambdify and NumPy by hand.
+
+    Raises
+    ------
+    DataError
+        If the plot cannot be saved there, before anything is computed.
+    """
+    check_writable(plot)
+    if plot.suffix.lower() not in PLOTS:
+        raise DataError(f"{plot}: expected a plot called {', '.join('*' + suffix for suffix in PLOTS)}")
+    x, y, species = iris()
+    say(console, "Softmax regression on Fisher's iris data (Annals of Eugenics, 1936)", "bold")
+    say(console, f"{len(x)} flowers, {x.shape[1] - 1} lengths each and a 1; species: {', '.join(species)}")
+    kernel, formulas = compile_model(y.shape[1], x.shape[1])
+    _introduce(console, kernel, formulas)
+    say(console, "\nNewton's method from W = 0, a step halved until the loss falls enough", "bold")
+    say(console, f"with a ridge of {ridge:g}: one row added to all of W changes no probability, so that without", "dim")
+    say(console, "a ridge the Hessian would be singular in one direction for each feature", "dim")
+    path = _follow(console, newton(kernel, x, y, ridge, steps), x, y)
+    right = path[-1].accuracy(x, y)
+    say(console, f"accuracy {right:.3f}: {round(right * len(x))} of {len(x)} flowers", "bold green")
+    _draw(console, path, plot)
+    if contest:
+        # Half way, since at the optimum the gradient is rounding errors, which cannot be compared.
+        share, copies = ridge / len(x), 100
+        batches = [(x, y, share), (np.tile(x, (copies, 1)), np.tile(y, (copies, 1)), share / copies)]
+        _contest(console, kernel, path[len(path) // 2].W, batches)
+
+
+def _introduce(console: Console, kernel: sd.Kernel, formulas: dict[str, sd.Array]) -> None:
+    say(console, "\nthe loss of one flower, and what symdiff derives from it", "bold")
+    for name, formula in formulas.items():
+        shown = readable(formula)
+        shape = " × ".join(map(str, formula.shape))
+        say(console, f"{name:9}{shown}" if len(shown) <= 300 else f"{name:9}(long)", "cyan")
+        if shape:
+            say(console, f"{'':9}an array of {shape}", "dim")
+    built = kernel.stats.get("build_seconds", 0.0)
+    origin = f"built in {built * 1e3:.0f} ms" if built else "NumPy" if kernel.backend == "numpy" else "from the cache"
+    say(console, f"all three in one kernel, summed over the flowers inside it: {kernel.stats['nodes']} nodes, {origin}")
+
+
+HEADINGS = ("step", "length", "loss", "slope", "accuracy")
+
+
+def _row(number: int, step: Step, right: float) -> tuple[str, ...]:
+    return (str(number), f"{step.length:g}", f"{step.loss:.6f}", f"{step.slope:.1e}", f"{right:.3f}")
+
+
+def _follow(console: Console, walk: Iterator[Step], x: Numbers, y: Numbers) -> list[Step]:
+    """Show each step as it is made: a growing table on a terminal, lines elsewhere."""
+    path: list[Step] = []
+    if not console.is_terminal:
+        say(console, "".join(f"{heading:>11}" for heading in HEADINGS))
+        for number, step in enumerate(walk):
+            path.append(step)
+            say(console, "".join(f"{cell:>11}" for cell in _row(number, step, step.accuracy(x, y))))
+        return path
+    table = Table(*HEADINGS, box=None)
+    with Live(table, console=console):
+        for number, step in enumerate(walk):
+            path.append(step)
+            table.add_row(*_row(number, step, step.accuracy(x, y)))
+    return path
+
+
+def _draw(console: Console, path: list[Step], plot: Path) -> None:
+    """Save a plot of the loss, or draw bars where matplotlib is not installed."""
+    losses = [step.loss for step in path]
+    if importlib.util.find_spec("matplotlib") is None:
+        mark = "█" if can_show("█") else "#"
+        width = max(10, min(50, console.width - 24))
+        for number, loss in enumerate(losses):
+            say(console, f"{number:3} {mark * max(1, round(width * loss / losses[0]))} {loss:.4g}")
+        say(console, "no plot was saved: matplotlib is not installed (pip install 'symdiff[plot]')", "dim")
+        return
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.add_subplot(xlabel="Newton step", ylabel="loss", title="Softmax regression on Fisher's iris data")
+    axes.semilogy(range(len(losses)), losses, "o-")
+    axes.grid(alpha=0.3)
+
+    def save(stream: IO[bytes]) -> None:
+        figure.savefig(stream, format=plot.suffix[1:].lower(), dpi=150)
+
+    size = replace_file(plot, save)
+    say(console, f"saved {plot} ({size // 1024 + 1} kB), a plot of the loss")
+
+
+def _contest(console: Console, kernel: sd.Kernel, W: Numbers, batches: Sequence[Batch]) -> None:
+    """Time loss, gradient and Hessian of all flowers, and of many copies of them."""
+    say(console, "\nloss, gradient and Hessian half way: median times (results are checked equal first)", "bold")
+    with console.status("SymPy derives and compiles"):
+        trials = compare(partial(kernel, W), W, batches)
+    for trial in trials:
+        say(console, f"{trial.samples} flowers")
+        fastest = trial.seconds["symdiff"]
+        for name, seconds in trial.seconds.items():
+            ratio = "" if name == "symdiff" else f"{seconds / fastest:8.1f} × symdiff's"
+            say(console, f"  {name:18}{seconds * 1e6:12.1f} µs{ratio}")

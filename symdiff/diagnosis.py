@@ -1,0 +1,90 @@
+"""What this machine offers to kernels, found out by asking it rather than by guessing.
+
+The last line of a diagnosis is an experiment: a kernel is built and its result compared with
+NumPy's, since a compiler that is present is not always one that works.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from . import cache
+from .build import find_compiler, native_target
+from .compiler import compile as compile_formula
+from .errors import SymdiffError
+
+__all__ = ["Finding", "diagnose", "megabytes"]
+
+PACKAGES = ("numpy", "scipy", "sympy", "matplotlib")
+_SETS = {"_ZGVe": "AVX-512", "_ZGVd": "AVX2", "_ZGVb": "SSE2", "_ZGVn": "NEON"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a diagnosis.
+
+    Parameters
+    ----------
+    label, text : str
+    sound : bool
+        False where something is broken, rather than absent.
+    """
+
+    label: str
+    text: str
+    sound: bool = True
+
+
+def diagnose() -> list[Finding]:
+    """Return what kernels on this machine would run on."""
+    target = native_target()
+    found = len(target.vector_math)
+    vector = f"{found} functions of glibc's libmvec" if found else "none found; the C library's, one by one"
+    compiler = find_compiler()
+    folder = cache.cache_folder()
+    kept = cache.entries(folder)
+    return [
+        Finding("symdiff", _version("symdiff")),
+        Finding("Python", f"{platform.python_version()} on {sys.platform} {platform.machine()}"),
+        *(Finding(name, _version(name)) for name in PACKAGES),
+        Finding("instructions", f"{_SETS.get(target.prefix, platform.machine())}, {target.lanes} doubles in a vector"),
+        Finding("vector math", vector),
+        Finding("compiler", "none found ($CC, cc, gcc, clang)" if compiler is None else " ".join(compiler.command)),
+        Finding("cache", f"{folder}, {len(kept)} kernels, {megabytes(sum(size for _, size, _ in kept))}"),
+        _experiment(compiler is not None),
+    ]
+
+
+def megabytes(size: int) -> str:
+    """Return a number of bytes as a person reads it."""
+    return f"{size / 2**20:.1f} MB"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _experiment(native: bool) -> Finding:
+    """Build the kernel that "auto" would and compare it with NumPy."""
+    label = "backend"
+    points = np.linspace(-3.0, 3.0, 101)
+    try:
+        kernel = compile_formula("sin(x) * exp(x)", backend="native" if native else "numpy")
+        result = kernel(points)
+    except SymdiffError as error:
+        return Finding(label, f"native code fails: {error}", sound=False)
+    if not np.allclose(result, np.sin(points) * np.exp(points), rtol=1e-12, atol=1e-14):
+        return Finding(label, "native code gives wrong numbers on this machine; use backend='numpy'", sound=False)
+    if not native:
+        return Finding(label, "auto takes NumPy; a C compiler would make small formulas faster")
+    seconds = kernel.stats["build_seconds"]
+    built = f"built in {seconds * 1e3:.0f} ms" if seconds else "found in the cache"
+    return Finding(label, f"auto takes native code for small formulas of fixed size ({built}, right), else NumPy")

@@ -1,0 +1,224 @@
+"""What a command line asks for, in symdiff's terms: shapes, numbers, the kind of derivative.
+
+Everything here is text that a person typed, so each function takes options as they were given
+and answers a wrong one with the right form of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from . import derivatives
+from .arguments import Parameter, bind_shapes
+from .array import Array
+from .datafiles import read_array
+from .errors import ArgumentError, ShapeError
+from .formula import Formula
+from .shapes import read_shape
+from .sizes import show
+
+__all__ = ["KINDS", "batched", "differentiate", "read_data", "read_shapes", "sample_shapes", "split_pair"]
+
+Numbers: TypeAlias = npt.NDArray[Any]
+GivenShape: TypeAlias = tuple[int | str, ...]
+
+#: Kinds of derivative; "auto" is the gradient of a scalar, and the Jacobian of anything else.
+KINDS = ("auto", "gradient", "jacobian", "hessian", "jvp", "vjp", "hvp")
+_SEEDED = ("jvp", "vjp", "hvp")
+
+
+def differentiate(
+    read: Formula, wrt: Sequence[str], kind: str = "auto", order: int | None = None, seeds: Sequence[str] = ()
+) -> tuple[str, dict[str, Array]]:
+    """Differentiate a formula as the options say.
+
+    Parameters
+    ----------
+    read : Formula
+    wrt : sequence of str
+        Inputs, parts of inputs or defined names.
+    kind : str
+        One of :data:`KINDS`.
+    order : int, optional
+        Take the Jacobian so many times, instead of ``kind``.
+    seeds : sequence of str
+        The cotangent of a vjp; a direction for each of ``wrt`` of a jvp or hvp.
+
+    Returns
+    -------
+    kind : str
+        What was computed.
+    results : dict of str to Array
+        By what they are differentiated by.
+
+    Raises
+    ------
+    ArgumentError
+        If options do not go together.
+    """
+    f = read.value
+    if not isinstance(f, Array):
+        raise ArgumentError("the formula gives several results; expected one (pick it by [0])")
+    if len(set(wrt)) != len(wrt):
+        raise ArgumentError(f"--wrt {', '.join(wrt)}; expected each once")
+    group = tuple(read.read(one) for one in wrt)
+    if order is not None:
+        if kind != "auto" or seeds:
+            raise ArgumentError("--order goes with neither --kind nor --seed; it takes the Jacobian so many times")
+        found = [derivatives.derivative(f, one, order) for one in group]
+        return f"derivative of order {order}", dict(zip(wrt, found, strict=True))
+    if kind == "auto":
+        kind = "gradient" if f.shape in ((), (1, 1)) else "jacobian"
+    if kind not in _SEEDED:
+        if seeds:
+            raise ArgumentError(f"--seed with a {kind}; expected --kind jvp, vjp or hvp")
+        found = getattr(derivatives, kind)(f, group)
+        if kind == "hessian" and len(group) > 1:
+            labels = [f"{a}, {b}" for a in wrt for b in wrt]
+            return kind, dict(zip(labels, (block for row in found for block in row), strict=True))
+        return kind, dict(zip(wrt, found[0] if kind == "hessian" else found, strict=True))
+    wanted = 1 if kind == "vjp" else len(group)
+    if len(seeds) != wanted:
+        what = "the cotangent" if kind == "vjp" else "a direction for each --wrt"
+        raise ArgumentError(f"--kind {kind} with {len(seeds)} of --seed; expected {wanted}, {what}: --seed FORMULA")
+    directions = tuple(read.read(seed) for seed in seeds)
+    if kind == "jvp":
+        return kind, {", ".join(wrt): derivatives.jvp(f, group, directions)}
+    found = derivatives.vjp(f, group, directions[0]) if kind == "vjp" else derivatives.hvp(f, group, directions)
+    return kind, dict(zip(wrt, found, strict=True))
+
+
+def split_pair(option: str, given: str, example: str) -> tuple[str, str]:
+    """Split ``NAME=REST``.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not of this form.
+    """
+    name, equals, rest = given.partition("=")
+    if not equals or not name.strip():
+        raise ArgumentError(f"{option} {given[:80]}; expected {option} {example}")
+    return name.strip(), rest.strip()
+
+
+def read_shapes(given: Sequence[str]) -> dict[str, GivenShape]:
+    """Read shapes as ``A=n,n`` gives them; ``t=`` and ``t=()`` are scalars.
+
+    Examples
+    --------
+    >>> read_shapes(["A=n,n", "y=4", "t=()"])
+    {'A': ('n', 'n'), 'y': (4,), 't': ()}
+    """
+    shapes: dict[str, GivenShape] = {}
+    for one in given:
+        name, rest = split_pair("--shape", one, "NAME=SIZES, such as A=n,n or X=2,4 or t=()")
+        if name in shapes:
+            raise ArgumentError(f"--shape for {name!r} comes twice; give it once")
+        if rest.startswith("(") and rest.endswith(")"):
+            rest = rest[1:-1].strip().removesuffix(",")
+        parts = [part.strip() for part in rest.split(",")] if rest else []
+        # Longer digits than a size can have stay text, and are refused as a size.
+        shapes[name] = tuple(int(p) if p.isascii() and p.isdigit() and len(p) < 20 else p for p in parts)
+    return shapes
+
+
+def read_data(data: Sequence[str], values: Sequence[str]) -> dict[str, Numbers]:
+    """Read the numbers of inputs, from files (``X=x.npy``) and from the command line (``a=3.5``).
+
+    Raises
+    ------
+    ArgumentError
+        If an option is not of this form, or an input has numbers twice.
+    DataError
+        If a file is not sound.
+    """
+    arrays: dict[str, Numbers] = {}
+    for option, given in (("--data", data), ("--value", values)):
+        for one in given:
+            name, rest = split_pair(option, one, "X=x.npy" if option == "--data" else "a=3.5")
+            if name in arrays:
+                raise ArgumentError(f"the numbers of {name!r} come twice; give them once")
+            arrays[name] = read_array(rest, name) if option == "--data" else _read_value(name, rest)
+    return arrays
+
+
+def _read_value(name: str, given: str) -> Numbers:
+    try:
+        found = np.asarray(json.loads(given))
+    except (ValueError, RecursionError):  # not JSON, lists of different lengths; brackets without end
+        found = np.asarray(None)
+    if found.dtype.kind not in "fi":
+        raise ArgumentError(f"--value {name}={given[:60]}; expected a number, 3.5, or lists of numbers, [[1,2],[3,4]]")
+    return found
+
+
+def batched(batch: str | None, arrays: Mapping[str, Numbers], files: Sequence[str]) -> list[str] | None:
+    """Return the names of the inputs with one sample a row; None leaves that to their shapes.
+
+    Parameters
+    ----------
+    batch : str or None
+        As given: names, or "auto" for all that come from files.
+    arrays : mapping of str to ndarray
+        The numbers of all inputs.
+    files : sequence of str
+        Names of those from files.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        If a name is no input or has no rows, or "auto" finds different numbers of rows.
+    """
+    if batch is None:
+        return None
+    if batch == "auto":
+        names = [name for name in files if arrays[name].ndim]
+        if len({len(arrays[name]) for name in names}) > 1:
+            told = ", ".join(f"{name} has {len(arrays[name])}" for name in names)
+            raise ShapeError(f"--batch auto with different numbers of rows: {told}; name those with one sample a row")
+        return names
+    names = [name.strip() for name in batch.split(",")]
+    for name in names:
+        if name not in arrays:
+            raise ArgumentError(f"--batch {name}, which is no input; expected some of {', '.join(arrays) or 'none'}")
+        if not arrays[name].ndim:
+            raise ShapeError(f"--batch {name}, which is a single number; expected one sample a row")
+    return names
+
+
+def sample_shapes(
+    numbers: Mapping[str, Numbers], declared: Mapping[str, GivenShape], rows: list[str] | None
+) -> dict[str, tuple[int, ...]]:
+    """Return the shape of one sample of each input.
+
+    It is what was declared, with the numbers put in for names; else that of a row, or of all
+    its numbers.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers do not have the shape declared, or one name stands for two sizes.
+    ArgumentError
+        If a shape is declared for an input without numbers.
+    """
+    parameters, parts = [], []
+    for name, shape in declared.items():
+        if name not in numbers:
+            raise ArgumentError(f"--shape for {name!r}, which has no numbers; add --data {name}=FILE")
+        wanted, got = read_shape(name, shape), numbers[name].shape
+        part = got[max(len(got) - len(wanted), 0) :]
+        if len(part) != len(wanted) or any(isinstance(d, int) and d != n for d, n in zip(wanted, part, strict=True)):
+            raise ShapeError(f"{name} has shape {show(got)}; expected {show(wanted)}, or many of it along further axes")
+        parameters.append(Parameter(name, wanted))
+        parts.append(part)
+    bind_shapes(parameters, parts)
+    shapes = {p.name: part for p, part in zip(parameters, parts, strict=True)}
+    for name, array in numbers.items():
+        shapes.setdefault(name, array.shape[1:] if rows is not None and name in rows else array.shape)
+    return {name: shapes[name] for name in numbers}
