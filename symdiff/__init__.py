@@ -23,7 +23,7 @@ from typing import Any
 from .api import derivative, gradient, hessian, hvp, jacobian, jvp, vjp
 from .array import Array, array, asarray, function, matrix, name, scalar, vector
 from .array import stop as stop_gradient
-from .compiler import compile
+from .compiler import compile, merge_shapes
 from .custom import custom
 from .errors import (
     ArgumentError,
@@ -45,6 +45,7 @@ from .library import LIBRARY as _LIBRARY
 from .parse import parse_graph as _parse_graph
 
 __version__ = "0.1.0"
+
 
 def parse(text: str, shapes: dict[str, Any] | None = None, **named_shapes: Any) -> Any:
     """Read formula text as SymPy.
@@ -71,8 +72,6 @@ def parse(text: str, shapes: dict[str, Any] | None = None, **named_shapes: Any) 
     >>> parse("x * sin(x)")
     x*sin(x)
     """
-    from .compiler import merge_shapes
-
     given = merge_shapes(shapes, named_shapes)
     result = _parse_graph(text, given, undeclared="error" if given else "scalar").result
     return tuple(r.sympy for r in result) if isinstance(result, tuple) else result.sympy

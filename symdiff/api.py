@@ -26,7 +26,7 @@ def _widen(function: Any) -> Any:
         **named_shapes: Any,
     ) -> Any:
         if function is derivatives.derivative and "order" in named_shapes:
-            args, named_shapes = (named_shapes.pop("order"),), named_shapes
+            args = (named_shapes.pop("order"),)
         for key in ("seed", "tangent", "vector"):
             if key in named_shapes and function.__name__ in ("vjp", "jvp", "hvp"):
                 args = (named_shapes.pop(key),)

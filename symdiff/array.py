@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from . import operations as ops
+from . import interop, layout, operations, printing
 from .errors import ArgumentError, DtypeError, ShapeError, SymbolError, SymdiffError, UnsupportedError
-from .functions import apply, compare
+from .functions import apply, compare, to_real
 from .graph import BOOL, REAL, Node, constant, input, label, stop_gradient
+from .indexing import getitem
 from .library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
 from .simplify import present
 from .sizes import Dim, Shape, show
@@ -92,18 +93,14 @@ class Array:
     # ------------------------------------------------------------ what it says
 
     def __str__(self) -> str:
-        from .printing import text
-
-        return text(present(self.node))
+        return printing.text(present(self.node))
 
     def __repr__(self) -> str:
         return str(self)
 
     def latex(self) -> str:
         r"""Return the formula in LaTeX, without dollar signs."""
-        from .printing import latex
-
-        return latex(present(self.node))
+        return printing.latex(present(self.node))
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -111,9 +108,7 @@ class Array:
     @property
     def sympy(self) -> Basic:
         """The formula as a SymPy expression, matrix or array."""
-        from .interop import to_sympy
-
-        return to_sympy(present(self.node))
+        return interop.to_sympy(present(self.node))
 
     # ------------------------------------------------------------ arithmetic
 
@@ -230,32 +225,32 @@ class Array:
                 raise UnsupportedError(
                     "an index that is itself a symbol; expected constants (to choose by a condition, write where)"
                 )
-        return Array(ops.getitem(self.node, key))
+        return Array(getitem(self.node, key))
 
     @property
     def T(self) -> Array:
         """The axes in reverse order: the transpose of a matrix."""
-        return Array(ops.permute(self.node))
+        return Array(layout.permute(self.node))
 
     @property
     def mT(self) -> Array:
         """The last two axes exchanged."""
-        return Array(ops.swapaxes(self.node, -1, -2))
+        return Array(layout.swapaxes(self.node, -1, -2))
 
     def reshape(self, *shape: Any) -> Array:
         """Return the elements in C order in another shape."""
-        return Array(ops.reshape_to(self.node, shape[0] if len(shape) == 1 else shape))
+        return Array(layout.reshape_to(self.node, shape[0] if len(shape) == 1 else shape))
 
     def transpose(self, *axes: Any) -> Array:
         """Permute the axes; reverse them by default."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return Array(ops.permute(self.node, order))
+        return Array(layout.permute(self.node, order))
 
     def astype(self, dtype: Any) -> Array:
         """Return the array itself for a real dtype; others are refused."""
         if np.dtype(dtype).kind != "f":
             raise UnsupportedError(f"astype({dtype!r}) of a symbol; symbols are real numbers")
-        return Array(ops.to_real(self.node))
+        return Array(to_real(self.node))
 
     def copy(self) -> Array:
         """Return the array itself: symbols do not change."""
@@ -283,8 +278,8 @@ class Array:
     def __int__(self) -> NoReturn:
         self._number("int")
 
-    def __index__(self) -> NoReturn:
-        self._number("index")
+    def __index__(self) -> int:
+        raise SymbolError("a symbol as an index or a size; expected a whole number known when the formula is built")
 
     def __complex__(self) -> NoReturn:
         self._number("complex")
@@ -299,7 +294,9 @@ class Array:
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise SymbolError("a symbol has no numbers for NumPy; use a NumPy function that symdiff knows, or compile first")
+        raise SymbolError(
+            "a symbol has no numbers for NumPy; use a NumPy function that symdiff knows, or compile first"
+        )
 
     # ------------------------------------------------------------ NumPy's protocols
 
@@ -326,8 +323,28 @@ class Array:
 _METHODS = {
     **{
         name: name
-        for name in ("sum", "mean", "prod", "max", "min", "var", "std", "dot", "trace", "diagonal", "cumsum", "clip",
-                     "round", "squeeze", "swapaxes", "ravel", "take", "repeat", "all", "any")
+        for name in (
+            "sum",
+            "mean",
+            "prod",
+            "max",
+            "min",
+            "var",
+            "std",
+            "dot",
+            "trace",
+            "diagonal",
+            "cumsum",
+            "clip",
+            "round",
+            "squeeze",
+            "swapaxes",
+            "ravel",
+            "take",
+            "repeat",
+            "all",
+            "any",
+        )
     },
     "flatten": "ravel",
 }
@@ -336,21 +353,16 @@ _METHODS = {
 def _entry(name: str) -> Entry:
     entry = LIBRARY.get(name)
     if entry is None:
-        reason = REFUSED.get(name, "symdiff has no such function; write it with those it has (see the list of functions)")
+        reason = REFUSED.get(name, "symdiff has no such function; write it with those in the list of functions")
         raise UnsupportedError(f"np.{name} of symbols: {reason}")
     return entry
 
 
 def _binary(name: str, a: Any, b: Any) -> Array:
-    try:
-        left = a.node if isinstance(a, Array) else as_node(a)
-        right = b.node if isinstance(b, Array) else as_node(b)
-    except (DtypeError, ShapeError):
-        if type(a).__array_priority__ > 1000 if hasattr(type(a), "__array_priority__") else False:
-            return NotImplemented
-        raise
+    left = a.node if isinstance(a, Array) else as_node(a)
+    right = b.node if isinstance(b, Array) else as_node(b)
     if name == "matmul":
-        return Array(ops.matmul(left, right))
+        return Array(operations.matmul(left, right))
     if name.startswith("greater"):
         return Array(compare(name, left, right))
     if name == "floor_divide":
@@ -411,7 +423,7 @@ def _stack_list(value: Any) -> Node:
             raise DtypeError("complex numbers in a formula; expected real numbers")
         raise DtypeError(f"{value!r:.60} is neither an array of numbers nor of symbols with rows of equal length")
     try:
-        return ops.stack([ops.to_real(as_node(item)) for item in items])
+        return layout.stack([to_real(as_node(item)) for item in items])
     except ShapeError as error:
         raise ShapeError(f"a list of symbols whose parts differ in shape: {error}") from None
 
@@ -480,7 +492,7 @@ def _convert_bounds(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     if entry.name == "clip":
         return {k: None if v is None else as_node(v) for k, v in given.items()}
     if entry.name == "reshape":
-        return {"shape": v for v in given.values()}
+        return {"shape": next(iter(given.values()))} if given else {}
     if entry.name == "eye":
         return {"m" if k == "M" else k: v for k, v in given.items()}
     return {k: v for k, v in given.items() if k != "optimize"}
@@ -556,7 +568,7 @@ def array(name: str, shape: Any) -> Array:
     >>> array("A", ("n", "n")).shape
     (n, n)
     """
-    return Array(input(check_name(name), ops.parse_shape(shape)))
+    return Array(input(check_name(name), layout.parse_shape(shape)))
 
 
 def name(x: Any, label_: str) -> Array:

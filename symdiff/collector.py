@@ -16,9 +16,30 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_lock = threading.Lock()
-_depth = 0
-_was_enabled = False
+
+class _Pause:
+    """How many calls want the collector paused, and whether it was on before the first."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.depth = 0
+        self.was_enabled = False
+
+    def begin(self) -> None:
+        with self.lock:
+            if self.depth == 0:
+                self.was_enabled = gc.isenabled()
+                gc.disable()
+            self.depth += 1
+
+    def end(self) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0 and self.was_enabled:
+                gc.enable()
+
+
+_pause = _Pause()
 
 
 def paused(function: Callable[P, T]) -> Callable[P, T]:
@@ -26,27 +47,10 @@ def paused(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        _enter()
+        _pause.begin()
         try:
             return function(*args, **kwargs)
         finally:
-            _leave()
+            _pause.end()
 
     return run
-
-
-def _enter() -> None:
-    global _depth, _was_enabled
-    with _lock:
-        if _depth == 0:
-            _was_enabled = gc.isenabled()
-            gc.disable()
-        _depth += 1
-
-
-def _leave() -> None:
-    global _depth
-    with _lock:
-        _depth -= 1
-        if _depth == 0 and _was_enabled:
-            gc.enable()

@@ -12,11 +12,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from .arguments import Parameter
 from .array import Array
-from .build import find_compiler
+from .build import find_compiler, native_target
+from .codegen.c import emit_c
 from .codegen.numpy import emit_numpy
 from .codegen.numpy_runner import NumpyRunner
 from .cost import cost
@@ -111,11 +113,8 @@ def merge_shapes(shapes: Mapping[str, Any] | None, named: Mapping[str, Any]) -> 
 
 def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
     """Return the names of some of the inputs."""
-    found = []
-    for one in [wanted] if isinstance(wanted, str | Array) else wanted:
-        node = formula.read(one).node if not isinstance(one, str) or one not in formula.inputs else formula.inputs[one].node
-        found.append(str(node.payload))
-    return found
+    several = [wanted] if isinstance(wanted, str | Array) else wanted
+    return [one if isinstance(one, str) else str(formula.read(one).node.payload) for one in several]
 
 
 def build_kernel(
@@ -131,7 +130,7 @@ def build_kernel(
     stats["seconds"] = time.perf_counter() - start
     origin = Origin(
         backend=language,
-        source=lambda wanted="": _source(wanted or language, inputs, nodes, options, runner),
+        source=lambda wanted: _source(wanted, inputs, nodes, options, runner),
         sympy=lambda: _show(outputs, structure, lambda a: a.sympy),
         latex=lambda: "\\\\\n".join(Array(node).latex() for node in simplify(outputs)),
         named=lambda: _named(arguments, outputs, options),
@@ -176,19 +175,15 @@ def _schedule(inputs: list[Node], nodes: list[Node], backend: str) -> Program:
     return unroll(inputs, nodes, limit)
 
 
-_warned = False
-
-
+@cache
 def _warn_no_compiler() -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        warnings.warn(
-            "no C compiler was found (looked for $CC, cc, gcc, clang); kernels run on NumPy, more slowly. Install one, or "
-            "pass backend='numpy' to say that this is meant",
-            RuntimeWarning,
-            stacklevel=5,
-        )
+    """Say once that NumPy serves."""
+    warnings.warn(
+        "no C compiler was found (looked for $CC, cc, gcc, clang); kernels run on NumPy, more slowly. Install one, "
+        "or pass backend='numpy' to say that this is meant",
+        RuntimeWarning,
+        stacklevel=6,
+    )
 
 
 def _source(language: str, inputs: list[Node], nodes: list[Node], options: Options, runner: Runner) -> str:
@@ -197,9 +192,6 @@ def _source(language: str, inputs: list[Node], nodes: list[Node], options: Optio
     if language == "c":
         if isinstance(runner, NativeRunner):
             return runner.source(options.reduce is not None)
-        from .build import native_target
-        from .codegen.c import emit_c
-
         program = unroll(inputs, nodes, LIMITS.native_operations)
         return emit_c(program, native_target(), reduce=options.reduce is not None).text
     raise ArgumentError(f"source({language!r}); expected 'c' or 'numpy'")
@@ -213,12 +205,12 @@ def _named(arguments: Mapping[str, Node], outputs: Sequence[Node], options: Opti
     """Compile the named sub-formulas."""
     found: dict[str, Node] = {}
     for node in postorder(outputs):
-        if node.op == "named":
-            if found.setdefault(node.payload, node) is not node:
-                raise ArgumentError(f"two sub-formulas are called {node.payload!r}; expected different names")
+        if node.op == "named" and found.setdefault(node.payload, node) is not node:
+            raise ArgumentError(f"two sub-formulas are called {node.payload!r}; expected different names")
     if not found:
         raise ArgumentError("the formula has no named parts; name one with sd.name(part, 'z') or a line 'z = ...'")
-    return build_kernel(arguments, list(found.values()), template_of(found), Options(options.batch, None, options.batch_axis), "numpy")
+    plain = Options(options.batch, None, options.batch_axis)
+    return build_kernel(arguments, list(found.values()), template_of(found), plain, "numpy")
 
 
 def _packed(

@@ -10,6 +10,7 @@ tensor expressions" (2018) and "A simple and efficient tensor calculus" (2020).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -106,7 +107,8 @@ def einsum(
         factors.insert(0, _Factor(constant(scale), []))
     dense = [f for f in factors if f.node.op not in STRUCTURE]
     ordered = [f for f in factors if f.node.op in STRUCTURE] + dense
-    if scale != 1.0 and len(ordered) == 2 and not is_structured(ordered[0].node) and ordered[1].node.op not in STRUCTURE:
+    plain = not is_structured(ordered[0].node) and ordered[-1].node.op not in STRUCTURE
+    if scale != 1.0 and len(ordered) == 2 and plain:
         inner = contract([ordered[1].node], [tuple(ordered[1].labels)], tuple(out), extra)
         return elementwise("multiply", (constant(scale), inner)) if scale != -1.0 else elementwise("negative", (inner,))
     if len(dense) > 1 and dense[0].labels == [] and dense[0].node.op == "constant":
@@ -196,10 +198,9 @@ def _flatten(
             todo.append(_Factor(node.args[0], factor.labels))
         elif node.op == "reshape" and node.dtype is REAL and _only_unit_axes(node):
             wide = iter([label for label, size in zip(factor.labels, node.shape, strict=True) if size != 1])
-            own = []
-            for size in node.args[0].shape:
-                own.append(next(wide) if size != 1 else fresh)
-                fresh += size == 1
+            narrow = itertools.count(fresh)
+            fresh += len(node.args[0].shape)
+            own = [next(wide) if size != 1 else next(narrow) for size in node.args[0].shape]
             todo.append(_Factor(node.args[0], own))
         elif node.op == "contract" and (is_structured(node) or _is_relabeling(node)):
             inner, result, _ = node.payload
@@ -236,9 +237,8 @@ def _drop_unit_axes(factor: _Factor, factors: list[_Factor], out: Labels) -> Non
 def _count_lost(factors: list[_Factor], labels: Sequence[Labels], out: Labels, extra: Mapping[int, Dim]) -> None:
     """Multiply by the size of each summed label that no factor has any more: a sum of equal terms."""
     alive = {label for factor in factors for label in factor.labels}
-    for label in dict.fromkeys(label for own in labels for label in own):
-        if label not in alive and label not in out and extra[label] != 1:
-            factors.append(_Factor(extent(extra[label]), []))
+    summed = dict.fromkeys(label for own in labels for label in own if label not in alive and label not in out)
+    factors.extend(_Factor(extent(extra[label]), []) for label in summed if extra[label] != 1)
 
 
 def _only_unit_axes(node: Node) -> bool:
@@ -260,11 +260,12 @@ def _associate(factors: list[_Factor], out: Labels) -> None:
         best: tuple[int, _Factor, _Factor, list[int]] | None = None
         for i, first in enumerate(dense):
             for second in dense[i + 1 :]:
-                rest = {label for f in factors if f is not first and f is not second for label in f.labels} | set(out)
-                union = list(dict.fromkeys([*first.labels, *second.labels]))
-                kept = [label for label in union if label in rest]
-                shared = [label for label in union if label not in rest and label in first.labels and label in second.labels]
-                if shared and len(kept) <= max(len(first.labels), len(second.labels)) and (best is None or len(kept) < best[0]):
+                others = {label for f in factors if f is not first and f is not second for label in f.labels}
+                rest = others | set(out)
+                kept = [label for label in dict.fromkeys([*first.labels, *second.labels]) if label in rest]
+                shared = (set(first.labels) & set(second.labels)) - rest
+                small = len(kept) <= max(len(first.labels), len(second.labels))
+                if shared and small and (best is None or len(kept) < best[0]):
                     best = (len(kept), first, second, kept)
         if best is None:
             return
@@ -378,8 +379,8 @@ def _items(node: Node, axis: int, item: Item) -> tuple[Item, ...]:
 
 
 def _put(node: Node, axis: int, item: Item, size: Dim) -> Node:
-    if node.op == "delta" and _is_identity(node) and item[2] is not None:
-        start, step, rows = item
+    start, step, rows = item
+    if node.op == "delta" and _is_identity(node) and rows is not None:
         moved = delta(rows, size, start, step)
         return moved if axis == 1 else contract([moved], [(0, 1)], (1, 0))
     shape = tuple(size if a == axis else n for a, n in enumerate(node.shape))

@@ -73,7 +73,7 @@ def custom(
     given = [rule for rule in (differential, vjp, jacobian) if rule is not None]
     if len(given) != 1:
         raise ArgumentError(f"{len(given)} derivatives; expected exactly one of differential=, vjp= and jacobian=")
-    title = name or getattr(function, "__name__", "custom")
+    title = name or str(getattr(function, "__name__", "custom"))
 
     def call(*args: Any) -> Array:
         nodes = [as_node(a) for a in args]
@@ -138,8 +138,20 @@ def _rule(
 
 #: Operations that are linear in their one argument that depends on the tangents.
 _LINEAR_OPS = frozenset(
-    {"negative", "add", "subtract", "slice", "pad", "gather", "scatter", "reshape", "concatenate", "cumsum", "triangle",
-     "named"}
+    {
+        "negative",
+        "add",
+        "subtract",
+        "slice",
+        "pad",
+        "gather",
+        "scatter",
+        "reshape",
+        "concatenate",
+        "cumsum",
+        "triangle",
+        "named",
+    }
 )
 
 

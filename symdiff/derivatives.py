@@ -17,6 +17,7 @@ from .cost import cost
 from .differentiate import identity, pullback, pushforward
 from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitError, ShapeError
 from .graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, reshape, substitute, zeros
+from .printing import text
 from .rules import LINEAR
 from .simplify import simplify, stabilize
 from .sizes import Shape, Size, show
@@ -374,16 +375,14 @@ class _Cut:
 def _disconnected(f: Node, w: Node) -> str:
     known = ", ".join(n.payload for n in inputs_of([f]) if isinstance(n.payload, str)) or "no input"
     return (
-        f"the formula of shape {show(f.shape)} does not depend on {_name(w)} (it depends on: {known}); differentiate by "
-        "one of those, or pass disconnected='zero' for zeros"
+        f"the formula of shape {show(f.shape)} does not depend on {_name(w)} (it depends on: {known}); differentiate "
+        "by one of those, or pass disconnected='zero' for zeros"
     )
 
 
 def _name(node: Node) -> str:
     if node.op in ("input", "named") and isinstance(node.payload, str):
         return repr(node.payload)
-    from .printing import text
-
     shown = text(node)
     return f"the sub-formula {shown if len(shown) <= 60 else shown[:57] + '...'}"
 

@@ -350,8 +350,8 @@ _unary("log_sigmoid", lambda x, f: sigmoid(-x), numpy="special.log_expit", sourc
 _unary("softplus", lambda x, f: sigmoid(x), numpy="softplus", source="4.7.1", expansion=_log1p_exp)
 _row("logaddexp", (lambda x, y, f: sigmoid(x - y), lambda x, y, f: sigmoid(y - x)), (ANY, ANY), source="4.7.1",
      expansion=_logaddexp)
-_row("xlogy", (lambda x, y, f: log(y), lambda x, y, f: where(compare("equal", x, 0.0), 0.0, x / y)), (POSITIVE, POSITIVE),
-     numpy="special.xlogy", source="4.7.1", expansion=_xlogy)
+_row("xlogy", (lambda x, y, f: log(y), lambda x, y, f: where(compare("equal", x, 0.0), 0.0, x / y)),
+     (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy)
 _unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), source="10.49.3",
        expansion=_sinc)
 
@@ -381,6 +381,6 @@ for _name, _sympy in (("logical_and", "And"), ("logical_or", "Or"), ("logical_xo
 _unary("logical_not", ZERO, sympy="Not", takes=BOOL, gives=BOOL, source="constant pieces")
 _unary("to_real", ZERO, takes=BOOL, numpy="to_real", source="constant pieces")
 
-for _name in ("divide", "power", "sqrt", "cbrt", "log", "log2", "log10", "log1p", "arctan2", "hypot", "arcsin", "arccos",
-              "arccosh", "arctanh", "gamma", "lgamma", "digamma", "polygamma", "xlogy", "tan", "mod"):
+for _name in ("divide", "power", "sqrt", "cbrt", "log", "log2", "log10", "log1p", "arctan2", "hypot", "arcsin",
+              "arccos", "arccosh", "arctanh", "gamma", "lgamma", "digamma", "polygamma", "xlogy", "tan", "mod"):
     FUNCTIONS[_name] = replace(FUNCTIONS[_name], singular=True)

@@ -103,7 +103,8 @@ class Node(_Fresh):
     @property
     def value(self) -> Any:
         """The numbers of a constant, as a read-only array of its shape."""
-        return np.frombuffer(self.payload, np.float64 if self.dtype is REAL else np.bool_).reshape(fixed(self.shape) or ())
+        kind = np.float64 if self.dtype is REAL else np.bool_
+        return np.frombuffer(self.payload, kind).reshape(fixed(self.shape) or ())
 
     def __repr__(self) -> str:
         inner = "" if self.op in ("input", "constant") else f" of {len(self.args)}"
@@ -304,7 +305,7 @@ def contract(
     renamed = []
     for node, own in zip(operands, labels, strict=True):
         if len(own) != len(node.shape):
-            raise ShapeError(f"an operand of shape {show(node.shape)} came with {len(own)} labels; expected {node.ndim}")
+            raise ShapeError(f"an operand of shape {show(node.shape)} came with {len(own)} labels, not {node.ndim}")
         for name, size in zip(own, node.shape, strict=True):
             if name not in number:
                 number[name] = len(extent)
@@ -537,7 +538,8 @@ def concatenate(parts: Sequence[Node], axis: int) -> Node:
     for part in parts:
         total = total + part.shape[axis]
     dtype = BOOL if all(part.dtype is BOOL for part in parts) else REAL
-    return intern("concatenate", tuple(parts), axis - first.ndim, (*first.shape[:axis], total, *first.shape[axis + 1 :]), dtype)
+    shape = (*first.shape[:axis], total, *first.shape[axis + 1 :])
+    return intern("concatenate", tuple(parts), axis - first.ndim, shape, dtype)
 
 
 def matrix(op: str, *args: Node) -> Node:

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import operations as ops
+from . import layout, operations
 from .errors import LimitError, UnsupportedError
 from .functions import ALIASES, FUNCTIONS, apply, compare, where
-from .graph import Node, stop_gradient
+from .graph import Node, broadcast_to, stop_gradient
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -90,13 +90,13 @@ def _round(x: Node, decimals: int = 0) -> Node:
 def _where(*args: Node) -> Node:
     if len(args) != 3:
         raise UnsupportedError("where with a condition alone; expected where(condition, a, b)")
-    return ops.select(*args)
+    return operations.select(*args)
 
 
 def _clip(x: Node, lower: Any = None, upper: Any = None, **bounds: Any) -> Node:
     lower = bounds.get("a_min", bounds.get("min", lower))
     upper = bounds.get("a_max", bounds.get("max", upper))
-    return ops.clip(x, lower, upper)
+    return operations.clip(x, lower, upper)
 
 
 def _copysign(x: Node, y: Node) -> Node:
@@ -136,54 +136,54 @@ _add("clip", _clip, 3, 1, 3, ("a_min", "a_max", "min", "max"))
 _add("stop_gradient", stop_gradient)
 
 for _name in ("sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"):
-    _add(_name, getattr(ops, _name), 1, 1, 2, ("axis", "keepdims"))
+    _add(_name, getattr(operations, _name), 1, 1, 2, ("axis", "keepdims"))
 for _name in ("var", "std"):
-    _add(_name, getattr(ops, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
+    _add(_name, getattr(operations, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
 for _name in ("softmax", "log_softmax", "unit"):
-    _add(_name, getattr(ops, _name), 1, 1, 2, ("axis",))
-_add("norm", ops.norm, 1, 1, 3, ("ord", "axis", "keepdims"))
-_add("cumsum", ops.cumulative_sum, 1, 1, 2, ("axis",))
+    _add(_name, getattr(operations, _name), 1, 1, 2, ("axis",))
+_add("norm", operations.norm, 1, 1, 3, ("ord", "axis", "keepdims"))
+_add("cumsum", operations.cumulative_sum, 1, 1, 2, ("axis",))
 
 for _name in ("matmul", "dot", "inner", "vdot", "outer", "kron", "cross", "solve"):
-    _add(_name, getattr(ops, _name), 2, 2, 2)
-_add("tensordot", ops.tensordot, 2, 2, 3, ("axes",), in_text=False)
-_add("einsum", ops.einsum, "text", 2, None, ("optimize",), in_text=False)
+    _add(_name, getattr(operations, _name), 2, 2, 2)
+_add("tensordot", operations.tensordot, 2, 2, 3, ("axes",), in_text=False)
+_add("einsum", operations.einsum, "text", 2, None, ("optimize",), in_text=False)
 for _name in ("det", "logdet", "logabsdet", "inv", "adjugate", "cholesky"):
-    _add(_name, getattr(ops, _name))
-_add("slogdet", ops.slogdet, in_text=False)
-_add("matrix_power", ops.matrix_power, 1, 2, 2, ("n",))
-_add("trace", ops.trace, 1, 1, 2, ("offset",))
-_add("diag", ops.diag, 1, 1, 2, ("k",))
-_add("diagonal", ops.diagonal, 1, 1, 4, ("offset", "axis1", "axis2"))
+    _add(_name, getattr(operations, _name))
+_add("slogdet", operations.slogdet, in_text=False)
+_add("matrix_power", operations.matrix_power, 1, 2, 2, ("n",))
+_add("trace", operations.trace, 1, 1, 2, ("offset",))
+_add("diag", operations.diag, 1, 1, 2, ("k",))
+_add("diagonal", operations.diagonal, 1, 1, 4, ("offset", "axis1", "axis2"))
 for _name in ("tril", "triu"):
-    _add(_name, getattr(ops, _name), 1, 1, 2, ("k",))
+    _add(_name, getattr(operations, _name), 1, 1, 2, ("k",))
 
-_add("reshape", ops.reshape_to, 1, 2, 2, ("shape", "newshape"))
-_add("ravel", ops.ravel)
-_add("transpose", ops.permute, 1, 1, 2, ("axes",))
-_add("matrix_transpose", lambda x: ops.swapaxes(x, -1, -2))
-_add("swapaxes", ops.swapaxes, 1, 3, 3, ("axis1", "axis2"))
-_add("moveaxis", ops.moveaxis, 1, 3, 3, ("source", "destination"))
-_add("expand_dims", ops.expand_dims, 1, 2, 2, ("axis",))
-_add("squeeze", ops.squeeze, 1, 1, 2, ("axis",))
-_add("broadcast_to", lambda x, shape: ops.broadcast_to(x, ops.parse_shape(shape)), 1, 2, 2, ("shape",))
-_add("concatenate", ops.join, "list", 1, 2, ("axis",))
-_add("stack", ops.stack, "list", 1, 2, ("axis",))
+_add("reshape", layout.reshape_to, 1, 2, 2, ("shape", "newshape"))
+_add("ravel", layout.ravel)
+_add("transpose", layout.permute, 1, 1, 2, ("axes",))
+_add("matrix_transpose", lambda x: layout.swapaxes(x, -1, -2))
+_add("swapaxes", layout.swapaxes, 1, 3, 3, ("axis1", "axis2"))
+_add("moveaxis", layout.moveaxis, 1, 3, 3, ("source", "destination"))
+_add("expand_dims", layout.expand_dims, 1, 2, 2, ("axis",))
+_add("squeeze", layout.squeeze, 1, 1, 2, ("axis",))
+_add("broadcast_to", lambda x, shape: broadcast_to(x, layout.parse_shape(shape)), 1, 2, 2, ("shape",))
+_add("concatenate", layout.join, "list", 1, 2, ("axis",))
+_add("stack", layout.stack, "list", 1, 2, ("axis",))
 for _name in ("hstack", "vstack", "column_stack"):
-    _add(_name, getattr(ops, _name), "list")
-_add("block", ops.block, "rows", in_text=False)
-_add("take", ops.take, 1, 2, 3, ("axis",), in_text=False)
-_add("flip", ops.flip, 1, 1, 2, ("axis",))
-_add("roll", ops.roll, 1, 2, 3, ("axis",))
-_add("repeat", ops.repeat, 1, 2, 3, ("axis",))
-_add("tile", ops.tile, 1, 2, 2, ("reps",))
-_add("diff", ops.diff, 1, 1, 3, ("n", "axis"))
-_add("eye", ops.eye, "none", 1, 3, ("M", "k"))
-_add("zeros", lambda shape: ops.full(shape, 0.0), "none")
-_add("ones", lambda shape: ops.full(shape, 1.0), "none")
-_add("zeros_like", lambda x: ops.like(x, 0.0))
-_add("ones_like", lambda x: ops.like(x, 1.0))
-_add("full_like", lambda x, value: apply("multiply", ops.like(x, 1.0), value), 2, 2, 2)
+    _add(_name, getattr(layout, _name), "list")
+_add("block", layout.block, "rows", in_text=False)
+_add("take", layout.take, 1, 2, 3, ("axis",), in_text=False)
+_add("flip", layout.flip, 1, 1, 2, ("axis",))
+_add("roll", layout.roll, 1, 2, 3, ("axis",))
+_add("repeat", layout.repeat, 1, 2, 3, ("axis",))
+_add("tile", layout.tile, 1, 2, 2, ("reps",))
+_add("diff", layout.diff, 1, 1, 3, ("n", "axis"))
+_add("eye", layout.eye, "none", 1, 3, ("M", "k"))
+_add("zeros", lambda shape: layout.full(shape, 0.0), "none")
+_add("ones", lambda shape: layout.full(shape, 1.0), "none")
+_add("zeros_like", lambda x: layout.like(x, 0.0))
+_add("ones_like", lambda x: layout.like(x, 1.0))
+_add("full_like", lambda x, value: apply("multiply", layout.like(x, 1.0), value), 2, 2, 2)
 
 for _alias, _target in {
     **ALIASES,

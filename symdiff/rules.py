@@ -20,13 +20,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from .contraction import MINUS_ONE, einsum, is_structured, put_items, scale_by, take_items
-from .errors import NotDifferentiableError
 from .functions import compare, where
 from .graph import (
     Labels,
     Node,
-    broadcast_to,
-    concatenate,
     constant,
     cumsum,
     delta,
@@ -37,13 +34,11 @@ from .graph import (
     reduce,
     reshape,
     scatter,
-    slicing,
     transpose,
     triangle,
     whole,
-    zeros,
 )
-from .sizes import Dim, Shape, product, show
+from .sizes import Dim, Shape, product
 
 # ---------------------------------------------------------------------------- products on the last axes
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -130,7 +130,7 @@ class _Code:
 
     def number(self, value: float) -> int:
         """Return the value number of a constant."""
-        key = ("const", math.copysign(1.0, value), value) if value == value else ("const", "nan")
+        key = ("const", math.copysign(1.0, value), value) if not math.isnan(value) else ("const", "nan")
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = len(self.ops)
@@ -186,7 +186,7 @@ class _Code:
         return self.emit("negative", a)
 
     def multiply(self, a: int, b: int) -> int:
-        if a == ZERO or b == ZERO:
+        if ZERO in (a, b):
             return ZERO
         for x, y in ((a, b), (b, a)):
             c = self.consts.get(x)
@@ -320,19 +320,16 @@ def _lower_elementwise(code: _Code, node: Node, args: list[Ids]) -> Ids:
     if op in MAX_ORDER and not (args[0].ndim == 0 and 0 <= code.consts.get(int(args[0]), -1) <= MAX_ORDER[op]):
         raise UnsupportedError(f"{op} of an order that is not one number up to {MAX_ORDER[op]}")
     direct = _DIRECT.get(op)
-    apply: Callable[..., int]
-    if direct is not None:
-        apply = lambda *v: direct(code, *v)  # noqa: E731
-    else:
-        apply = lambda *v: _machine(code, op, v)  # noqa: E731
+
+    def apply(*values: int) -> int:
+        if direct is not None:
+            return direct(code, *values)
+        return code.emit(op, *[code.real(v) for v in values])
+
     if node.shape == ():
         return np.array(apply(*[int(a) for a in args]), np.int64)
     columns = [a.ravel().tolist() for a in np.broadcast_arrays(*args)]
     return np.array([apply(*v) for v in zip(*columns, strict=True)], np.int64).reshape(_fixed(node.shape))
-
-
-def _machine(code: _Code, op: str, args: tuple[int, ...]) -> int:
-    return code.emit(op, *[code.real(a) for a in args])
 
 
 def _lower_constant(code: _Code, node: Node, args: list[Ids]) -> Ids:
@@ -407,8 +404,9 @@ def _sparse(ids: Ids, own: tuple[int, ...]) -> _Sparse:
             at: dict[int, int] = {}
             if any(at.setdefault(label, i) != i for label, i in zip(own, index, strict=True)):
                 continue
-            index = tuple(at[label] for label in unique)
-        entries[index] = value
+            entries[tuple(at[label] for label in unique)] = value
+        else:
+            entries[index] = value
     return entries, unique
 
 
@@ -433,14 +431,14 @@ def _multiply_sparse(code: _Code, first: _Sparse, second: _Sparse, rest: set[int
     (p, a), (q, b) = first, second
     shared = [(a.index(label), b.index(label)) for label in a if label in b]
     own = tuple(dict.fromkeys(label for label in (*a, *b) if label in rest))
-    from_a = [(a.index(label) if label in a else None, b.index(label) if label in b else None) for label in own]
+    where = [(0, a.index(label)) if label in a else (1, b.index(label)) for label in own]
     buckets: dict[tuple[int, ...], list[tuple[tuple[int, ...], int]]] = {}
     for index, value in q.items():
         buckets.setdefault(tuple(index[j] for _, j in shared), []).append((index, value))
     terms: dict[tuple[int, ...], int] = {}
     for index, value in p.items():
         for other, factor in buckets.get(tuple(index[i] for i, _ in shared), ()):
-            key = tuple(index[i] if i is not None else other[j] for i, j in from_a if i is not None or j is not None)
+            key = tuple((index, other)[side][i] for side, i in where)
             product = code.multiply(value, factor)
             terms[key] = code.add(terms[key], product) if key in terms else product
     return terms, own
@@ -607,16 +605,12 @@ def _lower_concatenate(code: _Code, node: Node, args: list[Ids]) -> Ids:
     return np.concatenate(args, axis=node.payload)
 
 
-def _each_matrix(
-    lower: Callable[..., list[list[int]]], result: int
-) -> Callable[[_Code, Node, list[Ids]], Ids]:
+def _each_matrix(lower: Callable[..., Any], result: int) -> Callable[[_Code, Node, list[Ids]], Ids]:
     """Lift a function of one matrix (lists of rows) to stacks; ``result`` is the rank it gives."""
 
     def run(code: _Code, node: Node, args: list[Ids]) -> Ids:
         lead = args[0].shape[:-2]
-        parts = []
-        for index in np.ndindex(lead):
-            parts.append(lower(code, node.op, *[a[index].tolist() for a in args]))
+        parts = [lower(code, node.op, *[a[index].tolist() for a in args]) for index in np.ndindex(lead)]
         shape = _fixed(node.shape)
         return np.array(parts, np.int64).reshape(shape) if result else np.array(parts, np.int64).reshape(lead)
 
@@ -724,8 +718,8 @@ def _eliminate(code: _Code, a: Matrix, b: Matrix) -> tuple[Matrix, Matrix, int]:
             if rows[i][k] == ZERO:
                 continue
             factor = code.divide(rows[i][k], rows[k][k])
-            rest = [code.subtract(p, code.multiply(factor, q)) for p, q in zip(rows[i][k + 1 :], rows[k][k + 1 :], strict=True)]
-            rows[i] = [*rows[i][:k], ZERO, *rest]
+            pairs = zip(rows[i][k + 1 :], rows[k][k + 1 :], strict=True)
+            rows[i] = [*rows[i][:k], ZERO, *(code.subtract(p, code.multiply(factor, q)) for p, q in pairs)]
     return [row[n:] for row in rows], [row[:n] for row in rows], sign
 
 
@@ -743,9 +737,7 @@ def _adjugate_differential(code: _Code, op: str, a: Matrix, e: Matrix) -> Matrix
         for j in range(n):
             columns = [c for c in range(n) if c != j]
             others = [r for r in range(n) if r != i]
-            total = code.sum(
-                _minors(code, [e[r] if r == p else a[r] for r in others], columns) for p in others
-            )
+            total = code.sum(_minors(code, [e[r] if r == p else a[r] for r in others], columns) for p in others)
             result[j][i] = code.negative(total) if (i + j) % 2 else total
     return result
 
@@ -757,7 +749,8 @@ def _cholesky(code: _Code, op: str, a: Matrix) -> Matrix:
     for j in range(n):
         rest = code.real(code.subtract(a[j][j], code.dot(lower[j][:j], lower[j][:j])))
         # 1 where the pivot is positive or NaN: NaN in gives NaN out
-        code.check(code.emit("to_real", code.emit("logical_not", code.emit("less_equal", rest, code.number(0.0)))), INDEFINITE)
+        fails = code.emit("less_equal", rest, code.number(0.0))
+        code.check(code.emit("to_real", code.emit("logical_not", fails)), INDEFINITE)
         lower[j][j] = code.emit("sqrt", rest)
         for i in range(j + 1, n):
             lower[i][j] = code.divide(code.subtract(a[i][j], code.dot(lower[i][:j], lower[j][:j])), lower[j][j])
@@ -786,9 +779,9 @@ _LOWER: dict[str, Callable[[_Code, Node, list[Ids]], Ids]] = {
     "scatter": _lower_scatter,
     "reshape": _lower_reshape,
     "concatenate": _lower_concatenate,
-    "det": _each_matrix(_det, 0),  # type: ignore[arg-type]
-    "logdet": _each_matrix(_det, 0),  # type: ignore[arg-type]
-    "logabsdet": _each_matrix(_det, 0),  # type: ignore[arg-type]
+    "det": _each_matrix(_det, 0),
+    "logdet": _each_matrix(_det, 0),
+    "logabsdet": _each_matrix(_det, 0),
     "inv": _each_matrix(_inv, 2),
     "solve": _each_matrix(_solve, 2),
     "adjugate": _each_matrix(_adjugate, 2),

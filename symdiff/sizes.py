@@ -8,6 +8,7 @@ A size without names is always a plain ``int``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
@@ -143,8 +144,7 @@ def value(size: Dim, bindings: Mapping[str, int]) -> int:
         for name in names:
             if name not in bindings:
                 raise ShapeError(f"the size {name!r} has no value here; known sizes: {sorted(bindings) or 'none'}")
-            coefficient *= bindings[name]
-        total += coefficient
+        total += coefficient * math.prod(bindings[name] for name in names)
     return total
 
 

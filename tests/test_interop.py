@@ -25,6 +25,7 @@ from sympy.tensor.array.expressions import (
     PermuteDims,
 )
 
+from symdiff import indexing, layout
 from symdiff import operations as ops
 from symdiff.errors import ArgumentError, LimitError, ShapeError, SymdiffError, UnsupportedError
 from symdiff.functions import FUNCTIONS, apply, compare, where
@@ -163,6 +164,11 @@ ARRAYS = [
     (DiagonalMatrix(A), np.diag(np.diag(a))),
     (sp.Identity(3) * A + sp.OneMatrix(3, 3) - sp.ZeroMatrix(3, 3), a + 1),
     (sp.FunctionMatrix(3, 2, sp.Lambda((n, k), n + x * k)), np.arange(3)[:, None] + 0.3 * np.arange(2)),
+    (
+        sp.FunctionMatrix(n, n, sp.Lambda((k, y), N[y, k] + k * N[0, y])),
+        VALUES["N"].T + np.outer(range(3), VALUES["N"][0]),
+    ),
+    (sp.FunctionMatrix(n, 2, sp.Lambda((k, y), N[k, k])), np.diag(VALUES["N"])[:, None].repeat(2, 1)),
     (sp.Matrix([[sp.sin(x), 0], [0, sp.cos(y)]]), np.diag([np.sin(0.3), np.cos(1.7)])),
     (sp.ImmutableMatrix([[x, y], [1, 2]]), np.array([[0.3, 1.7], [1, 2]])),
     (sp.SparseMatrix(2, 3, {(0, 1): x}), np.array([[0, 0.3, 0], [0, 0, 0]])),
@@ -235,7 +241,6 @@ REFUSED = [
     (sp.Sum(x**k, (k, 0, n)), "symbolic size"),
     (sp.Sum(x**k, (k, 3, 1)), "reversed"),
     (sp.polygamma(y, x), "order"),
-    (sp.FunctionMatrix(n, n, sp.Lambda((x, y), x + y)), "symbolic size"),
     (sp.IndexedBase("a")[0], "no shape"),
     (A[0:3:2, :], "miscounts slices"),
     (sp.Contains(x, sp.S.Reals), "Contains"),
@@ -338,7 +343,7 @@ vector, square, scalar = variable("v", (3,)), variable("A", (3, 3)), variable("x
 symbolic, column = variable("N", (named("n"), named("n"))), variable("u", (named("n"),))
 
 WRITTEN: list[tuple[Node, str]] = [
-    (ops.swapaxes(ops.inv(square), 0, 1), "A**(-1).T"),
+    (layout.swapaxes(ops.inv(square), 0, 1), "A**(-1).T"),
     (ops.matmul(square, vector), "A*v"),
     (ops.matmul(vector, vector), "(v.T*v)[0, 0]"),
     (ops.outer(vector, vector), "v*v.T"),
@@ -353,9 +358,9 @@ WRITTEN: list[tuple[Node, str]] = [
     (apply("multiply", square, square), "HadamardProduct(A, A)"),
     (apply("maximum", scalar, 0.0), "Max(0, x)"),
     (where(compare("less", scalar, 0.0), scalar, 1.0), "Piecewise((x, x < 0), (1, True))"),
-    (ops.getitem(vector, 1), "v[1, 0]"),
-    (ops.getitem(square, (0, 1)), "A[0, 1]"),
-    (ops.stack([scalar, apply("sin", scalar)]), "Matrix([[x], [sin(x)]])"),
+    (indexing.getitem(vector, 1), "v[1, 0]"),
+    (indexing.getitem(square, (0, 1)), "A[0, 1]"),
+    (layout.stack([scalar, apply("sin", scalar)]), "Matrix([[x], [sin(x)]])"),
     (apply("add", symbolic, symbolic), "N + N"),
     (delta(named("n"), named("n")), "I"),
     (contract([symbolic, symbolic], [(0, 1), (2, 3)], (0, 1, 2, 3)), "ArrayTensorProduct(N, N)"),
@@ -380,6 +385,21 @@ def test_what_sympy_has_no_form_for_is_refused_by_name() -> None:
         to_sympy(matrix("cholesky", square))
     with pytest.raises(UnsupportedError, match=r"shape \(n,\).*fixed sizes"):
         to_sympy(ops.cumulative_sum(column, 0))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_small_adjugates_are_right_at_singular_matrices_too(size: int) -> None:
+    point, other = variable("P", (size, size)), variable("E", (size, size))
+    values = {"P": np.outer(range(size), range(1, size + 1)).astype(float), "E": RNG.normal(size=(size, size))}
+    _assert_round_trip(matrix("adjugate", point), values)
+    _assert_round_trip(matrix("adjugate_differential", point, other), values)
+
+
+def test_large_adjugates_are_determinant_times_inverse() -> None:
+    node = matrix("adjugate", symbolic)
+    assert str(to_sympy(node)) == "Determinant(N)*N**(-1)"
+    _assert_round_trip(node, {"N": VALUES["N"]})
+    _assert_round_trip(matrix("adjugate_differential", symbolic, symbolic), {"N": VALUES["N"]})
 
 
 def test_custom_and_named_formulas_are_written_out() -> None:

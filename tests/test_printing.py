@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from strategies import Formula, formulas, sample
 
 import symdiff as sd
+from symdiff import indexing, layout
 from symdiff import operations as ops
 from symdiff.errors import SymdiffError
 from symdiff.functions import apply, compare, where
@@ -59,9 +60,9 @@ FORMS: list[tuple[Node, str, str]] = [
     (ops.diag(v), "diag(v)", "diag(v)"),
     (ops.diag(A), "diag(A)", "diag(A)"),
     (apply("multiply", A, v), "A * v", "A diag(v)"),
-    (apply("multiply", A, ops.expand_dims(v, 1)), "v[:, None] * A", "diag(v) A"),
+    (apply("multiply", A, layout.expand_dims(v, 1)), "v[:, None] * A", "diag(v) A"),
     (apply("add", A, v), "A + v", "A + 𝟏 vᵀ"),
-    (apply("add", A, ops.expand_dims(v, 1)), "A + v[:, None]", "A + v 𝟏ᵀ"),
+    (apply("add", A, layout.expand_dims(v, 1)), "A + v[:, None]", "A + v 𝟏ᵀ"),
     (contract([constant(1.0)], [()], (0, 1), {0: 2, 1: 3}), "ones((2, 3))", "𝟏 𝟏ᵀ"),
     (contract([v], [(1,)], (0, 1), {0: 4}), "broadcast_to(v, (4, 3))", "𝟏 vᵀ"),
     (pad(v, ((0, 1, None), (0, 1, 3)), (2, 3)), "outer(eye(2)[0], v)", "e₀ vᵀ"),
@@ -102,14 +103,14 @@ FORMS: list[tuple[Node, str, str]] = [
     (apply("abs", x), "abs(x)", "|x|"),
     (apply("sigmoid", x), "sigmoid(x)", "σ(x)"),
     # parts
-    (ops.getitem(A, (slice(None), 0)), "A[:, 0]", "A[:, 0]"),
-    (ops.getitem(v, slice(None, None, -1)), "v[::-1]", "v[::-1]"),
-    (ops.getitem(v, slice(None, None, 2)), "v[::2]", "v[::2]"),
-    (ops.getitem(C, (slice(1, None), -1)), "C[1:, -1]", "C[1:, -1]"),
-    (ops.getitem(C, (slice(None, -2), 0)), "C[:-2, 0]", "C[:-2, 0]"),
-    (ops.stack([x, apply("sin", x)]), "[x, sin(x)]", "[x, sin(x)]"),
-    (ops.stack([ops.stack([x, y]), ops.stack([y, x])]), "[[x, y], [y, x]]", "[[x, y], [y, x]]"),
-    (ops.join([v, w]), "concatenate([v, w])", "concatenate(v, w, axis=0)"),
+    (indexing.getitem(A, (slice(None), 0)), "A[:, 0]", "A[:, 0]"),
+    (indexing.getitem(v, slice(None, None, -1)), "v[::-1]", "v[::-1]"),
+    (indexing.getitem(v, slice(None, None, 2)), "v[::2]", "v[::2]"),
+    (indexing.getitem(C, (slice(1, None), -1)), "C[1:, -1]", "C[1:, -1]"),
+    (indexing.getitem(C, (slice(None, -2), 0)), "C[:-2, 0]", "C[:-2, 0]"),
+    (layout.stack([x, apply("sin", x)]), "[x, sin(x)]", "[x, sin(x)]"),
+    (layout.stack([layout.stack([x, y]), layout.stack([y, x])]), "[[x, y], [y, x]]", "[[x, y], [y, x]]"),
+    (layout.join([v, w]), "concatenate([v, w])", "concatenate(v, w, axis=0)"),
 ]
 
 
@@ -126,8 +127,8 @@ LATEX: list[tuple[Node, str]] = [
     (apply("power", v, 2.0), r"v^{\circ 2}"),
     (apply("sqrt", x), r"\sqrt{x}"),
     (ops.norm(v), r"\left\lVert v \right\rVert"),
-    (ops.getitem(A, (0, 1)), r"{A}_{01}"),
-    (ops.stack([x, y]), r"\begin{bmatrix}x \\ y\end{bmatrix}"),
+    (indexing.getitem(A, (0, 1)), r"{A}_{01}"),
+    (layout.stack([x, y]), r"\begin{bmatrix}x \\ y\end{bmatrix}"),
     (
         where(compare("less_equal", x, y), x, y),
         r"\begin{cases}x & \text{if } x \le y \\ y & \text{otherwise}\end{cases}",

@@ -156,7 +156,9 @@ def _product_forms(node: Node) -> Node | None:
     if a.op == "negative":
         return make("negative", make("multiply", a.args[0], b))
     if b.op == "negative":
-        return make("multiply", constant(-c), b.args[0]) if c is not None else make("negative", make("multiply", a, b.args[0]))
+        if c is not None:
+            return make("multiply", constant(-c), b.args[0])
+        return make("negative", make("multiply", a, b.args[0]))
     if c is not None and b.op == "multiply" and number(b.args[0]) is not None:
         return make("multiply", constant(c * float(b.args[0].value)), b.args[1])
     if c is not None:
@@ -283,5 +285,3 @@ def _not_forms(node: Node) -> Node | None:
 @rule("logical_and logical_or", "c and c", "c")
 def _logic_forms(node: Node) -> Node | None:
     return node.args[0] if node.args[0] is node.args[1] else None
-
-

@@ -137,7 +137,8 @@ def _implicit_broadcast(node: Node) -> Node | None:
     args = list(node.args)
     for i, arg in enumerate(args):
         small = _unrepeated(arg)
-        if small is not None and broadcast_shapes([small.shape, *(a.shape for j, a in enumerate(args) if j != i)]) == node.shape:
+        shapes = [a.shape for j, a in enumerate(args) if j != i]
+        if small is not None and broadcast_shapes([small.shape, *shapes]) == node.shape:
             args[i] = small
     return None if tuple(args) == node.args else settle(elementwise(node.op, tuple(args), node.dtype))
 
@@ -166,12 +167,13 @@ def _reshape_forms(node: Node) -> Node | None:
     scalar = uniform(x)
     if scalar is not None:
         return broadcast_to(scalar, node.shape)
-    if x.op in FUNCTIONS and x.args and [n for n in node.shape if n != 1] == [n for n in x.shape if n != 1]:
-        if all(a.shape in (x.shape, ()) for a in x.args):
-            args = tuple(a if a.shape == () and x.shape != () else settle(reshape(a, node.shape)) for a in x.args)
-            return settle(elementwise(x.op, args, x.dtype))
+    same = [n for n in node.shape if n != 1] == [n for n in x.shape if n != 1]
+    if same and x.op in FUNCTIONS and all(a.shape in (x.shape, ()) for a in x.args):
+        args = tuple(a if a.shape == () and x.shape != () else settle(reshape(a, node.shape)) for a in x.args)
+        return settle(elementwise(x.op, args, x.dtype))
     if x.op == "slice" and x.dtype is REAL and _keeps_units(x, node):
-        return slicing(x.args[0], tuple((start, step, 1 if length is None else length) for start, step, length in x.payload))
+        items = tuple((start, step, 1 if length is None else length) for start, step, length in x.payload)
+        return slicing(x.args[0], items)
     return None
 
 
@@ -184,8 +186,10 @@ def _keeps_units(x: Node, node: Node) -> bool:
 def _slice_forms(node: Node) -> Node | None:
     x = node.args[0]
     items = node.payload
-    if all(item in ((0, 1, size), (0, 1, None)) and (item[2] is not None or size == 1)
-           for item, size in zip(items, x.shape, strict=True)):
+    if all(
+        item in ((0, 1, size), (0, 1, None)) and (item[2] is not None or size == 1)
+        for item, size in zip(items, x.shape, strict=True)
+    ):
         return settle(reshape(x, node.shape))
     if is_structured(x) or (x.op == "contract" and x.dtype is REAL and len(x.args) == 1):
         found = _slice_contract(x, items)
@@ -283,13 +287,13 @@ def _pad_forms(node: Node) -> Node | None:
     x = node.args[0]
     if x.op != "pad" or any(length is None for _, _, length in (*x.payload, *node.payload)):
         return None
-    joined = tuple((start + begin * step, step * pace, length)
-                   for (begin, pace, length), (start, step, _) in zip(x.payload, node.payload, strict=True))
+    joined = tuple(
+        (start + begin * step, step * pace, length)
+        for (begin, pace, length), (start, step, _) in zip(x.payload, node.payload, strict=True)
+    )
     return pad(x.args[0], joined, node.shape)
 
 
 @rule("stop_gradient", "stop_gradient(2)", "2")
 def _stop_forms(node: Node) -> Node | None:
     return node.args[0] if node.args[0].op in ("constant", "stop_gradient") else None
-
-

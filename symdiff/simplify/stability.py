@@ -206,5 +206,3 @@ def _softmax_form(node: Node) -> Node | None:
 @rule("log", "log(exp(x))", "x", "stability")
 def _log_of_exp(node: Node) -> Node | None:
     return _exp_of(node.args[0])
-
-

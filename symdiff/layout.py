@@ -1,0 +1,284 @@
+"""Axes, shapes and joins with NumPy's meaning: what moves elements and computes nothing."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, SupportsIndex, TypeAlias
+
+import numpy as np
+
+from .errors import ArgumentError, LimitError, ShapeError, UnsupportedError
+from .functions import apply, to_real
+from .graph import REAL, Node, as_node, broadcast_to, concatenate, constant, delta, reshape, slicing, transpose, whole
+from .indexing import gather_array, getitem
+from .options import LIMITS
+from .sizes import Dim, Shape, Size, divide, named, product, show
+
+Axis: TypeAlias = int | Sequence[int] | None
+
+
+def axis_of(x: Node, axis: SupportsIndex) -> int:
+    """Return one axis counted from the front."""
+    try:
+        number = operator.index(axis)
+    except TypeError:
+        raise ArgumentError(f"axis={axis!r}; expected a whole number") from None
+    if not -x.ndim <= number < x.ndim:
+        raise ShapeError(f"axis {number} of an array of shape {show(x.shape)}; expected -{x.ndim} to {x.ndim - 1}")
+    return number % x.ndim
+
+
+def axes_of(x: Node, axis: Axis) -> tuple[int, ...]:
+    """Return axes counted from the front, sorted; all of them for None."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    if isinstance(axis, Iterable):
+        found = [axis_of(x, a) for a in axis]
+        if len(set(found)) != len(found):
+            raise ShapeError(f"axis={tuple(axis)} names an axis twice")
+        return tuple(sorted(found))
+    return (axis_of(x, axis),)
+
+
+def parse_shape(shape: Any) -> Shape:
+    """Return a shape given as a size or a sequence of sizes (whole numbers, names or Size)."""
+    sizes = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
+    return tuple(parse_size(size) for size in sizes)
+
+
+def parse_size(size: Any) -> Dim:
+    """Return one size: a whole number not below 0, or a name known at call time."""
+    if isinstance(size, Size):
+        return size
+    if isinstance(size, str):
+        if not size.isidentifier() or len(size) > 64:
+            raise ShapeError(f"the size {size[:40]!r} is not a name; expected letters, digits and _, e.g. 'n'")
+        return named(size)
+    if isinstance(size, bool) or not isinstance(size, SupportsIndex):
+        raise ShapeError(f"the size {size!r} is neither a whole number nor a name")
+    number = operator.index(size)
+    if number < 0:
+        raise ShapeError(f"the size {number} is negative; expected 0 or more")
+    return number
+
+
+def ravel(x: Node) -> Node:
+    """Return the elements in C order as a vector."""
+    return reshape(x, (x.size,))
+
+
+def reshape_to(x: Node, shape: Any) -> Node:
+    """Reshape; one size may be -1 and follows from the others."""
+    asked = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
+    unknown = [i for i, n in enumerate(asked) if isinstance(n, int) and n == -1]
+    if len(unknown) > 1:
+        raise ShapeError(f"reshape to {tuple(asked)}: only one size may be -1")
+    known = [parse_size(n) for i, n in enumerate(asked) if i not in unknown]
+    if unknown:
+        rest = divide(x.size, product(known))
+        if rest is None:
+            raise ShapeError(f"cannot reshape {show(x.shape)} to {tuple(asked)}: the sizes do not divide")
+        known.insert(unknown[0], rest)
+    return reshape(x, tuple(known))
+
+
+def permute(x: Node, axes: Sequence[int] | None = None) -> Node:
+    """Permute the axes; reverse them by default."""
+    if axes is None:
+        return transpose(x)
+    order = [axis_of(x, a) for a in axes]
+    if sorted(order) != list(range(x.ndim)):
+        raise ShapeError(f"transpose with axes={tuple(axes)} of an array with {x.ndim} axes; expected each axis once")
+    return transpose(x, order)
+
+
+def swapaxes(x: Node, axis1: int, axis2: int) -> Node:
+    """Exchange two axes."""
+    order = list(range(x.ndim))
+    p, q = axis_of(x, axis1), axis_of(x, axis2)
+    order[p], order[q] = order[q], order[p]
+    return transpose(x, order)
+
+
+def moveaxis(x: Node, source: Any, destination: Any) -> Node:
+    """Move axes to other places, the rest keeping their order."""
+    src = [axis_of(x, a) for a in ([source] if isinstance(source, int) else source)]
+    dst = [axis_of(x, a) for a in ([destination] if isinstance(destination, int) else destination)]
+    if len(src) != len(dst):
+        raise ShapeError(f"moveaxis of {len(src)} axes to {len(dst)} places")
+    order = [a for a in range(x.ndim) if a not in src]
+    for place, axis in sorted(zip(dst, src, strict=True)):
+        order.insert(place, axis)
+    return transpose(x, order)
+
+
+def expand_dims(x: Node, axis: Axis) -> Node:
+    """Add axes of size 1."""
+    given = axis if isinstance(axis, Iterable) else () if axis is None else (axis,)
+    places = [operator.index(p) for p in given]
+    rank = x.ndim + len(places)
+    at = {p % rank for p in places if -rank <= p < rank}
+    if len(at) != len(places):
+        raise ShapeError(f"expand_dims at {axis} of an array with {x.ndim} axes; expected different axes within {rank}")
+    rest = iter(x.shape)
+    return reshape(x, tuple(1 if a in at else next(rest) for a in range(rank)))
+
+
+def squeeze(x: Node, axis: Axis = None) -> Node:
+    """Drop axes of size 1."""
+    gone = axes_of(x, axis) if axis is not None else tuple(a for a, n in enumerate(x.shape) if n == 1)
+    for a in gone:
+        if x.shape[a] != 1:
+            raise ShapeError(f"squeeze of axis {a} with size {x.shape[a]}; expected size 1")
+    return reshape(x, tuple(n for a, n in enumerate(x.shape) if a not in gone))
+
+
+def join(parts: Sequence[Node], axis: int | None = 0) -> Node:
+    """Concatenate along an axis (flattened for None)."""
+    if not parts:
+        raise ArgumentError("concatenate of no arrays; expected at least one")
+    if axis is None:
+        return join([ravel(p) for p in parts])
+    if parts[0].ndim == 0:
+        raise ShapeError("concatenate of scalars; use stack to make a vector of them")
+    if any(p.dtype is REAL for p in parts):
+        parts = [to_real(p) for p in parts]
+    return concatenate(parts, axis_of(parts[0], axis))
+
+
+def stack(parts: Sequence[Node], axis: int = 0) -> Node:
+    """Join arrays of one shape along a new axis."""
+    if not parts:
+        raise ArgumentError("stack of no arrays; expected at least one")
+    for part in parts:
+        if part.shape != parts[0].shape:
+            raise ShapeError(f"stack of shapes {show(parts[0].shape)} and {show(part.shape)}; expected equal shapes")
+    return join([expand_dims(p, axis) for p in parts], axis)
+
+
+def hstack(parts: Sequence[Node]) -> Node:
+    """Join along the second axis, or the first of vectors."""
+    wide = [ravel(p) if p.ndim == 0 else p for p in parts]
+    return join(wide, 0 if wide and wide[0].ndim == 1 else 1)
+
+
+def vstack(parts: Sequence[Node]) -> Node:
+    """Join along the first axis, vectors becoming rows."""
+    return join([reshape(p, (1, *(p.shape or (1,)))) if p.ndim < 2 else p for p in parts], 0)
+
+
+def column_stack(parts: Sequence[Node]) -> Node:
+    """Join along the second axis, vectors becoming columns."""
+    return join([reshape(p, (p.size, 1)) if p.ndim < 2 else p for p in parts], 1)
+
+
+def block(rows: Any) -> Node:
+    """Join a nested list of arrays, the innermost along the last axis."""
+    if not isinstance(rows, list):
+        return as_node(rows)
+    depth, probe = 0, rows
+    while isinstance(probe, list):
+        if not probe:
+            raise ArgumentError("block of an empty list")
+        depth, probe = depth + 1, probe[0]
+
+    def build(part: Any, level: int) -> Node:
+        if not isinstance(part, list):
+            node = as_node(part)
+            return reshape(node, (*([1] * (depth - node.ndim)), *node.shape)) if node.ndim < depth else node
+        return join([build(p, level + 1) for p in part], level - depth)
+
+    return build(rows, 0)
+
+
+def take(x: Node, indices: Any, axis: int | None = None) -> Node:
+    """Take positions along an axis (of the flattened array for None)."""
+    if axis is None:
+        return take(ravel(x), indices, 0)
+    at = axis_of(x, axis)
+    return gather_array(x, at, np.asarray(indices))
+
+
+def flip(x: Node, axis: Axis = None) -> Node:
+    """Reverse the order along axes."""
+    for a in axes_of(x, axis):
+        size = x.shape[a]
+        x = slicing(x, tuple((size - 1, -1, size) if b == a else whole(n) for b, n in enumerate(x.shape)))
+    return x
+
+
+def roll(x: Node, shift: int, axis: int | None = None) -> Node:
+    """Shift elements along an axis, the last ones coming back first."""
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), x.shape)
+    at = axis_of(x, axis)
+    size = x.shape[at]
+    if not isinstance(size, int):
+        raise UnsupportedError(f"roll along an axis of symbolic size {size}; expected a fixed size")
+    k = operator.index(shift) % size if size else 0
+    if k == 0:
+        return x
+    head = [slice(None)] * at
+    return join([getitem(x, (*head, slice(size - k, None))), getitem(x, (*head, slice(0, size - k)))], at)
+
+
+def repeat(x: Node, repeats: int, axis: int | None = None) -> Node:
+    """Repeat each element along an axis."""
+    if axis is None:
+        return repeat(ravel(x), repeats, 0)
+    at = axis_of(x, axis)
+    n = operator.index(repeats)
+    before, after = x.shape[: at + 1], x.shape[at + 1 :]
+    wide = broadcast_to(reshape(x, (*before, 1, *after)), (*before, n, *after))
+    return reshape(wide, (*x.shape[:at], x.shape[at] * n, *x.shape[at + 1 :]))
+
+
+def tile(x: Node, reps: Any) -> Node:
+    """Repeat the whole array along each axis."""
+    counts = [operator.index(r) for r in (reps if isinstance(reps, Iterable) else [reps])]
+    rank = max(x.ndim, len(counts))
+    counts = [1] * (rank - len(counts)) + counts
+    shape = (1,) * (rank - x.ndim) + x.shape
+    x = reshape(x, tuple(m for n in shape for m in (1, n)))
+    x = broadcast_to(x, tuple(m for r, n in zip(counts, shape, strict=True) for m in (r, n)))
+    return reshape(x, tuple(r * n for r, n in zip(counts, shape, strict=True)))
+
+
+def diff(x: Node, n: int = 1, axis: int = -1) -> Node:
+    """Return differences of neighbours along an axis."""
+    at = axis_of(x, axis)
+    head = (slice(None),) * at
+    times = operator.index(n)
+    if times < 0:
+        raise ArgumentError(f"diff of order {times}; expected 0 or more")
+    size = x.shape[at]
+    if times > 100 and not (isinstance(size, int) and size <= 100):
+        raise LimitError("diff of an order over 100, which is the limit")
+    for _ in range(min(times, 100)):
+        x = apply("subtract", getitem(x, (*head, slice(1, None))), getitem(x, (*head, slice(None, -1))))
+    return x
+
+
+def full(shape: Any, value: float) -> Node:
+    """Return an array with one value everywhere."""
+    return broadcast_to(constant(value), parse_shape(shape))
+
+
+def eye(n: Any, m: Any = None, k: int = 0) -> Node:
+    """Return a matrix with ones on diagonal ``k``."""
+    rows, columns = parse_size(n), parse_size(n if m is None else m)
+    if k == 0 and rows == columns:
+        return delta(rows, columns)
+    if isinstance(rows, int) and isinstance(columns, int):
+        if rows * columns > LIMITS.elements:
+            raise LimitError(
+                f"eye of shape {(rows, columns)!s:.60} has more than {LIMITS.elements} elements, the limit"
+            )
+        return constant(np.eye(rows, columns, operator.index(k)))
+    raise UnsupportedError("eye of symbolic sizes off the main diagonal; expected fixed sizes")
+
+
+def like(x: Node, value: float) -> Node:
+    """Return an array of the shape of ``x`` with one value everywhere."""
+    return broadcast_to(constant(value), x.shape)
