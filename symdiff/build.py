@@ -34,11 +34,9 @@ __all__ = ["Compiler", "Library", "build", "find_compiler", "flags", "native_tar
 
 # No -ffast-math and no contraction: a value has the same bits wherever it is computed. That
 # errno and floating-point traps are not looked at changes no value and frees the optimiser.
+FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 # Looking for dead stores takes gcc a third of the time of a kernel and finds none.
-FLAGS = (
-    *("-O1", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
-    *("-fno-tree-dse", "-fno-dse"),
-)
+GCC_FLAGS = ("-fno-tree-dse", "-fno-dse")
 
 
 @dataclass(frozen=True)
@@ -176,10 +174,12 @@ def _vector_address(name: str) -> int:
         return 0
 
 
-def flags() -> tuple[str, ...]:
-    """Return the flags of every build on this machine."""
+def flags(compiler: Compiler) -> tuple[str, ...]:
+    """Return the flags of every build with ``compiler`` on this machine."""
+    own = GCC_FLAGS if "Free Software Foundation" in compiler.identity else ()
     # A processor that does not tell its features gets the baseline of its architecture.
-    return (*FLAGS, "-march=native") if processor() and platform.machine() == "x86_64" else FLAGS
+    native = ("-march=native",) if processor() and platform.machine() == "x86_64" else ()
+    return (*FLAGS, *own, *native)
 
 
 def build(source: CSource) -> Library:
@@ -205,7 +205,7 @@ def build(source: CSource) -> Library:
 
 
 def _key(source: CSource, compiler: Compiler) -> str:
-    parts = (source.text, *flags(), compiler.identity, *processor(), platform.machine(), _version())
+    parts = (source.text, *flags(compiler), compiler.identity, *processor(), platform.machine(), _version())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -219,7 +219,7 @@ def _version() -> str:
 def _compile(source: CSource, compiler: Compiler, folder: str) -> Path:
     text, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
     text.write_text(source.text, encoding="ascii")
-    command = [*compiler.command, *flags(), text.name, "-o", library.name, "-lm"]
+    command = [*compiler.command, *flags(compiler), text.name, "-o", library.name, "-lm"]
     try:
         done = _run(command, folder)
     except OSError as error:

@@ -543,6 +543,16 @@ def test_many_inputs() -> None:
     np.testing.assert_array_equal(k(np.arange(9.0), *range(1, 40)), 780 + np.arange(9.0))
 
 
+def test_no_inputs() -> None:
+    t = Tape()
+    t.out((2,), [t.const(1.5), t.const(-2.0)])
+    runner = NativeRunner(t.program())
+    np.testing.assert_array_equal(kernel({}, {"f": (2,)}, runner)(), [1.5, -2.0])
+    np.testing.assert_array_equal(kernel({}, {"f": (2,)}, runner, reduce="sum")(), [1.5, -2.0])
+    with pytest.raises(ArgumentError, match="1 arguments by position for 0 inputs; expected no inputs"):
+        kernel({}, {"f": (2,)}, runner)(1.0)
+
+
 def test_threads_share_a_kernel() -> None:
     k = affine()
     work = [data((300,), (300,), (300,), seed=i) for i in range(16)]

@@ -97,6 +97,9 @@ INLINE V do_sign(V x){M p=(M)(x>B(0.0)),n=(M)(x<B(0.0));
     "copysign": ("INLINE V do_copysign(V x,V y){return (V)(((M)x&~SIGN)|((M)y&SIGN));}\n",),
     "sqrt": (
         """\
+#ifndef __has_builtin
+#define __has_builtin(x) 0
+#endif
 #if defined __clang__ && __has_builtin(__builtin_elementwise_sqrt)
 INLINE V do_sqrt(V x){return __builtin_elementwise_sqrt(x);}
 #elif defined __AVX512F__ && !defined __clang__ && W==8
