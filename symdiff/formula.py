@@ -38,6 +38,10 @@ class Formula:
     inputs: dict[str, Array] = field(default_factory=dict)
     read: Callable[[Any], Any] = as_node
 
+    def outputs(self) -> list[Array]:
+        """Return the outputs in order, whatever structure they are in."""
+        return leaves(self.value)
+
 
 def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None) -> Formula:
     """Read text, SymPy, symbols, or a Python function over symbols.

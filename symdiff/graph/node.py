@@ -1,0 +1,237 @@
+"""Nodes: the frozen, hash-consed unit of the graph, its leaves and its scalar functions."""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+from weakref import ref
+
+import numpy as np
+
+from ..errors import DtypeError, LimitError, ShapeError
+from ..sizes import Dim, Shape, fixed, product, show
+
+REAL = "real"
+BOOL = "bool"
+
+Number: TypeAlias = float | int | bool
+
+
+class _Fresh:
+    """A node while it is being filled; :func:`intern` freezes it by making it a Node."""
+
+    __slots__ = ("__weakref__", "args", "dtype", "op", "payload", "shape")
+
+    def __init__(self, op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: str) -> None:
+        self.op = op
+        self.args = args
+        self.payload = payload
+        self.shape = shape
+        self.dtype = dtype
+
+
+class Node(_Fresh):
+    """One array of a formula: an operation, its arguments, and what else defines it.
+
+    Parameters
+    ----------
+    op : str
+        Name of the primitive, or of a scalar function.
+    args : tuple of Node
+    payload : hashable
+        What else identifies the node: a name, labels, axes, ...
+    shape : tuple of int or Size
+    dtype : {"real", "bool"}
+
+    Notes
+    -----
+    Do not construct directly: the functions of this module intern their result.
+    """
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Node is frozen; build another instead of setting {name!r}")
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> Dim:
+        """Number of elements."""
+        return product(self.shape)
+
+    @property
+    def value(self) -> Any:
+        """The numbers of a constant, as a read-only array of its shape."""
+        kind = np.float64 if self.dtype is REAL else np.bool_
+        return np.frombuffer(self.payload, kind).reshape(fixed(self.shape) or ())
+
+    def __repr__(self) -> str:
+        inner = "" if self.op in ("input", "constant") else f" of {len(self.args)}"
+        return f"<{self.op}{inner} {show(self.shape)} {self.dtype}>"
+
+    # The arithmetic below keeps rules readable; equality stays identity.
+    def __add__(self, other: Node | Number) -> Node:
+        return elementwise("add", (self, as_node(other)))
+
+    def __radd__(self, other: Number) -> Node:
+        return elementwise("add", (as_node(other), self))
+
+    def __sub__(self, other: Node | Number) -> Node:
+        return elementwise("subtract", (self, as_node(other)))
+
+    def __rsub__(self, other: Number) -> Node:
+        return elementwise("subtract", (as_node(other), self))
+
+    def __mul__(self, other: Node | Number) -> Node:
+        return elementwise("multiply", (self, as_node(other)))
+
+    def __rmul__(self, other: Number) -> Node:
+        return elementwise("multiply", (as_node(other), self))
+
+    def __truediv__(self, other: Node | Number) -> Node:
+        return elementwise("divide", (self, as_node(other)))
+
+    def __rtruediv__(self, other: Number) -> Node:
+        return elementwise("divide", (as_node(other), self))
+
+    def __neg__(self) -> Node:
+        return elementwise("negative", (self,))
+
+
+class _Entry(ref[Node]):
+    """A weak reference that knows its place in the table, so that a dead node can leave it."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+_table: dict[tuple[Any, ...], _Entry] = {}
+_lock = threading.RLock()
+
+
+def _forget(entry: _Entry) -> None:
+    if _table.get(entry.key) is entry:
+        del _table[entry.key]
+
+
+def intern(op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: str = REAL) -> Node:
+    """Return the one node of this description, making it when it is new."""
+    key = (op, payload, shape, dtype, args)
+    entry = _table.get(key)
+    if entry is not None:
+        found = entry()
+        if found is not None:
+            return found
+    with _lock:
+        entry = _table.get(key)
+        found = entry() if entry is not None else None
+        if found is not None:
+            return found
+        fresh: Any = _Fresh(op, args, payload, shape, dtype)
+        fresh.__class__ = Node
+        entry = _Entry(fresh, _forget)
+        entry.key = key
+        _table[key] = entry
+    node: Node = fresh
+    return node
+
+
+# ---------------------------------------------------------------------------- leaves
+
+
+def input(name: str, shape: Shape = (), dtype: str = REAL) -> Node:
+    """Return the input called ``name``."""
+    return intern("input", (), name, shape, dtype)
+
+
+def placeholder(key: object, shape: Shape) -> Node:
+    """Return an input that no user can name, told apart by ``key``."""
+    return intern("input", (), ("placeholder", key), shape)
+
+
+def constant(value: Any) -> Node:
+    """Return a constant array of reals or bools.
+
+    Raises
+    ------
+    DtypeError
+        If the values are neither real numbers nor bools.
+    """
+    if type(value) is int:
+        try:
+            value = float(value)
+        except OverflowError:
+            raise LimitError(f"the whole number {str(value)[:20]}... is beyond the range of a double") from None
+    if type(value) is float:
+        return intern("constant", (), _pack(value), ())
+    array = np.asarray(value)
+    if array.dtype.kind == "b":
+        return intern("constant", (), array.tobytes(), array.shape, BOOL)
+    if array.dtype.kind not in "iuf":
+        raise DtypeError(f"a constant of dtype {array.dtype} came; expected real numbers or bools")
+    return intern("constant", (), array.astype(np.float64).tobytes(), array.shape)
+
+
+_pack = struct.Struct("=d").pack  # told apart by bits: 0.0 and -0.0 differ, a nan equals itself
+
+
+def as_node(value: Node | Number) -> Node:
+    """Return ``value`` itself if it is a node, else a constant."""
+    return value if isinstance(value, Node) else constant(value)
+
+
+def delta(rows: Dim, columns: Dim, start: Dim = 0, step: int = 1) -> Node:
+    """Return the matrix with E[i, start + step*i] = 1 and 0 elsewhere."""
+    return intern("delta", (), (start, step), (rows, columns))
+
+
+def onehot(size: Dim, index: Dim) -> Node:
+    """Return the vector with a 1 at ``index`` and 0 elsewhere."""
+    return intern("onehot", (), index, (size,))
+
+
+def extent(size: Dim) -> Node:
+    """Return a size as a number of the formula (symbolic ones are known at call time)."""
+    return constant(float(size)) if isinstance(size, int) else intern("size", (), size, ())
+
+
+# ---------------------------------------------------------------------------- element by element
+
+
+def broadcast_shapes(shapes: Iterable[Shape], what: str = "operands") -> Shape:
+    """Return the shape that all of ``shapes`` broadcast to, by NumPy's rule.
+
+    Raises
+    ------
+    ShapeError
+        If two sizes differ and neither is 1.
+    """
+    known = list(shapes)
+    rank = max(map(len, known), default=0)
+    result: list[Dim] = [1] * rank
+    for shape in known:
+        for axis, size in enumerate(shape, rank - len(shape)):
+            if size != 1 and result[axis] != size:
+                if result[axis] != 1:
+                    raise ShapeError(
+                        f"{what} of shapes {' and '.join(map(show, known))} do not broadcast: size {result[axis]} "
+                        f"against {size} on axis {axis - rank}; equal sizes or 1 were expected"
+                    )
+                result[axis] = size
+    return tuple(result)
+
+
+def elementwise(op: str, args: tuple[Node, ...], dtype: str = REAL) -> Node:
+    """Apply the scalar function ``op`` element by element, with broadcasting."""
+    shape = args[0].shape
+    for arg in args:
+        if arg.shape is not shape and arg.shape != shape:
+            shape = broadcast_shapes([a.shape for a in args], f"operands of {op}")
+            break
+    return intern(op, args, None, shape, dtype)

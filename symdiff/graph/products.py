@@ -1,0 +1,169 @@
+"""Contractions over labelled indices, and the functions of square matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from ..errors import DtypeError, ShapeError
+from ..sizes import Dim, Shape, show
+from .node import BOOL, REAL, Node, broadcast_shapes, constant, intern
+from .structure import slicing, whole
+
+Labels: TypeAlias = tuple[int, ...]
+
+#: Functions of a square matrix, with the number of axes the result keeps of the last two.
+MATRIX_OPS = {
+    "det": 0,
+    "logdet": 0,
+    "logabsdet": 0,
+    "inv": 2,
+    "adjugate": 2,
+    "cholesky": 2,
+    "adjugate_differential": 2,
+    "solve": 2,
+}
+
+
+def contract(
+    operands: Sequence[Node], labels: Sequence[Labels], out: Labels, sizes: Mapping[int, Dim] | None = None
+) -> Node:
+    """Multiply ``operands`` and sum over the labels that ``out`` lacks (Einstein notation).
+
+    Parameters
+    ----------
+    operands : sequence of Node
+    labels : sequence of tuple of int
+        One label an axis of each operand; a label twice in one operand takes the diagonal.
+    out : tuple of int
+        Labels of the result, each once.
+    sizes : mapping, optional
+        Sizes of the labels of ``out`` that no operand has; the result is repeated along them.
+
+    Raises
+    ------
+    ShapeError
+        If one label stands for two sizes, or labels and axes differ in number.
+    """
+    number: dict[int, int] = {}
+    extent: list[Dim] = []
+    renamed = []
+    for node, own in zip(operands, labels, strict=True):
+        if len(own) != len(node.shape):
+            raise ShapeError(f"an operand of shape {show(node.shape)} came with {len(own)} labels, not {node.ndim}")
+        for name, size in zip(own, node.shape, strict=True):
+            if name not in number:
+                number[name] = len(extent)
+                extent.append(size)
+            elif extent[number[name]] != size:
+                raise ShapeError(
+                    f"sizes {extent[number[name]]} and {size} are to be multiplied and summed together; "
+                    f"operands have shapes {', '.join(show(o.shape) for o in operands)}; expected equal sizes"
+                )
+        renamed.append(tuple([number[name] for name in own]))
+    repeated = []
+    for name in out:
+        if name not in number:
+            number[name] = len(extent)
+            extent.append((sizes or {})[name])
+            repeated.append((number[name], extent[-1]))
+    result = tuple([number[name] for name in out])
+    if len(set(result)) != len(result):
+        raise ShapeError("a label occurs twice in the result; expected each once (use a delta for a diagonal)")
+    if len(operands) == 1 and renamed[0] == result:
+        return operands[0]
+    shape = tuple([extent[name] for name in result])
+    dtype = REAL
+    if any(node.dtype is BOOL for node in operands):
+        if len(operands) > 1 or not set(renamed[0]) <= set(result):
+            raise DtypeError("conditions cannot be multiplied or summed as they are; write where(c, 1, 0) first")
+        dtype = BOOL
+    return intern("contract", tuple(operands), (tuple(renamed), result, tuple(repeated)), shape, dtype)
+
+
+def label_sizes(node: Node) -> dict[int, Dim]:
+    """Return the size of every label of a contraction."""
+    labels, _, repeated = node.payload
+    sizes = dict(repeated)
+    for arg, own in zip(node.args, labels, strict=True):
+        sizes.update(zip(own, arg.shape, strict=True))
+    return sizes
+
+
+def transpose(x: Node, axes: Sequence[int] | None = None) -> Node:
+    """Permute the axes; reverse them when ``axes`` is not given."""
+    own = tuple(range(x.ndim))
+    return contract([x], [own], tuple(axes) if axes is not None else own[::-1])
+
+
+def swap(x: Node) -> Node:
+    """Exchange the last two axes: the transpose of a matrix or of a stack of them."""
+    own = tuple(range(x.ndim))
+    return contract([x], [own], (*own[:-2], own[-1], own[-2]))
+
+
+def broadcast_to(x: Node, shape: Shape) -> Node:
+    """Repeat ``x`` to ``shape`` by NumPy's rule."""
+    if x.shape == shape:
+        return x
+    if len(x.shape) > len(shape) or broadcast_shapes([x.shape, shape], "array and target") != shape:
+        raise ShapeError(f"an array of shape {show(x.shape)} cannot be broadcast to {show(shape)}")
+    offset = len(shape) - x.ndim
+    axes = tuple(range(len(shape)))
+    if x.dtype is BOOL:  # conditions cannot be summed, not even over one element
+        stays = [a for a in range(x.ndim) if x.shape[a] != 1 or shape[a + offset] == 1]
+        line = slicing(x, tuple(whole(n) if a in stays else (0, 1, None) for a, n in enumerate(x.shape)))
+        return contract([line], [tuple(a + offset for a in stays)], axes, dict(enumerate(shape)))
+    own = tuple(-1 - a if x.shape[a] == 1 and shape[a + offset] != 1 else a + offset for a in range(x.ndim))
+    return contract([x], [own], axes, dict(enumerate(shape)))
+
+
+def sum_axes(x: Node, axes: Iterable[int]) -> Node:
+    """Sum over the axes given (non-negative)."""
+    drop = set(axes)
+    own = tuple(range(x.ndim))
+    return contract([x], [own], tuple(a for a in own if a not in drop))
+
+
+def matmul(a: Node, b: Node) -> Node:
+    """Multiply matrices, or stacks of them with broadcasting; at least two axes each."""
+    if a.shape[-1] != b.shape[-2]:
+        raise ShapeError(
+            f"matmul of shapes {show(a.shape)} and {show(b.shape)}: size {a.shape[-1]} against {b.shape[-2]}; expected "
+            "the last axis of the first to be as long as the second-to-last of the second"
+        )
+    lead = broadcast_shapes([a.shape[:-2], b.shape[:-2]], "matrix stacks")
+    i, j, k = len(lead), len(lead) + 1, len(lead) + 2
+    out = (*range(len(lead)), i, k)
+    unique = iter(range(k + 1, k + 1 + 2 * len(lead)))
+
+    def stack(x: Node) -> Labels:
+        offset = len(lead) - (x.ndim - 2)
+        return tuple(
+            axis + offset if size == lead[axis + offset] else next(unique) for axis, size in enumerate(x.shape[:-2])
+        )
+
+    return contract([a, b], [(*stack(a), i, j), (*stack(b), j, k)], out, dict(enumerate(lead)))
+
+
+def zeros(shape: Shape) -> Node:
+    """Return an array of zeros."""
+    return broadcast_to(constant(0.0), shape)
+
+
+def matrix(op: str, *args: Node) -> Node:
+    """Apply a function of square matrices, or of stacks of them (the last two axes).
+
+    ``solve(A, B)`` and ``adjugate_differential(A, E)`` take a second matrix.
+    """
+    a = args[0]
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"{op} of an array of shape {show(a.shape)}; expected a square matrix (or a stack of them)")
+    if len(args) == 2:
+        b = args[1]
+        if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
+            raise ShapeError(f"{op} of shapes {show(a.shape)} and {show(b.shape)}; expected as many rows in both")
+        lead = broadcast_shapes([a.shape[:-2], b.shape[:-2]], "matrix stacks")
+        pair = (broadcast_to(a, (*lead, *a.shape[-2:])), broadcast_to(b, (*lead, *b.shape[-2:])))
+        return intern(op, pair, None, (*lead, *b.shape[-2:]))
+    return intern(op, args, None, a.shape if MATRIX_OPS[op] == 2 else a.shape[:-2])

@@ -1,0 +1,144 @@
+"""What moves elements or folds axes: reductions, slices and their transposes, joins, names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from ..errors import ShapeError
+from ..sizes import Dim, Shape, product, show
+from .node import BOOL, REAL, Node, intern
+
+#: One axis of a slice: (start, step, length); a length of None takes one index and drops the axis.
+Item: TypeAlias = tuple[Dim, int, Dim | None]
+
+
+def _check_axis(x: Node, axis: int) -> None:
+    if not 0 <= axis < x.ndim:
+        raise ShapeError(f"axis {axis} of an array with {x.ndim} axes")
+
+
+def reduce(op: str, x: Node, axes: tuple[int, ...]) -> Node:
+    """Take the max, min, prod, logsumexp or norm (Frobenius, Euclid) over ``axes`` (non-negative, sorted)."""
+    if not axes and op in ("max", "min", "prod"):
+        return x
+    for axis in axes:
+        _check_axis(x, axis)
+        if x.shape[axis] == 0 and op in ("max", "min"):
+            raise ShapeError(f"{op} over axis {axis} of size 0 has no value; expected at least one element")
+    kept = tuple(size for a, size in enumerate(x.shape) if a not in axes)
+    return intern(op, (x,), tuple(a - x.ndim for a in axes), kept)
+
+
+def normalize(op: str, x: Node, axes: tuple[int, ...]) -> Node:
+    """Take the softmax, log_softmax or unit (x / norm(x), 0 at 0) over ``axes`` (non-negative, sorted)."""
+    for axis in axes:
+        _check_axis(x, axis)
+    return intern(op, (x,), tuple(a - x.ndim for a in axes), x.shape)
+
+
+def cumsum(x: Node, axis: int, reverse: bool = False) -> Node:
+    """Sum cumulatively along ``axis`` (non-negative), from the end when ``reverse``."""
+    _check_axis(x, axis)
+    return intern("cumsum", (x,), (axis - x.ndim, reverse), x.shape)
+
+
+def triangle(x: Node, upper: bool, offset: int = 0) -> Node:
+    """Keep the part of each matrix (last two axes) on and above, or below, the diagonal ``offset``."""
+    if x.ndim < 2:
+        raise ShapeError(f"a triangle of an array of shape {show(x.shape)}; expected at least two axes")
+    return intern("triangle", (x,), (upper, offset), x.shape)
+
+
+def reshape(x: Node, shape: Shape) -> Node:
+    """Read the elements of ``x`` in C order as an array of ``shape``."""
+    if x.shape == shape:
+        return x
+    if product(shape) != x.size:
+        raise ShapeError(f"cannot reshape {show(x.shape)} to {show(shape)}: {x.size} elements against {product(shape)}")
+    if x.op == "reshape":
+        return reshape(x.args[0], shape)
+    return intern("reshape", (x,), None, shape, x.dtype)
+
+
+def whole(size: Dim) -> Item:
+    """Return the slice that takes all of an axis."""
+    return (0, 1, size)
+
+
+def slicing(x: Node, items: tuple[Item, ...]) -> Node:
+    """Take a regular part of each axis; see :data:`Item`."""
+    if len(items) != x.ndim:
+        raise ShapeError(f"{len(items)} slices for an array with {x.ndim} axes")
+    if all(item == (0, 1, size) for item, size in zip(items, x.shape, strict=True)):
+        return x
+    for (start, step, length), size in zip(items, x.shape, strict=True):
+        last = start if length is None else start + (length - 1) * step
+        for at in (start, last):
+            if length != 0 and isinstance(at, int) and (at < 0 or (isinstance(size, int) and at >= size)):
+                raise ShapeError(f"index {at} is out of range for an axis of size {size}")
+    return intern("slice", (x,), items, tuple(n for _, _, n in items if n is not None), x.dtype)
+
+
+def pad(x: Node, items: tuple[Item, ...], shape: Shape) -> Node:
+    """Put ``x`` into zeros of ``shape`` where ``items`` would take it from: slicing's transpose."""
+    if tuple(n for _, _, n in items if n is not None) != x.shape or len(items) != len(shape):
+        raise ShapeError(f"an array of shape {show(x.shape)} does not fit the slices of {show(shape)}")
+    if x.shape == shape and all(item == (0, 1, size) for item, size in zip(items, shape, strict=True)):
+        return x
+    return intern("pad", (x,), items, shape)
+
+
+def gather(x: Node, axis: int, indices: tuple[int, ...]) -> Node:
+    """Take the given positions of ``axis`` (all non-negative), with repeats."""
+    _check_axis(x, axis)
+    size = x.shape[axis]
+    if isinstance(size, int) and indices and not 0 <= min(indices) <= max(indices) < size:
+        raise ShapeError(f"index {max(indices)} is out of range for an axis of size {size}")
+    shape = (*x.shape[:axis], len(indices), *x.shape[axis + 1 :])
+    return intern("gather", (x,), (axis - x.ndim, indices), shape, x.dtype)
+
+
+def scatter(x: Node, axis: int, indices: tuple[int, ...], size: Dim) -> Node:
+    """Add the slices of ``x`` into zeros at ``indices`` of ``axis``: gather's transpose."""
+    _check_axis(x, axis)
+    if x.shape[axis] != len(indices):
+        raise ShapeError(f"{len(indices)} indices for an axis of size {x.shape[axis]}")
+    return intern("scatter", (x,), (axis - x.ndim, indices), (*x.shape[:axis], size, *x.shape[axis + 1 :]))
+
+
+def concatenate(parts: Sequence[Node], axis: int) -> Node:
+    """Join arrays along ``axis`` (non-negative)."""
+    first = parts[0]
+    _check_axis(first, axis)
+    for part in parts[1:]:
+        if part.ndim != first.ndim or any(
+            p != q for a, (p, q) in enumerate(zip(part.shape, first.shape, strict=True)) if a != axis
+        ):
+            raise ShapeError(
+                f"cannot concatenate shapes {', '.join(show(p.shape) for p in parts)} along axis {axis}; "
+                "expected equal sizes on every other axis"
+            )
+    if len(parts) == 1:
+        return first
+    total: Dim = 0
+    for part in parts:
+        total = total + part.shape[axis]
+    dtype = BOOL if all(part.dtype is BOOL for part in parts) else REAL
+    shape = (*first.shape[:axis], total, *first.shape[axis + 1 :])
+    return intern("concatenate", tuple(parts), axis - first.ndim, shape, dtype)
+
+
+def stop_gradient(x: Node) -> Node:
+    """Return ``x`` as something whose derivative is zero by decree."""
+    return intern("stop_gradient", (x,), None, x.shape, x.dtype)
+
+
+def label(x: Node, name: str) -> Node:
+    """Return ``x`` under a name of its own: readable, and differentiable with respect to."""
+    return intern("named", (x,), name, x.shape, x.dtype)
+
+
+def custom(rule: Any, args: Sequence[Node], body: Node) -> Node:
+    """Return a function with a derivative given by its author; see :mod:`symdiff.rules`."""
+    return intern("custom", tuple(args), (rule, body), body.shape)

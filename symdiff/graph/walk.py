@@ -1,0 +1,175 @@
+"""Walking, rebuilding, checking and flattening a graph, none of it by recursion."""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..sizes import Size
+from .node import BOOL, REAL, Node, elementwise, intern
+from .products import MATRIX_OPS, contract, matrix
+from .structure import (
+    concatenate,
+    cumsum,
+    custom,
+    gather,
+    label,
+    normalize,
+    pad,
+    reduce,
+    reshape,
+    scatter,
+    slicing,
+    stop_gradient,
+    triangle,
+)
+
+REDUCTIONS = ("max", "min", "prod", "logsumexp", "norm")
+NORMALIZATIONS = ("softmax", "log_softmax", "unit")
+
+
+def postorder(roots: Iterable[Node]) -> list[Node]:
+    """Return every node below ``roots`` once, arguments before uses, without recursion.
+
+    The order depends on the formula alone, not on what was built before it.
+    """
+    done: set[Node] = set()
+    order: list[Node] = []
+    stack: list[Node | None] = [*roots]
+    stack.reverse()
+    path: list[Node] = []
+    while stack:
+        node = stack.pop()
+        if node is None:
+            node = path.pop()
+            if node not in done:
+                done.add(node)
+                order.append(node)
+        elif node not in done:
+            if node.args:
+                path.append(node)
+                stack.append(None)
+                stack.extend(node.args[::-1])
+            else:
+                done.add(node)
+                order.append(node)
+    return order
+
+
+def dependents(order: Iterable[Node], on: Iterable[Node]) -> set[Node]:
+    """Return the nodes of ``order`` (a postorder) that depend on any of ``on``, themselves included."""
+    found = set(on)
+    for node in order:
+        if node not in found:
+            for arg in node.args:
+                if arg in found:
+                    found.add(node)
+                    break
+    return found
+
+
+def rebuild(node: Node, args: tuple[Node, ...]) -> Node:
+    """Return ``node`` with other arguments, through its constructor."""
+    return node if args == node.args else remake(node, args)
+
+
+def remake(node: Node, args: tuple[Node, ...]) -> Node:
+    """Make ``node`` again from its description and ``args``."""
+    op, payload = node.op, node.payload
+    if op == "contract":
+        labels, out, repeated = payload
+        return contract(args, labels, out, dict(repeated))
+    if op in _REMAKE:
+        return _REMAKE[op](node, args)
+    if op in MATRIX_OPS:
+        return matrix(op, *args)
+    return elementwise(op, args, node.dtype)
+
+
+def _axes(node: Node, x: Node) -> tuple[int, ...]:
+    return tuple(axis + x.ndim for axis in node.payload)
+
+
+_REMAKE: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
+    **dict.fromkeys(REDUCTIONS, lambda n, a: reduce(n.op, a[0], _axes(n, a[0]))),
+    **dict.fromkeys(NORMALIZATIONS, lambda n, a: normalize(n.op, a[0], _axes(n, a[0]))),
+    "cumsum": lambda n, a: cumsum(a[0], n.payload[0] + a[0].ndim, n.payload[1]),
+    "triangle": lambda n, a: triangle(a[0], *n.payload),
+    "reshape": lambda n, a: reshape(a[0], n.shape),
+    "slice": lambda n, a: slicing(a[0], n.payload),
+    "pad": lambda n, a: pad(a[0], n.payload, n.shape),
+    "gather": lambda n, a: gather(a[0], n.payload[0] + a[0].ndim, n.payload[1]),
+    "scatter": lambda n, a: scatter(a[0], n.payload[0] + a[0].ndim, n.payload[1], n.shape[n.payload[0]]),
+    "concatenate": lambda n, a: concatenate(a, n.payload + n.ndim),
+    "stop_gradient": lambda n, a: stop_gradient(a[0]),
+    "named": lambda n, a: label(a[0], n.payload),
+    "custom": lambda n, a: custom(n.payload[0], a, n.payload[1]),
+}
+
+
+def substitute(roots: Sequence[Node], replace: Mapping[Node, Node]) -> list[Node]:
+    """Return ``roots`` with nodes exchanged for others of the same shape."""
+    new: dict[Node, Node] = dict(replace)
+    for node in postorder(roots):
+        if node not in new:
+            new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+    return [new[root] for root in roots]
+
+
+def inputs_of(roots: Iterable[Node]) -> list[Node]:
+    """Return the inputs below ``roots`` in order of first use."""
+    return [node for node in postorder(roots) if node.op == "input"]
+
+
+def verify(roots: Iterable[Node]) -> None:
+    """Check that every node below ``roots`` is one its constructor would make.
+
+    Raises
+    ------
+    AssertionError
+        Naming the first node that is not. Passes are tested with this after every run.
+    """
+    for node in postorder(roots):
+        again = intern(node.op, node.args, node.payload, node.shape, node.dtype)
+        assert again is node, f"{node!r} is not interned"
+        assert node.dtype in (REAL, BOOL), node
+        assert all(isinstance(n, Size) or n >= 0 for n in node.shape), node
+        if node.args:
+            fresh = remake(node, node.args)
+            assert fresh is node, f"{node!r} would be made as {fresh!r}"
+
+
+def flatten(roots: Iterable[Node]) -> list[tuple[Any, ...]]:
+    """Return the nodes below ``roots`` as plain tuples, arguments as positions; the roots last."""
+    tops = list(roots)
+    order = postorder(tops)
+    position = {node: i for i, node in enumerate(order)}
+    rows: list[tuple[Any, ...]] = [
+        (n.op, tuple(position[a] for a in n.args), n.payload, n.shape, n.dtype) for n in order
+    ]
+    return [*rows, tuple(position[root] for root in tops)]
+
+
+def unflatten(rows: list[tuple[Any, ...]], which: int | None = None) -> Any:
+    """Return the nodes that :func:`flatten` wrote (or only number ``which`` of them)."""
+    made: list[Node] = []
+    for op, args, payload, shape, dtype in rows[:-1]:
+        made.append(intern(str(op), tuple(made[i] for i in args), payload, shape, REAL if dtype == REAL else BOOL))
+    tops = [made[i] for i in rows[-1]]
+    return tops if which is None else tops[which]
+
+
+def walk_sizes(roots: Iterable[Node]) -> Iterator[str]:
+    """Yield the names of the symbolic sizes that the inputs below ``roots`` carry."""
+    for node in inputs_of(roots):
+        for size in node.shape:
+            if isinstance(size, Size):
+                yield from sorted(size.names)
+
+
+def _reduce(node: Node) -> tuple[Any, ...]:
+    return unflatten, (flatten([node]), 0)
+
+
+copyreg.pickle(Node, _reduce)  # type: ignore[arg-type]
