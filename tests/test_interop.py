@@ -395,6 +395,12 @@ def test_small_adjugates_are_right_at_singular_matrices_too(size: int) -> None:
     _assert_round_trip(matrix("adjugate_differential", point, other), values)
 
 
+@pytest.mark.parametrize("op", ["inv", "det", "adjugate", "logabsdet"])
+def test_stacks_of_matrices_are_written_one_by_one(op: str) -> None:
+    stack = variable("S", (2, 3, 3))
+    _assert_round_trip(matrix(op, stack), {"S": RNG.normal(size=(2, 3, 3))})
+
+
 def test_large_adjugates_are_determinant_times_inverse() -> None:
     node = matrix("adjugate", symbolic)
     assert str(to_sympy(node)) == "Determinant(N)*N**(-1)"

@@ -53,6 +53,8 @@ def _entry(x: Any, i: Any, j: Any) -> Any:
         return sp.Integer(int(i == j))
     if isinstance(x, sp.Transpose):
         return element(x.arg, (j, i))
+    if isinstance(x, sp.MatrixSlice) and x.rowslice[2] == 1 and x.colslice[2] == 1:
+        return element(x.parent, (_sum(x.rowslice[0], i), _sum(x.colslice[0], j)))
     if isinstance(x, sp.FunctionMatrix):
         return x.lamda(i, j)
     if isinstance(x, sp.MatAdd):
@@ -72,11 +74,22 @@ def _entry(x: Any, i: Any, j: Any) -> Any:
     return MatrixElement(x, *(sp.Integer(k) if isinstance(k, int) else k for k in (i, j)))
 
 
+def _sum(start: Any, index: Any) -> Any:
+    place = start + index
+    return int(place) if place.is_Integer else place
+
+
 def _product_entry(x: sp.MatMul, i: Any, j: Any) -> Any:
     scalars = [arg for arg in x.args if not arg.is_Matrix]
     matrices = [arg for arg in x.args if arg.is_Matrix]
     if len(matrices) == 1:
         parts = [element(matrices[0], (i, j))]
+    elif isinstance(matrices[-1], diagonal.DiagMatrix):
+        rest = sp.MatMul(*matrices[:-1]) if len(matrices) > 2 else matrices[0]
+        parts = [element(rest, (i, j)), element(matrices[-1].args[0], (j, 0))]
+    elif isinstance(matrices[0], diagonal.DiagMatrix):
+        rest = sp.MatMul(*matrices[1:]) if len(matrices) > 2 else matrices[1]
+        parts = [element(matrices[0].args[0], (i, 0)), element(rest, (i, j))]
     else:
         # an inner size of 1 is where an outer product meets
         cut = next((k for k in range(1, len(matrices)) if matrices[k].shape[0] == 1), None)

@@ -7,14 +7,22 @@ so that results can be written with the caller's own symbols again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import graph
 from ..errors import ShapeError, UnsupportedError
 from ..sizes import Dim, Shape, named
 
-#: What is bound while the body of a sum or of an elementwise function is read.
-Scope = tuple[tuple[Any, int | graph.Node], ...]
+
+class Index(NamedTuple):
+    """What an index of a matrix is while the formula of its entries is read: all its places at once."""
+
+    axis: int
+    size: Dim
+
+
+#: What is bound while the body of a sum, of an elementwise function or of a matrix is read.
+Scope = tuple[tuple[Any, int | Index | graph.Node], ...]
 
 
 class Inputs:

@@ -31,8 +31,8 @@ from ..graph import (
     zeros,
 )
 from ..sizes import Dim
-from .inputs import Inputs, Scope
-from .readers import READERS, Reading, Steps, each, pack, reads, refusal
+from .inputs import Index, Inputs, Scope
+from .readers import READERS, Reading, Steps, bound, each, pack, reads, refusal
 
 __all__ = ["READERS"]
 
@@ -231,8 +231,28 @@ def _position(run: Reading, index: Any, size: Dim, scope: Scope) -> Dim:
 def _element(run: Reading, x: Node, indices: Sequence[Any], scope: Scope) -> Node:
     if len(indices) != x.ndim:
         raise ShapeError(f"{len(indices)} indices came for an array with {x.ndim} axes")
+    own = [bound(index, scope) for index in indices]
+    if any(isinstance(index, Index) for index in own):
+        return _all_elements(run, x, indices, scope)
     places = [_position(run, index, size, scope) for index, size in zip(indices, x.shape, strict=True)]
     return slicing(x, tuple((place, 1, None) for place in places))
+
+
+def _all_elements(run: Reading, x: Node, indices: Sequence[Any], scope: Scope) -> Node:
+    """Return the elements at all places of the indices of the matrix being read, to be broadcast."""
+    labels: list[int] = []
+    items: list[Item] = []
+    for index, size in zip(indices, x.shape, strict=True):
+        own = bound(index, scope)
+        if isinstance(own, Index):
+            if own.size != size:
+                raise ShapeError(f"an index over {own.size} places is used on an axis of size {size}")
+            labels.append(own.axis)
+            items.append(whole(size))
+        else:
+            items.append((_position(run, index, size, scope), 1, None))
+    part = slicing(x, tuple(items))
+    return contract([part], [tuple(labels)], (0, 1), {0: 1, 1: 1})
 
 
 @reads(sp.matrices.expressions.matexpr.MatrixElement, arrays.ArrayElement)
@@ -280,10 +300,11 @@ def _apply(run: Reading, expr: Any, scope: Scope) -> Steps:
 @reads(sp.FunctionMatrix)
 def _function_matrix(run: Reading, expr: Any, scope: Scope) -> Steps:
     rows, columns = (run.inputs.size(size, scope) for size in expr.shape)
-    if not isinstance(rows, int) or not isinstance(columns, int):
-        raise UnsupportedError("a FunctionMatrix of symbolic size came; expected a fixed one, or matrix operations")
-    run.count(rows * columns)
     i, j = expr.lamda.variables
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        whole_matrix = yield expr.lamda.expr, (*scope, (i, Index(0, rows)), (j, Index(1, columns)))
+        return broadcast_to(whole_matrix, (rows, columns))
+    run.count(rows * columns)
     entries: list[Node] = []
     for row, column in product(range(rows), range(columns)):
         entries += yield from each([expr.lamda.expr], (*scope, (i, row), (j, column)))

@@ -17,10 +17,10 @@ from sympy.logic.boolalg import BooleanAtom
 
 from ..errors import ArgumentError, LimitError, UnsupportedError
 from ..functions import apply, to_real
-from ..graph import Node, broadcast_to, concatenate, constant, reshape
+from ..graph import Node, broadcast_to, concatenate, constant, cumsum, reshape
 from ..options import LIMITS
 from . import scalars
-from .inputs import Inputs, Scope
+from .inputs import Index, Inputs, Scope
 
 Request: TypeAlias = tuple[Any, Scope]
 Steps: TypeAlias = Generator[Request, Node, Node]
@@ -143,6 +143,17 @@ def each(parts: Iterable[Any], scope: Scope) -> Generator[Request, Node, list[No
     return nodes
 
 
+def bound(symbol: Any, scope: Scope) -> int | Index | Node | None:
+    """Return what ``symbol`` is bound to."""
+    return next((value for known, value in reversed(scope) if known == symbol), None)
+
+
+def places(index: Index) -> Node:
+    """Return 0, 1, 2, ... along the index's axis, as a column (axis 0) or a row (axis 1)."""
+    count = cumsum(broadcast_to(constant(1.0), (index.size,)), 0) - 1.0
+    return reshape(count, (index.size, 1) if index.axis == 0 else (1, index.size))
+
+
 ARRAYS = (sp.MatrixBase, sp.MatrixExpr, sp.NDimArray)
 
 
@@ -162,9 +173,11 @@ def _scalars(expr: Any, scope: Scope) -> Generator[Request, Node, list[Node]]:
 @reads(sp.Symbol)
 def _symbol(run: Reading, expr: Any, scope: Scope) -> Steps:
     yield from ()
-    for symbol, value in reversed(scope):
-        if symbol == expr:
-            return value if isinstance(value, Node) else constant(value)
+    value = bound(expr, scope)
+    if isinstance(value, Index):
+        return places(value)
+    if value is not None:
+        return value if isinstance(value, Node) else constant(value)
     return run.defined[expr] if expr in run.defined else run.inputs.scalar(expr)
 
 

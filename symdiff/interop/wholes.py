@@ -18,7 +18,8 @@ from sympy.tensor.array.expressions import array_expressions as arrays
 from ..notation import Term
 from ..sizes import Dim, product
 from . import spelling
-from .spelling import SCALARS, inverse, mul, number
+from .elements import element
+from .spelling import SCALARS, add, inverse, mul, negative, number
 
 Sizes = Mapping[str, Any]
 Build = Callable[..., Any]
@@ -55,6 +56,24 @@ def applied(function: Callable[[Any], Any], x: Any) -> Any:
 def entry(x: Any) -> Any:
     """Return the entry of a 1 x 1 matrix."""
     return MatrixElement(x, sp.S.Zero, sp.S.Zero)
+
+
+def _cofactors(x: Any) -> Any:
+    """Return the transposed matrix of cofactors of an explicit matrix with at most three rows."""
+    n = x.rows
+
+    def cofactor(i: int, j: int) -> Any:
+        rows, columns = ([k for k in range(n) if k != own] for own in (j, i))
+        if n == 1:
+            return sp.S.One
+        if n == 2:
+            minor = x[rows[0], columns[0]]
+        else:
+            (p, q), (r, s) = rows, columns
+            minor = add([mul(x[p, r], x[q, s]), negative(mul(x[p, s], x[q, r]))])
+        return negative(minor) if (i + j) % 2 else minor
+
+    return sp.ImmutableDenseMatrix(n, n, cofactor)
 
 
 class Wholes:
@@ -280,9 +299,11 @@ class Wholes:
     def _matrix(self, term: Term, x: Any, *rest: Any) -> Any:
         if term.data == "solve":
             return matmul(sp.Inverse(x), *rest)
+        if term.data.startswith("adjugate") and term.shape[0] in (1, 2, 3):
+            return self._small_adjugate(term, x, *rest)
         det = sp.Determinant(x)
         if term.data == "adjugate":
-            return scaled(det, sp.Inverse(x))
+            return scaled(det, sp.Inverse(x))  # the same where A is invertible
         if term.data == "adjugate_differential":
             # of det(A) A⁻¹: det(A) (tr(A⁻¹ E) A⁻¹ - A⁻¹ E A⁻¹)
             inv = sp.Inverse(x)
@@ -293,6 +314,18 @@ class Wholes:
         if term.data == "logdet":
             return spelling.log(det)
         return spelling.log(sp.Abs(det, evaluate=False)) if term.data == "logabsdet" else None
+
+    def _small_adjugate(self, term: Term, *args: Any) -> Any:
+        """Return the cofactors written out, or their differential: they are at most quadratic in A."""
+        n = int(str(term.shape[0]))
+        own = [sp.ImmutableDenseMatrix(n, n, lambda i, j, x=x: element(x, (int(i), int(j)))) for x in args]
+        if term.data == "adjugate":
+            return _cofactors(own[0])
+        a, e = own
+        if n < 3:
+            return _cofactors(e) if n == 2 else sp.ImmutableDenseMatrix([[0]])
+        both = _cofactors(sp.ImmutableDenseMatrix(n, n, lambda i, j: add([a[i, j], e[i, j]])))
+        return both - _cofactors(a) - _cofactors(e)
 
     def _function(self, term: Term, *args: Any) -> Any:
         if term.data == "stop_gradient":

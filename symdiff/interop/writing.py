@@ -8,6 +8,7 @@ dies at about 165 levels, so deep or much shared formulas come as definitions an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,27 @@ class _Writer:
                 return whole
         if term.kind in ENTRIES and self.small(term):
             return pack(ENTRIES[term.kind](term, *map(self.entries, term.args)), term)
+        if term.kind in ("inv", "matrix") and self.small(term):
+            whole = self.stacked(term)
+            if whole is not None:
+                return pack(whole, term)
         return self.last_resort(term, args)
+
+    def stacked(self, term: Term) -> Entries | None:
+        """Return a function of each matrix of a stack."""
+        stacks = [self.entries(arg) for arg in term.args]
+        lead = np.broadcast_shapes(*(stack.shape[:-2] for stack in stacks))
+        wide = [np.broadcast_to(stack, (*lead, *stack.shape[-2:])) for stack in stacks]
+        single = replace(term, args=tuple(replace(arg, shape=arg.shape[-2:]) for arg in term.args))
+        single = replace(single, shape=term.shape[len(lead) :])
+        result = np.empty(fixed(term.shape) or (), dtype=object)
+        for index in np.ndindex(*lead):
+            whole = self.wholes.build(single, tuple(sp.ImmutableDenseMatrix(stack[index]) for stack in wide))
+            if whole is None:
+                return None
+            for place in np.ndindex(*result.shape[len(lead) :]):
+                result[(*index, *place)] = element(whole, place)
+        return result
 
     def symbol(self, term: Term) -> Any:
         known = self.inputs.symbols.get(term.data)

@@ -116,7 +116,7 @@ class _Writer:
                 return quotient([mean], [], negative, shape)
             return quotient(scaled(above, shape) if len(shape) == 2 else above, below, negative, shape)
 
-        return lifted(trim([*over, *under], node.shape), node.shape, build)
+        return widened(trim([*over, *under], node.shape), node.shape, build)
 
 
 def _continues(op: str, user: str) -> bool:
@@ -162,6 +162,15 @@ def lifted(args: list[Term], shape: Shape, build: Callable[[list[Term], Shape], 
         return build(args, shape)
     inner = build([term.args[0] if term.ndim else term for term in args], wide[0].args[0].shape)
     return expand(inner, wide[0].data, shape)
+
+
+def widened(args: list[Term], shape: Shape, build: Callable[[list[Term], Shape], Term]) -> Term:
+    """Write arrays of one number as that number, and the result repeated."""
+    plain = [number(term.data) if term.kind == "filled" else term for term in args]
+    narrow = broadcast_shapes([term.shape for term in plain])
+    if narrow == shape or len(narrow) < len(shape) - 1 or plain == args:
+        return lifted(args, shape, build)
+    return Term("broadcast", (lifted(plain, narrow, build),), None, shape)
 
 
 def as_mean(above: Sequence[Term], below: Sequence[Term]) -> Term | None:
