@@ -34,6 +34,7 @@ from .node import (
 )
 from .products import (
     MATRIX_OPS,
+    Label,
     Labels,
     broadcast_to,
     contract,
@@ -84,6 +85,7 @@ __all__ = [
     "REAL",
     "REDUCTIONS",
     "Item",
+    "Label",
     "Labels",
     "Node",
     "Number",

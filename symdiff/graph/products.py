@@ -10,7 +10,9 @@ from ..sizes import Dim, Shape, show
 from .node import BOOL, REAL, Node, broadcast_shapes, constant, intern
 from .structure import slicing, whole
 
-Labels: TypeAlias = tuple[int, ...]
+#: An index of a contraction, and those of one operand, one an axis.
+Label: TypeAlias = int
+Labels: TypeAlias = tuple[Label, ...]
 
 #: Functions of a square matrix, with the number of axes the result keeps of the last two.
 MATRIX_OPS = {

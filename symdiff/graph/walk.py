@@ -172,4 +172,4 @@ def _reduce(node: Node) -> tuple[Any, ...]:
     return unflatten, (flatten([node]), 0)
 
 
-copyreg.pickle(Node, _reduce)  # type: ignore[arg-type]
+copyreg.pickle(Node, _reduce)
