@@ -133,7 +133,10 @@ static double one_mod(double a,double b){double r=__builtin_fmod(a,b);
   return (r<0)!=(b<0)?r+b:r;}
 """
 # The plain lgamma writes a global variable, which threads would share.
-_LGAMMA = "static double one_lgamma(double x){int s;return __builtin_lgamma_r(x,&s);}\n"
+_LGAMMA = """\
+double lgamma_r(double,int*);
+static double one_lgamma(double x){int s;return lgamma_r(x,&s);}
+"""
 
 #: Functions evaluated lane by lane: the scalar function, and what must stand before it.
 _LANES = {
