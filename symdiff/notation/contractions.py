@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-from ..graph import Label, Labels, Node
+from ..graph import Labels, Node
 from ..sizes import Dim, Shape
 from .terms import Term, expand, matmul, times, transpose
 
@@ -33,7 +33,7 @@ def written_contraction(node: Node, args: Sequence[Term]) -> Term:
 
 
 def recognise(
-    args: Sequence[Term], labels: Sequence[Labels], out: Labels, shape: Shape, repeated: Sequence[Label] = ()
+    args: Sequence[Term], labels: Sequence[Labels], out: Labels, shape: Shape, repeated: Sequence[int] = ()
 ) -> Term:
     """Return the term for a product of ``args`` summed over the labels that ``out`` lacks.
 
@@ -110,7 +110,7 @@ def _diagonals(factor: _Factor) -> _Factor:
     return _Factor(term, tuple(labels))
 
 
-def _elsewhere(label: Label, factor: _Factor, factors: Sequence[_Factor], wanted: Labels) -> bool:
+def _elsewhere(label: int, factor: _Factor, factors: Sequence[_Factor], wanted: Labels) -> bool:
     return label in wanted or any(label in other.labels for other in factors if other is not factor)
 
 
@@ -141,7 +141,7 @@ def _merge_some(factors: list[_Factor], wanted: Labels) -> bool:
     return False
 
 
-def _free(label: Label, others: Sequence[_Factor], wanted: Labels) -> bool:
+def _free(label: int, others: Sequence[_Factor], wanted: Labels) -> bool:
     return label in wanted or any(label in other.labels for other in others)
 
 
@@ -227,7 +227,7 @@ def _arrange(factors: list[_Factor], wanted: Labels) -> Term | None:
     factors = sorted(factors, key=lambda f: min(wanted.index(label) if label in wanted else 99 for label in f.labels))
     if len(factors) == 2 and wanted == factors[0].labels + factors[1].labels and len(wanted) == 2:
         return Term("outer", (factors[0].term, factors[1].term), None, factors[0].term.shape + factors[1].term.shape)
-    sizes: dict[Label, Dim] = {}
+    sizes: dict[int, Dim] = {}
     for factor in factors:
         sizes.update(zip(factor.labels, factor.term.shape, strict=True))
     names = {label: place for place, label in enumerate(wanted)}
