@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import Any
 
 from .api import derivative, gradient, hessian, hvp, jacobian, jvp, vjp
-from .array import Array, array, asarray, function, matrix, name, scalar, vector
-from .array import stop as stop_gradient
+from .array import Array, asarray
+from .check import Report, check
 from .compiler import compile, merge_shapes
 from .custom import custom
 from .errors import (
@@ -43,6 +43,8 @@ from .errors import (
 from .kernel import Kernel
 from .library import LIBRARY as _LIBRARY
 from .parse import parse_graph as _parse_graph
+from .symbols import array, function, matrix, name, scalar, vector
+from .symbols import stop as stop_gradient
 
 __version__ = "0.1.0"
 
@@ -98,6 +100,7 @@ __all__ = [
     "LimitError",
     "NotDifferentiableError",
     "ParseError",
+    "Report",
     "ShapeError",
     "SingularMatrixError",
     "SymbolError",
@@ -105,6 +108,7 @@ __all__ = [
     "UnsupportedError",
     "array",
     "asarray",
+    "check",
     "compile",
     "custom",
     "derivative",

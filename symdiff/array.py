@@ -7,9 +7,8 @@ nodes stay comparable by identity. Ordinary array code runs on it unchanged; wha
 
 from __future__ import annotations
 
-import keyword
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from . import interop, layout, operations, printing
 from .errors import ArgumentError, DtypeError, ShapeError, SymbolError, SymdiffError, UnsupportedError
 from .functions import apply, compare, to_real
-from .graph import BOOL, REAL, Node, constant, input, label, stop_gradient
+from .graph import BOOL, REAL, Node, constant
 from .indexing import getitem
 from .library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
 from .simplify import present
@@ -25,10 +24,6 @@ from .sizes import Dim, Shape, show
 
 if TYPE_CHECKING:
     from sympy import Basic
-
-#: Length of the longest name an input may have.
-NAME_LIMIT = 64
-
 
 class Array:
     """A symbolic array: a formula with a shape.
@@ -500,100 +495,3 @@ def _convert_bounds(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
 
 def _nested(rows: Any) -> Any:
     return [_nested(r) for r in rows] if isinstance(rows, list) else as_node(rows)
-
-
-# ---------------------------------------------------------------------------- making symbols
-
-
-def check_name(name: object) -> str:
-    """Return ``name`` if an input may be called so.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not a Python identifier, is a keyword, or is longer than 64 characters.
-    """
-    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or len(name) > NAME_LIMIT:
-        raise ArgumentError(
-            f"an input called {name!r:.80}; expected a name of letters, digits and _ that is not a Python keyword, at "
-            f"most {NAME_LIMIT} characters"
-        )
-    return name
-
-
-def scalar(name: str) -> Array:
-    """Return a symbolic number.
-
-    Parameters
-    ----------
-    name : str
-        A Python identifier.
-
-    Examples
-    --------
-    >>> x = scalar("x")
-    >>> x * x + 1
-    x*x + 1
-    """
-    return array(name, ())
-
-
-def vector(name: str, n: int | str) -> Array:
-    """Return a symbolic vector of ``n`` elements; a name such as "n" is a size known at call time."""
-    return array(name, (n,))
-
-
-def matrix(name: str, n: int | str, m: int | str) -> Array:
-    """Return a symbolic matrix of ``n`` rows and ``m`` columns, whole numbers or names."""
-    return array(name, (n, m))
-
-
-def array(name: str, shape: Any) -> Array:
-    """Return a symbolic array.
-
-    Parameters
-    ----------
-    name : str
-        A Python identifier.
-    shape : int, str or tuple of them
-        Sizes of the axes; a name such as "n" is a size known at call time.
-
-    Raises
-    ------
-    ArgumentError, ShapeError
-        If the name or a size is unusable.
-
-    Examples
-    --------
-    >>> array("A", ("n", "n")).shape
-    (n, n)
-    """
-    return Array(input(check_name(name), layout.parse_shape(shape)))
-
-
-def name(x: Any, label_: str) -> Array:
-    """Return ``x`` under a name: its value can be read, and one can differentiate by it.
-
-    Examples
-    --------
-    >>> x = scalar("x")
-    >>> z = name(x * x, "z")
-    """
-    return Array(label(as_node(x), check_name(label_)))
-
-
-def stop(x: Any) -> Array:
-    """Return ``x`` as something whose derivative is zero by decree."""
-    return Array(stop_gradient(as_node(x)))
-
-
-def function(entry_name: str) -> Callable[..., Any]:
-    """Return an operation of the library as a function of symbols and numbers."""
-    entry = LIBRARY[entry_name]
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return call(entry, args, kwargs)
-
-    run.__name__ = run.__qualname__ = entry_name
-    run.__doc__ = entry.call.__doc__
-    return run

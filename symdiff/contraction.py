@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .functions import where
+from .deltas import ONE, is_identity, put, take
 from .graph import (
     REAL,
     Item,
@@ -23,19 +23,15 @@ from .graph import (
     broadcast_to,
     constant,
     contract,
-    delta,
     elementwise,
     extent,
     label_sizes,
-    onehot,
-    pad,
     reshape,
-    slicing,
     zeros,
 )
-from .sizes import Dim, Shape
+from .sizes import Dim
 
-ONE, MINUS_ONE = constant(1.0), constant(-1.0)
+MINUS_ONE = constant(-1.0)
 STRUCTURE = ("delta", "onehot")
 
 
@@ -282,19 +278,14 @@ def _users(factors: list[_Factor], label: int, but: _Factor) -> list[_Factor]:
 def _eliminate(factors: list[_Factor], out: Labels, extra: dict[int, Dim]) -> bool:
     """Remove or simplify one delta; tell whether anything changed."""
     for factor in factors:
-        if factor.node.op == "delta" and _is_identity(factor.node) and _drop_identity(factor, factors, out, extra):
+        if factor.node.op == "delta" and is_identity(factor.node) and _drop_identity(factor, factors, out, extra):
             return True
     for factor in factors:
         if factor.node.op == "onehot" and _drop_onehot(factor, factors, out):
             return True
-        if factor.node.op == "delta" and not _is_identity(factor.node) and _drop_affine(factor, factors, out, extra):
+        if factor.node.op == "delta" and not is_identity(factor.node) and _drop_affine(factor, factors, out, extra):
             return True
     return False
-
-
-def _is_identity(node: Node) -> bool:
-    rows, columns = node.shape
-    return bool(node.payload == (0, 1) and rows == columns)
 
 
 def _drop_identity(factor: _Factor, factors: list[_Factor], out: Labels, extra: dict[int, Dim]) -> bool:
@@ -364,122 +355,14 @@ def _drop_affine(factor: _Factor, factors: list[_Factor], out: Labels, extra: di
         factors.remove(factor)
         extra.setdefault(k, columns)
         if not users:
-            factors.append(_Factor(_put(broadcast_to(ONE, (rows,)), 0, item, columns), [k]))
+            factors.append(_Factor(put(broadcast_to(ONE, (rows,)), 0, item, columns), [k]))
         for user in users:
             while i in user.labels:
                 axis = user.labels.index(i)
-                user.node = _put(user.node, axis, item, columns)
+                user.node = put(user.node, axis, item, columns)
                 user.labels[axis] = k
         return True
     return False
-
-
-def _items(node: Node, axis: int, item: Item) -> tuple[Item, ...]:
-    return tuple(item if a == axis else (0, 1, size) for a, size in enumerate(node.shape))
-
-
-def _put(node: Node, axis: int, item: Item, size: Dim) -> Node:
-    start, step, rows = item
-    if node.op == "delta" and _is_identity(node) and rows is not None:
-        moved = delta(rows, size, start, step)
-        return moved if axis == 1 else contract([moved], [(0, 1)], (1, 0))
-    shape = tuple(size if a == axis else n for a, n in enumerate(node.shape))
-    return pad(node, _items(node, axis, item) if item[2] is not None else (item,), shape)
-
-
-def take(node: Node, axis: int, item: Item) -> Node:
-    """Take a part of one axis, of a delta or onehot by arithmetic on its indices."""
-    start, step, length = item
-    if item == (0, 1, node.shape[axis]):
-        return node
-    if node.op == "onehot":
-        return _take_onehot(node, item)
-    if node.op == "delta":
-        first, pace = node.payload
-        rows, columns = node.shape
-        if axis == 0:
-            if length is None:
-                return onehot(columns, first + start * pace)
-            return delta(length, columns, first + start * pace, step * pace)
-        if _is_identity(node):
-            if length is None:
-                return onehot(rows, start)
-            return contract([delta(length, rows, start, step)], [(0, 1)], (1, 0))
-        if node.payload == (start, step) and length == rows:
-            return delta(rows, rows)
-        if length is None and all(isinstance(v, int) for v in (first, start, rows)):
-            row, rest = divmod(int(str(start)) - int(str(first)), pace)
-            return onehot(rows, row) if rest == 0 and 0 <= row < int(str(rows)) else zeros((rows,))
-        if length is not None and _disjoint((first, pace, rows), item):
-            return zeros((rows, length))
-    return slicing(node, _items(node, axis, item))
-
-
-def _take_onehot(node: Node, item: Item) -> Node:
-    start, step, length = item
-    hot = node.payload
-    if length is None:
-        if hot == start:
-            return ONE
-        if isinstance(hot, int) and isinstance(start, int):
-            return constant(0.0)
-    elif isinstance(hot, int) and isinstance(start, int) and isinstance(length, int):
-        row, rest = divmod(hot - start, step)
-        return onehot(length, row) if rest == 0 and 0 <= row < length else zeros((length,))
-    return slicing(node, (item,))
-
-
-def _disjoint(a: Item, b: Item) -> bool:
-    spans = []
-    for start, step, length in (a, b):
-        if not (isinstance(start, int) and isinstance(length, int)):
-            return False
-        spans.append(set(range(start, start + step * length, step)) if length else set())
-    return not spans[0] & spans[1]
-
-
-# ---------------------------------------------------------------------------- structure through other operations
-
-
-def take_items(node: Node, items: tuple[Item, ...]) -> Node:
-    """Slice ``node``, through a product with deltas when it is one."""
-    if not is_structured(node):
-        return slicing(node, items)
-    own = tuple(range(node.ndim))
-    operands, labels, out = [node], [own], []
-    for axis, ((start, step, length), size) in enumerate(zip(items, node.shape, strict=True)):
-        if length is None:
-            operands.append(onehot(size, start))
-            labels.append((axis,))
-        elif (start, step, length) == (0, 1, size):
-            out.append(axis)
-        else:
-            operands.append(delta(length, size, start, step))
-            labels.append((-1 - axis, axis))
-            out.append(-1 - axis)
-    return einsum(operands, labels, tuple(out))
-
-
-def put_items(node: Node, items: tuple[Item, ...], shape: Shape) -> Node:
-    """Pad ``node`` with zeros, as a product with deltas when it is one or fills a single index."""
-    if not is_structured(node) and all(length is not None for _, _, length in items):
-        return pad(node, items, shape)
-    operands, labels, out = [node], [tuple(range(node.ndim))], []
-    axis = 0
-    for place, ((start, step, length), size) in enumerate(zip(items, shape, strict=True)):
-        if length is None:
-            operands.append(onehot(size, start))
-            labels.append((-1 - place,))
-            out.append(-1 - place)
-            continue
-        if (start, step, length) == (0, 1, size):
-            out.append(axis)
-        else:
-            operands.append(delta(length, size, start, step))
-            labels.append((axis, -1 - place))
-            out.append(-1 - place)
-        axis += 1
-    return einsum(operands, labels, tuple(out))
 
 
 def scale_by(factor: Node, x: Node) -> Node:
@@ -500,41 +383,3 @@ def _spread(factor: Node, x: Node) -> Node:
     own = tuple(range(x.ndim))
     labels = tuple(-1 - a if n == 1 and x.shape[a + offset] != 1 else a + offset for a, n in enumerate(factor.shape))
     return einsum([factor, x], [labels, own], own, dict(enumerate(x.shape)))
-
-
-def mask_product(mask: Node, x: Node) -> Node:
-    """Return ``x`` where ``mask`` holds and a strong zero elsewhere, keeping deltas as factors."""
-    if not is_structured(x):
-        return where(mask, x, 0.0)
-    labels, out, repeated = x.payload if x.op == "contract" else ((tuple(range(x.ndim)),), tuple(range(x.ndim)), ())
-    pairs = list(zip(x.args if x.op == "contract" else (x,), labels, strict=True))
-    dense = [(n, own) for n, own in pairs if n.op not in STRUCTURE]
-    union = tuple(sorted({label for _, own in dense for label in own}))
-    if not set(union) <= set(out):
-        return where(mask, x, 0.0)  # a sum inside: the mask belongs to its result
-    # the dense factors, spread over the mask's own axes, carry the mask for the product
-    offset = x.ndim - mask.ndim
-    spread = {out[a + offset] for a, n in enumerate(mask.shape) if n != 1}
-    sizes = {**dict(repeated), **dict(zip(out, x.shape, strict=True))}
-    axes = tuple(label for label in out if label in spread or label in union)
-    body = einsum([n for n, _ in dense] or [ONE], [own for _, own in dense] or [()], axes, sizes)
-    own = tuple(label if label in spread else -1 - label for label in out[offset:])
-    kept = tuple(label for label in own if label in spread)
-    small = _drop_ones(mask, own, kept)
-    lifted = tuple(i for i, label in enumerate(axes) if label in spread)
-    aligned = _align(small, lifted, len(axes))
-    masked = where(aligned, body, 0.0)
-    structure = [(n, o) for n, o in pairs if n.op in STRUCTURE]
-    return einsum([masked, *(n for n, _ in structure)], [axes, *(o for _, o in structure)], out, dict(repeated))
-
-
-def _drop_ones(mask: Node, own: Labels, kept: Labels) -> Node:
-    items = tuple((0, 1, n) if label in kept else (0, 1, None) for label, n in zip(own, mask.shape, strict=True))
-    return slicing(mask, items)
-
-
-def _align(mask: Node, places: Sequence[int], rank: int) -> Node:
-    shape: list[Dim] = [1] * rank
-    for place, size in zip(places, mask.shape, strict=True):
-        shape[place] = size
-    return reshape(mask, tuple(shape))

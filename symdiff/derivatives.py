@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 
 from . import determinant
 from .array import Array, as_node
-from .contraction import ONE, einsum
+from .contraction import einsum
 from .cost import cost
+from .deltas import ONE
 from .differentiate import identity, pullback, pushforward
 from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitError, ShapeError
 from .graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, reshape, substitute, zeros
@@ -287,7 +288,7 @@ def _direction(value: Any, shape: Shape, what: str, of: str) -> Node:
     return node
 
 
-class _View:
+class View:
     """A part of an independent array: the array, and the linear steps from it to the part."""
 
     def __init__(self, node: Node) -> None:
@@ -330,7 +331,7 @@ class _Cut:
     def __init__(self, node: Node, group: Sequence[Node], disconnected: str) -> None:
         if disconnected not in ("error", "zero"):
             raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
-        views = [_View(w) for w in group]
+        views = [View(w) for w in group]
         below = set(postorder([node]))
         for view in views:
             if view.base in below:
@@ -415,7 +416,7 @@ def _jacobian(node: Node, w: Node, disconnected: str) -> Array:
         return min(finished, key=lambda result: cost([result.node]))
 
 
-def _modes(outputs: Shape, inputs: Shape) -> list[Callable[[_Cut, _View, Shape], Node]]:
+def _modes(outputs: Shape, inputs: Shape) -> list[Callable[[_Cut, View, Shape], Node]]:
     """Return the modes worth trying: one of them where the shapes decide."""
     m, n = _magnitude(outputs), _magnitude(inputs)
     if n > 8 * m:
@@ -432,7 +433,7 @@ def _magnitude(shape: Shape) -> float:
     return total
 
 
-def _forward(cut: _Cut, view: _View, shape: Shape) -> Node:
+def _forward(cut: _Cut, view: View, shape: Shape) -> Node:
     n = view.node.ndim
     seed = view.push(identity(view.node.shape), n)
     (pushed,) = pushforward([cut.node], {view.base: seed}, n)
@@ -442,7 +443,7 @@ def _forward(cut: _Cut, view: _View, shape: Shape) -> Node:
     return einsum([pushed], [own], (*own[n:], *own[:n]))
 
 
-def _reverse(cut: _Cut, view: _View, shape: Shape) -> Node:
+def _reverse(cut: _Cut, view: View, shape: Shape) -> Node:
     m = cut.node.ndim
     (pulled,) = pullback({cut.node: identity(cut.node.shape)}, [view.base], m)
     return zeros(shape) if pulled is None else view.pull(pulled, m)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .contraction import ONE
+from .deltas import ONE
 from .differentiate import pullback, pushforward
 from .errors import NotDifferentiableError
 from .graph import (

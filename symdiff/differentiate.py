@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from .collector import paused
-from .contraction import ONE, einsum, is_structured, is_zero, mask_product, scale_by
+from .contraction import einsum, is_structured, is_zero, scale_by
+from .deltas import ONE
 from .errors import NotDifferentiableError
 from .functions import FUNCTIONS, Formula, Partial, compare, to_real, where
 from .graph import (
@@ -31,6 +32,7 @@ from .graph import (
     substitute,
     zeros,
 )
+from .propagation import mask_product
 from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule, Linear
 from .sizes import Dim, Shape
 

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .array import Array, array, as_node, check_name
+from .array import Array, as_node
 from .errors import ArgumentError, ParseError
 from .graph import Node, inputs_of
 from .interop import Inputs, from_sympy, is_sympy
 from .parse import parse_graph, parse_known
 from .structure import leaves
+from .symbols import array, check_name
 
 
 @dataclass(frozen=True)

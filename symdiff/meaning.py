@@ -21,14 +21,14 @@ import numpy as np
 
 from .arithmetic import as_operand, fold, folds
 from .array import Array, asarray
-from .array import array as make_input
-from .array import name as name_part
 from .errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from .grammar import Term, Tree
 from .library import REFUSED
 from .options import Limits
 from .shapes import check_elements
 from .sizes import Shape
+from .symbols import array as make_input
+from .symbols import name as name_part
 from .vocabulary import TextFunction
 
 #: Names with a value of their own. An input of the same name goes before them.

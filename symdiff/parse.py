@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from .array import Array
-from .array import array as make_input
 from .collector import paused
 from .errors import ArgumentError
 from .grammar import parse_tree
 from .meaning import Parsed, build_arrays
 from .options import LIMITS, Limits
 from .shapes import read_shape
+from .symbols import array as make_input
 from .tokens import is_name
 from .vocabulary import TEXT_FUNCTIONS, TextFunction
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from .contraction import MINUS_ONE, einsum, is_structured, put_items, scale_by, take_items
+from .contraction import MINUS_ONE, einsum, is_structured, scale_by
 from .functions import compare, where
 from .graph import (
     Labels,
@@ -38,6 +38,7 @@ from .graph import (
     triangle,
     whole,
 )
+from .propagation import put_items, take_items
 from .sizes import Dim, Shape, product
 
 # ---------------------------------------------------------------------------- products on the last axes

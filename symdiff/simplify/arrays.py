@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..contraction import STRUCTURE, add_terms, einsum, is_structured, scale_by, signed_terms, take_items
+from ..contraction import STRUCTURE, add_terms, einsum, is_structured, scale_by, signed_terms
 from ..functions import FUNCTIONS
 from ..graph import (
     BOOL,
@@ -22,6 +22,7 @@ from ..graph import (
     reshape,
     slicing,
 )
+from ..propagation import take_items
 from ..sizes import Dim
 from .engine import make, rule, scaled, settle
 

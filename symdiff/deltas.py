@@ -1,0 +1,79 @@
+"""Parts of deltas: slices and paddings of an index pair are index pairs, by arithmetic on their numbers."""
+
+from __future__ import annotations
+
+from .graph import Item, Node, constant, contract, delta, onehot, pad, slicing, zeros
+from .sizes import Dim
+
+ONE = constant(1.0)
+
+
+def is_identity(node: Node) -> bool:
+    """Tell whether a delta is the whole identity matrix."""
+    rows, columns = node.shape
+    return bool(node.payload == (0, 1) and rows == columns)
+
+
+def _items(node: Node, axis: int, item: Item) -> tuple[Item, ...]:
+    return tuple(item if a == axis else (0, 1, size) for a, size in enumerate(node.shape))
+
+
+def put(node: Node, axis: int, item: Item, size: Dim) -> Node:
+    """Put ``node`` into zeros along one axis, a whole delta by arithmetic on its indices."""
+    start, step, rows = item
+    if node.op == "delta" and is_identity(node) and rows is not None:
+        moved = delta(rows, size, start, step)
+        return moved if axis == 1 else contract([moved], [(0, 1)], (1, 0))
+    shape = tuple(size if a == axis else n for a, n in enumerate(node.shape))
+    return pad(node, _items(node, axis, item) if item[2] is not None else (item,), shape)
+
+
+def take(node: Node, axis: int, item: Item) -> Node:
+    """Take a part of one axis, of a delta or onehot by arithmetic on its indices."""
+    start, step, length = item
+    if item == (0, 1, node.shape[axis]):
+        return node
+    if node.op == "onehot":
+        return _take_onehot(node, item)
+    if node.op == "delta":
+        first, pace = node.payload
+        rows, columns = node.shape
+        if axis == 0:
+            if length is None:
+                return onehot(columns, first + start * pace)
+            return delta(length, columns, first + start * pace, step * pace)
+        if is_identity(node):
+            if length is None:
+                return onehot(rows, start)
+            return contract([delta(length, rows, start, step)], [(0, 1)], (1, 0))
+        if node.payload == (start, step) and length == rows:
+            return delta(rows, rows)
+        if length is None and all(isinstance(v, int) for v in (first, start, rows)):
+            row, rest = divmod(int(str(start)) - int(str(first)), pace)
+            return onehot(rows, row) if rest == 0 and 0 <= row < int(str(rows)) else zeros((rows,))
+        if length is not None and _disjoint((first, pace, rows), item):
+            return zeros((rows, length))
+    return slicing(node, _items(node, axis, item))
+
+
+def _take_onehot(node: Node, item: Item) -> Node:
+    start, step, length = item
+    hot = node.payload
+    if length is None:
+        if hot == start:
+            return ONE
+        if isinstance(hot, int) and isinstance(start, int):
+            return constant(0.0)
+    elif isinstance(hot, int) and isinstance(start, int) and isinstance(length, int):
+        row, rest = divmod(hot - start, step)
+        return onehot(length, row) if rest == 0 and 0 <= row < length else zeros((length,))
+    return slicing(node, (item,))
+
+
+def _disjoint(a: Item, b: Item) -> bool:
+    spans = []
+    for start, step, length in (a, b):
+        if not (isinstance(start, int) and isinstance(length, int)):
+            return False
+        spans.append(set(range(start, start + step * length, step)) if length else set())
+    return not spans[0] & spans[1]

@@ -1,0 +1,90 @@
+"""Deltas kept as factors through slices, paddings and masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .contraction import STRUCTURE, einsum, is_structured
+from .deltas import ONE
+from .functions import where
+from .graph import Item, Labels, Node, delta, onehot, pad, reshape, slicing
+from .sizes import Dim, Shape
+
+
+def take_items(node: Node, items: tuple[Item, ...]) -> Node:
+    """Slice ``node``, through a product with deltas when it is one."""
+    if not is_structured(node):
+        return slicing(node, items)
+    own = tuple(range(node.ndim))
+    operands, labels, out = [node], [own], []
+    for axis, ((start, step, length), size) in enumerate(zip(items, node.shape, strict=True)):
+        if length is None:
+            operands.append(onehot(size, start))
+            labels.append((axis,))
+        elif (start, step, length) == (0, 1, size):
+            out.append(axis)
+        else:
+            operands.append(delta(length, size, start, step))
+            labels.append((-1 - axis, axis))
+            out.append(-1 - axis)
+    return einsum(operands, labels, tuple(out))
+
+
+def put_items(node: Node, items: tuple[Item, ...], shape: Shape) -> Node:
+    """Pad ``node`` with zeros, as a product with deltas when it is one or fills a single index."""
+    if not is_structured(node) and all(length is not None for _, _, length in items):
+        return pad(node, items, shape)
+    operands, labels, out = [node], [tuple(range(node.ndim))], []
+    axis = 0
+    for place, ((start, step, length), size) in enumerate(zip(items, shape, strict=True)):
+        if length is None:
+            operands.append(onehot(size, start))
+            labels.append((-1 - place,))
+            out.append(-1 - place)
+            continue
+        if (start, step, length) == (0, 1, size):
+            out.append(axis)
+        else:
+            operands.append(delta(length, size, start, step))
+            labels.append((axis, -1 - place))
+            out.append(-1 - place)
+        axis += 1
+    return einsum(operands, labels, tuple(out))
+
+
+def mask_product(mask: Node, x: Node) -> Node:
+    """Return ``x`` where ``mask`` holds and a strong zero elsewhere, keeping deltas as factors."""
+    if not is_structured(x):
+        return where(mask, x, 0.0)
+    labels, out, repeated = x.payload if x.op == "contract" else ((tuple(range(x.ndim)),), tuple(range(x.ndim)), ())
+    pairs = list(zip(x.args if x.op == "contract" else (x,), labels, strict=True))
+    dense = [(n, own) for n, own in pairs if n.op not in STRUCTURE]
+    union = tuple(sorted({label for _, own in dense for label in own}))
+    if not set(union) <= set(out):
+        return where(mask, x, 0.0)  # a sum inside: the mask belongs to its result
+    # the dense factors, spread over the mask's own axes, carry the mask for the product
+    offset = x.ndim - mask.ndim
+    spread = {out[a + offset] for a, n in enumerate(mask.shape) if n != 1}
+    sizes = {**dict(repeated), **dict(zip(out, x.shape, strict=True))}
+    axes = tuple(label for label in out if label in spread or label in union)
+    body = einsum([n for n, _ in dense] or [ONE], [own for _, own in dense] or [()], axes, sizes)
+    own = tuple(label if label in spread else -1 - label for label in out[offset:])
+    kept = tuple(label for label in own if label in spread)
+    small = _drop_ones(mask, own, kept)
+    lifted = tuple(i for i, label in enumerate(axes) if label in spread)
+    aligned = _align(small, lifted, len(axes))
+    masked = where(aligned, body, 0.0)
+    structure = [(n, o) for n, o in pairs if n.op in STRUCTURE]
+    return einsum([masked, *(n for n, _ in structure)], [axes, *(o for _, o in structure)], out, dict(repeated))
+
+
+def _drop_ones(mask: Node, own: Labels, kept: Labels) -> Node:
+    items = tuple((0, 1, n) if label in kept else (0, 1, None) for label, n in zip(own, mask.shape, strict=True))
+    return slicing(mask, items)
+
+
+def _align(mask: Node, places: Sequence[int], rank: int) -> Node:
+    shape: list[Dim] = [1] * rank
+    for place, size in zip(places, mask.shape, strict=True):
+        shape[place] = size
+    return reshape(mask, tuple(shape))

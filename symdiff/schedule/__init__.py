@@ -1,0 +1,17 @@
+"""From arrays to straight-line scalar code: what one sample of a small formula computes.
+
+Every array of fixed size is taken apart into its elements; structural zeros (of deltas,
+paddings, triangles) are never computed, equal scalars are computed once, powers become
+products, and what no output needs is dropped. The values come out in an order that keeps
+few of them alive. Emitters only print what stands here.
+
+Small matrices are inverted by cofactors up to 4×4, as Eigen does for fixed sizes, and by
+elimination with partial pivoting above; a determinant's derivatives take cofactors, which
+are finite at every rank.
+"""
+
+from __future__ import annotations
+
+from .unrolling import expand_functions, unroll
+
+__all__ = ["expand_functions", "unroll"]

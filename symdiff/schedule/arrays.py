@@ -1,0 +1,343 @@
+"""What each array operation is, element by element."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..graph import BOOL, Node, label_sizes
+from ..program import MAX_ORDER
+from .code import ZERO, Code, Ids, fixed_shape
+from .matrices import MATRICES
+
+_DIRECT: dict[str, Callable[..., int]] = {
+    "add": Code.add,
+    "subtract": Code.subtract,
+    "multiply": Code.multiply,
+    "divide": Code.divide,
+    "negative": Code.negative,
+    "power": Code.power,
+    "where": Code.where,
+}
+
+
+def lower_elementwise(code: Code, node: Node, args: list[Ids]) -> Ids:
+    """Apply a scalar function to the elements, with broadcasting."""
+    op = node.op
+    if op in MAX_ORDER and not (args[0].ndim == 0 and 0 <= code.consts.get(int(args[0]), -1) <= MAX_ORDER[op]):
+        raise UnsupportedError(f"{op} of an order that is not one number up to {MAX_ORDER[op]}")
+    direct = _DIRECT.get(op)
+
+    def apply(*values: int) -> int:
+        if direct is not None:
+            return direct(code, *values)
+        return code.emit(op, *[code.real(v) for v in values])
+
+    if node.shape == ():
+        return np.array(apply(*[int(a) for a in args]), np.int64)
+    columns = [a.ravel().tolist() for a in np.broadcast_arrays(*args)]
+    return np.array([apply(*v) for v in zip(*columns, strict=True)], np.int64).reshape(fixed_shape(node.shape))
+
+
+def _lower_constant(code: Code, node: Node, args: list[Ids]) -> Ids:
+    values = [float(v) for v in node.value.ravel()]
+    if node.dtype is BOOL:
+        yes, no = code.number(1.0), code.number(0.0)
+        ids = [code.emit("not_equal", yes if v else no, no) for v in values]
+    else:
+        ids = [code.number(v) for v in values]
+    return np.array(ids, np.int64).reshape(fixed_shape(node.shape))
+
+
+def _lower_delta(code: Code, node: Node, args: list[Ids]) -> Ids:
+    rows, columns = fixed_shape(node.shape)
+    start, step = node.payload
+    result = np.full((rows, columns), ZERO, np.int64)
+    for i in range(rows):
+        if 0 <= start + step * i < columns:
+            result[i, start + step * i] = code.number(1.0)
+    return result
+
+
+def _lower_onehot(code: Code, node: Node, args: list[Ids]) -> Ids:
+    result = np.full(fixed_shape(node.shape), ZERO, np.int64)
+    result[node.payload] = code.number(1.0)
+    return result
+
+
+def _lower_size(code: Code, node: Node, args: list[Ids]) -> Ids:
+    raise UnsupportedError(f"the size {node.payload} is known at call time only")
+
+
+def _lower_contract(code: Code, node: Node, args: list[Ids]) -> Ids:
+    labels, out, _ = node.payload
+    shape = fixed_shape(node.shape)
+    if len(args) == 1 and set(labels[0]) <= set(out) and len(set(labels[0])) == len(labels[0]):
+        own = labels[0]  # a transpose or a repetition
+        order = [own.index(label) for label in out if label in own]
+        view = args[0].transpose(order)[tuple(slice(None) if label in own else None for label in out)]
+        is_zero = node.args[0].op == "constant" and not own and node.args[0].value == 0.0
+        return np.full(shape, ZERO, np.int64) if is_zero else np.broadcast_to(view, shape).copy()
+    sizes = {label: int(str(n)) for label, n in label_sizes(node).items()}
+    factors = [_sparse(ids, own) for ids, own in zip(args, labels, strict=True)]
+    while len(factors) > 1:
+        i, j = _cheapest_pair(factors)
+        second, first = factors.pop(j), factors.pop(i)
+        rest = {label for _, own in factors for label in own} | set(out)
+        factors.insert(i, _multiply_sparse(code, first, second, rest))
+    entries, own = _sum_sparse(code, factors[0], set(out))
+    result = np.full(shape, ZERO, np.int64)
+    axes = [own.index(label) if label in own else None for label in out]
+    repeated = [range(sizes[label]) for label in out if label not in own]
+    for index, value in entries.items():
+        if not repeated:
+            result[tuple(index[a] for a in axes if a is not None)] = value
+        else:
+            result[tuple(slice(None) if a is None else index[a] for a in axes)] = value
+    return result
+
+
+_Sparse: TypeAlias = tuple[dict[tuple[int, ...], int], tuple[int, ...]]
+
+
+def _sparse(ids: Ids, own: tuple[int, ...]) -> _Sparse:
+    """Return the elements that are not structural zeros, on the diagonal of repeated labels."""
+    unique = tuple(dict.fromkeys(own))
+    entries = {}
+    for index, value in zip(np.ndindex(ids.shape), ids.ravel().tolist(), strict=True):
+        if value == ZERO:
+            continue
+        if len(unique) != len(own):
+            at: dict[int, int] = {}
+            if any(at.setdefault(label, i) != i for label, i in zip(own, index, strict=True)):
+                continue
+            entries[tuple(at[label] for label in unique)] = value
+        else:
+            entries[index] = value
+    return entries, unique
+
+
+def _cheapest_pair(factors: list[_Sparse]) -> tuple[int, int]:
+    """Return the two factors whose product has the fewest terms."""
+
+    def terms(pair: tuple[int, int]) -> float:
+        (p, a), (q, b) = factors[pair[0]], factors[pair[1]]
+        shared = [(a.index(label), b.index(label)) for label in a if label in b]
+        if not shared:
+            return float(len(p) * len(q)) * 1.5
+        keys: dict[tuple[int, ...], int] = {}
+        for index in q:
+            key = tuple(index[j] for _, j in shared)
+            keys[key] = keys.get(key, 0) + 1
+        return float(sum(keys.get(tuple(index[i] for i, _ in shared), 0) for index in p))
+
+    return min(itertools.combinations(range(len(factors)), 2), key=terms)
+
+
+def _multiply_sparse(code: Code, first: _Sparse, second: _Sparse, rest: set[int]) -> _Sparse:
+    (p, a), (q, b) = first, second
+    shared = [(a.index(label), b.index(label)) for label in a if label in b]
+    own = tuple(dict.fromkeys(label for label in (*a, *b) if label in rest))
+    where = [(0, a.index(label)) if label in a else (1, b.index(label)) for label in own]
+    buckets: dict[tuple[int, ...], list[tuple[tuple[int, ...], int]]] = {}
+    for index, value in q.items():
+        buckets.setdefault(tuple(index[j] for _, j in shared), []).append((index, value))
+    terms: dict[tuple[int, ...], int] = {}
+    for index, value in p.items():
+        for other, factor in buckets.get(tuple(index[i] for i, _ in shared), ()):
+            key = tuple((index, other)[side][i] for side, i in where)
+            product = code.multiply(value, factor)
+            terms[key] = code.add(terms[key], product) if key in terms else product
+    return terms, own
+
+
+def _sum_sparse(code: Code, factor: _Sparse, kept: set[int]) -> _Sparse:
+    entries, own = factor
+    axes = [i for i, label in enumerate(own) if label in kept]
+    if len(axes) == len(own):
+        return factor
+    terms: dict[tuple[int, ...], int] = {}
+    for index, value in entries.items():
+        key = tuple(index[i] for i in axes)
+        terms[key] = code.add(terms[key], value) if key in terms else value
+    return terms, tuple(own[i] for i in axes)
+
+
+def _rows_of(ids: Ids, axes: tuple[int, ...]) -> tuple[list[list[int]], tuple[int, ...]]:
+    """Return the elements reduced together, a list for each result, and the result's shape."""
+    gone = sorted(a % ids.ndim for a in axes)
+    kept = [a for a in range(ids.ndim) if a not in gone]
+    shape = tuple(ids.shape[a] for a in kept)
+    count = math.prod(ids.shape[a] for a in gone)
+    return ids.transpose([*kept, *gone]).reshape(math.prod(shape), count).tolist(), shape
+
+
+def _reduction(fold: Callable[[Code, list[int]], int]) -> Callable[[Code, Node, list[Ids]], Ids]:
+    def lower(code: Code, node: Node, args: list[Ids]) -> Ids:
+        rows, shape = _rows_of(args[0], node.payload)
+        return np.array([fold(code, row) for row in rows], np.int64).reshape(shape)
+
+    return lower
+
+
+def _fold(op: str) -> Callable[[Code, list[int]], int]:
+    def fold(code: Code, row: list[int]) -> int:
+        total = code.real(row[0])
+        for value in row[1:]:
+            total = code.emit(op, total, code.real(value))
+        return total
+
+    return fold
+
+
+def _fold_prod(code: Code, row: list[int]) -> int:
+    total = code.number(1.0)
+    for value in row:
+        total = code.multiply(total, value)
+    return total
+
+
+def _fold_norm(code: Code, row: list[int]) -> int:
+    return code.emit("sqrt", code.real(code.sum(code.multiply(v, v) for v in row)))
+
+
+def _shifted(code: Code, row: list[int]) -> tuple[int, list[int]]:
+    """Return the shift (the maximum, 0 where that is infinite) and the exponentials of the rest."""
+    top = _fold("maximum")(code, row)
+    finite = code.emit("less", code.emit("abs", top), code.number(math.inf))
+    unordered = code.emit("not_equal", top, top)
+    shift = code.where(code.emit("logical_or", finite, unordered), top, code.number(0.0))
+    return shift, [code.emit("exp", code.subtract(code.real(v), shift)) for v in row]
+
+
+def _fold_logsumexp(code: Code, row: list[int]) -> int:
+    if not row:
+        return code.number(-math.inf)
+    shift, parts = _shifted(code, row)
+    return code.add(shift, code.emit("log", code.sum(parts)))
+
+
+def _lower_softmax(code: Code, node: Node, args: list[Ids]) -> Ids:
+    rows, _ = _rows_of(args[0], node.payload)
+    result = []
+    for row in rows:
+        if not row:
+            continue
+        shift, parts = _shifted(code, row)
+        total = code.sum(parts)
+        if node.op == "softmax":
+            result.append([code.divide(p, total) for p in parts])
+        else:
+            rest = code.emit("log", total)
+            result.append([code.subtract(code.subtract(code.real(v), shift), rest) for v in row])
+    return _put_rows(result, args[0], node.payload)
+
+
+def _lower_unit(code: Code, node: Node, args: list[Ids]) -> Ids:
+    rows, _ = _rows_of(args[0], node.payload)
+    zero = code.number(0.0)
+    result = []
+    for row in rows:
+        length = _fold_norm(code, row)
+        nothing = code.emit("equal", length, zero)
+        result.append([v if v == ZERO else code.where(nothing, zero, code.divide(v, length)) for v in row])
+    return _put_rows(result, args[0], node.payload)
+
+
+def _put_rows(rows: list[list[int]], like: Ids, axes: tuple[int, ...]) -> Ids:
+    """Undo :func:`_rows_of`."""
+    gone = sorted(a % like.ndim for a in axes)
+    order = [a for a in range(like.ndim) if a not in gone] + gone
+    moved = np.array(rows, np.int64).reshape([like.shape[a] for a in order])
+    return moved.transpose(np.argsort(order))
+
+
+def _lower_cumsum(code: Code, node: Node, args: list[Ids]) -> Ids:
+    axis, reverse = node.payload
+    moved = np.moveaxis(args[0], axis, -1).copy()
+    for index in np.ndindex(moved.shape[:-1]):
+        line = moved[index].tolist()
+        line = list(itertools.accumulate(line[::-1] if reverse else line, code.add))
+        moved[index] = line[::-1] if reverse else line
+    return np.moveaxis(moved, -1, axis)
+
+
+def _lower_triangle(code: Code, node: Node, args: list[Ids]) -> Ids:
+    upper, offset = node.payload
+    rows, columns = np.indices(args[0].shape[-2:])
+    keep = columns - rows >= offset if upper else columns - rows <= offset
+    return np.where(keep, args[0], ZERO)
+
+
+def _keys(items: Sequence[tuple[int, int, int | None]]) -> tuple[list[list[int]], tuple[int, ...]]:
+    picks = [[start] if length is None else [start + step * i for i in range(length)] for start, step, length in items]
+    return picks, tuple(length for _, _, length in items if length is not None)
+
+
+def _lower_slice(code: Code, node: Node, args: list[Ids]) -> Ids:
+    if not node.payload:
+        return args[0]
+    picks, shape = _keys(node.payload)
+    return np.asarray(args[0][np.ix_(*picks)].reshape(shape))
+
+
+def _lower_pad(code: Code, node: Node, args: list[Ids]) -> Ids:
+    result = np.full(fixed_shape(node.shape), ZERO, np.int64)
+    if not node.payload:
+        return args[0]
+    picks, _ = _keys(node.payload)
+    result[np.ix_(*picks)] = args[0].reshape([len(p) for p in picks])
+    return result
+
+
+def _lower_gather(code: Code, node: Node, args: list[Ids]) -> Ids:
+    axis, indices = node.payload
+    return np.take(args[0], np.array(indices, np.int64), axis=axis)
+
+
+def _lower_scatter(code: Code, node: Node, args: list[Ids]) -> Ids:
+    axis, indices = node.payload
+    result = np.moveaxis(np.full(fixed_shape(node.shape), ZERO, np.int64), axis, 0)
+    for source, target in zip(np.moveaxis(args[0], axis, 0), indices, strict=True):
+        for index in np.ndindex(source.shape):
+            result[(target, *index)] = code.add(int(result[(target, *index)]), int(source[index]))
+    return np.moveaxis(result, 0, axis)
+
+
+def _lower_reshape(code: Code, node: Node, args: list[Ids]) -> Ids:
+    return args[0].reshape(fixed_shape(node.shape))
+
+
+def _lower_concatenate(code: Code, node: Node, args: list[Ids]) -> Ids:
+    return np.concatenate(args, axis=node.payload)
+
+
+ARRAYS: dict[str, Callable[[Code, Node, list[Ids]], Ids]] = {
+    "constant": _lower_constant,
+    "delta": _lower_delta,
+    "onehot": _lower_onehot,
+    "size": _lower_size,
+    "contract": _lower_contract,
+    "max": _reduction(_fold("maximum")),
+    "min": _reduction(_fold("minimum")),
+    "prod": _reduction(_fold_prod),
+    "norm": _reduction(_fold_norm),
+    "logsumexp": _reduction(_fold_logsumexp),
+    "softmax": _lower_softmax,
+    "log_softmax": _lower_softmax,
+    "unit": _lower_unit,
+    "cumsum": _lower_cumsum,
+    "triangle": _lower_triangle,
+    "slice": _lower_slice,
+    "pad": _lower_pad,
+    "gather": _lower_gather,
+    "scatter": _lower_scatter,
+    "reshape": _lower_reshape,
+    "concatenate": _lower_concatenate,
+    **MATRICES,
+}

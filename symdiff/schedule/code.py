@@ -1,0 +1,218 @@
+"""Scalar operations under construction: equal ones shared, exact identities applied, dead ones dropped."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UnsupportedError
+from ..graph import Node
+from ..program import Port, Program
+from ..sizes import Shape, fixed, show
+
+Ids: TypeAlias = npt.NDArray[np.int64]
+
+#: The value number of a structural zero: known to be 0 whatever the inputs are.
+ZERO = -1
+
+
+def fixed_shape(shape: Shape) -> tuple[int, ...]:
+    """Return a shape as whole numbers; symbolic sizes are refused."""
+    known = fixed(shape)
+    if known is None:
+        raise UnsupportedError(f"an array of shape {show(shape)} has sizes known at call time only")
+    return known
+
+
+class Code:
+    """Scalar operations under construction; equal operations are one value."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.ops: list[str] = []
+        self.args: list[tuple[int, ...]] = []
+        self.consts: dict[int, float] = {}
+        self.checks: list[tuple[int, str]] = []
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def room(self, node: Node) -> None:
+        """Refuse a formula before it grows beyond the limit."""
+        if len(self.ops) + math.prod(fixed_shape(node.shape)) > self.limit:
+            raise UnsupportedError(f"the formula takes more than {self.limit} scalar operations")
+
+    def number(self, value: float) -> int:
+        """Return the value number of a constant."""
+        key = ("const", math.copysign(1.0, value), value) if not math.isnan(value) else ("const", "nan")
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = len(self.ops)
+            self.ops.append("const")
+            self.args.append(())
+            self.consts[found] = value
+        return found
+
+    def real(self, value: int) -> int:
+        """Return a value number that can be stored: a structural zero becomes the number 0."""
+        return self.number(0.0) if value == ZERO else value
+
+    def emit(self, op: str, *args: int) -> int:
+        """Return the value number of an operation on earlier values."""
+        key = (op, *args)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = len(self.ops)
+            self.ops.append(op)
+            self.args.append(args)
+        return found
+
+    # structural zeros, ones and signs: exact identities only
+
+    def add(self, a: int, b: int) -> int:
+        """Return a + b."""
+        if a == ZERO:
+            return b
+        if b == ZERO:
+            return a
+        if self.ops[b] == "negative":
+            return self.subtract(a, self.args[b][0])
+        if self.ops[a] == "negative":
+            return self.subtract(b, self.args[a][0])
+        return self.emit("add", a, b) if a <= b else self.emit("add", b, a)
+
+    def subtract(self, a: int, b: int) -> int:
+        """Return a - b."""
+        if b == ZERO:
+            return a
+        if a == ZERO:
+            return self.negative(b)
+        if self.ops[b] == "negative":
+            return self.add(a, self.args[b][0])
+        return self.emit("subtract", a, b)
+
+    def negative(self, a: int) -> int:
+        """Return -a."""
+        if a == ZERO:
+            return ZERO
+        op = self.ops[a]
+        if op == "negative":
+            return self.args[a][0]
+        if op == "const":
+            return self.number(-self.consts[a])
+        return self.emit("negative", a)
+
+    def multiply(self, a: int, b: int) -> int:
+        """Return a b; a structural zero stays one, whatever the other is."""
+        if ZERO in (a, b):
+            return ZERO
+        for x, y in ((a, b), (b, a)):
+            c = self.consts.get(x)
+            if c is not None:
+                if c == 1.0:
+                    return y
+                if c == -1.0:
+                    return self.negative(y)
+                d = self.consts.get(y)
+                if d is not None:
+                    return self.number(c * d)
+        if self.ops[a] == "negative":
+            return self.negative(self.multiply(self.args[a][0], b))
+        if self.ops[b] == "negative":
+            return self.negative(self.multiply(a, self.args[b][0]))
+        return self.emit("multiply", a, b) if a <= b else self.emit("multiply", b, a)
+
+    def divide(self, a: int, b: int) -> int:
+        """Return a / b."""
+        if a == ZERO:
+            return ZERO
+        if self.consts.get(b) == 1.0:
+            return a
+        if self.ops[a] == "negative":
+            return self.negative(self.divide(self.args[a][0], b))
+        return self.emit("divide", a, self.real(b))
+
+    def where(self, c: int, a: int, b: int) -> int:
+        """Return a where the condition c holds and b elsewhere."""
+        if a == b:
+            return a
+        return self.emit("where", c, self.real(a), self.real(b))
+
+    def power(self, x: int, y: int) -> int:
+        """Return x**y: products for small whole exponents, roots for halves."""
+        n = self.consts.get(y) if y != ZERO else 0.0
+        if n is None or x == ZERO:
+            return self.emit("power", self.real(x), self.real(y))
+        if n == int(n) and 0 < abs(n) <= 64 if math.isfinite(n) else False:
+            body = self._whole_power(x, int(abs(n)))
+            return body if n > 0 else self.divide(self.number(1.0), body)
+        if n == 0.5:
+            return self.emit("sqrt", x)
+        if n == -0.5:
+            return self.divide(self.number(1.0), self.emit("sqrt", x))
+        if n == 1.5:
+            return self.multiply(x, self.emit("sqrt", x))
+        return self.emit("power", x, y)
+
+    def _whole_power(self, x: int, n: int) -> int:
+        result: int | None = None
+        while n:
+            if n & 1:
+                result = x if result is None else self.multiply(result, x)
+            n >>= 1
+            if n:
+                x = self.multiply(x, x)
+        assert result is not None
+        return result
+
+    def sum(self, terms: Iterable[int]) -> int:
+        """Return the sum, from the left."""
+        total = ZERO
+        for term in terms:
+            total = self.add(total, term)
+        return total
+
+    def dot(self, a: Iterable[int], b: Iterable[int]) -> int:
+        """Return the sum of products, from the left."""
+        return self.sum(self.multiply(p, q) for p, q in zip(a, b, strict=True))
+
+    def check(self, value: int, message: str) -> None:
+        """Require a value to be nonzero when the program runs."""
+        entry = (self.real(value), message)
+        if entry not in self.checks:
+            self.checks.append(entry)
+
+    def finish(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...], stores: list[list[int]]) -> Program:
+        """Keep what the outputs need, each value as late as the first use asks for it."""
+        order: list[int] = []
+        place = [-1] * len(self.ops)
+        args = self.args
+        ops = self.ops
+        for root in itertools.chain((v for v, _ in self.checks), *stores):
+            if place[root] >= 0:
+                continue
+            stack = [root]
+            while stack:
+                value = stack[-1]
+                if place[value] >= 0:
+                    stack.pop()
+                    continue
+                waiting = [] if ops[value] == "load" else [a for a in args[value] if place[a] < 0]
+                if waiting:
+                    stack.extend(reversed(waiting))
+                else:
+                    stack.pop()
+                    place[value] = len(order)
+                    order.append(value)
+        return Program(
+            inputs=inputs,
+            outputs=outputs,
+            ops=tuple([ops[v] for v in order]),
+            args=tuple([args[v] if ops[v] == "load" else tuple([place[a] for a in args[v]]) for v in order]),
+            consts={place[v]: c for v, c in self.consts.items() if place[v] >= 0},
+            stores=tuple(tuple([place[v] for v in store]) for store in stores),
+            checks=tuple((place[v], message) for v, message in self.checks),
+        )

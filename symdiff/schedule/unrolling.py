@@ -1,0 +1,93 @@
+"""Taking a formula apart: every node lowered in turn, then the whole put in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..collector import paused
+from ..errors import UnsupportedError
+from ..functions import FUNCTIONS
+from ..graph import Node, postorder, rebuild
+from ..program import Port, Program
+from ..sizes import show
+from .arrays import ARRAYS, lower_elementwise
+from .code import Code, Ids, fixed_shape
+
+
+def expand_functions(roots: Sequence[Node]) -> list[Node]:
+    """Replace functions the scalar program lacks by their expansion in the table of functions."""
+    new: dict[Node, Node] = {}
+    for node in postorder(roots):
+        row = FUNCTIONS.get(node.op)
+        args = tuple([new[arg] for arg in node.args])
+        if row is not None and row.expansion is not None and not row.c:
+            (new[node],) = expand_functions_once(row.expansion(*args))
+        else:
+            new[node] = rebuild(node, args) if args else node
+    return [new[root] for root in roots]
+
+
+def expand_functions_once(node: Node) -> list[Node]:
+    """Expand again what an expansion is written with, if that is not a machine function either."""
+    again = [n for n in postorder([node]) if n.op in FUNCTIONS and not FUNCTIONS[n.op].c]
+    return expand_functions([node]) if again else [node]
+
+
+@paused
+def unroll(inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_000) -> Program:
+    """Take a formula apart into scalar operations.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        In the order of the kernel's arguments; all sizes fixed.
+    outputs : sequence of Node
+        Without names, barriers and custom functions (see :func:`symdiff.simplify.inline`).
+    limit : int
+        Number of scalar operations beyond which the formula is refused.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    UnsupportedError
+        If the formula has symbolic sizes, a matrix too large to be taken apart, or more than
+        ``limit`` operations.
+    """
+    code = Code(limit)
+    values: dict[Node, Ids] = {}
+    for number, node in enumerate(inputs):
+        shape = fixed_shape(node.shape)
+        size = math.prod(shape)
+        ids = [code.emit("load", number, offset) for offset in range(size)]
+        values[node] = np.array(ids, np.int64).reshape(shape)
+    lowered = expand_functions(outputs)
+    for node in postorder(lowered):
+        if node not in values:
+            code.room(node)
+            values[node] = _lower(code, node, [values[arg] for arg in node.args])
+    stores = [[code.real(v) for v in values[root].ravel().tolist()] for root in lowered]
+    ports_in = tuple(_port(node, f"x{i}") for i, node in enumerate(inputs))
+    ports_out = tuple(_port(node, f"out{i}") for i, node in enumerate(outputs))
+    return code.finish(ports_in, ports_out, stores)
+
+
+def _port(node: Node, default: str) -> Port:
+    shape = fixed_shape(node.shape)
+    name = node.payload if node.op == "input" and isinstance(node.payload, str) else default
+    return Port(name, shape, math.prod(shape))
+
+
+def _lower(code: Code, node: Node, args: list[Ids]) -> Ids:
+    row = FUNCTIONS.get(node.op)
+    if row is not None:
+        return lower_elementwise(code, node, args)
+    rule = ARRAYS.get(node.op)
+    if rule is None:
+        raise UnsupportedError(f"{node.op} of an array of shape {show(node.args[0].shape)} as straight-line code")
+    return rule(code, node, args)
