@@ -24,7 +24,6 @@ from .structure import show as show_structure
 __all__ = ["Kernel", "Options", "Origin", "Runner"]
 
 
-
 class Runner(Protocol):
     """A backend of one kernel."""
 
