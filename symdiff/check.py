@@ -1,0 +1,425 @@
+"""Is a derivative right, here? The answer from values alone, with what one should know about the point.
+
+A rule may be wrong (a custom one above all), and a right rule may meet a point where the
+formula has no derivative. :func:`check` compares every way symdiff has of differentiating a
+formula with differences of the compiled value, and lists what makes a point special.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import derivatives
+from .array import Array
+from .compiler import compile, merge_shapes
+from .derivatives import View
+from .differences import Numbers, Tally, extrapolate
+from .errors import ArgumentError, NotDifferentiableError, SingularMatrixError
+from .formula import order_inputs, read_formula
+from .graph import REAL, Node, inputs_of, placeholder, postorder, substitute
+from .graph import custom as custom_node
+from .interpret import bind_sizes, evaluate
+from .kinks import find_kinks
+from .printing import text
+from .simplify import inline, simplify
+from .sizes import Shape, Size, value
+from .structure import leaves
+from .symbols import array
+
+__all__ = ["Finding", "Report", "check"]
+
+#: Directions and seeds tried for an array; up to so many elements, each element is one.
+DIRECTIONS = 48
+#: Elements of a Jacobian up to which it is computed whole and compared too.
+JACOBIAN_ELEMENTS = 10_000
+#: Sizes that named dimensions get where no array says what they are.
+SMALL_SIZES = (3, 4, 2, 5)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know about a formula at a point.
+
+    Parameters
+    ----------
+    kind : {"derivative", "custom", "point", "kink", "unsettled", "rewrite"}
+        A wrong derivative, a wrong rule of a custom function, no point to check at; a place
+        that is not smooth, differences too coarse to tell, a rewrite for stability.
+    message : str
+    wrong : bool
+        Whether it makes the report not ok.
+    """
+
+    kind: str
+    message: str
+    wrong: bool = False
+
+    def __str__(self) -> str:
+        return self.message if self.kind == "kink" else f"{'WRONG ' if self.wrong else ''}{self.kind}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What :func:`check` found.
+
+    Parameters
+    ----------
+    findings : tuple of Finding
+    point : dict of str to ndarray
+        Where it was checked.
+    compared : int
+        How many numbers were compared with differences.
+    disagreement : float
+        The largest relative difference among those.
+    """
+
+    findings: tuple[Finding, ...]
+    point: dict[str, Numbers] = field(repr=False)
+    compared: int
+    disagreement: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong; kinks and rewrites are not."""
+        return not any(finding.wrong for finding in self.findings)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        head = "ok" if self.ok else "NOT OK"
+        lines = [f"{head}: {self.compared} numbers compared with differences", *map(str, self.findings)]
+        return "\n  ".join(lines)
+
+
+def check(
+    formula: Any,
+    wrt: Any = None,
+    *,
+    at: Mapping[Any, Any] | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    **named_shapes: Any,
+) -> Report:
+    """Compare the derivatives of a formula with differences of its value.
+
+    Parameters
+    ----------
+    formula : str, SymPy expression, Array, callable, or list, tuple or dict of them
+    wrt : Array, SymPy symbol or str, or tuple or list of them, optional
+        By default every input.
+    at : mapping of input or name to array_like, optional
+        The point; inputs it lacks are drawn at random where the formula is finite.
+    shapes : mapping of str to shape, optional
+    **named_shapes
+        As for :func:`compile`. Named sizes are small numbers where ``at`` does not tell.
+    seed : int
+        Of the random numbers.
+
+    Returns
+    -------
+    Report
+        ``ok``, the findings, and a text for reading.
+
+    Notes
+    -----
+    Forward mode, reverse mode and, where it is small, the Jacobian are compared, in every
+    direction of small arrays and in random ones of large arrays. Beside disagreements the
+    report lists kinks that the point lies on, custom rules that are not the derivative of
+    their own function, and stability rewrites. ``stop_gradient`` holds its argument fixed.
+
+    Examples
+    --------
+    >>> check("sin(x) * y").ok
+    True
+    >>> print(check("abs(x)", at={"x": 0.0}).findings[0])
+    kink of abs(x): the derivative is the mean of the one-sided ones
+    """
+    read = read_formula(formula, merge_shapes(shapes, named_shapes))
+    inputs = order_inputs(read, None)
+    outputs = [leaf.node for leaf in leaves(read.value) if leaf.node.dtype is REAL]
+    if not outputs or not inputs:
+        raise ArgumentError("nothing to differentiate: expected a formula of real numbers with at least one input")
+    given = {_name_of(key): number for key, number in (at or {}).items()}
+    unknown = sorted(given.keys() - inputs.keys())
+    if unknown:
+        raise ArgumentError(f"at= holds {', '.join(unknown)}; the inputs are {', '.join(inputs) or 'none'}")
+    chosen = list(map(Array, inputs.values())) if wrt is None else read.read(wrt)
+    chosen = list(chosen) if isinstance(chosen, tuple | list) else [chosen]
+    return _Check(outputs, inputs, [a.node for a in chosen], given, np.random.default_rng(seed)).run()
+
+
+def _name_of(key: Any) -> str:
+    if isinstance(key, Array):
+        return str(key.node.payload)
+    return str(getattr(key, "name", key))
+
+
+class _Check:
+    """One formula at one point."""
+
+    def __init__(
+        self,
+        outputs: list[Node],
+        inputs: dict[str, Node],
+        wrt: list[Node],
+        given: Mapping[str, Any],
+        rng: np.random.Generator,
+    ) -> None:
+        self.outputs = outputs
+        self.inputs = inputs
+        self.wrt = wrt
+        self.given = {name: np.asarray(number, float) for name, number in given.items()}
+        self.rng = rng
+        self.sizes = self._choose_sizes()
+        self._value = compile(list(map(Array, outputs)), list(map(Array, inputs.values())))
+        self.findings: list[Finding] = []
+        self.compared = 0
+        self.worst = 0.0
+
+    def run(self) -> Report:
+        point = self._choose_point()
+        if point is None:
+            self._find("point", "the value is not finite at any point tried; give one in at=", wrong=True)
+            return Report(tuple(self.findings), {}, 0, 0.0)
+        rewrites: list[str] = []
+        plain = simplify(inline(self.outputs), rewrites)
+        kinks = find_kinks(plain, inputs_of(self.wrt), point)
+        for message in kinks:
+            self._find("kink", message)
+        for node in postorder(self.outputs):
+            if node.op == "custom":
+                self._compare_rule(node, point)
+        try:
+            self._compare(point, at_kink=bool(kinks))
+            if kinks:  # once more where no convention excuses a wrong rule
+                self._compare(self._beside(point), at_kink=False)
+        except NotDifferentiableError as error:
+            self._find("derivative", str(error), wrong=True)
+        for line in rewrites:
+            self._find("rewrite", line)
+        return Report(tuple(self.findings), point, self.compared, self.worst)
+
+    def _find(self, kind: str, message: str, *, wrong: bool = False) -> None:
+        finding = Finding(kind, message, wrong)
+        if finding not in self.findings:
+            self.findings.append(finding)
+
+    # ---------------------------------------------------------------- the point
+
+    def _choose_sizes(self) -> dict[str, int]:
+        known = bind_sizes([self.inputs[name] for name in self.given], [a.shape for a in self.given.values()])
+        named = [size for node in self.inputs.values() for size in node.shape if isinstance(size, Size)]
+        rest = sorted({name for size in named for name in size.names} - known.keys())
+        return known | {name: SMALL_SIZES[i % len(SMALL_SIZES)] for i, name in enumerate(rest)}
+
+    def _fixed(self, shape: Shape) -> tuple[int, ...]:
+        return tuple(value(size, self.sizes) for size in shape)
+
+    def _choose_point(self) -> dict[str, Numbers] | None:
+        drawn = [name for name in self.inputs if name not in self.given]
+        for draw in self._draws() if drawn else [self._definite]:
+            point = {
+                name: self.given[name] if name in self.given else draw(self._fixed(node.shape))
+                for name, node in self.inputs.items()
+            }
+            if self._is_finite(point):
+                return point
+        return None
+
+    def _is_finite(self, point: Mapping[str, Numbers]) -> bool:
+        try:
+            return all(bool(np.isfinite(result).all()) for result in self._value(inputs=point))
+        except SingularMatrixError:
+            return False
+
+    def _draws(self) -> Iterator[Callable[[tuple[int, ...]], Numbers]]:
+        """Give ways of drawing an array: a formula may need numbers in (0, 1), or definite matrices."""
+        yield from self._kinds()
+        for _ in range(40):
+            yield self._mixed
+
+    def _kinds(self) -> list[Callable[[tuple[int, ...]], Numbers]]:
+        return [
+            lambda shape: self.rng.normal(size=shape),
+            lambda shape: self.rng.uniform(0.2, 0.9, shape),
+            lambda shape: self.rng.uniform(1.1, 3.0, shape),
+            self._definite,
+        ]
+
+    def _mixed(self, shape: tuple[int, ...]) -> Numbers:
+        """Draw each array in a way of its own."""
+        kinds = self._kinds()
+        return kinds[int(self.rng.integers(len(kinds)))](shape)
+
+    def _definite(self, shape: tuple[int, ...]) -> Numbers:
+        """Draw positive definite matrices where the shape allows them."""
+        if len(shape) < 2 or shape[-1] != shape[-2]:
+            return self.rng.uniform(0.2, 0.9, shape)
+        half = self.rng.uniform(0.0, 1.0, shape)
+        return np.asarray(half @ half.swapaxes(-1, -2) + np.eye(shape[-1]))
+
+    def _beside(self, point: dict[str, Numbers]) -> dict[str, Numbers]:
+        """Return a point near by, where the value is finite if one of a few is."""
+        near = point
+        for sign in (1.0, -1.0, 1.0, -1.0):
+            near = {name: a + sign * self.rng.uniform(0.01, 0.03, a.shape) for name, a in point.items()}
+            if self._is_finite(near):
+                break
+        return near
+
+    # ---------------------------------------------------------------- derivatives against differences
+
+    def _compare(self, point: dict[str, Numbers], *, at_kink: bool) -> None:
+        for w in self.wrt:
+            ways = _Ways(self.outputs, self.inputs, w, self._fixed)
+            title = _title(w)
+            rows = list(self._directions(math.prod(self._fixed(w.shape))))
+            seeds = list(self._directions(ways.size))
+            forward = Tally(f"forward mode by {title}")
+            reverse = Tally(f"reverse mode by {title}")
+            whole = Tally(f"the Jacobian by {title}")
+            pulled = [ways.reverse(point, seed) for seed in seeds]
+            jacobian = ways.jacobian(point) if ways.size * rows[0].size <= JACOBIAN_ELEMENTS else None
+            for row in rows:
+                slope, error = extrapolate(partial(ways.moved, point, row))
+                forward.add(ways.forward(point, row), slope, error)
+                if jacobian is not None:
+                    whole.add(jacobian @ row, slope, error)
+                for seed, pull in zip(seeds, pulled, strict=True):
+                    weighted = (seed * slope).sum(keepdims=True)
+                    reverse.add(np.atleast_1d(pull @ row), weighted, (np.abs(seed) * error).sum(keepdims=True))
+            for tally in (forward, reverse, whole):
+                if not at_kink:
+                    self._settle(tally)
+            if at_kink and forward.wrong:
+                self._find("kink", f"derivatives by {title} are not the mean of the one-sided ones, {forward.example}")
+
+    def _directions(self, size: int) -> Iterator[Numbers]:
+        if size <= DIRECTIONS:
+            yield from np.eye(size)
+        else:
+            for _ in range(DIRECTIONS):
+                yield self.rng.normal(size=size)
+
+    def _settle(self, tally: Tally) -> None:
+        self.compared += tally.compared
+        self.worst = max(self.worst, tally.worst)
+        if tally.wrong:
+            message = f"{tally.wrong} of {tally.compared} numbers differ, {tally.example}"
+            self._find("derivative", f"{tally.title}: {message}", wrong=True)
+        if tally.unsettled:
+            self._find("unsettled", f"{tally.title}: differences of {tally.unsettled} numbers do not settle")
+
+    def _compare_rule(self, node: Node, point: Mapping[Any, Numbers]) -> None:
+        """Compare a custom rule with the derivative of the function it belongs to."""
+        rule, body = node.payload
+        carriers = [*self.inputs.values(), *rule.parameters]
+        numbers = evaluate(inline(node.args), point, [n for n in carriers if n.payload in point])
+        arguments = [placeholder(("checked", i), arg.shape) for i, arg in enumerate(node.args)]
+        (plain,) = substitute([body], dict(zip(rule.parameters, arguments, strict=True)))
+        here = {**point, **{a.payload: n for a, n in zip(arguments, numbers, strict=True)}}
+        for i, argument in enumerate(arguments):
+            direction, seed = placeholder(("direction", i), argument.shape), placeholder(("seed", i), body.shape)
+            here[direction.payload] = self.rng.normal(size=self._fixed(argument.shape))
+            here[seed.payload] = self.rng.normal(size=self._fixed(body.shape))
+            pairs = []
+            for f in (custom_node(rule, arguments, body), plain):
+                slope = derivatives.jvp(Array(f), Array(argument), Array(direction), disconnected="zero").node
+                pulled = derivatives.vjp(Array(f), Array(argument), Array(seed), disconnected="zero").node
+                known = [n for n in (*self.inputs.values(), *arguments) if n.payload in here]
+                pairs.append(evaluate(inline([slope, pulled]), here, known))
+            for way, got, expected in zip(("forward", "reverse"), *pairs, strict=True):
+                tally = Tally("")
+                tally.add(got.ravel(), expected.ravel(), np.zeros(expected.size))
+                if tally.wrong:
+                    self._find(
+                        "custom",
+                        f"the rule of {rule.name} is not the derivative of its function by argument {i + 1} "
+                        f"({way} mode: {tally.example})",
+                        wrong=True,
+                    )
+        for inner in postorder([plain]):
+            if inner.op == "custom":
+                self._compare_rule(inner, here)
+
+
+def _title(w: Node) -> str:
+    shown = text(w).rpartition("\n")[2]
+    return shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+class _Ways:
+    """The outputs as one flat vector, and every way to its change with one array: compiled."""
+
+    def __init__(
+        self, outputs: list[Node], inputs: dict[str, Node], w: Node, fixed: Callable[[Shape], tuple[int, ...]]
+    ) -> None:
+        self.sizes = [math.prod(fixed(node.shape)) for node in outputs]
+        self.size = sum(self.sizes)
+        self.shapes = [fixed(node.shape) for node in outputs]
+        self.wrt_shape = fixed(w.shape)
+        known = list(map(Array, inputs.values()))
+        self._direction = array(_fresh("direction", inputs), w.shape)
+        self._step = array(_fresh("step", inputs), ())
+        self._seeds = [array(_fresh(f"seed{i}", inputs), node.shape) for i, node in enumerate(outputs)]
+        # the array moves along the direction; what stands behind a barrier stays
+        view = View(w)
+        move = view.push((self._step * self._direction).node, 0)
+        barriers = {node: node for node in postorder(outputs) if node.op == "stop_gradient"}
+        moved = substitute(outputs, {**barriers, view.base: view.base + move})
+        arrays, by = list(map(Array, outputs)), Array(w)
+        slopes = [derivatives.jvp(f, by, self._direction, disconnected="zero") for f in arrays]
+        pulls = [
+            derivatives.vjp(f, by, seed, disconnected="zero") for f, seed in zip(arrays, self._seeds, strict=True)
+        ]
+        self._blocks = [derivatives.jacobian(f, by, disconnected="zero") for f in arrays]
+        self._known = known
+        self._moved = compile(list(map(Array, moved)), [*known, self._direction, self._step], batch=[self._step])
+        self._forward = compile(slopes, [*known, self._direction])
+        self._reverse = compile(pulls, [*known, *self._seeds])
+
+    def moved(self, point: Mapping[str, Numbers], direction: Numbers, steps: Numbers) -> Numbers:
+        """Return the outputs at each step along a direction, (steps, size)."""
+        along = {_name_of(self._direction): direction.reshape(self.wrt_shape), _name_of(self._step): steps}
+        try:
+            return self._flat(self._moved(inputs={**point, **along}), len(steps))
+        except SingularMatrixError:
+            return np.full((len(steps), self.size), np.nan)
+
+    def forward(self, point: Mapping[str, Numbers], direction: Numbers) -> Numbers:
+        """Return the Jacobian times a direction."""
+        along = {_name_of(self._direction): direction.reshape(self.wrt_shape)}
+        flat: Numbers = self._flat(self._forward(inputs={**point, **along}), 1)[0]
+        return flat
+
+    def reverse(self, point: Mapping[str, Numbers], seed: Numbers) -> Numbers:
+        """Return a seed times the Jacobian."""
+        parts = np.split(seed, np.cumsum(self.sizes)[:-1])
+        seeds = {
+            _name_of(symbol): part.reshape(shape)
+            for symbol, part, shape in zip(self._seeds, parts, self.shapes, strict=True)
+        }
+        pulled: Numbers = np.sum([np.ravel(part) for part in self._reverse(inputs={**point, **seeds})], axis=0)
+        return pulled
+
+    def jacobian(self, point: Mapping[str, Numbers]) -> Numbers:
+        """Return the Jacobian, (size, elements of what is differentiated by)."""
+        blocks = compile(self._blocks, self._known)(inputs=point)
+        return np.concatenate([np.reshape(b, (n, -1)) for b, n in zip(blocks, self.sizes, strict=True)])
+
+    @staticmethod
+    def _flat(results: list[Any], lead: int) -> Numbers:
+        return np.concatenate([np.reshape(result, (lead, -1)) for result in results], axis=1)
+
+
+def _fresh(name: str, taken: Mapping[str, Node]) -> str:
+    while name in taken:
+        name += "_"
+    return name

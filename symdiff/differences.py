@@ -1,0 +1,100 @@
+"""Derivatives from values alone, for comparing with the ones that rules give.
+
+Central differences at halved steps are extrapolated to a step of zero (Richardson 1911;
+Ridders, Advances in Engineering Software 4, 1982), each element at the step that suits it
+best. What comes with them is an estimate of their own error, so that a comparison knows
+what it is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers: TypeAlias = npt.NDArray[np.floating[Any]]
+
+STEPS = 16
+#: How far a number may be from differences, beside their own error.
+RELATIVE = 1e-6
+
+
+def extrapolate(value: Callable[[Numbers], Numbers], first: float = 0.125) -> tuple[Numbers, Numbers]:
+    """Return the derivative at 0 of a function of one variable, and an estimate of its error.
+
+    Parameters
+    ----------
+    value : callable
+        Takes an array of shape (N,), gives one of shape (N, ...).
+    first : float
+        Longest step.
+
+    Returns
+    -------
+    derivative, error : ndarray
+        Of the shape of one value. The error is inf where no two steps gave finite values.
+
+    Examples
+    --------
+    >>> slope, error = extrapolate(np.exp)
+    >>> bool(abs(slope - 1) < 1e-12)
+    True
+    """
+    steps = first * 0.5 ** np.arange(STEPS)
+    with np.errstate(all="ignore"):
+        values = np.asarray(value(np.concatenate([steps, -steps])), dtype=float)
+        ahead, behind = values[:STEPS], values[STEPS:]
+        column = (ahead - behind) / (2 * steps).reshape(-1, *(1,) * (values.ndim - 1))
+        best, error = column[-1].copy(), np.full(column.shape[1:], np.inf)
+        factor = 1.0
+        for _ in range(6):
+            factor *= 4.0
+            finer = (factor * column[1:] - column[:-1]) / (factor - 1.0)
+            guess = np.maximum(np.abs(finer - column[1:]), np.abs(finer - column[:-1]))
+            guess[~np.isfinite(guess)] = np.inf
+            at = np.argmin(guess, axis=0)[None]
+            least = np.take_along_axis(guess, at, 0)[0]
+            better = least < error
+            best = np.where(better, np.take_along_axis(finer, at, 0)[0], best)
+            error = np.where(better, least, error)
+            column = finer
+    return best, error
+
+
+class Tally:
+    """Counts how many numbers agree with differences, and remembers the worst that does not.
+
+    Parameters
+    ----------
+    title : str
+        Whose numbers they are.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.compared = self.wrong = self.unsettled = 0
+        self.worst = 0.0
+        self.example = ""
+        self._gap = 0.0
+
+    def add(self, got: Numbers, slope: Numbers, error: Numbers) -> None:
+        """Compare numbers with differences that have an estimated error."""
+        with np.errstate(all="ignore"):
+            scale = np.maximum(np.abs(slope), np.abs(got))
+            scale = np.where(np.isfinite(scale), scale, np.abs(slope))
+            scale = np.maximum(scale, 1e-3 * np.max(scale, initial=0.0, where=np.isfinite(scale)))
+            settled = np.isfinite(slope) & (error <= 1e-3 * scale + 1e-12)
+            gap = np.abs(got - slope)
+            relative = np.where(np.isfinite(gap), gap / np.where(scale > 0, scale, 1.0), np.inf)
+            wrong = settled & ~(gap <= RELATIVE * scale + 10 * error)
+        self.compared += int(settled.sum())
+        self.unsettled += int((~settled).sum())
+        self.wrong += int(wrong.sum())
+        self.worst = max(self.worst, float(np.max(relative, initial=0.0, where=settled)))
+        if wrong.any():
+            at = int(np.argmax(np.where(wrong, relative, -1.0)))
+            if relative[at] > self._gap:
+                self._gap = float(relative[at])
+                self.example = f"such as {got[at]:.6g} where {slope[at]:.6g} is expected"

@@ -1,0 +1,123 @@
+"""Where a formula is not smooth: kinks, jumps and ends of domains that a point lies on.
+
+Derivatives follow a convention there (the mean of the one-sided ones; a ``where`` takes its
+branch), which is right more often than not, and worth knowing about. Every scalar function
+is looked at from both sides of its arguments; reductions are looked at for ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .functions import FUNCTIONS
+from .graph import BOOL, Node, dependents, postorder
+from .interpret import evaluate, find_function
+from .printing import text
+
+Values: TypeAlias = npt.NDArray[Any]
+
+_COMPARISONS = ("less", "less_equal", "equal", "not_equal")
+_STEP = 1e-6
+
+
+def find_kinks(roots: Sequence[Node], wrt: Sequence[Node], point: Mapping[Any, Values]) -> list[str]:
+    """Return a sentence for each operation that is not smooth at a point.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+        Without custom functions, named parts and barriers (see :func:`symdiff.simplify.inline`).
+    wrt : sequence of Node
+        Inputs to differentiate by; what does not depend on them cannot disturb a derivative.
+    point : mapping
+        An array for each input, by the input's name.
+    """
+    order = postorder(roots)
+    active = dependents(order, set(wrt) & set(order))
+    conditions = _below(node.args[0] for node in order if node.op == "where")
+    asked = [n for n in order if n in active and n.args and (n.dtype is not BOOL or n in conditions)]
+    args = list(dict.fromkeys(arg for node in asked for arg in node.args))
+    inputs = [node for node in order if node.op == "input"]
+    values = dict(zip(args, evaluate(args, point, inputs), strict=True))
+    found = []
+    for node in asked:
+        spot = _look(node, [values[arg] for arg in node.args], [arg in active for arg in node.args])
+        if spot is not None:
+            found.append(f"{spot.what} of {_shown(node)}{_places(spot.mask)}: {spot.convention}")
+    return found
+
+
+def _below(roots: Iterator[Node]) -> set[Node]:
+    return set(postorder(roots))
+
+
+def _shown(node: Node) -> str:
+    formula = text(node).rpartition("\n")[2]
+    return formula if len(formula) <= 60 else formula[:57] + "..."
+
+
+def _places(mask: Values) -> str:
+    places = np.argwhere(mask)
+    first = tuple(int(i) for i in places[0])
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return f" at element {list(first)}{more}" if first else ""
+
+
+class _Spot(NamedTuple):
+    """What is not smooth, where, and which derivative is taken there."""
+
+    what: str
+    mask: Values
+    convention: str
+
+
+def _look(node: Node, args: list[Values], active: list[bool]) -> _Spot | None:
+    if node.op in _COMPARISONS:
+        spot = _Spot("boundary", np.equal(*args), "where takes its branch")
+    elif node.op in ("max", "min"):
+        best = getattr(np, node.op)(args[0], axis=node.payload, keepdims=True)
+        ties = (args[0] == best).sum(axis=node.payload) > 1
+        spot = _Spot("tie", ties, "equal elements share the derivative")
+    elif node.op == "norm":
+        spot = _Spot("kink", ~args[0].any(axis=node.payload), "the derivative is taken as 0")
+    else:
+        row = FUNCTIONS.get(node.op)
+        if row is None or node.dtype is BOOL or node.op in ("where", "to_real"):
+            return None
+        return _from_both_sides(find_function(row.numpy), args, active)
+    return spot if np.any(spot.mask) else None
+
+
+def _from_both_sides(function: Callable[..., Any], args: list[Values], active: list[bool]) -> _Spot | None:
+    """Compare one-sided differences of a scalar function in each argument."""
+    spread = [np.array(a, dtype=float) for a in np.broadcast_arrays(*args)]
+    for i, moves in enumerate(active):
+        if moves:
+            with np.errstate(all="ignore"):
+                for spot in _of_argument(function, spread, i):
+                    if np.any(spot.mask):
+                        return spot
+    return None
+
+
+def _of_argument(function: Callable[..., Any], args: list[Values], i: int) -> Iterator[_Spot]:
+    here = function(*args)
+    gaps, jumps = [], []
+    for step in (_STEP, _STEP / 16):
+        h = step * np.maximum(1.0, np.abs(args[i]))
+        right, left = (function(*args[:i], args[i] + s * h, *args[i + 1 :]) for s in (1, -1))
+        gaps.append(np.abs((right - here) - (here - left)) / h)
+        jumps.append(np.abs(right - left))
+        slope = np.maximum(np.abs(right - here), np.abs(here - left)) / h
+        rounding = 1e-14 * np.maximum(np.abs(right), np.abs(left))
+    ends = np.isfinite(here) & (np.isfinite(right) != np.isfinite(left))
+    jump = (jumps[0] > 1e-3) & (jumps[1] > 0.9 * jumps[0]) & (jumps[1] > 10 * rounding)
+    # what curvature does to a difference shrinks with the step; what a kink does stays
+    kink = (gaps[1] > 1e-3 * slope) & (gaps[1] > 0.7 * gaps[0]) & (gaps[1] * h > rounding)
+    yield _Spot("end of the domain", ends, "the derivative may be infinite")
+    yield _Spot("jump", jump, "the derivative is that of the pieces")
+    yield _Spot("kink", kink, "the derivative is the mean of the one-sided ones")

@@ -1,0 +1,162 @@
+"""check: right derivatives pass, wrong ones are named, and special points are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+
+import symdiff as sd
+from symdiff.differences import Tally, extrapolate
+
+
+@pytest.mark.parametrize(
+    ("formula", "shapes"),
+    [
+        ("sin(x) * y", {}),
+        ("log(det(A))", {"A": ("n", "n")}),
+        ("A @ x", {"A": ("n", "m"), "x": "m"}),
+        ("log(softmax(X @ y))", {"X": (2, 4), "y": 4}),
+        ("solve(A, b)", {"A": (3, 3), "b": 3}),
+        ("arccosh(x) + arctanh(y)", {}),
+        ("where(x > 0, x**2, -x)", {"x": 4}),
+        ("sum(x**2)", {"x": 500}),
+        ("outer(x, x)", {"x": 60}),
+        ("jacobian(tanh(W @ x), x)", {"W": (2, 3), "x": 3}),
+    ],
+)
+def test_right_derivatives_are_ok(formula: str, shapes: dict[str, Any]) -> None:
+    report = sd.check(formula, shapes=shapes)
+    assert report.ok
+    assert report
+    assert report.compared > 0
+    assert report.disagreement < 1e-6
+    assert str(report).startswith("ok: ")
+
+
+def test_every_front_door_and_structure() -> None:
+    x, y = sd.vector("x", 2), sd.scalar("y")
+    a, b = sympy.symbols("a b")
+    for formula, shapes in (
+        (x * y, {}),
+        ({"f": x @ x, "g": [y**3]}, {}),
+        (sympy.sin(a * b), {}),
+        (lambda p: p @ p, {"p": 3}),
+    ):
+        assert sd.check(formula, shapes=shapes).ok
+
+
+def test_parts_names_and_barriers() -> None:
+    x, y, v = sd.matrix("X", 3, 4), sd.vector("y", 4), sd.vector("v", 3)
+    row = sd.check(np.log(sd.softmax(x @ y)), x[0])
+    assert row.ok
+    assert row.compared == 3 * (3 * 4)  # forward, reverse and Jacobian of 3 outputs by 4 elements
+    assert sd.check("h = tanh(W @ x + b)\nsum((h - y)**2)", "h", W=(5, 3), x=3, b=5, y=5).ok
+    assert sd.check(sd.stop_gradient(v**2) @ v).ok  # held fixed, in the differences too
+
+
+def _wrong(args: Any, tangents: Any) -> Any:
+    return 2.0 * np.cos(args[0]) * tangents[0]
+
+
+WRONG_RULES = {
+    "differential": {"differential": _wrong},
+    "vjp": {"vjp": lambda args, seed: (2.0 * np.cos(args[0]) * seed,)},
+    "jacobian": {"jacobian": lambda args: (np.diag(2.0 * np.cos(args[0])),)},
+}
+
+
+@pytest.mark.parametrize("rule", WRONG_RULES.values(), ids=WRONG_RULES)
+def test_wrong_custom_rule_is_named(rule: dict[str, Any]) -> None:
+    x = sd.vector("x", 3)
+    wave = sd.custom(np.sin, name="wave", **rule)
+    around = sd.custom(lambda a: wave(a) * 3.0, differential=lambda args, t: 3.0 * np.cos(args[0]) * t[0])
+    for f in (wave, around):
+        report = sd.check(np.exp(f(x)).sum())
+        assert not report.ok
+        assert any(f.kind == "custom" and "wave" in f.message for f in report.findings)
+        assert "NOT OK" in str(report)
+
+
+def test_wrong_custom_rule_fails_against_differences_too() -> None:
+    x = sd.scalar("x")
+    report = sd.check(sd.custom(np.sin, differential=_wrong, name="wave")(x), at={x: 0.5})
+    wrong = [f.message for f in report.findings if f.kind == "derivative"]
+    assert len(wrong) == 3  # forward, reverse, Jacobian
+    assert "1.75517 where 0.877583" in wrong[0]
+
+
+@pytest.mark.parametrize(
+    ("formula", "at", "said"),
+    [
+        ("abs(x)", {"x": 0.0}, "kink of abs(x)"),
+        ("sum(abs(x))", {"x": [1.0, 0.0, 2.0]}, "kink of abs(x) at element [1]"),
+        ("maximum(x, y)", {"x": 1.0, "y": 1.0}, "kink of maximum(x, y)"),
+        ("clip(x, 0, 1)", {"x": 1.0}, "kink of"),
+        ("floor(x) * x", {"x": 2.0}, "jump of floor(x)"),
+        ("x % y", {"x": 4.0, "y": 2.0}, "jump of"),
+        ("sqrt(x)", {"x": 0.0}, "end of the domain of sqrt(x)"),
+        ("where(x > 0, x, 2 * x)", {"x": 0.0}, "boundary of 0 < x"),
+        ("max(x)", {"x": [1.0, 2.0, 2.0]}, "tie of max(x)"),
+        ("norm(x)", {"x": [0.0, 0.0]}, "kink of norm(x)"),
+    ],
+)
+def test_special_points_are_listed(formula: str, at: dict[str, Any], said: str) -> None:
+    shapes = {name: np.shape(number) for name, number in at.items()}
+    report = sd.check(formula, at=at, shapes=shapes)
+    assert report.ok, str(report)
+    assert any(f.kind == "kink" and f.message.startswith(said) for f in report.findings), str(report)
+    shift = {"x": np.array([0.31, -0.27, 0.13]), "y": np.array([0.1])}
+    beside = {name: number + shift[name][: np.size(number)].reshape(np.shape(number)) for name, number in at.items()}
+    assert not [f for f in sd.check(formula, at=beside, shapes=shapes).findings if f.kind == "kink"]
+
+
+def test_smooth_functions_have_no_kinks() -> None:
+    at = {"x": 1e-3, "y": 30.0}
+    report = sd.check("exp(y) * x**3 + log(x) + cosh(y) + x**0.5 + erf(y) + arctan2(y, x)", at=at)
+    assert not [f for f in report.findings if f.kind == "kink"], str(report)
+
+
+def test_kinks_of_what_is_not_differentiated_by_are_left_out() -> None:
+    report = sd.check("abs(x) * y", "y", at={"x": 0.0, "y": 2.0})
+    assert report.ok
+    assert not report.findings
+
+
+def test_rewrites_are_listed() -> None:
+    report = sd.check("log(1 + exp(x))", at={"x": 1000.0})
+    assert [f.message for f in report.findings if f.kind == "rewrite"] == ["log(1 + exp(x)) → softplus(x)"]
+    assert report.ok
+
+
+def test_no_point_and_no_derivative_are_not_ok() -> None:
+    assert [f.kind for f in sd.check("log(-1 - x**2)").findings] == ["point"]
+    x = sd.scalar("x")
+    curved = sd.custom(np.exp, differential=lambda args, tangents: tangents[0] * np.exp(args[0]))
+    assert sd.check(curved(x)).ok
+    with pytest.raises(sd.ArgumentError, match="at= holds z; the inputs are x"):
+        sd.check("sin(x)", at={"z": 1.0})
+    with pytest.raises(sd.ArgumentError, match="nothing to differentiate"):
+        sd.check("1 + 2")
+
+
+def test_extrapolation_meets_its_own_estimate() -> None:
+    cases: list[tuple[Callable[[Any], Any], float]] = [
+        (np.sin, 1.0),
+        (lambda t: np.exp(3 * t), 3.0),
+        (lambda t: np.log(0.01 + t), 100.0),
+    ]
+    for function, slope in cases:
+        found, error = (float(number) for number in extrapolate(function))
+        assert abs(found - slope) <= max(10 * error, 1e-12 * slope)
+        assert error < 1e-6 * slope
+    assert extrapolate(lambda t: np.full_like(t, np.nan))[1] == np.inf
+
+
+def test_tally_counts_nan_as_wrong_where_differences_are_finite() -> None:
+    tally = Tally("t")
+    tally.add(np.array([1.0, np.nan, 5.0]), np.array([1.0, 2.0, np.nan]), np.array([0.0, 0.0, np.inf]))
+    assert (tally.compared, tally.wrong, tally.unsettled) == (2, 1, 1)
