@@ -372,6 +372,31 @@ def test_written_forms(node: Node, expected: str) -> None:
     assert str(to_sympy(node)).replace("(A**(-1))", "A**(-1)") == expected
 
 
+@pytest.mark.parametrize(
+    "expr",
+    [
+        2 * x * y + 1,
+        1 - x - 3 * y,
+        x**2 / y - sp.sqrt(x),
+        sp.exp(-(x**2) / 2),
+        sp.sin(x) * sp.cos(y) ** 3 - sp.log(x + y),
+        sp.Piecewise((x, x < y), (y**2, True)),
+        A * B.T + A,
+        sp.Trace(A * B) + sp.Determinant(A),
+        sp.Matrix([[sp.sin(x), 0], [x * y, 1]]).as_immutable(),
+    ],
+    ids=str,
+)
+def test_what_sympy_would_write_comes_back_equal(expr: Any) -> None:
+    registry = Inputs()
+    assert to_sympy(from_sympy(expr, registry), registry) == expr
+
+
+def test_entries_of_functions_are_not_evaluated() -> None:
+    node = ops.take(apply("exp", apply("log", vector)), [0, 0])
+    assert str(to_sympy(node)) == "Matrix([[exp(log(v[0, 0]))], [exp(log(v[0, 0]))]])"
+
+
 def test_conditions_have_no_matrices_in_sympy() -> None:
     with pytest.raises(UnsupportedError, match="conditions"):
         to_sympy(compare("less", vector, 0.0))

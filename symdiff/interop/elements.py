@@ -15,7 +15,7 @@ from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.tensor.array.expressions import array_expressions as arrays
 
-from .spelling import add, inverse, mul, power
+from .spelling import add, inverse, mul, power, replaced
 
 
 def element(piece: Any, index: tuple[Any, ...]) -> Any:
@@ -35,12 +35,17 @@ def element(piece: Any, index: tuple[Any, ...]) -> Any:
         return piece[index]
     row, column = (*index, 0)[:2]
     if isinstance(piece, sp.Lambda):
-        return piece(row, column)
+        return _called(piece, row, column)
     if isinstance(piece, sp.MatrixBase):
         return piece[row, column]
     if not isinstance(piece, sp.MatrixExpr):
         return arrays.ArrayElement(piece, index)
     return _entry(piece, row, column)
+
+
+def _called(function: sp.Lambda, *args: Any) -> Any:
+    values = [sp.Integer(arg) if isinstance(arg, int) else arg for arg in args]
+    return replaced(function.expr, dict(zip(function.variables, values, strict=True)))
 
 
 def _entry(x: Any, i: Any, j: Any) -> Any:
@@ -56,7 +61,7 @@ def _entry(x: Any, i: Any, j: Any) -> Any:
     if isinstance(x, sp.MatrixSlice) and x.rowslice[2] == 1 and x.colslice[2] == 1:
         return element(x.parent, (_sum(x.rowslice[0], i), _sum(x.colslice[0], j)))
     if isinstance(x, sp.FunctionMatrix):
-        return x.lamda(i, j)
+        return _called(x.lamda, i, j)
     if isinstance(x, sp.MatAdd):
         terms = [element(arg, (i, j)) for arg in x.args]
         return add([term for term in terms if term is not sp.S.Zero] or [sp.S.Zero])
@@ -66,7 +71,7 @@ def _entry(x: Any, i: Any, j: Any) -> Any:
         base = element(x.base, (i, j))
         return inverse(base) if x.exp == -1 else power(base, x.exp)
     if isinstance(x, ElementwiseApplyFunction):
-        return x.function(element(x.expr, (i, j)))
+        return _called(x.function, element(x.expr, (i, j)))
     if isinstance(x, diagonal.DiagMatrix) and fixed:
         return element(x.args[0], (i, 0)) if i == j else sp.S.Zero
     if isinstance(x, sp.MatMul):

@@ -1,14 +1,15 @@
 """Scalar functions, numbers and sizes as SymPy writes them.
 
 SymPy must not change a formula's meaning on the way (``exp(log(x))`` is not ``x`` for a negative
-x), so functions and powers are made unevaluated. Sums and products keep SymPy's own order of
-terms where that merges and drops none of them, and are unevaluated otherwise.
+x), so everything is made unevaluated. Sums and products have their terms in SymPy's own order,
+so that they equal what a user would write wherever SymPy would not have merged terms.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cmp_to_key
 from typing import Any
 
 import sympy as sp
@@ -71,12 +72,23 @@ def mul(*factors: Any) -> Any:
 def _joined(kind: Any, parts: Sequence[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
-    if len(parts) <= SORTED:
-        flat = [own for part in parts for own in kind.make_args(part)]
-        known = kind(*parts)
-        if len(kind.make_args(known)) == len(flat) and isinstance(known, kind):
-            return known
-    return kind(*parts, evaluate=False)
+    flat = [own for part in parts for own in kind.make_args(part)]
+    if len(flat) <= SORTED:
+        flat.sort(key=cmp_to_key(sp.Basic.compare))
+        flat.sort(key=lambda part: not part.is_Number)
+    return kind(*flat, evaluate=False)
+
+
+def replaced(expr: Any, values: Mapping[Any, Any]) -> Any:
+    """Return ``expr`` with symbols replaced, unevaluated (``xreplace`` would evaluate)."""
+    if expr in values:
+        return values[expr]
+    args = [replaced(arg, values) for arg in expr.args]
+    if all(new is old for new, old in zip(args, expr.args, strict=True)):
+        return expr
+    if isinstance(expr, sp.Add | sp.Mul | sp.Pow | sp.Function | sp.logic.boolalg.BooleanFunction | sp.Rel):
+        return expr.func(*args, evaluate=False)
+    return expr.func(*args)
 
 
 def power(base: Any, exponent: Any) -> Any:
@@ -93,7 +105,12 @@ def inverse(x: Any) -> Any:
 
 def negative(x: Any) -> Any:
     """Return -x."""
-    return -x if x.is_Number else mul(sp.S.NegativeOne, x)
+    if x.is_Number:
+        return -x
+    first, *rest = sp.Mul.make_args(x)
+    if first.is_Number and rest:
+        return mul(-first, *rest)  # the sign of a number changes exactly
+    return mul(sp.S.NegativeOne, x)
 
 
 def piecewise(*cases: tuple[Any, Any]) -> Any:
