@@ -17,6 +17,8 @@ from ..sizes import Shape, fixed, show
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
+#: Powers of two up to this exponent are taken out of quotients, well inside a double's range.
+_EXACT = 64
 #: The value number of a structural zero: known to be 0 whatever the inputs are.
 ZERO = -1
 
@@ -39,6 +41,7 @@ class Code:
         self.consts: dict[int, float] = {}
         self.checks: list[tuple[int, str]] = []
         self._known: dict[tuple[object, ...], int] = {}
+        self._quotients: dict[tuple[object, int], tuple[int, float]] = {}
 
     def room(self, node: Node) -> None:
         """Refuse a formula before it grows beyond the limit."""
@@ -133,7 +136,28 @@ class Code:
             return a
         if self.ops[a] == "negative":
             return self.negative(self.divide(self.args[a][0], b))
+        # quotients that differ by a power of two share one division: the product is exact
+        base, scale = self._mantissa(a)
+        known = self._quotients.setdefault((base, b), (a, scale))
+        if known[0] != a:
+            ratio = scale / known[1]
+            return self.multiply(self.number(ratio), self.emit("divide", known[0], self.real(b)))
         return self.emit("divide", a, self.real(b))
+
+    def _mantissa(self, a: int) -> tuple[object, float]:
+        """Return what identifies ``a`` up to a power of two, and that power."""
+        c = self.consts.get(a)
+        if c is not None:
+            mantissa, exponent = math.frexp(c)
+            return mantissa, 2.0**exponent if abs(exponent) < _EXACT else 1.0
+        if self.ops[a] == "multiply":
+            for x, y in (self.args[a], self.args[a][::-1]):
+                c = self.consts.get(x)
+                if c is not None:
+                    mantissa, exponent = math.frexp(c)
+                    if mantissa == 0.5 and abs(exponent) < _EXACT:
+                        return (y,), 2.0 ** (exponent - 1)
+        return (a,), 1.0
 
     def where(self, c: int, a: int, b: int) -> int:
         """Return a where the condition c holds and b elsewhere."""

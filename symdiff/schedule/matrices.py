@@ -38,27 +38,34 @@ def _require_small(op: str, n: int, limit: int) -> None:
         raise UnsupportedError(f"{op} of a {n}×{n} matrix as straight-line code; the limit is {limit}×{limit}")
 
 
-def _minors(code: Code, rows: Matrix, columns: Sequence[int]) -> int:
-    """Return the determinant of ``rows`` over ``columns`` by Laplace's expansion; equal minors are shared."""
+def _minors(code: Code, rows: Matrix, columns: Sequence[int], from_below: bool = False) -> int:
+    """Return the determinant of ``rows`` over ``columns`` by Laplace's expansion along an outer row."""
     if not rows:
         return code.number(1.0)
+    along, others = (rows[-1], rows[:-1]) if from_below else (rows[0], rows[1:])
     total = ZERO
     for place, column in enumerate(columns):
-        if rows[0][column] == ZERO:
+        if along[column] == ZERO:
             continue
         rest = [c for c in columns if c != column]
-        term = code.multiply(rows[0][column], _minors(code, rows[1:], rest))
-        total = code.subtract(total, term) if place % 2 else code.add(total, term)
+        term = code.multiply(along[column], _minors(code, others, rest, from_below))
+        odd = (place + (len(rows) - 1 if from_below else 0)) % 2
+        total = code.subtract(total, term) if odd else code.add(total, term)
     return total
 
 
 def _cofactors(code: Code, a: Matrix) -> Matrix:
-    """Return adj(a): the transposed cofactors."""
+    """Return adj(a): the transposed cofactors.
+
+    Cofactors of upper rows are expanded downwards and those of lower rows upwards, so that they
+    share the minors of the lower and of the upper half.
+    """
     n = len(a)
     result = [[ZERO] * n for _ in range(n)]
     for i in range(n):
+        others = [row for r, row in enumerate(a) if r != i]
         for j in range(n):
-            minor = _minors(code, [row for r, row in enumerate(a) if r != i], [c for c in range(n) if c != j])
+            minor = _minors(code, others, [c for c in range(n) if c != j], from_below=2 * i >= n)
             result[j][i] = code.negative(minor) if (i + j) % 2 else minor
     return result
 
