@@ -10,7 +10,20 @@ import numpy as np
 
 from .errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from .functions import apply, to_real
-from .graph import REAL, Node, as_node, broadcast_to, concatenate, constant, delta, reshape, slicing, transpose, whole
+from .graph import (
+    REAL,
+    Node,
+    as_node,
+    broadcast_to,
+    concatenate,
+    constant,
+    delta,
+    postorder,
+    reshape,
+    slicing,
+    transpose,
+    whole,
+)
 from .indexing import gather_array, getitem
 from .options import LIMITS
 from .sizes import Dim, Shape, Size, divide, named, product, show
@@ -51,6 +64,9 @@ def parse_size(size: Any) -> Dim:
     """Return one size: a whole number not below 0, or a name known at call time."""
     if isinstance(size, Size):
         return size
+    node = getattr(size, "node", size)
+    if isinstance(node, Node):
+        return size_of(node)
     if isinstance(size, str):
         if not size.isidentifier() or len(size) > 64:
             raise ShapeError(f"the size {size[:40]!r} is not a name; expected letters, digits and _, e.g. 'n'")
@@ -61,6 +77,29 @@ def parse_size(size: Any) -> Dim:
     if number < 0:
         raise ShapeError(f"the size {number} is negative; expected 0 or more")
     return number
+
+
+def size_of(node: Node) -> Dim:
+    """Return the size that a formula of sizes and whole numbers stands for.
+
+    Raises
+    ------
+    ShapeError
+        If it depends on anything else.
+    """
+    known: dict[Node, Dim] = {}
+    for part in postorder([node]):
+        found = [known.get(arg) for arg in part.args]
+        if part.op == "size":
+            known[part] = part.payload
+        elif part.op == "constant" and part.shape == () and float(part.value).is_integer():
+            known[part] = int(part.value)
+        elif part.op in ("add", "subtract", "multiply") and found[0] is not None and found[1] is not None:
+            a, b = found[0], found[1]
+            known[part] = a + b if part.op == "add" else a - b if part.op == "subtract" else a * b
+    if node not in known:
+        raise ShapeError("a size that is not made of whole numbers and the sizes of inputs")
+    return known[node]
 
 
 def ravel(x: Node) -> Node:

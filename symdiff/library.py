@@ -16,7 +16,7 @@ from typing import Any
 from . import layout, operations
 from .errors import LimitError, UnsupportedError
 from .functions import ALIASES, FUNCTIONS, apply, compare, where
-from .graph import Node, broadcast_to, stop_gradient
+from .graph import Node, broadcast_to, matrix, stop_gradient
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -150,6 +150,7 @@ _add("tensordot", operations.tensordot, 2, 2, 3, ("axes",), in_text=False)
 _add("einsum", operations.einsum, "text", 2, None, ("optimize",), in_text=False)
 for _name in ("det", "logdet", "logabsdet", "inv", "adjugate", "cholesky"):
     _add(_name, getattr(operations, _name))
+_add("adjugate_differential", lambda a, e: matrix("adjugate_differential", a, e), 2, 2, 2)
 _add("slogdet", operations.slogdet, in_text=False)
 _add("matrix_power", operations.matrix_power, 1, 2, 2, ("n",))
 _add("trace", operations.trace, 1, 1, 2, ("offset",))

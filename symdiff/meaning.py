@@ -23,10 +23,11 @@ from .arithmetic import as_operand, fold, folds
 from .array import Array, asarray
 from .errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from .grammar import Term, Tree
+from .graph import extent, walk_sizes
 from .library import REFUSED
 from .options import Limits
 from .shapes import check_elements
-from .sizes import Shape
+from .sizes import Shape, named
 from .symbols import array as make_input
 from .symbols import name as name_part
 from .vocabulary import TextFunction
@@ -131,6 +132,7 @@ class _Builder:
         self.functions = functions
         self.limits = limits
         self.names: dict[str, Array] = {}
+        self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
         self.values: list[Any] = []
         self.sound: set[Shape] = set()  # shapes found to be within the limits
 
@@ -181,6 +183,8 @@ class _Builder:
             return self.names[name]
         if name in self.inputs:
             return self.inputs[name]
+        if name in self.sizes:
+            return Array(extent(self.sizes[name]))
         if name in CONSTANTS:
             return CONSTANTS[name]
         if name in self.functions:
