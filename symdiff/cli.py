@@ -19,10 +19,10 @@ import numpy as np
 from rich.console import Console
 
 from . import __version__, cache
-from .array import Array, array
+from .array import Array
 from .compiler import BACKENDS
 from .compiler import compile as compile_formula
-from .datafiles import check_target, split_source, write_arrays
+from .datafiles import split_source
 from .demo import run_demo
 from .diagnosis import diagnose, megabytes
 from .errors import ArgumentError, SymdiffError
@@ -31,9 +31,11 @@ from .kernel import Kernel
 from .options import LIMITS
 from .printing import latex, text
 from .request import KINDS, Numbers, batched, differentiate, read_data, read_shapes, sample_shapes, split_pair
+from .resultfiles import check_target, write_arrays
 from .simplify import stabilize
 from .sizes import show
 from .structure import leaves
+from .symbols import array
 from .terminal import can_show, readable, say
 
 
@@ -199,9 +201,9 @@ def evaluate(
 
 
 @main.command()
-@click.option("--steps", type=click.IntRange(1, 1000), default=25, help="Newton steps at most.")
-@click.option("--ridge", type=click.FloatRange(min=0.0, min_open=True), default=0.01, help="Weight of the penalty.")
-@click.option("--out", type=click.Path(path_type=Path), default="symdiff-demo.png", help="Where to save the plot.")
+@click.option("--steps", type=click.IntRange(1, 1000), default=25, show_default=True, help="Newton steps at most.")
+@click.option("--ridge", type=float, default=0.01, show_default=True, help="Weight of the penalty.")
+@click.option("--out", type=click.Path(path_type=Path), default="symdiff-demo.png", help="The plot of the loss.")
 @click.option("--compare/--no-compare", default=True, help="Time it against SymPy's lambdify and NumPy by hand.")
 def demo(steps: int, ridge: float, out: Path, compare: bool) -> None:
     """Fit a softmax regression to Fisher's iris data by Newton steps, from one formula."""

@@ -12,6 +12,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -72,8 +73,7 @@ def by_hand(W: Numbers) -> Contender:
 
 def by_lambdify(W: Numbers) -> Contender:
     """Return the derivatives that SymPy finds, as its ``lambdify`` compiles them."""
-    import sympy as sp
-
+    sp = import_module("sympy")
     classes, features = W.shape
     w = sp.symbols(f"w0:{W.size}")
     x, y, r = sp.symbols(f"x0:{features}"), sp.symbols(f"y0:{classes}"), sp.Symbol("r")

@@ -1,9 +1,8 @@
-"""Arrays from a user's own files (.npy, .npz, .csv), and results back into such files.
+"""Arrays from a user's own files: .npy, .npz and .csv.
 
 Files come from anywhere: half-copied, with text for numbers, holding pickled objects, or with
 a header that claims more than there is. All of that is told in words that name the file and
-the place, before memory is spent on it, and nothing in a file is ever executed. A result
-appears under its name complete or not at all.
+the place, before memory is spent on it, and nothing in a file is ever executed.
 """
 
 from __future__ import annotations
@@ -12,11 +11,10 @@ import csv
 import math
 import os
 import re
-import secrets
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -26,7 +24,7 @@ import numpy.typing as npt
 
 from .errors import DataError
 
-__all__ = ["Table", "check_target", "read_array", "read_table", "split_source", "write_arrays"]
+__all__ = ["SUFFIXES", "Table", "read_array", "read_table", "split_source"]
 
 Numbers: TypeAlias = npt.NDArray[Any]
 
@@ -44,7 +42,7 @@ def split_source(source: str) -> tuple[Path, str]:
     >>> split_source("table.csv:length,width")[1]
     'length,width'
     """
-    if Path(source).suffix.lower() not in SUFFIXES or not Path(source).exists():
+    if Path(source).suffix.lower() not in SUFFIXES or not os.path.exists(source):
         name, colon, part = source.rpartition(":")
         if colon and Path(name).suffix.lower() in SUFFIXES:
             return Path(name), part
@@ -312,120 +310,3 @@ def _cells(path: Path, lines: Sequence[tuple[int, str]], delimiter: str | None) 
             expected = f"expected {len(rows[0])}, as in line {numbers[0]}"
             raise DataError(f"{path}, line {number}: {len(row)} cells; {expected}")
     return rows, numbers
-
-
-# ---------------------------------------------------------------------------- writing
-
-
-def check_target(path: Path, sources: Sequence[Path], arrays: int = 1) -> None:
-    """Refuse a file that a result cannot be written to, before the result is computed.
-
-    Parameters
-    ----------
-    path : Path
-        The file wanted.
-    sources : sequence of Path
-        Files that must stay as they are.
-    arrays : int
-        How many arrays it must hold.
-
-    Raises
-    ------
-    DataError
-    """
-    if path.suffix.lower() not in SUFFIXES:
-        raise DataError(f"--out {str(path)!r}: expected a name ending in .npy, .npz or .csv")
-    if arrays > 1 and path.suffix.lower() != ".npz":
-        raise DataError(f"--out {path}: {arrays} arrays for a {path.suffix} file; expected a name ending in .npz")
-    check_writable(path)
-    for source in sources:
-        if path.exists() and source.exists() and path.samefile(source):
-            raise DataError(f"--out {path} is the input {source}; write to another file")
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a file in a missing folder, or a name that is no ordinary file's.
-
-    Raises
-    ------
-    DataError
-    """
-    try:
-        folder = path.resolve().parent
-        problem = (
-            f"there is no folder {folder}; make it first"
-            if not folder.is_dir()
-            else "it exists and is no ordinary file; write to another name"
-            if path.exists() and not path.is_file()
-            else f"the folder {folder} cannot be written"
-            if not os.access(folder, os.W_OK)
-            else ""
-        )
-    except (OSError, ValueError, RuntimeError) as error:  # a name too long, a zero byte, a loop of links
-        raise DataError(f"{str(path)!r:.200} cannot be written: {error}") from error
-    if problem:
-        raise DataError(f"{path}: {problem}")
-
-
-def write_arrays(path: Path, arrays: Mapping[str, Numbers]) -> int:
-    """Write results, in the format that the name tells.
-
-    Parameters
-    ----------
-    path : Path
-        Replaced if it exists. Until all is written, it is as it was.
-    arrays : mapping of str to ndarray
-        One; for .npz, one or more.
-
-    Returns
-    -------
-    int
-        Bytes written.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be written, or an array has too many axes for .csv.
-    """
-    kind = path.suffix.lower()
-    first = next(iter(arrays.values()))
-    if kind == ".csv" and first.ndim > 2:
-        raise DataError(f"--out {path}: a .csv file holds two axes, the result has {first.ndim}; expected .npy or .npz")
-
-    def fill(stream: IO[bytes]) -> None:
-        if kind == ".npz":
-            with zipfile.ZipFile(stream, "w") as archive:
-                for name, array in arrays.items():
-                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, array, allow_pickle=False)
-        elif kind == ".npy":
-            np.save(stream, first, allow_pickle=False)
-        else:
-            np.savetxt(stream, np.atleast_1d(first), fmt="%.17g", delimiter=",")
-
-    return replace_file(path, fill)
-
-
-def replace_file(path: Path, fill: Callable[[IO[bytes]], None]) -> int:
-    """Write a file beside ``path`` and rename it when it is complete; return its bytes.
-
-    Raises
-    ------
-    DataError
-        If that fails; nothing is left behind.
-    """
-    target = path.resolve()
-    unfinished = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
-    try:
-        try:
-            with unfinished.open("xb") as stream:
-                fill(stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-            size = unfinished.stat().st_size
-            unfinished.replace(target)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
-    return size

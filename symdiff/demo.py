@@ -12,10 +12,10 @@ halved until the loss falls enough (Nocedal and Wright, Numerical Optimization, 
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -29,8 +29,9 @@ from rich.table import Table
 import symdiff as sd
 
 from .comparison import Batch, compare
-from .datafiles import check_writable, read_table, replace_file
-from .errors import DataError
+from .datafiles import read_table
+from .errors import ArgumentError, DataError
+from .resultfiles import check_writable, replace_file
 from .terminal import can_show, readable, say
 
 __all__ = ["Step", "compile_model", "iris", "newton", "run_demo", "softmax_loss"]
@@ -39,6 +40,10 @@ Numbers: TypeAlias = npt.NDArray[np.float64]
 
 FEATURES = "sepal_length,sepal_width,petal_length,petal_width"
 PLOTS = (".pdf", ".png", ".svg")
+#: Parts of a full Newton step that are tried, in this order.
+LENGTHS = tuple(0.5**k for k in range(50))
+#: The least and the largest ridge: below, rounding errors make the Hessian singular again.
+RIDGES = (1e-6, 1e6)
 
 
 def iris() -> tuple[Numbers, Numbers, list[str]]:
@@ -103,7 +108,7 @@ class Step:
 
 
 def newton(kernel: sd.Kernel, x: Numbers, y: Numbers, ridge: float, steps: int) -> Iterator[Step]:
-    """Yield the start and each step, until the next would gain less than 1e-10."""
+    """Yield the start and each step, until the next would gain less than 1e-10, or none gains."""
     share = ridge / len(x)  # the kernel adds up the flowers' parts
     W = np.zeros((y.shape[1], x.shape[1]))
     here = kernel(W, x, y, share)
@@ -113,11 +118,12 @@ def newton(kernel: sd.Kernel, x: Numbers, y: Numbers, ridge: float, steps: int) 
         gain = -float(np.vdot(here["gradient"], direction))
         if gain < 1e-10:
             return
-        length = 1.0
-        there = kernel(W + direction, x, y, share)
-        while not there["loss"] <= here["loss"] - 1e-4 * length * gain:
-            length /= 2
+        for length in LENGTHS:
             there = kernel(W + length * direction, x, y, share)
+            if there["loss"] <= here["loss"] - 1e-4 * length * gain:
+                break
+        else:
+            return
         W, here = W + length * direction, there
         yield _step(W, here, length)
 
@@ -135,7 +141,7 @@ def run_demo(console: Console, *, steps: int, ridge: float, plot: Path, contest:
     steps : int
         Newton steps at most.
     ridge : float
-        Weight of the penalty; above 0.
+        Weight of the penalty, from 1e-6 to 1e6.
     plot : Path
         Where the plot of the loss is saved, if matplotlib is installed.
     contest : bool
@@ -145,13 +151,17 @@ def run_demo(console: Console, *, steps: int, ridge: float, plot: Path, contest:
     ------
     DataError
         If the plot cannot be saved there, before anything is computed.
+    ArgumentError
+        If the ridge is out of range.
     """
+    if not RIDGES[0] <= ridge <= RIDGES[1]:
+        raise ArgumentError(f"a ridge of {ridge:g}; expected one from {RIDGES[0]:g} to {RIDGES[1]:g}")
     check_writable(plot)
     if plot.suffix.lower() not in PLOTS:
         raise DataError(f"{plot}: expected a plot called {', '.join('*' + suffix for suffix in PLOTS)}")
     x, y, species = iris()
     say(console, "Softmax regression on Fisher's iris data (Annals of Eugenics, 1936)", "bold")
-    say(console, f"{len(x)} flowers, {x.shape[1] - 1} lengths each and a 1; species: {', '.join(species)}")
+    say(console, f"{len(x)} flowers: {', '.join(species)}; x holds {x.shape[1] - 1} lengths in cm and a 1")
     kernel, formulas = compile_model(y.shape[1], x.shape[1])
     _introduce(console, kernel, formulas)
     say(console, "\nNewton's method from W = 0, a step halved until the loss falls enough", "bold")
@@ -182,6 +192,8 @@ def _introduce(console: Console, kernel: sd.Kernel, formulas: dict[str, sd.Array
 
 
 HEADINGS = ("step", "length", "loss", "slope", "accuracy")
+#: Columns of a terminal that the table needs.
+TABLE_WIDTH = 44
 
 
 def _row(number: int, step: Step, right: float) -> tuple[str, ...]:
@@ -189,15 +201,15 @@ def _row(number: int, step: Step, right: float) -> tuple[str, ...]:
 
 
 def _follow(console: Console, walk: Iterator[Step], x: Numbers, y: Numbers) -> list[Step]:
-    """Show each step as it is made: a growing table on a terminal, lines elsewhere."""
+    """Show each step as it is made: a growing table on a terminal that is wide enough for one, lines elsewhere."""
     path: list[Step] = []
-    if not console.is_terminal:
+    if not console.is_terminal or console.width < TABLE_WIDTH:
         say(console, "".join(f"{heading:>11}" for heading in HEADINGS))
         for number, step in enumerate(walk):
             path.append(step)
             say(console, "".join(f"{cell:>11}" for cell in _row(number, step, step.accuracy(x, y))))
         return path
-    table = Table(*HEADINGS, box=None)
+    table = Table(*HEADINGS, box=None, pad_edge=False)
     with Live(table, console=console):
         for number, step in enumerate(walk):
             path.append(step)
@@ -208,16 +220,15 @@ def _follow(console: Console, walk: Iterator[Step], x: Numbers, y: Numbers) -> l
 def _draw(console: Console, path: list[Step], plot: Path) -> None:
     """Save a plot of the loss, or draw bars where matplotlib is not installed."""
     losses = [step.loss for step in path]
-    if importlib.util.find_spec("matplotlib") is None:
+    try:
+        figure = import_module("matplotlib.figure").Figure(figsize=(6, 4), layout="constrained")
+    except ImportError:
         mark = "█" if can_show("█") else "#"
         width = max(10, min(50, console.width - 24))
         for number, loss in enumerate(losses):
             say(console, f"{number:3} {mark * max(1, round(width * loss / losses[0]))} {loss:.4g}")
         say(console, "no plot was saved: matplotlib is not installed (pip install 'symdiff[plot]')", "dim")
         return
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.add_subplot(xlabel="Newton step", ylabel="loss", title="Softmax regression on Fisher's iris data")
     axes.semilogy(range(len(losses)), losses, "o-")
     axes.grid(alpha=0.3)

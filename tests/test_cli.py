@@ -1,0 +1,332 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import symdiff as sd
+from symdiff import cache, cli
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in a folder of its own; only our refusals may stop it."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*args: str, code: int = 0, stdin: str | None = None) -> Result:
+        result = CliRunner().invoke(cli.main, list(args), input=stdin)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == code, result.output
+        return result
+
+    return call
+
+
+def real(*args: str, folder: Path, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a shell would."""
+    return subprocess.run(
+        [sys.executable, "-m", "symdiff", *args],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        input=stdin,
+        cwd=folder,
+        env={**os.environ, "PYTHONUTF8": "1", **environment},
+        check=False,
+        timeout=120,
+    )
+
+
+# ---------------------------------------------------------------------------- derive
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["log(det(A))", "--wrt", "A", "--shape", "A=n,n"], "(A⁻¹)ᵀ"),
+        (["log(det(A))", "--wrt", "A", "--shape", "A=(4, 4)"], "(A⁻¹)ᵀ"),
+        (["(X @ W.T)[0]", "--wrt", "X[0]", "--shape", "X=m,k", "--shape", "W=n,k"], "W"),
+        (["x**3", "--wrt", "x", "--order", "2"], "6 x"),
+        (["x**3", "--wrt", "x", "--shape", "x=", "--text"], "3 * x ** 2"),
+        (["x**3", "--wrt", "x", "--shape", "x=()", "--sympy"], "3*x**2"),
+        (["x**3", "--wrt", "x", "--latex"], "3 \\, x^{2}"),
+        (["--wrt", "x", "--text", "--", "-x"], "-1"),
+    ],
+)
+def test_derive_prints_the_formula(run: Run, args: list[str], expected: str) -> None:
+    assert run("derive", *args).stdout.splitlines()[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("formula", "wrt", "options", "expected"),
+    [
+        ("x @ A @ x", "x", ["--kind", "hessian"], "A + A.T"),
+        ("x @ A @ x", "x", ["--kind", "gradient"], "A @ x + A.T @ x"),
+        ("A @ x", "x", [], "A"),
+        ("A @ x", "A", ["--kind", "vjp", "--seed", "v"], "outer(v, x)"),
+        ("x * x", "x", ["--kind", "jvp", "--seed", "v"], "2 * v * x"),
+        ("x * x", "x", ["--kind", "vjp", "--seed", "[1, 2, 3]"], "[2, 4, 6] * x"),
+        ("sum(exp(x))", "x", ["--kind", "hvp", "--seed", "v"], "v * exp(x)"),
+        ("sum(x**3)", "x[1]", ["--order", "2"], "6 * x[1]"),
+        ("z = x**2\nsum(sin(z))", "z", [], "cos(x**2)"),
+    ],
+)
+def test_derive_prints_text_that_means_the_derivative(
+    run: Run, formula: str, wrt: str, options: list[str], expected: str
+) -> None:
+    shapes = {"A": (3, 3), "x": (3,), "v": (3,)}
+    declared = [word for name, shape in shapes.items() for word in ("--shape", f"{name}={','.join(map(str, shape))}")]
+    printed = run("derive", formula, "--wrt", wrt, *declared, *options, "--text").stdout
+    numbers = {name: np.random.default_rng(4).normal(size=shape) for name, shape in shapes.items()}
+    found = sd.compile(printed, **shapes, backend="numpy")(**numbers)
+    np.testing.assert_allclose(found, sd.compile(expected, **shapes, backend="numpy")(**numbers), rtol=1e-12)
+
+
+def test_derive_states_kind_shape_layout_and_rewrites(run: Run) -> None:
+    output = run("derive", "log(softmax(X @ y))", "--wrt", "X", "--shape", "X=2,4", "--shape", "y=4").stdout
+    assert "jacobian, shape (2, 2, 4): (2,) of the formula, then (2, 4)" in output
+    assert "rewritten for accuracy: log(softmax(x)) → log_softmax(x)" in output
+    assert "gradient, shape (n, n)" in run("derive", "sum(A**2)", "--wrt", "A", "--shape", "A=n,n").stdout
+
+
+def test_derive_by_several(run: Run) -> None:
+    output = run("derive", "x**2 * y", "--wrt", "x", "--wrt", "y", "--kind", "hessian", "--text")
+    assert output.stdout.splitlines() == ["2 * y", "2 * x", "2 * x", "0"]
+    for pair in ("x, x", "x, y", "y, x", "y, y"):
+        assert f"hessian by {pair}:" in output.stderr
+
+
+def test_derive_reads_standard_input(run: Run) -> None:
+    assert run("derive", "-", "--wrt", "x", "--text", stdin="x**3\n").stdout == "3 * x ** 2\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["x +* 2", "--wrt", "x"], "expected a number, a name or a bracket, found '*'\n  x +* 2\n     ^"),
+        (["x"], "add --wrt NAME"),
+        (["x**2", "--wrt", "z"], "'z' is not known here"),
+        (["x**2", "--wrt", "x", "--wrt", "x"], "expected each once"),
+        (["x**2", "--wrt", "x", "--shape", "x"], "expected --shape NAME=SIZES"),
+        (["x**2", "--wrt", "x", "--shape", "x=2", "--shape", "x=3"], "comes twice"),
+        (["x**2", "--wrt", "x", "--shape", "x=2,-1"], "has '-1' for a size"),
+        (["x**2", "--wrt", "x", "--shape", "x=" + "9" * 40], "for a size"),
+        (["x**2", "--wrt", "x", "--shape", "x=99999999999"], "elements, the limit"),
+        (["x**2", "--wrt", "x", "--shape", "x=2", "--kind", "gradient"], "expected a scalar"),
+        (["x + y", "--wrt", "z", "--shape", "x=()", "--shape", "y=()", "--shape", "z=()"], "does not depend on 'z'"),
+        (["x * x", "--wrt", "x", "--kind", "vjp"], "expected 1, the cotangent: --seed FORMULA"),
+        (["x * x", "--wrt", "x", "--seed", "x"], "expected --kind jvp, vjp or hvp"),
+        (["x * x", "--wrt", "x", "--order", "2", "--kind", "hessian"], "--order goes with neither"),
+        (["x * x", "--wrt", "x", "--kind", "nonsense"], "'nonsense' is not one of"),
+        (["-x", "--wrt", "x"], "A formula that begins with '-' goes last, behind '--'"),
+        (["__import__('os').system('touch pwned')", "--wrt", "x"], "^"),
+        (["(" * 100_000, "--wrt", "x"], "Error:"),
+        (["nonsense(x)", "--wrt", "x"], "nonsense"),
+    ],
+)
+def test_derive_refuses_in_words(run: Run, args: list[str], words: str) -> None:
+    result = run("derive", *args, code=2)
+    assert words in result.stderr
+    assert not result.stdout
+    assert "Traceback" not in result.output
+    assert not Path("pwned").exists()
+
+
+# ---------------------------------------------------------------------------- eval
+
+
+@pytest.fixture
+def numbers() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+def test_eval_a_batch_from_npy_to_npy(run: Run, numbers: np.random.Generator) -> None:
+    a = numbers.normal(size=(20, 4, 4))
+    np.save("a.npy", a)
+    output = run("eval", "log(det(A)**2)", "--wrt", "A", "--data", "A=a.npy", "--batch", "A", "--out", "g.npy").stdout
+    np.testing.assert_allclose(np.load("g.npy"), 2 * np.linalg.inv(a).swapaxes(1, 2), rtol=1e-9)
+    assert "A: (20, 4, 4) float64, 20 samples, a.npy" in output
+    assert re.search(r"wrote g\.npy \(\d+ bytes\)", output)
+    assert sorted(os.listdir()) == ["a.npy", "g.npy"]
+
+
+def test_the_shape_of_a_sample_decides_the_batch(run: Run, numbers: np.random.Generator) -> None:
+    a = numbers.normal(size=(3, 5, 4, 4))
+    np.save("a.npy", a)
+    for shape in ("4,4", "n,n"):
+        run("eval", "det(A)", "--data", "A=a.npy", "--shape", f"A={shape}", "--out", "d.npy")
+        np.testing.assert_allclose(np.load("d.npy"), np.linalg.det(a), rtol=1e-10)
+    np.save("one.npy", a[0, 0])
+    run("eval", "det(A)", "--data", "A=one.npy", "--out", "d.npy")
+    np.testing.assert_allclose(np.load("d.npy"), np.linalg.det(a[0, 0]), rtol=1e-10)
+
+
+def test_eval_from_npz_with_several_results(run: Run, numbers: np.random.Generator) -> None:
+    X, y = numbers.normal(size=(30, 2, 4)), numbers.normal(size=(30, 4))
+    np.savez("d.npz", X=X, y=y)
+    run(
+        *("eval", "log(softmax(X @ y))", "--wrt", "X", "--wrt", "y", "--data", "X=d.npz", "--data", "y=d.npz:y"),
+        *("--batch", "auto", "--out", "j.npz"),
+    )
+    scores = np.einsum("nij,nj->ni", X, y)
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    slopes = np.eye(2) - p[:, None, :]
+    with np.load("j.npz") as found:
+        np.testing.assert_allclose(found["X"], np.einsum("nki,nj->nkij", slopes, y), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(found["y"], np.einsum("nki,nij->nkj", slopes, X), rtol=1e-10, atol=1e-12)
+
+
+def test_eval_from_csv_with_values_and_reduce(run: Run) -> None:
+    Path("t.csv").write_text("name,a,b\nu,1,2\nv,3,4\n")
+    given = ["--wrt", "w", "--data", "x=t.csv:a,b", "--batch", "x", "--value", "w=[1, 2]"]
+    assert "[[10. 20.]\n [66. 88.]]" in run("eval", "sum(w * x)**2", *given).stdout
+    run("eval", "sum(w * x)**2 * s", *given, "--value", "s=0.5", "--reduce", "sum", "--out", "r.csv")
+    assert Path("r.csv").read_text() == "38\n54\n"
+
+
+@pytest.mark.parametrize("backend", ["native", "numpy", "auto"])
+def test_eval_agrees_with_python(run: Run, numbers: np.random.Generator, backend: str) -> None:
+    x = numbers.normal(size=(50, 3))
+    np.save("x.npy", x)
+    run(
+        *("eval", "sum(exp(sin(x)))", "--wrt", "x", "--kind", "hessian", "--data", "x=x.npy", "--batch", "x"),
+        *("--backend", backend, "--out", "h.npy"),
+    )
+    kernel = sd.compile(sd.hessian("sum(exp(sin(x)))", "x", x=3), backend="numpy")
+    np.testing.assert_allclose(np.load("h.npy"), kernel(x), rtol=1e-12)
+
+
+def test_eval_of_derivatives_within_the_formula(run: Run) -> None:
+    assert "\n12\n" in run("eval", "gradient(x**3, x)", "--value", "x=2").stdout.replace("12.\n", "12\n")
+    assert "value1" in run("eval", "gradient(x * y, (x, y))", "--value", "x=2", "--value", "y=3").stdout
+
+
+def test_eval_of_an_empty_batch_and_of_numbers_that_are_not_finite(run: Run) -> None:
+    np.save("none.npy", np.empty((0, 3)))
+    assert "(0, 3) float64, empty" in run("eval", "x**2", "--data", "x=none.npy", "--batch", "x").stdout
+    np.save("odd.npy", np.array([1.0, np.nan, np.inf]))
+    assert "2 of 3 not finite" in run("eval", "x**2", "--data", "x=odd.npy").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["sum(x)", "--data", "x=nowhere.npy"], "nowhere.npy: there is no such file"),
+        (["sum(x)", "--data", "x=pickled.npy"], "pickled Python objects, which are never loaded"),
+        (["sum(x)", "--data", "x=text.csv"], "text.csv, line 2, column 1 (a): 'one' is not a number"),
+        (["sum(x)", "--data", "x"], "expected --data X=x.npy"),
+        (["sum(x)", "--data", "x=x.npy", "--value", "x=1"], "come twice"),
+        (["sum(x)", "--data", "x=x.npy", "--out", "x.npy"], "is the input x.npy"),
+        (["sum(x)", "--data", "x=x.npy", "--out", "none/r.npy"], "there is no folder"),
+        (["sum(x)", "--data", "x=x.npy", "--out", "r.txt"], "ending in .npy, .npz or .csv"),
+        (["sum(x)", "--data", "x=x.npy", "--shape", "x=4"], "x has shape (5, 3); expected (4,)"),
+        (["sum(x)", "--data", "x=x.npy", "--shape", "x=2,5,3"], "x has shape (5, 3); expected (2, 5, 3)"),
+        (["x * y", "--data", "x=x.npy", "--shape", "x=n", "--shape", "y=n", "--value", "y=[1]"], "n is 3 from x"),
+        (["sum(x)", "--data", "x=x.npy", "--shape", "y=4"], "--shape for 'y', which has no numbers"),
+        (["sum(x)", "--data", "x=x.npy", "--batch", "z"], "--batch z, which is no input; expected some of x"),
+        (["sum(x) * a", "--data", "x=x.npy", "--value", "a=1", "--batch", "a"], "which is a single number"),
+        (["sum(x) + sum(y)", "--data", "x=x.npy", "--data", "y=y.npy", "--batch", "auto"], "x has 5, y has 2"),
+        (["sum(x) * q", "--data", "x=x.npy"], "'q' is not known here"),
+        (["p * q", "--value", "p=1"], "'q' is not known here"),
+        (["p * q"], "no numbers for 'p'"),
+        (["p", "--value", "p=one"], "expected a number, 3.5, or lists"),
+        (["p", "--value", "p=[[1],[1,2]]"], "expected a number, 3.5, or lists"),
+        (["p", "--value", "p=" + "[" * 5000], "expected a number, 3.5, or lists"),
+        (["inv(A)", "--value", "A=[[1,1],[1,1]]"], "singular"),
+        (["sum(x)", "--data", "x=x.npy", "--kind", "hessian"], "add --wrt NAME"),
+        (["x @ x", "--data", "x=x.npy"], "^"),
+    ],
+)
+def test_eval_refuses_in_words(run: Run, args: list[str], words: str) -> None:
+    np.save("x.npy", np.ones((5, 3)))
+    np.save("y.npy", np.ones((2, 3)))
+    np.save("pickled.npy", np.array([{}], dtype=object), allow_pickle=True)
+    Path("text.csv").write_text("a\none\n")
+    before = {p: p.read_bytes() for p in Path().iterdir()}
+    result = run("eval", *args, code=2)
+    assert words in result.stderr
+    assert "Traceback" not in result.output
+    assert {p: p.read_bytes() for p in Path().iterdir()} == before
+
+
+# ---------------------------------------------------------------------------- the rest
+
+
+def test_doctor(run: Run) -> None:
+    output = run("doctor").stdout
+    assert str(cache.cache_folder()) in output
+    assert f"numpy         {np.__version__}" in output
+    assert re.search(r"^backend +auto takes ", output, re.MULTILINE)
+
+
+def test_doctor_without_a_compiler(tmp_path: Path) -> None:
+    done = real("doctor", folder=tmp_path, PATH=str(tmp_path), CC="")
+    assert done.returncode == 0, done.stderr
+    assert "none found ($CC, cc, gcc, clang)" in done.stdout
+    assert "auto takes NumPy" in done.stdout
+
+
+def test_doctor_with_a_compiler_that_fails(tmp_path: Path) -> None:
+    broken = tmp_path / "cc"
+    broken.write_text("#!/bin/sh\ncase $1 in --version) echo fine;; *) echo out of order >&2; exit 1;; esac\n")
+    broken.chmod(0o755)
+    done = real("doctor", folder=tmp_path, CC=str(broken), SYMDIFF_CACHE_DIR=str(tmp_path / "cache"))
+    assert done.returncode == 1
+    assert "out of order" in done.stdout
+
+
+def test_cache_show_and_clear(run: Run) -> None:
+    sd.compile("x + 12345", backend="native")
+    kept = len(cache.entries(cache.cache_folder()))
+    assert kept
+    assert f"{kept} kernels" in run("cache", "show").stdout
+    assert f"removed {kept} kernels" in run("cache", "clear").stdout
+    assert not cache.entries(cache.cache_folder())
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").stdout == f"symdiff, version {sd.__version__}\n"
+    for command in ("derive", "eval", "demo", "doctor", "cache"):
+        assert command in run("--help").stdout
+        assert "Usage:" in run(command, "-h").stdout
+
+
+def test_a_warning_is_one_line(tmp_path: Path) -> None:
+    done = real("eval", "x * 2", "--value", "x=4", folder=tmp_path, PATH=str(tmp_path), CC="")
+    assert done.returncode == 0
+    assert done.stderr.startswith("Warning: no C compiler was found")
+    assert len(done.stderr.splitlines()) == 1
+    assert "8" in done.stdout
+
+
+@pytest.mark.parametrize("columns", ["1", "20", "200"])
+def test_no_width_breaks_a_formula(tmp_path: Path, columns: str) -> None:
+    formula = " + ".join(f"sin({k} * x)" for k in range(2, 12))
+    done = real("derive", formula, "--wrt", "x", folder=tmp_path, COLUMNS=columns, NO_COLOR="1")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert done.stdout.splitlines()[0].count("cos") == 10
+
+
+def test_a_terminal_without_unicode_reads_another_spelling(tmp_path: Path) -> None:
+    args = ("derive", "log(det(A))", "--wrt", "A", "--shape", "A=n,n")
+    done = real(*args, folder=tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "inv(A).T"
+    assert done.stdout.isascii()
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m symdiff derive 'x**2' --wrt x | true"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert "Traceback" not in done.stderr

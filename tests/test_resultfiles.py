@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from symdiff.errors import DataError
+from symdiff.resultfiles import check_target, replace_file, write_arrays
+
+
+def test_results_read_back(tmp_path: Path) -> None:
+    arrays = {"X[0]": np.arange(6.0).reshape(2, 3), "file": np.float64(2.0), "A, b": np.ones(2)}
+    size = write_arrays(tmp_path / "r.npz", {k: np.asarray(a) for k, a in arrays.items()})
+    assert size == (tmp_path / "r.npz").stat().st_size
+    with np.load(tmp_path / "r.npz") as found:
+        assert sorted(found) == sorted(arrays)
+        for key, array in arrays.items():
+            np.testing.assert_array_equal(found[key], array)
+    for array in arrays.values():
+        write_arrays(tmp_path / "r.npy", {"value": np.asarray(array)})
+        np.testing.assert_array_equal(np.load(tmp_path / "r.npy"), array)
+    with pytest.raises(DataError, match=r"a \.csv file holds two axes, the result has 3"):
+        write_arrays(tmp_path / "r.csv", {"value": np.zeros((2, 2, 2))})
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_targets_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.npy").write_bytes(b"numbers")
+    Path("link.npy").symlink_to("x.npy")
+    Path("folder.npy").mkdir()
+    for name, words in {
+        "r.txt": "ending in .npy, .npz or .csv",
+        "none/r.npy": "there is no folder",
+        "folder.npy": "no ordinary file",
+        "x.npy": "is the input x.npy",
+        "./link.npy": "is the input x.npy",
+        "x" * 300 + ".npy": "cannot be written",
+    }.items():
+        with pytest.raises(DataError, match=words):
+            check_target(Path(name), [Path("x.npy"), Path("gone.npy")])
+    with pytest.raises(DataError, match=r"2 arrays for a \.npy file"):
+        check_target(Path("r.npy"), [], 2)
+    check_target(Path("r.npz"), [Path("x.npy")], 2)
+    check_target(Path("r.npy"), [Path("x.npy")])
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "r.npy"
+    path.write_bytes(b"before")
+
+    def fail(stream: Any) -> None:
+        stream.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(DataError, match=r"r\.npy cannot be written: No space left on device"):
+        replace_file(path, fail)
+    assert path.read_bytes() == b"before"
+    assert [p.name for p in tmp_path.iterdir()] == ["r.npy"]
+
+
+def test_a_write_goes_through_a_link_and_keeps_the_usual_mode(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.npy", tmp_path / "link.npy"
+    target.write_bytes(b"before")
+    link.symlink_to(target)
+    mask = os.umask(0o022)
+    try:
+        write_arrays(link, {"value": np.ones(3)})
+    finally:
+        os.umask(mask)
+    assert link.is_symlink()
+    np.testing.assert_array_equal(np.load(target), np.ones(3))
+    assert target.stat().st_mode & 0o777 == 0o644
