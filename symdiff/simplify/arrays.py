@@ -169,6 +169,7 @@ def _reshape_forms(node: Node) -> Node | None:
     if scalar is not None:
         return broadcast_to(scalar, node.shape)
     same = [n for n in node.shape if n != 1] == [n for n in x.shape if n != 1]
+    same = same or any(a.op == "reshape" and a.args[0].shape == node.shape for a in x.args)
     if same and x.op in FUNCTIONS and all(a.shape in (x.shape, ()) for a in x.args):
         args = tuple(a if a.shape == () and x.shape != () else settle(reshape(a, node.shape)) for a in x.args)
         return settle(elementwise(x.op, args, x.dtype))
