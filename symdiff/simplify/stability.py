@@ -6,7 +6,7 @@ computed as it is written, and 1 when it comes from softplus. The kernel lists w
 
 from __future__ import annotations
 
-from ..graph import Node, concatenate, constant, elementwise, matrix, normalize, reduce, reshape, slicing
+from ..graph import Node, concatenate, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
 from ..sizes import Dim
 from .engine import is_number, peel, rule, spread
 
@@ -206,3 +206,13 @@ def _softmax_form(node: Node) -> Node | None:
 @rule("log", "log(exp(x))", "x", "stability")
 def _log_of_exp(node: Node) -> Node | None:
     return _exp_of(node.args[0])
+
+
+@rule("power", "norm(x)**2", "sum(x**2)", "stability")
+def _squared_norm(node: Node) -> Node | None:
+    x, n = peel(node.args[0]), node.args[1]
+    if x.op != "norm" or not is_number(n, 2.0) or n.shape != ():
+        return None
+    (inside,) = x.args
+    square = elementwise("power", (inside, constant(2.0)))
+    return sum_axes(square, [axis + inside.ndim for axis in x.payload])
