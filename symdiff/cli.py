@@ -25,8 +25,8 @@ from .compiler import compile as compile_formula
 from .datafiles import split_source
 from .demo import run_demo
 from .diagnosis import diagnose, megabytes
-from .errors import ArgumentError, SymdiffError
-from .formula import read_formula
+from .errors import ArgumentError, ShapeError, SymdiffError
+from .formula import Formula, read_formula
 from .kernel import Kernel
 from .options import LIMITS
 from .printing import latex, text
@@ -177,13 +177,15 @@ def evaluate(
     numbers = read_data(data, values)
     rows = batched(batch, numbers, list(sources))
     samples = sample_shapes(numbers, read_shapes(shapes), rows)
-    read = read_formula(formula, samples)
+    read = _read_samples(formula, samples)
     for name in read.inputs:
         if name not in numbers:
             raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")
     kind, results = differentiate(read, wrt, kind, order, seeds) if wrt else ("value", _values(read.value))
     if out is not None:
-        check_target(out, [split_source(source)[0] for source in sources.values()], len(results))
+        lead = 0 if reduce else max((one.ndim - len(samples[name]) for name, one in numbers.items()), default=0)
+        axes = [lead + len(result.shape) for result in results.values()]
+        check_target(out, [split_source(source)[0] for source in sources.values()], axes)
     inputs = {name: array(name, shape) for name, shape in samples.items()}
     wide = None if rows is None else [inputs[name] for name in rows]
     kernel = compile_formula(results, list(inputs.values()), batch=wide, reduce=reduce, backend=backend)
@@ -192,7 +194,8 @@ def evaluate(
     seconds = time.perf_counter() - start
     console = Console()
     for name, one in numbers.items():
-        say(console, f"{name}: {_described(one, one.ndim - len(samples[name]))}, {sources.get(name, 'given')}", "dim")
+        origin = sources.get(name, "--value")
+        say(console, f"{name}: {_described(one)}, {_samples(one, samples[name])} from {origin}", "dim")
     for label, result in results.items():
         _summarise(console, f"{kind} by {label}" if wrt else label, result, computed[label], out is None)
     say(console, _ran(kernel, seconds), "dim")
@@ -271,13 +274,27 @@ def _rewrites(f: Array) -> list[str]:
     return list(dict.fromkeys(made))
 
 
+def _read_samples(formula: str, samples: Mapping[str, tuple[int, ...]]) -> Formula:
+    """Read a formula of inputs of these shapes; where they do not fit, a file may hold more than one sample."""
+    try:
+        return read_formula(formula, samples)
+    except ShapeError as error:
+        told = ", ".join(f"{name} {show(shape)}" for name, shape in samples.items())
+        remedy = "say --batch NAME where a file has one sample a row, or --shape NAME=4,4"
+        raise ShapeError(f"{error}\nShapes of one sample: {told}; {remedy}") from error
+
+
 def _values(value: Any) -> Mapping[str, Array]:
     return {"value": value} if isinstance(value, Array) else {f"value{k}": one for k, one in enumerate(leaves(value))}
 
 
-def _described(numbers: Numbers, axes: int) -> str:
-    many = f", {' × '.join(map(str, numbers.shape[:axes]))} samples" if axes > 0 else ""
-    return f"{show(numbers.shape)} {numbers.dtype}{many}"
+def _described(numbers: Numbers) -> str:
+    return f"{show(numbers.shape)} {numbers.dtype}"
+
+
+def _samples(numbers: Numbers, sample: tuple[int, ...]) -> str:
+    lead = numbers.shape[: numbers.ndim - len(sample)]
+    return f"{' × '.join(map(str, lead))} samples" if lead else "one sample"
 
 
 def _summarise(console: Console, label: str, result: Array, numbers: Numbers, whole: bool) -> None:
@@ -286,7 +303,7 @@ def _summarise(console: Console, label: str, result: Array, numbers: Numbers, wh
     say(console, f"{label} = {shown}" if len(shown) <= 200 and "\n" not in shown else f"{label}:")
     odd = numbers.size - int(np.isfinite(numbers).sum())
     told = f", from {numbers.min():.6g} to {numbers.max():.6g}" if numbers.size and not odd else ", empty"
-    say(console, f"  {_described(numbers, 0)}{f', {odd} of {numbers.size} not finite' if odd else told}")
+    say(console, f"  {_described(numbers)}{f', {odd} of {numbers.size} not finite' if odd else told}")
     if whole:
         say(console, np.array2string(numbers, threshold=200, precision=8))
 

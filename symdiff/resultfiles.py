@@ -24,7 +24,7 @@ __all__ = ["check_target", "check_writable", "replace_file", "write_arrays"]
 Numbers: TypeAlias = npt.NDArray[Any]
 
 
-def check_target(path: Path, sources: Sequence[Path], arrays: int = 1) -> None:
+def check_target(path: Path, sources: Sequence[Path], axes: Sequence[int] = (0,)) -> None:
     """Refuse a file that a result cannot be written to, before the result is computed.
 
     Parameters
@@ -33,8 +33,8 @@ def check_target(path: Path, sources: Sequence[Path], arrays: int = 1) -> None:
         The file wanted.
     sources : sequence of Path
         Files that must stay as they are.
-    arrays : int
-        How many arrays it must hold.
+    axes : sequence of int
+        How many axes each of the arrays has that it must hold.
 
     Raises
     ------
@@ -42,8 +42,10 @@ def check_target(path: Path, sources: Sequence[Path], arrays: int = 1) -> None:
     """
     if path.suffix.lower() not in SUFFIXES:
         raise DataError(f"--out {str(path)!r}: expected a name ending in .npy, .npz or .csv")
-    if arrays > 1 and path.suffix.lower() != ".npz":
-        raise DataError(f"--out {path}: {arrays} arrays for a {path.suffix} file; expected a name ending in .npz")
+    if path.suffix.lower() == ".csv" and max(axes) > 2:
+        raise DataError(f"--out {path}: a .csv file holds two axes, the result has {max(axes)}; expected .npy or .npz")
+    if len(axes) > 1 and path.suffix.lower() != ".npz":
+        raise DataError(f"--out {path}: {len(axes)} arrays for a {path.suffix} file; expected a name ending in .npz")
     check_writable(path)
     for source in sources:
         if os.path.exists(path) and os.path.exists(source) and path.samefile(source):
@@ -92,12 +94,10 @@ def write_arrays(path: Path, arrays: Mapping[str, Numbers]) -> int:
     Raises
     ------
     DataError
-        If the file cannot be written, or an array has too many axes for .csv.
+        If the file cannot be written.
     """
     kind = path.suffix.lower()
     first = next(iter(arrays.values()))
-    if kind == ".csv" and first.ndim > 2:
-        raise DataError(f"--out {path}: a .csv file holds two axes, the result has {first.ndim}; expected .npy or .npz")
 
     def fill(stream: IO[bytes]) -> None:
         if kind == ".npz":

@@ -155,7 +155,7 @@ def test_eval_a_batch_from_npy_to_npy(run: Run, numbers: np.random.Generator) ->
     np.save("a.npy", a)
     output = run("eval", "log(det(A)**2)", "--wrt", "A", "--data", "A=a.npy", "--batch", "A", "--out", "g.npy").stdout
     np.testing.assert_allclose(np.load("g.npy"), 2 * np.linalg.inv(a).swapaxes(1, 2), rtol=1e-9)
-    assert "A: (20, 4, 4) float64, 20 samples, a.npy" in output
+    assert "A: (20, 4, 4) float64, 20 samples from a.npy" in output
     assert re.search(r"wrote g\.npy \(\d+ bytes\)", output)
     assert sorted(os.listdir()) == ["a.npy", "g.npy"]
 
@@ -228,6 +228,8 @@ def test_eval_of_an_empty_batch_and_of_numbers_that_are_not_finite(run: Run) -> 
         (["sum(x)", "--data", "x=x.npy", "--value", "x=1"], "come twice"),
         (["sum(x)", "--data", "x=x.npy", "--out", "x.npy"], "is the input x.npy"),
         (["sum(x)", "--data", "x=x.npy", "--out", "none/r.npy"], "there is no folder"),
+        (["x", "--data", "x=cube.npy", "--out", "r.csv"], "a .csv file holds two axes, the result has 3"),
+        (["x", "--data", "x=cube.npy", "--batch", "x", "--out", "r.csv"], "the result has 3"),
         (["sum(x)", "--data", "x=x.npy", "--out", "r.txt"], "ending in .npy, .npz or .csv"),
         (["sum(x)", "--data", "x=x.npy", "--shape", "x=4"], "x has shape (5, 3); expected (4,)"),
         (["sum(x)", "--data", "x=x.npy", "--shape", "x=2,5,3"], "x has shape (5, 3); expected (2, 5, 3)"),
@@ -244,12 +246,13 @@ def test_eval_of_an_empty_batch_and_of_numbers_that_are_not_finite(run: Run) -> 
         (["p", "--value", "p=" + "[" * 5000], "expected a number, 3.5, or lists"),
         (["inv(A)", "--value", "A=[[1,1],[1,1]]"], "singular"),
         (["sum(x)", "--data", "x=x.npy", "--kind", "hessian"], "add --wrt NAME"),
-        (["x @ x", "--data", "x=x.npy"], "^"),
+        (["x @ x", "--data", "x=x.npy"], "Shapes of one sample: x (5, 3); say --batch NAME"),
     ],
 )
 def test_eval_refuses_in_words(run: Run, args: list[str], words: str) -> None:
     np.save("x.npy", np.ones((5, 3)))
     np.save("y.npy", np.ones((2, 3)))
+    np.save("cube.npy", np.ones((2, 3, 4)))
     np.save("pickled.npy", np.array([{}], dtype=object), allow_pickle=True)
     Path("text.csv").write_text("a\none\n")
     before = {p: p.read_bytes() for p in Path().iterdir()}
