@@ -10,13 +10,13 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-from . import numeric
+from . import numeric, special
 from .errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
 from .functions import FUNCTIONS
 from .graph import BOOL, MATRIX_OPS, Item, Node, inputs_of, label_sizes, placeholder, postorder
@@ -223,7 +223,7 @@ def _evaluate(roots: Sequence[Node], given: Mapping[Node, Values], sizes: Bindin
 
 def _compute(node: Node, args: list[Values], sizes: Bindings) -> Any:
     if node.op in FUNCTIONS:
-        return _FUNCTIONS[node.op](*_of_their_kind(node, args))
+        return find_function(FUNCTIONS[node.op].numpy)(*_of_their_kind(node, args))
     if node.op in MATRIX_OPS:
         return _MATRICES[node.op](*_same_rank([_real(arg) for arg in args]))
     return STRUCTURE[node.op](node, args, sizes)
@@ -247,14 +247,13 @@ def _same_rank(args: list[Values]) -> list[Values]:
     return [arg.reshape((1,) * (rank - arg.ndim) + arg.shape) for arg in args]
 
 
+@cache
 def find_function(spelling: str) -> Callable[..., Any]:
     """Return the function that a row's NumPy spelling stands for: ``np.exp``, ``special.erf``, ``softplus``."""
     scope, _, name = spelling.rpartition(".")
     function: Callable[..., Any] = getattr({"np": np, "special": special, "": numeric}[scope], name)
     return function
 
-
-_FUNCTIONS: dict[str, Callable[..., Any]] = {name: find_function(row.numpy) for name, row in FUNCTIONS.items()}
 
 _MATRICES: dict[str, Callable[..., Any]] = {
     "det": np.linalg.det,

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
+from . import special
 from ._kernels import special as compiled
 from .errors import ShapeError, SingularMatrixError
 

@@ -1,25 +1,16 @@
 """The scheduled form of a small formula: straight-line arithmetic on the scalars of one sample.
 
 It stands between the graph of arrays and whatever runs it (C source, later bytecode), so that
-an emitter only prints and every backend has the same reference: :func:`evaluate`, which is
-slow and obvious. A program is data; :meth:`Program.validate` states its rules.
+an emitter only prints and every backend has the same reference: :func:`symdiff.twin.evaluate`,
+which is slow and obvious. A program is data; :meth:`Program.validate` states its rules.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import mpmath
-import numpy as np
-import numpy.typing as npt
-from scipy import special
-
-from symdiff.errors import SingularMatrixError
-
-__all__ = ["MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program", "evaluate"]
+__all__ = ["MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program"]
 
 REAL, MASK = "real", "mask"
 
@@ -151,90 +142,3 @@ class Program:
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(f"invalid program: {message}")
-
-
-def evaluate(program: Program, inputs: Sequence[npt.ArrayLike]) -> list[npt.NDArray[np.float64]]:
-    """Run ``program`` on one sample, operation by operation, with NumPy and SciPy scalars.
-
-    Parameters
-    ----------
-    program : Program
-    inputs : sequence of array-like
-        One array of the port's shape for each input.
-
-    Returns
-    -------
-    list of ndarray of float64
-        One array for each output.
-
-    Raises
-    ------
-    SingularMatrixError
-        When a checked value is zero.
-    """
-    flat = [np.asarray(x, dtype=np.float64).reshape(port.size) for x, port in zip(inputs, program.inputs, strict=True)]
-    values: list[float] = []
-    with np.errstate(all="ignore"):
-        for i, (op, args) in enumerate(zip(program.ops, program.args, strict=True)):
-            if op == "const":
-                values.append(program.consts[i])
-            elif op == "load":
-                values.append(float(flat[args[0]][args[1]]))
-            else:
-                values.append(float(_TWINS[op](*(np.float64(values[a]) for a in args))))
-    for value, message in program.checks:
-        if values[value] == 0:
-            raise SingularMatrixError(message)
-    return [
-        np.array([values[v] for v in store], dtype=np.float64).reshape(port.shape)
-        for port, store in zip(program.outputs, program.stores, strict=True)
-    ]
-
-
-def _fma(a: Any, b: Any, c: Any) -> Any:
-    # The exact product and sum of the long double are rounded once more: the twin of a fused
-    # operation to within one unit in the last place.
-    return np.longdouble(a) * np.longdouble(b) + np.longdouble(c)
-
-
-def _power(x: Any, y: Any) -> Any:
-    # With a scalar exponent of 0.5 NumPy takes the square root, which is nan at -inf.
-    return np.power(np.array([x]), np.array([y]))[0]
-
-
-def _polygamma(order: Any, x: Any) -> Any:
-    if x > 0 or order == 0 or not np.isfinite(x):
-        return special.polygamma(int(order), x)
-    if x == 0 or x == np.floor(x):
-        # Poles: of one sign on both sides for odd orders, of two for even ones.
-        return np.inf if order % 2 else np.copysign(np.inf, -x) if x == 0 else np.nan
-    with mpmath.workdps(300):
-        return float(mpmath.polygamma(int(order), mpmath.mpf(float(x))))
-
-
-_TWINS: dict[str, Callable[..., Any]] = {
-    **{
-        name: getattr(np, name)
-        for name in (
-            *("add", "subtract", "multiply", "divide", "negative", "sqrt", "abs", "floor", "ceil", "rint", "trunc"),
-            *("minimum", "maximum", "sign", "copysign", "mod", "arctan2", "hypot"),
-            *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt"),
-            *("sin", "cos", "tan", "arcsin", "arccos", "arctan"),
-            *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
-            *("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
-        )
-    },
-    "power": _power,
-    # SciPy's erfc loses digits beyond 5 and is 0 too early.
-    "erf": math.erf,
-    "erfc": math.erfc,
-    "gamma": special.gamma,
-    "lgamma": special.gammaln,
-    "digamma": special.digamma,
-    "polygamma": _polygamma,
-    "spherical_jn": lambda order, x: special.spherical_jn(int(order), x),
-    "fma": _fma,
-    "to_real": lambda mask: mask,
-    "to_mask": lambda x: x != 0,
-    "where": lambda mask, a, b: a if mask else b,
-}

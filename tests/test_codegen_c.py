@@ -16,7 +16,8 @@ from symdiff.codegen.c import CHUNK, Target, emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.functions import FUNCTIONS
 from symdiff.native import NativeRunner
-from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program, evaluate
+from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.twin import evaluate
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,7 +8,8 @@ import pytest
 from tape import Tape
 
 from symdiff.errors import SingularMatrixError
-from symdiff.program import _TWINS, SIGNATURES, Program, evaluate
+from symdiff.program import SIGNATURES, Program
+from symdiff.twin import _TWINS, evaluate
 
 
 def example() -> Program:

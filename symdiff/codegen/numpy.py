@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-from .. import numeric
+from .. import numeric, special
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..functions import FUNCTIONS
 from ..graph import BOOL, MATRIX_OPS, Node, postorder
