@@ -1,0 +1,155 @@
+"""Writes docs/functions.md from the tables it describes: ``python docs/generate.py``.
+
+A test compares the page with what this makes, so the page cannot fall behind the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from symdiff.functions import ALIASES, FUNCTIONS, Function, Partial, where
+from symdiff.graph import BOOL, Node, elementwise, input
+from symdiff.library import LIBRARY, REFUSED, Entry
+from symdiff.printing import text
+from symdiff.rules import SOURCES
+from symdiff.simplify import RULES, simplify
+from symdiff.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
+
+PAGE = Path(__file__).with_name("functions.md")
+
+HEAD = """# Functions
+
+This page is made from symdiff's tables by `python docs/generate.py`; edit those, not this.
+"""
+
+SCALAR = """## Scalar functions
+
+Applied element by element, with broadcasting. Partial derivatives are formulas of the same functions, so they can be
+differentiated again. The arguments are called x and y in their order. A DLMF number is a section of the
+[Digital Library of Mathematical Functions](https://dlmf.nist.gov). *Tested on* is where the tests draw arguments from,
+to third order, besides the ends of the domain.
+"""
+
+KINKS = """At a kink the derivative is the mean of the one-sided ones; `where` takes its branch; constant pieces have
+the derivative 0. `symdiff.check` lists the kinks that a point lies on.
+"""
+
+ARRAYS = """## Array operations
+
+With NumPy's meaning. Text may call all of them, except those marked: these take what text has no way to write, and are
+NumPy's functions on symbols.
+"""
+
+DIFFERENTIALS = """## Differentials of array operations
+
+One rule for each; reverse mode is its transpose. Everything else (products, sums, slices, reshapes, joins) is linear in
+each argument, and so its own differential.
+"""
+
+REWRITES = """## Rewrites
+
+Made from the leaves up, until none fits. Those for stability come before differentiation as well, and `kernel.rewrites`
+names the ones that were made.
+"""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+
+
+def _code(shown: str) -> str:
+    return f"`{shown}`"
+
+
+def _symbols(row: Function) -> list[Node]:
+    names = {1: ("x",), 2: ("x", "y"), 3: ("c", "x", "y")}[row.arity]
+    bools = [row.takes is BOOL or (row.name == "where" and i == 0) for i in range(row.arity)]
+    return [input(name, (), BOOL if is_bool else "real") for name, is_bool in zip(names, bools, strict=True)]
+
+
+def _partial(row: Function, i: int) -> str:
+    rule = row.partials[i]
+    if isinstance(rule, Partial):
+        return rule.value
+    args = _symbols(row)
+    if row.name in ("polygamma", "spherical_jn"):
+        return _SPECIAL[row.name]
+    whole = elementwise(row.name, tuple(args), row.gives)
+    partial = rule(*args, whole)
+    support = row.supports[i] if row.supports else None
+    condition = support(*args, whole) if support is not None else None
+    (shown,) = simplify([partial if condition is None else where(condition, partial, 0.0)])
+    return _code(text(shown))
+
+
+_SPECIAL = {
+    "polygamma": "`polygamma(x + 1, y)`",
+    "spherical_jn": "`(x * j(x - 1, y) - (x + 1) * j(x + 1, y)) / (2 * x + 1)`",
+}
+
+
+def _domain(row: Function) -> str:
+    return ", ".join(f"[{low:g}, {high:g}]" for low, high in dict.fromkeys(row.domain))
+
+
+def _source(row: Function) -> str:
+    return f"DLMF {row.source}" if row.source[:1].isdigit() else row.source
+
+
+def scalar_rows() -> Iterable[Sequence[str]]:
+    """Return a line for each row of the table of functions."""
+    others: dict[str, list[str]] = {}
+    for alias, target in ALIASES.items():
+        if alias != target:
+            others.setdefault(target, []).append(alias)
+    for row in FUNCTIONS.values():
+        if row.name == "to_real":
+            continue
+        names = [row.name, *others.get(row.name, [])]
+        partials = [_partial(row, i) for i in range(row.arity)]
+        yield (", ".join(map(_code, names)), "; ".join(partials), _domain(row), _source(row))
+
+
+def _arguments(entry: Entry) -> str:
+    most = "any number" if entry.most is None else str(entry.most)
+    return most if entry.most == entry.least else f"{entry.least} to {most}" if entry.most else f"{entry.least} or more"
+
+
+def array_rows() -> Iterable[Sequence[str]]:
+    """Return a line for each operation that is not a row of the table of functions."""
+    names: dict[str, list[str]] = {}
+    for name, entry in LIBRARY.items():
+        if entry.name not in FUNCTIONS or entry.name in ("where",):
+            names.setdefault(entry.name, []).append(name)
+    for own, several in names.items():
+        entry = LIBRARY[own]
+        marked = "" if entry.in_text else "not in text"
+        keywords = ", ".join(map(_code, entry.keywords))
+        yield (", ".join(map(_code, several)), _arguments(entry), keywords, marked)
+
+
+def make_page() -> str:
+    """Return the page."""
+    parts = [
+        HEAD,
+        SCALAR,
+        _table(("function", "partial derivatives", "tested on", "source"), scalar_rows()),
+        KINKS,
+        ARRAYS,
+        _table(("operation", "arguments", "keywords", ""), array_rows()),
+        "Derivatives are operations of text, too: " + ", ".join(map(_code, DERIVATIVES)) + ".\n",
+        f"Text may call {len(TEXT_FUNCTIONS)} names in all.\n",
+        "What a symbol cannot answer, and what to write instead:\n",
+        _table(("asked for", "answer"), ((_code(name), answer) for name, answer in REFUSED.items())),
+        DIFFERENTIALS,
+        _table(("operation", "rule"), ((_code(name), rule) for name, rule in SOURCES.items())),
+        REWRITES,
+        _table(("kind", "finds", "puts"), ((r.kind, _code(r.pattern), _code(r.result)) for r in RULES)),
+    ]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(make_page(), encoding="utf-8")
