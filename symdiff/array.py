@@ -442,7 +442,10 @@ def wrap(value: Any) -> Any:
     """Return nodes, and those in tuples, as arrays."""
     if isinstance(value, Node):
         return Array(value)
-    return tuple(wrap(v) for v in value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        parts = [wrap(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
 
 
 def call(entry: Entry, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

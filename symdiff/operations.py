@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 from .errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from .functions import apply, compare, to_real, where
@@ -354,9 +354,16 @@ det, logdet, logabsdet, inv = _square("det"), _square("logdet"), _square("logabs
 adjugate, cholesky = _square("adjugate"), _square("cholesky")
 
 
-def slogdet(x: Node) -> tuple[Node, Node]:
+class SignAndLog(NamedTuple):
+    """What :func:`slogdet` gives, with NumPy's names."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def slogdet(x: Node) -> SignAndLog:
     """Return the sign of the determinant and the logarithm of its magnitude."""
-    return apply("sign", det(x)), logabsdet(x)
+    return SignAndLog(apply("sign", det(x)), logabsdet(x))
 
 
 def solve(a: Node, b: Node) -> Node:
