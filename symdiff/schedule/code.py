@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..errors import UnsupportedError
 from ..graph import Node
-from ..program import Port, Program
+from ..program import MASK_OPS, Port, Program
 from ..sizes import Shape, fixed, show
 
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -62,6 +62,11 @@ class Code:
     def real(self, value: int) -> int:
         """Return a value number that can be stored: a structural zero becomes the number 0."""
         return self.number(0.0) if value == ZERO else value
+
+    def stored(self, value: int) -> int:
+        """Return a value number for an output: a condition becomes 1.0 or 0.0."""
+        value = self.real(value)
+        return self.emit("to_real", value) if self.ops[value] in MASK_OPS else value
 
     def emit(self, op: str, *args: int) -> int:
         """Return the value number of an operation on earlier values."""

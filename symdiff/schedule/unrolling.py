@@ -71,7 +71,7 @@ def unroll(inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_0
         if node not in values:
             code.room(node)
             values[node] = _lower(code, node, [values[arg] for arg in node.args])
-    stores = [[code.real(v) for v in values[root].ravel().tolist()] for root in lowered]
+    stores = [[code.stored(v) for v in values[root].ravel().tolist()] for root in lowered]
     ports_in = tuple(_port(node, f"x{i}") for i, node in enumerate(inputs))
     ports_out = tuple(_port(node, f"out{i}") for i, node in enumerate(outputs))
     return code.finish(ports_in, ports_out, stores)
