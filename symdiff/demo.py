@@ -26,12 +26,15 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-import symdiff as sd
-
+from .api import gradient, hessian
+from .array import Array
 from .comparison import Batch, compare
+from .compiler import compile as compile_formula
 from .datafiles import read_table
 from .errors import ArgumentError, DataError
+from .kernel import Kernel
 from .resultfiles import check_writable, replace_file
+from .symbols import matrix, scalar, vector
 from .terminal import can_show, readable, say
 
 __all__ = ["Step", "compile_model", "iris", "newton", "run_demo", "softmax_loss"]
@@ -67,20 +70,20 @@ def iris() -> tuple[Numbers, Numbers, list[str]]:
     return x, y, species
 
 
-def softmax_loss(W: sd.Array, x: sd.Array, y: sd.Array, r: sd.Array) -> sd.Array:
+def softmax_loss(W: Array, x: Array, y: Array, r: Array) -> Array:
     """Return what one flower adds to the loss: −log of the probability of its species, and its part of the ridge."""
     scores = W @ x
-    loss: sd.Array = sd.logsumexp(scores) - y @ scores + r / 2 * np.sum(W**2)
+    loss: Array = np.log(np.sum(np.exp(scores))) - y @ scores + r / 2 * np.sum(W**2)
     return loss
 
 
-def compile_model(classes: int = 3, features: int = 5) -> tuple[sd.Kernel, dict[str, sd.Array]]:
+def compile_model(classes: int = 3, features: int = 5) -> tuple[Kernel, dict[str, Array]]:
     """Return one kernel for loss, gradient and Hessian, summed over a batch of flowers; and their formulas."""
-    W, r = sd.matrix("W", classes, features), sd.scalar("r")
-    x, y = sd.vector("x", features), sd.vector("y", classes)
+    W, r = matrix("W", classes, features), scalar("r")
+    x, y = vector("x", features), vector("y", classes)
     loss = softmax_loss(W, x, y, r)
-    formulas = {"loss": loss, "gradient": sd.gradient(loss, W), "hessian": sd.hessian(loss, W)}
-    return sd.compile(formulas, [W, x, y, r], batch=[x, y], reduce="sum"), formulas
+    formulas = {"loss": loss, "gradient": gradient(loss, W), "hessian": hessian(loss, W)}
+    return compile_formula(formulas, [W, x, y, r], batch=[x, y], reduce="sum"), formulas
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class Step:
         return float(np.mean((x @ self.W.T).argmax(axis=1) == y.argmax(axis=1)))
 
 
-def newton(kernel: sd.Kernel, x: Numbers, y: Numbers, ridge: float, steps: int) -> Iterator[Step]:
+def newton(kernel: Kernel, x: Numbers, y: Numbers, ridge: float, steps: int) -> Iterator[Step]:
     """Yield the start and each step, until the next would gain less than 1e-10, or none gains."""
     share = ridge / len(x)  # the kernel adds up the flowers' parts
     W = np.zeros((y.shape[1], x.shape[1]))
@@ -178,7 +181,7 @@ def run_demo(console: Console, *, steps: int, ridge: float, plot: Path, contest:
         _contest(console, kernel, path[len(path) // 2].W, batches)
 
 
-def _introduce(console: Console, kernel: sd.Kernel, formulas: dict[str, sd.Array]) -> None:
+def _introduce(console: Console, kernel: Kernel, formulas: dict[str, Array]) -> None:
     say(console, "\nthe loss of one flower, and what symdiff derives from it", "bold")
     for name, formula in formulas.items():
         shown = readable(formula)
@@ -186,6 +189,9 @@ def _introduce(console: Console, kernel: sd.Kernel, formulas: dict[str, sd.Array
         say(console, f"{name:9}{shown}" if len(shown) <= 300 else f"{name:9}(long)", "cyan")
         if shape:
             say(console, f"{'':9}an array of {shape}", "dim")
+    for rewrite in kernel.rewrites:
+        shown = rewrite if can_show(rewrite) else rewrite.replace("→", "->")
+        say(console, f"rewritten for accuracy: {shown}", "dim")
     built = kernel.stats.get("build_seconds", 0.0)
     origin = f"built in {built * 1e3:.0f} ms" if built else "NumPy" if kernel.backend == "numpy" else "from the cache"
     say(console, f"all three in one kernel, summed over the flowers inside it: {kernel.stats['nodes']} nodes, {origin}")
@@ -240,7 +246,7 @@ def _draw(console: Console, path: list[Step], plot: Path) -> None:
     say(console, f"saved {plot} ({size // 1024 + 1} kB), a plot of the loss")
 
 
-def _contest(console: Console, kernel: sd.Kernel, W: Numbers, batches: Sequence[Batch]) -> None:
+def _contest(console: Console, kernel: Kernel, W: Numbers, batches: Sequence[Batch]) -> None:
     """Time loss, gradient and Hessian of all flowers, and of many copies of them."""
     say(console, "\nloss, gradient and Hessian half way: median times (results are checked equal first)", "bold")
     with console.status("SymPy derives and compiles"):

@@ -211,6 +211,13 @@ def test_eval_of_derivatives_within_the_formula(run: Run) -> None:
     assert "value1" in run("eval", "gradient(x * y, (x, y))", "--value", "x=2", "--value", "y=3").stdout
 
 
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_eval_of_conditions(run: Run, backend: str) -> None:
+    np.save("x.npy", np.array([1.0, 2.0, 3.0]))
+    run("eval", "(x > 1) & (x < 3)", "--data", "x=x.npy", "--backend", backend, "--out", "c.npy")
+    np.testing.assert_array_equal(np.load("c.npy"), [0.0, 1.0, 0.0])
+
+
 def test_eval_of_an_empty_batch_and_of_numbers_that_are_not_finite(run: Run) -> None:
     np.save("none.npy", np.empty((0, 3)))
     assert "(0, 3) float64, empty" in run("eval", "x**2", "--data", "x=none.npy", "--batch", "x").stdout
