@@ -20,6 +20,8 @@ from ..sizes import Shape
 CHAIN = 64
 #: Longest product that is merged into another one although it may stand elsewhere too.
 SHORT = 3
+#: Terms that a transpose is pushed into.
+_TRANSPOSED_INSIDE = ("matmul", "rows", "columns", "negative", "product")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,14 +76,20 @@ def number(value: float) -> Term:
     return Term("number", (), float(value), ())
 
 
-def transpose(x: Term) -> Term:
-    """Return the transpose of a matrix."""
+def transpose(x: Term, levels: int = 3) -> Term:
+    """Return the transpose of a matrix.
+
+    It is pushed inwards by so many levels: a power by squaring is short only while its parts stay shared.
+    """
     shape = x.shape[::-1]
+    if levels == 0 and x.kind in _TRANSPOSED_INSIDE:
+        return Term("transpose", (x,), None, shape)
+    inside = levels - 1
     match x.kind:
         case "transpose":
             return x.args[0]
         case "matmul" if all(arg.ndim == 2 for arg in x.args):
-            return Term("matmul", tuple(transpose(arg) for arg in x.args[::-1]), None, shape)
+            return Term("matmul", tuple(transpose(arg, inside) for arg in x.args[::-1]), None, shape)
         case "eye" if x.data == (0, 1):
             return Term("eye", (), x.data, shape)
         case "filled":
@@ -91,13 +99,13 @@ def transpose(x: Term) -> Term:
         case "outer":
             return Term("outer", x.args[::-1], None, shape)
         case "rows":
-            return Term("columns", (transpose(x.args[1]), x.args[0]), None, shape)
+            return Term("columns", (transpose(x.args[1], inside), x.args[0]), None, shape)
         case "columns":
-            return Term("rows", (x.args[1], transpose(x.args[0])), None, shape)
+            return Term("rows", (x.args[1], transpose(x.args[0], inside)), None, shape)
         case "negative":
-            return Term("negative", (transpose(x.args[0]),), None, shape)
+            return Term("negative", (transpose(x.args[0], inside),), None, shape)
         case "product" if sum(arg.ndim == 2 for arg in x.args) == 1 and all(arg.ndim in (0, 2) for arg in x.args):
-            return Term("product", tuple(transpose(a) if a.ndim else a for a in x.args), x.data, shape)
+            return Term("product", tuple(transpose(a, inside) if a.ndim else a for a in x.args), x.data, shape)
     return Term("transpose", (x,), None, shape)
 
 
