@@ -9,7 +9,7 @@ import numpy as np
 
 from ..collector import paused
 from ..errors import UnsupportedError
-from ..functions import FUNCTIONS
+from ..functions import FUNCTIONS, to_real
 from ..graph import Node, postorder, rebuild
 from ..program import Port, Program
 from ..sizes import show
@@ -66,7 +66,8 @@ def unroll(inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_0
         size = math.prod(shape)
         ids = [code.emit("load", number, offset) for offset in range(size)]
         values[node] = np.array(ids, np.int64).reshape(shape)
-    lowered = expand_functions(outputs)
+    # A condition is stored as the numbers 0 and 1.
+    lowered = expand_functions([to_real(node) for node in outputs])
     for node in postorder(lowered):
         if node not in values:
             code.room(node)
