@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import UnsupportedError
 from ..graph import Item, Node
 from ..interpret import size_equations
 from ..sizes import Dim, Monomial, Shape, Size, product
@@ -117,6 +118,11 @@ class Writer:
         """Return a size as source: a number, or a polynomial in ``n0``, ``n1``, ... in brackets."""
         if isinstance(size, int):
             return str(size)
+        for unknown in (name for names, _ in size.terms for name in names if name not in self._sizes):
+            raise UnsupportedError(
+                f"{unknown!r} is a size, but no input has it for the size of an axis; expected a number, or "
+                "a size of one of the inputs"
+            )
         text = ""
         for names, coefficient in size.terms:
             factors = [self._sizes[name] for name in names]

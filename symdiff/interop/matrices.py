@@ -30,7 +30,7 @@ from ..graph import (
     whole,
     zeros,
 )
-from ..sizes import Dim
+from ..sizes import Dim, Size
 from .inputs import Index, Inputs, Scope
 from .readers import READERS, Reading, Steps, bound, each, pack, reads, refusal
 
@@ -228,6 +228,10 @@ def _position(run: Reading, index: Any, size: Dim, scope: Scope) -> Dim:
     return place + size if isinstance(place, int) and place < 0 else place
 
 
+def _names(size: Dim) -> set[str]:
+    return {name for names, _ in size.terms for name in names} if isinstance(size, Size) else set()
+
+
 def _element(run: Reading, x: Node, indices: Sequence[Any], scope: Scope) -> Node:
     if len(indices) != x.ndim:
         raise ShapeError(f"{len(indices)} indices came for an array with {x.ndim} axes")
@@ -235,6 +239,13 @@ def _element(run: Reading, x: Node, indices: Sequence[Any], scope: Scope) -> Nod
     if any(isinstance(index, Index) for index in own):
         return _all_elements(run, x, indices, scope)
     places = [_position(run, index, size, scope) for index, size in zip(indices, x.shape, strict=True)]
+    known = {name for size in x.shape for name in _names(size)}
+    for index, place in zip(indices, places, strict=True):
+        if not known.issuperset(_names(place)):
+            raise UnsupportedError(
+                f"the index {index!s:.40} came, which is neither a number nor made of the sizes of the array; write a "
+                "number, or a Sum over the index"
+            )
     return slicing(x, tuple((place, 1, None) for place in places))
 
 
