@@ -84,7 +84,7 @@ def match(inputs: Sequence[Parameter], given: Sequence[Any], named: Mapping[str,
         if name in found:
             raise ArgumentError(f"the input {name!r} is given by position and by name; give it once")
         if name not in names:
-            close = get_close_matches(name, names, 1)
+            close = get_close_matches(str(name), names, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ArgumentError(f"no input is called {name!r}{hint} Expected {_listed(inputs)}")
         found[name] = argument

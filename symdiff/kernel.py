@@ -171,6 +171,8 @@ class Kernel:
             With the index of the first such sample in the batch; ``out`` is then unspecified.
         """
         if inputs is not None or named or len(args) != len(self.inputs):
+            if inputs is not None and not isinstance(inputs, Mapping):
+                raise ArgumentError(f"inputs= holds a {type(inputs).__name__}; expected a dict of arrays by name")
             twice = sorted(named.keys() & (inputs or {}).keys())
             if twice:
                 raise ArgumentError(f"{', '.join(twice)} given by name and in inputs=; give each once")
