@@ -26,6 +26,7 @@ from .graph import (
     elementwise,
     extent,
     label_sizes,
+    onehot,
     reshape,
     zeros,
 )
@@ -113,6 +114,8 @@ def einsum(
     return contract([f.node for f in ordered], [tuple(f.labels) for f in ordered], tuple(out), extra)
 
 
+#: Products of more factors than this stay as they are.
+_FACTORS = 4
 #: Sums of more terms than this are contracted as they are.
 _TERMS = 6
 
@@ -198,7 +201,7 @@ def _flatten(
             fresh += len(node.args[0].shape)
             own = [next(wide) if size != 1 else next(narrow) for size in node.args[0].shape]
             todo.append(_Factor(node.args[0], own))
-        elif node.op == "contract" and (is_structured(node) or _is_relabeling(node)):
+        elif node.op == "contract" and (is_structured(node) or _is_relabeling(node) or _is_product(node)):
             inner, result, _ = node.payload
             names = dict(zip(result, factor.labels, strict=True))
             sizes = label_sizes(node)
@@ -240,6 +243,12 @@ def _count_lost(factors: list[_Factor], labels: Sequence[Labels], out: Labels, e
 def _only_unit_axes(node: Node) -> bool:
     """Tell whether a reshape only adds and drops axes of size 1."""
     return [n for n in node.shape if n != 1] == [n for n in node.args[0].shape if n != 1]
+
+
+def _is_product(node: Node) -> bool:
+    """Tell whether a contraction of real factors sums over nothing."""
+    labels, out, _ = node.payload
+    return node.dtype is REAL and len(node.args) <= _FACTORS and all(set(own) <= set(out) for own in labels)
 
 
 def _is_relabeling(node: Node) -> bool:
@@ -354,6 +363,15 @@ def _drop_affine(factor: _Factor, factors: list[_Factor], out: Labels, extra: di
         users = _users(factors, i, factor)
         factors.remove(factor)
         extra.setdefault(k, columns)
+        if rows == 1 and not (isinstance(start, int) and isinstance(columns, int) and not 0 <= start < columns):
+            # a single row is one position of k
+            factors.append(_Factor(onehot(columns, start), [k]))
+            for user in users:
+                while i in user.labels:
+                    axis = user.labels.index(i)
+                    user.node = take(user.node, axis, (0, 1, None))
+                    user.labels.remove(i)
+            return True
         if not users:
             factors.append(_Factor(put(broadcast_to(ONE, (rows,)), 0, item, columns), [k]))
         for user in users:

@@ -24,8 +24,25 @@ def put(node: Node, axis: int, item: Item, size: Dim) -> Node:
     if node.op == "delta" and is_identity(node) and rows is not None:
         moved = delta(rows, size, start, step)
         return moved if axis == 1 else contract([moved], [(0, 1)], (1, 0))
+    composed = _put_delta(node, axis, item, size) if node.op == "delta" else None
+    if composed is not None:
+        return composed
     shape = tuple(size if a == axis else n for a, n in enumerate(node.shape))
     return pad(node, _items(node, axis, item) if item[2] is not None else (item,), shape)
+
+
+def _put_delta(node: Node, axis: int, item: Item, size: Dim) -> Node | None:
+    """Put one axis of a delta into a longer or reversed one where the result is a delta again."""
+    first, pace = node.payload
+    rows, columns = node.shape
+    start, step, length = item
+    if length is None:
+        return None
+    if axis == 0:  # only a reversal puts every row somewhere
+        return delta(rows, columns, first + pace * (rows - 1), -pace) if item == (rows - 1, -1, size) else None
+    last = first + pace * (rows - 1)
+    inside = all(isinstance(k, int) and isinstance(columns, int) and 0 <= k < columns for k in (first, last))
+    return delta(rows, size, start + step * first, step * pace) if inside else None
 
 
 def take(node: Node, axis: int, item: Item) -> Node:

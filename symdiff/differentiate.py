@@ -12,6 +12,7 @@ and before sums, so that an infinite partial derivative in the other branch neve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple, TypeAlias
 
 from .collector import paused
@@ -28,12 +29,12 @@ from .graph import (
     elementwise,
     placeholder,
     postorder,
-    remake,
     substitute,
     zeros,
 )
+from .influence import both, pull_mask, pull_reach, push_mask, push_reach
 from .propagation import mask_product
-from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule, Linear
+from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule
 from .sizes import Dim, Shape
 
 
@@ -49,12 +50,6 @@ class Masked(NamedTuple):
 
 
 Slopes: TypeAlias = dict[Node, Masked]
-
-
-def _both(a: Node | None, b: Node | None) -> Node | None:
-    if a is None or b is None or a is b:
-        return a if b is None else b
-    return elementwise("logical_and", (a, b), BOOL)
 
 
 def _either(a: Node | None, b: Node | None) -> Node | None:
@@ -170,11 +165,11 @@ def pushforward(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: in
     active = dependents(order, tangents)
     slopes: Slopes = {node: Masked(tangent, None) for node, tangent in tangents.items()}
     seed = next(iter(tangents.values())).shape[:prefix] if tangents else ()
-    risky = _singular_above(order) if any(node.op == "where" or _has_supports(node) for node in order) else set()
+    risky = _singular_above(order) if any(_has_supports(node) for node in order) else set()
     for node in order:
         if node in slopes or node not in active:
             continue
-        slope = _push_node(node, slopes, seed)
+        slope = _push_node(node, slopes, seed, node in risky)
         if slope is not None:
             slopes[node] = slope if slope.mask is None or node in risky else Masked(slope.settle(), None)
     return [slopes[root].settle() if root in slopes else None for root in roots]
@@ -182,10 +177,10 @@ def pushforward(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: in
 
 def _has_supports(node: Node) -> bool:
     row = FUNCTIONS.get(node.op)
-    return row is not None and bool(row.supports)
+    return (row is not None and bool(row.supports)) or node.op in ("max", "min")
 
 
-def _push_node(node: Node, slopes: Slopes, seed: Shape) -> Masked | None:
+def _push_node(node: Node, slopes: Slopes, seed: Shape, risky: bool) -> Masked | None:
     prefix = len(seed)
     if node.op == "stop_gradient":
         return None
@@ -195,12 +190,18 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape) -> Masked | None:
     if node.op in LINEAR:
         for i, arg in enumerate(node.args):
             if arg in slopes:
-                part = Masked(LINEAR[node.op].push(node, i, slopes[arg].settle(), prefix), None)
+                slope = slopes[arg]
+                mask = push_mask(LINEAR[node.op], node, i, slope.mask) if risky else None
+                part = Masked(LINEAR[node.op].push(node, i, slope.settle(), prefix), mask)
                 total = part if total is None else _add(total, part)
         return total
     if node.op in DIFFERENTIALS or node.op == "custom":
-        directions = [slopes[arg].settle() if arg in slopes else None for arg in node.args]
-        return None if all(d is None for d in directions) else Masked(_differential(node, directions, seed), None)
+        moving = [slopes.get(arg) for arg in node.args]
+        if not any(moving):
+            return None
+        value = _differential(node, [None if m is None else m.settle() for m in moving], seed)
+        masks = [push_reach(node, arg, m.mask) for arg, m in zip(node.args, moving, strict=True) if m is not None]
+        return Masked(value, reduce(_either, masks) if risky else None)
     for i, arg in enumerate(node.args):
         if arg not in slopes:
             continue
@@ -213,26 +214,27 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape) -> Masked | None:
             mask = slope.mask
         else:
             value, mask = slope
-        part = Masked(scale_by(factor, value), _both(mask, condition))
+        part = Masked(scale_by(factor, value), both(mask, condition))
         total = part if total is None else _add(total, part)
     return total
 
 
 def _push_where(node: Node, slopes: Slopes, prefix: int) -> Masked | None:
     condition, yes, no = node.args
-    a, b = (slopes[arg].settle() if arg in slopes else None for arg in (yes, no))
-    if a is None and b is None:
-        return None
-    taken = [None if t is None else _fit(t, prefix, arg.ndim, node.shape) for t, arg in ((a, yes), (b, no))]
-    if any(t is not None and is_structured(t) for t in taken):
-        total: Masked | None = None
-        for value, mask in zip(taken, (condition, elementwise("logical_not", (condition,), BOOL)), strict=True):
-            if value is not None:
-                part = Masked(mask_product(mask, value), None)
-                total = part if total is None else _add(total, part)
-        return total
-    left, right = (0.0 if t is None else t for t in taken)
-    return Masked(where(condition, left, right), None)
+    arms = []
+    for arm, taken in ((yes, condition), (no, elementwise("logical_not", (condition,), BOOL))):
+        if arm in slopes:
+            value, mask = slopes[arm]
+            arms.append((Masked(_fit(value, prefix, arm.ndim, node.shape), both(mask, taken)), mask))
+    if len(arms) < 2:
+        return arms[0][0] if arms else None
+    (a, own), (b, other) = arms
+    mask = None if own is None and other is None else _either(a.mask, b.mask)
+    if is_structured(a.value) or is_structured(b.value):
+        return Masked(_add(a, b).value, mask)
+    left = a.value if own is None else a.settle()
+    right = b.value if other is None else b.settle()
+    return Masked(where(condition, left, right), mask)
 
 
 # ---------------------------------------------------------------------------- reverse
@@ -290,16 +292,17 @@ def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, risky: set[Node]) 
         return None
     if op in LINEAR:
         pulled = LINEAR[op].pull(node, i, slope.settle(), prefix)
-        return Masked(pulled, _pull_mask(LINEAR[op], node, i, slope.mask) if arg in risky else None)
+        return Masked(pulled, pull_mask(LINEAR[op], node, i, slope.mask) if arg in risky else None)
     if op in DIFFERENTIALS or op == "custom":
-        return Masked(_transpose(node, i, slope.settle(), prefix), None)
+        pulled = _transpose(node, i, slope.settle(), prefix)
+        return Masked(pulled, pull_reach(node, arg, slope.mask) if arg in risky else None)
     factor, condition = _partial(node, i)
     if factor is None:
         return None
     if not prefix and node.shape == arg.shape and slope.value.shape == node.shape:
-        return Masked(scale_by(factor, slope.value), _both(slope.mask, condition))
+        return Masked(scale_by(factor, slope.value), both(slope.mask, condition))
     value = scale_by(factor, slope.value)
-    mask = _both(slope.mask, condition)
+    mask = both(slope.mask, condition)
     if arg.shape == node.shape:
         return Masked(value, mask)
     summed = _shrink(Masked(value, mask).settle(), prefix, arg.shape)
@@ -307,18 +310,6 @@ def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, risky: set[Node]) 
         return Masked(summed, None)
     reached = _shrink(to_real(broadcast_to(mask, node.shape)), 0, arg.shape)
     return Masked(summed, compare("not_equal", reached, 0.0))
-
-
-def _pull_mask(linear: Linear, node: Node, i: int, mask: Node | None) -> Node | None:
-    """Return where any of the masked elements can have an influence through a linear operation."""
-    if mask is None:
-        return None
-    spread = to_real(broadcast_to(mask, node.shape))
-    if node.op != "contract":
-        return compare("not_equal", linear.pull(node, i, spread, 0), 0.0)
-    ones = tuple(arg if j == i else broadcast_to(ONE, arg.shape) for j, arg in enumerate(node.args))
-    even = remake(node, ones) if len(ones) > 1 else node
-    return compare("not_equal", linear.pull(even, i, spread, 0), 0.0)
 
 
 def _transpose(node: Node, i: int, cotangent: Node, prefix: int) -> Node:

@@ -283,7 +283,24 @@ def _contract(node: Node, args: list[Values], sizes: Bindings) -> Any:
     result = "".join(names[i] for i in out)
     if not own:
         return np.ones(())
-    return np.einsum(f"{','.join(own)}->{result}", *map(_real, args), *ones)
+    parts = dict(enumerate([*map(_real, args), *ones]))
+    choosing = [i for i, arg in enumerate(node.args) if arg.op in ("delta", "onehot")]
+    if not choosing or len(choosing) == len(parts):
+        return np.einsum(f"{','.join(own)}->{result}", *parts.values())
+    # a delta chooses: what it leaves out may be infinite and is not seen, so nothing is multiplied by its zeros
+    chosen = [parts.pop(i) for i in choosing]
+    kept = "".join(dict.fromkeys("".join([result, *(own[i] for i in choosing)])))
+    dense = [own[i] for i in parts]
+    free = "".join(name for name in kept if name not in "".join(dense))
+    length = {names[label]: value(size, sizes) for label, size in label_sizes(node).items()}
+    values = np.einsum(
+        f"{','.join([*dense, *free])}->{kept}", *parts.values(), *(np.ones(length[name]) for name in free)
+    )
+    pattern = ",".join(own[i] for i in choosing)
+    axes = "".join(name for name in kept if name in pattern)
+    choice = np.einsum(f"{pattern}->{axes}", *chosen)
+    choice = choice.reshape([length[name] if name in axes else 1 for name in kept])
+    return np.einsum(f"{kept}->{result}", np.where(choice != 0.0, values, 0.0))
 
 
 def _delta(node: Node, args: list[Values], sizes: Bindings) -> Any:

@@ -38,7 +38,7 @@ from .graph import (
     triangle,
     whole,
 )
-from .propagation import put_items, take_items
+from .propagation import mask_product, put_items, take_items
 from .sizes import Dim, Shape, product
 
 # ---------------------------------------------------------------------------- products on the last axes
@@ -203,7 +203,8 @@ def _extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
     reached = compare("equal", x, _keep(node, node.payload, x.ndim))
     share = where(reached, 1.0, 0.0)
     count = _keep(_sum_last(share, node.payload), node.payload, x.ndim)
-    return _sum_last(scale_by(where(reached, 1.0 / count, 0.0), _only(tangents)), node.payload)
+    # a strong zero for the others: their own derivative may be infinite
+    return _sum_last(mask_product(reached, scale_by(1.0 / count, _only(tangents))), node.payload)
 
 
 _rule("max", "kink: elements that tie share equally")(_extremum)

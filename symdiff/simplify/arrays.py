@@ -15,6 +15,7 @@ from ..graph import (
     broadcast_shapes,
     broadcast_to,
     constant,
+    contract,
     elementwise,
     label_sizes,
     matrix,
@@ -23,7 +24,7 @@ from ..graph import (
     slicing,
 )
 from ..propagation import take_items
-from ..sizes import Dim
+from ..sizes import Dim, Shape
 from .engine import make, rule, scaled, settle
 
 
@@ -70,6 +71,47 @@ def _transposed_sum(node: Node) -> Node | None:
     if terms is None or not any(t.op in STRUCTURE or t.op == "contract" for _, t in terms):
         return None
     return add_terms([(sign, einsum([term], labels, out)) for sign, term in terms])
+
+
+@rule("add subtract", "A ⊗ x + B ⊗ x", "(A + B) ⊗ x", "reading")
+def _common_outer_factor(node: Node) -> Node | None:
+    """Take out of a sum of products an array that both have along axes of its own."""
+    (p, a), (q, b) = (scaled(arg) for arg in node.args)
+    if a.op != "contract" or b.op != "contract" or not a.shape == b.shape == node.shape:
+        return None
+    common = {key for key in _own_factors(a).values() if key in _own_factors(b).values()}
+    taken = {place for _, places in common for place in places}
+    kept = [axis for axis in range(node.ndim) if axis not in taken]
+    if not common or not kept:
+        return None
+    rests = []
+    for c, x in ((p, a), (q, b)):
+        labels, out, _ = x.payload
+        mine = _own_factors(x)
+        rest = [i for i in range(len(x.args)) if mine.get(i) not in common]
+        if not rest:
+            return None
+        operands = [constant(c), *(x.args[i] for i in rest)]
+        sizes = dict(zip(out, x.shape, strict=True))
+        rests.append(einsum(operands, [(), *(labels[i] for i in rest)], tuple(out[k] for k in kept), sizes))
+    total = settle(elementwise(node.op, (settle(rests[0]), settle(rests[1]))))
+    factors = [x for x, _ in sorted(common, key=lambda key: key[1])]
+    places = [places for _, places in sorted(common, key=lambda key: key[1])]
+    return einsum([total, *factors], [tuple(kept), *places], tuple(range(node.ndim)))
+
+
+def _own_factors(x: Node) -> dict[int, tuple[Node, tuple[int, ...]]]:
+    """Return the factors of a product that have axes of the result to themselves, with those axes."""
+    labels, out, _ = x.payload
+    uses: dict[int, int] = {}
+    for own in labels:
+        for label in own:
+            uses[label] = uses.get(label, 0) + 1
+    return {
+        i: (arg, tuple(out.index(label) for label in own))
+        for i, (arg, own) in enumerate(zip(x.args, labels, strict=True))
+        if own and arg.op not in STRUCTURE and all(label in out and uses[label] == 1 for label in own)
+    }
 
 
 @rule("multiply", "v[:, None] * w", "outer(v, w)", "arrays")
@@ -141,21 +183,28 @@ def _implicit_broadcast(node: Node) -> Node | None:
         shapes = [a.shape for j, a in enumerate(args) if j != i]
         if small is not None and broadcast_shapes([small.shape, *shapes]) == node.shape:
             args[i] = small
-    return None if tuple(args) == node.args else settle(elementwise(node.op, tuple(args), node.dtype))
+    if tuple(args) != node.args:
+        return settle(elementwise(node.op, tuple(args), node.dtype))
+    if scaled(node)[0] != 1.0:
+        return None  # numbers and signs stand outside of repetitions
+    found = [_unrepeated(arg) for arg in args]
+    tight = [arg if small is None else small for arg, small in zip(args, found, strict=True)]
+    if tuple(tight) == node.args or broadcast_shapes([a.shape for a in tight]) == node.shape:
+        return None
+    return broadcast_to(settle(elementwise(node.op, tuple(tight), node.dtype)), node.shape)
 
 
 def _unrepeated(x: Node) -> Node | None:
     """Return what ``x`` repeats, with axes of size 1 where it is repeated."""
-    if x.op != "contract" or len(x.args) != 1 or not x.payload[2]:
+    if x.op != "contract" or not x.payload[2]:
         return None
-    labels, out, _ = x.payload
-    own = labels[0]
-    if list(own) != [label for label in out if label in own]:
-        return None
-    shape = [size if label in own else 1 for label, size in zip(out, x.shape, strict=True)]
-    while shape and shape[0] == 1 and out[len(out) - len(shape)] not in own:
+    labels, out, repeated = x.payload
+    again = {label for label, _ in repeated}
+    once = contract(x.args, labels, tuple(label for label in out if label not in again))
+    shape = [1 if label in again else size for label, size in zip(out, x.shape, strict=True)]
+    while shape and out[len(out) - len(shape)] in again:
         shape.pop(0)
-    return settle(reshape(x.args[0], tuple(shape)))
+    return settle(reshape(once, tuple(shape)))
 
 
 rule(" ".join(FUNCTIONS), "f(equal numbers)", "equal numbers f(number)", "arrays")(_uniform_args)
@@ -168,15 +217,49 @@ def _reshape_forms(node: Node) -> Node | None:
     scalar = uniform(x)
     if scalar is not None:
         return broadcast_to(scalar, node.shape)
-    same = [n for n in node.shape if n != 1] == [n for n in x.shape if n != 1]
-    same = same or any(a.op == "reshape" and a.args[0].shape == node.shape for a in x.args)
-    if same and x.op in FUNCTIONS and all(a.shape in (x.shape, ()) for a in x.args):
-        args = tuple(a if a.shape == () and x.shape != () else settle(reshape(a, node.shape)) for a in x.args)
-        return settle(elementwise(x.op, args, x.dtype))
+    if _moves_through(x, node.shape):
+        return _reshape_function(x, node.shape)
     if x.op == "slice" and x.dtype is REAL and _keeps_units(x, node):
         items = tuple((start, step, 1 if length is None else length) for start, step, length in x.payload)
         return slicing(x.args[0], items)
     return None
+
+
+def _moves_through(x: Node, shape: Shape) -> bool:
+    """Tell whether a reshape to ``shape`` is better made of the arguments of ``x``."""
+    if x.op not in FUNCTIONS or any(a.shape not in (x.shape, ()) for a in x.args):
+        return False
+    same = [n for n in shape if n != 1] == [n for n in x.shape if n != 1]
+    return same or any(a.op == "reshape" and a.args[0].shape == shape for a in x.args)
+
+
+#: How many nodes of element-by-element functions a reshape is moved through.
+_REACH = 64
+
+
+def _reshape_function(x: Node, shape: Shape) -> Node | None:
+    """Return the function ``x`` of reshaped arguments, or None where there is too much to move through.
+
+    Each shared part is moved once, and nothing recurses: formulas may be deep.
+    """
+    new: dict[Node, Node] = {}
+    todo = [x]
+    while todo:
+        node = todo[-1]
+        if node in new:
+            todo.pop()
+        elif node.shape != x.shape:
+            new[node] = node
+        elif not _moves_through(node, shape):
+            new[node] = settle(reshape(node, shape))
+        else:
+            waiting = [a for a in node.args if a not in new]
+            if not waiting:
+                new[node] = settle(elementwise(node.op, tuple([new[a] for a in node.args]), node.dtype))
+            elif len(new) + len(todo) > _REACH:
+                return None
+            todo.extend(waiting)
+    return new[x]
 
 
 def _keeps_units(x: Node, node: Node) -> bool:
