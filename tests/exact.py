@@ -1,0 +1,379 @@
+"""A second interpreter of the graph, at as many digits as wanted, and derivatives by differences in it.
+
+It shares nothing with the package but the nodes: scalar functions are mpmath's, matrix
+functions are written out over Python numbers, so what symdiff computes in doubles has a
+reference that cancellation does not reach. Arrays are NumPy arrays of mpmath numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import mpmath
+import numpy as np
+import numpy.typing as npt
+
+from symdiff.functions import FUNCTIONS
+from symdiff.graph import Node, inputs_of, label_sizes, postorder
+from symdiff.interpret import bind_sizes
+from symdiff.sizes import value
+
+Exact = npt.NDArray[np.object_]
+
+DIGITS = 80
+STEP = "1e-16"
+
+
+def mod(x: Any, y: Any) -> Any:
+    return x - y * mpmath.floor(x / y)
+
+
+def power(x: Any, y: Any) -> Any:
+    if y == 0 or x == 1:
+        return mpmath.mpf(1)
+    if x < 0 and y != mpmath.floor(y):
+        return mpmath.nan
+    if x == 0 and y < 0:
+        return mpmath.inf
+    return mpmath.re(mpmath.power(x, y))
+
+
+def spherical_jn(n: Any, x: Any) -> Any:
+    """DLMF 10.53.1: the power series, summed until it stands still; exact at 0 too."""
+    n = int(n)
+    with mpmath.workdps(mpmath.mp.dps + 10 + int(abs(x))):
+        term = mpmath.mpf(x) ** n / mpmath.fac2(2 * n + 1)
+        total, k = mpmath.mpf(0), 0
+        while True:
+            total += term
+            k += 1
+            term = term * (-(mpmath.mpf(x) ** 2) / 2) / (k * (2 * n + 2 * k + 1))
+            if abs(term) <= mpmath.eps * abs(total) * mpmath.mpf("1e-5") or term == 0:
+                return total
+
+
+def arctan2(y: Any, x: Any) -> Any:
+    return mpmath.atan2(y, x)
+
+
+#: Scalar functions by the names of the table, in mpmath's words.
+SCALARS: dict[str, Callable[..., Any]] = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "divide": lambda x, y: x / y,
+    "power": power,
+    "negative": lambda x: -x,
+    "sqrt": mpmath.sqrt,
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    "exp": mpmath.exp,
+    "exp2": lambda x: mpmath.mpf(2) ** x,
+    "expm1": mpmath.expm1,
+    "log": mpmath.log,
+    "log2": lambda x: mpmath.log(x) / mpmath.log(2),
+    "log10": lambda x: mpmath.log(x) / mpmath.log(10),
+    "log1p": mpmath.log1p,
+    "sin": mpmath.sin,
+    "cos": mpmath.cos,
+    "tan": mpmath.tan,
+    "arcsin": mpmath.asin,
+    "arccos": mpmath.acos,
+    "arctan": mpmath.atan,
+    "arctan2": arctan2,
+    "hypot": lambda x, y: mpmath.sqrt(x * x + y * y),
+    "sinh": mpmath.sinh,
+    "cosh": mpmath.cosh,
+    "tanh": mpmath.tanh,
+    "arcsinh": mpmath.asinh,
+    "arccosh": mpmath.acosh,
+    "arctanh": mpmath.atanh,
+    "erf": mpmath.erf,
+    "erfc": mpmath.erfc,
+    "gamma": mpmath.gamma,
+    "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
+    "digamma": mpmath.digamma,
+    "polygamma": lambda n, x: mpmath.psi(int(n), x),
+    "spherical_jn": spherical_jn,
+    "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "log_sigmoid": lambda x: -mpmath.log1p(mpmath.exp(-x)),
+    "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
+    "logaddexp": lambda x, y: max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y))),
+    "xlogy": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log(y),
+    "sinc": lambda x: spherical_jn(0, mpmath.pi * x),
+    "abs": abs,
+    "sign": mpmath.sign,
+    "floor": mpmath.floor,
+    "ceil": mpmath.ceil,
+    "rint": mpmath.nint,
+    "trunc": lambda x: mpmath.sign(x) * mpmath.floor(abs(x)),
+    "mod": mod,
+    "maximum": max,
+    "minimum": min,
+    "where": lambda c, x, y: x if c else y,
+    "less": lambda x, y: x < y,
+    "less_equal": lambda x, y: x <= y,
+    "equal": lambda x, y: x == y,
+    "not_equal": lambda x, y: x != y,
+    "logical_and": lambda x, y: bool(x) and bool(y),
+    "logical_or": lambda x, y: bool(x) or bool(y),
+    "logical_xor": lambda x, y: bool(x) != bool(y),
+    "logical_not": lambda x: not x,
+    "to_real": lambda x: mpmath.mpf(int(x)),
+}
+
+_mpf = np.frompyfunc(mpmath.mpf, 1, 1)
+
+
+def exact(array: npt.ArrayLike) -> Exact:
+    """Return numbers as mpmath numbers."""
+    return np.asarray(_mpf(np.asarray(array, dtype=float)), dtype=object)
+
+
+def doubles(array: Any) -> npt.NDArray[np.float64]:
+    """Return mpmath numbers (or conditions) as doubles."""
+    return np.array(np.frompyfunc(float, 1, 1)(array), dtype=float)
+
+
+# ---------------------------------------------------------------------------- matrices
+
+
+def determinant(a: Exact) -> Any:
+    """Expand over subsets of columns: no division, so no rank matters."""
+    n = len(a)
+    minors: dict[int, Any] = {0: mpmath.mpf(1)}
+    for row in range(n):
+        following: dict[int, Any] = {}
+        for used, minor in minors.items():
+            for column in range(n):
+                bit = 1 << column
+                if not used & bit:
+                    sign = -1 if (used >> (column + 1)).bit_count() % 2 else 1
+                    following[used | bit] = following.get(used | bit, 0) + sign * minor * a[row, column]
+        minors = following
+    return minors[(1 << n) - 1]
+
+
+def adjugate(a: Exact) -> Exact:
+    n = len(a)
+    result = np.empty((n, n), dtype=object)
+    for i, j in itertools.product(range(n), repeat=2):
+        minor = np.delete(np.delete(a, j, axis=0), i, axis=1)
+        result[i, j] = (-1) ** (i + j) * determinant(minor)
+    return result
+
+
+def inverse(a: Exact) -> Exact:
+    return adjugate(a) / determinant(a)
+
+
+def cholesky(a: Exact) -> Exact:
+    """The lower factor; only the symmetric part of ``a`` counts, as in the package's derivative."""
+    n = len(a)
+    a = (a + a.T) / 2
+    result = exact(np.zeros((n, n)))
+    for j in range(n):
+        result[j, j] = mpmath.sqrt(a[j, j] - sum(result[j, k] ** 2 for k in range(j)))
+        for i in range(j + 1, n):
+            result[i, j] = (a[i, j] - sum(result[i, k] * result[j, k] for k in range(j))) / result[j, j]
+    return result
+
+
+def adjugate_differential(a: Exact, e: Exact) -> Exact:
+    """d adj(A)[E], by differences: adj is a polynomial of degree n - 1 in the step."""
+    with mpmath.workdps(2 * mpmath.mp.dps):
+        h = mpmath.mpf(10) ** -(mpmath.mp.dps // 4)
+        return (adjugate(a + h * e) - adjugate(a - h * e)) / (2 * h)
+
+
+MATRICES: dict[str, Callable[..., Any]] = {
+    "det": determinant,
+    "logdet": lambda a: mpmath.log(determinant(a)),
+    "logabsdet": lambda a: mpmath.log(abs(determinant(a))),
+    "inv": inverse,
+    "adjugate": adjugate,
+    "cholesky": cholesky,
+    "adjugate_differential": adjugate_differential,
+    "solve": lambda a, b: inverse(a) @ b,
+}
+
+
+def _stacked(function: Callable[..., Any], node: Node, args: Sequence[Exact], shape: tuple[int, ...]) -> Exact:
+    lead = shape[: len(args[0].shape) - 2]
+    result = np.empty(shape, dtype=object)
+    for place in np.ndindex(*lead):
+        result[place] = function(*(a[place] for a in args))
+    return result
+
+
+# ---------------------------------------------------------------------------- the interpreter
+
+
+def evaluate_exact(roots: Sequence[Node], values: Mapping[Any, Exact]) -> list[Exact]:
+    """Compute ``roots`` with the digits mpmath is set to."""
+    inputs = inputs_of(roots)
+    sizes = bind_sizes(inputs, [values[node.payload].shape for node in inputs])
+    done: dict[Node, Exact] = {node: values[node.payload] for node in inputs}
+    for node in postorder(roots):
+        if node not in done:
+            shape = tuple(value(n, sizes) for n in node.shape)
+            result = np.asarray(_compute(node, [done[a] for a in node.args], shape, sizes), dtype=object)
+            assert result.shape == shape, (node, result.shape, shape)
+            done[node] = result
+    return [done[root] for root in roots]
+
+
+def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mapping[str, int]) -> Any:
+    op, payload = node.op, node.payload
+    if op in SCALARS:
+        return np.frompyfunc(SCALARS[op], len(args), 1)(*args)
+    if op in MATRICES:
+        return _stacked(MATRICES[op], node, args, shape)
+    if op == "constant":
+        return exact(node.value)
+    if op == "size":
+        return mpmath.mpf(value(payload, sizes))
+    if op == "contract":
+        return _contract(node, args, shape, sizes)
+    if op == "delta":
+        (start, step), result = payload, exact(np.zeros(shape))
+        for i in range(shape[0]):
+            k = value(start, sizes) + step * i
+            if 0 <= k < shape[1]:
+                result[i, k] = mpmath.mpf(1)
+        return result
+    if op == "onehot":
+        result = exact(np.zeros(shape))
+        result[value(payload, sizes)] = mpmath.mpf(1)
+        return result
+    if op in _OVER_AXES:
+        return _OVER_AXES[op](args[0], payload)
+    if op == "cumsum":
+        axis, reverse = payload
+        x = np.flip(args[0], axis) if reverse else args[0]
+        x = np.cumsum(x, axis)
+        return np.flip(x, axis) if reverse else x
+    if op == "slice":
+        return args[0][_places(payload, args[0].shape, sizes)]
+    if op == "pad":
+        result = exact(np.zeros(shape))
+        result[_places(payload, shape, sizes)] = args[0]
+        return result
+    if op == "gather":
+        return np.take(args[0], list(payload[1]), axis=payload[0])
+    if op == "scatter":
+        axis, indices = payload
+        result = exact(np.zeros(shape))
+        for place, index in enumerate(indices):
+            np.moveaxis(result, axis, 0)[index] += np.moveaxis(args[0], axis, 0)[place]
+        return result
+    if op == "triangle":
+        upper, offset = payload
+        keep = (np.triu if upper else np.tril)(np.ones(shape), offset).astype(bool)
+        return np.where(keep, args[0], mpmath.mpf(0))
+    if op == "reshape":
+        return args[0].reshape(shape)
+    if op == "concatenate":
+        return np.concatenate(args, axis=payload)
+    if op in ("stop_gradient", "named"):
+        return args[0]
+    raise LookupError(f"the exact interpreter has no {op}")
+
+
+def _places(items: Any, shape: tuple[int, ...], sizes: Mapping[str, int]) -> tuple[Any, ...]:
+    places: list[Any] = []
+    for (start, step, length), _ in zip(items, shape, strict=True):
+        first = value(start, sizes)
+        places.append(first if length is None else [first + step * i for i in range(value(length, sizes))])
+    keys = [[p] if isinstance(p, int) else p for p in places]
+    grid = np.ix_(*keys) if keys else ()
+    drop = tuple(i for i, p in enumerate(places) if isinstance(p, int))
+    return tuple(np.squeeze(g, axis=drop) if drop else g for g in grid)
+
+
+def _contract(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mapping[str, int]) -> Any:
+    labels, out, _ = node.payload
+    extents = {label: value(size, sizes) for label, size in label_sizes(node).items()}
+    order = list(extents)
+    total: Any = mpmath.mpf(1)
+    for arg, own in zip(args, labels, strict=True):
+        distinct = list(dict.fromkeys(own))
+        diagonal = arg
+        if len(distinct) != len(own):
+            grid = np.ix_(*(range(extents[label]) for label in distinct))
+            diagonal = arg[tuple(grid[distinct.index(label)] for label in own)]
+        ordered = sorted(distinct, key=order.index)
+        moved = diagonal.transpose([distinct.index(label) for label in ordered])
+        total = total * moved.reshape([extents[label] if label in own else 1 for label in order])
+    total = np.broadcast_to(np.asarray(total, dtype=object), [extents[label] for label in order])
+    gone = tuple(i for i, label in enumerate(order) if label not in out)
+    kept = [label for label in order if label in out]
+    if gone and any(total.shape[i] == 0 for i in gone):
+        summed = exact(np.zeros([extents[label] for label in kept]))
+    else:
+        summed = np.asarray(total.sum(axis=gone) if gone else total, dtype=object)
+    return summed.transpose([kept.index(label) for label in out])
+
+
+def _reduced(function: Callable[[list[Any]], Any]) -> Callable[[Exact, tuple[int, ...]], Any]:
+    def reduce(x: Exact, axes: tuple[int, ...]) -> Any:
+        gone = sorted(axis % x.ndim for axis in axes)
+        kept = [axis for axis in range(x.ndim) if axis not in gone]
+        moved = x.transpose([*kept, *gone])
+        result = np.empty([x.shape[axis] for axis in kept], dtype=object)
+        for place in np.ndindex(*result.shape):
+            result[place] = function(list(np.asarray(moved[place], dtype=object).ravel()))
+        return result
+
+    return reduce
+
+
+_exp = np.frompyfunc(mpmath.exp, 1, 1)
+_log = np.frompyfunc(mpmath.log, 1, 1)
+_sqrt = np.frompyfunc(mpmath.sqrt, 1, 1)
+
+
+def _softmax(x: Exact, axes: tuple[int, ...]) -> Any:
+    powers = _exp(x)
+    return powers / np.sum(powers, axis=axes, keepdims=True) if axes else powers / powers
+
+
+_OVER_AXES: dict[str, Callable[[Exact, tuple[int, ...]], Any]] = {
+    "max": _reduced(max),
+    "min": _reduced(min),
+    "prod": _reduced(mpmath.fprod),
+    "norm": _reduced(lambda xs: mpmath.sqrt(mpmath.fsum(x * x for x in xs))),
+    "logsumexp": _reduced(lambda xs: mpmath.log(mpmath.fsum(map(mpmath.exp, xs)))),
+    "softmax": _softmax,
+    "log_softmax": lambda x, axes: _log(_softmax(x, axes)),
+    "unit": lambda x, axes: x / _sqrt(np.sum(x * x, axis=axes, keepdims=True)),
+}
+
+
+# ---------------------------------------------------------------------------- derivatives by differences
+
+
+def directional(
+    roots: Sequence[Node], values: Mapping[Any, npt.ArrayLike], directions: Sequence[Mapping[Any, npt.ArrayLike]]
+) -> list[npt.NDArray[np.float64]]:
+    """Return D^k roots[u, v, ...] for k = len(directions), by central differences at 80 digits."""
+    with mpmath.workdps(DIGITS):
+        step = mpmath.mpf(STEP)
+        total: list[Any] = [0] * len(roots)
+        start = {name: exact(x) for name, x in values.items()}
+        ways = [{name: exact(x) for name, x in way.items()} for way in directions]
+        for signs in itertools.product((1, -1), repeat=len(ways)):
+            point = dict(start)
+            for sign, way in zip(signs, ways, strict=True):
+                for name, x in way.items():
+                    point[name] = np.asarray(point[name] + sign * step * x, dtype=object)
+            for i, part in enumerate(evaluate_exact(roots, point)):
+                total[i] = total[i] + int(np.prod(signs)) * part
+        scale = (2 * step) ** len(ways)
+        return [doubles(part / scale) for part in total]
+
+
+def missing_scalars() -> set[str]:
+    """Return the functions of the table this module does not know."""
+    return set(FUNCTIONS) - set(SCALARS)

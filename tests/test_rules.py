@@ -1,0 +1,837 @@
+"""Every array operation and every entry of the library, to third order, in both modes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from calculus import check_backends, check_calculus, inner
+from exact import adjugate, directional
+from scipy import linalg, special
+
+import symdiff as sd
+from symdiff import Array, graph
+from symdiff.errors import NotDifferentiableError, UnsupportedError
+from symdiff.functions import FUNCTIONS
+from symdiff.interpret import evaluate
+from symdiff.library import LIBRARY
+from symdiff.rules import DIFFERENTIALS, LINEAR, SOURCES
+
+M33, M23, M34, V3, S = (3, 3), (2, 3), (3, 4), (3,), ()
+
+
+def bend(x: Array) -> Array:
+    """A smooth function without symmetries, so that linear operations have second derivatives."""
+    return x + 0.3 * np.sin(x) * x
+
+
+def draw(shape: tuple[int, ...], seed: int, low: float = -1.2, high: float = 1.2) -> Any:
+    return np.random.default_rng(seed).uniform(low, high, shape)
+
+
+def regular(seed: int, n: int = 3, lead: tuple[int, ...] = ()) -> Any:
+    return draw((*lead, n, n), seed, -0.5, 0.5) + 1.5 * np.eye(n)
+
+
+# ---------------------------------------------------------------------------- the two tables of rules
+
+
+class Rule(NamedTuple):
+    op: str
+    make: Callable[..., graph.Node]
+    values: tuple[Any, ...]
+
+
+RULES = [
+    Rule("det", lambda a: graph.matrix("det", a), (draw(M33, 1),)),
+    Rule("det", lambda a: graph.matrix("det", a), (draw((2, 3, 3), 2),)),
+    Rule("logdet", lambda a: graph.matrix("logdet", a), (regular(3),)),
+    Rule("logdet", lambda a: graph.matrix("logdet", a), (regular(4, 2, (3,)),)),
+    Rule("logabsdet", lambda a: graph.matrix("logabsdet", a), (regular(5)[::-1],)),
+    Rule("inv", lambda a: graph.matrix("inv", a), (regular(6),)),
+    Rule("inv", lambda a: graph.matrix("inv", a), (regular(7, 2, (2,)),)),
+    Rule("solve", lambda a, b: graph.matrix("solve", a, b), (regular(8), draw((3, 2), 9))),
+    Rule("solve", lambda a, b: graph.matrix("solve", a, b), (regular(10, 2, (2,)), draw((2, 1), 11))),
+    Rule("solve", lambda a, b: graph.matrix("solve", a, b), (regular(12, 2), draw((2, 2, 1), 13))),
+    Rule("cholesky", lambda a: graph.matrix("cholesky", a), (regular(14) @ regular(14).T,)),
+    Rule(
+        "cholesky",
+        lambda a: graph.matrix("cholesky", a),
+        (np.stack([regular(s, 2) @ regular(s, 2).T for s in (1, 2)]),),
+    ),
+    Rule("adjugate", lambda a: graph.matrix("adjugate", a), (draw(M33, 15),)),
+    Rule("adjugate", lambda a: graph.matrix("adjugate", a), (draw((2, 2, 2), 16),)),
+    Rule(
+        "adjugate_differential",
+        lambda a, e: graph.matrix("adjugate_differential", a, e),
+        (draw(M33, 17), draw(M33, 18)),
+    ),
+    Rule("logsumexp", lambda x: graph.reduce("logsumexp", x, (1,)), (draw(M34, 19),)),
+    Rule("logsumexp", lambda x: graph.reduce("logsumexp", x, (0, 1)), (draw(M23, 20),)),
+    Rule("logsumexp", lambda x: graph.reduce("logsumexp", x, (1,)), (draw((2, 3, 2), 21),)),
+    Rule("softmax", lambda x: graph.normalize("softmax", x, (1,)), (draw(M34, 22),)),
+    Rule("softmax", lambda x: graph.normalize("softmax", x, (0, 1)), (draw(M23, 23),)),
+    Rule("softmax", lambda x: graph.normalize("softmax", x, (0,)), (draw((3, 2), 24),)),
+    Rule("log_softmax", lambda x: graph.normalize("log_softmax", x, (0,)), (draw(M34, 25),)),
+    Rule("log_softmax", lambda x: graph.normalize("log_softmax", x, (0, 1)), (draw(M23, 26),)),
+    Rule("norm", lambda x: graph.reduce("norm", x, (0, 1)), (draw(M23, 27),)),
+    Rule("norm", lambda x: graph.reduce("norm", x, (1,)), (draw((2, 3, 2), 28),)),
+    Rule("unit", lambda x: graph.normalize("unit", x, (0, 1)), (draw(M23, 58),)),
+    Rule("unit", lambda x: graph.normalize("unit", x, (1,)), (draw((2, 3), 59),)),
+    Rule("max", lambda x: graph.reduce("max", x, (0,)), (draw(M34, 29),)),
+    Rule("max", lambda x: graph.reduce("max", x, (0, 1)), (draw(M34, 30),)),
+    Rule("min", lambda x: graph.reduce("min", x, (1,)), (draw((2, 3, 2), 31),)),
+    Rule("prod", lambda x: graph.reduce("prod", x, (0, 1)), (draw(M23, 32),)),
+    Rule("prod", lambda x: graph.reduce("prod", x, (1,)), (draw((2, 4, 2), 33),)),
+    Rule("prod", lambda x: graph.reduce("prod", x, (0,)), (np.array([0.0, 2.0, 0.0, -1.0]),)),
+    Rule("prod", lambda x: graph.reduce("prod", x, (0,)), (np.array([0.0, 2.0, 3.0, -1.0]),)),
+    Rule("contract", lambda a, b: graph.contract([a, b], [(0, 1), (1, 2)], (0, 2)), (draw(M23, 34), draw((3, 2), 35))),
+    Rule("contract", lambda a: graph.contract([a], [(0, 0)], ()), (draw(M33, 36),)),
+    Rule("contract", lambda a: graph.contract([a], [(0, 0)], (0,)), (draw(M33, 37),)),
+    Rule("contract", lambda a: graph.contract([a, a], [(0, 0), (0, 1)], (1,)), (draw(M33, 38),)),
+    Rule(
+        "contract",
+        lambda a, b: graph.contract([a, b, a], [(0, 1), (1,), (2, 1)], (2, 0)),
+        (draw(M23, 39), draw(V3, 40)),
+    ),
+    Rule("contract", lambda a: graph.contract([a], [(0, 1)], (1, 7, 0), {7: 2}), (draw(M23, 41),)),
+    Rule("contract", lambda a: graph.contract([a, a], [(0, 1, 1), (2, 2, 0)], (1,)), (draw((2, 2, 2), 42),)),
+    Rule("slice", lambda x: graph.slicing(x, ((1, 1, None), (3, -2, 2))), (draw(M34, 43),)),
+    Rule("slice", lambda x: graph.slicing(x, ((0, 1, 2), (1, 2, 2))), (draw(M34, 44),)),
+    Rule("pad", lambda x: graph.pad(x, ((1, 2, 2), (4, -1, 3)), (4, 5)), (draw(M23, 45),)),
+    Rule("pad", lambda x: graph.pad(x, ((1, 1, None), (0, 1, 3)), (3, 3)), (draw(V3, 46),)),
+    Rule("gather", lambda x: graph.gather(x, 1, (2, 0, 0, 2)), (draw(M23, 47),)),
+    Rule("scatter", lambda x: graph.scatter(x, 0, (3, 0, 3), 5), (draw((3, 2), 48),)),
+    Rule("reshape", lambda x: graph.reshape(x, (3, 2)), (draw(M23, 49),)),
+    Rule("reshape", lambda x: graph.reshape(x, (1, 2, 1, 3)), (draw(M23, 50),)),
+    Rule("concatenate", lambda a, b: graph.concatenate([a, b, a], 1), (draw((2, 1), 51), draw(M23, 52))),
+    Rule("cumsum", lambda x: graph.cumsum(x, 1), (draw(M23, 53),)),
+    Rule("cumsum", lambda x: graph.cumsum(x, 0, reverse=True), (draw(M23, 54),)),
+    Rule("triangle", lambda x: graph.triangle(x, True, 1), (draw(M33, 55),)),
+    Rule("triangle", lambda x: graph.triangle(x, False, -1), (draw((2, 3, 2), 56),)),
+    Rule("named", lambda x: graph.label(x, "z"), (draw(V3, 57),)),
+]
+
+
+def test_every_rule_is_here() -> None:
+    assert {rule.op for rule in RULES} == {*DIFFERENTIALS, *LINEAR}
+    assert set(SOURCES) == set(DIFFERENTIALS)
+    assert all(SOURCES.values())
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.op}-{'-'.join(str(np.shape(v)) for v in rule.values)}")
+def test_rule_to_third_order(rule: Rule) -> None:
+    names = [f"x{i}" for i in range(len(rule.values))]
+    symbols = {name: sd.array(name, np.shape(v)) for name, v in zip(names, rule.values, strict=True)}
+    straight = rule.op in DIFFERENTIALS
+    out = Array(rule.make(*((a if straight else bend(a)).node for a in symbols.values())))
+    f = out if straight else out + 0.25 * out * out
+    values = dict(zip(names, rule.values, strict=True))
+    check_calculus(f, symbols, values, blocks=f.node.size <= 12)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.op}-{'-'.join(str(np.shape(v)) for v in rule.values)}")
+def test_rule_in_kernels(rule: Rule) -> None:
+    symbols = [sd.array(f"x{i}", np.shape(v)) for i, v in enumerate(rule.values)]
+    out = Array(rule.make(*(bend(a).node for a in symbols)))
+    total = (out * out).sum() if out.ndim else out * out
+    slopes = sd.gradient(total, tuple(symbols))
+    second = sd.hvp(total, tuple(symbols), tuple(map(np.ones_like, rule.values)))
+    check_backends([out, *slopes, *second], symbols, list(rule.values), 1e-10)
+
+
+# ---------------------------------------------------------------------------- the library
+
+
+class Call(NamedTuple):
+    """One way to call an entry: over symbols, over NumPy arrays, and the values to do it at."""
+
+    name: str
+    symbolic: Callable[..., Array]
+    numpy: Callable[..., Any]
+    values: tuple[Any, ...]
+
+
+def both(name: str, values: tuple[Any, ...], *args: Any, reference: Any = None, **kwargs: Any) -> Call:
+    """An entry that NumPy (or ``reference``) has under its name, with plain arguments behind the arrays."""
+    library = reference or getattr(np, name, None) or getattr(np.linalg, name, None) or getattr(special, name)
+    return Call(
+        name,
+        lambda *xs: getattr(sd, name)(*xs, *args, **kwargs),
+        lambda *xs: library(*xs, *args, **kwargs),
+        values,
+    )
+
+
+def listed(name: str, values: tuple[Any, ...], **kwargs: Any) -> Call:
+    return Call(
+        name,
+        lambda *xs: getattr(sd, name)(list(xs), **kwargs),
+        lambda *xs: getattr(np, name)(list(xs), **kwargs),
+        values,
+    )
+
+
+a23, a34, a33, b33, v3, w3 = draw(M23, 1), draw(M34, 2), draw(M33, 3), draw(M33, 4), draw(V3, 5), draw(V3, 6)
+s0, t0 = draw(S, 7), draw(S, 8)
+spd = regular(9) @ regular(9).T
+
+CALLS = [
+    both("square", (a23,)),
+    both("reciprocal", (2.0 + a23,)),
+    both("positive", (a23,)),
+    both("greater", (a23, v3)),
+    both("greater_equal", (a23, v3)),
+    both("floor_divide", (a23, 2.0 + v3)),
+    both("degrees", (v3,)),
+    both("radians", (v3,)),
+    Call("relu", sd.relu, lambda x: np.maximum(x, 0), (a23,)),
+    both("isnan", (np.array([1.0, np.nan, np.inf]),)),
+    both("isinf", (np.array([1.0, np.nan, np.inf, -np.inf]),)),
+    both("isfinite", (np.array([1.0, np.nan, np.inf, -np.inf]),)),
+    both("heaviside", (np.array([-1.0, 0.2, 2.0]), np.array([0.3, 0.4, 0.5]))),
+    Call("sec", sd.sec, lambda x: 1 / np.cos(x), (v3,)),
+    Call("csc", sd.csc, lambda x: 1 / np.sin(x), (1.5 + 0.5 * v3,)),
+    Call("cot", sd.cot, lambda x: 1 / np.tan(x), (1.5 + 0.5 * v3,)),
+    both("logit", (0.5 + 0.3 * v3,)),
+    both("xlog1py", (v3, 2.0 + w3)),
+    both("copysign", (a23, v3)),
+    Call("polygamma", lambda x: sd.polygamma(2, x), lambda x: special.polygamma(2, x), (2.0 + v3,)),
+    Call("polygamma", lambda x: sd.polygamma(0, x), special.digamma, (2.0 + v3,)),
+    both("round", (3 * a23,)),
+    both("round", (3 * a23,), 1),
+    both("round", (300 * a23,), -2),
+    both("rint", (3 * a23,)),
+    Call("where", lambda x, y: sd.where(x > 0, x, y), lambda x, y: np.where(x > 0, x, y), (a23, v3)),
+    both("clip", (a23, np.array(-0.4), np.array(0.5))),
+    Call("clip", lambda x: sd.clip(x, None, 0.5), lambda x: np.clip(x, None, 0.5), (a23,)),
+    Call("clip", lambda x: sd.clip(x, a_min=0.1, a_max=None), lambda x: np.clip(x, 0.1, None), (a23,)),
+    Call("stop_gradient", lambda x: sd.stop_gradient(x) * x, lambda x: x * x, (v3,)),
+    *(both(name, (a23,), reference=f) for name, f in (("sum", np.sum), ("mean", np.mean), ("prod", np.prod))),
+    *(both(name, (a23,), axis=0) for name in ("sum", "mean", "prod", "max", "min", "var", "std")),
+    *(both(name, (a23,), axis=-1, keepdims=True) for name in ("sum", "mean", "prod", "max", "min", "var", "std")),
+    both("sum", (draw((2, 3, 2), 10),), axis=(0, 2)),
+    both("mean", (draw((2, 3, 2), 10),), axis=(-1, 0)),
+    both("var", (a23,)),
+    both("var", (a23,), axis=1, ddof=1),
+    both("std", (a23,), ddof=1),
+    *(
+        both("logsumexp", (a23,), reference=special.logsumexp, **kw)
+        for kw in ({}, {"axis": 1}, {"axis": 0, "keepdims": True})
+    ),
+    *(both(name, (np.array([[1.0, 0.0], [2.0, 3.0]]),), axis=1) for name in ("any", "all")),
+    Call("softmax", sd.softmax, lambda x: special.softmax(x, -1), (a23,)),
+    both("softmax", (a23,), axis=0),
+    both("softmax", (a23,), axis=None),
+    Call("log_softmax", sd.log_softmax, lambda x: special.log_softmax(x, -1), (a23,)),
+    both("log_softmax", (a23,), axis=0),
+    Call("unit", lambda x: sd.unit(x, axis=None), lambda x: x / np.linalg.norm(x), (a23,)),
+    both("unit", (a23,), axis=-1, reference=lambda x, axis: x / np.linalg.norm(x, axis=axis, keepdims=True)),
+    both("norm", (a23,)),
+    both("norm", (v3,), ord=1),
+    both("norm", (v3,), ord=2),
+    both("norm", (v3,), ord=np.inf),
+    both("norm", (v3,), ord=-np.inf),
+    both("norm", (a23,), axis=1, keepdims=True),
+    both("norm", (a23,), ord="fro"),
+    both("cumsum", (a23,)),
+    both("cumsum", (a23,), axis=1),
+    both("matmul", (a23, a34)),
+    both("matmul", (v3, a34)),
+    both("matmul", (a23, v3)),
+    both("matmul", (v3, w3)),
+    both("matmul", (draw((2, 1, 2, 3), 11), draw((3, 3, 2), 12))),
+    both("matmul", (draw((2, 2, 3), 11), v3)),
+    both("matmul", (draw((2,), 13), draw((3, 2, 2), 14))),
+    both("dot", (a23, a34)),
+    both("dot", (v3, w3)),
+    both("dot", (s0, a23)),
+    both("dot", (a23, draw((2, 3, 2), 12))),
+    both("inner", (a23, a33)),
+    both("inner", (v3, w3)),
+    both("inner", (s0, v3)),
+    both("vdot", (a23, draw((3, 2), 15))),
+    both("outer", (v3, draw((2,), 16))),
+    both("outer", (draw((2, 2), 17), draw((2,), 16))),
+    both("kron", (draw((2, 2), 18), draw((1, 3), 19))),
+    both("kron", (draw((2,), 18), draw((3,), 19))),
+    both("cross", (v3, w3)),
+    both("cross", (a23, v3)),
+    both("solve", (regular(20), draw((3, 2), 21))),
+    both("solve", (regular(20), v3)),
+    both("tensordot", (a23, a34), 1),
+    both("tensordot", (a23, draw((2, 3), 22))),
+    both("tensordot", (a23, draw((2, 4), 22)), axes=([0], [0])),
+    both("tensordot", (v3, draw((2,), 22)), axes=0),
+    *(
+        Call("einsum", lambda *xs, t=text: sd.einsum(t, *xs), lambda *xs, t=text: np.einsum(t, *xs), values)
+        for text, values in (
+            ("ij,jk->ki", (a23, a34)),
+            ("ii", (a33,)),
+            ("ii->i", (a33,)),
+            ("ij,ij", (a23, draw(M23, 23))),
+            ("...i,i->...", (draw((2, 2, 3), 24), v3)),
+            ("i...,i...->...", (draw((2, 3), 24), draw((2, 1), 25))),
+            ("ba", (a23,)),
+            ("i,j,ij->", (draw((2,), 25), v3, a23)),
+            ("iij->j", (draw((2, 2, 3), 26),)),
+        )
+    ),
+    both("det", (a33,)),
+    Call("logdet", sd.logdet, lambda a: np.log(np.linalg.det(a)), (regular(27),)),
+    Call("logabsdet", sd.logabsdet, lambda a: np.linalg.slogdet(a)[1], (regular(28)[::-1],)),
+    both("inv", (regular(29),)),
+    Call("adjugate", sd.adjugate, lambda a: np.linalg.inv(a) * np.linalg.det(a), (a33,)),
+    both("cholesky", (spd,)),
+    Call(
+        "slogdet",
+        lambda a: sd.slogdet(a)[0] * sd.slogdet(a)[1],
+        lambda a: np.linalg.slogdet(a)[0] * np.linalg.slogdet(a)[1],
+        (regular(30)[::-1],),
+    ),
+    *(both("matrix_power", (regular(31),), n) for n in (0, 1, 3, -2)),
+    both("trace", (a33,)),
+    both("trace", (a34,), 1),
+    both("trace", (draw((3, 3, 2), 32),), offset=-1),
+    both("diag", (a34,)),
+    both("diag", (a34,), k=-1),
+    both("diag", (v3,)),
+    both("diag", (v3,), k=1),
+    both("diag", (v3,), k=-2),
+    both("diagonal", (a34,), offset=2),
+    both("diagonal", (draw((2, 3, 3), 33),), 0, 1, 2),
+    both("tril", (a34,)),
+    both("tril", (a34,), k=-1),
+    both("triu", (draw((2, 3, 3), 34),), k=1),
+    both("reshape", (a23,), (3, 2)),
+    both("reshape", (a23,), -1),
+    both("reshape", (draw((2, 3, 2), 35),), (4, -1)),
+    both("ravel", (a23,)),
+    both("transpose", (a23,)),
+    both("transpose", (draw((2, 3, 2), 35),), (1, 2, 0)),
+    Call("matrix_transpose", sd.matrix_transpose, lambda a: np.swapaxes(a, -1, -2), (draw((2, 3, 2), 35),)),
+    both("swapaxes", (draw((2, 3, 1), 35),), 0, 2),
+    both("moveaxis", (draw((2, 3, 4), 35),), 0, -1),
+    both("moveaxis", (draw((2, 3, 4), 35),), [0, 2], [1, 0]),
+    both("expand_dims", (a23,), 1),
+    both("expand_dims", (a23,), (0, -1)),
+    both("squeeze", (draw((1, 3, 1), 36),)),
+    both("squeeze", (draw((1, 3, 1), 36),), axis=0),
+    both("broadcast_to", (draw((3, 1), 37),), (2, 3, 2)),
+    listed("concatenate", (a23, draw((1, 3), 38))),
+    listed("concatenate", (a23, draw((2, 1), 38)), axis=-1),
+    listed("concatenate", (a23, v3), axis=None),
+    listed("stack", (v3, w3)),
+    listed("stack", (v3, w3), axis=-1),
+    listed("stack", (s0, t0)),
+    listed("hstack", (v3, w3)),
+    listed("hstack", (a23, draw((2, 1), 38))),
+    listed("hstack", (s0, v3)),
+    listed("vstack", (v3, a23)),
+    listed("column_stack", (v3, a33)),
+    Call(
+        "block",
+        lambda a, b, c, d: sd.block([[a, b], [c, d]]),
+        lambda a, b, c, d: np.block([[a, b], [c, d]]),
+        (a23, draw((2, 1), 38), draw((1, 3), 39), draw((1, 1), 40)),
+    ),
+    Call("block", lambda a, b: sd.block([a, b]), lambda a, b: np.block([a, b]), (v3, w3)),
+    both("take", (a34,), [3, 0, -1, 0], axis=1),
+    both("take", (a34,), [[0, 5], [11, 0]]),
+    both("flip", (a23,)),
+    both("flip", (a23,), axis=1),
+    both("roll", (a23,), 2),
+    both("roll", (a23,), -1, axis=1),
+    both("repeat", (a23,), 2),
+    both("repeat", (a23,), 2, axis=1),
+    both("tile", (a23,), 2),
+    both("tile", (a23,), (2, 1, 2)),
+    both("diff", (a34,)),
+    both("diff", (a34,), n=2, axis=0),
+    *(
+        Call(
+            name,
+            lambda x, n=name, args=args, kw=kw: getattr(sd, n)(*args, **kw) * x,
+            lambda x, n=name, args=args, kw=kw: getattr(np, n)(*args, **kw) * x,
+            (s0,),
+        )
+        for name, args, kw in (
+            ("eye", (3,), {}),
+            ("eye", (2, 3), {}),
+            ("eye", (3,), {"k": 1}),
+            ("zeros", ((2, 3),), {}),
+            ("ones", (3,), {}),
+        )
+    ),
+    Call("zeros_like", lambda x: sd.zeros_like(x) + x, lambda x: np.zeros_like(x) + x, (a23,)),
+    Call("ones_like", lambda x: sd.ones_like(x) * x, lambda x: np.ones_like(x) * x, (a23,)),
+    Call("full_like", lambda x, y: sd.full_like(x, y) * x, lambda x, y: np.full_like(x, y) * x, (a23, s0)),
+]
+
+SCALAR_ENTRIES = {name for name in LIBRARY if name in FUNCTIONS} - {"where"}
+
+
+def test_every_entry_of_the_library_is_called() -> None:
+    called = {id(LIBRARY[call.name]) for call in CALLS}
+    missing = {name for name, entry in LIBRARY.items() if id(entry) not in called} - SCALAR_ENTRIES
+    assert not {name for name in missing if LIBRARY[name].name not in SCALAR_ENTRIES}
+
+
+def identify(call: Call) -> str:
+    return f"{call.name}-{CALLS.index(call)}"
+
+
+@pytest.mark.parametrize("call", CALLS, ids=[f"{call.name}-{i}" for i, call in enumerate(CALLS)])
+def test_entry_means_what_numpy_means(call: Call) -> None:
+    symbols = [sd.array(f"x{i}", np.shape(v)) for i, v in enumerate(call.values)]
+    out = call.symbolic(*symbols)
+    point = {f"x{i}": v for i, v in enumerate(call.values)}
+    want = np.asarray(call.numpy(*call.values))
+    assert out.shape == want.shape
+    got = evaluate([out.node], point, [s.node for s in symbols])[0]
+    np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-14)
+    assert (out.dtype == bool) == (want.dtype == bool)
+    kernel = sd.compile(out, symbols, backend="numpy")
+    stacked = kernel(*(np.stack([np.asarray(v, dtype=float)] * 2) for v in call.values))
+    np.testing.assert_allclose(stacked, np.stack([want, want]), rtol=1e-12, atol=1e-13)
+
+
+DIFFERENTIABLE = [
+    call
+    for call in CALLS
+    if call.name not in ("greater", "greater_equal", "isnan", "isinf", "isfinite", "any", "all", "stop_gradient")
+]
+
+
+@pytest.mark.parametrize("call", DIFFERENTIABLE, ids=identify)
+def test_entry_to_third_order(call: Call) -> None:
+    symbols = {f"x{i}": sd.array(f"x{i}", np.shape(v)) for i, v in enumerate(call.values)}
+    out = call.symbolic(*symbols.values())
+    f = out + 0.25 * out * out
+    check_calculus(f, symbols, dict(zip(symbols, call.values, strict=True)), blocks=f.node.size <= 6, tolerance=1e-9)
+
+
+@pytest.mark.parametrize("call", [c for c in CALLS if hasattr(np, c.name) or hasattr(np.linalg, c.name)], ids=identify)
+def test_numpys_own_function_on_symbols(call: Call) -> None:
+    """``np.f(symbol)`` and ``sd.f(symbol)`` are one formula."""
+    symbols = [sd.array(f"x{i}", np.shape(v)) for i, v in enumerate(call.values)]
+    mine, theirs = call.symbolic(*symbols), call.numpy(*symbols)
+    if isinstance(theirs, Array):
+        point = {f"x{i}": v for i, v in enumerate(call.values)}
+        got = evaluate([mine.node, theirs.node], point, [s.node for s in symbols])
+        np.testing.assert_array_equal(*got)
+
+
+# ---------------------------------------------------------------------------- determinants of any rank
+
+
+def of_rank(n: int, rank: int, seed: int = 0) -> Any:
+    """An integer matrix of exactly this rank."""
+    rng = np.random.default_rng([seed, n, rank])
+    while True:
+        a = (rng.integers(-3, 4, (n, rank)) @ rng.integers(-3, 4, (rank, n))).astype(float)
+        if np.linalg.matrix_rank(a) == rank:
+            return a
+
+
+def cofactors(a: Any) -> list[list[Fraction]]:
+    """The cofactor matrix in exact arithmetic."""
+    n = len(a)
+    whole = [[Fraction(int(x)) for x in row] for row in a]
+
+    def determinant(rows: list[list[Fraction]]) -> Fraction:
+        if not rows:
+            return Fraction(1)
+        return sum(
+            (
+                (-1) ** c * rows[0][c] * determinant([r[:c] + r[c + 1 :] for r in rows[1:]])
+                for c in range(len(rows))
+                if rows[0][c]
+            ),
+            Fraction(0),
+        )
+
+    return [
+        [(-1) ** (i + j) * determinant([r[:j] + r[j + 1 :] for k, r in enumerate(whole) if k != i]) for j in range(n)]
+        for i in range(n)
+    ]
+
+
+RANKS = [(n, rank) for n in range(1, 7) for rank in range(n + 1)]
+
+
+@pytest.mark.parametrize(
+    ("n", "rank", "backend"), [(*size, b) for size in RANKS for b in ("numpy", "native") if b == "numpy" or size[0] < 5]
+)
+def test_determinant_to_second_order_at_every_rank(n: int, rank: int, backend: str) -> None:
+    A = sd.matrix("A", n, n)
+    e = draw((n, n), 7)
+    a = of_rank(n, rank)
+    f = sd.det(A)
+    slope, push = sd.gradient(f, A), sd.hvp(f, A, e)
+    value, gradient, second = sd.compile([f, slope, push], [A], backend=backend)(a)
+    want = np.array(cofactors(a), dtype=float)
+    scale = max(1.0, np.linalg.norm(a, 2))
+    np.testing.assert_allclose(value, float(round(np.linalg.det(a))), atol=1e-13 * scale**n)
+    np.testing.assert_allclose(gradient, want, rtol=0, atol=2e-13 * scale ** (n - 1))
+    slope_of_slope = directional([graph.matrix("adjugate", A.node)], {"A": a}, [{"A": e}])[0].T
+    np.testing.assert_allclose(second, slope_of_slope, rtol=0, atol=2e-13 * n * scale ** max(n - 2, 0))
+
+
+@pytest.mark.parametrize(("n", "rank"), [(n, rank) for n in range(1, 5) for rank in range(n + 1)])
+def test_hessian_of_determinant_at_every_rank(n: int, rank: int) -> None:
+    A = sd.matrix("A", n, n)
+    a = of_rank(n, rank, 1)
+    hessian = evaluate([sd.hessian(sd.det(A), A).node], {"A": a}, [A.node])[0]
+    np.testing.assert_allclose(
+        hessian, hessian.transpose(2, 3, 0, 1), rtol=0, atol=1e-12 * max(1.0, np.abs(a).max()) ** n
+    )
+    u, v = draw((n, n), 8), draw((n, n), 9)
+    want = directional([sd.det(A).node], {"A": a}, [{"A": u}, {"A": v}])[0]
+    got = np.einsum("ijkl,ij,kl", hessian, u, v)
+    assert got == pytest.approx(float(want), rel=1e-12, abs=1e-11 * max(1.0, np.abs(a).max()) ** n)
+
+
+@pytest.mark.parametrize(
+    ("n", "rank"),
+    [(n, rank) for n in (1, 2, 3, 5, 8) for rank in sorted({0, 1, n // 2, n - 2, n - 1, n}) if 0 <= rank <= n],
+)
+def test_determinant_to_third_order_at_every_rank(n: int, rank: int) -> None:
+    A = sd.matrix("A", n, n)
+    ways = [draw((n, n), seed) for seed in (10, 11, 12)]
+    a = of_rank(n, rank, 2)
+    f = sd.det(A)
+    for way in ways:
+        f = sd.jvp(f, A, way, disconnected="zero")
+    back = sd.gradient(sd.jvp(sd.jvp(sd.det(A), A, ways[0]), A, ways[1], disconnected="zero"), A, disconnected="zero")
+    got, slope = evaluate([f.node, back.node], {"A": a}, [A.node])
+    want = float(directional([sd.det(A).node], {"A": a}, [{"A": way} for way in ways])[0])
+    scale = max(1.0, np.linalg.norm(a, 2)) ** max(n - 3, 0) * n**3
+    assert got == pytest.approx(want, rel=1e-12, abs=1e-12 * scale)
+    assert inner(slope, ways[2]) == pytest.approx(want, rel=1e-12, abs=1e-12 * scale)
+
+
+def test_fourth_order_of_a_determinant() -> None:
+    A = sd.matrix("A", 4, 4)
+    a, way = of_rank(4, 1, 3), draw((4, 4), 13)
+    f = sd.det(A)
+    for _ in range(4):
+        f = sd.jvp(f, A, way, disconnected="zero")
+    assert evaluate([f.node], {"A": a}, [A.node])[0] == pytest.approx(24 * np.linalg.det(way), rel=1e-12)
+
+
+def test_third_order_of_a_large_determinant_is_refused_by_name() -> None:
+    for size in (9, "n"):
+        A = sd.matrix("A", size, size)
+        second = sd.hvp(sd.det(A), A, sd.matrix("E", size, size))
+        with pytest.raises(NotDifferentiableError, match=r"third derivative of det.*known up to 8"):
+            sd.gradient(second.sum(), A)
+
+
+@pytest.mark.parametrize("rank", range(5))
+def test_adjugate_is_exact_at_every_rank(rank: int) -> None:
+    A = sd.matrix("A", 4, 4)
+    a = of_rank(4, rank, 4)
+    for backend in ("numpy", "native"):
+        got = sd.compile(sd.adjugate(A), [A], backend=backend)(a)
+        np.testing.assert_allclose(got, np.array(cofactors(a), dtype=float).T, atol=1e-11)
+        np.testing.assert_allclose(got, np.array(adjugate(a.astype(int).astype(object)), dtype=float), atol=1e-11)
+
+
+def test_power_and_product_of_singular_determinants() -> None:
+    A = sd.matrix("A", 3, 3)
+    a = of_rank(3, 2, 5)
+    want = np.array(cofactors(a), dtype=float)
+    square, cube = sd.compile([sd.gradient(sd.det(A) ** 2, A), sd.gradient(sd.det(A) * sd.trace(A), A)], [A])(a)
+    np.testing.assert_allclose(square, 2 * round(np.linalg.det(a)) * want, atol=1e-11)
+    np.testing.assert_allclose(cube, want * np.trace(a), atol=1e-11)
+
+
+# ---------------------------------------------------------------------------- kinks
+
+
+def compute(node: Array, **values: Any) -> Any:
+    """Evaluate by every means there is, which must agree, nan and inf included."""
+    known = evaluate([node.node], values)[0]
+    inputs = [sd.array(name, np.shape(v)) for name, v in values.items()]
+    for backend in ("numpy", "native"):
+        got = sd.compile(node, inputs, backend=backend)(*values.values())
+        np.testing.assert_allclose(got, known, rtol=1e-12, atol=1e-15, err_msg=backend)
+    return known
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+@pytest.mark.parametrize("mode", ["reverse", "forward", "jacobian"])
+def test_ties_share_equally(op: str, mode: str) -> None:
+    x = sd.vector("x", 4)
+    f = getattr(sd, op)(x)
+    value = np.array([1.0, 3.0, 3.0, 2.0]) * (1 if op == "max" else -1)
+    if mode == "forward":
+        got = np.array([float(compute(sd.jvp(f, x, row), x=value)) for row in np.eye(4)])
+    elif mode == "reverse":
+        got = compute(sd.gradient(f, x), x=value)
+    else:
+        got = compute(sd.jacobian(f.reshape(1), x), x=value)[0]
+    np.testing.assert_array_equal(got, [0, 0.5, 0.5, 0])
+
+
+def test_ties_along_an_axis() -> None:
+    X = sd.matrix("X", 2, 3)
+    got = compute(sd.gradient(X.max(axis=1).sum(), X), X=[[1.0, 1.0, 1.0], [0.0, 2.0, 2.0]])
+    np.testing.assert_allclose(got, [[1 / 3] * 3, [0, 0.5, 0.5]])
+
+
+def test_ties_at_infinity_share_too() -> None:
+    x = sd.vector("x", 3)
+    np.testing.assert_array_equal(compute(sd.gradient(sd.max(x), x), x=[np.inf, 0.0, np.inf]), [0.5, 0, 0.5])
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2)])
+def test_norm_at_zero(shape: tuple[int, ...]) -> None:
+    x = sd.array("x", shape)
+    zero = np.zeros(shape)
+    assert compute(sd.norm(x), x=zero) == 0
+    np.testing.assert_array_equal(compute(sd.gradient(sd.norm(x), x), x=zero), zero)
+    assert compute(sd.jvp(sd.norm(x), x, np.ones(shape)), x=zero) == 0
+    np.testing.assert_array_equal(compute(sd.gradient(sd.norm(x) ** 2, x), x=zero), zero)
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 2, 3])
+def test_products_with_zeros(zeros: int) -> None:
+    x = sd.vector("x", 4)
+    value = np.array([2.0, -3.0, 0.5, 4.0])
+    value[:zeros] = 0
+    want = [np.prod(np.delete(value, i)) for i in range(4)]
+    np.testing.assert_array_equal(compute(sd.gradient(sd.prod(x), x), x=value), want)
+    hessian = compute(sd.hessian(sd.prod(x), x), x=value)
+    second = [[0.0 if i == j else np.prod(np.delete(value, [i, j])) for j in range(4)] for i in range(4)]
+    np.testing.assert_array_equal(hessian, second)
+
+
+# ---------------------------------------------------------------------------- branches not taken
+
+
+class Branch(NamedTuple):
+    """A formula of x (3,) and the index where something not taken is infinite or undefined."""
+
+    name: str
+    build: Callable[[Array], Array]
+    value: tuple[float, float, float]
+    gradient: tuple[float, float, float]
+    second: tuple[float, float, float]
+
+
+BRANCHES = [
+    Branch("log", lambda x: sd.where(x > 0, np.log(x), 0.0), (0.0, 0.0, np.log(2)), (0, 0, 0.5), (0, 0, -0.25)),
+    Branch(
+        "sqrt",
+        lambda x: sd.where(x > 0, np.sqrt(x), 0.0),
+        (0.0, 0.0, np.sqrt(2)),
+        (0, 0, 0.5**1.5),
+        (0, 0, -0.25 * 0.5**1.5),
+    ),
+    Branch("division", lambda x: sd.where(x != 0, 1 / x, 3.0), (3.0, -1.0, 0.5), (0, -1, -0.25), (0, -2, 0.25)),
+    Branch(
+        "x log x",
+        lambda x: sd.where(x > 0, x * np.log(x), 0.0),
+        (0, 0, 2 * np.log(2)),
+        (0, 0, np.log(2) + 1),
+        (0, 0, 0.5),
+    ),
+    Branch(
+        "overflow", lambda x: sd.where(x < 1, x**2, np.exp(1e4 * np.abs(x) - 2e4)), (0, 1, 1), (0, -2, 1e4), (2, 2, 1e8)
+    ),
+    Branch(
+        "nested",
+        lambda x: sd.where(x > 0, sd.where(x > 1, np.log(x - 1), np.sqrt(x)), x * 2),
+        (0, -2, 0),
+        (2, 2, 1),
+        (0, 0, -1),
+    ),
+    Branch(
+        "maximum",
+        lambda x: np.log(np.maximum(x, 0.5)),
+        (np.log(0.5), np.log(0.5), np.log(2)),
+        (0, 0, 0.5),
+        (0, 0, -0.25),
+    ),
+    Branch("clip infinite", lambda x: np.clip(1 / x, -0.5, 0.25), (0.25, -0.5, 0.25), (0, 0, 0), (0, 0, 0)),
+    Branch(
+        "minimum infinite",
+        lambda x: np.minimum(-np.log(np.abs(x)), 5.0),
+        (5, 0, -np.log(2)),
+        (0, 1, -0.5),
+        (0, 1, 0.25),
+    ),
+    Branch(
+        "sqrt outside",
+        lambda x: np.sqrt(sd.where(x > 0, x, 1.0)),
+        (1, 1, np.sqrt(2)),
+        (0, 0, 0.5**1.5),
+        (0, 0, -0.25 * 0.5**1.5),
+    ),
+    Branch(
+        "sqrt outside at zero",
+        lambda x: np.sqrt(sd.where(x > 0, x, 0.0)),
+        (0, 0, np.sqrt(2)),
+        (0, 0, 0.5**1.5),
+        (0, 0, -0.25 * 0.5**1.5),
+    ),
+    Branch(
+        "log outside",
+        lambda x: sd.where(x > 1, np.log(sd.where(x > 1, x, 0.0)), 0.0),
+        (0, 0, np.log(2)),
+        (0, 0, 0.5),
+        (0, 0, -0.25),
+    ),
+    Branch(
+        "safe quotient",
+        lambda x: sd.where(x == 0, 1.0, np.sin(x) / x),
+        (1, np.sin(1), np.sin(2) / 2),
+        (0, -(np.cos(1) - np.sin(1)), (2 * np.cos(2) - np.sin(2)) / 4),
+        (0, np.sin(1) - 2 * np.cos(1), (-4 * np.sin(2) - 4 * np.cos(2) + 2 * np.sin(2)) / 8),
+    ),
+]
+AT = np.array([0.0, -1.0, 2.0])
+
+
+@pytest.mark.parametrize("branch", BRANCHES, ids=lambda b: b.name)
+def test_untaken_branches_never_show(branch: Branch) -> None:
+    x = sd.vector("x", 3)
+    f = branch.build(x)
+    same = {"rtol": 1e-13, "atol": 1e-13}
+    np.testing.assert_allclose(compute(f, x=AT), branch.value, **same)
+    # element by element, through a sum, a product with a matrix, and a weighted square
+    weights = np.array([[1.0, 2.0, -1.0], [0.5, 0.0, 3.0]])
+    np.testing.assert_allclose(compute(sd.gradient(f.sum(), x), x=AT), branch.gradient, **same)
+    np.testing.assert_allclose(
+        compute(sd.vjp(weights @ f, x, [2.0, -1.0]), x=AT), np.array([2.0, -1.0]) @ weights * branch.gradient, **same
+    )
+    for way in np.eye(3):
+        np.testing.assert_allclose(compute(sd.jvp(f, x, way), x=AT), way * branch.gradient, **same)
+        np.testing.assert_allclose(
+            compute(sd.jvp(weights @ f, x, way), x=AT), weights @ (way * branch.gradient), **same
+        )
+    np.testing.assert_allclose(compute(sd.jacobian(f, x), x=AT), np.diag(branch.gradient), **same)
+    np.testing.assert_allclose(compute(sd.jacobian(weights @ f, x), x=AT), weights * branch.gradient, **same)
+    np.testing.assert_allclose(compute(sd.hessian(f.sum(), x), x=AT), np.diag(branch.second), **same)
+    square = np.diag(np.square(branch.gradient) + np.array(branch.value) * branch.second)
+    np.testing.assert_allclose(compute(sd.hessian(0.5 * f @ f, x), x=AT), square, **same)
+    np.testing.assert_allclose(
+        compute(sd.hvp(f.sum(), x, [1.0, 2.0, 3.0]), x=AT), np.array(branch.second) * [1, 2, 3], **same
+    )
+
+
+def test_branches_by_a_scalar_condition() -> None:
+    s, v = sd.scalar("s"), sd.vector("v", 2)
+    f = sd.where(s > 0, np.log(s) * v, v).sum()
+    np.testing.assert_array_equal(compute(sd.gradient(f, v), s=0.0, v=[1.0, 2.0]), [1.0, 1.0])
+    assert compute(sd.gradient(f, s), s=0.0, v=[1.0, 2.0]) == 0
+    assert compute(sd.derivative(f, s, 2), s=0.0, v=[1.0, 2.0]) == 0
+
+
+def test_a_matrix_inverted_in_one_branch_only() -> None:
+    A, t = sd.matrix("A", 2, 2), sd.scalar("t")
+    f = sd.where(t > 0, sd.logdet(A), 0.0)
+    got = compute(sd.gradient(f, t, disconnected="zero"), t=-1.0, A=-np.eye(2))
+    assert got == 0
+
+
+def test_broadcast_branches() -> None:
+    x, y = sd.vector("x", 2), sd.matrix("Y", 2, 2)
+    f = sd.where(y > 0, np.sqrt(x) * y, 0.0).sum()
+    got = compute(sd.gradient(f, x), x=[0.0, 4.0], Y=[[-1.0, 1.0], [-2.0, 3.0]])
+    np.testing.assert_array_equal(got, [0.0, 1.0])
+
+
+LINEAR_WAYS = {
+    "scale": lambda r: r * 2.0,
+    "reverse twice": lambda r: r[::-1][::-1],
+    "stack": lambda r: sd.stack([r[0], r[1], r[2]]),
+    "repeat": lambda r: np.repeat(r, 2)[::2],
+    "gather": lambda r: r[[2, 1, 0]][[2, 1, 0]],
+    "diagonal": lambda r: np.diag(sd.diag(r)),
+    "triangle": lambda r: sd.tril(sd.eye(3) * r).sum(axis=0),
+    "pad": lambda r: sd.concatenate([r, np.zeros(2)])[:3],
+    "reshape": lambda r: r.reshape(3, 1).reshape(3),
+    "max": lambda r: sd.max(sd.stack([r, r - 1]), axis=0),
+    "norm": lambda r: sd.norm(r.reshape(3, 1), axis=1),
+    "prod": lambda r: sd.prod(sd.stack([r, np.ones(3)]), axis=0),
+    "logsumexp": lambda r: sd.logsumexp(r.reshape(3, 1), axis=1),
+}
+
+
+@pytest.mark.parametrize("way", LINEAR_WAYS)
+def test_strong_zeros_pass_through_array_operations(way: str) -> None:
+    """sqrt has an infinite slope at 0; a where behind other operations still silences it."""
+    x = sd.vector("x", 3)
+    f = sd.where(x > 0, LINEAR_WAYS[way](np.sqrt(x)), 0.0)
+    want = np.array([0.0, 0.5, 0.25]) * (2.0 if way == "scale" else 1.0)
+    at = [0.0, 1.0, 4.0]
+    np.testing.assert_allclose(compute(sd.gradient(f.sum(), x), x=at), want)
+    np.testing.assert_allclose(compute(sd.jacobian(f, x), x=at), np.diag(want))
+    for i, direction in enumerate(np.eye(3)):
+        np.testing.assert_allclose(compute(sd.jvp(f, x, direction), x=at)[i], want[i])
+
+
+@pytest.mark.parametrize("outer", ["sqrt", "norm", "log", "divide"])
+def test_a_branch_outside_which_something_is_infinite(outer: str) -> None:
+    """Where no element is taken, the sum does not depend on x, whatever the slope outside is."""
+    x = sd.vector("x", 3)
+    taken = sd.where(x > 0, x, 0.0)
+    total = (taken * np.array([1.0, 2.0, 3.0])).sum()
+    f = {
+        "sqrt": lambda: np.sqrt(total),
+        "norm": lambda: sd.norm(sd.stack([np.sqrt(total), np.sqrt(total)])),
+        "log": lambda: np.log(total),
+        "divide": lambda: 1 / total,
+    }[outer]()
+    at = [0.0, -1.0, -2.0]
+    np.testing.assert_array_equal(compute(sd.gradient(f, x), x=at), np.zeros(3))
+    assert compute(sd.jvp(f, x, [1.0, 2.0, 3.0]), x=at) == 0
+    np.testing.assert_array_equal(compute(sd.hessian(f, x), x=at), np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+def test_what_a_maximum_passes_over_does_not_show(op: str) -> None:
+    x = sd.vector("x", 3)
+    sign = 1.0 if op == "max" else -1.0
+    f = getattr(sd, op)(sign * np.sqrt(x))
+    np.testing.assert_allclose(compute(sd.gradient(f, x), x=[0.0, 1.0, 4.0]), [0, 0, sign * 0.25])
+    assert compute(sd.jvp(f, x, [1.0, 1.0, 1.0]), x=[0.0, 1.0, 4.0]) == sign * 0.25
+    np.testing.assert_allclose(compute(sd.hessian(f, x), x=[0.0, 1.0, 4.0]), np.diag([0, 0, -sign / 32]))
+
+
+def test_a_kink_is_the_mean_of_the_sides() -> None:
+    x, y = sd.scalar("x"), sd.scalar("y")
+    assert compute(sd.gradient(abs(x), x), x=0.0) == 0
+    assert compute(sd.gradient(np.maximum(x, y), x), x=1.0, y=1.0) == 0.5
+    assert compute(sd.gradient(np.minimum(x, y), y), x=1.0, y=1.0) == 0.5
+    assert compute(sd.gradient(sd.relu(x), x), x=0.0) == 0.5
+    assert compute(sd.gradient(np.clip(x, 0.0, 1.0), x), x=1.0) == 0.5
+    assert compute(sd.gradient(sd.where(x >= 0, x, 3 * x), x), x=0.0) == 1.0
+
+
+def test_what_is_not_offered_is_refused_by_name() -> None:
+    A = sd.matrix("A", 3, 3)
+    with pytest.raises(UnsupportedError, match="norm with ord='nuc'"):
+        sd.norm(A, ord="nuc")
+    with pytest.raises(UnsupportedError, match="eigenvalues"):
+        np.linalg.eigvalsh(A)
+    x = sd.scalar("x")
+    with pytest.raises(NotDifferentiableError, match="polygamma"):
+        sd.gradient(Array(graph.elementwise("polygamma", (x.node, graph.constant(2.0)))), x)
+
+
+def test_cholesky_reads_what_its_derivative_says() -> None:
+    """d chol takes the symmetric part of dA; along symmetric directions it is the change of the factor."""
+    A = sd.matrix("A", 3, 3)
+    e = draw(M33, 50)
+    e = e + e.T
+    got = compute(sd.jvp(sd.cholesky(A), A, e), A=spd)
+    h = 1e-6
+    want = (linalg.cholesky(spd + h * e, lower=True) - linalg.cholesky(spd - h * e, lower=True)) / (2 * h)
+    np.testing.assert_allclose(got, want, atol=1e-8)
