@@ -12,7 +12,7 @@ halved until the loss falls enough (Nocedal and Wright, Numerical Optimization, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -110,7 +110,7 @@ class Step:
         return float(np.mean((x @ self.W.T).argmax(axis=1) == y.argmax(axis=1)))
 
 
-def newton(kernel: Kernel, x: Numbers, y: Numbers, ridge: float, steps: int) -> Iterator[Step]:
+def newton(kernel: Callable[..., Any], x: Numbers, y: Numbers, ridge: float, steps: int) -> Iterator[Step]:
     """Yield the start and each step, until the next would gain less than 1e-10, or none gains."""
     share = ridge / len(x)  # the kernel adds up the flowers' parts
     W = np.zeros((y.shape[1], x.shape[1]))

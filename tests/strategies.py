@@ -180,10 +180,10 @@ def _diagonal(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
     axis = node.shape.index(n)
     own = tuple(range(node.ndim))
     if kind.op == "onehot":
-        return contract([kind, squash(node)], [(9,), own], draw(st.permutations((9, *own))))
+        return contract([kind, squash(node)], [(9,), own], tuple(draw(st.permutations([9, *own]))))
     if kind.shape[0] == n:
-        return contract([kind, squash(node)], [(axis, 9), own], draw(st.permutations((9, *own))))
-    return contract([squash(node), kind], [own, (9, axis)], draw(st.permutations((9, *own))))
+        return contract([kind, squash(node)], [(axis, 9), own], tuple(draw(st.permutations([9, *own]))))
+    return contract([squash(node), kind], [own, (9, axis)], tuple(draw(st.permutations([9, *own]))))
 
 
 def _transpose(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:

@@ -88,8 +88,8 @@ def test_derive_prints_text_that_means_the_derivative(
     declared = [word for name, shape in shapes.items() for word in ("--shape", f"{name}={','.join(map(str, shape))}")]
     printed = run("derive", formula, "--wrt", wrt, *declared, *options, "--text").stdout
     numbers = {name: np.random.default_rng(4).normal(size=shape) for name, shape in shapes.items()}
-    found = sd.compile(printed, **shapes, backend="numpy")(**numbers)
-    np.testing.assert_allclose(found, sd.compile(expected, **shapes, backend="numpy")(**numbers), rtol=1e-12)
+    found = sd.compile(printed, shapes=shapes, backend="numpy")(inputs=numbers)
+    np.testing.assert_allclose(found, sd.compile(expected, shapes=shapes, backend="numpy")(inputs=numbers), rtol=1e-12)
 
 
 def test_derive_states_kind_shape_layout_and_rewrites(run: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import pickle
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ from symdiff.sizes import named, value
 N = named("n")
 
 
-def run(inputs, roots, arrays, batch, *, reduce_batch=False, sizes=SIZES):
+def run(inputs: Any, roots: Any, arrays: Any, batch: Any, *, reduce_batch: Any=False, sizes: Any=SIZES) -> Any:
     """Run the emitted source over a batch."""
     runner = NumpyRunner(emit_numpy(inputs, roots))
     length = 1 if reduce_batch else batch
@@ -52,7 +53,7 @@ def run(inputs, roots, arrays, batch, *, reduce_batch=False, sizes=SIZES):
     return outs
 
 
-def one_by_one(inputs, roots, arrays, batch):
+def one_by_one(inputs: Any, roots: Any, arrays: Any, batch: Any) -> Any:
     """Run the interpreter on each sample."""
     return [
         evaluate(
@@ -64,7 +65,7 @@ def one_by_one(inputs, roots, arrays, batch):
     ]
 
 
-def agree(inputs, roots, arrays, batch, *, sizes=SIZES, tolerance=1e-10):
+def agree(inputs: Any, roots: Any, arrays: Any, batch: Any, *, sizes: Any = SIZES, tolerance: float = 1e-10) -> None:
     outs = run(inputs, roots, arrays, batch, sizes=sizes)
     for i, expected in enumerate(one_by_one(inputs, roots, arrays, batch)):
         for out, want in zip(outs, expected, strict=True):
@@ -74,7 +75,7 @@ def agree(inputs, roots, arrays, batch, *, sizes=SIZES, tolerance=1e-10):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("shapes", ["scalars", "broadcast"])
-def test_every_function(name, shapes):
+def test_every_function(name: str, shapes: Any) -> None:
     row = FUNCTIONS[name]
     rng = np.random.default_rng(0)
     nodes, inputs, arrays = [], [], []
@@ -93,7 +94,7 @@ def test_every_function(name, shapes):
 
 
 @pytest.mark.parametrize("case", STRUCTURE)
-def test_every_structural_operation(case):
+def test_every_structural_operation(case: Any) -> None:
     node, want = STRUCTURE[case]
     data = np.stack([X, X[::-1], 2 * X])
     agree([x34], [node], [data], 3, tolerance=1e-13)
@@ -103,7 +104,7 @@ def test_every_structural_operation(case):
 
 
 @pytest.mark.parametrize("name", [name for name, row in FUNCTIONS.items() if row.takes == "real" and name != "where"])
-def test_nan_and_infinity_are_as_in_the_interpreter(name):
+def test_nan_and_infinity_are_as_in_the_interpreter(name: str) -> None:
     row = FUNCTIONS[name]
     x = variable("x")
     points = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0])
@@ -116,7 +117,7 @@ def test_nan_and_infinity_are_as_in_the_interpreter(name):
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(formulas(), st.sampled_from([0, 1, 7]), st.lists(st.booleans(), min_size=5, max_size=5), st.integers(0, 99))
-def test_random_formulas(formula: Formula, batch: int, shared: list[bool], seed: int):
+def test_random_formulas(formula: Formula, batch: int, shared: list[bool], seed: int) -> None:
     lengths = tuple(1 if one else batch for one in shared)
     if all(shared):
         batch = 1
@@ -125,14 +126,14 @@ def test_random_formulas(formula: Formula, batch: int, shared: list[bool], seed:
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(formulas(symbolic=True), st.integers(2, 5), st.integers(2, 4), st.integers(0, 99))
-def test_random_formulas_with_symbolic_sizes(formula: Formula, n: int, m: int, seed: int):
+def test_random_formulas_with_symbolic_sizes(formula: Formula, n: int, m: int, seed: int) -> None:
     sizes = {"n": n, "m": m}
     agree(formula.inputs, formula.roots, sample(formula.inputs, (3,) * 5, seed, sizes), 3, sizes=sizes)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(formulas(), st.sampled_from([0, 1, 7]), st.integers(0, 99))
-def test_sum_over_the_batch(formula: Formula, batch: int, seed: int):
+def test_sum_over_the_batch(formula: Formula, batch: int, seed: int) -> None:
     arrays = sample(formula.inputs, (batch,) * 5, seed)
     roots = [root for root in formula.roots if root.dtype != BOOL]
     whole = run(formula.inputs, roots, arrays, batch)
@@ -142,20 +143,20 @@ def test_sum_over_the_batch(formula: Formula, batch: int, seed: int):
         )
 
 
-def test_sum_counts_every_sample_of_a_shared_result():
+def test_sum_counts_every_sample_of_a_shared_result() -> None:
     x, y = variable("x"), variable("y")
     (total, twice) = run([x, y], [x + y, 2.0 * y], [np.ones(5), np.ones(1)], 5, reduce_batch=True)
     assert (total[0], twice[0]) == (10.0, 10.0)
 
 
-def test_single_precision_is_computed_with_in_double():
+def test_single_precision_is_computed_with_in_double() -> None:
     x = variable("x", (2,))
     data = np.array([[1e30, 1.0]], np.float32)
     (out,) = run([x], [contract([x, x], [(0,), (0,)], ())], [data], 1)
     assert out[0] == np.sum(data[0].astype(float) ** 2)
 
 
-def test_tiles_give_what_one_call_gives(monkeypatch):
+def test_tiles_give_what_one_call_gives(monkeypatch: Any) -> None:
     A, x = variable("A", (3, 3)), variable("x", (3,))
     roots = [contract([matrix("inv", A), x], [(0, 1), (1,)], (0,)), apply("exp", x)]
     rng = np.random.default_rng(1)
@@ -167,16 +168,18 @@ def test_tiles_give_what_one_call_gives(monkeypatch):
         np.testing.assert_array_equal(out, want)
 
 
-def test_temporaries_of_a_tile_are_bounded():
+def test_temporaries_of_a_tile_are_bounded() -> None:
     x = variable("x", (1000,))
     runner = NumpyRunner(emit_numpy([x], [contract([apply("sin", x), apply("cos", x)], [(0,), (1,)], (0,))]))
-    assert 8 * runner.source.footprint * runner._tile([(1000,)]) <= 1 << 26
+    footprint = runner.source.footprint
+    assert isinstance(footprint, int)
+    assert 8 * footprint * runner._tile([(1000,)]) <= 1 << 26
 
 
 # ---------------------------------------------------------------------------- deltas
 
 
-def test_a_surviving_delta_is_written_into_a_diagonal_not_multiplied():
+def test_a_surviving_delta_is_written_into_a_diagonal_not_multiplied() -> None:
     V = variable("V", (100, 5))
     hessian = contract([constant(2.0), delta(100, 100), V, V], [(), (0, 1), (2, 3), (2, 4)], (0, 3, 1, 4))
     source = emit_numpy([V], [hessian])
@@ -200,7 +203,7 @@ def test_a_surviving_delta_is_written_into_a_diagonal_not_multiplied():
         delta(N, N + 2, 2, 1),
     ],
 )
-def test_deltas_of_every_kind(first, out):
+def test_deltas_of_every_kind(first: Any, out: Any) -> None:
     rows, columns = first.shape
     x, y = variable("x", (rows, 2)), variable("y", (columns,))
     sizes = {"n": 3}
@@ -215,7 +218,7 @@ def test_deltas_of_every_kind(first, out):
     agree([x, y], roots, [rng.normal(size=(4, *shape)) for shape in lengths], 4, sizes=sizes)
 
 
-def test_chains_of_deltas_and_onehots():
+def test_chains_of_deltas_and_onehots() -> None:
     x = variable("x", (4,))
     roots = [
         contract([delta(3, 4, 1, 1), delta(2, 3, 1, 1), x], [(0, 1), (2, 0), (1,)], (2, 0, 1)),
@@ -235,14 +238,14 @@ def test_chains_of_deltas_and_onehots():
 # ---------------------------------------------------------------------------- contractions
 
 
-def test_a_product_of_many_factors_is_taken_in_the_cheap_order():
+def test_a_product_of_many_factors_is_taken_in_the_cheap_order() -> None:
     A, x = variable("A", (40, 40)), variable("x", (40,))
     text = emit_numpy([A, x], [contract([A, A, A, x], [(0, 1), (1, 2), (2, 3), (3,)], (0,))]).text
     assert "@" not in text  # never a matrix by a matrix
     assert text.count("np.einsum") == 3
 
 
-def test_twenty_factors_and_too_many_indices():
+def test_twenty_factors_and_too_many_indices() -> None:
     xs = [variable(f"x{i}", (2,)) for i in range(20)]
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=(2, 2)) for _ in xs]
@@ -252,7 +255,7 @@ def test_twenty_factors_and_too_many_indices():
         emit_numpy([deep], [contract([deep, deep], [tuple(range(60)), tuple(range(60))], ())])
 
 
-def test_matrix_products_use_matmul():
+def test_matrix_products_use_matmul() -> None:
     A, B = variable("A", (3, 4)), variable("B", (4, 2))
     source = emit_numpy([A, B], [matmul(A, B), transpose(matmul(A, B))])
     assert source.text.count("x0 @ x1") == 1
@@ -260,7 +263,7 @@ def test_matrix_products_use_matmul():
 
 
 @pytest.mark.parametrize("op", ["solve", "adjugate_differential"])
-def test_stacks_of_matrices_broadcast_behind_the_batch(op):
+def test_stacks_of_matrices_broadcast_behind_the_batch(op: str) -> None:
     A, B = variable("A", (2, 3, 3)), variable("B", (3, 3))
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=(7, 2, 3, 3)), rng.normal(size=(7, 3, 3))]
@@ -270,7 +273,7 @@ def test_stacks_of_matrices_broadcast_behind_the_batch(op):
 # ---------------------------------------------------------------------------- text
 
 
-def test_the_source_is_readable():
+def test_the_source_is_readable() -> None:
     X, y = variable("X", (2, 4)), variable("y", (4,))
     z = contract([X, y], [(0, 1), (1,)], (0,))
     e = apply("exp", z)
@@ -292,7 +295,7 @@ def test_the_source_is_readable():
     )
 
 
-def test_names_of_the_user_never_reach_the_source():
+def test_names_of_the_user_never_reach_the_source() -> None:
     evil = variable('x"; import os; os.system("true")', (named("n; import os"),))
     source = emit_numpy([evil], [apply("sin", evil)])
     assert "os" not in source.text
@@ -302,7 +305,7 @@ def test_names_of_the_user_never_reach_the_source():
 
 @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(formulas(symbolic=True))
-def test_only_generated_identifiers(formula: Formula):
+def test_only_generated_identifiers(formula: Formula) -> None:
     source = emit_numpy(formula.inputs, formula.roots)
     tree = ast.parse(source.text)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -311,7 +314,7 @@ def test_only_generated_identifiers(formula: Formula):
     assert names - generated - imported <= {"np", "len"}
 
 
-def test_numbers_survive_printing():
+def test_numbers_survive_printing() -> None:
     x = variable("x")
     odd = [0.1, 1e-310, -0.0, np.inf, -np.inf, np.nan, 1.7976931348623157e308]
     (scaled,) = load_numpy(emit_numpy([x], [apply("maximum", x, -5e-324)]))(np.array([-1.0]))
@@ -321,7 +324,7 @@ def test_numbers_survive_printing():
     assert np.signbit(out[0][2])
 
 
-def test_large_constants_are_bound_and_small_ones_printed():
+def test_large_constants_are_bound_and_small_ones_printed() -> None:
     x = variable("x", (100,))
     source = emit_numpy([x], [x * constant(np.arange(100.0)), slicing(x, ((0, 1, 3),)) * constant([1.0, 2.5, 3.0])])
     assert set(source.constants) == {"c0"}
@@ -329,14 +332,14 @@ def test_large_constants_are_bound_and_small_ones_printed():
     agree([x], source.outputs, [np.ones((2, 100))], 2)
 
 
-def test_constants_alone():
+def test_constants_alone() -> None:
     roots = [constant(2.0), apply("sin", 2.0), constant([1.0, 2.0]), constant(np.zeros((0, 2))), constant(True)]
     outs = run([], roots, [], 3)
     assert [out.shape for out in outs] == [(3,), (3,), (3, 2), (3, 0, 2), (3,)]
     np.testing.assert_array_equal(outs[1], np.sin(2.0))
 
 
-def test_a_runner_survives_pickling():
+def test_a_runner_survives_pickling() -> None:
     x = variable("x", (N,))
     runner = pickle.loads(pickle.dumps(NumpyRunner(emit_numpy([x], [x * x]))))
     out = np.empty((2, 3))
@@ -347,12 +350,12 @@ def test_a_runner_survives_pickling():
 # ---------------------------------------------------------------------------- refusals
 
 
-def test_an_input_that_is_missing_is_named():
+def test_an_input_that_is_missing_is_named() -> None:
     with pytest.raises(ArgumentError, match="'y'"):
         emit_numpy([variable("x")], [variable("x") + variable("y")])
 
 
-def test_custom_functions_are_inlined_before():
+def test_custom_functions_are_inlined_before() -> None:
     x = variable("x")
     with pytest.raises(AssertionError, match="inlined"):
         emit_numpy([x], [custom("rule", [x], x)])
@@ -370,7 +373,7 @@ def test_custom_functions_are_inlined_before():
         (lambda x: reduce("max", x, (0,)), (2, 0)),
     ],
 )
-def test_symbolic_bounds_are_checked_at_call_time(build, shape):
+def test_symbolic_bounds_are_checked_at_call_time(build: Any, shape: Any) -> None:
     x = variable("x", (N,))
     root = build(x)
     data = np.ones(shape)
@@ -381,7 +384,7 @@ def test_symbolic_bounds_are_checked_at_call_time(build, shape):
 
 
 @pytest.mark.parametrize("op", ["inv", "solve", "cholesky"])
-def test_the_first_singular_sample_is_named(op, monkeypatch):
+def test_the_first_singular_sample_is_named(op: str, monkeypatch: Any) -> None:
     monkeypatch.setattr("symdiff.codegen.numpy_runner.WANTED", 4)
     monkeypatch.setattr("symdiff.codegen.numpy_runner.CACHE_BYTES", 1)
     A = variable("A", (2, 2))
@@ -400,8 +403,8 @@ def test_the_first_singular_sample_is_named(op, monkeypatch):
 # ---------------------------------------------------------------------------- scale
 
 
-def test_a_deep_graph_is_emitted_in_linear_time():
-    def emit(depth):
+def test_a_deep_graph_is_emitted_in_linear_time() -> Any:
+    def emit(depth: Any) -> Any:
         x = y = variable("x")
         for i in range(depth):
             y = apply("sin", y) * x + float(i)

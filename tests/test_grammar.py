@@ -135,7 +135,7 @@ COMPUTES: dict[str, Callable[[float, float, float], Any]] = {
     "z = a + b\n\nw = z*z\nw - c": lambda a, b, c: (a + b) ** 2 - c,
     "(a\n + b) * c": lambda a, b, c: (a + b) * c,
 }
-COMPUTE = {
+COMPUTE: dict[str, dict[str, Callable[..., Any]]] = {
     "unary": {"-": operator.neg, "+": operator.pos, "~": operator.invert},
     "binary": {
         "+": operator.add,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -53,7 +54,7 @@ X = RNG.normal(size=(3, 4))
 SQUARE = RNG.normal(size=(2, 3, 3))
 
 
-def compute(node: Node, **values):
+def compute(node: Node, **values: Any) -> Any:
     return evaluate([node], values)[0]
 
 
@@ -100,7 +101,7 @@ REFERENCE = {
 }
 
 
-def reference(name):
+def reference(name: str) -> Any:
     for spelling in (name, FUNCTIONS[name].sympy):
         if name in REFERENCE:
             return REFERENCE[name]
@@ -109,7 +110,7 @@ def reference(name):
     raise LookupError(f"mpmath has no {name}: add a line to REFERENCE")
 
 
-def operands(name, count=6):
+def operands(name: str, count: int = 6) -> Any:
     """Draw points of a row's domain, as Python numbers or conditions."""
     row = FUNCTIONS[name]
     columns = []
@@ -120,7 +121,7 @@ def operands(name, count=6):
     return list(zip(*columns, strict=True))
 
 
-def applied(name):
+def applied(name: str) -> Any:
     row = FUNCTIONS[name]
     inputs = tuple(
         variable(f"x{i}", (), BOOL if row.takes is BOOL or (name == "where" and i == 0) else "real")
@@ -130,7 +131,7 @@ def applied(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_function(name):
+def test_every_function(name: str) -> None:
     node = applied(name)
     for point in operands(name):
         got = compute(node, **{f"x{i}": x for i, x in enumerate(point)})
@@ -143,9 +144,11 @@ def test_every_function(name):
 
 
 @pytest.mark.parametrize("name", [name for name, row in FUNCTIONS.items() if row.expansion is not None])
-def test_expansions_mean_the_same(name):
+def test_expansions_mean_the_same(name: str) -> None:
     node = applied(name)
-    expansion = FUNCTIONS[name].expansion(*node.args)
+    expand = FUNCTIONS[name].expansion
+    assert expand is not None
+    expansion = expand(*node.args)
     for point in operands(name):
         values = {f"x{i}": x for i, x in enumerate(point)}
         np.testing.assert_allclose(
@@ -156,7 +159,7 @@ def test_expansions_mean_the_same(name):
 @pytest.mark.parametrize(
     "name", [n for n, row in FUNCTIONS.items() if BOOL not in (row.gives, row.takes) and n != "where"]
 )
-def test_nan_in_gives_nan_out(name):
+def test_nan_in_gives_nan_out(name: str) -> None:
     for place in range(FUNCTIONS[name].arity):
         low, high = FUNCTIONS[name].domain[place]
         if low != high:
@@ -166,13 +169,13 @@ def test_nan_in_gives_nan_out(name):
             assert np.isnan(got), (name, place)
 
 
-def test_a_branch_not_taken_is_not_observed():
+def test_a_branch_not_taken_is_not_observed() -> None:
     x = variable("x", (3,))
     node = where(compare("greater", x, 0.0), apply("log", x), 0.0)
     np.testing.assert_array_equal(compute(node, x=[-1.0, 0.0, 1.0]), [0.0, 0.0, 0.0])
 
 
-def test_functions_of_orders_take_arrays_of_orders():
+def test_functions_of_orders_take_arrays_of_orders() -> None:
     orders, x = constant([0.0, 1.0, 2.0]), variable("x", (3,))
     got = compute(elementwise("polygamma", (orders, x)), x=[1.5, -0.5, 2.0])
     want = [float(mpmath.psi(k, v)) for k, v in enumerate([1.5, -0.5, 2.0])]
@@ -183,7 +186,7 @@ def test_functions_of_orders_take_arrays_of_orders():
     )
 
 
-def test_softplus_far_out():
+def test_softplus_far_out() -> None:
     np.testing.assert_array_equal(numeric.softplus(np.array([-1e4, 1e4, np.inf, -np.inf])), [0.0, 1e4, np.inf, 0.0])
 
 
@@ -246,7 +249,7 @@ STRUCTURE = {
 
 
 @pytest.mark.parametrize("case", STRUCTURE)
-def test_structure(case):
+def test_structure(case: Any) -> None:
     node, want = STRUCTURE[case]
     got = evaluate([node], {"x": X}, [x34])[0]
     assert got.shape == want.shape
@@ -254,7 +257,7 @@ def test_structure(case):
     np.testing.assert_allclose(got, want, rtol=1e-14)
 
 
-def test_no_operation_is_left_out():
+def test_no_operation_is_left_out() -> None:
     covered = {node.op for case, _ in STRUCTURE.values() for node in postorder([case])}
     assert {op for op in interpret.STRUCTURE if op not in ("custom", "size")} <= covered
 
@@ -262,7 +265,7 @@ def test_no_operation_is_left_out():
 FAR = np.array([[1e3, -1e3], [-np.inf, 0.0], [-np.inf, -np.inf], [np.inf, 0.0], [np.nan, 0.0]])
 
 
-def test_exponentials_far_out():
+def test_exponentials_far_out() -> None:
     x = variable("x", FAR.shape)
     total, share, logs = evaluate(
         [reduce("logsumexp", x, (1,)), normalize("softmax", x, (1,)), normalize("log_softmax", x, (1,))], {"x": FAR}
@@ -273,13 +276,13 @@ def test_exponentials_far_out():
     assert np.isnan(share[4]).all()
 
 
-def test_reductions_of_no_elements():
+def test_reductions_of_no_elements() -> None:
     x = variable("x", (0,))
     got = evaluate([reduce(op, x, (0,)) for op in ("prod", "norm", "logsumexp")], {"x": np.zeros(0)})
     assert [float(v) for v in got] == [1.0, 0.0, -np.inf]
 
 
-def test_custom_functions_compute_their_body():
+def test_custom_functions_compute_their_body() -> None:
     rule = ("square plus", 1)
     a, b = placeholder((rule, 0), (3,)), placeholder((rule, 1), ())
     inner = custom(rule, [x3, constant(2.0)], a * a + b)
@@ -289,14 +292,14 @@ def test_custom_functions_compute_their_body():
     np.testing.assert_allclose(compute(node, v=[1.0, 2.0, 3.0]), [10.0, 37.0, 122.0])
 
 
-def test_a_deep_formula_needs_no_recursion():
+def test_a_deep_formula_needs_no_recursion() -> None:
     x = y = variable("x")
     for _ in range(20_000):
         y = apply("sin", y) + x
     assert np.isfinite(compute(y, x=0.1))
 
 
-def test_too_many_indices():
+def test_too_many_indices() -> None:
     x = variable("x", (1,) * 30)
     with pytest.raises(LimitError, match="52"):
         compute(contract([x, x], [tuple(range(30)), tuple(range(30, 60))], ()), x=np.ones((1,) * 30))
@@ -306,7 +309,7 @@ def test_too_many_indices():
 
 
 @pytest.mark.parametrize("op", ["det", "logabsdet", "inv"])
-def test_matrix_functions_of_stacks(op):
+def test_matrix_functions_of_stacks(op: str) -> None:
     want = {
         "det": np.linalg.det(SQUARE),
         "logabsdet": np.log(np.abs(np.linalg.det(SQUARE))),
@@ -315,27 +318,27 @@ def test_matrix_functions_of_stacks(op):
     np.testing.assert_allclose(compute(matrix(op, variable("A", (2, 3, 3))), A=SQUARE), want[op], rtol=1e-12)
 
 
-def test_solve_broadcasts_stacks():
+def test_solve_broadcasts_stacks() -> None:
     A, B = variable("A", (2, 3, 3)), variable("B", (3, 5))
     b = RNG.normal(size=(3, 5))
     np.testing.assert_allclose(compute(matrix("solve", A, B), A=SQUARE, B=b), np.linalg.inv(SQUARE) @ b, rtol=1e-12)
 
 
-def test_cholesky_is_lower_and_reads_the_lower_triangle():
+def test_cholesky_is_lower_and_reads_the_lower_triangle() -> None:
     spd = SQUARE[0] @ SQUARE[0].T
     got = compute(matrix("cholesky", variable("A", (3, 3))), A=np.tril(spd))
     assert (np.triu(got, 1) == 0).all()
     np.testing.assert_allclose(got @ got.T, spd, rtol=1e-12)
 
 
-def test_logdet_of_each_sign():
+def test_logdet_of_each_sign() -> None:
     stack = np.array([np.eye(2), -np.eye(2) * [[1, 1], [1, -1]], np.zeros((2, 2)), np.full((2, 2), np.nan)])
     got = compute(matrix("logdet", variable("A", (4, 2, 2))), A=stack)
     np.testing.assert_array_equal(got, [0.0, np.nan, -np.inf, np.nan])
 
 
 @pytest.mark.parametrize("op", ["inv", "solve", "cholesky"])
-def test_singular_matrices_are_refused(op):
+def test_singular_matrices_are_refused(op: str) -> None:
     A = variable("A", (2, 3, 3))
     node = matrix(op, A, A) if op == "solve" else matrix(op, A)
     with pytest.raises(SingularMatrixError, match=rf"{op}.*index \(1,\)") as caught:
@@ -345,7 +348,7 @@ def test_singular_matrices_are_refused(op):
 
 
 @pytest.mark.parametrize("op", ["inv", "solve", "cholesky", "adjugate", "adjugate_differential", "det", "logdet"])
-def test_nan_passes_through_the_matrix_it_is_in(op):
+def test_nan_passes_through_the_matrix_it_is_in(op: str) -> None:
     A = variable("A", (2, 3, 3))
     node = matrix(op, A, A) if op in ("solve", "adjugate_differential") else matrix(op, A)
     got = compute(node, A=[np.eye(3), np.full((3, 3), np.nan)])
@@ -354,7 +357,7 @@ def test_nan_passes_through_the_matrix_it_is_in(op):
 
 
 @pytest.mark.parametrize("op", ["inv", "solve"])
-def test_nan_beside_a_zero_pivot_is_not_called_singular(op):
+def test_nan_beside_a_zero_pivot_is_not_called_singular(op: str) -> None:
     A = variable("A", (2, 2, 2))
     node = matrix(op, A, A) if op == "solve" else matrix(op, A)
     unknown = [[0.0, np.nan], [0.0, 1.0]]
@@ -364,7 +367,7 @@ def test_nan_beside_a_zero_pivot_is_not_called_singular(op):
 
 
 @pytest.mark.parametrize("size", [0, 1])
-def test_the_smallest_matrices(size):
+def test_the_smallest_matrices(size: int) -> None:
     A = variable("A", (size, size))
     a = np.full((size, size), 5.0)
     assert compute(matrix("adjugate", A), A=a).tolist() == np.ones((size, size)).tolist()
@@ -373,7 +376,7 @@ def test_the_smallest_matrices(size):
     assert compute(matrix("inv", A), A=a).shape == (size, size)
 
 
-def exact_adjugate(a):
+def exact_adjugate(a: Any) -> Any:
     """Return the adjugate by cofactors, each a sum over permutations: no division, so no rank matters."""
     n = a.rows
     result = mpmath.matrix(n, n)
@@ -383,7 +386,7 @@ def exact_adjugate(a):
     return result
 
 
-def exact_determinant(rows):
+def exact_determinant(rows: Any) -> Any:
     if not rows:
         return mpmath.mpf(1)
     return sum(
@@ -394,7 +397,7 @@ def exact_determinant(rows):
 
 
 @pytest.mark.parametrize(("n", "rank"), [(n, rank) for n in range(1, 6) for rank in range(n + 1)])
-def test_adjugate_and_its_differential_at_every_rank(n, rank):
+def test_adjugate_and_its_differential_at_every_rank(n: int, rank: int) -> None:
     rng = np.random.default_rng(10 * n + rank)
     a = (rng.integers(-3, 4, (n, rank)) @ rng.integers(-3, 4, (rank, n))).astype(float)
     e = rng.normal(size=(n, n))
@@ -404,14 +407,14 @@ def test_adjugate_and_its_differential_at_every_rank(n, rank):
         value = exact_adjugate(at)
         slope = (exact_adjugate(at + towards) - exact_adjugate(at - towards)) / (2 * step)
         value, slope = (np.array(m.tolist(), dtype=float).reshape(n, n) for m in (value, slope))
-    largest = max(1.0, np.linalg.norm(a, 2))
+    largest, change = max(1.0, float(np.linalg.norm(a, 2))), float(np.linalg.norm(e))
     np.testing.assert_allclose(numeric.adjugate(a), value, rtol=0, atol=1e-13 * largest ** (n - 1))
     np.testing.assert_allclose(
-        numeric.adjugate_differential(a, e), slope, rtol=0, atol=1e-13 * largest ** max(0, n - 2) * np.linalg.norm(e)
+        numeric.adjugate_differential(a, e), slope, rtol=0, atol=1e-13 * largest ** max(0, n - 2) * change
     )
 
 
-def test_adjugate_of_stacks_broadcasts():
+def test_adjugate_of_stacks_broadcasts() -> None:
     got = numeric.adjugate_differential(SQUARE[:, None], SQUARE)
     assert got.shape == (2, 2, 3, 3)
     for i, k in itertools.product(range(2), repeat=2):
@@ -435,7 +438,7 @@ def test_adjugate_of_stacks_broadcasts():
         ([(N,)], [(0,)], {"n": 0}),
     ],
 )
-def test_sizes_are_told_from_shapes(shapes, came, want):
+def test_sizes_are_told_from_shapes(shapes: Any, came: Any, want: Any) -> None:
     assert bind_sizes([variable(f"x{i}", shape) for i, shape in enumerate(shapes)], came) == want
 
 
@@ -451,12 +454,12 @@ def test_sizes_are_told_from_shapes(shapes, came, want):
         ([(N,)], [()], r"expected \(n,\)"),
     ],
 )
-def test_sizes_that_contradict(shapes, came, message):
+def test_sizes_that_contradict(shapes: Any, came: Any, message: str) -> None:
     with pytest.raises(ShapeError, match=message):
         bind_sizes([variable(f"x{i}", shape) for i, shape in enumerate(shapes)], came)
 
 
-def test_symbolic_slices_follow_the_size():
+def test_symbolic_slices_follow_the_size() -> None:
     x = variable("x", (N,))
     last, inner, back = slicing(x, ((N - 1, 1, None),)), slicing(x, ((1, 1, N - 2),)), slicing(x, ((N - 1, -1, N),))
     for n in (2, 5):
@@ -468,7 +471,7 @@ def test_symbolic_slices_follow_the_size():
         assert got[3].tolist() == [0 if i % 2 == 0 else i // 2 for i in range(2 * n)]
 
 
-def test_a_size_is_a_number_of_the_formula():
+def test_a_size_is_a_number_of_the_formula() -> None:
     x = variable("x", (N,))
     assert compute(contract([x], [(0,)], ()) / extent(N - 1), x=[1.0, 2.0, 3.0]) == 3.0
 
@@ -476,7 +479,7 @@ def test_a_size_is_a_number_of_the_formula():
 # ---------------------------------------------------------------------------- what comes in
 
 
-def test_missing_inputs_and_unusable_values():
+def test_missing_inputs_and_unusable_values() -> None:
     x = variable("x", (2,))
     with pytest.raises(ArgumentError, match="'x' has no value"):
         compute(x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -163,17 +163,20 @@ def test_names_of_any_kind_are_quoted_or_escaped(name: str) -> None:
 
 def _gradient_of_logdet() -> sd.Array:
     a = sd.matrix("A", "n", "n")
-    return sd.gradient(np.log(np.linalg.det(a)), a)
+    slope: sd.Array = sd.gradient(np.log(np.linalg.det(a)), a)
+    return slope
 
 
 def _row_of_a_product() -> sd.Array:
     data, weights = sd.matrix("X", "m", 3), sd.matrix("W", 5, 3)
-    return sd.jacobian((data @ weights.T)[0], data[0])
+    row: sd.Array = sd.jacobian((data @ weights.T)[0], data[0])
+    return row
 
 
 def _factorisation_hessian() -> sd.Array:
     t, a, b = sd.matrix("T", "m", "n"), sd.matrix("U", "m", "k"), sd.matrix("V", "n", "k")
-    return sd.hessian(np.sum((t - a @ b.T) ** 2), a)
+    curvature: sd.Array = sd.hessian(np.sum((t - a @ b.T) ** 2), a)
+    return curvature
 
 
 CLOSED_FORMS: list[tuple[Callable[[], sd.Array], str, str]] = [
@@ -197,7 +200,7 @@ def _value(node: Node, values: dict[str, np.ndarray]) -> np.ndarray:
     return np.asarray(evaluate([node], values)[0])
 
 
-def _assert_text_means(node: Node, values: dict[str, np.ndarray], shapes: dict[str, object]) -> None:
+def _assert_text_means(node: Node, values: dict[str, np.ndarray], shapes: Mapping[str, object]) -> None:
     again = parse_graph(text(node), shapes).result.node
     assert again.shape == node.shape
     np.testing.assert_allclose(
