@@ -146,6 +146,11 @@ def test_rule_in_kernels(rule: Rule) -> None:
 # ---------------------------------------------------------------------------- the library
 
 
+def minors(a: Any) -> Any:
+    """The adjugate of a regular matrix, by its inverse."""
+    return np.linalg.inv(a) * np.linalg.det(a)
+
+
 class Call(NamedTuple):
     """One way to call an entry: over symbols, over NumPy arrays, and the values to do it at."""
 
@@ -284,7 +289,13 @@ CALLS = [
     Call("logdet", sd.logdet, lambda a: np.log(np.linalg.det(a)), (regular(27),)),
     Call("logabsdet", sd.logabsdet, lambda a: np.linalg.slogdet(a)[1], (regular(28)[::-1],)),
     both("inv", (regular(29),)),
-    Call("adjugate", sd.adjugate, lambda a: np.linalg.inv(a) * np.linalg.det(a), (a33,)),
+    Call("adjugate", sd.adjugate, minors, (a33,)),
+    Call(  # the adjugate of a 3×3 matrix is quadratic, so a difference is exact
+        "adjugate_differential",
+        sd.adjugate_differential,
+        lambda a, e: (minors(a + e) - minors(a - e)) / 2,
+        (a33, b33),
+    ),
     both("cholesky", (spd,)),
     Call(
         "slogdet",
