@@ -21,7 +21,6 @@ CONSTANTS = {
 LARGEST = 12
 
 
-@lru_cache(maxsize=4096)
 def spelled(value: float) -> tuple[int, str, int]:
     """Return (p, name, q) with ``value == p * name / q`` to the bit, or name "" and q 0 for none.
 
@@ -30,7 +29,14 @@ def spelled(value: float) -> tuple[int, str, int]:
     >>> spelled(1 / 3), spelled(2 * math.pi), spelled(0.1)
     ((1, '', 3), (2, 'pi', 1), (1, '', 10))
     """
-    if not math.isfinite(value) or (value == 0.0 and math.copysign(1.0, value) < 0):
+    if value == 0.0:  # told apart before the cache, for which 0.0 and -0.0 are one key
+        return (0, "", 1) if math.copysign(1.0, value) > 0 else (0, "", 0)
+    return _spelled(value)
+
+
+@lru_cache(maxsize=4096)
+def _spelled(value: float) -> tuple[int, str, int]:
+    if not math.isfinite(value):
         return 0, "", 0
     if value.is_integer():
         return (int(value), "", 1) if abs(value) < 1e15 else (0, "", 0)

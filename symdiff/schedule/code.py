@@ -153,6 +153,8 @@ class Code:
         """Return what identifies ``a`` up to a power of two, and that power."""
         c = self.consts.get(a)
         if c is not None:
+            if c == 0.0:
+                return (a,), 1.0  # 0.0 and -0.0 are different numerators
             mantissa, exponent = math.frexp(c)
             return mantissa, 2.0**exponent if abs(exponent) < _EXACT else 1.0
         if self.ops[a] == "multiply":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -211,7 +212,7 @@ def _like_factors(node: Node) -> Node | None:
     return result if result is None or result.shape == node.shape else spread(result, node.shape)
 
 
-@rule("divide", "x / 1, (-a) / b, (6 x) / 3", "x, -(a / b), 2 x")
+@rule("divide", "x / 1, x / 2, (-a) / b, (6 x) / 3", "x, 0.5 x, -(a / b), 2 x")
 def _quotient_forms(node: Node) -> Node | None:
     a, b = node.args
     c = number(b)
@@ -223,6 +224,8 @@ def _quotient_forms(node: Node) -> Node | None:
         return make("negative", make("divide", a.args[0], b))
     if b.op == "negative":
         return make("negative", make("divide", a, b.args[0]))
+    if c is not None and abs(math.frexp(c)[0]) == 0.5:
+        return make("multiply", constant(1.0 / c), a)  # exact: a power of two
     if c is not None and c != 0 and a.op == "multiply":
         p = number(a.args[0])
         if p is not None and (p / c).is_integer():

@@ -6,9 +6,10 @@ computed as it is written, and 1 when it comes from softplus. The kernel lists w
 
 from __future__ import annotations
 
+from ..functions import scalar_constant
 from ..graph import Node, concatenate, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
 from ..sizes import Dim
-from .engine import is_number, peel, rule, spread
+from .engine import is_number, peel, rule, spread, stabilize
 
 
 def _exp_of(node: Node) -> Node | None:
@@ -206,6 +207,19 @@ def _softmax_form(node: Node) -> Node | None:
 @rule("log", "log(exp(x))", "x", "stability")
 def _log_of_exp(node: Node) -> Node | None:
     return _exp_of(node.args[0])
+
+
+@rule("log", "log(x**n)", "n log |x| (even n), n log(x) (odd n)", "stability")
+def _log_of_power(node: Node) -> Node | None:
+    inside = peel(node.args[0])
+    n = scalar_constant(inside.args[1]) if inside.op == "power" else None
+    if n is None or n == 0 or not n.is_integer() or inside.args[0].shape != node.shape:
+        return None
+    x = inside.args[0]
+    if n % 2 == 0:
+        x = elementwise("abs", (x,))
+    (log,) = stabilize([elementwise("log", (x,))])
+    return elementwise("multiply", (constant(n), log))
 
 
 @rule("power", "norm(x)**2", "sum(x**2)", "stability")
