@@ -281,20 +281,22 @@ class _Check:
             ways = _Ways(self.outputs, self.inputs, w, self._fixed)
             title = _title(w)
             rows = list(self._directions(math.prod(self._fixed(w.shape))))
-            seeds = list(self._directions(ways.size))
+            seeds = np.array(list(self._directions(ways.size)))
             forward = Tally(f"forward mode by {title}")
             reverse = Tally(f"reverse mode by {title}")
             whole = Tally(f"the Jacobian by {title}")
-            pulled = [ways.reverse(point, seed) for seed in seeds]
+            pulled = np.array([ways.reverse(point, seed) for seed in seeds])
             jacobian = ways.jacobian(point) if ways.size * rows[0].size <= JACOBIAN_ELEMENTS else None
             for row in rows:
                 slope, error = extrapolate(partial(ways.moved, point, row))
                 forward.add(ways.forward(point, row), slope, error)
                 if jacobian is not None:
                     whole.add(jacobian @ row, slope, error)
-                for seed, pull in zip(seeds, pulled, strict=True):
-                    weighted = (seed * slope).sum(keepdims=True)
-                    reverse.add(np.atleast_1d(pull @ row), weighted, (np.abs(seed) * error).sum(keepdims=True))
+                # an element without weight counts for nothing, even where it has no difference
+                with np.errstate(invalid="ignore"):
+                    weighted = np.where(seeds, seeds * slope, 0.0).sum(axis=1)
+                    doubt = np.where(seeds, np.abs(seeds) * error, 0.0).sum(axis=1)
+                reverse.add(pulled @ row, weighted, doubt)
             for tally in (forward, reverse, whole):
                 if not at_kink:
                     self._settle(tally)

@@ -25,6 +25,7 @@ from symdiff.differences import Tally, extrapolate
         ("where(x > 0, x**2, -x)", {"x": 4}),
         ("sum(x**2)", {"x": 500}),
         ("outer(x, x)", {"x": 60}),
+        ("adjugate(A)", {"A": (6, 6)}),  # numbers of very different size
         ("jacobian(tanh(W @ x), x)", {"W": (2, 3), "x": 3}),
     ],
 )
@@ -154,6 +155,14 @@ def test_extrapolation_meets_its_own_estimate() -> None:
         assert abs(found - slope) <= max(10 * error, 1e-12 * slope)
         assert error < 1e-6 * slope
     assert extrapolate(lambda t: np.full_like(t, np.nan))[1] == np.inf
+
+
+def test_an_element_without_differences_leaves_the_others_compared() -> None:
+    # the first output is a cliff beside the point, the second smooth
+    report = sd.check("[where(x < 2 + 1e-9, x, exp(300 * x)), x**2]", at={"x": 2.0})
+    assert report.ok
+    assert {f.kind for f in report.findings} == {"unsettled"}
+    assert report.compared == 3  # of the second output: forward, reverse, Jacobian
 
 
 def test_tally_counts_nan_as_wrong_where_differences_are_finite() -> None:
