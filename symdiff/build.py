@@ -1,8 +1,8 @@
 """C text in, a loaded function out, by the system's compiler.
 
-Building takes a hundred milliseconds and loading one, so results are kept in the user's cache
-folder, named by everything they depend on: the text, the flags, the compiler, the processor
-and symdiff's version.
+Building takes a hundred milliseconds and loading less than one, so results are kept in the
+user's cache folder, named by everything they depend on: the text, the flags, the compiler, the
+processor, the C library and symdiff's version.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
+import itertools
 import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
-import tempfile
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,6 +30,7 @@ from .codegen.c import CSource, Target
 from .errors import BuildError
 from .functions import FUNCTIONS
 from .program import SIGNATURES
+from .scratch import build_folder, remove_abandoned
 
 __all__ = ["Compiler", "Library", "build", "find_compiler", "flags", "native_target", "processor"]
 
@@ -37,6 +39,12 @@ __all__ = ["Compiler", "Library", "build", "find_compiler", "flags", "native_tar
 FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 # Looking for dead stores takes gcc a third of the time of a kernel and finds none.
 GCC_FLAGS = ("-fno-tree-dse", "-fno-dse")
+#: Seconds a command has to tell its version before it is taken for something else than a compiler.
+PATIENCE = 20.0
+
+#: What this process has loaded, by key. Nothing is ever unloaded, so keeping it costs nothing more.
+_loaded: dict[str, Library] = {}
+_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -108,27 +116,35 @@ def _compiler(words: list[str], path: str) -> Compiler | None:
     command = (os.path.abspath(place), *words[1:])
     try:
         file = os.stat(place)
-        said = _run([*command, "--version"])
-    except OSError:
+        said = _run([*command, "--version"], timeout=PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
         return None
     if said.returncode != 0:
         return None
     return Compiler(command, f"{command} {file.st_size} {file.st_mtime_ns} {said.stdout!r}")
 
 
-def _run(command: list[str], folder: str | None = None) -> subprocess.CompletedProcess[bytes]:
-    """Run a compiler: no shell, nothing to read, words in plain English."""
-    environment = {**os.environ, "LC_ALL": "C"}
+def _run(
+    command: list[str], folder: Path | None = None, timeout: float | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a compiler: no shell, nothing to read, words in plain English, temporary files in ``folder``."""
+    environment = {**os.environ, "LC_ALL": "C", **({} if folder is None else {"TMPDIR": str(folder)})}
     return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, cwd=folder, env=environment, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=folder,
+        env=environment,
+        check=False,
+        timeout=timeout,
     )
 
 
 @cache
 def processor() -> tuple[str, ...]:
     """List the features of this processor that programs may use; empty where the system does not tell."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines():
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
+        for line in lines:  # the first processor's only: a large machine takes long to list them all
             key, _, value = line.partition(":")
             if key.strip() in ("flags", "Features"):
                 return tuple(sorted(value.split()))
@@ -195,18 +211,40 @@ def build(source: CSource) -> Library:
         raise BuildError("no C compiler: none of $CC, cc, gcc and clang runs; install one, or use backend='numpy'")
     start = time.perf_counter()
     key = _key(source, compiler)
-    folder = store.cache_folder()
-    path = store.lookup(folder, key)
-    if path is not None:
-        return _load(source, path, 0.0)
-    with tempfile.TemporaryDirectory(prefix="symdiff-") as private:
-        built = _compile(source, compiler, private)
-        return _load(source, store.publish(folder, key, built), time.perf_counter() - start)
+    if key in _loaded:
+        return replace(_loaded[key], seconds=0.0)
+    folder = store.usable_folder()
+    kept = None if folder is None else store.lookup(folder, key)
+    if kept is not None:
+        # What does not load here was built against another C library, say; the new build takes its place.
+        with contextlib.suppress(BuildError):
+            return _loaded.setdefault(key, _load(source, kept, 0.0))
+    contents = _compile(source, compiler)
+    library = _load(source, contents, time.perf_counter() - start)
+    if folder is not None:
+        store.publish(folder, key, contents)
+    return _loaded.setdefault(key, library)
 
 
 def _key(source: CSource, compiler: Compiler) -> str:
-    parts = (source.text, *flags(compiler), compiler.identity, *processor(), platform.machine(), _version())
+    parts = (
+        source.text,
+        *flags(compiler),
+        compiler.identity,
+        *processor(),
+        platform.machine(),
+        _c_library(),
+        _version(),
+    )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _c_library() -> str:
+    """Return the C library's name and version, where it tells: a home may be shared by systems that differ."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (ValueError, OSError):
+        return ""
 
 
 def _version() -> str:
@@ -216,29 +254,73 @@ def _version() -> str:
         return "source"
 
 
-def _compile(source: CSource, compiler: Compiler, folder: str) -> Path:
-    text, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
-    text.write_text(source.text, encoding="ascii")
-    command = [*compiler.command, *flags(compiler), text.name, "-o", library.name, "-lm"]
+@cache
+def _remove_abandoned() -> None:
+    remove_abandoned()
+
+
+def _compile(source: CSource, compiler: Compiler) -> bytes:
+    """Return the library's bytes."""
     try:
-        done = _run(command, folder)
+        with build_folder() as folder:
+            text, library = folder / "kernel.c", folder / "kernel.so"
+            text.write_text(source.text, encoding="ascii")
+            command = [*compiler.command, *flags(compiler), text.name, "-o", library.name, "-lm"]
+            done = _run(command, folder)
+            if done.returncode == 0 and library.exists():
+                _remove_abandoned()
+                return library.read_bytes()
     except OSError as error:
-        raise BuildError(f"the compiler {compiler.command[0]} cannot be run: {error}") from error
-    if done.returncode != 0 or not library.exists():
-        words = (done.stderr or done.stdout).decode(errors="replace").strip()
         raise BuildError(
-            f"the compiler failed with status {done.returncode}: {shlex.join(command)}\n{words[:4000]}\n"
-            "Set CC to another compiler, or use backend='numpy'"
-        )
-    return library
+            f"a kernel cannot be built: {error}. There must be room below $TMPDIR, and {compiler.command[0]} must run"
+        ) from error
+    words = (done.stderr or done.stdout).decode(errors="replace").strip()
+    raise BuildError(
+        f"the compiler {_fate(done.returncode)}: {shlex.join(command)}\n{words[:4000]}\n"
+        "Set CC to another compiler, or use backend='numpy'"
+    )
 
 
-def _load(source: CSource, path: Path, seconds: float) -> Library:
+def _fate(status: int) -> str:
+    if status >= 0:
+        return f"failed with status {status}"
     try:
-        handle = ctypes.CDLL(str(path))
+        return f"was stopped by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was stopped by signal {-status}"
+
+
+def _load(source: CSource, contents: bytes, seconds: float) -> Library:
+    handle = _open(contents)
+    try:
+        kernel = ctypes.cast(handle["kernel"], ctypes.c_void_p).value
+    except AttributeError:
+        kernel = None
+    if kernel is None:
+        raise BuildError("the built library has no function called kernel")
+    return Library(kernel, tuple(_vector_address(name) for name in source.symbols), handle, seconds)
+
+
+def _open(contents: bytes) -> ctypes.CDLL:
+    """Load a library from bytes.
+
+    The system maps a file, and what becomes of the file afterwards becomes of the code. Nobody
+    else can reach a file in memory, nor is it refused where disks are full or not for programs.
+    """
+    if hasattr(os, "memfd_create"):
+        with contextlib.suppress(OSError):
+            handle = os.memfd_create("symdiff-kernel")
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(contents)
+                stream.flush()
+                # The loader takes two libraries of one name for the same, and numbers of closed
+                # files come again; so each gets a spelling of its own: a count in "./" and "/".
+                spelling = "".join("./" if bit == "1" else "/" for bit in f"{next(_numbers):b}")
+                return ctypes.CDLL(f"/proc/self/fd/{spelling}{handle}")
+    try:
+        with build_folder() as folder:
+            path = folder / "kernel.so"
+            path.write_bytes(contents)
+            return ctypes.CDLL(str(path))
     except OSError as error:
         raise BuildError(f"the built library cannot be loaded: {error}") from error
-    kernel = ctypes.cast(handle["kernel"], ctypes.c_void_p).value
-    if kernel is None:
-        raise BuildError(f"the built library {path} has no kernel")
-    return Library(kernel, tuple(_vector_address(name) for name in source.symbols), handle, seconds)

@@ -1,127 +1,152 @@
 """Compiled kernels kept between processes, and why it is safe to load them.
 
-Loading a library is running it. The folder therefore must be the user's own and writable by
-nobody else, and a file is loaded only if its contents have the hash it is named by. Files
-appear by an atomic rename, so processes that build the same kernel at once, or die half way,
-cannot harm each other: the worst that is left behind is a file that a later build removes.
+Loading a library is running it, so what is read must be what was written, by this user, for
+exactly this kernel. An entry is one file, named by the key of its kernel (a hash of everything
+the build depends on), that begins with a hash of that key and of the library: a file that was
+cut short, altered, or copied to another kernel's name is not used. Nor is a file that belongs
+to anybody else, that others may write to, or that is reached by a link, whatever folder it is
+in. The caller loads the bytes that were checked, never the file, which may change meanwhile.
+
+Entries appear by an atomic rename, so processes that build one kernel at once, or die half way,
+cannot harm each other, and none waits for another. Nothing depends on the time but which entry
+was used last, and an entry that was removed is built again.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import hashlib
 import os
-import shutil
 import stat
 import tempfile
-import time
 import warnings
-from functools import cache
 from pathlib import Path
 
 import platformdirs
 
-__all__ = ["cache_folder", "clear", "entries", "lookup", "publish"]
+from .scratch import hold
+
+__all__ = ["cache_folder", "clear", "entries", "lookup", "obstacle", "publish", "usable_folder"]
 
 #: Bytes of the cache before its least recently used entries are removed.
 LIMIT = 256 * 2**20
-#: Seconds after which what an interrupted build left behind is removed.
-STALE = 3600.0
 
-_SUFFIX = ".so"
+_SUFFIX = ".kernel"
+_UNFINISHED = "unfinished-"
+_DIGEST = hashlib.sha256().digest_size
+
+# No locks around these: a thread that builds while another forks would leave the child a locked one.
+_told: set[Path] = set()
+#: Bytes in each folder when this process last looked, and what it added since.
+_sizes: dict[Path, int] = {}
 
 
 def cache_folder() -> Path:
-    """Return the folder that compiled kernels are kept in, made if absent.
-
-    It is ``$SYMDIFF_CACHE_DIR`` or the user's cache folder. When that cannot be trusted or
-    written, it is a private folder of this process, removed at its end, and a warning says why.
-    """
-    return _trusted(os.environ.get("SYMDIFF_CACHE_DIR") or platformdirs.user_cache_dir("symdiff", appauthor=False))
+    """Return the folder that compiled kernels are meant to be kept in: ``$SYMDIFF_CACHE_DIR``, or the user's cache."""
+    wish = os.environ.get("SYMDIFF_CACHE_DIR")
+    return Path(os.path.abspath(wish) if wish else platformdirs.user_cache_dir("symdiff", appauthor=False))
 
 
-@cache
-def _trusted(wish: str) -> Path:
-    folder = Path(os.path.abspath(wish))
+def usable_folder() -> Path | None:
+    """Return the cache folder, made if absent, or None if it cannot be trusted; a warning says once what is wrong."""
+    folder = cache_folder()
+    trusted = False
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        reason = _distrust(folder)
+        if folder.is_absolute():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        reason = distrust(folder)
+        trusted = not reason
+        reason = reason or obstacle(folder)
     except OSError as error:
         reason = f"cannot be made ({error.strerror})"
-    if not reason:
-        return folder
-    private = Path(tempfile.mkdtemp(prefix="symdiff-"))
-    owner = os.getpid()
-
-    def remove() -> None:
-        # A forked child that ends leaves its parent's folder alone.
-        if os.getpid() == owner:
-            shutil.rmtree(private, ignore_errors=True)
-
-    atexit.register(remove)
-    warnings.warn(
-        f"the cache folder {str(folder)!r} {reason}; kernels built by this process will not be kept. "
-        "Set SYMDIFF_CACHE_DIR to a folder of your own with mode 0700",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return private
+    if reason and folder not in _told:
+        _told.add(folder)
+        warnings.warn(
+            f"the cache folder {str(folder)!r} {reason}; kernels built by this process will not be kept. "
+            "Set SYMDIFF_CACHE_DIR to a folder of your own with mode 0700",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return folder if trusted else None
 
 
-def _distrust(folder: Path) -> str:
-    """Say what is wrong with a folder, or nothing."""
+def obstacle(folder: Path) -> str:
+    """Say why kernels cannot be kept in ``folder``; "" where they can."""
+    try:
+        reason = distrust(folder)
+    except FileNotFoundError:
+        return "does not exist yet"
+    except OSError as error:
+        return f"cannot be reached ({error.strerror})"
+    return reason or ("" if os.access(folder, os.R_OK | os.W_OK | os.X_OK) else "is not writable")
+
+
+def distrust(folder: Path) -> str:
+    """Say why nothing should be read from ``folder``, "" where it may be.
+
+    Raises
+    ------
+    OSError
+        If there is no such folder.
+    """
+    if not folder.is_absolute():
+        return "has no place, since this user has no home"
     state = os.lstat(folder)
     if not stat.S_ISDIR(state.st_mode):
         return "is not a folder (a link is not followed)"
-    if hasattr(os, "getuid") and state.st_uid != os.getuid():
+    if state.st_uid != os.geteuid():
         return f"belongs to another user (number {state.st_uid})"
     if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return f"can be written by others (mode {stat.S_IMODE(state.st_mode):04o})"
-    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        return "is not writable"
     return ""
 
 
-def lookup(folder: Path, key: str) -> Path | None:
-    """Return the library kept under ``key`` if its contents are what was published."""
-    entry = folder / key
+def lookup(folder: Path, key: str) -> bytes | None:
+    """Return the library kept under ``key``, if it is what was published."""
     try:
-        names = [name for name in os.listdir(entry) if name.endswith(_SUFFIX)]
+        # Without O_NONBLOCK, opening a pipe would wait for a writer.
+        handle = os.open(folder / f"{key}{_SUFFIX}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
-    for name in names:
-        path = entry / name
-        with contextlib.suppress(OSError):
-            if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == name.removesuffix(_SUFFIX):
-                os.utime(entry)
-                return path
-            path.unlink()
-    return None
-
-
-def publish(folder: Path, key: str, built: Path) -> Path:
-    """Keep the library ``built`` under ``key``; return where it may be loaded from.
-
-    When the cache cannot take it (a full or read-only disk), that is ``built`` itself.
-    """
     try:
-        contents = built.read_bytes()
-        entry = folder / key
-        entry.mkdir(mode=0o700, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(dir=entry)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(contents)
-            path = entry / f"{hashlib.sha256(contents).hexdigest()}{_SUFFIX}"
-            os.replace(unfinished, path)
-        except OSError:
-            os.unlink(unfinished)
-            raise
+        state = os.fstat(handle)
+        others = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid() or others:
+            return None
+        with open(handle, "rb", closefd=False) as stream:
+            contents = stream.read()
+        digest, library = contents[:_DIGEST], contents[_DIGEST:]
+        if digest != _digest(key, library):
+            return None
+        with contextlib.suppress(OSError):  # a disk that is only read keeps no time of use
+            os.utime(handle)
+        return library
     except OSError:
-        return built
-    _prune(folder, key)
-    return path
+        return None
+    finally:
+        os.close(handle)
+
+
+def publish(folder: Path, key: str, library: bytes) -> bool:
+    """Keep ``library`` under ``key``; tell whether that was possible (no: a full or read-only disk)."""
+    contents = _digest(key, library) + library
+    try:
+        handle, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=folder)
+    except OSError:
+        return False
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            hold(handle)  # tells other processes that this is no remainder
+            stream.write(contents)
+            stream.flush()
+            os.replace(unfinished, folder / f"{key}{_SUFFIX}")
+    except OSError:
+        return False
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(unfinished)
+    _bound(folder, key, len(contents))
+    return True
 
 
 def entries(folder: Path) -> list[tuple[str, int, float]]:
@@ -130,31 +155,60 @@ def entries(folder: Path) -> list[tuple[str, int, float]]:
     with contextlib.suppress(OSError), os.scandir(folder) as items:
         for item in items:
             with contextlib.suppress(OSError):
-                if item.is_dir(follow_symlinks=False):
-                    size = sum(file.stat().st_size for file in os.scandir(item.path))
-                    found.append((item.name, size, item.stat().st_mtime))
+                if item.name.endswith(_SUFFIX) and item.is_file(follow_symlinks=False):
+                    state = item.stat(follow_symlinks=False)
+                    found.append((item.name.removesuffix(_SUFFIX), state.st_size, state.st_mtime))
     return sorted(found, key=lambda entry: entry[2])
 
 
 def clear(folder: Path) -> int:
-    """Remove every entry; return how many there were."""
+    """Remove every entry, and what killed processes left; return how many entries there were."""
+    count = 0
+    for key, _, _ in entries(folder):
+        with contextlib.suppress(OSError):
+            os.unlink(folder / f"{key}{_SUFFIX}")
+            count += 1
+    _remove_unfinished(folder)
+    _sizes.pop(folder, None)
+    return count
+
+
+def _digest(key: str, library: bytes) -> bytes:
+    return hashlib.sha256(b"%s\0%s" % (key.encode(), library)).digest()
+
+
+def _bound(folder: Path, newest: str, added: int) -> None:
+    """Remove the least recently used entries beyond the limit, except the newest.
+
+    Going through a large folder takes longer than a build should, so a process does it at its
+    first entry, and then when what it has added may exceed the limit.
+    """
+    size = _sizes.get(folder, LIMIT) + added
+    if size <= LIMIT:
+        _sizes[folder] = size
+        return
+    _remove_unfinished(folder)
     kept = entries(folder)
-    for key, _, _ in kept:
-        shutil.rmtree(folder / key, ignore_errors=True)
-    return len(kept)
+    size = sum(length for _, length, _ in kept)
+    if size > LIMIT:
+        for key, length, _ in kept:
+            if size <= LIMIT * 7 // 8:
+                break
+            if key != newest:
+                with contextlib.suppress(OSError):
+                    os.unlink(folder / f"{key}{_SUFFIX}")
+                    size -= length
+    _sizes[folder] = size
 
 
-def _prune(folder: Path, newest: str) -> None:
-    """Remove what an interrupted build left in the newest entry, and the oldest entries beyond the limit."""
+def _remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes had begun to write."""
     with contextlib.suppress(OSError):
-        for item in os.scandir(folder / newest):
-            if not item.name.endswith(_SUFFIX) and item.stat().st_mtime < time.time() - STALE:
-                os.unlink(item.path)
-    kept = entries(folder)
-    excess = sum(size for _, size, _ in kept) - LIMIT
-    for key, size, _ in kept:
-        if excess <= 0:
-            break
-        if key != newest:
-            shutil.rmtree(folder / key, ignore_errors=True)
-            excess -= size
+        for name in [name for name in os.listdir(folder) if name.startswith(_UNFINISHED)]:
+            with contextlib.suppress(OSError):
+                handle = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    if hold(handle, wait=False):
+                        os.unlink(folder / name)
+                finally:
+                    os.close(handle)
