@@ -25,6 +25,7 @@ from .sizes import Dim, Shape, show
 if TYPE_CHECKING:
     from sympy import Basic
 
+
 class Array:
     """A symbolic array: a formula with a shape.
 
@@ -254,6 +255,9 @@ class Array:
     def __getattr__(self, name: str) -> Any:
         if name in _METHODS:
             return lambda *args, **kwargs: call(LIBRARY[_METHODS[name]], (self, *args), kwargs)
+        if name in LIBRARY and isinstance(getattr(np, name, None), np.ufunc):
+            # What NumPy calls on each element of an object array: np.exp(np.array([x, y])).
+            return lambda *others: call(LIBRARY[name], (self, *others), {})
         raise AttributeError(f"a symbolic array has no {name!r}")
 
     # ------------------------------------------------------------ what it cannot do
@@ -268,7 +272,10 @@ class Array:
         raise SymbolError(f"{kind}() of a symbol; compile the formula and call the kernel with numbers")
 
     def __float__(self) -> NoReturn:
-        self._number("float")
+        raise SymbolError(
+            "float() of a symbol, or a symbol stored in an array of numbers; compile the formula and call the kernel "
+            "with numbers, or build the array with stack([...]) or asarray([...])"
+        )
 
     def __int__(self) -> NoReturn:
         self._number("int")
@@ -288,10 +295,16 @@ class Array:
             "concatenate([...])"
         )
 
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise SymbolError(
-            "a symbol has no numbers for NumPy; use a NumPy function that symdiff knows, or compile first"
-        )
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        """Return a scalar symbol in an object array, so that ``np.array([[c, -s], [s, c]])`` holds symbols."""
+        if self.ndim or dtype not in (None, object, np.dtype(object)):
+            raise SymbolError(
+                "a symbol has no numbers for an array of numbers; build the array with stack([...]) or asarray([...]), "
+                "use a NumPy function that symdiff knows, or compile first"
+            )
+        cell = np.empty((), dtype=object)
+        cell[()] = self
+        return cell
 
     # ------------------------------------------------------------ NumPy's protocols
 
