@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from . import special
 from ._kernels import special as compiled
-from .errors import ShapeError, SingularMatrixError
+from .errors import ShapeError, SingularMatrixError, UnsupportedError
 
 Array = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -36,7 +36,10 @@ def softplus(x: Array) -> Array:
 
 def polygamma(order: Array | float, x: Array) -> Array:
     """Return the derivative of digamma of each ``order`` (0 to 100) at ``x`` (DLMF 5.15)."""
-    return _by_order(compiled.polygamma, order, x)
+    try:
+        return _by_order(compiled.polygamma, order, x)
+    except ValueError as error:
+        raise UnsupportedError(str(error)) from None
 
 
 def spherical_jn(order: Array | float, x: Array) -> Array:
