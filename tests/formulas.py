@@ -639,17 +639,25 @@ def _norm(x: Any) -> Any:
     return sp.sqrt((x.T * x)[0, 0])
 
 
+def _det(X: Any) -> Any:
+    return sp.Determinant(X)
+
+
+def _trace(X: Any) -> Any:
+    return sp.Trace(X)
+
+
 Builder = Callable[..., Any]
 SYMPY: dict[str, Builder] = {
-    "46 det": sp.Determinant,
+    "46 det": _det,
     "49 det of a product": lambda A, X, B: sp.Determinant(A * X * B),
     "51 det of a quadratic form": lambda X, A: sp.Determinant(X.T * A * X),
     "53 det of a quadratic form, not square": lambda X, A: sp.Determinant(X.T * A * X),
     "55 log det of a Gram matrix": lambda X: sp.log(sp.Determinant(X.T * X)),
     "57 log abs det": lambda X: sp.log(sp.Abs(sp.Determinant(X))),
     "58 det of a power": lambda X: sp.Determinant(X**3),
-    "det of a singular matrix": sp.Determinant,
-    "det of a rank-one matrix": sp.Determinant,
+    "det of a singular matrix": _det,
+    "det of a rank-one matrix": _det,
     "59 inverse": lambda X: X.I,
     "61 bilinear form of an inverse": lambda a, X, b: (a.T * X.I * b)[0, 0],
     "62 det of an inverse": lambda X: sp.Determinant(X.I),
@@ -662,7 +670,7 @@ SYMPY: dict[str, Builder] = {
     "83 form of a shifted product": lambda X, b, c, D: ((X * b + c).T * D * (X * b + c))[0, 0],
     "90 power sandwiched": lambda a, X, b: (a.T * X**3 * b)[0, 0],
     "93 quotient of forms": lambda x, A, B: (x.T * A * x)[0, 0] / (x.T * B * x)[0, 0],
-    "99 trace": sp.Trace,
+    "99 trace": _trace,
     "101 trace of a sandwich": lambda A, X, B: sp.Trace(A * X * B),
     "102 with a transpose": lambda A, X, B: sp.Trace(A * X.T * B),
     "105 Kronecker": lambda A, X: sp.Trace(sp.KroneckerProduct(A, X)),
