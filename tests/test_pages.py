@@ -1,0 +1,39 @@
+"""The pages for readers: every example runs, links lead somewhere, and the commands are those that CI runs."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+WITH_EXAMPLES = [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
+def test_examples_run(page: Path) -> None:
+    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8")
+    assert result.attempted > 5
+    assert result.failed == 0
+
+
+def test_readme_has_examples() -> None:
+    assert {"README.md", "text.md", "examples.md"} <= {page.name for page in WITH_EXAMPLES}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        assert target.startswith("https://") or (page.parent / target.partition("#")[0]).exists(), target
+
+
+def test_the_two_commands_stand_first_and_ci_runs_the_second() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    main, tests = re.findall(r"```sh\n(.+)\n```", readme)[:2]
+    assert main.startswith("python3 -m venv .venv && ")
+    assert main.endswith(" && .venv/bin/symdiff demo")
+    assert tests.endswith(".venv/bin/python -m pytest")
+    assert f'\nTESTS="{tests}"\n' in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
