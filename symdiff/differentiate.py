@@ -295,7 +295,9 @@ def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, risky: set[Node]) 
         return Masked(pulled, pull_mask(LINEAR[op], node, i, slope.mask) if arg in risky else None)
     if op in DIFFERENTIALS or op == "custom":
         pulled = _transpose(node, i, slope.settle(), prefix)
-        return Masked(pulled, pull_reach(node, arg, slope.mask) if arg in risky else None)
+        # An operation singular itself, a norm of zeros, makes nan of a strong zero.
+        kept = arg in risky or node.op in SINGULAR_OPS
+        return Masked(pulled, pull_reach(node, arg, slope.mask) if kept else None)
     factor, condition = _partial(node, i)
     if factor is None:
         return None

@@ -58,8 +58,8 @@ class Function:
         For functions with branches: where each argument is looked at. A derivative through
         an argument is a strong zero elsewhere, whatever the argument's own derivative is.
     singular : bool
-        Whether a partial derivative can be infinite where the function is finite, or at
-        the end of its domain.
+        Whether a partial derivative can be infinite at finite arguments: where the function is
+        finite, at the end of its domain, or where it overflows.
     takes, gives : str
         "real" or "bool".
     source : str
@@ -382,5 +382,6 @@ _unary("logical_not", ZERO, sympy="Not", takes=BOOL, gives=BOOL, source="constan
 _unary("to_real", ZERO, takes=BOOL, numpy="to_real", source="constant pieces")
 
 for _name in ("divide", "power", "sqrt", "cbrt", "log", "log2", "log10", "log1p", "arctan2", "hypot", "arcsin",
+              "exp", "exp2", "expm1", "sinh", "cosh",
               "arccos", "arccosh", "arctanh", "gamma", "lgamma", "digamma", "polygamma", "xlogy", "tan", "mod"):
     FUNCTIONS[_name] = replace(FUNCTIONS[_name], singular=True)
