@@ -94,6 +94,25 @@ def _log_sum_exp(node: Node) -> Node | None:
     return result if kept is None else reshape(result, kept)
 
 
+@rule("log", "log(1 - sigmoid(x))", "log_sigmoid(-x)", "stability")
+def _log_of_rest(node: Node) -> Node | None:
+    inside = peel(node.args[0])
+    if inside.op == "subtract" and is_number(inside.args[0], 1.0):
+        other = peel(inside.args[1])
+        if other.op == "sigmoid":
+            return elementwise("log_sigmoid", (elementwise("negative", other.args),))
+    return None
+
+
+@rule("log1p", "log1p(-sigmoid(x))", "log_sigmoid(-x)", "stability")
+def _log1p_of_rest(node: Node) -> Node | None:
+    inside = peel(node.args[0])
+    other = peel(inside.args[0]) if inside.op == "negative" else inside
+    if inside.op == "negative" and other.op == "sigmoid":
+        return elementwise("log_sigmoid", (elementwise("negative", other.args),))
+    return None
+
+
 @rule("log", "log(1 + x)", "log1p(x)", "stability")
 def _log_one_plus(node: Node) -> Node | None:
     inside = peel(node.args[0])
@@ -145,16 +164,6 @@ def _log_of_softmax_node(node: Node) -> Node:
 def _log_of_sigmoid(node: Node) -> Node | None:
     inside = peel(node.args[0])
     return elementwise("log_sigmoid", inside.args) if inside.op == "sigmoid" else None
-
-
-@rule("log", "log(1 - sigmoid(x))", "log_sigmoid(-x)", "stability")
-def _log_of_rest(node: Node) -> Node | None:
-    inside = peel(node.args[0])
-    if inside.op == "subtract" and is_number(inside.args[0], 1.0):
-        other = peel(inside.args[1])
-        if other.op == "sigmoid":
-            return elementwise("log_sigmoid", (elementwise("negative", other.args),))
-    return None
 
 
 @rule("log", "log(det(A))", "logdet(A)", "stability")
