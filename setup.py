@@ -26,7 +26,7 @@ extensions = [
         extra_compile_args=flags,
         libraries=libraries,
     )
-    for name, headers in {"call": ["pack.h"], "special": ["special.h"]}.items()
+    for name, headers in {"call": ["pack.h", "vectorcall.h"], "special": ["special.h"]}.items()
     if os.path.exists(f"symdiff/_kernels/{name}.pyx")
 ]
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from .errors import ArgumentError, DtypeError, ShapeError
 from .sizes import Dim, Shape, Size, show, value
 
-__all__ = ["Batch", "Parameter", "bind_shapes", "check_outs", "match", "stack_batches"]
+__all__ = ["Batch", "Parameter", "bind_shapes", "check_outs", "match", "one_axis", "stack_batches"]
 
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 
@@ -54,7 +54,7 @@ class Batch:
     count : int
         Number of samples.
     arrays : list of ndarray
-        One for each input, of shape ``(count, ...)`` or ``(1, ...)``.
+        One for each input, the batch's axes in front, of the batch's lengths or of length 1.
     dtype : dtype
         Of the results.
     sizes : dict of str to int
@@ -226,25 +226,29 @@ def stack_batches(
         raise ShapeError(
             f"batch axes do not broadcast: {told}; they follow NumPy's rule, equal or 1 from the last axis backwards"
         ) from None
-    count = math.prod(shape)
-    rows = [_rows(a, b, shape, count) for a, b in zip(arrays, batches, strict=True)]
     firm = [a for a, x in zip(arrays, arguments, strict=True) if not isinstance(x, int | float)]
     single = bool(firm) and all(a.dtype == np.float32 for a in firm)
-    return Batch(shape, count, rows, np.dtype(np.float32 if single else np.float64), sizes)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    # Python's numbers have no type of their own; axes that a batch lacks have length 1.
+    full = [
+        (a.astype(dtype, copy=False) if single else a).reshape((*(1,) * (len(shape) - len(b)), *a.shape))
+        for a, b in zip(arrays, batches, strict=True)
+    ]
+    return Batch(shape, math.prod(shape), full, dtype, sizes)
 
 
 def _fits(wanted: Shape, got: tuple[int, ...]) -> bool:
     return all(isinstance(size, Size) or size == length for size, length in zip(wanted, got, strict=True))
 
 
-def _rows(array: Floats, own: tuple[int, ...], batch: tuple[int, ...], count: int) -> Floats:
-    """Bring an array's batch axes into one, without a copy where its strides allow it."""
-    sample = array.shape[len(own) :]
+def one_axis(array: Floats, batch: tuple[int, ...]) -> Floats:
+    """Bring an array's batch axes into one, of the batch's size or 1; copies where strides do not allow it."""
+    own, sample = array.shape[: len(batch)], array.shape[len(batch) :]
     if math.prod(own) == 1:
         return array.reshape(1, *sample)
     if own != batch:
         array = np.broadcast_to(array, (*batch, *sample))
-    return array.reshape(count, *sample)
+    return array.reshape(math.prod(batch), *sample)
 
 
 def check_outs(

@@ -44,6 +44,8 @@ def compile(
     reduce: str | None = None,
     batch_axis: int = 0,
     backend: str = "auto",
+    threads: int | None = None,
+    accuracy: str = "default",
     shapes: Mapping[str, Any] | None = None,
     **named_shapes: Any,
 ) -> Kernel:
@@ -67,6 +69,12 @@ def compile(
         "native" builds C with the system's compiler and fails where that cannot be; "numpy"
         runs NumPy; "auto" takes native code for formulas of fixed, small size when there is a
         compiler, and NumPy otherwise. ``kernel.stats`` says which and why.
+    threads : int, optional
+        Threads that one call of the kernel may take for a large batch; the bits of the results
+        do not depend on it. By default what ``SYMDIFF_NUM_THREADS`` says, else one.
+    accuracy : {"default", "high"}
+        "high" takes libm's functions (errors below one unit in the last place) instead of the
+        vector library's (below four), in native code and for float64.
     shapes : mapping of str to shape, optional
         Shapes of the inputs of text or of a callable, for names that are also options here.
     **named_shapes
@@ -94,7 +102,7 @@ def compile(
     read = read_formula(formula, merge_shapes(shapes, named_shapes))
     arguments = order_inputs(read, inputs)
     batched = None if batch is None else frozenset(order_names(read, batch))
-    options = Options(batched, reduce, batch_axis)
+    options = Options(batched, reduce, batch_axis, threads, accuracy)
     outputs = [leaf.node for leaf in leaves(read.value)]
     if not outputs:
         raise ArgumentError("no outputs; expected at least one formula")
@@ -162,7 +170,14 @@ def _choose(
         _warn_no_compiler()
         stats["reason"] = "no C compiler was found"
         return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
-    runner = NativeRunner(program, reduce=options.reduce is not None)
+    names = [str(node.payload) for node in inputs]
+    runner = NativeRunner(
+        program,
+        reduce=options.reduce is not None,
+        columns=options.batch_axis == -1,
+        constant=[options.batch is not None and name not in options.batch for name in names],
+        accuracy=options.accuracy,
+    )
     stats["build_seconds"] = runner.build_seconds
     stats["reason"] = "asked for" if backend == "native" else "fixed sizes and few operations"
     return runner, "c"
@@ -191,9 +206,11 @@ def _source(language: str, inputs: list[Node], nodes: list[Node], options: Optio
         return emit_numpy(inputs, nodes).text
     if language == "c":
         if isinstance(runner, NativeRunner):
-            return runner.source(options.reduce is not None)
+            return runner.source(options.reduce is not None, options.batch_axis == -1)
         program = unroll(inputs, nodes, LIMITS.native_operations)
-        return emit_c(program, native_target(), reduce=options.reduce is not None).text
+        return emit_c(
+            program, native_target(), reduce=options.reduce is not None, columns=options.batch_axis == -1
+        ).text
     raise ArgumentError(f"source({language!r}); expected 'c' or 'numpy'")
 
 
@@ -209,7 +226,7 @@ def _named(arguments: Mapping[str, Node], outputs: Sequence[Node], options: Opti
             raise ArgumentError(f"two sub-formulas are called {node.payload!r}; expected different names")
     if not found:
         raise ArgumentError("the formula has no named parts; name one with sd.name(part, 'z') or a line 'z = ...'")
-    plain = Options(options.batch, None, options.batch_axis)
+    plain = Options(options.batch, None, options.batch_axis, options.threads, options.accuracy)
     return build_kernel(arguments, list(found.values()), template_of(found), plain, "numpy")
 
 

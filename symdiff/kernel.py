@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from .arguments import Batch, Floats, Parameter, check_outs, match, sample_shape, stack_batches
+from ._kernels.call import CallPath, NativeCall, with_vectorcall
+from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, sample_shape, stack_batches
 from .errors import ArgumentError, SingularMatrixError, UnsupportedError
-from .sizes import show
+from .sizes import fixed, show
 from .structure import LEAF, pack, unpack
 from .structure import show as show_structure
+from .threads import get_num_threads, register
 
 __all__ = ["Kernel", "Options", "Origin", "Runner"]
 
@@ -32,11 +35,25 @@ class Runner(Protocol):
 
 
 @runtime_checkable
-class DirectRunner(Protocol):
-    """A backend with a shorter way for the most ordinary calls."""
+class UnitRunner(Protocol):
+    """A backend of units, which calls reach without Python on the way."""
 
-    def direct(self, batched: Sequence[bool], single: bool) -> Callable[[tuple[Any, ...], Any], Any] | None:
-        """Return a function of the arguments and ``out``; what it returns None for goes the whole way."""
+    def bind(self, install: Callable[[NativeCall], None], reduce: bool) -> None:
+        """Hand every unit there is, and each later one as soon as it is there, to ``install``."""
+
+    def run(
+        self,
+        inputs: Sequence[npt.NDArray[Any]],
+        outs: Sequence[npt.NDArray[Any]],
+        reduce: bool,
+        batch: tuple[int, ...] | None = None,
+        threads: int = 1,
+    ) -> None:
+        """Compute all samples of a batch of any shape; its axes stand in front, those of length 1 broadcast."""
+
+
+#: Batch axes that units take; more are brought into one, by copying where that must be.
+MOST_AXES = 8
 
 
 @dataclass(frozen=True)
@@ -51,11 +68,17 @@ class Options:
         Sum each output over the batch.
     batch_axis : {0, -1}
         Batch axes before a sample's own axes, or behind them.
+    threads : int, optional
+        Threads of one call, at most; None for the number in force when it is called.
+    accuracy : {"default", "high"}
+        The vector library's functions, or libm's.
     """
 
     batch: frozenset[str] | None = None
     reduce: str | None = None
     batch_axis: int = 0
+    threads: int | None = None
+    accuracy: str = "default"
 
 
 @dataclass(frozen=True)
@@ -92,7 +115,8 @@ class Origin:
     stats: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Kernel:
+@with_vectorcall
+class Kernel(CallPath):
     """A compiled formula.
 
     Call it with arrays by position, in the order of :attr:`inputs`, or by name. Each may be one
@@ -139,48 +163,42 @@ class Kernel:
             raise UnsupportedError(f"reduce={self.options.reduce!r} is not offered; expected 'sum' or None")
         if self.options.batch_axis not in (0, -1):
             raise UnsupportedError(f"batch_axis={self.options.batch_axis!r} is not offered; expected 0 or -1")
-        self._direct = None
-        if isinstance(runner, DirectRunner) and self.options == Options(self.options.batch):
-            names = self.options.batch
-            self._direct = runner.direct([names is None or p.name in names for p in self.inputs], self._single)
+        if self.options.threads is not None and self.options.threads < 1:
+            raise ArgumentError(f"threads={self.options.threads}; expected at least 1, or None")
+        if self.options.accuracy not in ("default", "high"):
+            raise ArgumentError(f"accuracy={self.options.accuracy!r}; expected 'default' or 'high'")
+        if isinstance(runner, UnitRunner):
+            self._shorten(runner)
 
-    def __call__(self, *args: Any, out: Any = None, inputs: Mapping[str, Any] | None = None, **named: Any) -> Any:
-        """Compute the outputs.
+    def _shorten(self, runner: UnitRunner) -> None:
+        """Let ordinary calls go to the runner's units without Python on the way."""
+        inputs, outputs = ([fixed(p.shape) for p in ports] for ports in (self.inputs, self.outputs))
+        batch, reduce = self.options.batch, self.options.reduce is not None
+        packed: Any = partial(_packed, self._structure)
+        if self._single:
+            packed = None
+        elif isinstance(self._structure, list | tuple) and all(part == LEAF for part in self._structure):
+            packed = type(self._structure)
+        self._prepare(
+            self._names(),
+            [shape for shape in inputs if shape is not None],
+            [shape for shape in outputs if shape is not None],
+            [batch is None or p.name in batch for p in self.inputs],
+            self.options.batch_axis == -1,
+            reduce,
+            packed,
+            self.options.threads,
+        )
+        runner.bind(self._install, reduce)
+        register()
 
-        Parameters
-        ----------
-        *args, **named : array_like of real numbers
-            The inputs by position or by name, each of shape ``(batch..., *shape)``. float64 and
-            float32 are read as they are, integers and bool converted.
-        out : ndarray, or the same structure of them as the result, optional
-            Where to write; of the result's exact shape. May overlap the inputs.
-        inputs : mapping of str to array_like, optional
-            Inputs by name, for names that Python or this method uses itself.
-
-        Returns
-        -------
-        ndarray or numpy scalar, or a list, tuple or dict of them
-            Of shape ``(batch..., *shape)``, float64; float32 if every input is. With ``reduce``,
-            of the output's own shape.
-
-        Raises
-        ------
-        ArgumentError, ShapeError, DtypeError
-            Before anything is computed; ``out`` is untouched.
-        SingularMatrixError
-            With the index of the first such sample in the batch; ``out`` is then unspecified.
-        """
+    def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
+        """Serve a call that is out of the ordinary: check everything, convert, or tell what is wrong."""
         if inputs is not None or named or len(args) != len(self.inputs):
-            if inputs is not None and not isinstance(inputs, Mapping):
-                raise ArgumentError(f"inputs= holds a {type(inputs).__name__}; expected a dict of arrays by name")
             twice = sorted(named.keys() & (inputs or {}).keys())
             if twice:
                 raise ArgumentError(f"{', '.join(twice)} given by name and in inputs=; give each once")
             args = tuple(match(self.inputs, args, {**named, **(inputs or {})}))
-        if self._direct is not None and (out is None or self._single):
-            result = self._direct(args, out)
-            if result is not None:
-                return result if self._single else self._pack(result)
         columns = self.options.batch_axis == -1
         batch = stack_batches(self.inputs, args, self.options.batch, columns)
         shapes = [sample_shape(p.shape, batch.sizes) for p in self.outputs]
@@ -202,33 +220,56 @@ class Kernel:
 
     def _run(self, batch: Batch, shapes: Sequence[tuple[int, ...]], targets: Sequence[Floats]) -> None:
         """Compute into ``targets``, arrays of the results' full shapes."""
-        count = 1 if self.options.reduce else batch.count
-        lead = 0 if self.options.reduce else len(batch.shape)
-        rows = []
-        for shape, target in zip(shapes, targets, strict=True):
-            # Batch axes to the front and into one; where strides do not allow that, beside the target.
-            front = target
-            if self.options.batch_axis == -1:
-                front = target.transpose(*range(target.ndim - lead, target.ndim), *range(target.ndim - lead))
-            flat = front.reshape(count, *shape)
-            usable = flat.dtype.isnative and flat.flags.aligned and np.may_share_memory(flat, target)
-            rows.append(
-                (
-                    flat if usable or not target.size else np.empty((count, *shape), target.dtype.newbyteorder("=")),
-                    front,
-                )
-            )
+        reduce = self.options.reduce is not None
+        lead = 0 if reduce else len(batch.shape)
         if batch.count == 0:
-            for flat, _ in rows:
-                flat[...] = 0
-        else:
-            try:
-                self._runner.run(batch.arrays, [flat for flat, _ in rows], self.options.reduce is not None)
-            except SingularMatrixError as error:
-                raise self._located(error, batch) from None
-        for flat, front in rows:
-            if not np.may_share_memory(flat, front):
-                front[...] = flat.reshape(front.shape)
+            for target in targets:
+                target[...] = 0
+            return
+        # Batch axes to the front: a view, whatever the strides are.
+        fronts = [
+            target.transpose(*range(target.ndim - lead, target.ndim), *range(target.ndim - lead))
+            if self.options.batch_axis == -1
+            else target
+            for target in targets
+        ]
+        try:
+            if isinstance(self._runner, UnitRunner) and len(batch.shape) <= MOST_AXES:
+                self._run_units(self._runner, batch, fronts, reduce)
+            else:
+                self._run_rows(batch, shapes, fronts, reduce)
+        except SingularMatrixError as error:
+            raise self._located(error, batch) from None
+
+    def _run_units(self, runner: UnitRunner, batch: Batch, fronts: Sequence[Floats], reduce: bool) -> None:
+        """Run on arrays as they lie; what has another order of bytes is computed beside it."""
+        ones = (1,) * len(batch.shape) if reduce else ()
+        native = [
+            front if front.dtype.isnative else np.empty_like(front, front.dtype.newbyteorder("=")) for front in fronts
+        ]
+        outs = [front.reshape((*ones, *front.shape)) for front in native]
+        runner.run(batch.arrays, outs, reduce, batch.shape, self.options.threads or get_num_threads())
+        for front, own in zip(fronts, native, strict=True):
+            if front is not own:
+                front[...] = own
+
+    def _run_rows(
+        self, batch: Batch, shapes: Sequence[tuple[int, ...]], fronts: Sequence[Floats], reduce: bool
+    ) -> None:
+        """Run with the batch's axes in one; where strides do not allow that, beside the target."""
+        count = 1 if reduce else batch.count
+        rows = [
+            np.empty((count, *shape), front.dtype.newbyteorder("="))
+            for shape, front in zip(shapes, fronts, strict=True)
+        ]
+        for k, front in enumerate(fronts):
+            flat = front.reshape(rows[k].shape)
+            if flat.dtype.isnative and flat.flags.aligned and np.may_share_memory(flat, front):
+                rows[k] = flat
+        self._runner.run([one_axis(array, batch.shape) for array in batch.arrays], rows, reduce)
+        for row, front in zip(rows, fronts, strict=True):
+            if not np.may_share_memory(row, front):
+                front[...] = row.reshape(front.shape)
 
     def _located(self, error: SingularMatrixError, batch: Batch) -> SingularMatrixError:
         """Give the sample a runner counted its index in the batch."""
@@ -302,3 +343,7 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._origin.rebuild
+
+
+def _packed(structure: Any, results: Sequence[Any]) -> Any:
+    return pack(structure, iter(results))

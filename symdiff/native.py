@@ -1,24 +1,56 @@
 """The "c" backend of one kernel: emits, builds and runs the scheduled program.
 
-A function that sums over the batch is another C function, and most kernels need only one of
-the two; each is therefore built when it is first wanted.
+One program becomes several units: rows or columns, float64 or float32, with and without
+summing over the batch. Most kernels need one of them; each is built when it is first wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ._kernels.call import NativeCall
+from ._kernels.call import NativeCall, prefers_columns
 from .build import Library, build, native_target
 from .codegen.c import CSource, emit_c
 from .errors import SingularMatrixError
 from .program import Program
 
-__all__ = ["NativeRunner"]
+__all__ = ["NativeRunner", "Variant", "cost"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What tells the units of one program apart.
+
+    Parameters
+    ----------
+    reduce : bool
+        Results are summed over the batch.
+    columns : bool
+        Neighbours in memory are samples, not elements of one.
+    single : bool
+        Numbers are float32.
+    """
+
+    reduce: bool = False
+    columns: bool = False
+    single: bool = False
+
+
+def cost(program: Program) -> int:
+    """Estimate what one sample takes, in additions."""
+    calls = sum(op not in _CHEAP for op in program.ops)
+    moved = sum(port.size for port in (*program.inputs, *program.outputs))
+    return len(program.ops) + 8 * calls + moved
+
+
+_CHEAP = frozenset(
+    ("load", "const", "add", "subtract", "multiply", "negative", "abs", "minimum", "maximum", "where", "fma")
+)
 
 
 class NativeRunner:
@@ -27,8 +59,13 @@ class NativeRunner:
     Parameters
     ----------
     program : Program
-    reduce : bool
-        Build the function that sums over the batch now, instead of the one that does not.
+    reduce, columns : bool
+        The unit that is built now: summing over the batch, and for columns.
+    constant : sequence of bool, optional
+        Inputs that never have batch axes.
+    accuracy : {"default", "high"}
+        "high" takes libm's functions (below one unit in the last place) for the vector library's
+        (below four), sample by sample and several times slower.
 
     Raises
     ------
@@ -36,36 +73,59 @@ class NativeRunner:
         Without a compiler, or when it fails.
     """
 
-    def __init__(self, program: Program, *, reduce: bool = False) -> None:
+    def __init__(
+        self,
+        program: Program,
+        *,
+        reduce: bool = False,
+        columns: bool = False,
+        constant: Sequence[bool] = (),
+        accuracy: str = "default",
+    ) -> None:
         self.program = program
-        self._sources: dict[bool, CSource] = {}
-        self._calls: dict[bool, NativeCall] = {}
-        self._libraries: dict[bool, Library] = {}
-        self.call(reduce)
+        self.constant = tuple(constant)
+        self.accuracy = accuracy
+        self._usual = Variant(reduce, columns)
+        self._sources: dict[Variant, CSource] = {}
+        self._units: dict[Variant, NativeCall] = {}
+        self._libraries: dict[Variant, Library] = {}
+        self._install: dict[bool, list[Callable[[NativeCall], None]]] = {False: [], True: []}
+        self.call(reduce, columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return NativeRunner, (self.program,)
+        return _restore, (self.program, self._usual, self.constant, self.accuracy)
 
     @property
     def build_seconds(self) -> float:
         """Time spent in the compiler so far; 0 when the cache had everything."""
         return sum(library.seconds for library in self._libraries.values())
 
-    def source(self, reduce: bool = False) -> str:
-        """Return the C text."""
-        return self._source(reduce).text
+    def source(self, reduce: bool = False, columns: bool = False, single: bool = False) -> str:
+        """Return the C text of a unit."""
+        return self._source(Variant(reduce, columns, single)).text
 
-    def _source(self, reduce: bool) -> CSource:
-        if reduce not in self._sources:
-            self._sources[reduce] = emit_c(self.program, native_target(), reduce=reduce)
-        return self._sources[reduce]
+    def _source(self, variant: Variant) -> CSource:
+        if variant not in self._sources:
+            target = native_target()
+            if self.accuracy == "high":
+                target = replace(target, prefix="", vector_math=frozenset())
+            self._sources[variant] = emit_c(
+                self.program,
+                target,
+                reduce=variant.reduce,
+                columns=variant.columns,
+                single=variant.single,
+                constant=self.constant,
+            )
+        return self._sources[variant]
 
-    def call(self, reduce: bool) -> NativeCall:
-        """Return the loaded function, built if it was not yet."""
-        if reduce not in self._calls:
-            source = self._source(reduce)
-            library = self._libraries[reduce] = build(source)
-            self._calls[reduce] = NativeCall(
+    def call(self, reduce: bool = False, columns: bool = False, single: bool = False) -> NativeCall:
+        """Return a loaded unit, built if it was not yet."""
+        variant = Variant(reduce, columns, single)
+        if variant not in self._units:
+            source = self._source(variant)
+            library = self._libraries[variant] = build(source)
+            unit = self._units[variant] = NativeCall(
                 library.address,
                 library.symbols,
                 source.lanes,
@@ -74,47 +134,71 @@ class NativeRunner:
                 [port.size for port in self.program.outputs],
                 reduce,
                 library,
+                columns=columns,
+                single=single,
+                constant=source.constant,
+                cost=cost(self.program),
             )
-        return self._calls[reduce]
+            for install in self._install[reduce]:
+                install(unit)
+        return self._units[variant]
 
-    def direct(self, batched: Sequence[bool], single: bool) -> Callable[[tuple[Any, ...], Any], Any] | None:
-        """Return a function for the most ordinary calls, which returns None for all others.
+    def bind(self, install: Callable[[NativeCall], None], reduce: bool) -> None:
+        """Hand over every unit that there is and will be, which sums over the batch or does not.
 
         Parameters
         ----------
-        batched : sequence of bool
-            Whether each input may have batch axes.
-        single : bool
-            Return the only output itself, not a list.
+        install : callable
+            Takes a unit, from then on used for calls of its type and layout.
+        reduce : bool
         """
-        inputs, outputs = ([port.shape for port in ports] for ports in (self.program.inputs, self.program.outputs))
-        return self.call(False).direct(inputs, outputs, batched, single)
+        self._install[reduce].append(install)
+        for variant, unit in list(self._units.items()):
+            if variant.reduce == reduce:
+                install(unit)
 
     def run(
         self,
         inputs: Sequence[npt.NDArray[np.floating[Any]]],
         outs: Sequence[npt.NDArray[np.floating[Any]]],
         reduce: bool,
+        batch: tuple[int, ...] | None = None,
+        threads: int = 1,
     ) -> None:
         """Compute all samples of a batch.
 
         Parameters
         ----------
         inputs : sequence of ndarray of float64 or float32
-            One for each input, of shape ``(N, ...)`` or ``(1, ...)``, with any strides.
+            One for each input, with the batch's axes in front, each of its length or of length 1.
+            Any strides. When all are float32, so is the computation.
         outs : sequence of ndarray of float64 or float32
-            Filled; of shape ``(N, ...)``, or ``(1, ...)`` when ``reduce``. They overlap nothing.
+            Filled; of shape ``(*batch, ...)``, or with axes of length 1 when ``reduce``. They
+            overlap nothing.
         reduce : bool
-            Sum over the batch, in an order that depends on N alone; over no samples that is zero.
+            Sum over the batch, in an order that depends on its size alone; over no samples that
+            is zero.
+        batch : tuple of int, optional
+            Shape of the batch; by default one axis, as long as the arrays have it.
+        threads : int
+            At most so many.
 
         Raises
         ------
         SingularMatrixError
-            With the index, along the batch, of the first sample that has such a matrix.
+            With the index, along the flattened batch, of the first sample with such a matrix.
         """
-        lengths = {len(array) for array in inputs} - {1}
-        count = lengths.pop() if lengths else 1 if reduce or not outs else len(outs[0])
-        failed = self.call(reduce).run(inputs, outs, count)
+        if batch is None:
+            lengths = {len(array) for array in inputs} - {1}
+            batch = (lengths.pop() if lengths else 1 if reduce or not outs else len(outs[0]),)
+        single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
+        moved = inputs if reduce else [*inputs, *outs]
+        columns = prefers_columns(moved, batch, single, self._usual.columns)
+        failed = self.call(reduce, columns, single).run(inputs, outs, batch, threads)
         if failed is not None:
             sample, check = failed
             raise SingularMatrixError(self.program.checks[check][1], (sample,))
+
+
+def _restore(program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str) -> NativeRunner:
+    return NativeRunner(program, reduce=usual.reduce, columns=usual.columns, constant=constant, accuracy=accuracy)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from tape import Tape
 
+from symdiff._kernels.call import with_vectorcall
 from symdiff.arguments import Parameter, bind_shapes
 from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrixError, UnsupportedError
 from symdiff.kernel import Kernel, Options, Origin, Runner
@@ -504,9 +505,26 @@ def test_pickling_compiles_again() -> None:
         np.testing.assert_array_equal(other(A, x, s), k(A, x, s))
 
 
+@with_vectorcall
+class Short(Kernel):
+    """Refuses what is not served by the compiled call path."""
+
+    def _call(self, *args: Any) -> Any:
+        raise NotImplementedError
+
+
+def short(k: Kernel) -> Kernel:
+    runner, origin = k._runner, k._origin
+    return Short(k.inputs, k.outputs, runner, origin, structure=k._structure, options=k.options)
+
+
+def long_way(k: Kernel, *arguments: Any, out: Any = None) -> Any:
+    return k._call(arguments, out, None, {})
+
+
 def test_the_short_way_agrees_with_the_whole_way() -> None:
-    k, whole = affine(), affine()
-    whole._direct = None
+    whole = affine()
+    k = short(whole)
     for batches in [
         ((), (), ()),
         ((5,), (5,), (5,)),
@@ -514,28 +532,32 @@ def test_the_short_way_agrees_with_the_whole_way() -> None:
         ((), (3, 5), ()),
         ((2, 3), (2, 3), ()),
         ((1,), (1,), ()),
+        ((4, 1), (1, 3), (3,)),
     ]:
         arguments = data(*batches)
-        got, want = k(*arguments), whole(*arguments)
+        got, want = k(*arguments), long_way(whole, *arguments)
         assert got.base is None
         assert got.flags.writeable
         np.testing.assert_array_equal(got, want)
         assert got.shape == want.shape
+        for form in (np.asfortranarray, lambda a: np.repeat(a, 2, -1)[..., ::2], np.float32):
+            shaped = [form(a) if a.ndim else a for a in arguments]
+            np.testing.assert_array_equal(k(*shaped), long_way(whole, *shaped))
+        named = dict(zip("Axs", arguments, strict=True))
+        np.testing.assert_array_equal(k(**named), want)
+        out = np.zeros(want.shape)
+        assert k(arguments[0], out=out, s=arguments[2], x=arguments[1]) is out
+        np.testing.assert_array_equal(out, want)
     A, x, _ = data((), (), ())
-    np.testing.assert_array_equal(k(A, x, 2.0), whole(A, x, 2))
-    assert k._direct is not None
-    assert k._direct((A, x, 2.0), None) is not None
-    for odd in [
-        (A, x),
-        (A, x, 2),
-        (A.T.copy(), x, 2.0),
-        (A, x[::-1], 2.0),
-        (A, np.zeros((0, 3)), 2.0),
-        (A, [1, 2, 3], 2.0),
-    ]:
-        assert k._direct(odd, None) is None
-    for out in (np.empty(3), np.empty(2, np.float32), frozen(2), x[:2], np.empty(4)[::2], [0, 0]):
-        assert k._direct((A, x, 2.0), out) is None
+    np.testing.assert_array_equal(k(A, x, 2.0), long_way(whole, A, x, 2))
+    for odd in [(A, x), (A, x, 2), (A.T.copy(), x, 2.0), (A, np.zeros((0, 3)), 2.0), (A, [1, 2, 3], 2.0)]:
+        with pytest.raises(NotImplementedError):
+            k(*odd)
+    for out in (np.empty(3), np.empty(2, np.float32), frozen(2), x[:2], [0, 0]):
+        with pytest.raises(NotImplementedError):
+            k(A, x, 2.0, out=out)
+    with pytest.raises(NotImplementedError):
+        k(A, x, 2.0, z=1.0)
 
 
 def test_many_inputs() -> None:

@@ -1,8 +1,17 @@
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+_Class = TypeVar("_Class", bound=type)
+
+def set_num_threads(count: int) -> None: ...
+def get_num_threads() -> int: ...
+def with_vectorcall(cls: _Class) -> _Class: ...
+def prefers_columns(
+    arrays: Sequence[npt.NDArray[np.floating]], batch: tuple[int, ...], single: bool, usual: bool
+) -> bool: ...
 
 class NativeCall:
     library: object
@@ -16,18 +25,35 @@ class NativeCall:
         outputs: Sequence[int],
         reduce: bool,
         library: object,
+        *,
+        columns: bool = False,
+        single: bool = False,
+        constant: Sequence[bool] = (),
+        cost: int = 100,
     ) -> None: ...
+    @property
+    def columns(self) -> bool: ...
+    @property
+    def single(self) -> bool: ...
     def run(
         self,
         inputs: Sequence[npt.NDArray[np.floating]],
         outputs: Sequence[npt.NDArray[np.floating]],
-        count: int,
+        batch: int | tuple[int, ...],
+        threads: int = 1,
     ) -> tuple[int, int] | None: ...
-    def direct(
+
+class CallPath:
+    def _prepare(
         self,
+        names: Sequence[str],
         inputs: Sequence[tuple[int, ...]],
         outputs: Sequence[tuple[int, ...]],
         batched: Sequence[bool],
-        single: bool,
-    ) -> Callable[[tuple[Any, ...], Any], Any] | None: ...
-    def quick(self, arguments: tuple[Any, ...], out: Any) -> Any: ...
+        behind: bool,
+        reduce: bool,
+        packed: type[list[Any]] | Callable[[Sequence[Any]], Any] | None,
+        threads: int | None,
+    ) -> None: ...
+    def _install(self, unit: NativeCall) -> None: ...
+    def __call__(self, *args: Any, out: Any = None, inputs: Any = None, **named: Any) -> Any: ...

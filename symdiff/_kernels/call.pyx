@@ -1,52 +1,96 @@
-"""The call path of generated kernels: from NumPy's arrays to the machine's addresses and back.
+"""The call path of kernels: from NumPy's arrays to the machine's addresses and back.
 
-Nothing here is done once a sample. A call looks at each array, decides whether the kernel can
-read it where it lies or needs it packed tile by tile, lets go of the GIL, and runs. What a
-call needs it allocates, so threads may share a kernel.
+A call looks at each array once, decides whether the unit (generated code, or the interpreter)
+can read it where it lies or needs it packed tile by tile, lets go of the GIL when there is
+something to do, and runs. There is no Python on the way of an ordinary call, and nothing is
+done once a sample. What a call needs it allocates, so threads may share a kernel.
 """
 
 cimport numpy as cnp
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 import numpy as np
 
 cnp.import_array()
 
 cdef extern from "pack.h":
+    enum: SD_AXES
+    enum: SD_NO_MEMORY
     ctypedef long (*sd_kernel)(long, long, const char **, const long *, char **, const long *, void *,
                                void **, long *) noexcept nogil
     ctypedef struct sd_port:
         char *data
-        long stride
         long size
+        long stride
+        long step
         const long *offsets
+        long strides[8]
+        int scattered
         int single
-    ctypedef struct sd_call:
+        int unaligned
+    ctypedef struct sd_unit:
         sd_kernel kernel
         void **functions
         long lanes
         long workspace
+        long cost
         int inputs
         int outputs
         int reduce
+        int columns
+        int single
+        const char *constant
+    ctypedef struct sd_call:
+        const sd_unit *unit
         sd_port *ports
-    long sd_run(const sd_call *call, long count, long *which) noexcept nogil
+        long count
+        long lengths[8]
+        int axes
+        int threads
+    int sd_lies(const sd_unit *unit, const sd_port *port, int number) noexcept nogil
+    int symdiff_get_num_threads() noexcept nogil
+    void symdiff_set_num_threads(int count) noexcept nogil
+    long sd_run(const sd_call *call, long *which) noexcept nogil
+
+cdef extern from "vectorcall.h":
+    ctypedef PyObject *(*sd_vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *)
+    Py_ssize_t sd_vectorcall_count(size_t nargsf) noexcept nogil
+    void sd_enable_vectorcall(object cls, Py_ssize_t offset) noexcept
+    PyObject *const *sd_items(object arguments) noexcept
+    Py_ssize_t sd_offset(object self, void *member) noexcept
 
 
 cdef enum:
-    QUICK_PORTS = 16
-    QUICK_AXES = 8
+    QUICK_PORTS = 24
+    #: Samples from which it pays to build code for another layout.
+    MANY = 1000
+    #: Operations of a call for which it lets go of the GIL.
+    LONG = 5000
+
+
+def set_num_threads(int count):
+    """Set the number of threads of calls whose kernels do not say how many."""
+    symdiff_set_num_threads(count)
+
+
+def get_num_threads():
+    """Return the number of threads of calls whose kernels do not say how many."""
+    return symdiff_get_num_threads()
 
 
 cdef class NativeCall:
-    """A loaded kernel, ready to run batches.
+    """A unit, ready to run batches: one function for one layout and one type of number.
 
     Parameters
     ----------
     address : int
-        Address of the generated function.
+        Address of the function, of C type ``sd_kernel`` (``pack.h``).
     functions : sequence of int
-        Addresses of the vector library's functions it calls.
+        What it gets as ``fn``: addresses of the vector library's functions, for generated code.
     lanes, workspace : int
         As :class:`symdiff.codegen.c.CSource` says.
     inputs, outputs : sequence of int
@@ -55,277 +99,190 @@ cdef class NativeCall:
         Whether the function sums over the batch.
     library : object
         Kept alive for as long as this object.
+    columns : bool, optional
+        Whether it reads and writes columns (neighbouring samples), not rows.
+    single : bool, optional
+        Whether it reads, computes and writes float32.
+    constant : sequence of bool, optional
+        Inputs that it reads from one sample, the same for all.
+    cost : int, optional
+        About the operations of one sample.
     """
 
-    cdef sd_call call
+    cdef sd_unit unit
     cdef void **functions
     cdef long *sizes
+    cdef char *constant
     cdef readonly object library
-    cdef int *ranks  # axes of one sample of each port; null until direct() is asked for
-    cdef cnp.npy_intp *extents  # their lengths, port after port
-    cdef char *batched
-    cdef bint single
 
-    def __cinit__(self, size_t address, functions, long lanes, long workspace, inputs, outputs, bint reduce, library):
+    def __cinit__(self, size_t address, functions, long lanes, long workspace, inputs, outputs, bint reduce, library,
+                  *, bint columns=False, bint single=False, constant=(), long cost=100):
+        cdef bint some = False
         self.library = library
         self.functions = <void **>calloc(len(functions) + 1, sizeof(void *))
         self.sizes = <long *>calloc(len(inputs) + len(outputs) + 1, sizeof(long))
-        if self.functions == NULL or self.sizes == NULL:
+        self.constant = <char *>calloc(len(inputs) + 1, 1)
+        if self.functions == NULL or self.sizes == NULL or self.constant == NULL:
             raise MemoryError
         for i, function in enumerate(functions):
             self.functions[i] = <void *><size_t>function
         for i, size in enumerate((*inputs, *outputs)):
             self.sizes[i] = size
-        self.call = sd_call(<sd_kernel>address, self.functions, lanes, workspace,
-                            len(inputs), len(outputs), reduce, NULL)
+        for i, value in enumerate(constant):
+            self.constant[i] = value
+            some = some or value
+        self.unit = sd_unit(<sd_kernel>address, self.functions, lanes, workspace, cost, len(inputs), len(outputs),
+                            reduce, columns, single, NULL)
+        if some:
+            self.unit.constant = self.constant
 
     def __dealloc__(self):
         free(self.functions)
         free(self.sizes)
-        free(self.ranks)
-        free(self.extents)
-        free(self.batched)
+        free(self.constant)
 
-    def run(self, inputs, outputs, Py_ssize_t count):
-        """Run ``count`` samples.
+    @property
+    def columns(self):
+        return bool(self.unit.columns)
+
+    @property
+    def single(self):
+        return bool(self.unit.single)
+
+    def run(self, inputs, outputs, batch, int threads=1):
+        """Run all samples of a batch.
 
         Parameters
         ----------
         inputs : sequence of ndarray of float64 or float32
-            Each of shape ``(count, ...)`` or ``(1, ...)``, the latter read by every sample. Any strides.
+            Each has the batch's axes in front, of the batch's lengths or of length 1. Any strides.
         outputs : sequence of ndarray of float64 or float32
-            Each of shape ``(count, ...)``, or ``(1, ...)`` when summing. They overlap nothing.
+            Each has the batch's axes in front, or axes of length 1 when summing. They overlap nothing.
+        batch : int or tuple of int
+            Number of samples, or lengths of the batch's axes.
+        threads : int, optional
+            At most so many.
 
         Returns
         -------
         tuple of (int, int) or None
             The first sample in which a check failed, and the number of that check.
         """
-        cdef int ports = self.call.inputs + self.call.outputs
-        cdef sd_call call = self.call
+        cdef int ports = self.unit.inputs + self.unit.outputs
+        cdef sd_call call
         cdef long failed, which = 0
         cdef int p = 0
+        shape = (batch,) if isinstance(batch, int) else batch
         arrays = (*inputs, *outputs)
-        if len(inputs) != call.inputs or len(outputs) != call.outputs:
+        if len(inputs) != self.unit.inputs or len(outputs) != self.unit.outputs or len(shape) > SD_AXES:
             raise ValueError(f"{len(inputs)} inputs and {len(outputs)} outputs for a kernel of "
-                             f"{call.inputs} and {call.outputs}")
+                             f"{self.unit.inputs} and {self.unit.outputs}, or {len(shape)} batch axes")
+        call.unit = &self.unit
+        call.threads = threads
+        call.axes = len(shape)
+        call.count = 1
+        for p, length in enumerate(shape):
+            call.lengths[p] = length
+            call.count *= call.lengths[p]
         call.ports = <sd_port *>calloc(ports + 1, sizeof(sd_port))
         if call.ports == NULL:
             raise MemoryError
         try:
             for p in range(ports):
-                describe(&call.ports[p], arrays[p], self.sizes[p],
-                         1 if call.reduce and p >= call.inputs else count, p < call.inputs)
+                examine(arrays[p], shape, self.sizes[p], p < self.unit.inputs, self.unit.reduce)
+                describe(&call.ports[p], arrays[p], (<cnp.ndarray>arrays[p]).ndim - call.axes, self.sizes[p], False,
+                         call.lengths, call.axes)
             with nogil:
-                failed = sd_run(&call, count, &which)
+                failed = sd_run(&call, &which)
         finally:
             for p in range(ports):
                 free(<void *>call.ports[p].offsets)
             free(call.ports)
-        if failed == -2:
+        if failed == SD_NO_MEMORY:
             raise MemoryError
         return None if failed < 0 else (failed, which)
 
 
-    def direct(self, inputs, outputs, batched, bint single):
-        """Return a function for calls whose arrays can be read as they are; see :meth:`quick`.
-
-        Parameters
-        ----------
-        inputs, outputs : sequence of tuple of int
-            Shape of one sample of each port.
-        batched : sequence of bool
-            Whether each input may have batch axes.
-        single : bool
-            Return the only output itself, not a list.
-        """
-        cdef int p = 0, k = 0
-        shapes = (*inputs, *outputs)
-        if len(shapes) > QUICK_PORTS or self.call.reduce or self.ranks != NULL:
-            return None
-        if max(map(len, shapes), default=0) > QUICK_AXES:
-            return None
-        self.ranks = <int *>calloc(len(shapes) + 1, sizeof(int))
-        self.extents = <cnp.npy_intp *>calloc(sum(map(len, shapes)) + 1, sizeof(cnp.npy_intp))
-        self.batched = <char *>calloc(len(inputs) + 1, 1)
-        if self.ranks == NULL or self.extents == NULL or self.batched == NULL:
-            raise MemoryError
-        for p, shape in enumerate(shapes):
-            self.ranks[p] = len(shape)
-            for length in shape:
-                self.extents[k] = length
-                k += 1
-        for p, allowed in enumerate(batched):
-            self.batched[p] = allowed
-        self.single = single
-        return self.quick
-
-    def quick(self, tuple arguments, out):
-        """Run on float64 arrays that lie as the kernel reads them, all of one batch or of none.
-
-        Parameters
-        ----------
-        arguments : tuple
-            One for each input.
-        out : ndarray or None
-            Where to write, for a single output.
-
-        Returns
-        -------
-        ndarray, numpy scalar or list of them, or None
-            None when anything is out of the ordinary: nothing is computed or, when a check
-            failed, nothing is to be used. The call that looks at everything then tells why.
-        """
-        cdef sd_port ports[QUICK_PORTS]
-        cdef double numbers[QUICK_PORTS]
-        cdef cnp.npy_intp batch[2 * QUICK_AXES]
-        cdef cnp.npy_intp *extents = self.extents
-        cdef cnp.npy_intp *shape
-        cdef cnp.ndarray array
-        cdef object thing
-        cdef sd_call call = self.call
-        cdef int p, axis, rank, extra, lead = 0
-        cdef long count = 1, failed, which = 0
-        cdef list results
-
-        if len(arguments) != call.inputs or (out is not None and call.outputs != 1):
-            return None
-        call.ports = ports
-        for p in range(call.inputs):
-            thing = arguments[p]
-            rank = self.ranks[p]
-            ports[p].offsets = NULL
-            ports[p].single = 0
-            ports[p].size = self.sizes[p]
-            ports[p].stride = 0
-            if rank == 0 and isinstance(thing, float):
-                numbers[p] = thing
-                ports[p].data = <char *>&numbers[p]
-                continue
-            if not cnp.PyArray_CheckExact(thing):
-                return None
-            array = thing
-            if cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT64 or not cnp.PyArray_ISCARRAY_RO(array):
-                return None
-            extra = cnp.PyArray_NDIM(array) - rank
-            shape = cnp.PyArray_DIMS(array)
-            if extra < 0 or extra > QUICK_AXES or (extra > 0 and not self.batched[p]):
-                return None
-            for axis in range(rank):
-                if shape[extra + axis] != extents[axis]:
-                    return None
-            extents += rank
-            ports[p].data = <char *>cnp.PyArray_DATA(array)
-            if extra > 0:
-                if lead == 0:
-                    lead = extra
-                    for axis in range(extra):
-                        batch[axis] = shape[axis]
-                        count *= shape[axis]
-                elif lead != extra:
-                    return None
-                for axis in range(extra):
-                    if shape[axis] != batch[axis]:
-                        return None
-                ports[p].stride = ports[p].size * 8
-        if count == 0:
-            return None
-
-        results = []
-        for p in range(call.inputs, call.inputs + call.outputs):
-            rank = self.ranks[p]
-            for axis in range(rank):
-                batch[lead + axis] = extents[axis]
-            extents += rank
-            if out is None:
-                array = cnp.PyArray_EMPTY(lead + rank, batch, cnp.NPY_FLOAT64, 0)
-            else:
-                if not cnp.PyArray_CheckExact(out):
-                    return None
-                array = out
-                if not fits(array, lead + rank, batch) or overlaps(array, ports, call.inputs, count):
-                    return None
-            results.append(array)
-            ports[p].data = <char *>cnp.PyArray_DATA(array)
-            ports[p].offsets = NULL
-            ports[p].single = 0
-            ports[p].size = self.sizes[p]
-            ports[p].stride = ports[p].size * 8
-        with nogil:
-            failed = sd_run(&call, count, &which)
-        if failed != -1:
-            return None
-        if out is not None:
-            return out
-        if lead == 0:
-            results = [result if result.ndim else result[()] for result in results]
-        return results[0] if self.single else results
-
-
-cdef bint fits(cnp.ndarray array, int ndim, const cnp.npy_intp *wanted) noexcept:
-    """Whether an array can be written to as it lies."""
-    cdef int axis
-    if cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT64 or not cnp.PyArray_ISCARRAY(array) or cnp.PyArray_NDIM(array) != ndim:
-        return False
-    for axis in range(ndim):
-        if cnp.PyArray_DIMS(array)[axis] != wanted[axis]:
-            return False
-    return True
-
-
-cdef bint overlaps(cnp.ndarray array, const sd_port *ports, int inputs, long count) noexcept:
-    """Whether an array shares memory with an input."""
-    cdef size_t begin = <size_t>cnp.PyArray_DATA(array), end = begin + <size_t>cnp.PyArray_NBYTES(array), first
-    cdef int p
-    for p in range(inputs):
-        first = <size_t>ports[p].data
-        if first < end and begin < first + <size_t>(ports[p].size * 8 * (count if ports[p].stride else 1)):
-            return True
-    return False
-
-
-cdef int describe(sd_port *port, object thing, long size, Py_ssize_t count, bint is_input) except -1:
-    """Fill ``port`` from an array; its offsets, if it has any, belong to the caller."""
+cdef int examine(object thing, tuple batch, long size, bint is_input, bint reduce) except -1:
+    """Check an array that is to be read or written; memory depends on it."""
     if not isinstance(thing, np.ndarray):
         raise TypeError(f"a {type(thing).__name__} where an ndarray was expected")
     cdef cnp.ndarray array = thing
     cdef int kind = cnp.PyArray_TYPE(array)
-    cdef int ndim = cnp.PyArray_NDIM(array)
-    cdef cnp.npy_intp *shape = cnp.PyArray_DIMS(array)
-    cdef cnp.npy_intp *strides = cnp.PyArray_STRIDES(array)
-    cdef long expected, elements = 1
     cdef int axis
-    cdef bint neighbours
-    if kind not in (cnp.NPY_FLOAT64, cnp.NPY_FLOAT32) or not cnp.PyArray_ISBEHAVED_RO(array):
-        raise TypeError(f"an array of {thing.dtype}, or unaligned, where aligned float64 or float32 was expected")
-    if ndim == 0 or (shape[0] != count and not (is_input and shape[0] == 1)):
-        raise ValueError(f"an array of shape {thing.shape} for {count} samples")
+    cdef long elements = 1
+    if kind not in (cnp.NPY_FLOAT64, cnp.NPY_FLOAT32) or cnp.PyArray_ISBYTESWAPPED(array):
+        raise TypeError(f"an array of {thing.dtype} where float64 or float32 was expected")
     if not is_input and not cnp.PyArray_ISWRITEABLE(array):
         raise ValueError("an output array that is read-only")
-    for axis in range(1, ndim):
-        elements *= shape[axis]
+    if cnp.PyArray_NDIM(array) < len(batch):
+        raise ValueError(f"an array of shape {thing.shape} for a batch of shape {batch}")
+    for axis, length in enumerate(batch):
+        if thing.shape[axis] != (1 if reduce and not is_input else length) and not (is_input and thing.shape[axis] == 1):
+            raise ValueError(f"an array of shape {thing.shape} for a batch of shape {batch}")
+    for axis in range(len(batch), cnp.PyArray_NDIM(array)):
+        elements *= cnp.PyArray_DIMS(array)[axis]
     if elements != size:
         raise ValueError(f"an array of shape {thing.shape} for samples of {size} elements")
-    port.data = <char *>cnp.PyArray_DATA(array)
-    port.stride = 0 if shape[0] == 1 else strides[0]
-    port.size = size
-    port.single = kind == cnp.NPY_FLOAT32
-    neighbours = not port.single
-    expected = 8
-    for axis in range(ndim - 1, 0, -1):
-        if shape[axis] != 1 and strides[axis] != expected:
-            neighbours = False
-        expected *= shape[axis]
-    if not neighbours and size > 0:
-        port.offsets = offsets(array, size)
     return 0
 
 
-cdef long *offsets(cnp.ndarray array, long size) except NULL:
-    """Return the distance in bytes of each element of a sample, in C order, from its start."""
-    cdef int ndim = cnp.PyArray_NDIM(array)
+cdef int describe(sd_port *port, cnp.ndarray array, int rank, long size, bint behind, const long *lengths,
+                  int axes) except -1:
+    """Fill ``port`` from an array that fits; its offsets, if it has any, belong to the caller.
+
+    The array has ``rank`` axes of a sample and, before or behind them, at most ``axes`` of the batch.
+    """
+    cdef int own = cnp.PyArray_NDIM(array) - rank
     cdef cnp.npy_intp *shape = cnp.PyArray_DIMS(array)
     cdef cnp.npy_intp *strides = cnp.PyArray_STRIDES(array)
+    cdef const cnp.npy_intp *sample = shape + (0 if behind else own)
+    cdef const cnp.npy_intp *steps = strides + (0 if behind else own)
+    cdef int axis, mine
+    cdef long stride, span = 1
+    cdef bint found = False, even = True
+    port.data = <char *>cnp.PyArray_DATA(array)
+    port.size = size
+    port.single = cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT32
+    port.unaligned = not cnp.PyArray_ISALIGNED(array)
+    port.offsets = NULL
+    port.step = cnp.PyArray_ITEMSIZE(array)
+    for axis in range(rank - 1, -1, -1):
+        if sample[axis] == 1:
+            continue
+        if not found:
+            port.step = steps[axis]
+            found = True
+        elif steps[axis] != port.step * span:
+            even = False
+        span *= sample[axis]
+    if not even and size > 0:
+        port.offsets = offsets(sample, steps, rank, size)
+    port.stride = port.scattered = 0
+    span = 1
+    found = False
+    for axis in range(axes - 1, -1, -1):
+        mine = axis - axes + own
+        stride = 0
+        if mine >= 0:
+            if behind:
+                mine += rank
+            if shape[mine] != 1:
+                stride = strides[mine]
+        port.strides[axis] = stride
+        if lengths[axis] == 1:
+            continue
+        if not found:
+            port.stride = stride
+            found = True
+        elif stride != port.stride * span:
+            port.scattered = 1
+        span *= lengths[axis]
+    return 0
+
+
+cdef long *offsets(const cnp.npy_intp *shape, const cnp.npy_intp *strides, int ndim, long size) except NULL:
+    """Return the distance in bytes of each element of a sample, in C order, from its start."""
     cdef long *result = <long *>malloc(size * sizeof(long))
     cdef long filled = 1, k, i
     cdef int axis
@@ -334,9 +291,423 @@ cdef long *offsets(cnp.ndarray array, long size) except NULL:
     # Backwards through the axes: what is filled is repeated for each index of the axis before it.
     # Within result the elements of the axes handled so far are neighbours, hence in C order.
     result[0] = 0
-    for axis in range(ndim - 1, 0, -1):
+    for axis in range(ndim - 1, -1, -1):
         for k in range(shape[axis] - 1, 0, -1):
             for i in range(filled):
                 result[k * filled + i] = result[i] + k * strides[axis]
         filled *= shape[axis]
     return result
+
+
+cdef bint overlap(cnp.ndarray a, cnp.ndarray b) noexcept:
+    """Whether the spans of memory that two arrays lie in share anything."""
+    cdef size_t low_a, high_a, low_b, high_b
+    extent(a, &low_a, &high_a)
+    extent(b, &low_b, &high_b)
+    return low_a < high_b and low_b < high_a
+
+
+cdef void extent(cnp.ndarray array, size_t *low, size_t *high) noexcept:
+    cdef int axis
+    cdef cnp.npy_intp reach
+    low[0] = <size_t>cnp.PyArray_DATA(array)
+    high[0] = low[0] + cnp.PyArray_ITEMSIZE(array)
+    for axis in range(cnp.PyArray_NDIM(array)):
+        reach = (cnp.PyArray_DIMS(array)[axis] - 1) * cnp.PyArray_STRIDES(array)[axis]
+        if reach < 0:
+            low[0] += reach
+        else:
+            high[0] += reach
+
+
+cdef bint lie_in_columns(const sd_port *ports, int number, long count, bint single, bint usual) noexcept:
+    """Whether more of the arrays' elements lie in columns than in rows; few samples are taken as usual."""
+    cdef sd_unit unit
+    cdef long rows = 0, columns = 0
+    cdef int p
+    if count < MANY:
+        return usual
+    memset(&unit, 0, sizeof(unit))
+    unit.inputs = number
+    unit.single = single
+    for p in range(number):
+        unit.columns = 0
+        rows += sd_lies(&unit, &ports[p], p) * ports[p].size
+        unit.columns = 1
+        columns += sd_lies(&unit, &ports[p], p) * ports[p].size
+    return usual if rows == columns else columns > rows
+
+
+def prefers_columns(arrays, tuple batch, bint single, bint usual):
+    """Return whether a unit of columns suits the arrays of a call better than one of rows.
+
+    Parameters
+    ----------
+    arrays : sequence of ndarray
+        With the batch's axes in front, of its lengths or of length 1.
+    batch : tuple of int
+    single : bool
+        Whether the unit is one of float32.
+    usual : bool
+        What is returned for few samples, and when both suit equally well.
+    """
+    cdef sd_port *ports
+    cdef cnp.ndarray array
+    cdef long lengths[8]
+    cdef long count = 1, size
+    cdef int axis, p = 0, axes = len(batch)
+    if axes > SD_AXES:
+        return usual
+    for axis in range(axes):
+        lengths[axis] = batch[axis]
+        count *= lengths[axis]
+    ports = <sd_port *>calloc(len(arrays) + 1, sizeof(sd_port))
+    if ports == NULL:
+        raise MemoryError
+    try:
+        for array in arrays:
+            size = 1
+            for axis in range(axes, cnp.PyArray_NDIM(array)):
+                size *= cnp.PyArray_DIMS(array)[axis]
+            describe(&ports[p], array, cnp.PyArray_NDIM(array) - axes, size, False, lengths, axes)
+            p += 1
+        return bool(lie_in_columns(ports, p, count, single, usual))
+    finally:
+        for axis in range(p):
+            free(<void *>ports[axis].offsets)
+        free(ports)
+
+
+cdef class CallPath:
+    """What a kernel is called through: finds the unit that fits the arrays, and runs it.
+
+    A subclass has a method ``_call(args, out, inputs, named)``, which serves every call that is
+    out of the ordinary: wrong in some way, of lists or integers, for a unit not yet there.
+    """
+
+    cdef sd_vectorcall vectorcall
+    cdef tuple names  # None until prepared
+    cdef int inputs
+    cdef int outputs
+    cdef int *ranks  # axes of one sample of each port
+    cdef long *sizes  # its elements
+    cdef cnp.npy_intp *extents  # lengths of its axes, port after port
+    cdef char *batched
+    cdef bint behind
+    cdef bint reduce
+    cdef bint alone
+    cdef object packed  # tuple or list for outputs that come back so, None for one, else a function
+    cdef int threads
+    # By type and layout; replaced in one step, while calls that run keep what they have.
+    cdef NativeCall rows
+    cdef NativeCall columns
+    cdef NativeCall single_rows
+    cdef NativeCall single_columns
+
+    def __cinit__(self, *args, **kwargs):
+        self.vectorcall = <sd_vectorcall>serve
+
+    def __dealloc__(self):
+        free(self.ranks)
+        free(self.sizes)
+        free(self.extents)
+        free(self.batched)
+
+    def _prepare(self, names, inputs, outputs, batched, bint behind, bint reduce, packed, threads):
+        """Tell shapes and options; until then, every call goes the long way.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of the inputs.
+        inputs, outputs : sequence of tuple of int
+            Shape of one sample of each port.
+        batched : sequence of bool
+            Whether each input may have batch axes.
+        behind : bool
+            Batch axes stand behind a sample's own.
+        reduce : bool
+            Whether outputs are summed over the batch.
+        packed : type, callable or None
+            What several outputs are put into; None for one output alone.
+        threads : int or None
+            At most so many in one call; None for what :func:`set_num_threads` said.
+        """
+        cdef int p = 0, k = 0
+        shapes = (*inputs, *outputs)
+        if len(shapes) > QUICK_PORTS or max(map(len, shapes), default=0) > SD_AXES or self.names is not None:
+            return
+        self.ranks = <int *>calloc(len(shapes) + 1, sizeof(int))
+        self.sizes = <long *>calloc(len(shapes) + 1, sizeof(long))
+        self.extents = <cnp.npy_intp *>calloc(sum(map(len, shapes)) + 1, sizeof(cnp.npy_intp))
+        self.batched = <char *>calloc(len(inputs) + 1, 1)
+        if self.ranks == NULL or self.sizes == NULL or self.extents == NULL or self.batched == NULL:
+            raise MemoryError
+        for p, shape in enumerate(shapes):
+            self.ranks[p] = len(shape)
+            self.sizes[p] = 1
+            for length in shape:
+                self.extents[k] = length
+                self.sizes[p] *= length
+                k += 1
+        for p, allowed in enumerate(batched):
+            self.batched[p] = allowed
+        self.inputs, self.outputs = len(inputs), len(outputs)
+        self.behind, self.reduce, self.packed = behind, reduce, packed
+        self.alone = packed is None
+        self.threads = threads or 0
+        self.names = tuple(names)
+
+    def _install(self, NativeCall unit not None):
+        """Use a unit from now on, for its type and layout."""
+        if self.names is not None and (unit.unit.inputs != self.inputs or unit.unit.outputs != self.outputs
+                                       or unit.unit.reduce != self.reduce):
+            raise ValueError("a unit of another kernel")
+        if unit.unit.single:
+            if unit.unit.columns:
+                self.single_columns = unit
+            else:
+                self.single_rows = unit
+        elif unit.unit.columns:
+            self.columns = unit
+        else:
+            self.rows = unit
+
+    def __call__(self, *args, out=None, inputs=None, **named):
+        # For callers that have a tuple at hand; the others come to serve() below.
+        if self.names is not None and inputs is None and not named and len(args) == self.inputs:
+            result = self.quick(sd_items(args), out)
+            if result is not NotImplemented:
+                return result
+        return self._call(args, out, inputs, named)
+
+    cdef NativeCall unit_for(self, const sd_port *ports, bint single, long count):
+        """Return the unit in whose layout most of the arrays lie, or None where that one is to be built."""
+        cdef NativeCall rows = self.single_rows if single else self.rows
+        cdef NativeCall columns = self.single_columns if single else self.columns
+        if count < MANY and (rows is not None) != (columns is not None):
+            return columns if rows is None else rows
+        if lie_in_columns(ports, self.inputs + (0 if self.reduce else self.outputs), count, single, self.behind):
+            return columns
+        return rows
+
+    cdef object quick(self, PyObject *const *arguments, object out):
+        """Run on arrays of floats that fit. NotImplemented when anything is out of the ordinary:
+        nothing is computed then or, when a check failed, nothing is to be used."""
+        cdef sd_port ports[QUICK_PORTS]
+        cdef double numbers[QUICK_PORTS]
+        cdef cnp.npy_intp shape[2 * 8]
+        cdef cnp.npy_intp *extents = self.extents
+        cdef const cnp.npy_intp *own
+        cdef const cnp.npy_intp *sample
+        cdef cnp.ndarray array, other
+        cdef object thing
+        cdef sd_call call
+        cdef NativeCall unit
+        cdef int p, q, axis, rank, extra, at, arrays = 0, singles = 0, described = 0
+        cdef long length, failed, which = 0
+        cdef bint narrow
+        cdef list results, given
+
+        call.axes = 0
+        for p in range(self.inputs):
+            thing = <object>arguments[p]
+            rank = self.ranks[p]
+            ports[p].offsets = NULL
+            if rank == 0 and type(thing) is float:
+                continue
+            if not cnp.PyArray_CheckExact(thing):
+                return NotImplemented
+            array = thing
+            arrays += 1
+            if cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT32:
+                singles += 1
+            elif cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT64:
+                return NotImplemented
+            if cnp.PyArray_ISBYTESWAPPED(array):
+                return NotImplemented
+            extra = cnp.PyArray_NDIM(array) - rank
+            if extra < 0 or extra > SD_AXES or (extra > 0 and not self.batched[p]):
+                return NotImplemented
+            sample = cnp.PyArray_DIMS(array) + (0 if self.behind else extra)
+            for axis in range(rank):
+                if sample[axis] != extents[axis]:
+                    return NotImplemented
+            extents += rank
+            own = cnp.PyArray_DIMS(array) + (rank if self.behind else 0)
+            # The batches broadcast together: lengths fill up from the last axis backwards.
+            if extra > call.axes:
+                for axis in range(call.axes - 1, -1, -1):
+                    call.lengths[axis + extra - call.axes] = call.lengths[axis]
+                for axis in range(extra - call.axes):
+                    call.lengths[axis] = 1
+                call.axes = extra
+            for axis in range(extra):
+                at = axis + call.axes - extra
+                if call.lengths[at] == 1:
+                    call.lengths[at] = own[axis]
+                elif own[axis] != call.lengths[at] and own[axis] != 1:
+                    return NotImplemented
+        call.count = 1
+        for axis in range(call.axes):
+            call.count *= call.lengths[axis]
+        narrow = arrays > 0 and singles == arrays
+        if call.count == 0:
+            return NotImplemented
+
+        results = []
+        given = None
+        if out is not None:
+            if self.alone:
+                given = [out]
+            elif type(out) is self.packed:
+                given = list(out)
+            if given is None or len(given) != self.outputs:
+                return NotImplemented
+        for p in range(self.inputs, self.inputs + self.outputs):
+            rank = self.ranks[p]
+            extra = 0 if self.reduce else call.axes
+            at = 0 if self.behind else extra
+            for axis in range(rank):
+                shape[at + axis] = extents[axis]
+            at = rank if self.behind else 0
+            for axis in range(extra):
+                shape[at + axis] = call.lengths[axis]
+            extents += rank
+            if given is None:
+                array = cnp.PyArray_EMPTY(extra + rank, shape, cnp.NPY_FLOAT32 if narrow else cnp.NPY_FLOAT64, 0)
+            else:
+                thing = given[p - self.inputs]
+                if not cnp.PyArray_CheckExact(thing):
+                    return NotImplemented
+                array = thing
+                if not fits(array, extra + rank, shape, narrow):
+                    return NotImplemented
+                for q in range(self.inputs):
+                    if cnp.PyArray_CheckExact(<object>arguments[q]) and overlap(array, <object>arguments[q]):
+                        return NotImplemented
+                for q in range(p - self.inputs):
+                    if overlap(array, given[q]):
+                        return NotImplemented
+            results.append(array)
+
+        try:
+            for p in range(self.inputs):
+                if cnp.PyArray_CheckExact(<object>arguments[p]):
+                    describe(&ports[p], <cnp.ndarray>arguments[p], self.ranks[p], self.sizes[p], self.behind,
+                             call.lengths, call.axes)
+                else:
+                    numbers[p] = <object>arguments[p]
+                    number(&ports[p], &numbers[p], narrow)
+                described += 1
+            for p in range(self.outputs):
+                describe(&ports[self.inputs + p], results[p], self.ranks[self.inputs + p], self.sizes[self.inputs + p],
+                         self.behind, call.lengths, 0 if self.reduce else call.axes)
+                described += 1
+            unit = self.unit_for(ports, narrow, call.count)
+            if unit is None:
+                return NotImplemented
+            call.unit = &unit.unit
+            call.ports = ports
+            call.threads = self.threads or symdiff_get_num_threads()
+            if call.count * unit.unit.cost < LONG:
+                failed = sd_run(&call, &which)
+            else:
+                with nogil:
+                    failed = sd_run(&call, &which)
+        finally:
+            for p in range(described):
+                if ports[p].offsets != NULL:
+                    free(<void *>ports[p].offsets)
+        if failed != -1:
+            return NotImplemented
+        if out is not None:
+            return out
+        if call.axes == 0 or self.reduce:
+            for p in range(self.outputs):
+                if self.ranks[self.inputs + p] == 0:
+                    array = results[p]
+                    results[p] = cnp.PyArray_ToScalar(cnp.PyArray_DATA(array), array)
+        if self.alone:
+            return results[0]
+        return results if self.packed is list else self.packed(results)
+
+
+cdef void number(sd_port *port, double *value, bint narrow) noexcept:
+    """Fill ``port`` from a Python number, which has no type of its own."""
+    if narrow:
+        (<float *>value)[0] = <float>value[0]
+    port.data = <char *>value
+    port.size = 1
+    port.stride = port.scattered = port.unaligned = 0
+    port.step = 4 if narrow else 8
+    port.single = narrow
+    port.offsets = NULL
+
+
+cdef bint fits(cnp.ndarray array, int ndim, const cnp.npy_intp *wanted, bint narrow) noexcept:
+    """Whether an array can take results."""
+    cdef int axis, kind = cnp.PyArray_TYPE(array)
+    if kind != cnp.NPY_FLOAT64 and not (narrow and kind == cnp.NPY_FLOAT32):
+        return False
+    if cnp.PyArray_ISBYTESWAPPED(array) or not cnp.PyArray_ISWRITEABLE(array) or cnp.PyArray_NDIM(array) != ndim:
+        return False
+    for axis in range(ndim):
+        if cnp.PyArray_DIMS(array)[axis] != wanted[axis]:
+            return False
+        if cnp.PyArray_STRIDES(array)[axis] == 0 and wanted[axis] > 1:
+            return False
+    return True
+
+
+cdef object serve(CallPath self, PyObject *const *args, size_t nargsf, PyObject *names):
+    """Serve a call: by :meth:`CallPath.quick` if it is an ordinary one, else by the subclass."""
+    cdef PyObject *arguments[QUICK_PORTS]
+    cdef Py_ssize_t given = sd_vectorcall_count(nargsf), named = 0, i, k
+    cdef object out = None, name, result
+    cdef PyObject *const *chosen = args
+    cdef bint ordinary = self.names is not None
+    if ordinary and names != NULL:
+        named = PyTuple_GET_SIZE(<object>names)
+        ordinary = given <= self.inputs
+        if ordinary:
+            for i in range(self.inputs):
+                arguments[i] = args[i] if i < given else NULL
+            chosen = arguments
+            for i in range(named):
+                name = <object>PyTuple_GET_ITEM(<object>names, i)
+                if name == "out":
+                    out = <object>args[given + i]
+                    continue
+                for k in range(given, self.inputs):
+                    if name == <object>PyTuple_GET_ITEM(self.names, k) and name != "inputs":
+                        arguments[k] = args[given + i]
+                        break
+                else:
+                    ordinary = False
+                    break
+            for i in range(self.inputs):
+                ordinary = ordinary and arguments[i] != NULL
+    elif ordinary:
+        ordinary = given == self.inputs
+    if ordinary:
+        result = self.quick(chosen, out)
+        if result is not NotImplemented:
+            return result
+    others = {<object>PyTuple_GET_ITEM(<object>names, i): <object>args[given + i]
+              for i in range(PyTuple_GET_SIZE(<object>names) if names != NULL else 0)}
+    return self._call(tuple([<object>args[i] for i in range(given)]), others.pop("out", None),
+                      others.pop("inputs", None), others)
+
+
+def with_vectorcall(cls):
+    """Let a subclass of :class:`CallPath` be called without a detour; a decorator.
+
+    Before Python 3.12 a class written in Python does not inherit that.
+    """
+    sd_enable_vectorcall(cls, 0)
+    return cls
+
+
+cdef CallPath _example = CallPath.__new__(CallPath)
+sd_enable_vectorcall(CallPath, sd_offset(_example, &_example.vectorcall))

@@ -1,125 +1,227 @@
-/* Between NumPy's arrays and a generated kernel, which takes rows of neighbouring doubles and whole
-   vectors of samples only. Arrays that are so already are read where they are. Others (strided
-   samples, float32) are packed tile by tile into a buffer that stays in the cache; so are the last
-   samples of a batch, padded with copies of the last one. A sample's bits do not depend on any of it:
-   each lane computes from its own sample alone.
+/* Between NumPy's arrays and a unit: a function, generated or interpreting, that takes whole vectors
+   of samples in one layout and one type. Arrays that lie so already are read where they are. Others
+   (strided or unaligned samples, another type, partly broadcast batches) are packed tile by tile into
+   a buffer that stays in the cache; so are the last samples of a batch, padded with copies of the last
+   one. A sample's bits do not depend on any of it: each lane computes from its own sample alone.
 
    Sums follow one order whatever the number of threads or calls: within each 1024 samples, lane by
-   lane and then over the lanes; the sums of 1024 in pairs, pairs of pairs, and so on. */
+   lane and then over the lanes; the sums of 1024 in pairs, pairs of pairs, and so on.
+
+   Threads live for one call. A call shares nothing with another, so a process may fork, and several
+   Python threads may call one kernel, at any time. */
 
 #include <stdlib.h>
 #include <string.h>
+#ifndef _WIN32
+#include <pthread.h>
+#endif
 
+/* in[p] is where the port's data of sample 0 stand. In a unit of rows the elements of a sample are
+   neighbours and si[p] is the distance in bytes from sample to sample; in a unit of columns the samples
+   are neighbours and si[p] is the distance from element to element. A port of one element has the
+   distance from sample to sample in both (an item's size, or 0 for a number that all samples share). */
 typedef long (*sd_kernel)(long begin, long end, const char *const *in, const long *si, char *const *out,
                           const long *so, void *w, void *const *fn, long *which);
 
-enum { SD_BLOCK = 1024, SD_BUFFER = 1 << 17, SD_VECTOR = 64 };
+enum { SD_BLOCK = 1024, SD_BUFFER = 1 << 17, SD_VECTOR = 64, SD_AXES = 8, SD_LOCAL = 8192, SD_THREADS = 64 };
+enum { SD_NO_MEMORY = -2 };
 
 typedef struct {
   char *data;
-  long stride;         /* bytes from one sample to the next; 0 without a batch axis */
-  long size;           /* elements of one sample */
-  const long *offsets; /* bytes from a sample to each element, or null where they are neighbouring doubles */
-  int single;          /* elements are float32 */
+  long size;             /* elements of one sample */
+  long stride;           /* bytes from one sample to the next; 0 without a batch axis */
+  long step;             /* bytes from one element to the next */
+  const long *offsets;   /* bytes from a sample to each element, where one step does not tell them, or null */
+  long strides[SD_AXES]; /* bytes along each batch axis, where one stride does not tell them */
+  int scattered;         /* whether strides holds */
+  int single;            /* elements are float32 */
+  int unaligned;
 } sd_port;
 
 typedef struct {
   sd_kernel kernel;
   void *const *functions;
   long lanes, workspace; /* workspace in vectors */
+  long cost;             /* about the operations of one sample; decides how many threads are worth it */
   int inputs, outputs, reduce;
+  int columns, single;      /* what the unit reads and writes */
+  const char *constant;     /* inputs that the unit reads from one sample, or null for none */
+} sd_unit;
+
+typedef struct {
+  const sd_unit *unit;
   sd_port *ports; /* inputs, then outputs */
+  long count, lengths[SD_AXES];
+  int axes, threads;
 } sd_call;
 
-/* What a call needs besides its arrays; one allocation, so that calls share nothing. */
+/* What a thread needs besides the arrays; one allocation. */
 typedef struct {
   const char **in;
-  char **out, **buffer, *work, *sum, *rest;
-  double *levels;
-  long *stride, tile, total;
+  char **out, **buffer, *work, *sum, *rest, *memory;
+  long *stride, *where, *rows; /* rows: samples that a port's buffer holds */
+  long tile, total;            /* tile: samples that are packed at once, or 0 when none need it */
 } sd_room;
 
 static long sd_padded(long bytes) { return (bytes + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR; }
 
-/* One element of a packed sample; the compiler sees the test leave the loop. */
-static void sd_pack(const sd_port *p, long first, long count, long rows, double *to) {
-  for (long i = 0; i < rows; i++, to += p->size) {
-    const char *from = p->data + (first + (i < count ? i : count - 1)) * p->stride;
-    if (!p->offsets)
-      memcpy(to, from, (size_t)p->size * 8);
-    else if (p->single)
-      for (long e = 0; e < p->size; e++) to[e] = *(const float *)(from + p->offsets[e]);
-    else
-      for (long e = 0; e < p->size; e++) to[e] = *(const double *)(from + p->offsets[e]);
-  }
+/* Whether the unit reads or writes a port's samples as they lie. */
+static int sd_lies(const sd_unit *u, const sd_port *p, int number) {
+  long item = u->single ? 4 : 8;
+  if (p->offsets || p->scattered || p->unaligned || p->single != u->single) return 0;
+  if (number < u->inputs && u->constant && u->constant[number]) return p->stride == 0 && p->step == item;
+  if (p->size == 1) return 1;
+  return u->columns ? p->stride == item : p->step == item;
 }
 
-static void sd_unpack(const sd_port *p, long first, long count, const double *from) {
-  for (long i = 0; i < count; i++, from += p->size) {
-    char *to = p->data + (first + i) * p->stride;
-    if (!p->offsets)
-      memcpy(to, from, (size_t)p->size * 8);
-    else if (p->single)
-      for (long e = 0; e < p->size; e++) *(float *)(to + p->offsets[e]) = (float)from[e];
-    else
-      for (long e = 0; e < p->size; e++) *(double *)(to + p->offsets[e]) = from[e];
+/* Where the samples first .. first + count stand, and copies of the last up to rows. */
+static void sd_places(const sd_call *c, const sd_port *p, long first, long count, long rows, long *where) {
+  long at[SD_AXES], rest = first, here = 0, i;
+  if (!p->scattered) {
+    for (i = 0; i < count; i++) where[i] = (first + i) * p->stride;
+  } else {
+    for (int a = c->axes - 1; a >= 0; a--) {
+      at[a] = rest % c->lengths[a];
+      rest /= c->lengths[a];
+      here += at[a] * p->strides[a];
+    }
+    for (i = 0; i < count; i++) {
+      where[i] = here;
+      for (int a = c->axes - 1; a >= 0; a--) {
+        here += p->strides[a];
+        if (++at[a] < c->lengths[a]) break;
+        here -= at[a] * p->strides[a];
+        at[a] = 0;
+      }
+    }
   }
+  for (i = count; i < rows; i++) where[i] = where[count - 1];
+}
+
+/* Copies with a change of type; memcpy of one element is a move that needs no alignment. */
+#define SD_EACH(NAME, FROM, TO)                                                                               \
+  static void NAME(const char *from, const long *places, const long *offsets, long step, long n, long size,   \
+                   char *to, long row, long element, int out) {                                               \
+    for (long i = 0; i < n; i++)                                                                              \
+      for (long e = 0; e < size; e++) {                                                                       \
+        long outer = places[i] + (offsets ? offsets[e] : e * step), inner = i * row + e * element;            \
+        FROM x;                                                                                               \
+        TO y;                                                                                                 \
+        if (!out) {                                                                                           \
+          memcpy(&x, from + outer, sizeof x);                                                                 \
+          y = (TO)x;                                                                                          \
+          memcpy(to + inner, &y, sizeof y);                                                                   \
+        } else {                                                                                              \
+          memcpy(&y, to + inner, sizeof y);                                                                   \
+          x = (FROM)y;                                                                                        \
+          memcpy((char *)from + outer, &x, sizeof x);                                                         \
+        }                                                                                                     \
+      }                                                                                                       \
+  }
+SD_EACH(sd_move_dd, double, double)
+SD_EACH(sd_move_df, double, float)
+SD_EACH(sd_move_fd, float, double)
+SD_EACH(sd_move_ff, float, float)
+#undef SD_EACH
+
+/* Move n samples between a port and a buffer in the unit's layout, whose columns are `tile` apart. */
+static void sd_move(const sd_unit *u, const sd_port *p, const long *where, long n, char *buffer, long tile, int out) {
+  long item = u->single ? 4 : 8, row = u->columns ? item : item * p->size, element = u->columns ? item * tile : item;
+  void (*move)(const char *, const long *, const long *, long, long, long, char *, long, long, int) =
+      p->single ? (u->single ? sd_move_ff : sd_move_fd) : (u->single ? sd_move_df : sd_move_dd);
+  if (!u->columns && !p->offsets && p->step == item && p->single == u->single)
+    for (long i = 0; i < n; i++)
+      if (out)
+        memcpy(p->data + where[i], buffer + i * row, (size_t)row);
+      else
+        memcpy(buffer + i * row, p->data + where[i], (size_t)row);
+  else
+    move(p->data, where, p->offsets, p->step, n, p->size, buffer, row, element, out);
 }
 
 /* Run samples first .. first + count: a multiple of the lanes, or fewer than them. */
 static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, char *sum, long *which) {
-  long rows = (count + c->lanes - 1) / c->lanes * c->lanes, failed;
-  int ports = c->inputs + (c->reduce ? 0 : c->outputs);
+  const sd_unit *u = c->unit;
+  long rows = (count + u->lanes - 1) / u->lanes * u->lanes, item = u->single ? 4 : 8, failed;
+  int ports = u->inputs + (u->reduce ? 0 : u->outputs);
   for (int p = 0; p < ports; p++) {
     const sd_port *port = c->ports + p;
-    int direct = !port->offsets && (rows == count || (p < c->inputs && (count == 1 || port->stride == 0)));
+    int constant = p < u->inputs && u->constant && u->constant[p];
+    /* The lanes of a vector that is not full may all read what one sample has. */
+    int alone = p < u->inputs && !u->columns && (count == 1 || port->stride == 0);
+    int direct = sd_lies(u, port, p) && (constant || rows == count || alone || (p < u->inputs && port->stride == 0));
     char *at = direct ? port->data + first * port->stride : r->buffer[p];
-    r->stride[p] = direct ? (rows == count ? port->stride : 0) : port->size * 8;
-    if (p >= c->inputs) {
-      r->out[p - c->inputs] = at;
+    if (direct)
+      r->stride[p] = port->size > 1 && u->columns ? port->step : rows != count ? 0 : port->stride;
+    else
+      r->stride[p] = item * (port->size > 1 && u->columns ? r->rows[p] : port->size);
+    if (p >= u->inputs) {
+      r->out[p - u->inputs] = at;
       continue;
     }
-    if (!direct) sd_pack(port, first, count, rows, (double *)at);
+    if (!direct) {
+      long n = constant ? 1 : rows;
+      sd_places(c, port, first, constant ? 1 : count, n, r->where);
+      if (constant) { /* one sample, its elements as neighbours */
+        sd_unit one = *u;
+        one.columns = 0;
+        sd_move(&one, port, r->where, 1, at, 1, 0);
+      } else
+        sd_move(u, port, r->where, n, at, r->rows[p], 0);
+    }
     r->in[p] = at;
   }
-  if (c->reduce) r->out[0] = sum;
-  failed = c->kernel(0, rows, r->in, r->stride, r->out, r->stride + c->inputs, r->work, c->functions, which);
+  if (u->reduce) r->out[0] = sum;
+  failed = u->kernel(0, rows, r->in, r->stride, r->out, r->stride + u->inputs, r->work, u->functions, which);
   if (failed >= 0) return first + failed;
-  for (int p = c->inputs; p < ports; p++)
-    if (r->out[p - c->inputs] == r->buffer[p]) sd_unpack(c->ports + p, first, count, (const double *)r->buffer[p]);
+  for (int p = u->inputs; p < ports; p++)
+    if (r->out[p - u->inputs] == r->buffer[p]) {
+      sd_places(c, c->ports + p, first, count, count, r->where);
+      sd_move(u, c->ports + p, r->where, count, r->buffer[p], r->rows[p], 1);
+    }
   return -1;
 }
 
 static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, long *which) {
   for (long i = begin; i < end;) {
-    long count = end - i < r->tile ? end - i : r->tile, failed;
-    if (count > c->lanes) count -= count % c->lanes;
+    long count = r->tile && r->tile < end - i ? r->tile : end - i, failed;
+    if (count > c->unit->lanes) count -= count % c->unit->lanes;
     if ((failed = sd_tile(c, r, i, count, 0, which)) >= 0) return failed;
     i += count;
   }
   return -1;
 }
 
+/* Add the first `count` lanes of one vector to those of another, element after element. */
+static void sd_add(const sd_unit *u, long total, char *to, const char *from, long count) {
+  for (long k = 0; k < total; k++)
+    for (long l = 0; l < count; l++)
+      if (u->single)
+        ((float *)to)[k * u->lanes + l] += ((const float *)from)[k * u->lanes + l];
+      else
+        ((double *)to)[k * u->lanes + l] += ((const double *)from)[k * u->lanes + l];
+}
+
 /* Sum up to 1024 samples into to[total]. */
 static long sd_block(const sd_call *c, const sd_room *r, long begin, long end, double *to, long *which) {
-  double *sum = (double *)r->sum, *rest = (double *)r->rest;
-  long lanes = c->lanes, failed;
-  memset(sum, 0, (size_t)(r->total * lanes) * 8);
+  const sd_unit *u = c->unit;
+  long lanes = u->lanes, bytes = r->total * lanes * (u->single ? 4 : 8), failed;
+  memset(r->sum, 0, (size_t)bytes);
   for (long i = begin; i < end;) {
     long count = end - i < r->tile ? end - i : r->tile;
     if (count >= lanes) {
       count -= count % lanes;
       if ((failed = sd_tile(c, r, i, count, r->sum, which)) >= 0) return failed;
     } else { /* the padding's lanes are left out */
-      memset(rest, 0, (size_t)(r->total * lanes) * 8);
+      memset(r->rest, 0, (size_t)bytes);
       if ((failed = sd_tile(c, r, i, count, r->rest, which)) >= 0) return failed;
-      for (long k = 0; k < r->total; k++)
-        for (long l = 0; l < count; l++) sum[k * lanes + l] += rest[k * lanes + l];
+      sd_add(u, r->total, r->sum, r->rest, count);
     }
     i += count;
   }
   for (long k = 0; k < r->total; k++) {
-    double *s = sum + k * lanes;
+    double s[SD_VECTOR];
+    for (long l = 0; l < lanes; l++) s[l] = u->single ? ((float *)r->sum)[k * lanes + l] : ((double *)r->sum)[k * lanes + l];
     for (long half = lanes / 2; half > 0; half /= 2)
       for (long l = 0; l < half; l++) s[l] += s[l + half];
     to[k] = s[0];
@@ -127,68 +229,169 @@ static long sd_block(const sd_call *c, const sd_room *r, long begin, long end, d
   return -1;
 }
 
-/* Sum the samples 0 .. count into levels[0 .. total). */
-static long sd_sum(const sd_call *c, const sd_room *r, long count, long *which) {
-  long depth = 0, failed;
-  memset(r->levels, 0, (size_t)r->total * 8);
-  for (long block = 0; block * SD_BLOCK < count; block++) {
-    long begin = block * SD_BLOCK, end = begin + SD_BLOCK < count ? begin + SD_BLOCK : count;
-    if ((failed = sd_block(c, r, begin, end, r->levels + depth * r->total, which)) >= 0) return failed;
-    depth++;
-    /* as many pairs are complete as the number of blocks so far has factors of two */
-    for (long pairs = block + 1; pairs % 2 == 0; pairs /= 2, depth--)
-      for (long k = 0; k < r->total; k++)
-        r->levels[(depth - 2) * r->total + k] += r->levels[(depth - 1) * r->total + k];
-  }
-  for (; depth > 1; depth--)
-    for (long k = 0; k < r->total; k++)
-      r->levels[(depth - 2) * r->total + k] += r->levels[(depth - 1) * r->total + k];
-  return -1;
-}
-
-/* Run a whole batch. Returns the first failing sample, -1 for none, -2 without memory. */
-static long sd_run(const sd_call *c, long count, long *which) {
-  int ports = c->inputs + c->outputs, packed = 0;
-  long widest = 1, bytes, levels = 2, failed = -1;
-  char *memory, *next;
-  sd_room r = {0};
+/* Lay out what a thread needs in `local`, or in memory of its own; 0 without memory. */
+static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
+  const sd_unit *u = c->unit;
+  int ports = u->inputs + u->outputs, moved = u->inputs + (u->reduce ? 0 : u->outputs), packed = u->reduce;
+  long widest = 1, item = u->single ? 4 : 8, pointers = sd_padded((long)sizeof(void *) * (ports + 1)), bytes, vectors;
+  char *next;
+  memset(r, 0, sizeof *r);
   for (int p = 0; p < ports; p++) {
     widest += c->ports[p].size;
-    packed |= c->ports[p].offsets && (p < c->inputs || !c->reduce);
-    if (p >= c->inputs) r.total += c->ports[p].size;
+    if (p < moved) packed |= !sd_lies(u, c->ports + p, p);
+    if (p >= u->inputs) r->total += c->ports[p].size;
   }
-  for (long blocks = count / SD_BLOCK; blocks > 0; blocks /= 2) levels++;
-  /* a power of two of samples, so that tiles divide the blocks of a sum */
-  for (r.tile = SD_BLOCK; r.tile > c->lanes && r.tile * widest * 8 > SD_BUFFER;) r.tile /= 2;
-  if (!packed && !c->reduce) r.tile = count > c->lanes ? count : c->lanes;
-
-  bytes = sd_padded((long)sizeof(void *) * (ports + 1)) * 3 + sd_padded(8L * ports) + c->workspace * SD_VECTOR;
-  if (c->reduce) bytes += 2 * sd_padded(r.total * c->lanes * 8) + sd_padded(levels * r.total * 8);
-  for (int p = 0; p < ports; p++) bytes += sd_padded((c->ports[p].offsets ? r.tile : c->lanes) * c->ports[p].size * 8);
-  memory = malloc((size_t)bytes + SD_VECTOR);
-  if (!memory) return -2;
-  next = (char *)(((size_t)memory + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR);
+  if (packed) /* a power of two of samples, so that tiles divide the blocks of a sum */
+    for (r->tile = SD_BLOCK; r->tile > u->lanes && (r->tile * widest * item > SD_BUFFER || r->tile >= 2 * c->count);)
+      r->tile /= 2;
+  vectors = sd_padded(r->total * u->lanes * item);
+  bytes = 3 * pointers + 2 * sd_padded(8L * ports) + sd_padded(8L * (packed ? r->tile : u->lanes)) +
+          u->workspace * SD_VECTOR;
+  if (u->reduce) bytes += 2 * vectors;
+#define SD_HELD(p) (sd_lies(u, c->ports + (p), p) ? u->lanes : r->tile)
+  for (int p = 0; p < moved; p++) bytes += sd_padded(SD_HELD(p) * c->ports[p].size * item);
+  if (bytes > SD_LOCAL && !(local = r->memory = malloc((size_t)bytes + SD_VECTOR))) return 0;
+  next = (char *)(((size_t)local + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR);
 #define SD_TAKE(type, size) (type)next, next += sd_padded(size)
-  r.in = SD_TAKE(const char **, (long)sizeof(void *) * (ports + 1));
-  r.out = SD_TAKE(char **, (long)sizeof(void *) * (ports + 1));
-  r.buffer = SD_TAKE(char **, (long)sizeof(void *) * (ports + 1));
-  r.stride = SD_TAKE(long *, 8L * ports);
-  r.work = SD_TAKE(char *, c->workspace * SD_VECTOR);
-  if (c->reduce) {
-    r.sum = SD_TAKE(char *, r.total * c->lanes * 8);
-    r.rest = SD_TAKE(char *, r.total * c->lanes * 8);
-    r.levels = SD_TAKE(double *, levels * r.total * 8);
+  r->in = SD_TAKE(const char **, pointers);
+  r->out = SD_TAKE(char **, pointers);
+  r->buffer = SD_TAKE(char **, pointers);
+  r->stride = SD_TAKE(long *, 8L * ports);
+  r->rows = SD_TAKE(long *, 8L * ports);
+  r->where = SD_TAKE(long *, 8L * (packed ? r->tile : u->lanes));
+  r->work = SD_TAKE(char *, u->workspace * SD_VECTOR);
+  if (u->reduce) {
+    r->sum = SD_TAKE(char *, vectors);
+    r->rest = SD_TAKE(char *, vectors);
   }
-  for (int p = 0; p < ports; p++) {
-    r.buffer[p] = SD_TAKE(char *, (c->ports[p].offsets ? r.tile : c->lanes) * c->ports[p].size * 8);
+  for (int p = 0; p < moved; p++) {
+    r->rows[p] = SD_HELD(p);
+    r->buffer[p] = SD_TAKE(char *, r->rows[p] * c->ports[p].size * item);
   }
+#undef SD_HELD
 #undef SD_TAKE
-  if (!c->reduce) {
-    failed = sd_range(c, &r, 0, count, which);
-  } else if ((failed = sd_sum(c, &r, count, which)) < 0) {
-    const double *from = r.levels;
-    for (int p = c->inputs; p < ports; from += c->ports[p++].size) sd_unpack(c->ports + p, 0, 1, from);
+  return 1;
+}
+
+/* One thread's part: samples begin .. end; when summing, the sum of each block into sums. */
+typedef struct {
+  const sd_call *call;
+  long begin, end, failed, which;
+  double *sums;
+} sd_job;
+
+static void *sd_work(void *argument) {
+  sd_job *job = argument;
+  const sd_call *c = job->call;
+  char local[SD_LOCAL + SD_VECTOR];
+  sd_room r;
+  job->failed = SD_NO_MEMORY;
+  if (!sd_make_room(c, &r, local)) return 0;
+  if (!c->unit->reduce) {
+    job->failed = sd_range(c, &r, job->begin, job->end, &job->which);
+  } else {
+    double *to = job->sums;
+    job->failed = -1;
+    for (long i = job->begin; i < job->end && job->failed < 0; i += SD_BLOCK, to += r.total)
+      job->failed = sd_block(c, &r, i, i + SD_BLOCK < job->end ? i + SD_BLOCK : job->end, to, &job->which);
+  }
+  free(r.memory);
+  return 0;
+}
+
+/* Run samples begin .. end in as many threads as are wanted and worth it; parts are multiples of `unit`. */
+static long sd_share(const sd_call *c, long begin, long end, long unit, double *sums, long total, long *which) {
+  sd_job jobs[SD_THREADS];
+  long parts = (end - begin + unit - 1) / unit, threads = c->threads, done = 0, each, failed = -1;
+  /* below some tens of microseconds for each thread, starting them costs more than it gains */
+  long worth = (end - begin) / (1 + 200000 / (c->unit->cost + 1));
+  if (threads > worth) threads = worth;
+  if (threads > parts) threads = parts;
+  if (threads > SD_THREADS) threads = SD_THREADS;
+  if (threads < 1) threads = 1;
+  each = (parts + threads - 1) / threads * unit;
+#ifdef _WIN32
+  threads = 1, each = end - begin;
+#else
+  pthread_t started[SD_THREADS];
+  int running[SD_THREADS];
+#endif
+  for (long t = 0; t < threads; t++) {
+    long from = begin + t * each, to = from + each < end ? from + each : end;
+    sd_job job = {c, from < end ? from : end, to > from ? to : from, -1, 0, sums ? sums + (from - begin) / SD_BLOCK * total : 0};
+    if (from >= end) job.begin = job.end = end;
+    jobs[t] = job;
+  }
+#ifndef _WIN32
+  for (long t = 1; t < threads; t++) running[t] = pthread_create(&started[t], 0, sd_work, &jobs[t]) == 0;
+#endif
+  sd_work(&jobs[0]);
+#ifndef _WIN32
+  for (long t = 1; t < threads; t++)
+    if (running[t])
+      pthread_join(started[t], 0);
+    else
+      sd_work(&jobs[t]);
+#endif
+  for (; done < threads; done++) /* the first in the order of samples, whichever came first in time */
+    if (jobs[done].failed == SD_NO_MEMORY) return SD_NO_MEMORY;
+  for (long t = threads - 1; t >= 0; t--)
+    if (jobs[t].failed >= 0) failed = jobs[t].failed, *which = jobs[t].which;
+  return failed;
+}
+
+/* Sum all samples into the outputs. */
+static long sd_sum(const sd_call *c, long *which) {
+  const sd_unit *u = c->unit;
+  long total = 0, levels = 2, blocks = (c->count + SD_BLOCK - 1) / SD_BLOCK, round, depth = 0, failed = -1;
+  double *memory, *sums;
+  for (int p = u->inputs; p < u->inputs + u->outputs; p++) total += c->ports[p].size;
+  for (long b = blocks; b > 0; b /= 2) levels++;
+  /* as many blocks at once as some megabytes of sums hold */
+  round = (1 << 22) / (8 * (total + 1)) + c->threads;
+  if (round > blocks) round = blocks;
+  if (!(memory = calloc((size_t)((levels + round) * total + 1), 8))) return SD_NO_MEMORY;
+  sums = memory + levels * total;
+  for (long first = 0; first < blocks; first += round) {
+    long last = first + round < blocks ? first + round : blocks;
+    long end = last * SD_BLOCK < c->count ? last * SD_BLOCK : c->count;
+    failed = sd_share(c, first * SD_BLOCK, end, SD_BLOCK, sums, total, which);
+    if (failed != -1) break;
+    for (long block = first; block < last; block++) {
+      memcpy(memory + depth++ * total, sums + (block - first) * total, (size_t)total * 8);
+      /* as many pairs are complete as the number of blocks so far has factors of two */
+      for (long pairs = block + 1; pairs % 2 == 0; pairs /= 2, depth--)
+        for (long k = 0; k < total; k++) memory[(depth - 2) * total + k] += memory[(depth - 1) * total + k];
+    }
+  }
+  for (; depth > 1; depth--)
+    for (long k = 0; k < total; k++) memory[(depth - 2) * total + k] += memory[(depth - 1) * total + k];
+  if (failed == -1) {
+    sd_unit rows = *u;
+    const double *from = memory;
+    long where = 0;
+    rows.columns = rows.single = 0;
+    for (int p = u->inputs; p < u->inputs + u->outputs; from += c->ports[p++].size)
+      sd_move(&rows, c->ports + p, &where, 1, (char *)from, 1, 1);
   }
   free(memory);
   return failed;
 }
+
+/* Run a whole batch. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
+static long sd_run(const sd_call *c, long *which) {
+  if (c->unit->reduce) return sd_sum(c, which);
+  return sd_share(c, 0, c->count, c->unit->lanes, 0, 0, which);
+}
+
+/* Threads of a call whose kernel does not say how many. Found by name, by threadpoolctl for one. */
+static int sd_threads = 1;
+#ifdef _WIN32
+#define SD_PUBLIC __declspec(dllexport)
+#else
+#define SD_PUBLIC __attribute__((visibility("default")))
+#endif
+SD_PUBLIC int symdiff_get_num_threads(void);
+SD_PUBLIC void symdiff_set_num_threads(int count);
+int symdiff_get_num_threads(void) { return sd_threads; }
+void symdiff_set_num_threads(int count) { sd_threads = count < 1 ? 1 : count > SD_THREADS ? SD_THREADS : count; }

@@ -8,16 +8,23 @@ system headers of vector intrinsics take longer to read than most kernels to bui
 
 from __future__ import annotations
 
-__all__ = ["block_widths", "moving_functions", "preamble"]
+from collections.abc import Iterable
+
+__all__ = ["ITEM", "block_widths", "moving_functions", "preamble"]
+
+#: Bytes of one number, by whether numbers are float32.
+ITEM = {False: 8, True: 4}
 
 _TYPES = """\
 #define W {lanes}
-typedef double V __attribute__((vector_size({bytes})));
-typedef double U __attribute__((vector_size({bytes}),aligned(8),may_alias));
-typedef long long M __attribute__((vector_size({bytes})));
-typedef double H __attribute__((vector_size(32),aligned(8),may_alias));
-typedef double Q __attribute__((vector_size(16),aligned(8),may_alias));
-typedef double D __attribute__((may_alias));
+#define BITS {bits}
+typedef {number} T;
+typedef T V __attribute__((vector_size({bytes})));
+typedef T U __attribute__((vector_size({bytes}),aligned({item}),may_alias));
+typedef {integer} M __attribute__((vector_size({bytes})));
+typedef T H __attribute__((vector_size(32),aligned({item}),may_alias));
+typedef T Q __attribute__((vector_size(16),aligned({item}),may_alias));
+typedef T D __attribute__((may_alias));
 #define ALL(x) {copies}
 #define B(x) ((V){{ALL(x)}})
 #define SIGN ((M)B(-0.0))
@@ -30,7 +37,7 @@ typedef double D __attribute__((may_alias));
 #endif
 """
 
-_JOIN = """\
+_DOUBLES = """\
 #if defined __clang__ || __GNUC__ >= 12
 #define JOIN2(a,b) __builtin_shufflevector(a,b,0,1,2,3)
 #define JOIN4(a,b) __builtin_shufflevector(a,b,0,1,2,3,4,5,6,7)
@@ -105,33 +112,104 @@ _TWO = """\
 #define STORE2(p,s,c0,c1) {WV(p,s,0)=LOW(c0,c1);WV(p,s,1)=HIGH(c0,c1);}
 """
 
-# A scalar input is a column when its samples are neighbours, and one number when it has no batch axis.
+# Sixteen, eight or four lanes of float32. The vectors a0 to a3 hold four neighbours of four rows in
+# every 128 bits, and TURN transposes these: what it gives from rows are columns, and the other way round.
+_SINGLES = """\
+typedef double G __attribute__((vector_size(8*W/2),aligned(4),may_alias));
+typedef double F __attribute__((aligned(4),may_alias));
+#define RQ(p,s,k) (*(const Q*)((p)+(k)*(s)))
+#define WQ(p,s,k) (*(Q*)((p)+(k)*(s)))
+#if defined __clang__ || __GNUC__ >= 12
+#define JOIN2(a,b) __builtin_shufflevector(a,b,0,1,2,3,4,5,6,7)
+#define JOIN4(a,b) __builtin_shufflevector(a,b,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15)
+#define PART(v,k) __builtin_shufflevector(v,v,4*(k),4*(k)+1,4*(k)+2,4*(k)+3)
+#else
+#define EACH4(a,k) (a)[k],(a)[k+1],(a)[k+2],(a)[k+3]
+#define JOIN2(a,b) ((H){{EACH4(a,0),EACH4(b,0)}})
+#define JOIN4(a,b) ((V){{EACH4(a,0),EACH4(a,4),EACH4(b,0),EACH4(b,4)}})
+#define PART(v,k) ((Q){{EACH4(v,4*(k))}})
+#endif
+#define TURN(a,b,c,d,c0,c1,c2,c3) {{\
+  V e=SHUFFLE(a,b,{low}),f=SHUFFLE(c,d,{low}),g=SHUFFLE(a,b,{high}),h=SHUFFLE(c,d,{high});\
+  c0=SHUFFLE(e,f,{left});c1=SHUFFLE(e,f,{right});c2=SHUFFLE(g,h,{left});c3=SHUFFLE(g,h,{right});}}
+#define LOAD4(p,s,c0,c1,c2,c3) {{V a0,a1,a2,a3;{joins}TURN(a0,a1,a2,a3,c0,c1,c2,c3)}}
+#define STORE4(p,s,c0,c1,c2,c3) {{V b0,b1,b2,b3;TURN(c0,c1,c2,c3,b0,b1,b2,b3){parts}}}
+#define LOAD2(p,s,c0,c1) {{G a={{{first}}},b={{{second}}};\
+  c0=SHUFFLE((V)a,(V)b,{even});c1=SHUFFLE((V)a,(V)b,{odd});}}
+#define STORE2(p,s,c0,c1) {{G a=(G)SHUFFLE(c0,c1,{front}),b=(G)SHUFFLE(c0,c1,{back});{pairs}}}
+"""
+
+
+def _singles(lanes: int) -> str:
+    """Print the block transposes of float32 for 16, 8 or 4 lanes."""
+
+    def listed(numbers: Iterable[int]) -> str:
+        return ",".join(map(str, numbers))
+
+    def in_parts(*four: int) -> str:
+        # of each 128 bits of two vectors
+        return listed(part + k % 4 + (lanes if k >= 4 else 0) for part in range(0, lanes, 4) for k in four)
+
+    half, parts = lanes // 2, range(lanes // 4)
+
+    def join(row: int, count: int) -> str:
+        # the vector of rows row, row + 4, ...
+        if count == 1:
+            return f"RQ(p,s,{row})"
+        return f"JOIN{count}({join(row, count // 2)},{join(row + 2 * count, count // 2)})"
+
+    joins = "".join(f"a{k}=(V){join(k, len(parts))};" for k in range(4))
+    writes = "".join(f"WQ(p,s,{4 * part + k})=PART(b{k},{part});" for k in range(4) for part in parts)
+    return _SINGLES.format(
+        low=in_parts(0, 4, 1, 5),
+        high=in_parts(2, 6, 3, 7),
+        left=in_parts(0, 1, 4, 5),
+        right=in_parts(2, 3, 6, 7),
+        joins=joins,
+        parts=writes,
+        first=",".join(f"*(const F*)((p)+{k}*(s))" for k in range(half)),
+        second=",".join(f"*(const F*)((p)+{k}*(s))" for k in range(half, lanes)),
+        even=listed(range(0, 2 * lanes, 2)),
+        odd=listed(range(1, 2 * lanes, 2)),
+        front=listed(k // 2 + k % 2 * lanes for k in range(lanes)),
+        back=listed(k // 2 + k % 2 * lanes for k in range(lanes, 2 * lanes)),
+        pairs="".join(f"*(F*)((p)+{k}*(s))={'a' if k < half else 'b'}[{k % half}];" for k in range(lanes)),
+    )
+
+
+# A port of one element is a column when its samples are neighbours, and one number when it has no batch axis.
 _SINGLE = """\
 #define AT(p,s,k) (*(const D*)((p)+(k)*(s)))
 #define GATHER(p,s,c0) {{c0=(V){{{gather}}};}}
 #define SCATTER(p,s,c0) {{{scatter}}}
-#define LOAD1(p,s,c0) if((s)==8)c0=*(const U*)(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
-#define STORE1(p,s,c0) if((s)==8)*(U*)(p)=c0;else SCATTER(p,s,c0)
+#define LOAD1(p,s,c0) if((s)==sizeof(T))c0=*(const U*)(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
+#define STORE1(p,s,c0) if((s)==sizeof(T))*(U*)(p)=c0;else SCATTER(p,s,c0)
+#define COLUMN(p,s,k) (*(U*)((p)+(k)*(s)))
+#define LOADC(p,s,k,c0) c0=*(const U*)((p)+(k)*(s));
+#define SHARED(p,k,c0) c0=B(*(const D*)((p)+(k)*sizeof(T)));
 """
 
 
-def _fills(lanes: int) -> str:
+def _fills(lanes: int, single: bool) -> str:
     """Print the stores of blocks of constants: the same row for every sample."""
     text = ""
-    for width in _BLOCKS[lanes][2]:
-        kind, names = {8: "U", 4: "H", 2: "Q"}[width], ",".join(f"c{k}" for k in range(width))
-        rows = "".join(f"*({kind}*)((p)+{k}*(s))=r;" for k in range(lanes))
-        text += f"#define FILL{width}(p,s,{names}) {{{kind} r={{{names}}};{rows}}}\n"
+    for width in block_widths(lanes, single)[1]:
+        names = ",".join(f"c{k}" for k in range(width))
+        rows = "".join(f"*(R{width}*)((p)+{k}*(s))=r;" for k in range(lanes))
+        size = f"vector_size({width * ITEM[single]}),aligned({ITEM[single]})"
+        text += f"typedef T R{width} __attribute__(({size},may_alias));\n"
+        text += f"#define FILL{width}(p,s,{names}) {{R{width} r={{{names}}};{rows}}}\n"
     return text
 
 
-def moving_functions(lanes: int) -> str:
+def moving_functions(lanes: int, single: bool = False) -> str:
     """Print functions that move blocks, for programs with so many that code in place would take long to build."""
     text = ""
-    for width in _BLOCKS[lanes][1]:
+    loads, stores = block_widths(lanes, single)
+    for width in loads:
         targets, values = (",".join(f"{kind}c{k}" for k in range(width)) for kind in ("V*", "*"))
         text += f"SLOW void load{width}(const char*p,long s,{targets}){{LOAD{width}(p,s,{values})}}\n"
-    for width in _BLOCKS[lanes][2]:
+    for width in stores:
         values, names = (",".join(f"{kind}c{k}" for k in range(width)) for kind in ("V ", ""))
         text += f"SLOW void store{width}(char*p,long s,{values}){{STORE{width}(p,s,{names})}}\n"
     return text
@@ -140,20 +218,25 @@ def moving_functions(lanes: int) -> str:
 _BLOCKS = {8: (_EIGHT, (4, 2), (8, 4, 2)), 4: (_FOUR, (4, 2), (4, 2)), 2: (_TWO, (2,), (2,))}
 
 
-def preamble(lanes: int) -> str:
-    """Types and block transposes for vectors of ``lanes`` doubles (2, 4 or 8)."""
+def preamble(lanes: int, single: bool = False) -> str:
+    """Types and block transposes for vectors of doubles (2, 4 or 8 lanes) or of float32 (4, 8 or 16)."""
     spread = ",".join(["x"] * lanes)
     gather = ",".join(f"AT(p,s,{k})" for k in range(lanes))
     scatter = "".join(f"*(D*)((p)+{k}*(s))=(c0)[{k}];" for k in range(lanes))
-    return (
-        _TYPES.format(lanes=lanes, bytes=8 * lanes, copies=spread)
-        + _JOIN
-        + _BLOCKS[lanes][0]
-        + _fills(lanes)
-        + _SINGLE.format(gather=gather, scatter=scatter)
+    number, integer = ("float", "int") if single else ("double", "long long")
+    types = _TYPES.format(
+        lanes=lanes,
+        number=number,
+        integer=integer,
+        item=ITEM[single],
+        bytes=ITEM[single] * lanes,
+        bits=8 * ITEM[single] * lanes,
+        copies=spread,
     )
+    blocks = _singles(lanes) if single else _DOUBLES + _BLOCKS[lanes][0]
+    return types + blocks + _fills(lanes, single) + _SINGLE.format(gather=gather, scatter=scatter)
 
 
-def block_widths(lanes: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def block_widths(lanes: int, single: bool = False) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Widths of the blocks that LOADn and STOREn move, widest first."""
-    return _BLOCKS[lanes][1:]
+    return ((4, 2), (4, 2)) if single else _BLOCKS[lanes][1:]

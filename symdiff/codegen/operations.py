@@ -59,9 +59,9 @@ _DIRECT = {
 }
 
 _SELECT = "INLINE V do_where(M m,V a,V b){return (V)((m&(M)a)|(~m&(M)b));}\n"
-# Adding 2^52 leaves no room for a fraction; larger numbers have none. The sign of zero is kept.
+# Adding 2^52 (2^23 to float32) leaves no room for a fraction; larger numbers have none. The sign of zero is kept.
 _RINT = """\
-INLINE V do_rint(V x){V c=B(0x1p52),a=(V)((M)x&~SIGN);
+INLINE V do_rint(V x){V c=B(sizeof(T)==4?0x1p23:0x1p52),a=(V)((M)x&~SIGN);
   return do_where((M)(a<c),(V)((M)((a+c)-c)|((M)x&SIGN)),x);}
 """
 _INLINE = {
@@ -102,12 +102,12 @@ INLINE V do_sign(V x){M p=(M)(x>B(0.0)),n=(M)(x<B(0.0));
 #endif
 #if defined __clang__ && __has_builtin(__builtin_elementwise_sqrt)
 INLINE V do_sqrt(V x){return __builtin_elementwise_sqrt(x);}
-#elif defined __AVX512F__ && !defined __clang__ && W==8
-INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpd512_mask(x,x,-1,4);}
-#elif defined __AVX__ && !defined __clang__ && W==4
-INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpd256(x);}
-#elif defined __SSE2__ && !defined __clang__ && W==2
-INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpd(x);}
+#elif defined __AVX512F__ && !defined __clang__ && BITS==512
+INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND512_mask(x,x,-1,4);}
+#elif defined __AVX__ && !defined __clang__ && BITS==256
+INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND256(x);}
+#elif defined __SSE2__ && !defined __clang__ && BITS==128
+INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND(x);}
 #else
 INLINE V do_sqrt(V x){for(int l=0;l<W;l++)x[l]=__builtin_sqrt(x[l]);return x;}
 #endif
@@ -115,12 +115,12 @@ INLINE V do_sqrt(V x){for(int l=0;l<W;l++)x[l]=__builtin_sqrt(x[l]);return x;}
     ),
     "fma": (
         """\
-#if defined __AVX512F__ && !defined __clang__ && W==8
-INLINE V do_fma(V a,V b,V c){return (V)__builtin_ia32_vfmaddpd512_mask(a,b,c,-1,4);}
-#elif defined __FMA__ && !defined __clang__ && W==4
-INLINE V do_fma(V a,V b,V c){return (V)__builtin_ia32_vfmaddpd256(a,b,c);}
+#if defined __AVX512F__ && !defined __clang__ && BITS==512
+INLINE V do_fma(V a,V b,V c){return (V)__builtin_ia32_vfmaddpKIND512_mask(a,b,c,-1,4);}
+#elif defined __FMA__ && !defined __clang__ && BITS==256
+INLINE V do_fma(V a,V b,V c){return (V)__builtin_ia32_vfmaddpKIND256(a,b,c);}
 #else
-INLINE V do_fma(V a,V b,V c){for(int l=0;l<W;l++)a[l]=__builtin_fma(a[l],b[l],c[l]);return a;}
+INLINE V do_fma(V a,V b,V c){for(int l=0;l<W;l++)a[l]=__builtin_fmaSUFFIX(a[l],b[l],c[l]);return a;}
 #endif
 """,
     ),
@@ -161,7 +161,7 @@ def special_text() -> str:
 
 
 @cache
-def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str]) -> Spelling:
+def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], single: bool = False) -> Spelling:
     """Spell ``op``, an operation of a program other than "load" and "const".
 
     Parameters
@@ -172,16 +172,19 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str]) -> S
         First part of the vector library's names for this instruction set, or "".
     vector_math : frozenset of str
         The vector library's functions that this machine has.
+    single : bool
+        Of float32. What is computed lane by lane is computed in double and rounded.
     """
     if op in _DIRECT:
         return Spelling(_DIRECT[op])
     if op in _INLINE:
-        return Spelling(_call(op), _INLINE[op])
+        kind, suffix = ("s", "f") if single else ("d", "")
+        return Spelling(_call(op), tuple(t.replace("KIND", kind).replace("SUFFIX", suffix) for t in _INLINE[op]))
     if op in _LANES:
         scalar, before = _LANES[op]
         return Spelling(_call(op), (*(special_text() if t == "special" else t for t in before), _loop(op, scalar)))
     name = FUNCTIONS[op].vector
-    symbol = f"{prefix}N{lanes}{'v' * len(SIGNATURES[op])}_{name}"
+    symbol = f"{prefix}N{lanes}{'v' * len(SIGNATURES[op])}_{name}{'f' if single else ''}"
     if prefix and symbol in vector_math:
         return Spelling(_call(op), (), symbol)
     return Spelling(_call(op), (_loop(op, f"__builtin_{name}"),))

@@ -1,0 +1,369 @@
+"""The body of a generated kernel: the operations of a program, and how values come in and go out.
+
+A short program is one function, whose values the compiler keeps in registers. A large one becomes many
+functions of bounded length around a workspace, because the time a compiler needs for one
+function grows faster than its length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..program import MASK_OPS, Program
+from .lanes import ITEM, block_widths
+
+__all__ = ["ARGUMENTS", "CHUNK", "Layout", "Pieces", "Whole", "length", "literal"]
+
+#: Operations in one C function; code up to twice as long stays whole.
+CHUNK = 500
+#: Blocks of four or eight elements moved by one C function of a large program.
+MOVES = 100
+#: Blocks transposed in place; a program with more calls a function for each, which builds faster.
+INLINE_STORES = 16
+
+ARGUMENTS = "long i,const char*const*in,const long*si,char*const*out,const long*so,V*w,void*const*fn"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a unit's arrays lie, and what it does with its results.
+
+    Parameters
+    ----------
+    columns : bool
+        Neighbours in memory are an element's values in consecutive samples; else they are the
+        elements of one sample.
+    single : bool
+        Numbers are float32, and computed with as such.
+    reduce : bool
+        Results are summed over the batch.
+    constant : tuple of bool
+        Inputs of which all samples share one value; () for none.
+    """
+
+    columns: bool = False
+    single: bool = False
+    reduce: bool = False
+    constant: tuple[bool, ...] = ()
+
+
+def length(program: Program) -> int:
+    """Estimate the length of the code, in operations; moving a block of eight elements is about two."""
+    return len(program.ops) - len(program.consts) + sum(map(len, program.stores)) // 4
+
+
+def literal(x: float, single: bool) -> str:
+    """Print a number exactly, or rounded to float32."""
+    if single:
+        with np.errstate(over="ignore"):
+            x = float(np.float32(x))
+    if math.isnan(x):
+        return '__builtin_nan("")'
+    if math.isinf(x):
+        return "__builtin_inf()" if x > 0 else "-__builtin_inf()"
+    return x.hex()
+
+
+def _blocks(elements: Iterable[int], size: int, widths: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """Cover ``elements`` of a row by (start, width) of blocks inside the row, widest first.
+
+    The last block of a row may overlap the one before it, which is cheaper than narrow ones.
+    """
+    covered = -1
+    for e in sorted(elements):
+        if e <= covered:
+            continue
+        start, width = e, 1
+        for w in widths:
+            if w <= size:
+                start, width = min(e - e % w, size - w), w
+                break
+        covered = start + width - 1
+        yield start, width
+
+
+class _Functions:
+    """The functions of a program: what is common to one and to many."""
+
+    def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
+        self.program, self.forms, self.layout = program, forms, layout
+        self.reduce, self.item = layout.reduce, ITEM[layout.single]
+        self.loads, self.stores = block_widths(lanes, layout.single)
+        self.workspace = len(program.checks)
+        #: How each value is written as an operand.
+        self.names = [f"v{i}" for i in range(len(program.ops))]
+        for i in program.consts:
+            self.names[i] = f"k{i}"
+        self.calls: list[str] = []
+        blocks = (block for _, _, block in self.store_blocks() if len(block) > 1)
+        self.store_name = "STORE" if sum(not self.constant(block) for block in blocks) <= INLINE_STORES else "store"
+
+    def constant(self, values: tuple[int, ...]) -> bool:
+        """Whether a block holds numbers only."""
+        return all(v in self.program.consts for v in values)
+
+    def one_sample(self, port: int) -> bool:
+        """Whether an input is read from one sample."""
+        return bool(self.layout.constant) and self.layout.constant[port]
+
+    def column(self, size: int) -> bool:
+        """Whether a port of this size lies in columns that are some distance apart."""
+        return self.layout.columns and size > 1
+
+    def pointers(self, numbers: Iterable[int], kind: str) -> str:
+        """Print the addresses of this vector's samples in the ports ``numbers``."""
+        lines = []
+        for p in sorted(set(numbers)):
+            if kind == "in" and self.one_sample(p):
+                lines.append(f"const char*x{p}=in[{p}];\n")
+                continue
+            const, letter, s = ("const ", "x", "si") if kind == "in" else ("", "y", "so")
+            ports = self.program.inputs if kind == "in" else self.program.outputs
+            across = str(self.item) if self.column(ports[p].size) else f"{s}[{p}]"
+            lines.append(f"{const}char*{letter}{p}={kind}[{p}]+i*{across};long {s}{p}={s}[{p}];\n")
+        return "".join(lines)
+
+    def load_blocks(self) -> Iterator[tuple[int, int, int, dict[int, list[int]]]]:
+        """Yield an input, start and width of each block to load, and the values each element is."""
+        wanted: dict[int, dict[int, list[int]]] = {}
+        for i, op in enumerate(self.program.ops):
+            if op == "load":
+                port, element = self.program.args[i]
+                wanted.setdefault(port, {}).setdefault(element, []).append(i)
+        for port, elements in wanted.items():
+            size = self.program.inputs[port].size
+            done: set[int] = set()
+            alone = self.one_sample(port) or self.column(size)
+            for start, width in _blocks(elements, size, () if alone else self.loads):
+                mine = {e: elements[e] for e in range(start, start + width) if e in elements and e not in done}
+                done.update(mine)
+                yield port, start, width, mine
+
+    def store_blocks(self) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """Yield the number of an output, the start of a block in it, and the block's values."""
+        offset = 0
+        for port, values in enumerate(self.program.stores):
+            if self.reduce:
+                for e, v in enumerate(values):
+                    yield 0, offset + e, (v,)
+                offset += len(values)
+                continue
+            if self.column(len(values)):
+                # Columns of constants are filled by the tile, see fills().
+                yield from ((port, e, (v,)) for e, v in enumerate(values) if v not in self.program.consts)
+                continue
+            done = 0
+            for width in (*self.stores, 1):
+                while len(values) - done >= width or (0 < len(values) - done > width // 2 and len(values) >= width > 1):
+                    start = min(done, len(values) - width)
+                    yield port, start, values[start : start + width]
+                    done = start + width
+
+    def store(self, port: int, start: int, values: tuple[int, ...]) -> str:
+        """Print the store of one block."""
+        if self.reduce:
+            return f"acc[{start}]+={self.names[values[0]]};\n"
+        if self.column(self.program.outputs[port].size):
+            return f"COLUMN(y{port},so{port},{start})={self.names[values[0]]};\n"
+        at, row = f"y{port}+{self.item * start},so{port}", ",".join([self.names[v] for v in values])
+        if len(values) > 1 and self.constant(values):
+            # Structural zeros need no transposing: every row gets the same numbers.
+            numbers = ",".join(literal(self.program.consts[v], self.layout.single) for v in values)
+            return f"FILL{len(values)}({at},{numbers});\n"
+        if len(values) == 1 and self.program.outputs[port].size > 1:
+            return f"SCATTER({at},({row}));\n"
+        return f"{self.store_name if len(values) > 1 else 'STORE'}{len(values)}({at},{row});\n"
+
+    def load(self, port: int, start: int, targets: list[str], *, call: bool = False) -> str:
+        """Print the load of one block, in place or by a call."""
+        size = self.program.inputs[port].size
+        if self.one_sample(port):
+            return f"SHARED(x{port},{start},{targets[0]})\n"
+        if self.column(size):
+            return f"LOADC(x{port},si{port},{start},{targets[0]})\n"
+        at = f"x{port}+{self.item * start},si{port}"
+        if len(targets) == 1:
+            return f"{'LOAD1' if size == 1 else 'GATHER'}({at},{targets[0]});\n"
+        if call:
+            return f"load{len(targets)}({at},{','.join(f'&{t}' for t in targets)});\n"
+        return f"LOAD{len(targets)}({at},{','.join(targets)});\n"
+
+    def fills(self) -> str:
+        """Print the function that writes columns of constants, or nothing: one column after the other."""
+        if not self.layout.columns or self.reduce:
+            return ""
+        consts = self.program.consts
+        found = [
+            (port, e, literal(consts[v], self.layout.single))
+            for port, values in enumerate(self.program.stores)
+            if len(values) > 1
+            for e, v in enumerate(values)
+            if v in consts
+        ]
+        if not found:
+            return ""
+        ports, elements, numbers = (",".join(map(str, row)) for row in zip(*found, strict=True))
+        return (
+            f"static const int fill_port[]={{{ports}}},fill_element[]={{{elements}}};\n"
+            f"static const T fill_number[]={{{numbers}}};\n"
+            "static void fill(long begin,long end,char*const*out,const long*so){\n"
+            f"for(int k=0;k<{len(found)};k++){{V v=B(fill_number[k]);"
+            "char*y=out[fill_port[k]]+fill_element[k]*so[fill_port[k]];\n"
+            "for(long i=begin;i<end;i+=W)*(U*)(y+i*(long)sizeof(T))=v;}}\n"
+        )
+
+    def function(self, name: str, kind: str, body: Iterable[str], reads: Iterable[int], writes: Iterable[int]) -> str:
+        """Print one function around ``body``."""
+        self.calls.append(name)
+        column = "V*acc=(V*)out[0];\n" if self.reduce else ""
+        targets = () if self.reduce else writes
+        start = f"{self.pointers(reads, 'in')}{self.pointers(targets, 'out')}{column}"
+        unused = "V z;(void)z;" + ("(void)acc;" if self.reduce else "")
+        return f"{kind} void {name}({ARGUMENTS}){{\n{start}{unused}\n{''.join(body)}}}\n"
+
+
+class Whole(_Functions):
+    """A program short enough for one function: values are local, the compiler keeps them in registers."""
+
+    def definitions(self) -> list[str]:
+        """Print the function."""
+        program, names = self.program, self.names
+        before: dict[int, str] = {}
+        for port, start, width, elements in self.load_blocks():
+            targets = ["z"] * width
+            for e, values in elements.items():
+                targets[e - start] = names[values[0]]
+                for other in values[1:]:
+                    names[other] = names[values[0]]
+            first = min(values[0] for values in elements.values())
+            declared = ",".join(t for t in targets if t != "z")
+            before[first] = f"V {declared};" + self.load(port, start, targets)
+        after: dict[int, list[str]] = {}
+        for k, (value, _) in enumerate(program.checks):
+            after.setdefault(value, []).append(f"w[{k}]={names[value]};\n")
+        # A block is stored as soon as its last value is known: fewer values are alive at once.
+        for output, start, block in self.store_blocks():
+            after.setdefault(max(block), []).append(self.store(output, start, block))
+        lines: list[str] = []
+        forms, arguments = self.forms, program.args
+        for i, op in enumerate(program.ops):
+            form = forms.get(op)
+            if form is None:
+                if i in before:
+                    lines.append(before[i])
+            else:
+                lines.append(form % (i, *[names[a] for a in arguments[i]]))
+                lines.append("\n")
+            if i in after:
+                lines += after[i]
+        reads = {a[0] for op, a in zip(program.ops, program.args, strict=True) if op == "load"}
+        writes = (p for p, port in enumerate(program.outputs) if port.size)
+        return [self.function("whole", "static inline", lines, reads, writes)]
+
+
+class Pieces(_Functions):
+    """A long program: functions of bounded length, values that cross between them in the workspace."""
+
+    def definitions(self) -> list[str]:
+        """Print the functions in the order they are called."""
+        program, names = self.program, self.names
+        piece, last = self.crossings()
+        born: dict[int, list[int]] = {}
+        for value in last:
+            born.setdefault(piece[value], []).append(value)
+        slots: dict[int, int] = {}
+        free: list[int] = []
+        dying: dict[int, list[int]] = {}
+
+        def settle(number: int) -> None:
+            # Slots given up by the piece before are free again from here on.
+            free.extend(slots[value] for value in dying.pop(number - 1, ()))
+            for value in born.get(number, ()):
+                if value not in slots:
+                    slots[value] = free.pop() if free else self.workspace
+                    self.workspace += slots[value] == self.workspace
+                dying.setdefault(last[value], []).append(value)
+
+        def rename(number: int) -> None:
+            for value in born.get(number, ()):
+                mask = program.ops[value] in MASK_OPS
+                names[value] = f"((M)w[{slots[value]}])" if mask else f"w[{slots[value]}]"
+
+        for k, (value, _) in enumerate(program.checks):
+            if value in last and value not in slots:
+                slots[value] = k
+        settle(-1)
+        texts = list(self.prologue(slots))
+        rename(-1)
+        forms, arguments, ops = self.forms, program.args, program.ops
+        for number, values in enumerate(self.members):
+            settle(number)
+            lines: list[str] = []
+            for i in values:
+                lines.append(forms[ops[i]] % (i, *[names[a] for a in arguments[i]]))
+                lines.append(f"w[{slots[i]}]=(V)v{i};\n" if i in slots else "\n")
+            texts.append(self.function(f"piece{number}", "SLOW", lines, (), ()))
+            rename(number)
+        return texts + list(self.epilogue(slots))
+
+    def crossings(self) -> tuple[list[int], dict[int, int]]:
+        """Assign each value to a piece; give the last piece that reads each value of an earlier one."""
+        program, consts = self.program, self.program.consts
+        piece: list[int] = []
+        last: dict[int, int] = {}
+        self.members: list[list[int]] = [[]]
+        for i, (op, args) in enumerate(zip(program.ops, program.args, strict=True)):
+            if op in ("load", "const"):
+                piece.append(-1)
+                continue
+            if len(self.members[-1]) == CHUNK:
+                self.members.append([])
+            self.members[-1].append(i)
+            number = len(self.members) - 1
+            piece.append(number)
+            for a in args:
+                if piece[a] < number and a not in consts:
+                    last[a] = number
+        end = len(self.members)
+        for value in (*(v for store in program.stores for v in store), *(v for v, _ in program.checks)):
+            if value not in consts:
+                last[value] = end
+        return piece, last
+
+    def prologue(self, slots: dict[int, int]) -> Iterator[str]:
+        """Print the functions that bring the inputs into the workspace."""
+        lines: list[str] = []
+        reads: set[int] = set()
+        for count, (port, start, width, elements) in enumerate(self.load_blocks(), 1):
+            targets = ["z"] * width
+            copies = []
+            for e, values in elements.items():
+                used = [v for v in values if v in slots]
+                if used:
+                    targets[e - start] = f"w[{slots[used[0]]}]"
+                    copies += [f"w[{slots[v]}]={targets[e - start]};\n" for v in used[1:]]
+            lines += [self.load(port, start, targets, call=True), *copies]
+            reads.add(port)
+            if count % MOVES == 0:
+                yield self.function(f"loads{count}", "SLOW", lines, reads, ())
+                lines, reads = [], set()
+        if lines:
+            yield self.function("loads", "SLOW", lines, reads, ())
+
+    def epilogue(self, slots: dict[int, int]) -> Iterator[str]:
+        """Print the functions that write the outputs."""
+        # Checks of constants, and second checks of one value, are copied to where checks are read.
+        lines = [f"w[{k}]={self.names[v]};\n" for k, (v, _) in enumerate(self.program.checks) if slots.get(v) != k]
+        writes: set[int] = set()
+        for count, (port, start, values) in enumerate(self.store_blocks(), 1):
+            lines.append(self.store(port, start, values))
+            writes.add(port)
+            if count % MOVES == 0:
+                yield self.function(f"stores{count}", "SLOW", lines, (), writes)
+                lines, writes = [], set()
+        if lines:
+            yield self.function("stores", "SLOW", lines, (), writes)
