@@ -80,11 +80,22 @@ def custom(
         parameters = tuple(placeholder((title, i), node.shape) for i, node in enumerate(nodes))
         body = as_node(function(*map(Array, parameters)))
         rule = _rule(title, parameters, body, differential, vjp, jacobian)
+        _try(rule, body)
         return Array(custom_node(rule, nodes, body))
 
     call.__name__ = title
     call.__doc__ = function.__doc__
     return call
+
+
+def _try(rule: CustomRule, body: Node) -> None:
+    """Write the derivative once, so that a rule that cannot be used is refused where it is given."""
+    if rule.differential is not None:
+        rule.differential(rule.parameters, [placeholder(("tangent", i), p.shape) for i, p in enumerate(rule.parameters)])
+    if rule.vjp is not None:
+        rule.vjp(rule.parameters, placeholder("cotangent", body.shape))
+    if rule.jacobian is not None:
+        rule.jacobian(rule.parameters)
 
 
 def _rule(

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from . import determinant
 from .array import Array, as_node
-from .contraction import einsum
+from .contraction import einsum, is_zero
 from .cost import cost
 from .deltas import ONE
 from .differentiate import identity, pullback, pushforward
@@ -20,7 +20,7 @@ from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitErro
 from .graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, reshape, substitute, zeros
 from .printing import text
 from .rules import LINEAR
-from .simplify import simplify, stabilize
+from .simplify import recall, remember, simplify, stabilize
 from .sizes import Shape, Size, show
 
 determinant.register()
@@ -346,7 +346,8 @@ class _Cut:
         (cut,) = substitute([node], stand_in) if stand_in else [node]
         for view in views:
             view.base = stand_in.get(view.base, view.base)
-        (self.node,) = stabilize([cut])
+        self.rewrites = recall(below)
+        (self.node,) = stabilize([cut], self.rewrites)
 
     @staticmethod
     def _check_nested(bases: list[Node]) -> None:
@@ -370,6 +371,8 @@ class _Cut:
         shown = simplify(results)
         if self._back:
             shown = simplify(substitute(shown, self._back))
+        for result in shown:
+            remember(result, self.rewrites)
         return [Array(result) for result in shown]
 
 
@@ -400,7 +403,10 @@ def _pull(node: Node, cotangent: Node, group: list[Node], disconnected: str) -> 
         for view in cut.views:
             slope = pulled[view.base]
             results.append(zeros(view.node.shape) if slope is None else view.pull(slope, 0))
-        return cut.finish(results)
+        finished = cut.finish(results)
+    for w, result in zip(group, finished, strict=True):
+        _check_part(node, w, result, disconnected)
+    return finished
 
 
 def _jacobian(node: Node, w: Node, disconnected: str) -> Array:
@@ -413,7 +419,17 @@ def _jacobian(node: Node, w: Node, disconnected: str) -> Array:
             return cut.finish([zeros(shape)])[0]
         candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
         finished = [cut.finish([c])[0] for c in candidates]
-        return min(finished, key=lambda result: cost([result.node]))
+    best = min(finished, key=lambda result: cost([result.node]))
+    _check_part(node, w, best, disconnected)
+    return best
+
+
+def _check_part(node: Node, w: Node, result: Array, disconnected: str) -> None:
+    """Refuse a part of an input that the formula leaves out, as an input left out is refused."""
+    if disconnected == "error" and is_zero(result.node):
+        view = View(w)
+        if view.steps and not is_zero(_jacobian(node, view.base, "zero").node):
+            raise DisconnectedInputError(_disconnected(node, w))
 
 
 def _modes(outputs: Shape, inputs: Shape) -> list[Callable[[_Cut, View, Shape], Node]]:

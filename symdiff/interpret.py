@@ -19,7 +19,7 @@ import numpy.typing as npt
 from . import numeric, special
 from .errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
 from .functions import FUNCTIONS
-from .graph import BOOL, MATRIX_OPS, Item, Node, inputs_of, label_sizes, placeholder, postorder
+from .graph import BOOL, MATRIX_OPS, Item, Node, inputs_of, label_sizes, postorder
 from .sizes import Dim, Size, show, value
 
 Values = npt.NDArray[Any]
@@ -367,9 +367,7 @@ def _triangle(node: Node, args: list[Values], sizes: Bindings) -> Any:
 
 def _custom(node: Node, args: list[Values], sizes: Bindings) -> Any:
     rule, body = node.payload
-    given = {
-        placeholder((rule, i), arg.shape): array for i, (arg, array) in enumerate(zip(node.args, args, strict=True))
-    }
+    given = dict(zip(rule.parameters, args, strict=True))
     return _evaluate([body], given, sizes)[0]
 
 

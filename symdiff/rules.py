@@ -146,10 +146,11 @@ def solve_with(a: Node, b: Node) -> Node:
 
 @_rule("cholesky", "Giles 2.2.3 and Murray 2016: d L = L tril(inv(L) dA inv(L)ᵀ, halved diagonal)")
 def _cholesky(node: Node, tangents: Sequence[Node | None]) -> Node:
-    # only the symmetric part of dA changes a symmetric A
+    # as the value does, read the lower triangle alone
     da = _only(tangents)
     back = matrix("inv", node)
-    inside = matmul(matmul(back, scale_by(constant(0.5), _add(da, _swap(da)))), _swap(back))
+    symmetric = _add(triangle(da, False, 0), _swap(triangle(da, False, -1)))
+    inside = matmul(matmul(back, symmetric), _swap(back))
     lower = _add(triangle(inside, False, -1), triangle(inside, False, 0))
     return matmul(node, scale_by(constant(0.5), lower))
 

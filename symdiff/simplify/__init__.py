@@ -6,6 +6,7 @@ algebra      numbers, signs, like terms, common factors
 arrays       contractions, slices, inverses
 inlining     names, barriers and custom functions put out of the way before compilation
 present      single entries shown as the vector or matrix they make up
+record       what was rewritten on the way to a formula
 """
 
 from __future__ import annotations
@@ -14,5 +15,9 @@ from . import algebra, arrays, stability
 from .engine import RULES, Rule, simplify, stabilize
 from .inlining import inline
 from .present import present
+from .record import recall, remember
 
-__all__ = ["RULES", "Rule", "algebra", "arrays", "inline", "present", "simplify", "stability", "stabilize"]
+#: The modules whose rules make up the table, in its order.
+SOURCES = (algebra, arrays, stability)
+
+__all__ = ["RULES", "SOURCES", "Rule", "inline", "present", "recall", "remember", "simplify", "stabilize"]

@@ -17,6 +17,7 @@ from ..collector import paused
 from ..functions import FUNCTIONS, scalar_constant
 from ..graph import REAL, Node, broadcast_to, elementwise, postorder, rebuild
 from ..sizes import Shape
+from .record import recall
 
 Rewrite: TypeAlias = Callable[[Node], Node | None]
 
@@ -90,7 +91,10 @@ def simplify(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[N
     rewrites : list of str, optional
         Receives a line for each kind of stability rewrite that was made.
     """
-    if len(postorder(roots)) > _SMALL:
+    order = postorder(roots)
+    if rewrites is not None:
+        rewrites.extend(line for line in recall(order) if line not in rewrites)
+    if len(order) > _SMALL:
         return _run(roots, _tables("stability", "algebra", "arrays"), rewrites)
     current = list(roots)
     for _ in range(_PASSES):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph import Node, postorder, rebuild, substitute
+from .record import recall, remember
 
 
 def inline(roots: Sequence[Node]) -> list[Node]:
@@ -20,4 +21,6 @@ def inline(roots: Sequence[Node]) -> list[Node]:
             (new[node],) = substitute([plain], stand_in)
         else:
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        if new[node] is not node:
+            remember(new[node], recall([node]))
     return [new[root] for root in roots]
