@@ -91,7 +91,8 @@ def custom(
 def _try(rule: CustomRule, body: Node) -> None:
     """Write the derivative once, so that a rule that cannot be used is refused where it is given."""
     if rule.differential is not None:
-        rule.differential(rule.parameters, [placeholder(("tangent", i), p.shape) for i, p in enumerate(rule.parameters)])
+        tangents = [placeholder(("tangent", i), p.shape) for i, p in enumerate(rule.parameters)]
+        rule.differential(rule.parameters, tangents)
     if rule.vjp is not None:
         rule.vjp(rule.parameters, placeholder("cotangent", body.shape))
     if rule.jacobian is not None:
