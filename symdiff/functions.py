@@ -213,6 +213,13 @@ def _power_base(x: Node, y: Node, f: Node) -> Node:
     return 2.0 * x if n == 2 else n * power(x, n - 1)
 
 
+def _not_both_zero(x: Node, y: Node, f: Node) -> Node | None:
+    # only y 0^(y-1) at y = 0 has no meaning; elsewhere y = 0 is a point like others, with d²/dxdy = 1/x
+    if scalar_constant(y) is not None:
+        return None
+    return elementwise("logical_or", (compare("not_equal", x, 0.0), compare("not_equal", y, 0.0)), BOOL)
+
+
 def _power_exponent(x: Node, y: Node, f: Node) -> Node:
     # x^y log x, whose limit at x = 0, y > 0 is 0
     vanishes = elementwise("logical_and", (compare("equal", x, 0.0), compare("greater", y, 0.0)), BOOL)
@@ -267,6 +274,12 @@ def _xlogy(x: Node, y: Node) -> Node:
     return where(zero, 0.0, x * log(y))
 
 
+def _xlogy_logarithm(x: Node, y: Node, f: Node) -> Node:
+    # x / y, and 0 where both are; x = 0 alone is no exception, since d²/dxdy = 1/y there too
+    zero = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", y, 0.0)), BOOL)
+    return where(zero, 0.0, x / y)
+
+
 def _sinc(x: Node) -> Node:
     return elementwise("spherical_jn", (constant(0.0), math.pi * x))
 
@@ -296,7 +309,7 @@ _row("subtract", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(-1.0))
 _row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9")
 _row("divide", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (ANY, POSITIVE), source="1.4.10")
 _row("power", (_power_base, _power_exponent), (POSITIVE, ANY), sympy="Pow", source="4.4.4", vector="pow",
-     supports=(lambda x, y, f: None if scalar_constant(y) is not None else compare("not_equal", y, 0.0), None))
+     supports=(_not_both_zero, None))
 _unary("negative", lambda x, f: constant(-1.0), source="1.4.8")
 _unary("sqrt", lambda x, f: 0.5 / f, POSITIVE, sympy="sqrt", source="4.4.4")
 _unary("cbrt", lambda x, f: 1.0 / (3.0 * (f * f)), POSITIVE, sympy="cbrt", source="4.4.4", vector="cbrt")
@@ -324,7 +337,10 @@ _row("hypot", (_hypot(0), _hypot(1)), (ANY, POSITIVE), source="1.4.10", vector="
 # Hyperbolic functions                                    DLMF 4.34, 4.38
 _unary("sinh", lambda x, f: cosh(x), sympy="sinh", source="4.34.1", vector="sinh")
 _unary("cosh", lambda x, f: sinh(x), sympy="cosh", source="4.34.2", vector="cosh")
-_unary("tanh", lambda x, f: power(cosh(x), -2.0), sympy="tanh", source="4.34.3", vector="tanh")
+_unary("tanh", lambda x, f: power(_f("sech")(x), 2.0), sympy="tanh", source="4.34.3", vector="tanh")
+# a row of its own: the derivative of cosh(x)**-2 meets 0 * inf beyond 710
+_unary("sech", lambda x, f: -(f * tanh(x)), sympy="sech", numpy="sech", source="4.34.5",
+       expansion=lambda x: 1.0 / cosh(x))
 _unary("arcsinh", lambda x, f: 1.0 / sqrt(1.0 + x * x), sympy="asinh", source="4.38.9", vector="asinh")
 _unary("arccosh", lambda x, f: 1.0 / sqrt((x - 1.0) * (x + 1.0)), (1.1, 4.0), sympy="acosh", source="4.38.10",
        vector="acosh")
@@ -350,7 +366,7 @@ _unary("log_sigmoid", lambda x, f: sigmoid(-x), numpy="special.log_expit", sourc
 _unary("softplus", lambda x, f: sigmoid(x), numpy="softplus", source="4.7.1", expansion=_log1p_exp)
 _row("logaddexp", (lambda x, y, f: sigmoid(x - y), lambda x, y, f: sigmoid(y - x)), (ANY, ANY), source="4.7.1",
      expansion=_logaddexp)
-_row("xlogy", (lambda x, y, f: log(y), lambda x, y, f: where(compare("equal", x, 0.0), 0.0, x / y)),
+_row("xlogy", (lambda x, y, f: log(y), _xlogy_logarithm),
      (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy)
 _unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), source="10.49.3",
        expansion=_sinc)

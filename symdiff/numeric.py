@@ -34,6 +34,11 @@ def softplus(x: Array) -> Array:
     return np.asarray(np.logaddexp(0.0, x), dtype=np.float64)
 
 
+def sech(x: Array) -> Array:
+    """Return 1 / cosh(x)."""
+    return np.asarray(1.0 / np.cosh(x), dtype=np.float64)
+
+
 def polygamma(order: Array | float, x: Array) -> Array:
     """Return the derivative of digamma of each ``order`` (0 to 100) at ``x`` (DLMF 5.15)."""
     try:

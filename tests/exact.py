@@ -86,6 +86,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "sinh": mpmath.sinh,
     "cosh": mpmath.cosh,
     "tanh": mpmath.tanh,
+    "sech": mpmath.sech,
     "arcsinh": mpmath.asinh,
     "arccosh": mpmath.acosh,
     "arctanh": mpmath.atanh,

@@ -71,7 +71,6 @@ SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     sp.sec: _inverse("cos"),
     sp.csc: _inverse("sin"),
     sp.cot: _inverse("tan"),
-    sp.sech: _inverse("cosh"),
     sp.csch: _inverse("sinh"),
     sp.coth: _inverse("tanh"),
     sp.asec: _of_inverse("arccos"),

@@ -166,6 +166,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "sinh": _f(sp.sinh),
     "cosh": _f(sp.cosh),
     "tanh": _f(sp.tanh),
+    "sech": _f(sp.sech),
     "arcsinh": _f(sp.asinh),
     "arccosh": _f(sp.acosh),
     "arctanh": _f(sp.atanh),

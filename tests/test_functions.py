@@ -1,0 +1,396 @@
+"""Every scalar function of the table, to third order, at ordinary points and where it is hardest.
+
+The reference is mpmath with 150 digits. A derivative may be off by some units of the last
+place, and by what half a unit of its argument would change; a formula that cancels fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from exact import SCALARS, missing_scalars
+
+import symdiff as sd
+from symdiff import Array
+from symdiff.functions import FUNCTIONS, Partial, apply
+from symdiff.graph import BOOL, constant
+from symdiff.graph import input as variable
+from symdiff.interpret import evaluate
+
+DIGITS = 150
+ZERO_STEP = 170
+LARGEST = np.finfo(float).max
+TINY = 1e-305
+
+#: Functions of real numbers with values in them; conditions are tested on their own.
+REALS = [name for name, row in FUNCTIONS.items() if BOOL not in (row.takes, row.gives) and name != "where"]
+PIECES = [name for name in REALS if all(p is Partial.ZERO for p in FUNCTIONS[name].partials)]
+SMOOTH = [name for name in REALS if name not in PIECES]
+
+EVERYWHERE = [s * x for x in (1e-300, 1e-150, 1e-8, 1e-3, 0.3, 1.0, 2.5, 17.0, 40.0) for s in (1, -1)]
+STEPS = [s * x for x in (0.1, 0.3, 1.0, 2.5, 17.0, 40.0) for s in (1, -1)]
+FAR = [s * x for x in (300.0, 700.0, 1e4, 1e80, 1e150, 1e300) for s in (1, -1)]
+RIGHT = [1e-300, 1e-150, 1e-8, 1e-3, 0.4, 1.0, 1.5, 40.0, 1e5, 1e80, 1e300]
+INSIDE = [s * x for x in (0.0, 0.1, 0.3, 0.9, 1 - 2**-30, np.nextafter(1, 0)) for s in (1, -1)]
+SMALL = [0.0, 1e-300, -1e-300, 1e-8, -1e-3, 0.5, -0.9]
+
+#: Where functions of one argument are looked at, besides random points of their domain.
+POINTS: dict[str, list[float]] = {
+    "negative": [0.0, *EVERYWHERE, *FAR],
+    "sqrt": RIGHT,
+    "cbrt": [s * x for x in RIGHT[1:] for s in (1, -1)],
+    "exp": [0.0, *EVERYWHERE, -700.0, 700.0, -800.0, 800.0],
+    "exp2": [0.0, *EVERYWHERE, -1000.0, 1000.0, 1100.0],
+    "expm1": [0.0, *EVERYWHERE, -700.0, 700.0],
+    "log": RIGHT,
+    "log2": RIGHT,
+    "log10": RIGHT,
+    "log1p": [*SMALL, -1 + 2**-30, np.nextafter(-1, 0), 1e5, 1e80, 1e300],
+    "sin": [0.0, *EVERYWHERE, 1e5, 1e15, math.pi],
+    "cos": [0.0, *EVERYWHERE, 1e5, 1e15, math.pi / 2],
+    "tan": [0.0, 1e-300, 1e-8, -1e-3, 0.7, -1.5, 1.57, 3.0, 100.0],
+    "arcsin": INSIDE,
+    "arccos": INSIDE,
+    "arctan": [0.0, *EVERYWHERE, 300.0, -1e4, 1e30, 1e150, -1e300],
+    "sinh": [0.0, *EVERYWHERE, 700.0, -700.0],
+    "cosh": [0.0, *EVERYWHERE, 700.0, -700.0],
+    "tanh": [0.0, *EVERYWHERE, 100.0, -100.0, 720.0, -1e3],
+    "sech": [0.0, 1e-300, 1e-8, *STEPS, 100.0, -100.0, 300.0, 720.0, -1e3],
+    "arcsinh": [0.0, *EVERYWHERE, 300.0, -1e4, 1e30, -1e30],
+    "arccosh": [1.5, 1 + 2**-40, np.nextafter(1, 2), 3.0, 1e5, 1e30],
+    "arctanh": INSIDE,
+    "erf": [0.0, 1e-8, -1e-3, *STEPS[:8], 5.0, -20.0, 26.0],
+    "erfc": [0.0, 1e-8, -1e-3, *STEPS[:8], 5.0, -20.0, 26.0],
+    "gamma": [1e-30, 1e-8, 0.1, 0.5, 1.0, 2.0, 1.4616321449683622, 10.0, 100.0, 150.0, -0.5, -2.5, -7.3],
+    "lgamma": [1e-30, 1e-8, 0.1, 0.5, 1.0 + 2**-20, 2.0 - 2**-20, 10.0, 1e5, 1e80, -0.5, -2.5],
+    "digamma": [1e-100, 1e-8, 0.1, 1.0, 1.4616321449683622, 2.0, 10.0, 1e5, 1e50, -0.5, -2.5],
+    "sigmoid": [0.0, *STEPS, 300.0, -300.0, 700.0, -700.0, 1e3, -1e3],
+    "log_sigmoid": [0.0, *STEPS, 300.0, -300.0, 700.0, -700.0, 1e3, -1e3],
+    "softplus": [0.0, *STEPS, 300.0, -300.0, 700.0, -700.0, 1e3, -1e3],
+    "sinc": [0.0, 1e-100, 1e-8, -1e-3, 0.5, 1.0, 1.5, -2.0, 7.3, 100.5],
+    "abs": EVERYWHERE,
+}
+#: Functions that differ from a constant, far out, by as little as exp(-1e3).
+LEVEL = ("expm1", "tanh", "erf", "erfc", "sigmoid", "log_sigmoid", "softplus", "logaddexp")
+PAIRS: dict[str, list[tuple[float, float]]] = {
+    "add": [(1.0, -1.0), (1e300, 1e-300), (0.0, 0.0)],
+    "subtract": [(1.0, 1.0), (1e300, 1e-300), (0.0, 0.0)],
+    "multiply": [(0.0, 3.0), (1e200, 1e-200), (-2.0, 0.0)],
+    "divide": [(0.0, 3.0), (1.0, 1e-50), (1e50, 1e50), (-2.0, 7.0), (3.0, -1e100), (1e-300, 1e-10)],
+    "power": [
+        *((2.0, 0.0), (2.0, 1.0), (2.0, 0.5), (2.0, -3.5), (1e-8, 2.5), (1e-100, 0.1), (1e50, 3.0), (1e50, -1.5)),
+        *((1.0, 40.0), (1 + 1e-9, 1e6), (0.5, 100.0), (1e-20, 0.0), (7.0, 1e-300), (1.0, 0.0), (0.9999, -2000.0)),
+    ],
+    "arctan2": [
+        *((1.0, 1.0), (1.0, -1.0), (-1.0, -2.0), (1e-8, 3.0), (1e-8, -3.0), (3.0, 0.0), (0.0, 2.0), (-2.0, 1e-300)),
+        *((1e30, 2e30), (1e-30, 2e-30), (-5e20, 3e21)),
+    ],
+    "hypot": [
+        *((3.0, 4.0), (-3.0, 4.0), (0.0, 2.0), (2.0, 0.0), (0.5, 1.0), (1e30, 2e30), (1e-30, 2e-30)),
+    ],
+    "logaddexp": [
+        (0.0, 0.0),
+        (1e3, 1e3),
+        (500.0, -500.0),
+        (-1e4, -1e4 + 1),
+        (300.0, 0.0),
+        (0.0, 350.0),
+        (0.1, 0.0),
+        (5.0, 5.0),
+    ],
+    "xlogy": [(0.0, 2.0), (0.0, 1e-300), (1e-300, 1e-300), (2.0, 1.0), (-2.0, 3.0), (1e100, 1 + 1e-9), (3.0, 1e80)],
+    "mod": [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (0.3, 5.0), (1e10 + 0.5, 3.0)],
+    "maximum": [(1.0, 2.0), (2.0, 1.0), (-1e300, 1e300), (1e-3, -0.5)],
+    "minimum": [(1.0, 2.0), (2.0, 1.0), (-1e300, 1e300), (1e-3, -0.5)],
+    "polygamma": [(n, x) for n in (1.0, 2.0, 5.0) for x in (1e-30, 0.1, 1.0, 10.0, 1e5, 1e30, -0.5)],
+    "spherical_jn": [(n, x) for n in (0.0, 1.0, 3.0) for x in (0.0, 1e-50, 1e-8, -1e-3, 0.5, 3.0, -20.0, 100.0)],
+}
+
+
+def points(name: str) -> list[tuple[float, ...]]:
+    row = FUNCTIONS[name]
+    rng = np.random.default_rng(sum(map(ord, name)))
+    drawn = [tuple(low if low == high else rng.uniform(low, high) for low, high in row.domain) for _ in range(6)]
+    given = PAIRS[name] if row.arity == 2 else [(x,) for x in POINTS[name]]
+    return [tuple(map(float, p)) for p in (*drawn, *given)]
+
+
+def active(name: str) -> list[int]:
+    """Return the arguments a function is differentiated by."""
+    return [i for i, p in enumerate(FUNCTIONS[name].partials) if not isinstance(p, Partial)]
+
+
+def partials(name: str) -> list[tuple[int, ...]]:
+    """Return the partial derivatives up to third order, as the arguments in order of differentiation."""
+    return [by for k in range(4) for by in itertools.product(active(name), repeat=k)]
+
+
+def digits(name: str, point: tuple[float, ...]) -> int:
+    """Return how many digits differences at ``point`` need: steps are far below the smallest argument."""
+    far = abs(point[0] - point[1]) if name == "logaddexp" else max(map(abs, point))
+    flat = 0 if name not in LEVEL else far * far if name.startswith("erf") else far
+    return DIGITS + math.ceil(flat) + 4 * max(math.ceil(abs(math.log10(abs(x)))) if x else ZERO_STEP for x in point)
+
+
+def slope(f: Callable[..., Any], point: tuple[float, ...], by: tuple[int, ...]) -> Any:
+    """Differentiate by central differences, steps relative to each argument."""
+    at = [mpmath.mpf(x) for x in point]
+    steps = [abs(x) * mpmath.mpf("1e-22") if x else mpmath.mpf(10) ** -ZERO_STEP for x in at]
+    total, largest = mpmath.mpf(0), mpmath.mpf(0)
+    for signs in itertools.product((1, -1), repeat=len(by)):
+        moved = list(at)
+        for sign, i in zip(signs, by, strict=True):
+            moved[i] += sign * steps[i]
+        value = f(*moved)
+        largest = max(largest, abs(value))
+        total += math.prod(signs) * value
+    scale = mpmath.fprod(2 * steps[i] for i in by)
+    noise = largest * mpmath.mpf(10) ** (10 - mpmath.mp.dps) / scale
+    return total / scale if abs(total / scale) > noise or not by else mpmath.mpf(0)
+
+
+def symbols(name: str) -> list[Array]:
+    return [sd.scalar(f"x{i}") for i in range(FUNCTIONS[name].arity)]
+
+
+def applied(name: str, args: list[Any]) -> Array:
+    return Array(apply(name, *(a.node if isinstance(a, Array) else a for a in args)))
+
+
+def formula(name: str, order: float | None, args: list[Array]) -> Array:
+    """Apply the function; an order that must be known beforehand is a constant."""
+    return applied(name, args if order is None else [constant(order), args[1]])
+
+
+def computed(outputs: list[Array], inputs: list[Array], at: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the outputs at each point by every means there is, shape (points, outputs)."""
+    columns = list(at.T)
+    names = [str(a.node.payload) for a in inputs]
+    result = {
+        "interpreter": np.array(
+            [
+                evaluate([o.node for o in outputs], dict(zip(names, p, strict=True)), [a.node for a in inputs])
+                for p in at
+            ]
+        )
+    }
+    for backend in ("numpy", "native"):
+        kernel = sd.compile(outputs, inputs, backend=backend)
+        result[backend] = np.stack([np.broadcast_to(part, len(at)) for part in kernel(*columns)], axis=1)
+    return result
+
+
+def test_the_reference_knows_every_function() -> None:
+    assert not missing_scalars()
+    assert {name for name in SMOOTH if FUNCTIONS[name].arity == 1} == set(POINTS)
+    assert {name for name in SMOOTH if FUNCTIONS[name].arity == 2} == set(PAIRS)
+
+
+def cases() -> list[tuple[str, float | None]]:
+    found: list[tuple[str, float | None]] = []
+    for name in SMOOTH:
+        orders = sorted({p[0] for p in PAIRS[name]}) if name in ("polygamma", "spherical_jn") else [None]
+        found.extend((name, order) for order in orders)
+    return found
+
+
+@pytest.mark.parametrize(("name", "order"), cases(), ids=lambda v: "" if v is None else str(v))
+def test_function_to_third_order(name: str, order: float | None) -> None:
+    args = symbols(name)
+    f = formula(name, order, args)
+    which = partials(name)
+    outputs = []
+    for by in which:
+        out = f
+        for i in by:
+            out = sd.gradient(out, args[i], disconnected="zero")
+        outputs.append(out)
+    at = [p for p in points(name) if order is None or p[0] == order]
+    results = computed(outputs, args, np.array(at))
+    reference = SCALARS[name]
+    for p, by, column in [(p, by, c) for p in at for c, by in enumerate(which)]:
+        with mpmath.workdps(digits(name, p)):
+            want = slope(reference, p, by)
+            allowed = 2e-13 * abs(want) + TINY
+            allowed += (
+                sum(abs(x) * abs(slope(reference, p, (*by, i))) for i, x in enumerate(p) if i in active(name)) * 2e-16
+            )
+            for means, got in results.items():
+                check(float(got[at.index(p), column]), want, allowed, f"{means}: d{list(by)} {name}{p}")
+
+
+def check(got: float, want: Any, allowed: Any, what: str) -> None:
+    if abs(want) > LARGEST:
+        assert math.isinf(got), f"{what} = {got}; expected {mpmath.nstr(want, 17)}, beyond a double"
+        assert (got > 0) == (want > 0), what
+    elif abs(want) + allowed < LARGEST:
+        assert math.isfinite(got), f"{what} = {got}; expected {mpmath.nstr(want, 17)}"
+        error = abs(got - want)
+        assert error <= allowed, (
+            f"{what} = {got!r}; expected {mpmath.nstr(want, 17)}, off by {mpmath.nstr(error / allowed, 3)} x limit"
+        )
+
+
+# ---------------------------------------------------------------------------- what no reference by differences can tell
+
+
+def everywhere(f: Array, **values: float) -> set[float]:
+    """Evaluate by every means; -0.0 is told from 0.0 by its sign."""
+    names = [sd.scalar(name) for name in values]
+    found = {float(evaluate([f.node], values, [a.node for a in names])[0])}
+    for backend in ("numpy", "native"):
+        found.add(float(sd.compile(f, names, backend=backend)(*values.values())))
+    return found
+
+
+ODD = ["sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arctanh", "expm1", "log1p", "erf", "cbrt", "sqrt"]
+
+
+@pytest.mark.parametrize("name", [*ODD, "floor", "ceil", "rint", "trunc"])
+def test_the_sign_of_zero_stays(name: str) -> None:
+    x = sd.scalar("x")
+    f = applied(name, [x])
+    for value in everywhere(f, x=-0.0):
+        assert value == 0
+        assert math.copysign(1.0, value) == -1.0
+    for value in everywhere(f, x=0.0):
+        assert math.copysign(1.0, value) == 1.0
+    assert {math.copysign(1.0, v) for v in everywhere(-x, x=0.0)} == {-1.0}
+    assert {math.copysign(1.0, v) for v in everywhere(abs(x), x=-0.0)} == {1.0}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_have_slope_zero(name: str) -> None:
+    x = sd.scalar("x")
+    f = applied(name, [x])
+    assert everywhere(sd.gradient(f * x, x), x=1.25) == everywhere(f, x=1.25)
+    assert everywhere(sd.gradient(f, x, disconnected="zero"), x=1.0) == {0.0}
+
+
+#: Base, exponent, value, slope by the base for a constant exponent; NumPy's and C's meaning of each.
+POWERS = [
+    (0.0, 0.0, 1.0, 0.0),
+    (0.0, 1.0, 0.0, 1.0),
+    (0.0, 2.0, 0.0, 0.0),
+    (0.0, 3.0, 0.0, 0.0),
+    (0.0, 0.5, 0.0, math.inf),
+    (0.0, 1.5, 0.0, 0.0),
+    (0.0, -1.0, math.inf, -math.inf),
+    (0.0, -2.0, math.inf, -math.inf),
+    (-2.0, 0.0, 1.0, 0.0),
+    (-2.0, 1.0, -2.0, 1.0),
+    (-2.0, 2.0, 4.0, -4.0),
+    (-2.0, 3.0, -8.0, 12.0),
+    (-2.0, -1.0, -0.5, -0.25),
+    (-2.0, -2.0, 0.25, 0.25),
+    (-2.0, -3.0, -0.125, -0.1875),
+    (-2.0, 0.5, math.nan, math.nan),
+    (2.0, 10.0, 1024.0, 5120.0),
+    (1.0, 1e300, 1.0, 1e300),
+    (math.inf, 2.0, math.inf, math.inf),
+    (math.inf, -1.0, 0.0, 0.0),
+    (math.nan, 2.0, math.nan, math.nan),
+]
+
+
+@pytest.mark.parametrize(("x0", "y0", "value", "by_base"), POWERS)
+def test_powers_by_constant_and_by_variable_exponents(x0: float, y0: float, value: float, by_base: float) -> None:
+    x, y = sd.scalar("x"), sd.scalar("y")
+    for got in everywhere(x**y0, x=x0) | everywhere(x**y, x=x0, y=y0):
+        np.testing.assert_equal(got, value)
+    slopes = everywhere(sd.gradient(x**y0, x, disconnected="zero"), x=x0) | everywhere(sd.gradient(x**y, x), x=x0, y=y0)
+    for got in slopes:
+        assert got == by_base or (math.isnan(got) and math.isnan(by_base))
+
+
+@pytest.mark.parametrize(("y0", "slope_"), [(0.0, -math.inf), (0.5, 0.0), (1.0, 0.0), (2.0, 0.0)])
+def test_powers_of_zero_by_the_exponent(y0: float, slope_: float) -> None:
+    x, y = sd.scalar("x"), sd.scalar("y")
+    assert everywhere(sd.gradient(x**y, y), x=0.0, y=y0) == {slope_}
+
+
+def test_mixed_partials_of_a_power_at_exponent_zero() -> None:
+    x, y = sd.scalar("x"), sd.scalar("y")
+    for first, second in ((x, y), (y, x)):
+        assert everywhere(sd.gradient(sd.gradient(x**y, first), second), x=2.0, y=0.0) == {0.5}
+        got = everywhere(sd.gradient(sd.gradient(sd.xlogy(x, y), first), second), x=0.0, y=2.0)
+        assert got == {0.5}
+
+
+KINKS = [
+    ("abs", (0.0,), (0.0,)),
+    ("maximum", (1.5, 1.5), (0.5, 0.5)),
+    ("minimum", (-2.0, -2.0), (0.5, 0.5)),
+    ("maximum", (0.0, -0.0), (0.5, 0.5)),
+    ("hypot", (0.0, 0.0), (0.0, 0.0)),
+]
+
+
+@pytest.mark.parametrize(("name", "at", "slopes"), KINKS)
+def test_a_kink_has_the_mean_of_its_sides(name: str, at: tuple[float, ...], slopes: tuple[float, ...]) -> None:
+    args = symbols(name)
+    f = applied(name, args)
+    values = {f"x{i}": x for i, x in enumerate(at)}
+    for arg, want in zip(args, slopes, strict=True):
+        assert everywhere(sd.gradient(f, arg), **values) == {want}
+
+
+#: At the end of the domain: the limit of the slope from inside.
+ENDS = [
+    ("sqrt", 0.0, math.inf),
+    ("log", 0.0, math.inf),
+    ("log2", 0.0, math.inf),
+    ("log10", 0.0, math.inf),
+    ("log1p", -1.0, math.inf),
+    ("arcsin", 1.0, math.inf),
+    ("arcsin", -1.0, math.inf),
+    ("arccos", 1.0, -math.inf),
+    ("arccosh", 1.0, math.inf),
+    ("arctanh", 1.0, math.inf),
+    ("cbrt", 0.0, math.inf),
+    ("exp", math.inf, math.inf),
+    ("exp", -math.inf, 0.0),
+    ("tanh", math.inf, 0.0),
+    ("sigmoid", math.inf, 0.0),
+    ("sigmoid", -math.inf, 0.0),
+    ("softplus", math.inf, 1.0),
+    ("softplus", -math.inf, 0.0),
+    ("log_sigmoid", -math.inf, 1.0),
+    ("arctan", math.inf, 0.0),
+    ("erf", -math.inf, 0.0),
+    ("arcsinh", math.inf, 0.0),
+    ("log", math.inf, 0.0),
+]
+
+
+@pytest.mark.parametrize(("name", "at", "want"), ENDS)
+def test_ends_of_the_domain(name: str, at: float, want: float) -> None:
+    x = sd.scalar("x")
+    assert everywhere(sd.gradient(applied(name, [x]), x), x=at) == {want}
+
+
+@pytest.mark.parametrize("name", [name for name in SMOOTH if not FUNCTIONS[name].supports or name == "power"])
+def test_nan_in_gives_nan_out_of_every_derivative(name: str) -> None:
+    args = symbols(name)
+    order = 1.0 if name in ("polygamma", "spherical_jn") else None
+    f = formula(name, order, args)
+    for i in active(name):
+        by = sd.gradient(sd.gradient(f * f * f, args[i]), args[i])
+        values = {f"x{k}": math.nan for k in range(len(args))}
+        assert all(math.isnan(v) for v in everywhere(by, **values))
+
+
+@pytest.mark.parametrize("name", [n for n, row in FUNCTIONS.items() if BOOL in (row.gives, row.takes)])
+def test_conditions_have_no_slope(name: str) -> None:
+    row = FUNCTIONS[name]
+    x = variable("x")
+    args = [apply("less", x, float(i)) if row.takes is BOOL else x * (i + 1.0) for i in range(row.arity)]
+    f = sd.where(Array(apply(name, *args)), 2.0, 3.0) * Array(x)
+    (value,) = everywhere(f, x=0.5)
+    assert everywhere(sd.gradient(f, Array(x)), x=0.5) == {value / 0.5}
