@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .contraction import STRUCTURE, einsum, is_structured
-from .deltas import ONE
+from .deltas import ONE, is_identity
 from .functions import where
 from .graph import Item, Labels, Node, delta, onehot, pad, reshape, slicing
 from .sizes import Dim, Shape
@@ -58,13 +58,16 @@ def mask_product(mask: Node, x: Node) -> Node:
         return where(mask, x, 0.0)
     labels, out, repeated = x.payload if x.op == "contract" else ((tuple(range(x.ndim)),), tuple(range(x.ndim)), ())
     pairs = list(zip(x.args if x.op == "contract" else (x,), labels, strict=True))
-    dense = [(n, own) for n, own in pairs if n.op not in STRUCTURE]
+    offset = x.ndim - mask.ndim
+    spread = {out[a + offset] for a, n in enumerate(mask.shape) if n != 1}
+    # an identity makes two labels one: factors take the mask's, so that both stay on its axes
+    same = {k: i for n, own in pairs if n.op == "delta" and is_identity(n) for i, k in (own, own[::-1]) if i in spread}
+    names = {k: i for k, i in same.items() if k not in spread}
+    dense = [(n, tuple(names.get(k, k) for k in own)) for n, own in pairs if n.op not in STRUCTURE]
     union = tuple(sorted({label for _, own in dense for label in own}))
     if not set(union) <= set(out):
         return where(mask, x, 0.0)  # a sum inside: the mask belongs to its result
     # the dense factors, spread over the mask's own axes, carry the mask for the product
-    offset = x.ndim - mask.ndim
-    spread = {out[a + offset] for a, n in enumerate(mask.shape) if n != 1}
     sizes = {**dict(repeated), **dict(zip(out, x.shape, strict=True))}
     axes = tuple(label for label in out if label in spread or label in union)
     body = einsum([n for n, _ in dense] or [ONE], [own for _, own in dense] or [()], axes, sizes)

@@ -1,0 +1,363 @@
+"""What the derivative functions promise: shapes, what one may differentiate by, seeds, errors, closed forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from calculus import check_backends, check_calculus
+
+import symdiff as sd
+from symdiff import Array, DisconnectedInputError, NotDifferentiableError, ShapeError
+from symdiff.errors import ArgumentError, DtypeError
+from symdiff.graph import label_sizes, postorder
+from symdiff.interpret import evaluate
+
+RNG = np.random.default_rng(3)
+
+
+def compute(f: Array, **values: Any) -> Any:
+    return evaluate([f.node], values)[0]
+
+
+# ---------------------------------------------------------------------------- shapes and what to differentiate by
+
+
+@pytest.mark.parametrize("out", [(), (2,), (2, 3), (1, 1)])
+@pytest.mark.parametrize("inside", [(), (3,), (3, 2), (1,)])
+def test_a_jacobian_has_the_shape_of_the_formula_and_then_of_the_input(
+    out: tuple[int, ...], inside: tuple[int, ...]
+) -> None:
+    x = sd.array("x", inside)
+    total = np.sin(x).sum() if inside else np.sin(x)
+    f = np.arange(1.0, 1.0 + np.prod(out, dtype=int)).reshape(out) * total
+    assert sd.jacobian(f, x).shape == (*out, *inside)
+    assert sd.derivative(f, x, 2).shape == (*out, *inside, *inside)
+    assert sd.derivative(f, x, 0).shape == out
+    assert sd.vjp(f, x, np.ones(out)).shape == inside
+    assert sd.jvp(f, x, np.ones(inside)).shape == out
+    if out in ((), (1, 1)):
+        assert sd.gradient(f, x).shape == inside
+        assert sd.hessian(f, x).shape == (*inside, *inside)
+        assert sd.hvp(f, x, np.ones(inside)).shape == inside
+
+
+def test_several_inputs_at_once() -> None:
+    x, Y, z = sd.vector("x", 2), sd.matrix("Y", 2, 3), sd.scalar("z")
+    f = z * x @ np.sin(Y) @ np.ones(3)
+    gradients = sd.gradient(f, (x, Y, z))
+    assert [g.shape for g in gradients] == [(2,), (2, 3), ()]
+    blocks = sd.hessian(f, [x, Y])
+    assert [[b.shape for b in row] for row in blocks] == [[(2, 2), (2, 2, 3)], [(2, 3, 2), (2, 3, 2, 3)]]
+    at = {"x": RNG.normal(size=2), "Y": RNG.normal(size=(2, 3)), "z": np.array(0.7)}
+    xy, yx = (compute(b, **at) for b in (blocks[0][1], blocks[1][0]))
+    np.testing.assert_allclose(xy, yx.transpose(2, 0, 1), rtol=1e-14)
+    check_calculus(f, {"x": x, "Y": Y, "z": z}, at)
+
+
+PARTS: dict[str, tuple[Callable[[Array], Array], Callable[[Any], Any]]] = {
+    "row": (lambda X: X[0], lambda g: g[0]),
+    "column": (lambda X: X[:, 1], lambda g: g[:, 1]),
+    "element": (lambda X: X[1, 2], lambda g: g[1, 2]),
+    "block": (lambda X: X[1:, ::2], lambda g: g[1:, ::2]),
+    "reversed": (lambda X: X[::-1], lambda g: g[::-1]),
+    "last": (lambda X: X[-1], lambda g: g[-1]),
+    "transpose": (lambda X: X.T, lambda g: g.T),
+    "row of transpose": (lambda X: X.T[1], lambda g: g.T[1]),
+    "flat": (lambda X: X.ravel(), lambda g: g.ravel()),
+    "gather": (lambda X: X[[2, 0]], lambda g: g[[2, 0]]),
+    "slice of slice": (lambda X: X[1:][1], lambda g: g[1:][1]),
+    "new axis": (lambda X: X[:, None], lambda g: g[:, None]),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_by_a_part_of_an_input(part: str) -> None:
+    take, numbers = PARTS[part]
+    X = sd.matrix("X", 3, 4)
+    f = np.sin(X).sum() * (X * X).sum() + X[1, 2] ** 3
+    at = RNG.normal(size=(3, 4))
+    whole, w = compute(sd.gradient(f, X), X=at), take(X)
+    np.testing.assert_allclose(compute(sd.gradient(f, w), X=at), numbers(whole), rtol=1e-13)
+    hessian = compute(sd.hessian(f, X), X=at)
+    half = np.stack([np.asarray(numbers(h)) for h in hessian.reshape(12, 3, 4)], axis=-1)  # w.shape, then X's elements
+    want = np.stack([np.asarray(numbers(h)) for h in half.reshape(-1, 3, 4)]).reshape((*w.shape, *w.shape))
+    np.testing.assert_allclose(compute(sd.hessian(f, w), X=at), want, rtol=1e-12, atol=1e-13)
+    way = RNG.normal(size=w.shape)
+    np.testing.assert_allclose(compute(sd.jvp(f, w, way), X=at), np.sum(numbers(whole) * way), rtol=1e-12)
+    np.testing.assert_allclose(
+        compute(sd.hvp(f, w, way), X=at), np.tensordot(want, way, way.ndim), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_by_a_named_or_unnamed_part_of_the_formula() -> None:
+    W, x = sd.matrix("W", 2, 3), sd.vector("x", 3)
+    for h in (np.tanh(W @ x), sd.name(np.tanh(W @ x), "h")):
+        loss = (h * h).sum() + h[0] * x[1]
+        at = {"W": RNG.normal(size=(2, 3)), "x": RNG.normal(size=3)}
+        value = np.tanh(at["W"] @ at["x"])
+        want = 2 * value + np.array([at["x"][1], 0.0])
+        np.testing.assert_allclose(compute(sd.gradient(loss, h), **at), want, rtol=1e-14)
+        # the chain rule by hand: what goes through h, and what goes past it
+        chained = sd.vjp(h, x, sd.gradient(loss, h)) + sd.gradient(sd.stop_gradient(h)[0] * x[1], x)
+        np.testing.assert_allclose(compute(chained, **at), compute(sd.gradient(loss, x), **at), rtol=1e-13)
+        np.testing.assert_array_equal(compute(sd.hessian(loss, h), **at), 2 * np.eye(2))
+
+
+def test_a_part_of_a_named_formula() -> None:
+    x = sd.vector("x", 3)
+    z = sd.name(x * x, "z")
+    f = (z**2).sum()
+    np.testing.assert_allclose(compute(sd.gradient(f, z[1]), x=[1.0, 2.0, 3.0]), 8.0)
+    assert sd.jacobian(z, z[0]).shape == (3,)
+
+
+# ---------------------------------------------------------------------------- seeds, barriers, disconnection
+
+
+def test_seeds_are_numbers_symbols_or_formulas() -> None:
+    x, s = sd.vector("x", 2), sd.vector("s", 2)
+    f = x * x
+    at = [3.0, -1.0]
+    np.testing.assert_array_equal(compute(sd.vjp(f, x, [2, 3]), x=at), [12.0, -6.0])
+    np.testing.assert_array_equal(compute(sd.vjp(f, x, s), x=at, s=[1.0, 10.0]), [6.0, -20.0])
+    np.testing.assert_array_equal(compute(sd.vjp(f, x, np.exp(s) * x), x=at, s=[0.0, 0.0]), [18.0, 2.0])
+    # a seed is a constant of the derivative, even one made of x
+    np.testing.assert_array_equal(compute(sd.vjp(f, x, x), x=at), 2 * np.square(at))
+
+
+def test_stop_gradient_is_a_constant_of_every_derivative() -> None:
+    x = sd.scalar("x")
+    f = sd.stop_gradient(x**2) * x
+    assert compute(sd.gradient(f, x), x=3.0) == 9
+    assert compute(sd.jvp(f, x, 1.0), x=3.0) == 9
+    # the barrier is in the derivative too
+    assert compute(sd.derivative(f, x, 2, disconnected="zero"), x=3.0) == 0
+
+
+def test_what_the_formula_does_not_depend_on() -> None:
+    x, y = sd.vector("x", 2), sd.matrix("y", 3, 2)
+    f = (x * x).sum()
+    for derive in (sd.gradient, sd.jacobian, sd.hessian):
+        with pytest.raises(DisconnectedInputError, match=r"does not depend on 'y'.*'?x'?"):
+            derive(f, y)
+    with pytest.raises(DisconnectedInputError, match="'y'"):
+        sd.gradient(f, (x, y))
+    with pytest.raises(DisconnectedInputError, match="'y'"):
+        sd.jvp(f, y, np.ones((3, 2)))
+    assert not compute(sd.gradient(sd.stop_gradient(f), x), x=[1.0, 2.0]).any()  # zero by decree, and not a mistake
+    zero = sd.gradient(f, (x, y), disconnected="zero")[1]
+    assert zero.shape == (3, 2)
+    assert not compute(zero).any()
+    assert sd.hessian(f, (x, y), disconnected="zero")[0][1].shape == (2, 3, 2)
+    assert sd.jacobian(x, y, disconnected="zero").shape == (2, 3, 2)
+
+
+def test_errors_say_what_to_do() -> None:
+    x, A = sd.vector("x", 3), sd.matrix("A", 2, 2)
+    with pytest.raises(ShapeError, match=r"\(3,\).*jacobian.*vjp.*sum"):
+        sd.gradient(x * x, x)
+    with pytest.raises(ShapeError, match=r"seed has shape \(2,\); expected \(3,\)"):
+        sd.vjp(x, x, [1.0, 2.0])
+    with pytest.raises(ShapeError, match=r"tangent has shape \(\); expected \(3,\)"):
+        sd.jvp(x, x, 1.0)
+    with pytest.raises(ArgumentError, match="1 tangents for 2"):
+        sd.jvp(x.sum() * A.sum(), (x, A), ([1.0, 1.0, 1.0],))
+    with pytest.raises(DtypeError, match="condition"):
+        sd.gradient(x[0] > 0, x)
+    with pytest.raises(ArgumentError, match="nothing to differentiate by"):
+        sd.gradient(x.sum(), ())
+    with pytest.raises(ArgumentError, match="order=-1"):
+        sd.derivative(x.sum(), x, -1)
+    with pytest.raises(ArgumentError, match="disconnected='ignore'"):
+        sd.gradient(x.sum(), x, disconnected="ignore")
+    with pytest.raises(ArgumentError, match="wrt of type float"):
+        sd.gradient(x.sum(), 1.0)
+
+
+# ---------------------------------------------------------------------------- closed forms
+
+
+def test_closed_forms() -> None:
+    n = "n"
+    A, x, X, W = sd.matrix("A", n, n), sd.vector("x", n), sd.matrix("X", "m", "k"), sd.matrix("W", n, "k")
+    assert sd.jacobian((X @ W.T)[0], X[0]).node is W.node
+    assert sd.jacobian((X @ W.T)[-1], X[-1]).node is W.node
+    assert str(sd.gradient(np.log(np.linalg.det(A)), A)) == "inv(A).T"
+    assert str(sd.gradient(sd.trace(A), A)) == "eye(n)"
+    assert sd.jacobian(A @ x, x).node is A.node
+    assert sd.jacobian(x @ A, x).node is A.T.node
+    assert str(sd.hessian(x @ A @ x, x)) in ("A + A.T", "A.T + A")
+    assert str(sd.hessian(x @ x, x)) == "2 * eye(n)"
+    positive = sd.jacobian(sd.where(x > 0, x**2, 0.0), x)
+    assert str(positive) == "diag(where(0 < x, 2 * x, 0))"
+    assert sd.jacobian(sd.solve(A, x), x).node is sd.inv(A).node
+    assert sd.jacobian(np.exp(x), x).node is sd.diag(np.exp(x)).node
+    assert sd.gradient(x @ np.sin(x), sd.vector("x", n)).shape == x.shape
+
+
+def densest(f: Array, **sizes: int) -> int:
+    """Return the number of elements of the largest array, and of the largest sum, that a formula computes."""
+    largest = 1
+    for node in postorder([f.node]):
+        if node.op == "contract" and any(arg.op == "delta" for arg in node.args):
+            dense = [set(own) for arg, own in zip(node.args, node.payload[0], strict=True) if arg.op != "delta"]
+            parts = set().union(*dense)
+            shape = [size for label, size in label_sizes(node).items() if label in parts]
+        elif node.op == "contract":
+            shape = list(label_sizes(node).values())
+        else:
+            shape = list(node.shape) if node.op != "delta" else []
+        largest = max(largest, int(np.prod([int(n) for n in shape], dtype=float)))
+    return largest
+
+
+def test_a_factorisation_keeps_its_structure() -> None:
+    n, m, k = 50, 40, 3
+    T, U, V = sd.matrix("T", n, m), sd.matrix("U", n, k), sd.matrix("V", m, k)
+    loss = ((T - U @ V.T) ** 2).sum()
+    hessian = sd.hessian(loss, U)
+    assert hessian.shape == (n, k, n, k)
+    assert any(node.op == "delta" for node in postorder([hessian.node]))
+    assert densest(hessian) <= m * k * k  # V.T @ V is the largest thing there is, not (n k)**2
+    v = RNG.normal(size=(m, k))
+    got = compute(hessian, T=np.zeros((n, m)), U=np.zeros((n, k)), V=v)
+    np.testing.assert_allclose(got, 2 * np.einsum("ij,ab->iajb", np.eye(n), v.T @ v), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.sin(x) * x,
+        lambda x: np.exp(x)[::-1],
+        lambda x: sd.where(x > 0, x**2, 0.0),
+        lambda x: sd.concatenate([np.sin(x), np.cos(x)]),
+        lambda x: np.outer(x, np.ones(30)),
+    ],
+)
+def test_elementwise_jacobians_stay_diagonal(make: Callable[[Array], Array]) -> None:
+    x = sd.vector("x", 30)
+    jacobian = sd.jacobian(make(x), x)
+    assert densest(jacobian) <= jacobian.size
+    at = RNG.normal(size=30)
+    want = np.stack([compute(sd.jvp(make(x), x, row), x=at) for row in np.eye(30)], axis=-1)
+    np.testing.assert_allclose(compute(jacobian, x=at), want, rtol=1e-13, atol=1e-14)
+
+
+def test_symbolic_sizes_are_bound_by_the_call() -> None:
+    A, x = sd.matrix("A", "n", "n"), sd.vector("x", "n")
+    f = np.log(sd.softmax(A @ x)).sum() + sd.mean(x * x)
+    kernel = sd.compile(
+        [sd.gradient(f, x), sd.jacobian(sd.softmax(A @ x), x), sd.gradient(f, A)], [A, x], backend="numpy"
+    )
+    for n in (1, 3, 5):
+        a, v = RNG.normal(size=(n, n)), RNG.normal(size=n)
+        fixed = sd.matrix("A", n, n), sd.vector("x", n)
+        g = np.log(sd.softmax(fixed[0] @ fixed[1])).sum() + sd.mean(fixed[1] * fixed[1])
+        want = [
+            sd.gradient(g, fixed[1]),
+            sd.jacobian(sd.softmax(fixed[0] @ fixed[1]), fixed[1]),
+            sd.gradient(g, fixed[0]),
+        ]
+        for got, one in zip(kernel(a, v), want, strict=True):
+            np.testing.assert_allclose(got, compute(one, A=a, x=v), rtol=1e-12, atol=1e-14)
+
+
+# ---------------------------------------------------------------------------- custom functions
+
+
+def product_value(a: Array, b: Array) -> Array:
+    return np.sin(a) @ b
+
+
+def by_differential(args: Any, tangents: Any) -> Any:
+    (a, b), (da, db) = args, tangents
+    return (np.cos(a) * da) @ b + np.sin(a) @ db
+
+
+def by_vjp(args: Any, seed: Any) -> Any:
+    a, b = args
+    return np.cos(a) * (seed @ b.T), np.sin(a).T @ seed
+
+
+def by_jacobian(args: Any) -> Any:
+    a, b = args
+    return sd.einsum("ik,lj,kl->ijkl", np.eye(2), b, np.cos(a)), sd.einsum("il,jk->ijlk", np.sin(a), np.eye(4))
+
+
+RULES = {
+    "differential": {"differential": by_differential},
+    "vjp": {"vjp": by_vjp},
+    "jacobian": {"jacobian": by_jacobian},
+}
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_custom_functions_to_second_order_in_both_modes(kind: str) -> None:
+    A, B = sd.matrix("A", 2, 3), sd.matrix("B", 3, 4)
+    f = sd.custom(product_value, **RULES[kind])
+    plain, mine = product_value(A, B * B), f(A, B * B)
+    at = {"A": RNG.normal(size=(2, 3)), "B": RNG.normal(size=(3, 4))}
+    ways = [RNG.normal(size=(2, 3)), RNG.normal(size=(3, 4))]
+    seed = RNG.normal(size=(2, 4))
+
+    def derivatives(y: Array) -> list[Array]:
+        total = (y * y).sum()
+        return [
+            y,
+            sd.jvp(y, (A, B), ways),
+            *sd.vjp(y, (A, B), seed),
+            sd.jacobian(y, A),
+            sd.jacobian(y, B),
+            *sd.hvp(total, (A, B), ways),
+            sd.hessian(total, A),
+            sd.jvp(sd.jvp(y, (A, B), ways), (A, B), ways),
+        ]
+
+    for got, want in zip(derivatives(mine), derivatives(plain), strict=True):
+        np.testing.assert_allclose(compute(got, **at), compute(want, **at), rtol=1e-11, atol=1e-12)
+    check_backends(derivatives(mine)[:7], [A, B], list(at.values()))
+
+
+def test_a_custom_derivative_is_taken_as_it_is_given() -> None:
+    x = sd.scalar("x")
+    twice = sd.custom(lambda v: v * v, differential=lambda args, tangents: 7.0 * tangents[0], name="twice")
+    assert compute(sd.gradient(twice(x), x), x=3.0) == 7
+    assert compute(sd.jvp(twice(x), x, 2.0), x=3.0) == 14
+    assert compute(twice(x), x=3.0) == 9
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"differential": lambda args, tangents: tangents[0] ** 2},
+        {"differential": lambda args, tangents: tangents[0] + 1.0},
+        {"differential": lambda args, tangents: np.sin(tangents[0])},
+        {"differential": lambda args, tangents: np.abs(tangents[0])},
+        {"differential": lambda args, tangents: sd.where(tangents[0] > 0, tangents[0], 0.0)},
+        {"vjp": lambda args, seed: (seed * seed,)},
+        {"vjp": lambda args, seed: (np.maximum(seed, 0.0),)},
+    ],
+)
+def test_rules_that_are_not_linear_are_refused(rule: dict[str, Any]) -> None:
+    x = sd.scalar("x")
+    f = sd.custom(lambda v: v * v, name="square", **rule)
+    for derive in (lambda: sd.gradient(f(x), x), lambda: sd.jvp(f(x), x, 1.0)):
+        with pytest.raises(NotDifferentiableError, match="square is not linear"):
+            derive()
+
+
+def test_custom_rules_of_the_wrong_form() -> None:
+    x = sd.vector("x", 3)
+    with pytest.raises(ArgumentError, match="0 derivatives; expected exactly one"):
+        sd.custom(np.sin)
+    with pytest.raises(ArgumentError, match="2 derivatives"):
+        sd.custom(np.sin, vjp=lambda a, s: (s,), jacobian=lambda a: (a,))
+    short = sd.custom(np.sin, vjp=lambda args, seed: (seed[:2],), name="short")
+    with pytest.raises(ShapeError, match=r"vjp of short has shape \(2,\); expected \(3,\)"):
+        sd.gradient(short(x).sum(), x)
+    several = sd.custom(np.sin, vjp=lambda args, seed: (seed, seed), name="several")
+    with pytest.raises(ShapeError, match="several gave 2 arrays; expected 1"):
+        sd.gradient(several(x).sum(), x)
