@@ -41,7 +41,7 @@ typedef struct {
 typedef struct {
   sd_kernel kernel;
   void *const *functions;
-  long lanes, workspace; /* workspace in vectors */
+  long lanes, workspace; /* a power of two; in vectors */
   long cost;             /* about the operations of one sample; decides how many threads are worth it */
   int inputs, outputs, reduce;
   int columns, single;      /* what the unit reads and writes */
@@ -142,14 +142,14 @@ static void sd_move(const sd_unit *u, const sd_port *p, const long *where, long 
 /* Run samples first .. first + count: a multiple of the lanes, or fewer than them. */
 static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, char *sum, long *which) {
   const sd_unit *u = c->unit;
-  long rows = (count + u->lanes - 1) / u->lanes * u->lanes, item = u->single ? 4 : 8, failed;
+  long rows = (count + u->lanes - 1) & -u->lanes, item = u->single ? 4 : 8, failed;
   int ports = u->inputs + (u->reduce ? 0 : u->outputs);
   for (int p = 0; p < ports; p++) {
     const sd_port *port = c->ports + p;
     int constant = p < u->inputs && u->constant && u->constant[p];
-    /* The lanes of a vector that is not full may all read what one sample has. */
-    int alone = p < u->inputs && !u->columns && (count == 1 || port->stride == 0);
-    int direct = sd_lies(u, port, p) && (constant || rows == count || alone || (p < u->inputs && port->stride == 0));
+    /* One sample of rows fills all lanes, and all of them write the same numbers to the same place. */
+    int alone = !u->columns && count == 1;
+    int direct = sd_lies(u, port, p) && (rows == count || alone || (p < u->inputs && port->stride == 0));
     char *at = direct ? port->data + first * port->stride : r->buffer[p];
     if (direct)
       r->stride[p] = port->size > 1 && u->columns ? port->step : rows != count ? 0 : port->stride;
@@ -185,7 +185,7 @@ static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, 
 static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, long *which) {
   for (long i = begin; i < end;) {
     long count = r->tile && r->tile < end - i ? r->tile : end - i, failed;
-    if (count > c->unit->lanes) count -= count % c->unit->lanes;
+    if (count > c->unit->lanes) count &= -c->unit->lanes;
     if ((failed = sd_tile(c, r, i, count, 0, which)) >= 0) return failed;
     i += count;
   }
@@ -210,7 +210,7 @@ static long sd_block(const sd_call *c, const sd_room *r, long begin, long end, d
   for (long i = begin; i < end;) {
     long count = end - i < r->tile ? end - i : r->tile;
     if (count >= lanes) {
-      count -= count % lanes;
+      count &= -lanes;
       if ((failed = sd_tile(c, r, i, count, r->sum, which)) >= 0) return failed;
     } else { /* the padding's lanes are left out */
       memset(r->rest, 0, (size_t)bytes);
@@ -248,7 +248,7 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
   bytes = 3 * pointers + 2 * sd_padded(8L * ports) + sd_padded(8L * (packed ? r->tile : u->lanes)) +
           u->workspace * SD_VECTOR;
   if (u->reduce) bytes += 2 * vectors;
-#define SD_HELD(p) (sd_lies(u, c->ports + (p), p) ? u->lanes : r->tile)
+#define SD_HELD(p) (!sd_lies(u, c->ports + (p), p) ? r->tile : c->count > 1 || u->columns ? u->lanes : 0)
   for (int p = 0; p < moved; p++) bytes += sd_padded(SD_HELD(p) * c->ports[p].size * item);
   if (bytes > SD_LOCAL && !(local = r->memory = malloc((size_t)bytes + SD_VECTOR))) return 0;
   next = (char *)(((size_t)local + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR);
@@ -302,9 +302,16 @@ static void *sd_work(void *argument) {
 /* Run samples begin .. end in as many threads as are wanted and worth it; parts are multiples of `unit`. */
 static long sd_share(const sd_call *c, long begin, long end, long unit, double *sums, long total, long *which) {
   sd_job jobs[SD_THREADS];
-  long parts = (end - begin + unit - 1) / unit, threads = c->threads, done = 0, each, failed = -1;
+  long parts, worth, threads = c->threads, done = 0, each, failed = -1;
+  if (threads <= 1 || end - begin <= unit) {
+    sd_job job = {c, begin, end, -1, 0, sums};
+    sd_work(&job);
+    *which = job.which;
+    return job.failed;
+  }
+  parts = (end - begin + unit - 1) / unit;
   /* below some tens of microseconds for each thread, starting them costs more than it gains */
-  long worth = (end - begin) / (1 + 200000 / (c->unit->cost + 1));
+  worth = (end - begin) / (1 + 200000 / (c->unit->cost + 1));
   if (threads > worth) threads = worth;
   if (threads > parts) threads = parts;
   if (threads > SD_THREADS) threads = SD_THREADS;

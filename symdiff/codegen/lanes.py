@@ -211,7 +211,12 @@ def moving_functions(lanes: int, single: bool = False) -> str:
         text += f"SLOW void load{width}(const char*p,long s,{targets}){{LOAD{width}(p,s,{values})}}\n"
     for width in stores:
         values, names = (",".join(f"{kind}c{k}" for k in range(width)) for kind in ("V ", ""))
-        text += f"SLOW void store{width}(char*p,long s,{values}){{STORE{width}(p,s,{names})}}\n"
+        first = ",".join(f"c{k}[0]" for k in range(width))
+        # Without a distance between samples there is one only, and it fills all lanes.
+        text += f"SLOW void store{width}(char*p,long s,{values}){{"
+        text += f"if(s==0){{*(R{width}*)p=(R{width}){{{first}}};return;}}STORE{width}(p,s,{names})}}\n"
+        rows = "".join(f"*(R{width}*)(p+{k}*s)=r;" for k in range(lanes))
+        text += f"SLOW void fill{width}(char*p,long s,R{width} r){{if(s==0)*(R{width}*)p=r;else{{{rows}}}}}\n"
     return text
 
 

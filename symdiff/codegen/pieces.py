@@ -173,6 +173,8 @@ class _Functions:
         if len(values) > 1 and self.constant(values):
             # Structural zeros need no transposing: every row gets the same numbers.
             numbers = ",".join(literal(self.program.consts[v], self.layout.single) for v in values)
+            if self.store_name == "store":
+                return f"fill{len(values)}({at},(R{len(values)}){{{numbers}}});\n"
             return f"FILL{len(values)}({at},{numbers});\n"
         if len(values) == 1 and self.program.outputs[port].size > 1:
             return f"SCATTER({at},({row}));\n"
