@@ -40,6 +40,7 @@ from .errors import (
     SymdiffError,
     UnsupportedError,
 )
+from .export import export
 from .kernel import Kernel
 from .library import LIBRARY as _LIBRARY
 from .parse import parse_graph as _parse_graph
@@ -112,6 +113,7 @@ __all__ = [
     "compile",
     "custom",
     "derivative",
+    "export",
     "function",
     "gradient",
     "hessian",

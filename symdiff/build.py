@@ -20,10 +20,12 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TypeVar
 
 from . import cache as store
 from .codegen.c import CSource, Target
@@ -32,7 +34,20 @@ from .functions import FUNCTIONS
 from .program import SIGNATURES
 from .scratch import build_folder, remove_abandoned
 
-__all__ = ["Compiler", "Library", "build", "find_compiler", "flags", "native_target", "processor"]
+__all__ = [
+    "Compiler",
+    "Library",
+    "build",
+    "failure",
+    "find_compiler",
+    "flags",
+    "load_bytes",
+    "native_target",
+    "processor",
+    "run",
+]
+
+T = TypeVar("T")
 
 # No -ffast-math and no contraction: a value has the same bits wherever it is computed. That
 # errno and floating-point traps are not looked at changes no value and frees the optimiser.
@@ -116,7 +131,7 @@ def _compiler(words: list[str], path: str) -> Compiler | None:
     command = (os.path.abspath(place), *words[1:])
     try:
         file = os.stat(place)
-        said = _run([*command, "--version"], timeout=PATIENCE)
+        said = run([*command, "--version"], timeout=PATIENCE)
     except (OSError, subprocess.TimeoutExpired):
         return None
     if said.returncode != 0:
@@ -124,7 +139,7 @@ def _compiler(words: list[str], path: str) -> Compiler | None:
     return Compiler(command, f"{command} {file.st_size} {file.st_mtime_ns} {said.stdout!r}")
 
 
-def _run(
+def run(
     command: list[str], folder: Path | None = None, timeout: float | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a compiler: no shell, nothing to read, words in plain English, temporary files in ``folder``."""
@@ -266,7 +281,7 @@ def _compile(source: CSource, compiler: Compiler) -> bytes:
             text, library = folder / "kernel.c", folder / "kernel.so"
             text.write_text(source.text, encoding="ascii")
             command = [*compiler.command, *flags(compiler), text.name, "-o", library.name, "-lm"]
-            done = _run(command, folder)
+            done = run(command, folder)
             if done.returncode == 0 and library.exists():
                 _remove_abandoned()
                 return library.read_bytes()
@@ -274,8 +289,13 @@ def _compile(source: CSource, compiler: Compiler) -> bytes:
         raise BuildError(
             f"a kernel cannot be built: {error}. There must be room below $TMPDIR, and {compiler.command[0]} must run"
         ) from error
+    raise failure(command, done)
+
+
+def failure(command: list[str], done: subprocess.CompletedProcess[bytes]) -> BuildError:
+    """Return the error for a command that failed, with its words."""
     words = (done.stderr or done.stdout).decode(errors="replace").strip()
-    raise BuildError(
+    return BuildError(
         f"the compiler {_fate(done.returncode)}: {shlex.join(command)}\n{words[:4000]}\n"
         "Set CC to another compiler, or use backend='numpy'"
     )
@@ -291,7 +311,7 @@ def _fate(status: int) -> str:
 
 
 def _load(source: CSource, contents: bytes, seconds: float) -> Library:
-    handle = _open(contents)
+    handle = load_bytes(contents, ctypes.CDLL)
     try:
         kernel = ctypes.cast(handle["kernel"], ctypes.c_void_p).value
     except AttributeError:
@@ -301,14 +321,19 @@ def _load(source: CSource, contents: bytes, seconds: float) -> Library:
     return Library(kernel, tuple(_vector_address(name) for name in source.symbols), handle, seconds)
 
 
-def _open(contents: bytes) -> ctypes.CDLL:
-    """Load a library from bytes.
+def load_bytes(contents: bytes, load: Callable[[str], T]) -> T:
+    """Load a library from bytes, by a function that takes a path.
 
     The system maps a file, and what becomes of the file afterwards becomes of the code. Nobody
     else can reach a file in memory, nor is it refused where disks are full or not for programs.
+
+    Raises
+    ------
+    BuildError
+        When the loader does not take it.
     """
     if hasattr(os, "memfd_create"):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ImportError):
             handle = os.memfd_create("symdiff-kernel")
             with os.fdopen(handle, "wb") as stream:
                 stream.write(contents)
@@ -316,11 +341,11 @@ def _open(contents: bytes) -> ctypes.CDLL:
                 # The loader takes two libraries of one name for the same, and numbers of closed
                 # files come again; so each gets a spelling of its own: a count in "./" and "/".
                 spelling = "".join("./" if bit == "1" else "/" for bit in f"{next(_numbers):b}")
-                return ctypes.CDLL(f"/proc/self/fd/{spelling}{handle}")
+                return load(f"/proc/self/fd/{spelling}{handle}")
     try:
         with build_folder() as folder:
             path = folder / "kernel.so"
             path.write_bytes(contents)
-            return ctypes.CDLL(str(path))
-    except OSError as error:
+            return load(str(path))
+    except (OSError, ImportError) as error:
         raise BuildError(f"the built library cannot be loaded: {error}") from error

@@ -19,21 +19,24 @@ from .arguments import Parameter
 from .array import Array
 from .build import find_compiler, native_target
 from .codegen.c import emit_c
+from .codegen.cython import emit_cython
 from .codegen.numpy import emit_numpy
 from .codegen.numpy_runner import NumpyRunner
 from .cost import cost
 from .errors import ArgumentError, UnsupportedError
+from .extension import CythonRunner
 from .formula import Formula, order_inputs, read_formula
 from .graph import Node, flatten, postorder, unflatten
 from .kernel import Kernel, Options, Origin, Runner
 from .native import NativeRunner
 from .options import LIMITS
+from .printing import text
 from .program import Program
 from .schedule import unroll
 from .simplify import inline, simplify
 from .structure import leaves, names, pack, template_of
 
-BACKENDS = ("auto", "native", "numpy")
+BACKENDS = ("auto", "native", "numpy", "cython")
 
 
 def compile(
@@ -65,10 +68,11 @@ def compile(
         Sum every output over the batch, inside the kernel.
     batch_axis : {0, -1}
         Where the batch axes stand: before a sample's axes, or behind them (columns).
-    backend : {"auto", "native", "numpy"}
+    backend : {"auto", "native", "numpy", "cython"}
         "native" builds C with the system's compiler and fails where that cannot be; "numpy"
         runs NumPy; "auto" takes native code for formulas of fixed, small size when there is a
-        compiler, and NumPy otherwise. ``kernel.stats`` says which and why.
+        compiler, and NumPy otherwise; "cython" builds and runs the module that
+        :func:`symdiff.export` writes. ``kernel.stats`` says which and why.
     threads : int, optional
         Threads that one call of the kernel may take for a large batch; the bits of the results
         do not depend on it. By default what ``SYMDIFF_NUM_THREADS`` says, else one.
@@ -158,6 +162,11 @@ def _choose(
     if backend == "numpy":
         stats["reason"] = "asked for"
         return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
+    if backend == "cython":
+        stats["reason"] = "asked for"
+        made = CythonRunner(_cython_source(inputs, nodes, options))
+        stats["build_seconds"] = made.build_seconds
+        return made, "cython"
     try:
         program = _schedule(inputs, nodes, backend)
     except UnsupportedError as error:
@@ -211,7 +220,18 @@ def _source(language: str, inputs: list[Node], nodes: list[Node], options: Optio
         return emit_c(
             program, native_target(), reduce=options.reduce is not None, columns=options.batch_axis == -1
         ).text
-    raise ArgumentError(f"source({language!r}); expected 'c' or 'numpy'")
+    if language == "cython":
+        return _cython_source(inputs, nodes, options)
+    raise ArgumentError(f"source({language!r}); expected 'c', 'cython' or 'numpy'")
+
+
+def _cython_source(inputs: list[Node], nodes: list[Node], options: Options) -> str:
+    if options.batch_axis != 0:
+        raise UnsupportedError("a Cython module takes batch axes in front; compile with batch_axis=0")
+    program = unroll(inputs, nodes, LIMITS.native_operations)
+    shown = "\n".join(text(node) for node in nodes)
+    batched = [options.batch is None or port.name in options.batch for port in program.inputs]
+    return emit_cython(program, formula=shown, batched=batched, reduce=options.reduce is not None)
 
 
 def _show(outputs: Sequence[Node], structure: Any, show: Callable[[Array], Any]) -> Any:

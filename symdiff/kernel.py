@@ -88,9 +88,9 @@ class Origin:
     Parameters
     ----------
     backend : str
-        "c" or "numpy".
+        "c", "cython" or "numpy".
     source : callable
-        Takes a language ("c", "numpy") and returns text, or raises ``UnsupportedError``.
+        Takes a language ("c", "cython", "numpy") and returns text, or raises ``UnsupportedError``.
     sympy : callable
         Returns the outputs as SymPy expressions, one or in the kernel's structure.
     latex : callable
@@ -297,7 +297,7 @@ class Kernel(CallPath):
         return result
 
     def source(self, language: str | None = None) -> str:
-        """Return the generated source in ``language``, "c" or "numpy"; by default the one that runs."""
+        """Return the generated source in ``language``, "c", "cython" or "numpy"; by default the one that runs."""
         return self._origin.source(language or self.backend)
 
     def latex(self) -> str:
@@ -311,7 +311,7 @@ class Kernel(CallPath):
 
     @property
     def backend(self) -> str:
-        """What computes: "c" or "numpy"."""
+        """What computes: "c", "cython" or "numpy"."""
         return self._origin.backend
 
     @property

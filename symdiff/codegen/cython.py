@@ -1,0 +1,228 @@
+"""Print a scalar program as a Cython module that can be shipped without symdiff.
+
+What comes out is what a person would write: one ``nogil`` function for a sample, in scalar C
+arithmetic that any compiler takes, and around it one Python function that checks its arguments,
+lines up their batch axes and loops. It needs NumPy to run, and nothing but Cython to be built.
+
+The text names everything by numbers; :mod:`symdiff.codegen.cython_module` says what else of a
+user's reaches it, and why that is safe.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from ..functions import FUNCTIONS
+from ..program import MASK_OPS, SIGNATURES, Program
+from .cython_module import emit_head, emit_interface
+from .operations import special_text
+
+__all__ = ["emit_cython"]
+
+#: Operations in one function; code up to twice as long stays whole.
+CHUNK = 1000
+_FORMS = {
+    "add": "{} + {}",
+    "subtract": "{} - {}",
+    "multiply": "{} * {}",
+    "divide": "{} / {}",
+    "negative": "-{}",
+    "less": "{} < {}",
+    "less_equal": "{} <= {}",
+    "equal": "{} == {}",
+    "not_equal": "{} != {}",
+    "logical_and": "{} and {}",
+    "logical_or": "{} or {}",
+    "logical_not": "not {}",
+    "to_mask": "{} != 0.0",
+    "to_real": "1.0 if {} else 0.0",
+    "where": "{1} if {0} else {2}",
+}
+
+#: Operations by the names that C's mathematical library has for them.
+_LIBM = {
+    **{op: op for op in ("sqrt", "floor", "ceil", "rint", "trunc", "copysign", "fma")},
+    **{row.c: row.vector for row in FUNCTIONS.values() if row.vector and row.c in SIGNATURES},
+    "abs": "fabs",
+    "gamma": "tgamma",
+    "lgamma": "lgamma",
+}
+
+#: Operations that are short functions of their own: what they need from the library, and the text.
+_INLINE = {
+    "minimum": (
+        (),
+        """\
+cdef inline double minimum(double a, double b) noexcept nogil:
+    return a if a <= b or a != a else b  # nan is kept, as NumPy keeps it
+""",
+    ),
+    "maximum": (
+        (),
+        """\
+cdef inline double maximum(double a, double b) noexcept nogil:
+    return a if a >= b or a != a else b  # nan is kept, as NumPy keeps it
+""",
+    ),
+    "sign": (
+        (),
+        """\
+cdef inline double sign(double x) noexcept nogil:
+    return x if x != x else <double>(x > 0.0) - <double>(x < 0.0)
+""",
+    ),
+    "mod": (
+        ("fmod", "copysign"),
+        """\
+cdef inline double mod(double a, double b) noexcept nogil:
+    cdef double r = fmod(a, b)
+    if b == 0.0:
+        return r
+    if r == 0.0:
+        return copysign(0.0, b)
+    return r + b if (r < 0.0) != (b < 0.0) else r
+""",
+    ),
+}
+
+_SPECIAL = {
+    "digamma": 'double digamma "sd_digamma"(double x)',
+    "polygamma": 'double polygamma "sd_polygamma"(double order, double x)',
+    "spherical_jn": 'double spherical_jn "sd_spherical_jn"(double order, double x)',
+}
+
+
+def emit_cython(
+    program: Program, *, formula: str = "", batched: Sequence[bool] | None = None, reduce: bool = False
+) -> str:
+    """Print ``program`` as a Cython module with one function, ``evaluate``.
+
+    Parameters
+    ----------
+    program : Program
+    formula : str
+        What is computed, for the docstring.
+    batched : sequence of bool, optional
+        Whether each input may have batch axes; by default all may.
+    reduce : bool
+        Sum each output over the samples.
+
+    Returns
+    -------
+    str
+    """
+    allowed = [True] * len(program.inputs) if batched is None else list(batched)
+    used = {op for op in program.ops if op not in ("load", "const")}
+    parts = _Parts(program)
+    functions = parts.functions()
+    wanted = {_LIBM[op] for op in used if op in _LIBM}
+    wanted |= {name for op in used if op in _INLINE for name in _INLINE[op][0]}
+    special = [_SPECIAL[op] for op in _SPECIAL if op in used]
+    numbers = {name for name in ("INFINITY", "NAN") if any(name in text for text in functions)}
+    text = [emit_head(program)]
+    if wanted | numbers:
+        text.append(f"from libc.math cimport {', '.join(sorted(wanted | numbers))}\n\n")
+    if special:
+        verbatim = special_text().replace("\\", "\\\\")
+        lines = "".join(f"    {line} noexcept nogil\n" for line in special)
+        text.append(f'cdef extern from *:\n    """\n{verbatim}    """\n{lines}\n')
+    text += (f"\n{_INLINE[op][1]}\n" for op in _INLINE if op in used)
+    text += (f"\n{function}\n" for function in functions)
+    text.append("\n")
+    text.append(emit_interface(program, workspace=len(parts.slots), formula=formula, batched=allowed, reduce=reduce))
+    return "".join(text)
+
+
+def _literal(x: float) -> str:
+    if math.isnan(x):
+        return "NAN"
+    if math.isinf(x):
+        return "INFINITY" if x > 0 else "(-INFINITY)"
+    return repr(x) if math.copysign(1.0, x) > 0 else f"({x!r})"
+
+
+class _Parts:
+    """The functions that compute one sample: one, or for a long program several around a workspace."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        values = [i for i, op in enumerate(program.ops) if op not in ("load", "const")]
+        step = CHUNK if len(values) + sum(map(len, program.stores)) > 2 * CHUNK else max(len(values), 1)
+        self.parts = [values[start : start + step] for start in range(0, len(values), step)]
+        self.whole = len(self.parts) <= 1 and step != CHUNK
+        self.part = {i: number for number, part in enumerate(self.parts) for i in part}
+        #: Place in the workspace of each value that a later function reads.
+        self.slots: dict[int, int] = {}
+        if not self.whole:
+            readers = ((a, self.part[i]) for i in values for a in program.args[i])
+            ends = [v for store in program.stores for v in store] + [v for v, _ in program.checks]
+            for a, reader in [*readers, *((v, len(self.parts)) for v in ends)]:
+                if a in self.part and self.part[a] < reader:
+                    self.slots.setdefault(a, len(self.slots))
+        ports = [(f"const double *x{p}", f"x{p}") for p in range(len(program.inputs))]
+        ports += [(f"double *y{p}", f"y{p}") for p in range(len(program.outputs))]
+        ports += [("double *w", "w")] if self.slots else []
+        self.declared, self.passed = (", ".join(column) for column in zip(*ports, strict=True)) if ports else ("", "")
+
+    def functions(self) -> list[str]:
+        """Print them; the last is ``sample``, which callers see."""
+        if self.whole:
+            lines = [line for part in self.parts for line in self._compute(part, 0)]
+            return [self._sample(lines)]
+        texts, calls = [], []
+        for number, part in enumerate(self.parts):
+            texts.append(self._function(f"part{number}", self._compute(part, number)))
+            calls.append(f"part{number}")
+        stores = [(port, e, v) for port, store in enumerate(self.program.stores) for e, v in enumerate(store)]
+        for start in range(0, len(stores), CHUNK):
+            texts.append(self._function(f"store{start // CHUNK}", self._store(stores[start : start + CHUNK])))
+            calls.append(f"store{start // CHUNK}")
+        return [*texts, self._sample([f"{name}({self.passed})" for name in calls])]
+
+    def _function(self, name: str, lines: Iterable[str]) -> str:
+        body = "".join(f"    {line}\n" for line in lines)
+        return f"cdef void {name}({self.declared}) noexcept nogil:\n{body}"
+
+    def _sample(self, lines: list[str]) -> str:
+        checks = []
+        for number, (value, _) in enumerate(self.program.checks):
+            checks += [f"if {self._operand(value)} == 0.0:", f"    return {number + 1}"]
+        if self.whole:
+            stores = [(port, e, v) for port, store in enumerate(self.program.stores) for e, v in enumerate(store)]
+            checks += self._store(stores)
+        ports = [(f"x{p}", port, "in") for p, port in enumerate(self.program.inputs)]
+        ports += [(f"y{p}", port, "out") for p, port in enumerate(self.program.outputs)]
+        told = "".join(f"    {name}: {way}, {port.size} numbers\n" for name, port, way in ports)
+        head = f"cdef int sample({self.declared}) noexcept nogil:\n"
+        words = f'    """Compute one sample; return 0, or the number of the check that failed.\n\n{told}    """\n'
+        return head + words + "".join(f"    {line}\n" for line in [*lines, *checks, "return 0"])
+
+    def _compute(self, values: Sequence[int], number: int) -> list[str]:
+        ops, args = self.program.ops, self.program.args
+        lines: list[str] = []
+        for i in values:
+            operands = [self._operand(a, number) for a in args[i]]
+            form = _FORMS.get(ops[i])
+            text = form.format(*operands) if form else f"{_LIBM.get(ops[i], ops[i])}({', '.join(operands)})"
+            mask = ops[i] in MASK_OPS
+            lines.append(f"cdef {'bint m' if mask else 'double v'}{i} = {text}")
+            if i in self.slots:
+                lines.append(f"w[{self.slots[i]}] = {f'1.0 if m{i} else 0.0' if mask else f'v{i}'}")
+        return lines
+
+    def _store(self, stores: Iterable[tuple[int, int, int]]) -> list[str]:
+        return [f"y{port}[{e}] = {self._operand(v)}" for port, e, v in stores]
+
+    def _operand(self, i: int, number: int | None = None) -> str:
+        """Print a value as function ``number`` reads it, or the last one."""
+        op = self.program.ops[i]
+        if op == "const":
+            return _literal(self.program.consts[i])
+        if op == "load":
+            port, element = self.program.args[i]
+            return f"x{port}[{element}]"
+        mask = op in MASK_OPS
+        if not self.whole and (number is None or self.part[i] != number):
+            return f"(w[{self.slots[i]}] != 0.0)" if mask else f"w[{self.slots[i]}]"
+        return f"m{i}" if mask else f"v{i}"
