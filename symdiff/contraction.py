@@ -150,8 +150,10 @@ def signed_terms(node: Node, limit: int = _TERMS) -> list[tuple[int, Node]] | No
     """Return the terms of a sum with their signs, each of its shape; None if they are many."""
     terms: list[tuple[int, Node]] = []
     todo = [(1, node)]
+    steps = 0
     while todo:
         sign, term = todo.pop()
+        steps += 1
         if term.op in ("add", "subtract"):
             todo.append((-sign if term.op == "subtract" else sign, term.args[1]))
             todo.append((sign, term.args[0]))
@@ -159,7 +161,7 @@ def signed_terms(node: Node, limit: int = _TERMS) -> list[tuple[int, Node]] | No
             todo.append((-sign, term.args[0]))
         else:
             terms.append((sign, broadcast_to(term, node.shape)))
-        if len(terms) + len(todo) > limit:
+        if len(terms) + len(todo) > limit or steps > 4 * limit:
             return None
     return terms
 
@@ -389,7 +391,7 @@ def scale_by(factor: Node, x: Node) -> Node:
         return x
     if is_structured(x):
         return _spread(factor, x)
-    if x.op in ("add", "subtract", "negative"):
+    if x.shape and x.op in ("add", "subtract", "negative"):
         terms = signed_terms(x)
         if terms is not None and any(is_structured(term) for _, term in terms):
             return add_terms([(sign, scale_by(factor, term)) for sign, term in terms])

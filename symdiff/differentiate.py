@@ -33,7 +33,7 @@ from .graph import (
     zeros,
 )
 from .influence import both, pull_mask, pull_reach, push_mask, push_reach
-from .propagation import mask_product
+from .propagation import assemble_entries, mask_product, single_entries
 from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule
 from .sizes import Dim, Shape
 
@@ -269,10 +269,17 @@ def pullback(cotangents: Mapping[Node, Node], wrt: Sequence[Node], prefix: int =
     active = dependents(order, independent & set(order))
     slopes: Slopes = {node: Masked(value, None) for node, value in cotangents.items() if node in active}
     risky = _singular_below(order) if any(_has_supports(node) for node in order) else set()
+    single = single_entries(node for node in order if node in active)
+    pending: dict[Node, list[tuple[Node, Node]]] = {}
     for node in reversed(order):
+        for whole in assemble_entries(pending.pop(node), single, prefix) if node in pending else ():
+            slopes[node] = Masked(whole, None) if node not in slopes else _add(slopes[node], Masked(whole, None))
         if node not in slopes or node in independent or not node.args:
             continue
         slope = slopes.pop(node) if node not in cotangents else slopes[node]
+        if node in single and slope.mask is None and not is_structured(slope.value):
+            pending.setdefault(node.args[0], []).append((node, slope.value))
+            continue
         for i, arg in enumerate(node.args):
             if arg not in active:
                 continue

@@ -98,8 +98,11 @@ def log_softmax(x: Array, axes: Axes) -> Array:
 
 def unit(x: Array, axes: Axes) -> Array:
     """Return x / norm(x) over ``axes``, and 0 where the norm is 0."""
-    length = np.sqrt(np.sum(x * x, axis=axes, keepdims=True))
-    return np.where(length == 0, 0.0, x / length)
+    # scaled by the largest element: the squares of 1e200 and 1e-200 are beyond a double
+    largest = np.max(np.abs(x), axis=axes, keepdims=True, initial=0.0)
+    small = x / np.where(largest == 0, 1.0, largest)
+    length = np.sqrt(np.sum(small * small, axis=axes, keepdims=True))
+    return np.where(largest == 0, 0.0, small / length)
 
 
 def _largest(x: Array, axes: Axes) -> Array:

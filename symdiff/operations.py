@@ -78,7 +78,10 @@ def var(x: Node, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> 
 
 def std(x: Node, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Node:
     """Take the standard deviation over axes."""
-    return apply("sqrt", var(x, axis, ddof, keepdims))
+    gap = apply("subtract", x, mean(x, axis, keepdims=True))
+    n = count(x, axes_of(x, axis))
+    degrees = apply("subtract", n, float(ddof)) if ddof else n
+    return apply("divide", _reduction("norm")(gap, axis, keepdims), apply("sqrt", degrees))
 
 
 def _reduction(op: str) -> Callable[..., Node]:

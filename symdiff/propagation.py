@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .contraction import STRUCTURE, einsum, is_structured
 from .deltas import ONE, is_identity
 from .functions import where
-from .graph import Item, Labels, Node, delta, onehot, pad, reshape, slicing
-from .sizes import Dim, Shape
+from .graph import Item, Labels, Node, concatenate, delta, onehot, pad, reshape, scatter, slicing
+from .sizes import Dim, Shape, product
 
 
 def take_items(node: Node, items: tuple[Item, ...]) -> Node:
@@ -91,3 +91,64 @@ def _align(mask: Node, places: Sequence[int], rank: int) -> Node:
     for place, size in zip(places, mask.shape, strict=True):
         shape[place] = size
     return reshape(mask, tuple(shape))
+
+
+# ---------------------------------------------------------------------------- arrays read entry by entry
+
+#: Arrays read at more single places than this get their cotangent in one piece.
+_MANY = 16
+
+
+def single_entries(order: Iterable[Node]) -> dict[Node, tuple[int, int]]:
+    """Find arrays read entry by entry, as a Python loop over indices does.
+
+    Returns
+    -------
+    dict
+        For each such slice the number of leading axes it takes one index of, and the position
+        along those axes together.
+    """
+    found: dict[tuple[Node, int], list[tuple[Node, int]]] = {}
+    for node in order:
+        if node.op != "slice":
+            continue
+        base = node.args[0]
+        count = sum(1 for _, _, length in node.payload if length is None)
+        position = 0
+        for axis, ((start, step, length), size) in enumerate(zip(node.payload, base.shape, strict=True)):
+            if axis < count:
+                if length is not None or not isinstance(start, int) or not isinstance(size, int):
+                    break
+                position = position * size + start
+            elif (start, step, length) != (0, 1, size):
+                break
+        else:
+            if count:
+                found.setdefault((base, count), []).append((node, position))
+    return {
+        node: (count, position)
+        for (_, count), parts in found.items()
+        if len(parts) > _MANY
+        for node, position in parts
+    }
+
+
+def assemble_entries(
+    parts: Sequence[tuple[Node, Node]], places: Mapping[Node, tuple[int, int]], prefix: int
+) -> list[Node]:
+    """Return the cotangents of an array from those of its entries, in time linear in their number."""
+    base = parts[0][0].args[0]
+    whole = []
+    for count in sorted({places[node][0] for node, _ in parts}):
+        own = sorted(
+            ((places[node][1], value) for node, value in parts if places[node][0] == count), key=lambda part: part[0]
+        )
+        seed = own[0][1].shape[:prefix]
+        rest = base.shape[count:]
+        stacked = concatenate([reshape(value, (*seed, 1, *rest)) for _, value in own], prefix)
+        positions = tuple(position for position, _ in own)
+        size = product(base.shape[:count])
+        if positions != tuple(range(len(positions))) or size != len(positions):
+            stacked = scatter(stacked, prefix, positions, size)
+        whole.append(reshape(stacked, (*seed, *base.shape)))
+    return whole

@@ -243,9 +243,13 @@ def _lower_unit(code: Code, node: Node, args: list[Ids]) -> Ids:
     zero = code.number(0.0)
     result = []
     for row in rows:
-        length = _fold_norm(code, row)
-        nothing = code.emit("equal", length, zero)
-        result.append([v if v == ZERO else code.where(nothing, zero, code.divide(v, length)) for v in row])
+        # scaled by the largest element: the squares of 1e200 and 1e-200 are beyond a double
+        largest = _fold("maximum")(code, [code.emit("abs", v) for v in row if v != ZERO] or [zero])
+        nothing = code.emit("equal", largest, zero)
+        safe = code.where(nothing, code.number(1.0), largest)
+        small = [code.divide(v, safe) for v in row]
+        length = _fold_norm(code, small)
+        result.append([v if v == ZERO else code.where(nothing, zero, code.divide(v, length)) for v in small])
     return _put_rows(result, args[0], node.payload)
 
 

@@ -96,12 +96,14 @@ def _terms(node: Node) -> list[tuple[float, Node]]:
     """Return (c, x), (d, y), ... with node = c x + d y + ..., the outermost few terms of a sum."""
     found: list[tuple[float, Node]] = []
     todo = [(1.0, node)]
+    steps = 0
     while todo:
         sign, term = todo.pop()
+        steps += 1
         if term.op in ("add", "subtract") and len(found) + len(todo) < _WINDOW:
             todo.append((-sign if term.op == "subtract" else sign, term.args[1]))
             todo.append((sign, term.args[0]))
-        elif term.op == "negative" and len(found) + len(todo) < _WINDOW:
+        elif term.op == "negative" and steps < 2 * _WINDOW:
             todo.append((-sign, term.args[0]))
         else:
             c, x = scaled(term)
@@ -255,7 +257,7 @@ def _power_forms(node: Node) -> Node | None:
         return spread(constant(1.0), node.shape)
     if n is not None and x.op == "power":
         m = number(x.args[1])
-        if m is not None and m == int(m) and n == int(n) and m > 0 and n > 0:
+        if m is not None and m.is_integer() and n.is_integer() and m > 0 and n > 0 and m * n < 2.0**53:
             return make("power", x.args[0], constant(m * n))
     return None
 
