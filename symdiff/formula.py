@@ -80,7 +80,8 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None) -> Formu
     if given:
         raise ArgumentError(f"shapes for {', '.join(given)}; symbols carry their own shapes")
     value = _map(formula, lambda part: Array(as_node(part)))
-    return Formula(value, _inputs_of(value), _read_symbols)
+    inputs = _inputs_of(value)
+    return Formula(value, inputs, _symbols_reader(inputs))
 
 
 def _map(value: Any, read: Callable[[Any], Any]) -> Any:
@@ -116,10 +117,24 @@ def _read_text(text: str, shapes: dict[str, Any]) -> Formula:
     return Formula(parsed.result, parsed.inputs, read)
 
 
-def _read_symbols(part: Any) -> Any:
-    if isinstance(part, str):
-        raise ArgumentError(f"{part!r:.60} as text beside a formula of symbols; give the symbol itself")
-    return part
+def _symbols_reader(inputs: Mapping[str, Array]) -> Callable[[Any], Any]:
+    """Return a reader beside a formula of symbols, which may be a derivative of a SymPy expression."""
+
+    def read(part: Any) -> Any:
+        if isinstance(part, str):
+            raise ArgumentError(f"{part!r:.60} as text beside a formula of symbols; give the symbol itself")
+        return one(part) if is_sympy(part) else _map(part, one) if isinstance(part, list | tuple) else part
+
+    def one(leaf: Any) -> Any:
+        if not is_sympy(leaf):
+            return leaf
+        node = from_sympy(leaf, Inputs())
+        for own in inputs_of([node]):
+            if f"{own.payload}_1" in inputs:
+                raise ArgumentError(f"several inputs were called {own.payload!r} in SymPy; expected different names")
+        return Array(node)
+
+    return read
 
 
 def _read_sympy(formula: Any) -> Formula:

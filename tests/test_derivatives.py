@@ -194,7 +194,7 @@ def test_closed_forms() -> None:
     positive = sd.jacobian(sd.where(x > 0, x**2, 0.0), x)
     assert str(positive) == "diag(where(0 < x, 2 * x, 0))"
     assert sd.jacobian(sd.solve(A, x), x).node is sd.inv(A).node
-    assert sd.jacobian(np.exp(x), x).node is sd.diag(np.exp(x)).node
+    assert str(sd.jacobian(np.exp(x), x)) == "diag(exp(x))"
     assert sd.gradient(x @ np.sin(x), sd.vector("x", n)).shape == x.shape
 
 
