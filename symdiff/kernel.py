@@ -235,23 +235,14 @@ class Kernel(CallPath):
         ]
         try:
             if isinstance(self._runner, UnitRunner) and len(batch.shape) <= MOST_AXES:
-                self._run_units(self._runner, batch, fronts, reduce)
+                ones = (1,) * len(batch.shape) if reduce else ()
+                outs = [front.reshape((*ones, *front.shape)) for front in fronts]
+                threads = self.options.threads or get_num_threads()
+                self._runner.run(batch.arrays, outs, reduce, batch.shape, threads)
             else:
                 self._run_rows(batch, shapes, fronts, reduce)
         except SingularMatrixError as error:
             raise self._located(error, batch) from None
-
-    def _run_units(self, runner: UnitRunner, batch: Batch, fronts: Sequence[Floats], reduce: bool) -> None:
-        """Run on arrays as they lie; what has another order of bytes is computed beside it."""
-        ones = (1,) * len(batch.shape) if reduce else ()
-        native = [
-            front if front.dtype.isnative else np.empty_like(front, front.dtype.newbyteorder("=")) for front in fronts
-        ]
-        outs = [front.reshape((*ones, *front.shape)) for front in native]
-        runner.run(batch.arrays, outs, reduce, batch.shape, self.options.threads or get_num_threads())
-        for front, own in zip(fronts, native, strict=True):
-            if front is not own:
-                front[...] = own
 
     def _run_rows(
         self, batch: Batch, shapes: Sequence[tuple[int, ...]], fronts: Sequence[Floats], reduce: bool

@@ -273,77 +273,92 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
   return 1;
 }
 
-/* One thread's part: samples begin .. end; when summing, the sum of each block into sums. */
+/* Samples begin .. end, which threads take from piece by piece: one that is slower takes fewer. */
 typedef struct {
   const sd_call *call;
-  long begin, end, failed, which;
-  double *sums;
-} sd_job;
+  long begin, end, piece;
+  double *sums; /* when summing, the sum of each block */
+  long next;    /* the first sample that nobody has taken */
+  int stop;     /* one has failed: what is taken will be finished, and nothing more is taken */
+} sd_work;
 
-static void *sd_work(void *argument) {
-  sd_job *job = argument;
-  const sd_call *c = job->call;
+typedef struct {
+  sd_work *work;
+  long failed, which;
+} sd_worker;
+
+static void *sd_labour(void *argument) {
+  sd_worker *me = argument;
+  sd_work *work = me->work;
+  const sd_call *c = work->call;
   char local[SD_LOCAL + SD_VECTOR];
   sd_room r;
-  job->failed = SD_NO_MEMORY;
+  me->failed = SD_NO_MEMORY;
   if (!sd_make_room(c, &r, local)) return 0;
-  if (!c->unit->reduce) {
-    job->failed = sd_range(c, &r, job->begin, job->end, &job->which);
-  } else {
-    double *to = job->sums;
-    job->failed = -1;
-    for (long i = job->begin; i < job->end && job->failed < 0; i += SD_BLOCK, to += r.total)
-      job->failed = sd_block(c, &r, i, i + SD_BLOCK < job->end ? i + SD_BLOCK : job->end, to, &job->which);
+  me->failed = -1;
+  while (me->failed < 0) {
+    long from = work->begin, to = work->end;
+    if (work->piece) {
+#ifndef _WIN32
+      if (__atomic_load_n(&work->stop, __ATOMIC_RELAXED)) break;
+      from = __atomic_fetch_add(&work->next, work->piece, __ATOMIC_RELAXED);
+#endif
+      if (from >= work->end) break;
+      if (work->end - from > work->piece) to = from + work->piece;
+    }
+    if (!c->unit->reduce)
+      me->failed = sd_range(c, &r, from, to, &me->which);
+    else
+      for (long i = from; i < to && me->failed < 0; i += SD_BLOCK)
+        me->failed = sd_block(c, &r, i, to - i < SD_BLOCK ? to : i + SD_BLOCK,
+                              work->sums + (i - work->begin) / SD_BLOCK * r.total, &me->which);
+    if (!work->piece) break;
   }
+#ifndef _WIN32
+  if (me->failed >= 0) __atomic_store_n(&work->stop, 1, __ATOMIC_RELAXED);
+#endif
   free(r.memory);
   return 0;
 }
 
-/* Run samples begin .. end in as many threads as are wanted and worth it; parts are multiples of `unit`. */
-static long sd_share(const sd_call *c, long begin, long end, long unit, double *sums, long total, long *which) {
-  sd_job jobs[SD_THREADS];
-  long parts, worth, threads = c->threads, done = 0, each, failed = -1;
-  if (threads <= 1 || end - begin <= unit) {
-    sd_job job = {c, begin, end, -1, 0, sums};
-    sd_work(&job);
-    *which = job.which;
-    return job.failed;
-  }
-  parts = (end - begin + unit - 1) / unit;
-  /* below some tens of microseconds for each thread, starting them costs more than it gains */
-  worth = (end - begin) / (1 + 200000 / (c->unit->cost + 1));
-  if (threads > worth) threads = worth;
-  if (threads > parts) threads = parts;
-  if (threads > SD_THREADS) threads = SD_THREADS;
-  if (threads < 1) threads = 1;
-  each = (parts + threads - 1) / threads * unit;
-#ifdef _WIN32
-  threads = 1, each = end - begin;
-#else
+/* Run samples begin .. end in as many threads as are wanted and worth it, in pieces of whole `unit`s. */
+static long sd_share(const sd_call *c, long begin, long end, long unit, double *sums, long *which) {
+  sd_work work = {c, begin, end, 0, sums, begin, 0};
+  sd_worker workers[SD_THREADS];
+  long threads = 1, failed = -1;
+#ifndef _WIN32
   pthread_t started[SD_THREADS];
   int running[SD_THREADS];
-#endif
-  for (long t = 0; t < threads; t++) {
-    long from = begin + t * each, to = from + each < end ? from + each : end;
-    sd_job job = {c, from < end ? from : end, to > from ? to : from, -1, 0, sums ? sums + (from - begin) / SD_BLOCK * total : 0};
-    if (from >= end) job.begin = job.end = end;
-    jobs[t] = job;
+  if (c->threads > 1 && end - begin > unit) {
+    /* below some tens of microseconds a piece, sharing costs more than it gains */
+    long least = 1 + 200000 / (c->unit->cost + 1), most = (end - begin) / least;
+    threads = c->threads < most ? c->threads : most;
+    if (threads > SD_THREADS) threads = SD_THREADS;
+    if (threads < 1) threads = 1;
+    work.piece = (end - begin) / (8 * threads);
+    if (work.piece < least) work.piece = least;
+    work.piece = (work.piece + unit - 1) / unit * unit;
+    if (threads == 1) work.piece = 0;
   }
-#ifndef _WIN32
-  for (long t = 1; t < threads; t++) running[t] = pthread_create(&started[t], 0, sd_work, &jobs[t]) == 0;
+  for (long t = 0; t < threads; t++) workers[t].work = &work;
+  for (long t = 1; t < threads; t++) running[t] = pthread_create(&started[t], 0, sd_labour, &workers[t]) == 0;
+#else
+  workers[0].work = &work;
 #endif
-  sd_work(&jobs[0]);
+  sd_labour(&workers[0]);
 #ifndef _WIN32
   for (long t = 1; t < threads; t++)
     if (running[t])
       pthread_join(started[t], 0);
-    else
-      sd_work(&jobs[t]);
+    else /* what this one would have taken, others took */
+      workers[t].failed = -1;
 #endif
-  for (; done < threads; done++) /* the first in the order of samples, whichever came first in time */
-    if (jobs[done].failed == SD_NO_MEMORY) return SD_NO_MEMORY;
-  for (long t = threads - 1; t >= 0; t--)
-    if (jobs[t].failed >= 0) failed = jobs[t].failed, *which = jobs[t].which;
+  for (long t = 0; t < threads; t++) {
+    if (workers[t].failed == SD_NO_MEMORY) return SD_NO_MEMORY;
+    /* the first in the order of samples: pieces are taken in that order */
+    if (workers[t].failed >= 0 && (failed < 0 || workers[t].failed < failed))
+      failed = workers[t].failed, *which = workers[t].which;
+  }
   return failed;
 }
 
@@ -362,7 +377,7 @@ static long sd_sum(const sd_call *c, long *which) {
   for (long first = 0; first < blocks; first += round) {
     long last = first + round < blocks ? first + round : blocks;
     long end = last * SD_BLOCK < c->count ? last * SD_BLOCK : c->count;
-    failed = sd_share(c, first * SD_BLOCK, end, SD_BLOCK, sums, total, which);
+    failed = sd_share(c, first * SD_BLOCK, end, SD_BLOCK, sums, which);
     if (failed != -1) break;
     for (long block = first; block < last; block++) {
       memcpy(memory + depth++ * total, sums + (block - first) * total, (size_t)total * 8);
@@ -388,7 +403,7 @@ static long sd_sum(const sd_call *c, long *which) {
 /* Run a whole batch. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
 static long sd_run(const sd_call *c, long *which) {
   if (c->unit->reduce) return sd_sum(c, which);
-  return sd_share(c, 0, c->count, c->unit->lanes, 0, 0, which);
+  return sd_share(c, 0, c->count, c->unit->lanes, 0, which);
 }
 
 /* Threads of a call whose kernel does not say how many. Found by name, by threadpoolctl for one. */

@@ -1,0 +1,419 @@
+"""Every way an array can lie in memory: the right numbers, bit by bit, or a refusal by name."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import symdiff as sd
+from symdiff import threads
+from symdiff._kernels.call import prefers_columns
+from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrixError
+from symdiff.kernel import Kernel
+
+Array = npt.NDArray[Any]
+
+BATCHES = [(), (0,), (1,), (7,), (1000,), (3, 5)]
+SHAPES = {"A": (2, 3), "x": (3,), "s": ()}
+
+
+def build(**options: Any) -> Kernel:
+    """Two outputs, of five and of one element, from inputs of six, three and one."""
+    A, x, s = sd.matrix("A", 2, 3), sd.vector("x", 3), sd.scalar("s")
+    row = np.concatenate([A @ x * np.sin(s), x / (1 + s * s)])
+    return sd.compile([row, np.exp(-s) + A[1, 2]], [A, x, s], backend="native", **options)
+
+
+KERNELS = {axis: build(batch_axis=axis) for axis in (0, -1)}
+
+
+def numbers(batch: tuple[int, ...], shape: tuple[int, ...], seed: int) -> Array:
+    return np.random.default_rng(seed).integers(-3, 4, (*batch, *shape)).astype(float)
+
+
+def wanted(arguments: list[Array], batches: list[tuple[int, ...]], dtype: Any = float) -> list[Array]:
+    """Compute sample by sample, each a call of its own with neighbouring numbers."""
+    batch = np.broadcast_shapes(*batches)
+    full = [np.broadcast_to(a, batch + shape) for a, shape in zip(arguments, SHAPES.values(), strict=True)]
+    results = [np.empty((*batch, 5), dtype), np.empty(batch, dtype)]
+    for index in np.ndindex(batch):
+        row, last = KERNELS[0](*(np.array(a[index], dtype, order="C") for a in full))
+        results[0][index], results[1][index] = row, last
+    return results
+
+
+def as_columns(a: Array, own: int) -> Array:
+    """Move batch axes behind a sample's own, which are the last ones."""
+    lead = a.ndim - own
+    return a.transpose(*range(lead, a.ndim), *range(lead))
+
+
+def strided(a: Array) -> Array:
+    wide = np.full([2 * n + 1 for n in a.shape], 99.0, a.dtype)
+    view = wide[(..., *(slice(1, 2 * n, 2) for n in a.shape))]
+    view[...] = a
+    return view
+
+
+def reversed_axes(a: Array) -> Array:
+    turn = (..., *(slice(None, None, -1) for _ in a.shape))
+    return a[turn].copy()[turn]
+
+
+def unaligned(a: Array) -> Array:
+    raw = np.zeros(a.nbytes + 1, np.uint8)
+    view = raw[1:].view(a.dtype).reshape(a.shape)
+    view[...] = a
+    return view
+
+
+def read_only(a: Array) -> Array:
+    a = a.copy()
+    a.flags.writeable = False
+    return a
+
+
+def records(a: Array) -> Array:
+    """A field of a structured array: samples lie an odd number of bytes apart."""
+    held = np.zeros(a.shape, [("before", "i1"), ("value", a.dtype), ("after", "i2")])
+    held["value"] = a
+    return held["value"]
+
+
+LAYOUTS: dict[str, Callable[[Array], Array]] = {
+    "C": lambda a: a.copy(),
+    "Fortran": lambda a: np.array(a, order="F"),
+    "strided": strided,
+    "reversed": reversed_axes,
+    "unaligned": unaligned,
+    "read-only": read_only,
+    "records": records,
+    "foreign bytes": lambda a: a.astype(a.dtype.newbyteorder()),
+}
+DTYPES = {"float64": float, "integer": np.int32, "bool": bool, "unsigned": np.uint8}
+
+
+def same_bits(got: Array, want: Array, note: str = "") -> None:
+    assert got.shape == want.shape, note
+    assert got.dtype == want.dtype, note
+    kind = np.int64 if want.dtype == np.float64 else np.int32
+    np.testing.assert_array_equal(
+        np.ascontiguousarray(got).view(kind), np.ascontiguousarray(want).view(kind), err_msg=note
+    )
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("batch", BATCHES, ids=str)
+def test_every_layout_of_every_batch(batch: tuple[int, ...], layout: str, axis: int) -> None:
+    kernel, lay = KERNELS[axis], LAYOUTS[layout]
+    for with_batch in itertools.product([True, False], repeat=3):
+        batches = [batch if own else () for own in with_batch]
+        arrays = [numbers(b, shape, k) for k, (b, shape) in enumerate(zip(batches, SHAPES.values(), strict=True))]
+        want = wanted(arrays, batches)
+        if axis == -1:
+            arrays = [as_columns(a, len(shape)) for a, shape in zip(arrays, SHAPES.values(), strict=True)]
+            want = [as_columns(w, own) for w, own in zip(want, (1, 0), strict=True)]
+        note = f"{layout}, batches {batches}"
+        given = [lay(a) for a in arrays]
+        for got, expected in zip(kernel(*given), want, strict=True):
+            same_bits(np.asarray(got), expected, note)
+        if layout == "read-only":
+            continue
+        out = [lay(np.full(w.shape, 7.0)) for w in want]
+        if layout == "foreign bytes":
+            with pytest.raises(DtypeError, match="expected float64"):
+                kernel(*arrays, out=out)
+            continue
+        assert kernel(*arrays, out=out) is out
+        for got, expected in zip(out, want, strict=True):
+            np.testing.assert_array_equal(got, expected, err_msg=note)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("name", DTYPES)
+def test_every_kind_of_number(name: str, axis: int) -> None:
+    for batch in BATCHES:
+        arrays = [numbers(batch, shape, k).astype(DTYPES[name]) for k, shape in enumerate(SHAPES.values())]
+        want = wanted([a.astype(float) for a in arrays], [batch] * 3)
+        if axis == -1:
+            arrays = [as_columns(a, len(shape)) for a, shape in zip(arrays, SHAPES.values(), strict=True)]
+            want = [as_columns(w, own) for w, own in zip(want, (1, 0), strict=True)]
+        for got, expected in zip(KERNELS[axis](*arrays), want, strict=True):
+            same_bits(np.asarray(got), expected, f"{name}, {batch}")
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_float32_has_the_same_bits_everywhere(layout: str, axis: int) -> None:
+    for batch in BATCHES:
+        arrays = [numbers(batch, shape, k).astype(np.float32) for k, shape in enumerate(SHAPES.values())]
+        want = wanted(arrays, [batch] * 3, np.float32)
+        if axis == -1:
+            arrays = [as_columns(a, len(shape)) for a, shape in zip(arrays, SHAPES.values(), strict=True)]
+            want = [as_columns(w, own) for w, own in zip(want, (1, 0), strict=True)]
+        lay = LAYOUTS[layout]
+        if layout == "foreign bytes":  # converted to float64, which NumPy's rules allow, is another computation
+            lay = LAYOUTS["C"]
+        for got, expected in zip(KERNELS[axis](*map(lay, arrays)), want, strict=True):
+            same_bits(np.asarray(got), expected, f"{layout}, {batch}")
+        wide = [np.zeros(w.shape) for w in want]
+        KERNELS[axis](*arrays, out=wide)
+        for got, expected in zip(wide, want, strict=True):
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_float32_is_as_accurate_as_its_numbers() -> None:
+    x = np.random.default_rng(0).uniform(0.5, 2, (500, 3)).astype(np.float32)
+    k = sd.compile("sum(sin(x) * exp(-x) + log(x) / sqrt(x) + erf(x)) + tanh(x[0]) ** 3 + floor(3 * x[1])", x=3)
+    single, double = k(x), k(x.astype(float))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, double, rtol=0, atol=3e-6)
+    assert k(x[0]).dtype == np.float32
+    assert k(x, out=np.zeros(500)).dtype == np.float64
+
+
+def test_float32_beside_float64_is_computed_in_float64() -> None:
+    A, x, s = (numbers((40,), shape, k) / 8 for k, shape in enumerate(SHAPES.values()))
+    want = KERNELS[0](A, x, s)
+    for got, expected in zip(KERNELS[0](A.astype(np.float32), x, s.astype(np.float32)), want, strict=True):
+        same_bits(got, expected)
+    # Python's own numbers have no type of their own
+    assert KERNELS[0](A.astype(np.float32), x.astype(np.float32), 2.0)[0].dtype == np.float32
+    assert KERNELS[0](A.astype(np.float32), x.astype(np.float32), 2)[0].dtype == np.float32
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_batches_that_broadcast_in_part(axis: int) -> None:
+    batches: list[list[tuple[int, ...]]] = [
+        [(4, 1), (1, 6), ()],
+        [(4, 1), (6,), (4, 6)],
+        [(2, 1, 3), (5, 1), (1, 1, 1)],
+        [(1,), (40, 1), (30,)],
+        [(2, 1) * 4, (1, 2) * 4, (2,) * 8],
+        [(1,) * 9 + (2,), (2,), (3, 1)],
+    ]
+    for group in batches:
+        arrays = [numbers(b, shape, k) for k, (b, shape) in enumerate(zip(group, SHAPES.values(), strict=True))]
+        want = wanted([a.reshape(b + shape) for a, b, shape in zip(arrays, group, SHAPES.values(), strict=True)], group)
+        if axis == -1:
+            arrays = [as_columns(a, len(shape)) for a, shape in zip(arrays, SHAPES.values(), strict=True)]
+            want = [as_columns(w, own) for w, own in zip(want, (1, 0), strict=True)]
+        for got, expected in zip(KERNELS[axis](*arrays), want, strict=True):
+            same_bits(got, expected, str(group))
+
+
+def test_what_broadcasts_is_not_copied_in_full() -> None:
+    k = sd.compile("x @ y", x=20, y=20, backend="native")
+    x, y = np.ones((600, 1, 20)), np.ones((1, 600, 20))
+    out = np.empty((600, 600))
+    k(x, y, out=out)
+    tracemalloc.start()
+    k(x, y, out=out)
+    k([[1] * 20], y, out=out[:1])
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 600 * 600 * 8  # each of the inputs would take twenty times that
+    assert (out == 20).all()
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_results_over_their_own_inputs(axis: int) -> None:
+    x = sd.vector("x", 4)
+    k = sd.compile(np.cumsum(x[::-1]), [x], backend="native", batch_axis=axis)
+    for n in (1, 7, 8, 1000):
+        memory = np.random.default_rng(n).random((n + 3, 4))
+        if axis == -1:
+            memory = np.ascontiguousarray(memory.T)
+
+        def part(a: Array, start: int, n: int = n) -> Array:
+            return a[:, start : start + n] if axis == -1 else a[start : start + n]
+
+        for first, second in [(0, 0), (0, 2), (3, 0)]:
+            held = memory.copy()
+            want = k(part(memory, first))
+            k(part(held, first), out=part(held, second))
+            same_bits(part(held, second), want)
+        turned = memory.copy()
+        want = k(part(memory, 0)[::-1] if axis == 0 else part(memory, 0)[:, ::-1])
+        k(part(turned, 0)[::-1] if axis == 0 else part(turned, 0)[:, ::-1], out=part(turned, 0))
+        same_bits(part(turned, 0), want)
+
+
+def test_what_is_refused() -> None:
+    k = KERNELS[0]
+    A, x, s = (numbers((7,), shape, i) for i, shape in enumerate(SHAPES.values()))
+    good = [np.full((7, 5), 3.0), np.full(7, 3.0)]
+    memory = np.zeros(40)
+    for out, error in [
+        ([good[0], np.empty(8)], ShapeError),
+        ([good[0], np.empty(7, np.float32)], DtypeError),
+        ([good[0], read_only(good[1])], ArgumentError),
+        ([good[0], np.broadcast_to(np.zeros(1), (7,))], ArgumentError),
+        ([memory[:35].reshape(7, 5), memory[30:37]], ArgumentError),
+        ([good[0]], ArgumentError),
+        (good[0], ArgumentError),
+        ([good[0], [0.0] * 7], ArgumentError),
+    ]:
+        with pytest.raises(error):
+            k(A, x, s, out=out)
+    assert (good[0] == 3).all()
+    for bad, error in [
+        ((A + 1j, x, s), DtypeError),
+        ((A, x.astype(object), s), DtypeError),
+        ((A, x.astype(np.longdouble), s), DtypeError),
+        ((A, x, s.astype("U3")), DtypeError),
+        ((A, x[:, :2], s), ShapeError),
+        ((A, x[:3], s), ShapeError),
+        ((A[0], x[0], np.zeros((0, 3)), 1.0), ArgumentError),
+        ((np.ma.masked_array(A), x, s), DtypeError),
+    ]:
+        with pytest.raises(error):
+            k(*bad)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_random_views(data: st.DataObject) -> None:
+    axis = data.draw(st.sampled_from([0, -1]))
+    batch = tuple(data.draw(st.lists(st.integers(1, 20), max_size=3)))
+    dtype = data.draw(st.sampled_from([np.float64, np.float32]))
+    arrays, batches = [], []
+    for k, shape in enumerate(SHAPES.values()):
+        own = tuple(n if data.draw(st.booleans()) else 1 for n in batch)[data.draw(st.integers(0, len(batch))) :]
+        batches.append(own)
+        arrays.append(numbers(own, shape, k).astype(dtype))
+    want = wanted(arrays, batches, dtype)
+    given_arrays = []
+    for a, shape in zip(arrays, SHAPES.values(), strict=True):
+        b = as_columns(a, len(shape)) if axis == -1 else a
+        for _ in range(data.draw(st.integers(0, 2))):
+            b = LAYOUTS[data.draw(st.sampled_from(["C", "Fortran", "strided", "reversed", "unaligned"]))](b)
+        given_arrays.append(b)
+    for got, expected in zip(KERNELS[axis](*given_arrays), want, strict=True):
+        same_bits(
+            np.asarray(got),
+            as_columns(expected, expected.ndim - len(np.broadcast_shapes(*batches))) if axis else expected,
+        )
+
+
+def test_the_layout_is_chosen_by_what_most_arrays_have() -> None:
+    rows, columns = np.zeros((2000, 8)), np.zeros((8, 2000)).T
+    assert not prefers_columns([rows, rows], (2000,), False, True)
+    assert prefers_columns([columns, columns], (2000,), False, False)
+    assert prefers_columns([columns, columns, rows], (2000,), False, False)
+    assert not prefers_columns([columns, rows], (2000,), False, False)
+    assert prefers_columns([columns, rows], (2000,), False, True)
+    assert not prefers_columns([columns[:7]], (7,), False, False)  # too few for another build
+
+
+# ---------------------------------------------------------------------------- threads
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("reduce", [None, "sum"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_threads_change_no_bit(reduce: str | None, axis: int, dtype: Any) -> None:
+    one, two, many = (build(batch_axis=axis, reduce=reduce, threads=n) for n in (1, 2, 40))
+    for n in (0, 1, 1000, 1023, 1025, 30_001):
+        arrays = [(numbers((n,), shape, k) / 7).astype(dtype) for k, shape in enumerate(SHAPES.values())]
+        if axis == -1:
+            arrays = [np.ascontiguousarray(as_columns(a, len(s))) for a, s in zip(arrays, SHAPES.values(), strict=True)]
+        want = one(*arrays)
+        for kernel in (two, many):
+            for got, expected in zip(kernel(*arrays), want, strict=True):
+                same_bits(np.asarray(got), np.asarray(expected))
+
+
+def test_sums_of_rows_and_columns_have_the_same_bits() -> None:
+    arrays = [numbers((5000,), shape, k) / 7 for k, shape in enumerate(SHAPES.values())]
+    columns = [np.ascontiguousarray(as_columns(a, len(s))) for a, s in zip(arrays, SHAPES.values(), strict=True)]
+    for got, want in zip(build(reduce="sum", batch_axis=-1)(*columns), build(reduce="sum")(*arrays), strict=True):
+        same_bits(np.asarray(got), np.asarray(want))
+
+
+def test_the_first_singular_sample_is_told_by_any_number_of_threads() -> None:
+    A = np.tile(np.eye(3), (40_000, 1, 1))
+    A[[39_999, 12_345, 20_000]] = 0
+    for n in (1, 2, 8):
+        with pytest.raises(SingularMatrixError, match="sample 12345"):
+            sd.compile("inv(A)", A=(3, 3), backend="native", threads=n)(A)
+
+
+def test_python_threads_share_a_kernel() -> None:
+    k = build(threads=2)
+    arguments = [[numbers((n,), shape, n) for shape in SHAPES.values()] for n in range(3000, 3016)]
+    want = [k(*a) for a in arguments]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(10):
+            for got, expected in zip(pool.map(lambda a: k(*a), arguments), want, strict=True):
+                for g, w in zip(got, expected, strict=True):
+                    same_bits(g, w)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_between_calls() -> None:
+    script = """
+import os, threading, numpy as np, symdiff as sd
+k = sd.compile("sin(x) * exp(x)", x=(), backend="native", threads=2)
+x = np.linspace(0, 1, 200_000)
+want = k(x)
+child = os.fork()
+same = (k(x) == want).all()
+if child == 0:
+    os._exit(0 if same else 1)
+assert os.waitpid(child, 0)[1] == 0 and same
+assert threading.active_count() == 1 and len(os.listdir("/proc/self/task")) == 1
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parent.parent, timeout=120)
+
+
+def test_the_number_of_threads() -> None:
+    before = threads.get_num_threads()
+    try:
+        threads.set_num_threads(3)
+        assert threads.get_num_threads() == 3
+        for wrong in (0, -1, 1.5, True, "2"):
+            with pytest.raises(ArgumentError, match="whole number"):
+                threads.set_num_threads(wrong)
+    finally:
+        threads.set_num_threads(before)
+    with pytest.raises(ArgumentError, match="threads=0"):
+        build(threads=0)
+
+
+@pytest.mark.parametrize(("wish", "number"), [("3", 3), ("", 1), ("1", 1), ("100", 64)])
+def test_the_environment_tells_how_many(wish: str, number: int) -> None:
+    script = f"import symdiff.threads as t; assert t.get_num_threads() == {number}"
+    environment = {**os.environ, "SYMDIFF_NUM_THREADS": wish}
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=120)
+
+
+def test_an_environment_that_makes_no_sense_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMDIFF_NUM_THREADS", "many")
+    with pytest.warns(RuntimeWarning, match="SYMDIFF_NUM_THREADS='many'"):
+        threads.read_environment()
+
+
+def test_threadpoolctl_sees_and_limits_the_threads() -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    build()
+    before = threads.get_num_threads()
+    found = [info for info in threadpoolctl.threadpool_info() if info["user_api"] == "symdiff"]
+    assert [info["num_threads"] for info in found] == [before]
+    with threadpoolctl.threadpool_limits(limits=7, user_api="symdiff"):
+        assert threads.get_num_threads() == 7
+    assert threads.get_num_threads() == before
