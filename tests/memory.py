@@ -1,0 +1,194 @@
+"""Run generated code under the address and undefined-behaviour sanitizers of gcc, or valgrind's memcheck.
+
+    python tests/memory.py sanitizers
+    python tests/memory.py valgrind          (takes minutes; code for AVX2, which is what valgrind knows)
+
+Kernels of every operation and of the benchmarks' formulas run over batches of many lengths and
+layouts; their results are compared with NumPy's, and any report about generated code, or about
+the call path around it, fails. Names of formulas behind the tool run these alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+#: Reports about anything else are of Python or NumPy.
+OURS = re.compile(r"symdiff-build-|symdiff/_kernels/|memfd:symdiff")
+SANITIZERS = "-g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+
+
+def environment(cache: str, **more: str) -> dict[str, str]:
+    """Return an environment in which everything is built anew, and every allocation is one of the C library's."""
+    path = os.pathsep.join([str(HERE), str(HERE.parent)])
+    return {**os.environ, "PYTHONPATH": path, "SYMDIFF_CACHE_DIR": cache, "PYTHONMALLOC": "malloc", **more}
+
+
+def sanitizers(names: Sequence[str], cache: str) -> tuple[int, str]:
+    """Run under gcc's sanitizers; they stop at the first report."""
+    gcc = shutil.which("gcc") or "gcc"
+    found = subprocess.run([gcc, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    wanted = environment(
+        cache,
+        LD_PRELOAD=os.path.realpath(found.stdout.strip()),
+        ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=1",
+        UBSAN_OPTIONS="print_stacktrace=1",
+        CC=f"env LD_PRELOAD= {gcc} {SANITIZERS}",
+    )
+    done = subprocess.run(
+        [sys.executable, __file__, "inside", *names], env=wanted, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def valgrind(names: Sequence[str], cache: str) -> tuple[int, str]:
+    """Run under memcheck and look for reports about generated code."""
+    log = Path(cache, "valgrind.log")
+    options = ["--tool=memcheck", f"--log-file={log}", "--num-callers=20", "--partial-loads-ok=no", "--error-limit=no"]
+    command = ["valgrind", *options, sys.executable, __file__, "inside", "avx2", *names]
+    done = subprocess.run(command, env=environment(cache), capture_output=True, text=True, check=False)
+    text = re.sub(r"^==\d+== ?", "", log.read_text(encoding="utf-8", errors="replace"), flags=re.MULTILINE)
+    reports = [report for report in text.split("\n\n") if OURS.search(report)]
+    return done.returncode or bool(reports), "\n\n".join([done.stdout + done.stderr, *reports])
+
+
+# ---------------------------------------------------------------------------- inside the tool
+
+
+def for_avx2() -> None:
+    """Build for AVX2, and load from files, which valgrind can name."""
+    from symdiff import build
+
+    features = tuple(f for f in build.processor() if not f.startswith("avx512"))
+    plain = build.flags
+    vars(build)["processor"] = lambda: features
+    vars(build)["flags"] = lambda compiler: tuple(
+        "-march=x86-64-v3" if f == "-march=native" else f for f in plain(compiler)
+    )
+    vars(os).pop("memfd_create", None)
+
+
+def kernels(names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the arguments of ``symdiff.compile`` of each formula."""
+    from bench.cases import CASES
+
+    texts: dict[str, dict[str, Any]] = {
+        "elementwise": {
+            "formula": "exp(x) * erf(y) / (1 + abs(x)) + where(x > y, gamma(x), mod(x, y))",
+            "x": 5,
+            "y": (),
+        },
+        "special": {"formula": "digamma(x) + polygamma(2, abs(x)) + lgamma(y) + floor(x) * sign(y)", "x": (), "y": 3},
+        "wide": {"formula": "outer(x, x)", "x": 17},
+        "constants": {"formula": "jacobian(A @ x, x)", "A": (3, 3), "x": 3},
+        "pieces": {"formula": "inv(A)", "A": (7, 7)},
+        "solve": {"formula": "solve(A, b)", "A": (4, 4), "b": 4},
+    }
+    for name, arguments in texts.items():
+        if not names or name in names:
+            yield name, arguments
+    for name, case in CASES.items():
+        if (not names and case.small) or name in names:
+            yield name, case.derive(case.small or case.full)
+
+
+def layouts(shape: tuple[int, ...], count: int, rng: Any) -> Iterator[Any]:
+    """Yield ``count`` samples in each way that memory can hold them."""
+    import numpy as np
+
+    full = rng.uniform(0.1, 1.0, (count, *shape))
+    if len(shape) == 2 and shape[0] == shape[1]:
+        full += 3.0 * np.eye(shape[0])
+    yield full
+    yield np.asfortranarray(full)
+    yield np.repeat(full, 2, axis=0)[::2]
+    yield full[::-1]
+    yield full.astype(np.float32)
+    unaligned = np.empty(full.nbytes + 1, np.uint8)[1:].view(np.float64).reshape(full.shape)
+    unaligned[...] = full
+    yield unaligned
+
+
+def inside(names: Sequence[str]) -> None:
+    """Run kernels and compare them with NumPy's."""
+    import numpy as np
+    from test_codegen_cython import every_operation
+
+    import symdiff as sd
+    from symdiff.errors import UnsupportedError
+    from symdiff.native import NativeRunner
+    from symdiff.structure import leaves
+
+    rng = np.random.default_rng(0)
+    if not names or "operations" in names:
+        program, _ = every_operation()
+        runner = NativeRunner(program)
+        for count in (1, 3, 8, 61):
+            runner.run([rng.normal(size=(count, 3))], [np.empty((count, *p.shape)) for p in program.outputs], False)
+        print("operations", flush=True)
+    for name, arguments in kernels(names):
+        try:
+            rows = [sd.compile(**arguments, backend=backend) for backend in ("native", "numpy")]
+            sums = [sd.compile(**arguments, backend=backend, reduce="sum") for backend in ("native", "numpy")]
+            columns = sd.compile(**arguments, backend="native", batch_axis=-1)
+        except UnsupportedError as error:
+            print(f"{name}: left out, {error}", flush=True)
+            continue
+        for count in (1, 2, 7, 8, 9, 64, 1031):
+            shapes = [tuple(n for n in p.shape if isinstance(n, int)) for p in rows[0].inputs]
+            data = [list(layouts(shape, count, rng)) for shape in shapes]
+            for choice in zip(*data, strict=True):
+                tolerance = 1e-3 if choice[0].dtype == np.float32 else 1e-8
+                for native, reference in (rows, sums):
+                    for got, want in zip(leaves(native(*choice)), leaves(reference(*choice)), strict=True):
+                        np.testing.assert_allclose(
+                            got, want, rtol=tolerance, atol=tolerance * np.abs(want).max(initial=0)
+                        )
+                columns(*(np.moveaxis(array, 0, -1) for array in choice))
+            rows[0](*(values[0] if k else values[0][0] for k, values in enumerate(data)))
+        print(name, flush=True)
+
+
+def overrun() -> None:
+    """Read beyond an array in code built as kernels are: the tools must see it."""
+    import ctypes
+
+    from symdiff.build import build
+    from symdiff.codegen.c import CSource
+
+    text = "void*malloc(unsigned long);long kernel(long n){volatile double*p=malloc(8*n);p[0]=1;return p[n]!=p[n-1];}"
+    library = build(CSource(text, (), 2, 0, False))
+    ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)(library.address)(5)
+
+
+def main(arguments: Sequence[str]) -> int:
+    tool, *names = arguments or ["sanitizers"]
+    if tool == "inside" and names[-1:] == ["overrun"]:
+        if names[0] == "avx2":
+            for_avx2()
+        overrun()
+        print("finished")
+        return 0
+    if tool == "inside":
+        if names[:1] == ["avx2"]:
+            for_avx2()
+            names = names[1:]
+        inside(names)
+        print("finished")
+        return 0
+    with tempfile.TemporaryDirectory() as cache:
+        status, text = {"sanitizers": sanitizers, "valgrind": valgrind}[tool](names, cache)
+    print(text)
+    return status or "finished" not in text
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
