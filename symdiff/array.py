@@ -503,7 +503,9 @@ def _convert_bounds(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     if entry.name == "clip":
         return {k: None if v is None else as_node(v) for k, v in given.items()}
     if entry.name == "reshape":
-        return {"shape": next(iter(given.values()))} if given else {}
+        return {"shape" if k == "newshape" else k: v for k, v in given.items()}
+    if entry.name == "average" and given.get("weights") is not None:
+        return {**given, "weights": as_node(given["weights"])}
     if entry.name == "eye":
         return {"m" if k == "M" else k: v for k, v in given.items()}
     return {k: v for k, v in given.items() if k != "optimize"}

@@ -195,6 +195,8 @@ class Kernel(CallPath):
     def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
         """Serve a call that is out of the ordinary: check everything, convert, or tell what is wrong."""
         if inputs is not None or named or len(args) != len(self.inputs):
+            if inputs is not None and not isinstance(inputs, Mapping):
+                raise ArgumentError(f"inputs= holds a {type(inputs).__name__}; expected a dict of arrays by name")
             twice = sorted(named.keys() & (inputs or {}).keys())
             if twice:
                 raise ArgumentError(f"{', '.join(twice)} given by name and in inputs=; give each once")

@@ -107,8 +107,19 @@ def ravel(x: Node) -> Node:
     return reshape(x, (x.size,))
 
 
-def reshape_to(x: Node, shape: Any) -> Node:
-    """Reshape; one size may be -1 and follows from the others."""
+def at_least(x: Node, rank: int) -> Node:
+    """Add axes of size 1 up to a rank, where NumPy's atleast_1d, 2d and 3d do."""
+    if x.ndim >= rank:
+        return x
+    if rank == 3:
+        return reshape(x, {0: (1, 1, 1), 1: (1, *x.shape, 1), 2: (*x.shape, 1)}[x.ndim])
+    return reshape(x, (*[1] * (rank - x.ndim), *x.shape))
+
+
+def reshape_to(x: Node, shape: Any, order: str = "C") -> Node:
+    """Reshape, in C order; one size may be -1 and follows from the others."""
+    if order != "C":
+        raise UnsupportedError(f"reshape with order={order!r}; expected 'C' (transpose before and after for Fortran's)")
     asked = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
     unknown = [i for i, n in enumerate(asked) if isinstance(n, int) and n == -1]
     if len(unknown) > 1:

@@ -11,6 +11,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from . import layout, operations
@@ -153,13 +154,19 @@ for _name in ("det", "logdet", "logabsdet", "inv", "adjugate", "cholesky"):
 _add("adjugate_differential", lambda a, e: matrix("adjugate_differential", a, e), 2, 2, 2)
 _add("slogdet", operations.slogdet, in_text=False)
 _add("matrix_power", operations.matrix_power, 1, 2, 2, ("n",))
-_add("trace", operations.trace, 1, 1, 2, ("offset",))
+_add("trace", operations.trace, 1, 1, 4, ("offset", "axis1", "axis2"))
+_add("multi_dot", operations.multi_dot, "list")
+_add("polyval", operations.polyval, 2, 2, 2)
+_add("ptp", operations.ptp, 1, 1, 2, ("axis", "keepdims"))
+_add("average", operations.average, 1, 1, 3, ("axis", "weights"))
+for _rank in (1, 2, 3):
+    _add(f"atleast_{_rank}d", partial(layout.at_least, rank=_rank))
 _add("diag", operations.diag, 1, 1, 2, ("k",))
 _add("diagonal", operations.diagonal, 1, 1, 4, ("offset", "axis1", "axis2"))
 for _name in ("tril", "triu"):
     _add(_name, getattr(operations, _name), 1, 1, 2, ("k",))
 
-_add("reshape", layout.reshape_to, 1, 2, 2, ("shape", "newshape"))
+_add("reshape", layout.reshape_to, 1, 2, 3, ("shape", "newshape", "order"))
 _add("ravel", layout.ravel)
 _add("transpose", layout.permute, 1, 1, 2, ("axes",))
 _add("matrix_transpose", lambda x: layout.swapaxes(x, -1, -2))
@@ -198,11 +205,9 @@ for _alias, _target in {
     "row_stack": "vstack",
     "identity": "eye",
     "tr": "trace",
-    "multi_dot": "matmul",
 }.items():
     if _target in LIBRARY and _alias not in LIBRARY:
         LIBRARY[_alias] = LIBRARY[_target]
-del LIBRARY["multi_dot"]
 
 #: What a ufunc's methods are: np.add.reduce is a sum.
 UFUNC_METHODS = {

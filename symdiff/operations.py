@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
 from .errors import ArgumentError, LimitError, ShapeError, UnsupportedError
@@ -18,6 +18,7 @@ from .graph import (
     BOOL,
     Node,
     broadcast_to,
+    constant,
     contract,
     cumsum,
     delta,
@@ -35,6 +36,7 @@ from .graph import (
     whole,
 )
 from .graph import matmul as stack_matmul
+from .indexing import getitem
 from .layout import Axis, axes_of, axis_of, ravel
 from .sizes import Dim, product, show
 
@@ -104,6 +106,27 @@ def any(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
 def all(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
     """Tell whether a condition holds everywhere over axes."""
     return compare("not_equal", min(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
+
+
+def ptp(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Take the largest element less the smallest over axes."""
+    return apply("subtract", max(x, axis, keepdims), min(x, axis, keepdims))
+
+
+def average(x: Node, axis: Axis = None, weights: Node | None = None) -> Node:
+    """Take the mean over axes, weighted if weights are given (of the shape of ``x``, or along one axis)."""
+    if weights is None:
+        return mean(x, axis)
+    axes = axes_of(x, axis)
+    if weights.shape != x.shape:
+        if weights.ndim != 1 or len(axes) != 1 or weights.shape[0] != x.shape[axes[0]]:
+            raise ShapeError(
+                f"average of shape {show(x.shape)} with weights of shape {show(weights.shape)}; expected equal shapes, "
+                "or a vector of weights along the one axis given"
+            )
+        weights = reshape(weights, tuple(n if a == axes[0] else 1 for a, n in enumerate(x.shape)))
+        weights = broadcast_to(weights, x.shape)
+    return apply("divide", sum(apply("multiply", x, weights), axis), sum(weights, axis))
 
 
 def norm(x: Node, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Node:
@@ -283,6 +306,28 @@ def einsum(subscripts: str, *operands: Node) -> Node:
     return contract(nodes, labels, tuple(out), sizes)
 
 
+def multi_dot(parts: Sequence[Node]) -> Node:
+    """Multiply several matrices; the first and last may be vectors."""
+    if len(parts) < 2:
+        raise ArgumentError(f"multi_dot of {len(parts)} arrays; expected two or more")
+    result = parts[0]
+    for part in parts[1:]:
+        result = matmul(result, part)
+    return result
+
+
+def polyval(coefficients: Node, x: Node) -> Node:
+    """Evaluate a polynomial by Horner's rule, the highest power first."""
+    if coefficients.ndim != 1 or not isinstance(coefficients.shape[0], int):
+        shape = show(coefficients.shape)
+        raise ShapeError(f"polyval with coefficients of shape {shape}; expected a vector of fixed size")
+    total: Node = constant(0.0)
+    for i in range(coefficients.shape[0]):
+        c = getitem(coefficients, i)
+        total = c if i == 0 else apply("add", apply("multiply", total, x), c)
+    return total if coefficients.shape[0] == 0 or total.shape == x.shape else broadcast_to(total, x.shape)
+
+
 def kron(a: Node, b: Node) -> Node:
     """Return the Kronecker product of two matrices or two vectors."""
     if a.ndim != b.ndim or a.ndim > 2:
@@ -303,9 +348,9 @@ def cross(a: Node, b: Node) -> Node:
     return apply("subtract", apply("multiply", turn(a, 1), turn(b, 2)), apply("multiply", turn(a, 2), turn(b, 1)))
 
 
-def trace(x: Node, offset: int = 0) -> Node:
-    """Sum the diagonal of the first two axes."""
-    return sum(diagonal(x, offset), -1)
+def trace(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+    """Sum the diagonal over two axes, the first two by default."""
+    return sum(diagonal(x, offset, axis1, axis2), -1)
 
 
 def diagonal(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
