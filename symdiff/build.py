@@ -45,6 +45,7 @@ __all__ = [
     "native_target",
     "processor",
     "run",
+    "vector_address",
 ]
 
 T = TypeVar("T")
@@ -72,10 +73,13 @@ class Compiler:
         How to run it.
     identity : str
         Its path, size, age and what it says of its version; part of every cache key.
+    version : str
+        The first line of that.
     """
 
     command: tuple[str, ...]
     identity: str
+    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,8 @@ def _compiler(words: list[str], path: str) -> Compiler | None:
         return None
     if said.returncode != 0:
         return None
-    return Compiler(command, f"{command} {file.st_size} {file.st_mtime_ns} {said.stdout!r}")
+    version = said.stdout.decode(errors="replace").partition("\n")[0].strip()
+    return Compiler(command, f"{command} {file.st_size} {file.st_mtime_ns} {said.stdout!r}", version)
 
 
 def run(
@@ -180,7 +185,7 @@ def native_target() -> Target:
         for row in FUNCTIONS.values()
         if row.vector and row.c in SIGNATURES
     }
-    return Target(lanes, prefix, frozenset(name for name in names if _vector_address(name)))
+    return Target(lanes, prefix, frozenset(name for name in names if vector_address(name)))
 
 
 @cache
@@ -195,7 +200,8 @@ def _vector_library() -> ctypes.CDLL | None:
 
 
 @cache
-def _vector_address(name: str) -> int:
+def vector_address(name: str) -> int:
+    """Return the address of a function of the vector library, or 0 where there is none of this name."""
     library = _vector_library()
     if library is None:
         return 0
@@ -318,7 +324,7 @@ def _load(source: CSource, contents: bytes, seconds: float) -> Library:
         kernel = None
     if kernel is None:
         raise BuildError("the built library has no function called kernel")
-    return Library(kernel, tuple(_vector_address(name) for name in source.symbols), handle, seconds)
+    return Library(kernel, tuple(vector_address(name) for name in source.symbols), handle, seconds)
 
 
 def load_bytes(contents: bytes, load: Callable[[str], T]) -> T:

@@ -231,10 +231,13 @@ def cache_commands() -> None:
 
 @cache_commands.command("show")
 def cache_show() -> None:
-    """Print where it is and what it holds."""
+    """Print where it is, what it holds, and why it is not used if it is not."""
     folder = cache.cache_folder()
     kept = cache.entries(folder)
     say(Console(), f"{folder}: {len(kept)} kernels, {megabytes(sum(size for _, size, _ in kept))}")
+    reason = cache.obstacle(folder)
+    if reason:
+        say(Console(), f"The folder {reason}.")
 
 
 @cache_commands.command("clear")

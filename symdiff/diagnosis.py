@@ -15,12 +15,14 @@ import numpy as np
 
 from . import cache
 from .build import find_compiler, native_target
+from .codegen.c import Target
 from .compiler import compile as compile_formula
 from .errors import SymdiffError
+from .functions import FUNCTIONS
 
 __all__ = ["Finding", "diagnose", "megabytes"]
 
-PACKAGES = ("numpy", "scipy", "sympy", "matplotlib")
+PACKAGES = ("numpy", "scipy", "sympy", "cython", "matplotlib")
 _SETS = {"_ZGVe": "AVX-512", "_ZGVd": "AVX2", "_ZGVb": "SSE2", "_ZGVn": "NEON"}
 
 
@@ -43,21 +45,40 @@ class Finding:
 def diagnose() -> list[Finding]:
     """Return what kernels on this machine would run on."""
     target = native_target()
-    found = len(target.vector_math)
-    vector = f"{found} functions of glibc's libmvec" if found else "none found; the C library's, one by one"
     compiler = find_compiler()
-    folder = cache.cache_folder()
-    kept = cache.entries(folder)
+    told = (
+        "none found ($CC, cc, gcc, clang)" if compiler is None else f"{' '.join(compiler.command)}: {compiler.version}"
+    )
     return [
         Finding("symdiff", _version("symdiff")),
         Finding("Python", f"{platform.python_version()} on {sys.platform} {platform.machine()}"),
         *(Finding(name, _version(name)) for name in PACKAGES),
         Finding("instructions", f"{_SETS.get(target.prefix, platform.machine())}, {target.lanes} doubles in a vector"),
-        Finding("vector math", vector),
-        Finding("compiler", "none found ($CC, cc, gcc, clang)" if compiler is None else " ".join(compiler.command)),
-        Finding("cache", f"{folder}, {len(kept)} kernels, {megabytes(sum(size for _, size, _ in kept))}"),
+        Finding("vector math", _vector_math(target)),
+        Finding("compiler", told),
+        Finding("cache", _cache()),
         _experiment(compiler is not None),
     ]
+
+
+def _vector_math(target: Target) -> str:
+    """Tell which functions come from the vector library."""
+    offered = {row.vector for row in FUNCTIONS.values() if row.vector}
+    found = {name.rpartition("_")[2] for name in target.vector_math}
+    if not found:
+        return "none found; functions are the C library's, lane by lane"
+    lacking = sorted(offered - found)
+    rest = f"; lane by lane: {', '.join(lacking)}" if lacking else ""
+    return f"{len(found)} functions of glibc's libmvec{rest}"
+
+
+def _cache() -> str:
+    """Tell where kernels are kept, or why they are not."""
+    folder = cache.cache_folder()
+    kept = cache.entries(folder)
+    held = f"{folder}, {len(kept)} kernels, {megabytes(sum(size for _, size, _ in kept))} of {megabytes(cache.LIMIT)}"
+    reason = cache.obstacle(folder)
+    return f"{held}; it {reason}" if reason else held
 
 
 def megabytes(size: int) -> str:

@@ -276,7 +276,20 @@ def test_doctor(run: Run) -> None:
     output = run("doctor").stdout
     assert str(cache.cache_folder()) in output
     assert f"numpy         {np.__version__}" in output
+    assert re.search(r"^compiler +/.*: .*\d+\.\d+", output, re.MULTILINE)
+    assert re.search(r"^vector math +\w", output, re.MULTILINE)
     assert re.search(r"^backend +auto takes ", output, re.MULTILINE)
+
+
+def test_doctor_tells_what_is_wrong_with_the_cache(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    done = real("doctor", folder=tmp_path, SYMDIFF_CACHE_DIR=str(shared))
+    assert done.returncode == 0, done.stderr
+    assert "it can be written by others (mode 0777)" in " ".join(done.stdout.split())
+    done = real("cache", "show", folder=tmp_path, SYMDIFF_CACHE_DIR=str(shared))
+    assert "The folder can be written by others (mode 0777)." in " ".join(done.stdout.split())
 
 
 def test_doctor_without_a_compiler(tmp_path: Path) -> None:
