@@ -181,8 +181,9 @@ def native_target() -> Target:
     elif features >= {"avx2", "fma"}:
         lanes, prefix = 4, "_ZGVd"
     names = {
-        f"{prefix}N{lanes}{'v' * len(SIGNATURES[row.c])}_{row.vector}"
+        f"{prefix}N{lanes * (2 if suffix else 1)}{'v' * len(SIGNATURES[row.c])}_{row.vector}{suffix}"
         for row in FUNCTIONS.values()
+        for suffix in ("", "f")
         if row.vector and row.c in SIGNATURES
     }
     return Target(lanes, prefix, frozenset(name for name in names if vector_address(name)))

@@ -18,7 +18,10 @@ import numpy.typing as npt
 
 from ._kernels.call import CallPath, NativeCall, with_vectorcall
 from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, sample_shape, stack_batches
+from .build import Library
 from .errors import ArgumentError, SingularMatrixError, UnsupportedError
+from .native import plain_function
+from .program import Program
 from .sizes import fixed, show
 from .structure import LEAF, pack, unpack
 from .structure import show as show_structure
@@ -37,6 +40,8 @@ class Runner(Protocol):
 @runtime_checkable
 class UnitRunner(Protocol):
     """A backend of units, which calls reach without Python on the way."""
+
+    program: Program
 
     def bind(self, install: Callable[[NativeCall], None], reduce: bool) -> None:
         """Hand every unit there is, and each later one as soon as it is there, to ``install``."""
@@ -154,6 +159,7 @@ class Kernel(CallPath):
         self._origin = origin
         self._structure = structure
         self._single = structure == LEAF
+        self._function: Library | None = None
         unknown = sorted((self.options.batch or frozenset()) - {p.name for p in self.inputs})
         if unknown:
             raise ArgumentError(
@@ -316,6 +322,35 @@ class Kernel(CallPath):
     def stats(self) -> dict[str, Any]:
         """Counts and times of the compilation."""
         return dict(self._origin.stats)
+
+    @property
+    def address(self) -> int:
+        """Address of the kernel as a C function, for ctypes, cffi, or code in another language.
+
+        The function is ``long f(long count, const double *const *inputs, double *const *outputs)``.
+        Input ``i`` holds ``count`` samples one after the other, each in C order (one sample only,
+        if it is not among the inputs named in ``batch=``), and output ``i`` has room for as many;
+        nothing may overlap. It returns -1, or the first sample in which a matrix is singular, or
+        -2 without memory; outputs are then unspecified. Several threads may call it at once. It
+        is there for as long as the process.
+
+        Raises
+        ------
+        UnsupportedError
+            For kernels that sum over the batch or are not made of scalar operations.
+        BuildError
+            Without a C compiler.
+        """
+        if self.options.reduce or not isinstance(self._runner, UnitRunner):
+            why = "sums over the batch" if self.options.reduce else f"runs on the backend {self.backend!r}"
+            raise UnsupportedError(
+                f"a kernel that {why} has no address; compile with backend='native', without reduce="
+            )
+        if self._function is None:
+            batch = self.options.batch
+            constant = [batch is not None and p.name not in batch for p in self.inputs]
+            self._function = plain_function(self._runner.program, self.options.accuracy, constant)
+        return self._function.address
 
     @property
     def signature(self) -> str:

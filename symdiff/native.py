@@ -6,6 +6,7 @@ summing over the batch. Most kernels need one of them; each is built when it is 
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +16,13 @@ import numpy.typing as npt
 
 from ._kernels.call import NativeCall, prefers_columns
 from .build import Library, build, native_target
+from .codegen import plain
 from .codegen.c import CSource, emit_c
+from .codegen.plain import emit_plain
 from .errors import SingularMatrixError
 from .program import Program
 
-__all__ = ["NativeRunner", "Variant", "cost"]
+__all__ = ["NativeRunner", "Variant", "cost", "plain_function"]
 
 
 @dataclass(frozen=True)
@@ -202,3 +205,30 @@ class NativeRunner:
 
 def _restore(program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str) -> NativeRunner:
     return NativeRunner(program, reduce=usual.reduce, columns=usual.columns, constant=constant, accuracy=accuracy)
+
+
+def plain_function(program: Program, accuracy: str, constant: Sequence[bool]) -> Library:
+    """Build the function that other languages call; its address is the library's.
+
+    Parameters
+    ----------
+    program : Program
+    accuracy : {"default", "high"}
+    constant : sequence of bool
+        Inputs that have one value for all samples.
+
+    Raises
+    ------
+    BuildError
+        Without a compiler, or when it fails.
+    """
+    target = native_target()
+    if accuracy == "high":
+        target = replace(target, prefix="", vector_math=frozenset())
+    library = build(emit_plain(program, target, constant))
+    table = (ctypes.c_void_p * (len(library.symbols) + 1)).in_dll(library.handle, plain.FUNCTIONS)
+    for number, symbol in enumerate(library.symbols):
+        table[number] = symbol
+    address = ctypes.cast(library.handle[plain.FUNCTION], ctypes.c_void_p).value
+    assert address is not None
+    return replace(library, address=address)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import threadpoolctl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -364,7 +365,6 @@ def test_python_threads_share_a_kernel() -> None:
                     same_bits(g, w)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_between_calls() -> None:
     script = """
 import os, threading, numpy as np, symdiff as sd
@@ -409,7 +409,6 @@ def test_an_environment_that_makes_no_sense_is_told(monkeypatch: pytest.MonkeyPa
 
 
 def test_threadpoolctl_sees_and_limits_the_threads() -> None:
-    threadpoolctl = pytest.importorskip("threadpoolctl")
     build()
     before = threads.get_num_threads()
     found = [info for info in threadpoolctl.threadpool_info() if info["user_api"] == "symdiff"]

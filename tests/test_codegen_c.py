@@ -514,3 +514,30 @@ def test_source_builds_without_a_warning(lanes: int, monkeypatch: pytest.MonkeyP
     for reduce in (False, True):
         source = emit_c(t.program(), Target(lanes), reduce=reduce)
         assert build(source).address
+
+
+@pytest.mark.parametrize("target", [TARGETS["native"], TARGETS["lanes 2"]], ids=["native", "lanes 2"])
+@pytest.mark.parametrize("op", sorted(set(SIGNATURES) - set(MAX_ORDER)))
+def test_operations_in_float32(op: str, target: Target) -> None:
+    # Compared with the same operation in double on the same numbers, rounded: the error is of the result alone.
+    program = one_operation(op)
+    with np.errstate(over="ignore"):
+        x = grid(op).astype(np.float32)
+    if op == "lgamma":  # C and SciPy differ at -inf
+        x = x[x[:, 0] > -np.inf]
+    source = emit_c(program, target, single=True)
+    library = build(source)
+    sizes = [p.size for p in program.inputs], [p.size for p in program.outputs]
+    unit = NativeCall(
+        library.address, library.symbols, source.lanes, source.workspace, *sizes, False, library, single=True
+    )
+    got = np.full(len(x), 7.0, np.float32)
+    assert unit.run([x], [got], len(x)) is None
+    with np.errstate(all="ignore"):
+        want = reference(program, x.astype(float)).astype(np.float32)
+        distance = np.abs(got.astype(float) - want) / np.spacing(np.maximum(np.abs(want), np.float32(1e-45)))
+    distance[(got == want) | (np.isnan(got) & np.isnan(want))] = 0
+    distance[~np.isfinite(distance)] = np.inf
+    worst = int(np.argmax(distance))
+    bound = 0 if op in EXACT else 1 if op in {"gamma", "lgamma", "digamma", "fma"} else 4
+    assert distance[worst] <= bound, f"{op}{tuple(x[worst])}: {got[worst]!r}, expected {want[worst]!r}"
