@@ -10,7 +10,8 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 # One wheel serves every machine of a platform: no -march here. What depends on the processor
-# is the generated code, built where it runs.
+# is the generated code, built where it runs, and the interpreter, whose header compiles itself
+# for every instruction set.
 if sys.platform == "win32":
     flags, libraries = ["/O2"], []
 else:
@@ -26,7 +27,11 @@ extensions = [
         extra_compile_args=flags,
         libraries=libraries,
     )
-    for name, headers in {"call": ["pack.h", "vectorcall.h"], "special": ["special.h"]}.items()
+    for name, headers in {
+        "call": ["pack.h", "vectorcall.h"],
+        "interpreter": ["interpreter.h", "tiles.h", "special.h"],
+        "special": ["special.h"],
+    }.items()
     if os.path.exists(f"symdiff/_kernels/{name}.pyx")
 ]
 

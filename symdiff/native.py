@@ -1,62 +1,28 @@
-"""The "c" backend of one kernel: emits, builds and runs the scheduled program.
-
-One program becomes several units: rows or columns, float64 or float32, with and without
-summing over the batch. Most kernels need one of them; each is built when it is first wanted.
-"""
+"""The "c" backend of one kernel: emits, builds and runs the scheduled program."""
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from ._kernels.call import NativeCall, prefers_columns
+import ctypes
+from ._kernels.call import NativeCall
 from .build import Library, build, native_target
-from .codegen import plain
-from .codegen.c import CSource, emit_c
-from .codegen.plain import emit_plain
-from .errors import SingularMatrixError
+from .codegen.c import CSource, Target, emit_c
 from .program import Program
+from .units import Units, Variant, cost
 
-__all__ = ["NativeRunner", "Variant", "cost", "plain_function"]
-
-
-@dataclass(frozen=True)
-class Variant:
-    """What tells the units of one program apart.
-
-    Parameters
-    ----------
-    reduce : bool
-        Results are summed over the batch.
-    columns : bool
-        Neighbours in memory are samples, not elements of one.
-    single : bool
-        Numbers are float32.
-    """
-
-    reduce: bool = False
-    columns: bool = False
-    single: bool = False
+__all__ = ["NativeRunner", "target_of"]
 
 
-def cost(program: Program) -> int:
-    """Estimate what one sample takes, in additions."""
-    calls = sum(op not in _CHEAP for op in program.ops)
-    moved = sum(port.size for port in (*program.inputs, *program.outputs))
-    return len(program.ops) + 8 * calls + moved
+def target_of(accuracy: str) -> Target:
+    """Return this machine, as far as code of some accuracy may use it."""
+    target = native_target()
+    return replace(target, prefix="", vector_math=frozenset()) if accuracy == "high" else target
 
 
-_CHEAP = frozenset(
-    ("load", "const", "add", "subtract", "multiply", "negative", "abs", "minimum", "maximum", "where", "fma")
-)
-
-
-class NativeRunner:
+class NativeRunner(Units):
     """Runs a program as native code.
 
     Parameters
@@ -85,18 +51,13 @@ class NativeRunner:
         constant: Sequence[bool] = (),
         accuracy: str = "default",
     ) -> None:
-        self.program = program
-        self.constant = tuple(constant)
-        self.accuracy = accuracy
-        self._usual = Variant(reduce, columns)
+        super().__init__(program, Variant(reduce, columns), constant, accuracy)
         self._sources: dict[Variant, CSource] = {}
-        self._units: dict[Variant, NativeCall] = {}
         self._libraries: dict[Variant, Library] = {}
-        self._install: dict[bool, list[Callable[[NativeCall], None]]] = {False: [], True: []}
         self.call(reduce, columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.program, self._usual, self.constant, self.accuracy)
+        return _restore, (self.program, self.usual, self.constant, self.accuracy)
 
     @property
     def build_seconds(self) -> float:
@@ -109,12 +70,9 @@ class NativeRunner:
 
     def _source(self, variant: Variant) -> CSource:
         if variant not in self._sources:
-            target = native_target()
-            if self.accuracy == "high":
-                target = replace(target, prefix="", vector_math=frozenset())
             self._sources[variant] = emit_c(
                 self.program,
-                target,
+                target_of(self.accuracy),
                 reduce=variant.reduce,
                 columns=variant.columns,
                 single=variant.single,
@@ -122,85 +80,24 @@ class NativeRunner:
             )
         return self._sources[variant]
 
-    def call(self, reduce: bool = False, columns: bool = False, single: bool = False) -> NativeCall:
-        """Return a loaded unit, built if it was not yet."""
-        variant = Variant(reduce, columns, single)
-        if variant not in self._units:
-            source = self._source(variant)
-            library = self._libraries[variant] = build(source)
-            unit = self._units[variant] = NativeCall(
-                library.address,
-                library.symbols,
-                source.lanes,
-                source.workspace,
-                [port.size for port in self.program.inputs],
-                [port.size for port in self.program.outputs],
-                reduce,
-                library,
-                columns=columns,
-                single=single,
-                constant=source.constant,
-                cost=cost(self.program),
-            )
-            for install in self._install[reduce]:
-                install(unit)
-        return self._units[variant]
-
-    def bind(self, install: Callable[[NativeCall], None], reduce: bool) -> None:
-        """Hand over every unit that there is and will be, which sums over the batch or does not.
-
-        Parameters
-        ----------
-        install : callable
-            Takes a unit, from then on used for calls of its type and layout.
-        reduce : bool
-        """
-        self._install[reduce].append(install)
-        for variant, unit in list(self._units.items()):
-            if variant.reduce == reduce:
-                install(unit)
-
-    def run(
-        self,
-        inputs: Sequence[npt.NDArray[np.floating[Any]]],
-        outs: Sequence[npt.NDArray[np.floating[Any]]],
-        reduce: bool,
-        batch: tuple[int, ...] | None = None,
-        threads: int = 1,
-    ) -> None:
-        """Compute all samples of a batch.
-
-        Parameters
-        ----------
-        inputs : sequence of ndarray of float64 or float32
-            One for each input, with the batch's axes in front, each of its length or of length 1.
-            Any strides. When all are float32, so is the computation.
-        outs : sequence of ndarray of float64 or float32
-            Filled; of shape ``(*batch, ...)``, or with axes of length 1 when ``reduce``. They
-            overlap nothing.
-        reduce : bool
-            Sum over the batch, in an order that depends on its size alone; over no samples that
-            is zero.
-        batch : tuple of int, optional
-            Shape of the batch; by default one axis, as long as the arrays have it.
-        threads : int
-            At most so many.
-
-        Raises
-        ------
-        SingularMatrixError
-            With the index, along the flattened batch, of the first sample with such a matrix.
-        """
-        if batch is None:
-            lengths = {len(array) for array in inputs} - {1}
-            batch = (lengths.pop() if lengths else 1 if reduce or not outs else len(outs[0]),)
-        single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
-        moved = inputs if reduce else [*inputs, *outs]
-        columns = prefers_columns(moved, batch, single, self._usual.columns)
-        failed = self.call(reduce, columns, single).run(inputs, outs, batch, threads)
-        if failed is not None:
-            sample, check = failed
-            raise SingularMatrixError(self.program.checks[check][1], (sample,))
+    def make(self, variant: Variant) -> NativeCall:
+        """Build a unit, or take it from the cache."""
+        source = self._source(variant)
+        library = self._libraries[variant] = build(source)
+        return NativeCall(
+            library.address,
+            library.symbols,
+            source.lanes,
+            source.workspace,
+            [port.size for port in self.program.inputs],
+            [port.size for port in self.program.outputs],
+            variant.reduce,
+            library,
+            columns=variant.columns,
+            single=variant.single,
+            constant=source.constant,
+            cost=cost(self.program),
+        )
 
 
 def _restore(program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str) -> NativeRunner:

@@ -1,0 +1,125 @@
+"""The embedded interpreter of scheduled programs: its opcodes, and code made ready to run.
+
+What runs is C (``interpreter.h``); it is called as generated kernels are, by ``call.pyx``.
+"""
+
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc
+
+cdef extern from "interpreter.h":
+    enum: SD_VECTORS
+    enum: SD_OPCODE_COUNT
+    enum: SD_SCALARS
+    ctypedef struct sd_bytecode:
+        const int32_t *code
+        const char *consts
+        const char *rows
+        void **functions
+        const int32_t *checks
+        long checked
+        int inputs
+    ctypedef struct sd_scalar:
+        const char *name
+        void (*function)() noexcept nogil
+    const char **sd_opcodes
+    const sd_scalar *sd_scalars
+    size_t sd_machine(long lanes, int single)
+
+#: Vectors in a tile, which is what an instruction works on.
+VECTORS = SD_VECTORS
+#: Number of each instruction. The letters at the end of a name say where operands are: "a" in the
+#: accumulator, "m" in memory.
+OPCODES = {sd_opcodes[i].decode(): i for i in range(SD_OPCODE_COUNT)}
+#: Address of each function that is computed lane by lane, by the name of its operation.
+SCALARS = {sd_scalars[i].name.decode(): <size_t>sd_scalars[i].function for i in range(SD_SCALARS)}
+
+
+cdef class Machine:
+    """Code in the form the interpreter reads, and the interpreter for vectors of some width.
+
+    Parameters
+    ----------
+    lanes : int
+        Numbers in a vector: 64 bytes need AVX-512, 32 bytes AVX2 and FMA; 16 run everywhere.
+    single : bool
+        Whether numbers are float32.
+    code : sequence of int
+        Instructions and their operands.
+    numbers : sequence of float
+        Constants; each becomes a tile.
+    rows : sequence of float
+        Rows of eight constants, one after another.
+    functions : sequence of int
+        Addresses.
+    checks : sequence of int
+        Operands that must not be zero.
+    inputs : int
+        How many there are.
+
+    Attributes
+    ----------
+    address : int
+        Of the function that runs the code, called as generated kernels are.
+    argument : int
+        What it takes in place of the first of the functions.
+    """
+
+    cdef sd_bytecode bytecode
+    cdef char *memory
+    cdef readonly size_t address
+    cdef readonly size_t argument
+
+    def __cinit__(self, long lanes, bint single, code, numbers, rows, functions, checks, int inputs):
+        cdef size_t item = sizeof(float) if single else sizeof(double), tile = SD_VECTORS * lanes * item, needed, k
+        cdef char *next
+        cdef double x
+        self.address = sd_machine(lanes, single)
+        if self.address == 0:
+            raise ValueError(f"vectors of {lanes} numbers on a machine that has none")
+        needed = (len(numbers) * tile + len(rows) * item + len(functions) * sizeof(void *)
+                  + (len(code) + len(checks)) * sizeof(int32_t))
+        self.memory = <char *>malloc(needed + 64)
+        if self.memory == NULL:
+            raise MemoryError
+        # The widest come first, so that everything is aligned.
+        next = self.memory + (64 - <size_t>self.memory % 64)
+        for x in reversed(numbers):
+            for k in range(tile // item):
+                put(&next, x, single)
+        self.bytecode.consts = next
+        self.bytecode.rows = next
+        for x in rows:
+            put(&next, x, single)
+        self.bytecode.functions = <void **>next
+        for k in functions:
+            (<size_t *>next)[0] = k
+            next += sizeof(void *)
+        self.bytecode.code = words(&next, code)
+        self.bytecode.checks = words(&next, checks)
+        self.bytecode.checked = len(checks)
+        self.bytecode.inputs = inputs
+        self.argument = <size_t>&self.bytecode
+
+    def __dealloc__(self):
+        free(self.memory)
+
+
+cdef void put(char **next, double x, bint single) noexcept:
+    """Write a number where ``next`` points, and move it behind."""
+    if single:
+        (<float *>next[0])[0] = <float>x
+        next[0] += sizeof(float)
+    else:
+        (<double *>next[0])[0] = x
+        next[0] += sizeof(double)
+
+
+cdef const int32_t *words(char **next, numbers) except NULL:
+    """Write ``numbers`` where ``next`` points, and move it behind them."""
+    cdef int32_t *begin = <int32_t *>next[0]
+    cdef int32_t *at = begin
+    for number in numbers:
+        at[0] = number
+        at += 1
+    next[0] = <char *>at
+    return begin

@@ -1,0 +1,92 @@
+"""The "interpreter" backend of one kernel: runs the scheduled program without a compiler.
+
+Its results have the bits that native code has on the same machine, so a kernel may go over from
+one to the other between two calls and nobody can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._kernels.call import NativeCall
+from ._kernels.interpreter import SCALARS, Machine
+from .build import vector_address
+from .bytecode import assemble
+from .native import target_of
+from .program import Program
+from .units import Units, Variant, cost
+
+__all__ = ["InterpreterRunner"]
+
+#: Bytes in which a unit's workspace is counted.
+_VECTOR = 64
+
+
+class InterpreterRunner(Units):
+    """Runs a program on the embedded interpreter.
+
+    Parameters
+    ----------
+    program : Program
+    reduce, columns : bool
+        The unit that is made now: summing over the batch, and for columns.
+    constant : sequence of bool, optional
+        Inputs that never have batch axes.
+    accuracy : {"default", "high"}
+        "high" takes libm's functions for the vector library's.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        reduce: bool = False,
+        columns: bool = False,
+        constant: Sequence[bool] = (),
+        accuracy: str = "default",
+    ) -> None:
+        super().__init__(program, Variant(reduce, columns), constant, accuracy)
+        self.call(reduce, columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.program, self.usual, self.constant, self.accuracy)
+
+    def make(self, variant: Variant) -> NativeCall:
+        """Write the code of a unit."""
+        code = assemble(
+            self.program,
+            target_of(self.accuracy),
+            reduce=variant.reduce,
+            columns=variant.columns,
+            single=variant.single,
+            constant=self.constant,
+        )
+        machine = Machine(
+            code.lanes,
+            variant.single,
+            code.code,
+            code.numbers,
+            code.rows,
+            [SCALARS.get(name) or vector_address(name) for name in code.functions],
+            code.checks,
+            len(self.program.inputs),
+        )
+        return NativeCall(
+            machine.address,
+            [machine.argument],
+            code.lanes,
+            code.workspace // _VECTOR,
+            [port.size for port in self.program.inputs],
+            [port.size for port in self.program.outputs],
+            variant.reduce,
+            machine,
+            columns=variant.columns,
+            single=variant.single,
+            constant=self.constant,
+            cost=cost(self.program),
+        )
+
+
+def _restore(program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str) -> InterpreterRunner:
+    return InterpreterRunner(program, reduce=usual.reduce, columns=usual.columns, constant=constant, accuracy=accuracy)

@@ -1,0 +1,150 @@
+"""What runners of scalar programs have in common: units, made when they are first wanted.
+
+One program becomes several units: rows or columns, float64 or float32, with and without
+summing over the batch. Most kernels need one of them. Whatever a unit is made of, generated
+code or the interpreter's, calls reach it in the same way (``_kernels/call.pyx``).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._kernels.call import NativeCall, prefers_columns
+from .errors import SingularMatrixError
+from .program import Program
+
+__all__ = ["Units", "Variant", "cost"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What tells the units of one program apart.
+
+    Parameters
+    ----------
+    reduce : bool
+        Results are summed over the batch.
+    columns : bool
+        Neighbours in memory are samples, not elements of one.
+    single : bool
+        Numbers are float32.
+    """
+
+    reduce: bool = False
+    columns: bool = False
+    single: bool = False
+
+
+def cost(program: Program) -> int:
+    """Estimate what one sample takes, in additions."""
+    calls = sum(op not in _CHEAP for op in program.ops)
+    moved = sum(port.size for port in (*program.inputs, *program.outputs))
+    return len(program.ops) + 8 * calls + moved
+
+
+_CHEAP = frozenset(
+    ("load", "const", "add", "subtract", "multiply", "negative", "abs", "minimum", "maximum", "where", "fma")
+)
+
+
+class Units(ABC):
+    """The units of one program, and how batches find the one that suits them.
+
+    Parameters
+    ----------
+    program : Program
+    usual : Variant
+        The unit for batches whose layout does not matter.
+    constant : sequence of bool
+        Inputs that never have batch axes.
+    accuracy : {"default", "high"}
+        "high" takes libm's functions (below one unit in the last place) for the vector library's
+        (below four), sample by sample and several times slower.
+    """
+
+    def __init__(self, program: Program, usual: Variant, constant: Sequence[bool], accuracy: str) -> None:
+        self.program = program
+        self.constant = tuple(constant)
+        self.accuracy = accuracy
+        self.usual = usual
+        self._units: dict[Variant, NativeCall] = {}
+        self._install: dict[bool, list[Callable[[NativeCall], None]]] = {False: [], True: []}
+
+    @abstractmethod
+    def make(self, variant: Variant) -> NativeCall:
+        """Make a unit that is not there yet."""
+
+    def put(self, variant: Variant, unit: NativeCall) -> None:
+        """Use a unit from now on, in place of the one of its kind that there may be."""
+        self._units[variant] = unit
+        for install in self._install[variant.reduce]:
+            install(unit)
+
+    def call(self, reduce: bool = False, columns: bool = False, single: bool = False) -> NativeCall:
+        """Return a unit, made if it was not there yet."""
+        variant = Variant(reduce, columns, single)
+        if variant not in self._units:
+            self.put(variant, self.make(variant))
+        return self._units[variant]
+
+    def bind(self, install: Callable[[NativeCall], None], reduce: bool) -> None:
+        """Hand over every unit that there is and will be, which sums over the batch or does not.
+
+        Parameters
+        ----------
+        install : callable
+            Takes a unit, from then on used for calls of its type and layout.
+        reduce : bool
+        """
+        self._install[reduce].append(install)
+        for variant, unit in list(self._units.items()):
+            if variant.reduce == reduce:
+                install(unit)
+
+    def run(
+        self,
+        inputs: Sequence[npt.NDArray[np.floating[Any]]],
+        outs: Sequence[npt.NDArray[np.floating[Any]]],
+        reduce: bool,
+        batch: tuple[int, ...] | None = None,
+        threads: int = 1,
+    ) -> None:
+        """Compute all samples of a batch.
+
+        Parameters
+        ----------
+        inputs : sequence of ndarray of float64 or float32
+            One for each input, with the batch's axes in front, each of its length or of length 1.
+            Any strides. When all are float32, so is the computation.
+        outs : sequence of ndarray of float64 or float32
+            Filled; of shape ``(*batch, ...)``, or with axes of length 1 when ``reduce``. They
+            overlap nothing.
+        reduce : bool
+            Sum over the batch, in an order that depends on its size alone; over no samples that
+            is zero.
+        batch : tuple of int, optional
+            Shape of the batch; by default one axis, as long as the arrays have it.
+        threads : int
+            At most so many.
+
+        Raises
+        ------
+        SingularMatrixError
+            With the index, along the flattened batch, of the first sample with such a matrix.
+        """
+        if batch is None:
+            lengths = {len(array) for array in inputs} - {1}
+            batch = (lengths.pop() if lengths else 1 if reduce or not outs else len(outs[0]),)
+        single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
+        moved = inputs if reduce else [*inputs, *outs]
+        columns = prefers_columns(moved, batch, single, self.usual.columns)
+        failed = self.call(reduce, columns, single).run(inputs, outs, batch, threads)
+        if failed is not None:
+            sample, check = failed
+            raise SingularMatrixError(self.program.checks[check][1], (sample,))
