@@ -26,6 +26,7 @@ from .datafiles import split_source
 from .demo import run_demo
 from .diagnosis import diagnose, megabytes
 from .errors import ArgumentError, ShapeError, SymdiffError
+from .export import export
 from .formula import Formula, read_formula
 from .kernel import Kernel
 from .options import LIMITS
@@ -201,6 +202,47 @@ def evaluate(
     say(console, _ran(kernel, seconds), "dim")
     if out is not None:
         say(console, f"wrote {out} ({write_arrays(out, computed)} bytes)")
+
+
+@main.command("export", cls=FormulaCommand)
+@_formula
+@_wrt
+@_shape
+@_kind
+@_order
+@_seed
+@click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
+@click.option("--name", default="formula", show_default=True, help="Name of the module.")
+@click.option("--overwrite", is_flag=True, help="Replace files that are there.")
+def export_module(
+    *,
+    formula: str,
+    wrt: tuple[str, ...],
+    shapes: tuple[str, ...],
+    kind: str,
+    order: int | None,
+    seeds: tuple[str, ...],
+    reduce: str | None,
+    out: Path,
+    name: str,
+    overwrite: bool,
+) -> None:
+    r"""Write FORMULA, or with --wrt its derivative, as a Cython module that needs NumPy alone.
+
+    \b
+    symdiff export "log(det(A))" --wrt A --shape A=3,3 --out folder
+    """
+    if not wrt and (kind != "auto" or order is not None or seeds):
+        raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
+    read = read_formula(_text(formula), read_shapes(shapes))
+    _, results = differentiate(read, wrt, kind, order, seeds) if wrt else ("value", _values(read.value))
+    inputs = [array(key, node.shape) for key, node in read.inputs.items()]
+    kernel = compile_formula(results, inputs, reduce=reduce, backend="numpy")
+    console = Console()
+    for path in export(kernel, out, name, overwrite=overwrite):
+        say(console, f"wrote {path}")
+    say(console, f"build it: cd {out} && python setup.py build_ext --inplace", "dim")
 
 
 @main.command()

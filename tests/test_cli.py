@@ -269,6 +269,25 @@ def test_eval_refuses_in_words(run: Run, args: list[str], words: str) -> None:
     assert {p: p.read_bytes() for p in Path().iterdir()} == before
 
 
+# ---------------------------------------------------------------------------- export
+
+
+def test_export(run: Run) -> None:
+    output = run(
+        "export", "log(det(A)) * t", "--wrt", "A", "--shape", "A=2,2", "--shape", "t=()", "--out", "new"
+    ).stdout
+    assert "wrote new/formula.pyx" in output
+    text = Path("new/formula.pyx").read_text()
+    assert "def evaluate(A, t, *, out=None):" in text
+    assert "shape (..., 2, 2)" in text
+    assert Path("new/setup.py").exists()
+    assert "overwrite=True" in run("export", "x + 1", "--out", "new", code=2).stderr
+    run("export", "x + 1", "--out", "new", "--overwrite")
+    assert "def evaluate(x, *, out=None):" in Path("new/formula.pyx").read_text()
+    assert "size" in run("export", "A + 1", "--shape", "A=n,n", "--out", "letters", code=2).stderr
+    assert "add --wrt NAME" in run("export", "x**2", "--kind", "hessian", "--out", "other", code=2).stderr
+
+
 # ---------------------------------------------------------------------------- the rest
 
 
