@@ -6,6 +6,7 @@ other backend. For speed there is native code.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.machinery
 import importlib.metadata
@@ -87,7 +88,8 @@ def _module(text: str) -> tuple[ModuleType, bool]:
     folder = store.usable_folder()
     kept = None if folder is None else store.lookup(folder, key)
     if kept is not None:
-        return load_bytes(kept, _import), False
+        with contextlib.suppress(BuildError):
+            return load_bytes(kept, _import), False
     contents = _build(text, compiler)
     module = load_bytes(contents, _import)
     if folder is not None:
