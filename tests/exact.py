@@ -166,7 +166,8 @@ def adjugate(a: Exact) -> Exact:
 
 
 def inverse(a: Exact) -> Exact:
-    return adjugate(a) / determinant(a)
+    result: Exact = adjugate(a) / determinant(a)
+    return result
 
 
 def cholesky(a: Exact) -> Exact:
@@ -184,7 +185,8 @@ def adjugate_differential(a: Exact, e: Exact) -> Exact:
     """d adj(A)[E], by differences: adj is a polynomial of degree n - 1 in the step."""
     with mpmath.workdps(2 * mpmath.mp.dps):
         h = mpmath.mpf(10) ** -(mpmath.mp.dps // 4)
-        return (adjugate(a + h * e) - adjugate(a - h * e)) / (2 * h)
+        slope: Exact = (adjugate(a + h * e) - adjugate(a - h * e)) / (2 * h)
+    return slope
 
 
 MATRICES: dict[str, Callable[..., Any]] = {

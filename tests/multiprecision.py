@@ -11,6 +11,7 @@ import ast
 import itertools
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import mpmath as mp
@@ -80,7 +81,8 @@ def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
 
 def each(function: Callable[..., Any], arguments: int = 1) -> Callable[..., Any]:
     """Return a function of numbers as one of object arrays."""
-    return np.frompyfunc(function, arguments, 1)
+    wrapped: Callable[..., Any] = np.frompyfunc(function, arguments, 1)
+    return wrapped
 
 
 def _matrix(a: Any) -> Any:
@@ -233,6 +235,10 @@ def jacobian(f: Callable[[Mapping[str, Any]], Any], point: Mapping[str, Any], na
     return stacked.reshape((*stacked.shape[:-1], *shape))
 
 
+def _slope(f: Callable[[Mapping[str, Any]], Any], name: str, at: Mapping[str, Any]) -> Any:
+    return jacobian(f, at, name)
+
+
 def reference(text: str, point: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value, the Jacobian by every input, and for scalars the Hessian by every input, as doubles."""
     with mp.workdps(DIGITS):
@@ -245,5 +251,5 @@ def reference(text: str, point: Mapping[str, Any]) -> dict[str, Any]:
         for name in point:
             result[f"jacobian {name}"] = jacobian(f, start, name)
             if result["value"].ndim == 0:
-                result[f"hessian {name}"] = jacobian(lambda at, name=name: jacobian(f, at, name), start, name)
+                result[f"hessian {name}"] = jacobian(partial(_slope, f, name), start, name)
         return {k: v.astype(float) for k, v in result.items()}

@@ -70,8 +70,9 @@ def strided(a: Array) -> Array:
 
 
 def reversed_axes(a: Array) -> Array:
-    turn = (..., *(slice(None, None, -1) for _ in a.shape))
-    return a[turn].copy()[turn]
+    turn: tuple[Any, ...] = (..., *(slice(None, None, -1) for _ in a.shape))
+    turned: Array = a[turn].copy()[turn]
+    return turned
 
 
 def unaligned(a: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -210,7 +211,7 @@ def densest(f: Array, **sizes: int) -> int:
             shape = list(label_sizes(node).values())
         else:
             shape = list(node.shape) if node.op != "delta" else []
-        largest = max(largest, int(np.prod([int(n) for n in shape], dtype=float)))
+        largest = max(largest, math.prod(list(map(int, shape))))
     return largest
 
 
@@ -344,7 +345,8 @@ def test_a_custom_derivative_is_taken_as_it_is_given() -> None:
 def test_rules_that_are_not_linear_are_refused(rule: dict[str, Any]) -> None:
     x = sd.scalar("x")
     f = sd.custom(lambda v: v * v, name="square", **rule)
-    for derive in (lambda: sd.gradient(f(x), x), lambda: sd.jvp(f(x), x, 1.0)):
+    ways: tuple[Callable[[], Any], ...] = (lambda: sd.gradient(f(x), x), lambda: sd.jvp(f(x), x, 1.0))
+    for derive in ways:
         with pytest.raises(NotDifferentiableError, match="square is not linear"):
             derive()
 

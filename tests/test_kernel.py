@@ -556,7 +556,8 @@ def test_the_short_way_agrees_with_the_whole_way() -> None:
     for odd in [(A, x), (A, x, 2), (A.T.copy(), x, 2.0), (A, np.zeros((0, 3)), 2.0), (A, [1, 2, 3], 2.0)]:
         with pytest.raises(NotImplementedError):
             k(*odd)
-    for out in (np.empty(3), np.empty(2, np.float32), frozen(2), x[:2], [0, 0]):
+    wrong: tuple[Any, ...] = (np.empty(3), np.empty(2, np.float32), frozen(2), x[:2], [0, 0])
+    for out in wrong:
         with pytest.raises(NotImplementedError):
             k(A, x, 2.0, out=out)
     with pytest.raises(NotImplementedError):

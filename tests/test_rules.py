@@ -130,7 +130,7 @@ def test_rule_to_third_order(rule: Rule) -> None:
     out = Array(rule.make(*((a if straight else bend(a)).node for a in symbols.values())))
     f = out if straight else out + 0.25 * out * out
     values = dict(zip(names, rule.values, strict=True))
-    check_calculus(f, symbols, values, blocks=f.node.size <= 12)
+    check_calculus(f, symbols, values, blocks=int(f.size) <= 12)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.op}-{'-'.join(str(np.shape(v)) for v in rule.values)}")
@@ -431,7 +431,7 @@ def test_entry_to_third_order(call: Call) -> None:
     symbols = {f"x{i}": sd.array(f"x{i}", np.shape(v)) for i, v in enumerate(call.values)}
     out = call.symbolic(*symbols.values())
     f = out + 0.25 * out * out
-    check_calculus(f, symbols, dict(zip(symbols, call.values, strict=True)), blocks=f.node.size <= 6, tolerance=1e-9)
+    check_calculus(f, symbols, dict(zip(symbols, call.values, strict=True)), blocks=int(f.size) <= 6, tolerance=1e-9)
 
 
 @pytest.mark.parametrize("call", [c for c in CALLS if hasattr(np, c.name) or hasattr(np.linalg, c.name)], ids=identify)
@@ -494,7 +494,7 @@ def test_determinant_to_second_order_at_every_rank(n: int, rank: int, backend: s
     slope, push = sd.gradient(f, A), sd.hvp(f, A, e)
     value, gradient, second = sd.compile([f, slope, push], [A], backend=backend)(a)
     want = np.array(cofactors(a), dtype=float)
-    scale = max(1.0, np.linalg.norm(a, 2))
+    scale = max(1.0, float(np.linalg.norm(a, 2)))
     np.testing.assert_allclose(value, float(round(np.linalg.det(a))), atol=1e-13 * scale**n)
     np.testing.assert_allclose(gradient, want, rtol=0, atol=2e-13 * scale ** (n - 1))
     slope_of_slope = directional([graph.matrix("adjugate", A.node)], {"A": a}, [{"A": e}])[0].T
@@ -529,7 +529,7 @@ def test_determinant_to_third_order_at_every_rank(n: int, rank: int) -> None:
     back = sd.gradient(sd.jvp(sd.jvp(sd.det(A), A, ways[0]), A, ways[1], disconnected="zero"), A, disconnected="zero")
     got, slope = evaluate([f.node, back.node], {"A": a}, [A.node])
     want = float(directional([sd.det(A).node], {"A": a}, [{"A": way} for way in ways])[0])
-    scale = max(1.0, np.linalg.norm(a, 2)) ** max(n - 3, 0) * n**3
+    scale = max(1.0, float(np.linalg.norm(a, 2))) ** max(n - 3, 0) * n**3
     assert got == pytest.approx(want, rel=1e-12, abs=1e-12 * scale)
     assert inner(slope, ways[2]) == pytest.approx(want, rel=1e-12, abs=1e-12 * scale)
 
@@ -767,7 +767,7 @@ def test_broadcast_branches() -> None:
     np.testing.assert_array_equal(got, [0.0, 1.0])
 
 
-LINEAR_WAYS = {
+LINEAR_WAYS: dict[str, Callable[[Any], Any]] = {
     "scale": lambda r: r * 2.0,
     "reverse twice": lambda r: r[::-1][::-1],
     "stack": lambda r: sd.stack([r[0], r[1], r[2]]),

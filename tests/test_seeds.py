@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -341,7 +342,7 @@ def sandwich(A: Array, B: Array, x: Array) -> Array:
 @BACKENDS
 @pytest.mark.parametrize("kind", ["differential", "vjp", "jacobian"])
 def test_9_custom_gradients(kind: str, backend: str) -> None:
-    rule: dict[str, Any] = {
+    rule: Any = {
         "differential": lambda args, t: t[0] @ args[2] @ args[1] + args[0] @ args[2] @ t[1] + args[0] @ t[2] @ args[1],
         "vjp": lambda args, s: (s @ (args[2] @ args[1]).T, (args[0] @ args[2]).T @ s, args[0].T @ s @ args[1].T),
         "jacobian": lambda args: (
@@ -354,10 +355,11 @@ def test_9_custom_gradients(kind: str, backend: str) -> None:
     A, B, x = sd.matrix("A", 2, 2), sd.matrix("B", 3, 3), sd.matrix("x", 2, 3)
     at = RNG.normal(size=(7, 2, 2)), RNG.normal(size=(7, 3, 3)), RNG.normal(size=(7, 2, 3))
     mine, plain = f(A, B, x), sandwich(A, B, x)
-    for derive in (
+    ways: tuple[Callable[[Any], Any], ...] = (
         lambda y: list(sd.gradient((y * y).sum(), (A, B))),
         lambda y: [sd.jacobian(y, B), sd.jvp(y, A, np.eye(2)), sd.hessian((y * y).sum(), A)],
-    ):
+    )
+    for derive in ways:
         got = sd.compile(derive(mine), [A, B, x], backend=backend)
         want = sd.compile(derive(plain), [A, B, x], backend=backend)
         data = dict(zip(("A", "B", "x"), at, strict=True))
