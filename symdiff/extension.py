@@ -81,7 +81,7 @@ def _module(text: str) -> tuple[ModuleType, bool]:
     try:
         cython = importlib.metadata.version("cython")
     except importlib.metadata.PackageNotFoundError:
-        raise BuildError("Cython is not installed; pip install cython, or use backend='native'") from None
+        raise BuildError("Cython is not installed; pip install 'symdiff[cython]', or use backend='native'") from None
     # Another interpreter or Cython makes another module of the same text.
     parts = (text, *FLAGS, compiler.identity, sys.version, sysconfig.get_config_var("EXT_SUFFIX"), platform.platform())
     key = hashlib.sha256("\0".join(map(str, (*parts, cython))).encode()).hexdigest()
