@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import ctypes
 from ._kernels.call import NativeCall
 from .build import Library, build, native_target
+from .codegen import plain
 from .codegen.c import CSource, Target, emit_c
+from .codegen.plain import emit_plain
 from .program import Program
 from .units import Units, Variant, cost
 
-__all__ = ["NativeRunner", "target_of"]
+__all__ = ["NativeRunner", "plain_function", "target_of"]
 
 
 def target_of(accuracy: str) -> Target:
