@@ -46,6 +46,7 @@ def run_case(case: Case, seconds: float) -> dict[str, Any]:
     arguments = case.derive(case.full)
     derived = time.perf_counter()
     kernel = symdiff.compile(**arguments)
+    kernel.wait()
     compiled = time.perf_counter()
     data = case.data(case.full)
     results = kernel(inputs=data)

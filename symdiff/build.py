@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from . import cache as store
+from . import children
 from .codegen.c import CSource, Target
 from .errors import BuildError
 from .functions import FUNCTIONS
@@ -150,15 +151,7 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a compiler: no shell, nothing to read, words in plain English, temporary files in ``folder``."""
     environment = {**os.environ, "LC_ALL": "C", **({} if folder is None else {"TMPDIR": str(folder)})}
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        cwd=folder,
-        env=environment,
-        check=False,
-        timeout=timeout,
-    )
+    return children.run(command, folder=folder, environment=environment, timeout=timeout)
 
 
 @cache

@@ -190,7 +190,7 @@ def evaluate(
     inputs = {name: array(name, shape) for name, shape in samples.items()}
     wide = None if rows is None else [inputs[name] for name in rows]
     kernel = compile_formula(results, list(inputs.values()), batch=wide, reduce=reduce, backend=backend)
-    start = time.perf_counter()
+    served, start = kernel.backend, time.perf_counter()
     computed = {label: np.asarray(one) for label, one in kernel(inputs=numbers).items()}
     seconds = time.perf_counter() - start
     console = Console()
@@ -199,7 +199,7 @@ def evaluate(
         say(console, f"{name}: {_described(one)}, {_samples(one, samples[name])} from {origin}", "dim")
     for label, result in results.items():
         _summarise(console, f"{kind} by {label}" if wrt else label, result, computed[label], out is None)
-    say(console, _ran(kernel, seconds), "dim")
+    say(console, _ran(served, kernel, seconds), "dim")
     if out is not None:
         say(console, f"wrote {out} ({write_arrays(out, computed)} bytes)")
 
@@ -353,8 +353,10 @@ def _summarise(console: Console, label: str, result: Array, numbers: Numbers, wh
         say(console, np.array2string(numbers, threshold=200, precision=8))
 
 
-def _ran(kernel: Kernel, seconds: float) -> str:
-    native = kernel.backend == "c"
-    built = kernel.stats.get("build_seconds", 0.0)
-    words = ("native code" + (f", built in {built * 1e3:.0f} ms" if built else "")) if native else "NumPy"
-    return f"computed in {seconds * 1e3:.3g} ms by {words} ({kernel.stats['reason']})"
+def _ran(backend: str, kernel: Kernel, seconds: float) -> str:
+    stats = kernel.stats
+    built = stats.get("build_seconds", 0.0)
+    words = {"c": "native code", "interpreter": "the interpreter", "numpy": "NumPy"}.get(backend, backend)
+    if backend == "c" and built:
+        words += f", built in {built * 1e3:.0f} ms"
+    return f"computed in {seconds * 1e3:.3g} ms by {words} ({stats['reason']})"

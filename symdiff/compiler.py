@@ -10,19 +10,19 @@ Derivatives are formulas, so they enter like any other (see :mod:`symdiff.api`).
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from .arguments import Parameter
 from .array import Array
-from .build import find_compiler, native_target
+from .auto import AutoRunner
+from .build import native_target
 from .codegen.c import emit_c
 from .codegen.cython import emit_cython
 from .codegen.numpy import emit_numpy
 from .codegen.numpy_runner import NumpyRunner
 from .cost import cost
+from .embedded import InterpreterRunner
 from .errors import ArgumentError, UnsupportedError
 from .extension import CythonRunner
 from .formula import Formula, order_inputs, read_formula
@@ -36,7 +36,7 @@ from .schedule import unroll
 from .simplify import inline, simplify
 from .structure import leaves, names, pack, template_of
 
-BACKENDS = ("auto", "native", "numpy", "cython")
+BACKENDS = ("auto", "native", "interpreter", "numpy", "cython")
 
 
 def compile(
@@ -68,11 +68,14 @@ def compile(
         Sum every output over the batch, inside the kernel.
     batch_axis : {0, -1}
         Where the batch axes stand: before a sample's axes, or behind them (columns).
-    backend : {"auto", "native", "numpy", "cython"}
-        "native" builds C with the system's compiler and fails where that cannot be; "numpy"
-        runs NumPy; "auto" takes native code for formulas of fixed, small size when there is a
-        compiler, and NumPy otherwise; "cython" builds and runs the module that
-        :func:`symdiff.export` writes. ``kernel.stats`` says which and why.
+    backend : {"auto", "native", "interpreter", "numpy", "cython"}
+        "native" builds C with the system's compiler, and fails where that cannot be;
+        "interpreter" runs the same operations without a compiler, with the same bits; "numpy"
+        runs NumPy, for formulas of any size. "auto" answers from the interpreter at once, builds
+        native code in the background and goes over to it between two calls; formulas that are
+        large or of symbolic size it gives to NumPy. "cython" builds and runs the module that
+        :func:`symdiff.export` writes. ``kernel.backend`` and ``kernel.stats`` say what serves
+        now and why, ``kernel.wait()`` waits for the build.
     threads : int, optional
         Threads that one call of the kernel may take for a large batch; the bits of the results
         do not depend on it. By default what ``SYMDIFF_NUM_THREADS`` says, else one.
@@ -170,51 +173,39 @@ def _choose(
     try:
         program = _schedule(inputs, nodes, backend)
     except UnsupportedError as error:
-        if backend == "native":
-            raise UnsupportedError(f"no native code for this formula: {error}; backend='numpy' runs it") from None
+        if backend != "auto":
+            raise UnsupportedError(f"no {backend} code for this formula: {error}; backend='numpy' runs it") from None
         stats["reason"] = str(error)
         return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
     stats["operations"] = sum(1 for op in program.ops if op not in ("load", "const"))
-    if backend == "auto" and find_compiler() is None:
-        _warn_no_compiler()
-        stats["reason"] = "no C compiler was found"
-        return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
-    names = [str(node.payload) for node in inputs]
-    runner = NativeRunner(
-        program,
-        reduce=options.reduce is not None,
-        columns=options.batch_axis == -1,
-        constant=[options.batch is not None and name not in options.batch for name in names],
-        accuracy=options.accuracy,
-    )
+    choice: dict[str, Any] = {
+        "reduce": options.reduce is not None,
+        "columns": options.batch_axis == -1,
+        "constant": [options.batch is not None and str(n.payload) not in options.batch for n in inputs],
+        "accuracy": options.accuracy,
+    }
+    if backend == "auto":
+        return AutoRunner(program, **choice), "interpreter"
+    stats["reason"] = "asked for"
+    if backend == "interpreter":
+        return InterpreterRunner(program, **choice), "interpreter"
+    runner = NativeRunner(program, **choice)
     stats["build_seconds"] = runner.build_seconds
-    stats["reason"] = "asked for" if backend == "native" else "fixed sizes and few operations"
     return runner, "c"
 
 
 def _schedule(inputs: list[Node], nodes: list[Node], backend: str) -> Program:
-    limit = LIMITS.native_operations if backend == "native" else LIMITS.unrolled_operations
+    limit = LIMITS.unrolled_operations if backend == "auto" else LIMITS.native_operations
     if backend == "auto" and cost(nodes) > 20.0 * limit:
         raise UnsupportedError(f"the formula takes more than {limit} scalar operations")
     return unroll(inputs, nodes, limit)
 
 
-@cache
-def _warn_no_compiler() -> None:
-    """Say once that NumPy serves."""
-    warnings.warn(
-        "no C compiler was found (looked for $CC, cc, gcc, clang); kernels run on NumPy, more slowly. Install one, "
-        "or pass backend='numpy' to say that this is meant",
-        RuntimeWarning,
-        stacklevel=6,
-    )
-
-
 def _source(language: str, inputs: list[Node], nodes: list[Node], options: Options, runner: Runner) -> str:
     if language == "numpy":
         return emit_numpy(inputs, nodes).text
-    if language == "c":
-        if isinstance(runner, NativeRunner):
+    if language in ("c", "interpreter"):  # the interpreter does what the C text says
+        if isinstance(runner, NativeRunner | AutoRunner):
             return runner.source(options.reduce is not None, options.batch_axis == -1)
         program = unroll(inputs, nodes, LIMITS.native_operations)
         return emit_c(

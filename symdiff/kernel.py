@@ -57,6 +57,22 @@ class UnitRunner(Protocol):
         """Compute all samples of a batch of any shape; its axes stand in front, those of length 1 broadcast."""
 
 
+@runtime_checkable
+class Changing(Protocol):
+    """A backend that makes room for a faster one while the kernel is in use."""
+
+    @property
+    def backend(self) -> str:
+        """What serves now."""
+
+    @property
+    def stats(self) -> Mapping[str, Any]:
+        """What is going on, and what went wrong."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until no change is under way; tell whether that is so."""
+
+
 #: Batch axes that units take; more are brought into one, by copying where that must be.
 MOST_AXES = 8
 
@@ -93,7 +109,7 @@ class Origin:
     Parameters
     ----------
     backend : str
-        "c", "cython" or "numpy".
+        "c", "interpreter", "cython" or "numpy"; unless the runner tells.
     source : callable
         Takes a language ("c", "cython", "numpy") and returns text, or raises ``UnsupportedError``.
     sympy : callable
@@ -310,8 +326,8 @@ class Kernel(CallPath):
 
     @property
     def backend(self) -> str:
-        """What computes: "c", "cython" or "numpy"."""
-        return self._origin.backend
+        """What computes now: "c", "interpreter", "cython" or "numpy"."""
+        return self._runner.backend if isinstance(self._runner, Changing) else self._origin.backend
 
     @property
     def rewrites(self) -> tuple[str, ...]:
@@ -320,8 +336,25 @@ class Kernel(CallPath):
 
     @property
     def stats(self) -> dict[str, Any]:
-        """Counts and times of the compilation."""
-        return dict(self._origin.stats)
+        """Counts and times of the compilation; what serves now, and why."""
+        return {**self._origin.stats, **(self._runner.stats if isinstance(self._runner, Changing) else {})}
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for native code that is being built in the background.
+
+        Calls are served all the time; this is for measuring, or for a process about to fork.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most.
+
+        Returns
+        -------
+        bool
+            False if the build goes on; true if there is none, or none any more.
+        """
+        return self._runner.wait(timeout) if isinstance(self._runner, Changing) else True
 
     @property
     def address(self) -> int:

@@ -37,6 +37,8 @@ class NativeRunner(Units):
     accuracy : {"default", "high"}
         "high" takes libm's functions (below one unit in the last place) for the vector library's
         (below four), sample by sample and several times slower.
+    now : bool, optional
+        Build now, not when a unit is first wanted.
 
     Raises
     ------
@@ -52,11 +54,13 @@ class NativeRunner(Units):
         columns: bool = False,
         constant: Sequence[bool] = (),
         accuracy: str = "default",
+        now: bool = True,
     ) -> None:
         super().__init__(program, Variant(reduce, columns), constant, accuracy)
         self._sources: dict[Variant, CSource] = {}
         self._libraries: dict[Variant, Library] = {}
-        self.call(reduce, columns)
+        if now:
+            self.call(reduce, columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.program, self.usual, self.constant, self.accuracy)
@@ -121,10 +125,7 @@ def plain_function(program: Program, accuracy: str, constant: Sequence[bool]) ->
     BuildError
         Without a compiler, or when it fails.
     """
-    target = native_target()
-    if accuracy == "high":
-        target = replace(target, prefix="", vector_math=frozenset())
-    library = build(emit_plain(program, target, constant))
+    library = build(emit_plain(program, target_of(accuracy), constant))
     table = (ctypes.c_void_p * (len(library.symbols) + 1)).in_dll(library.handle, plain.FUNCTIONS)
     for number, symbol in enumerate(library.symbols):
         table[number] = symbol

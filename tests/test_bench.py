@@ -9,12 +9,12 @@ from bench import workloads
 from bench.cases import CASES, Case
 
 
-@pytest.mark.parametrize("backend", ["native", "numpy"])
+@pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_case_agrees_with_its_reference(case: Case, backend: str) -> None:
     data = case.data(case.small)
     kernel = case.compile(case.small, backend)
-    assert kernel.backend == {"native": "c", "numpy": "numpy"}[backend]
+    assert kernel.backend == {"native": "c", "interpreter": "interpreter", "numpy": "numpy"}[backend]
     results = workloads.as_list(kernel(inputs=data))
     assert workloads.disagreement(results, case.reference(data)) < case.tolerance
 

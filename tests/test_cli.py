@@ -194,7 +194,7 @@ def test_eval_from_csv_with_values_and_reduce(run: Run) -> None:
     assert Path("r.csv").read_text() == "38\n54\n"
 
 
-@pytest.mark.parametrize("backend", ["native", "numpy", "auto"])
+@pytest.mark.parametrize("backend", ["native", "interpreter", "numpy", "auto"])
 def test_eval_agrees_with_python(run: Run, numbers: np.random.Generator, backend: str) -> None:
     x = numbers.normal(size=(50, 3))
     np.save("x.npy", x)
@@ -315,7 +315,7 @@ def test_doctor_without_a_compiler(tmp_path: Path) -> None:
     done = real("doctor", folder=tmp_path, PATH=str(tmp_path), CC="")
     assert done.returncode == 0, done.stderr
     assert "none found ($CC, cc, gcc, clang)" in done.stdout
-    assert "auto takes NumPy" in done.stdout
+    assert "auto takes the interpreter" in done.stdout
 
 
 def test_doctor_with_a_compiler_that_fails(tmp_path: Path) -> None:
@@ -343,10 +343,17 @@ def test_version_and_help(run: Run) -> None:
         assert "Usage:" in run(command, "-h").stdout
 
 
-def test_a_warning_is_one_line(tmp_path: Path) -> None:
+def test_eval_without_a_compiler(tmp_path: Path) -> None:
     done = real("eval", "x * 2", "--value", "x=4", folder=tmp_path, PATH=str(tmp_path), CC="")
     assert done.returncode == 0
-    assert done.stderr.startswith("Warning: no C compiler was found")
+    assert not done.stderr
+    assert "by the interpreter" in done.stdout
+
+
+def test_a_warning_is_one_line(tmp_path: Path) -> None:
+    done = real("eval", "x * 2", "--value", "x=4", "--backend", "native", folder=tmp_path, CC="no-such-compiler")
+    assert done.returncode == 0
+    assert done.stderr.startswith("Warning: CC='no-such-compiler' does not run")
     assert len(done.stderr.splitlines()) == 1
     assert "8" in done.stdout
 

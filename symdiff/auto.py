@@ -1,0 +1,130 @@
+"""The "auto" backend of one kernel: the interpreter at once, native code as soon as it is built.
+
+Every unit is first one of the interpreter and then, in one step between two calls, one of
+native code. Both give the same bits, so nothing but the time of a call tells which it was.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import background
+from ._kernels.call import NativeCall
+from .embedded import InterpreterRunner
+from .native import NativeRunner
+from .program import Program
+from .units import Units, Variant
+
+__all__ = ["AutoRunner"]
+
+
+class AutoRunner(Units):
+    """Runs a program on the interpreter until its native code is there.
+
+    Parameters
+    ----------
+    program : Program
+    reduce, columns : bool
+        The unit that is made now: summing over the batch, and for columns.
+    constant : sequence of bool, optional
+        Inputs that never have batch axes.
+    accuracy : {"default", "high"}
+        "high" takes libm's functions for the vector library's.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        reduce: bool = False,
+        columns: bool = False,
+        constant: Sequence[bool] = (),
+        accuracy: str = "default",
+    ) -> None:
+        super().__init__(program, Variant(reduce, columns), constant, accuracy)
+        self._interpreter = InterpreterRunner(
+            program, reduce=reduce, columns=columns, constant=constant, accuracy=accuracy
+        )
+        self._native = NativeRunner(
+            program, reduce=reduce, columns=columns, constant=constant, accuracy=accuracy, now=False
+        )
+        self._changed = threading.Condition()
+        self._pending: set[Variant] = set()
+        self._built: set[Variant] = set()
+        self._failure = ""
+        self.call(reduce, columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.program, self.usual, self.constant, self.accuracy)
+
+    @property
+    def backend(self) -> str:
+        """What serves ordinary calls now: "interpreter" or "c"."""
+        return "c" if self.usual in self._built else "interpreter"
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """How far the builds are: what serves and why, seconds in the compiler, and what went wrong, if anything."""
+        pending, failure = bool(self._pending), self._failure
+        reason = "native code is built" if self.usual in self._built else "native code is being built"
+        if failure and not pending:
+            reason = "native code could not be built"
+        told = {"reason": reason, "building": pending, "build_seconds": self._native.build_seconds}
+        return {**told, "build_failure": failure} if failure else told
+
+    def source(self, reduce: bool = False, columns: bool = False, single: bool = False) -> str:
+        """Return the C text of a unit, whether it is built or not."""
+        return self._native.source(reduce, columns, single)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is being built for this kernel; tell whether that is so."""
+        background.urge()
+        with self._changed:
+            self._changed.wait_for(lambda: background.ended() or not self._pending, timeout)
+            return not self._pending
+
+    def make(self, variant: Variant) -> NativeCall:
+        """Make a unit of the interpreter, and have native code made to replace it."""
+        unit = self._interpreter.call(variant.reduce, variant.columns, variant.single)
+        self._pending.add(variant)
+        # A kernel that nobody holds any more is not built.
+        background.submit(_Build(weakref.ref(self), variant))
+        return unit
+
+    def build(self, variant: Variant) -> None:
+        """Build a unit and put it in use; in the background."""
+        failure = ""
+        try:
+            unit = self._native.make(variant)
+        except Exception as error:  # whatever it is, calls go on; the user is told by stats
+            if background.broken_off():
+                return
+            failure = f"{type(error).__name__}: {error}"
+        else:
+            self.put(variant, unit)
+            self._built.add(variant)
+        with self._changed:
+            self._failure = self._failure or failure
+            self._pending.discard(variant)
+            self._changed.notify_all()
+
+
+@dataclass(frozen=True)
+class _Build:
+    """A build that is forgotten together with its kernel."""
+
+    runner: weakref.ref[AutoRunner]
+    variant: Variant
+
+    def __call__(self) -> None:
+        runner = self.runner()
+        if runner is not None:
+            runner.build(self.variant)
+
+
+def _restore(program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str) -> AutoRunner:
+    return AutoRunner(program, reduce=usual.reduce, columns=usual.columns, constant=constant, accuracy=accuracy)

@@ -1,0 +1,124 @@
+"""Work done while calls are served: one thread, there only as long as there is something to do.
+
+Nothing of it may hinder the process it is in. At exit, the compiler that runs is killed and
+the thread waited for. Before a fork the same happens, because a copy of a process with a
+second thread may find locks held for ever; the work is begun anew afterwards, in a child when
+it asks for it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from . import children
+
+__all__ = ["broken_off", "ended", "submit", "urge"]
+
+#: Does something, or returns at once because nobody wants it any more.
+Job = Callable[[], None]
+#: Seconds between two looks at whether the thread has gone, and how many there are.
+PAUSE, TRIES = 0.02, 500
+
+
+class _Worker:
+    """The jobs of this process, and the thread that does them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.jobs: deque[Job] = deque()
+        self.thread: threading.Thread | None = None
+        self.held = False
+        self.over = False
+
+    def add(self, job: Job) -> None:
+        with self.lock:
+            self.jobs.append(job)
+        self.start()
+
+    def start(self) -> None:
+        """Start the thread if there is something to do and nobody does it."""
+        with self.lock:
+            if self.thread is None and self.jobs and not self.held:
+                thread = threading.Thread(target=self.work, name="symdiff-build", daemon=True)
+                # At shutdown no thread can be started; the jobs then stay undone.
+                with contextlib.suppress(RuntimeError):
+                    thread.start()
+                    self.thread = thread
+
+    def work(self) -> None:
+        while True:
+            with self.lock:
+                if self.held or not self.jobs:
+                    self.thread = None
+                    return
+                job = self.jobs[0]
+            job()
+            with self.lock:
+                # What was broken off stays the first in the queue.
+                if not self.held:
+                    self.jobs.popleft()
+
+    def hold(self) -> None:
+        """Break off what is being done, and wait until the thread is gone."""
+        with self.lock:
+            self.held = True
+            thread = self.thread
+        for _ in range(TRIES):
+            if thread is None or not thread.is_alive() or thread is threading.current_thread():
+                break
+            # Again and again: it may have been just about to start its compiler.
+            children.stop(thread.ident or 0)
+            thread.join(PAUSE)
+
+    def end(self) -> None:
+        self.over = True
+        self.hold()
+
+    def resume(self) -> None:
+        self.held = self.over
+        self.start()
+
+    def renew(self) -> None:
+        """Begin a child process: its parent's thread and locks do not exist here."""
+        self.lock = threading.Lock()
+        self.thread = None
+        self.held = False
+
+
+_worker = _Worker()
+
+
+def submit(job: Job) -> None:
+    """Have something done in the background, after what was submitted before.
+
+    Parameters
+    ----------
+    job : callable
+        Raises nothing. It may be called again when it was broken off, which
+        :func:`broken_off` tells it.
+    """
+    _worker.add(job)
+
+
+def broken_off() -> bool:
+    """Whether what failed just now failed because it was broken off, and will be done later."""
+    return _worker.held
+
+
+def urge() -> None:
+    """Go on with what a fork left undone."""
+    _worker.start()
+
+
+def ended() -> bool:
+    """Whether the process is about to end, so that nothing more will be done."""
+    return _worker.over
+
+
+os.register_at_fork(before=_worker.hold, after_in_parent=_worker.resume, after_in_child=_worker.renew)
+atexit.register(_worker.end)

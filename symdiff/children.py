@@ -1,0 +1,112 @@
+"""Compilers run as children, none of which outlives this process.
+
+A build may be under way when the interpreter ends, and a process may also end without a word
+(killed, or by a signal nobody handles). So each compiler runs under a shell that reads from a
+pipe; the other end is held here alone, and when it closes, whoever closed it, the shell kills
+its whole group of processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+__all__ = ["run", "stop"]
+
+# The watcher waits for the pipe's end; the command itself reads nothing. A status above 128
+# says that the command was ended by a signal.
+_SCRIPT = """
+exec 3<&0 </dev/null
+(read -r _ <&3; kill -9 0) >/dev/null 2>&1 &
+exec 3<&-
+"$@"
+status=$?
+kill $! 2>/dev/null
+exit $status
+"""
+
+_running: dict[int, subprocess.Popen[bytes]] = {}
+
+
+def run(
+    command: Sequence[str], *, folder: Path | None, environment: Mapping[str, str], timeout: float | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command that reads nothing, and keep what it writes.
+
+    Parameters
+    ----------
+    command : sequence of str
+        An absolute path, and arguments.
+    folder : Path or None
+        Where it runs.
+    environment : mapping of str to str
+    timeout : float, optional
+        Seconds after which it is killed.
+
+    Raises
+    ------
+    OSError
+        When it cannot be run.
+    subprocess.TimeoutExpired
+        When it took longer.
+    """
+    if not os.access(command[0], os.X_OK):
+        raise PermissionError(f"{command[0]} is no program that may be run")
+    child = subprocess.Popen(
+        ["/bin/sh", "-c", _SCRIPT, "sh", *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environment,
+        process_group=0,
+    )
+    me = threading.get_ident()
+    _running[me] = child
+    try:
+        said, complained = _listen(child, timeout)
+    finally:
+        _running.pop(me, None)
+        _end(child)
+    status = child.returncode
+    return subprocess.CompletedProcess(command, 128 - status if status > 128 else status, said, complained)
+
+
+def _listen(child: subprocess.Popen[bytes], timeout: float | None) -> tuple[bytes, bytes]:
+    """Read what a child writes until it ends; its input stays open for as long."""
+    guard, child.stdin = child.stdin, None
+    try:
+        return child.communicate(timeout=timeout)
+    finally:
+        if guard is not None:
+            guard.close()
+
+
+def stop(thread: int) -> None:
+    """Kill what a thread is running, with everything that started in turn."""
+    child = _running.get(thread)
+    if child is not None and child.returncode is None:
+        _kill(child)
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    if child.poll() is None:
+        _kill(child)
+        child.wait()
+    for stream in (child.stdout, child.stderr):
+        if stream is not None:
+            stream.close()
+
+
+# A forked process has no part in what its parent was running.
+os.register_at_fork(after_in_child=_running.clear)

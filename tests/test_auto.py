@@ -1,0 +1,324 @@
+"""The "auto" backend: answers at once, goes over to native code, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+from symdiff import background, children
+from symdiff.errors import BuildError, SingularMatrixError
+
+X = np.random.default_rng(0).uniform(1, 2, (700, 3, 3))
+
+
+def compiler(folder: Path, body: str) -> str:
+    """Write a compiler that says it is one and then does ``body``."""
+    path = folder / "slow-cc"
+    path.write_text(f'#!/bin/sh\ncase "$1" in --version) echo "slow 1.0"; exit 0;; esac\n{body}\n', encoding="ascii")
+    path.chmod(0o755)
+    return str(path)
+
+
+def formula(number: float) -> str:
+    """Return a formula nobody has built yet."""
+    return f"gradient({number!r} * log(det(A)), A)"
+
+
+@pytest.fixture
+def sleeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A compiler that tells its number, and takes an hour."""
+    told = tmp_path / "numbers"
+    monkeypatch.setenv("CC", compiler(tmp_path, f"echo $$ >> {told}; sleep 3600"))
+    return told
+
+
+def number_of(told: Path) -> int:
+    """Wait for the sleeping compiler to begin."""
+    for _ in range(1000):
+        if told.exists() and told.read_text(encoding="ascii").endswith("\n"):
+            return int(told.read_text(encoding="ascii").split()[-1])
+        time.sleep(0.01)
+    raise AssertionError("no compiler was started")
+
+
+def gone(process: int) -> bool:
+    for _ in range(500):
+        try:
+            state = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state.rpartition(")")[2].split()[0] == "Z":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.fixture(autouse=True)
+def _rest() -> Any:
+    """Leave nothing under way for the next test."""
+    yield
+    gc.collect()
+    background._worker.hold()
+    background._worker.jobs.clear()
+    background._worker.resume()
+
+
+def test_answers_at_once_and_goes_over_with_the_same_bits() -> None:
+    k = sd.compile(formula(1.5), A=(3, 3))
+    assert k.backend == "interpreter"
+    before = k(X)
+    assert k.wait(60)
+    assert k.backend == "c"
+    assert k.stats["reason"] == "native code is built"
+    assert not k.stats["building"]
+    np.testing.assert_array_equal(k(X), before)
+    np.testing.assert_array_equal(sd.compile(formula(1.5), A=(3, 3), backend="interpreter")(X), before)
+
+
+def test_every_kind_of_call_goes_over() -> None:
+    k = sd.compile(formula(1.25), A=(3, 3), batch_axis=-1)
+    columns = np.ascontiguousarray(np.moveaxis(X, 0, -1))
+    single = X.astype(np.float32)
+    arrays = [columns, columns.astype(np.float32), np.moveaxis(single, 0, -1), np.moveaxis(X, 0, -1), columns[..., 0]]
+    before = [k(a) for a in arrays]
+    assert k.wait(60)
+    for a, result in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(k(a), result)
+    assert k.backend == "c"
+
+
+def test_sums_go_over() -> None:
+    k = sd.compile("x * y", x=(), y=(), reduce="sum")
+    x = np.random.default_rng(1).uniform(-1, 1, (2, 5000))
+    before = k(*x)
+    assert k.wait(60)
+    assert k(*x) == before
+
+
+def test_a_build_that_fails_is_told_and_breaks_no_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", compiler(tmp_path, "echo no room >&2; exit 1"))
+    k = sd.compile(formula(1.75), A=(3, 3))
+    want = sd.compile(formula(1.75), A=(3, 3), backend="interpreter")(X)
+    np.testing.assert_array_equal(k(X), want)
+    assert k.wait(60)
+    assert k.backend == "interpreter"
+    assert k.stats["reason"] == "native code could not be built"
+    assert "no room" in k.stats["build_failure"]
+    np.testing.assert_array_equal(k(X), want)
+    with pytest.raises(BuildError, match="no room"):
+        sd.compile(formula(1.75), A=(3, 3), backend="native")
+
+
+def test_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    k = sd.compile(formula(2.25), A=(3, 3))
+    np.testing.assert_allclose(k(X), 2.25 * np.linalg.inv(X).swapaxes(1, 2), rtol=1e-10)
+    assert k.wait(60)
+    assert k.backend == "interpreter"
+    assert "no C compiler" in k.stats["build_failure"]
+
+
+def test_a_call_does_not_wait_for_the_build(sleeping: Path) -> None:
+    k = sd.compile(formula(2.5), A=(3, 3))
+    number_of(sleeping)
+    start = time.perf_counter()
+    for _ in range(100):
+        k(X)
+    assert time.perf_counter() - start < 2
+    assert not k.wait(0.05)
+    assert k.stats["building"]
+    assert k.backend == "interpreter"
+
+
+def test_a_kernel_nobody_holds_is_not_built(sleeping: Path) -> None:
+    first = sd.compile(formula(2.75), A=(3, 3))
+    number_of(sleeping)
+    second = sd.compile(formula(2.875), A=(3, 3))
+    runner = weakref.ref(second._runner)
+    del second
+    gc.collect()
+    assert runner() is None
+    assert first.backend == "interpreter"
+
+
+def test_the_thread_ends_with_its_work() -> None:
+    k = sd.compile(formula(3.5), A=(3, 3))
+    assert k.wait(60)
+    for _ in range(500):
+        if not any(thread.name == "symdiff-build" for thread in threading.enumerate()):
+            break
+        time.sleep(0.01)
+    assert not any(thread.name == "symdiff-build" for thread in threading.enumerate())
+
+
+def test_errors_are_the_same_before_and_after() -> None:
+    k = sd.compile(formula(3.25), A=(3, 3))
+    solve = sd.compile("solve(A, b) * 3.25", A=(3, 3), b=3)
+    bad = X.copy()
+    bad[123] = 0
+    for kernel in (k, solve):
+        arguments = (bad,) if kernel is k else (bad, X[:, 0])
+        for _ in range(2):
+            with pytest.raises(SingularMatrixError) as caught:
+                kernel(*arguments)
+            assert caught.value.index == (123,)
+            assert kernel.wait(60)
+
+
+def test_calls_from_several_threads_while_it_goes_over() -> None:
+    k = sd.compile(formula(3.75), A=(3, 3))
+    want = sd.compile(formula(3.75), A=(3, 3), backend="interpreter")(X)
+    wrong = []
+
+    def work() -> None:
+        while k.stats["building"]:
+            if not np.array_equal(k(X), want):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert k.backend == "c"
+
+
+def test_pickling() -> None:
+    k = sd.compile(formula(4.5), A=(3, 3))
+    again = pickle.loads(pickle.dumps(k))
+    np.testing.assert_array_equal(again(X), k(X))
+    assert again.wait(60)
+    assert again.backend == "c"
+
+
+# Functions in "last" run after symdiff's own end.
+_SCRIPT = """
+import atexit, os, pathlib, sys, time
+last = []
+atexit.register(lambda: [function() for function in last])
+import symdiff as sd
+told = pathlib.Path(sys.argv[1])
+k = sd.compile("x * sin(x) * 4.75", x=())
+assert k(0.0) == 0
+while not told.exists() or not told.read_text().endswith("\\n"):
+    time.sleep(0.01)
+"""
+
+
+def run_script(end: str, told: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", _SCRIPT + end, str(told)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [
+        ("", 0),
+        ("sys.exit(3)", 3),
+        ("raise KeyboardInterrupt", -signal.SIGINT),
+        ("os.kill(os.getpid(), 15)", -signal.SIGTERM),
+        ("os.kill(os.getpid(), 9)", -signal.SIGKILL),
+        ("os._exit(4)", 4),
+    ],
+    ids=["end", "exit", "interrupt", "terminated", "killed", "_exit"],
+)
+def test_nothing_outlives_the_process(sleeping: Path, end: str, status: int) -> None:
+    start = time.perf_counter()
+    done = run_script(end, sleeping)
+    assert done.returncode in (status, 130 if status == -signal.SIGINT else status), done.stderr
+    assert "symdiff-build" not in done.stderr
+    assert status != 0 or not done.stderr
+    assert gone(number_of(sleeping))
+    assert time.perf_counter() - start < 60
+
+
+def test_compiling_while_the_interpreter_ends(sleeping: Path) -> None:
+    end = """
+atexit.register(lambda: print(sd.compile("x * 5.25", x=())(2.0)))
+last.append(lambda: print(sd.compile("x * 5.5", x=())(2.0), k.wait()))
+"""
+    done = run_script(end, sleeping)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["10.5", "11.0", "False"]
+    assert gone(number_of(sleeping))
+
+
+def _in_child(k: sd.Kernel, queue: Any) -> None:
+    result = k(X)
+    queue.put((result, k.wait(60), k.backend))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_fork_while_building() -> None:
+    k = sd.compile(formula(5.75), A=(3, 3))
+    want = sd.compile(formula(5.75), A=(3, 3), backend="interpreter")(X)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_in_child, args=(k, queue))
+    child.start()
+    result, waited, backend = queue.get(timeout=60)
+    child.join(60)
+    assert child.exitcode == 0
+    np.testing.assert_array_equal(result, want)
+    assert (waited, backend) == (True, "c")
+    assert k.wait(60)
+    assert k.backend == "c"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_breaks_the_compiler_off(sleeping: Path) -> None:
+    k = sd.compile(formula(6.25), A=(3, 3))
+    first = number_of(sleeping)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if threading.active_count() == 1 and np.isfinite(k(X)).all() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert gone(first)
+    # The parent begins again.
+    for _ in range(1000):
+        if len(sleeping.read_text(encoding="ascii").split()) > 1:
+            break
+        time.sleep(0.01)
+    assert len(sleeping.read_text(encoding="ascii").split()) > 1
+
+
+def test_a_child_that_takes_too_long_is_killed_with_all_it_started(tmp_path: Path) -> None:
+    told = tmp_path / "number"
+    script = f"sleep 3600 & echo $! > {told}; wait"
+    with pytest.raises(subprocess.TimeoutExpired):
+        children.run(["/bin/sh", "-c", script], folder=None, environment=os.environ, timeout=0.5)
+    assert gone(int(told.read_text(encoding="ascii")))
+
+
+def test_what_a_child_says_and_how_it_ends() -> None:
+    def run(script: str) -> tuple[int, bytes, bytes]:
+        done = children.run(["/bin/sh", "-c", script], folder=None, environment=os.environ)
+        return done.returncode, done.stdout, done.stderr
+
+    assert run("echo out; echo err >&2; exit 7") == (7, b"out\n", b"err\n")
+    assert run("kill -9 $$")[0] == -signal.SIGKILL
+    assert run("cat; echo end") == (0, b"end\n", b"")
+    with pytest.raises(OSError, match="no program"):
+        children.run(["/nonexistent/cc"], folder=None, environment=os.environ)
