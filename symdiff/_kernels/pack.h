@@ -15,6 +15,9 @@
 #ifndef _WIN32
 #include <pthread.h>
 #endif
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* in[p] is where the port's data of sample 0 stand. In a unit of rows the elements of a sample are
    neighbours and si[p] is the distance in bytes from sample to sample; in a unit of columns the samples
@@ -25,6 +28,10 @@ typedef long (*sd_kernel)(long begin, long end, const char *const *in, const lon
 
 enum { SD_BLOCK = 1024, SD_BUFFER = 1 << 17, SD_VECTOR = 64, SD_AXES = 8, SD_LOCAL = 8192, SD_THREADS = 64 };
 enum { SD_NO_MEMORY = -2 };
+/* Bytes of results beyond what caches keep. They are written past the caches, which would otherwise
+   read every line before it is overwritten; lines must come whole and in order for that, so results
+   pass through a buffer. */
+enum { SD_LARGE = 1 << 26, SD_LARGE_BUFFER = 1 << 19 };
 
 typedef struct {
   char *data;
@@ -61,6 +68,7 @@ typedef struct {
   char **out, **buffer, *work, *sum, *rest, *memory;
   long *stride, *where, *rows; /* rows: samples that a port's buffer holds */
   long tile, total;            /* tile: samples that are packed at once, or 0 when none need it */
+  int large;                   /* results are written past the caches */
 } sd_room;
 
 static long sd_padded(long bytes) { return (bytes + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR; }
@@ -139,6 +147,34 @@ static void sd_move(const sd_unit *u, const sd_port *p, const long *where, long 
     move(p->data, where, p->offsets, p->step, n, p->size, buffer, row, element, out);
 }
 
+/* Copy past the caches whole lines of 64 bytes, and the rest as usual. */
+static void sd_stream(char *to, const char *from, long bytes) {
+#ifdef __SSE2__
+  long head = (long)(-(size_t)to % 64);
+  if (head < bytes && bytes >= 64) {
+    memcpy(to, from, (size_t)head);
+    for (to += head, from += head, bytes -= head; bytes >= 64; to += 64, from += 64, bytes -= 64)
+      for (int k = 0; k < 64; k += 16) _mm_stream_si128((__m128i *)(to + k), _mm_loadu_si128((const __m128i *)(from + k)));
+  }
+#endif
+  memcpy(to, from, (size_t)bytes);
+}
+
+/* Write n results that lie as the unit wrote them to the buffer. */
+static void sd_flush(const sd_unit *u, const sd_port *p, long first, long n, const char *buffer, long tile) {
+  long item = u->single ? 4 : 8, row = p->size * item;
+  char *to = p->data + first * p->stride;
+  if (u->columns || p->size == 1)
+    if (p->stride == item)
+      for (long e = 0; e < p->size; e++) sd_stream(to + e * p->step, buffer + e * tile * item, n * item);
+    else
+      for (long i = 0; i < n; i++) memcpy(to + i * p->stride, buffer + i * item, (size_t)item);
+  else if (p->stride == row)
+    sd_stream(to, buffer, n * row);
+  else
+    for (long i = 0; i < n; i++) sd_stream(to + i * p->stride, buffer + i * row, row);
+}
+
 /* Run samples first .. first + count: a multiple of the lanes, or fewer than them. */
 static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, char *sum, long *which) {
   const sd_unit *u = c->unit;
@@ -149,7 +185,8 @@ static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, 
     int constant = p < u->inputs && u->constant && u->constant[p];
     /* One sample of rows fills all lanes, and all of them write the same numbers to the same place. */
     int alone = !u->columns && count == 1;
-    int direct = sd_lies(u, port, p) && (rows == count || alone || (p < u->inputs && port->stride == 0));
+    int lies = sd_lies(u, port, p) && (p < u->inputs || !r->large);
+    int direct = lies && (rows == count || alone || (p < u->inputs && port->stride == 0));
     char *at = direct ? port->data + first * port->stride : r->buffer[p];
     if (direct)
       r->stride[p] = port->size > 1 && u->columns ? port->step : rows != count ? 0 : port->stride;
@@ -175,7 +212,9 @@ static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, 
   failed = u->kernel(0, rows, r->in, r->stride, r->out, r->stride + u->inputs, r->work, u->functions, which);
   if (failed >= 0) return first + failed;
   for (int p = u->inputs; p < ports; p++)
-    if (r->out[p - u->inputs] == r->buffer[p]) {
+    if (r->out[p - u->inputs] == r->buffer[p] && r->large && sd_lies(u, c->ports + p, p))
+      sd_flush(u, c->ports + p, first, count, r->buffer[p], r->rows[p]);
+    else if (r->out[p - u->inputs] == r->buffer[p]) {
       sd_places(c, c->ports + p, first, count, count, r->where);
       sd_move(u, c->ports + p, r->where, count, r->buffer[p], r->rows[p], 1);
     }
@@ -241,14 +280,16 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
     if (p < moved) packed |= !sd_lies(u, c->ports + p, p);
     if (p >= u->inputs) r->total += c->ports[p].size;
   }
+  r->large = !u->reduce && r->total * item >= SD_LARGE / c->count;
+  packed |= r->large;
   if (packed) /* a power of two of samples, so that tiles divide the blocks of a sum */
-    for (r->tile = SD_BLOCK; r->tile > u->lanes && (r->tile * widest * item > SD_BUFFER || r->tile >= 2 * c->count);)
+    for (r->tile = SD_BLOCK; r->tile > u->lanes && (r->tile * widest * item > (r->large ? SD_LARGE_BUFFER : SD_BUFFER) || r->tile >= 2 * c->count);)
       r->tile /= 2;
   vectors = sd_padded(r->total * u->lanes * item);
   bytes = 3 * pointers + 2 * sd_padded(8L * ports) + sd_padded(8L * (packed ? r->tile : u->lanes)) +
           u->workspace * SD_VECTOR;
   if (u->reduce) bytes += 2 * vectors;
-#define SD_HELD(p) (!sd_lies(u, c->ports + (p), p) ? r->tile : c->count > 1 || u->columns ? u->lanes : 0)
+#define SD_HELD(p) (!sd_lies(u, c->ports + (p), p) || (r->large && (p) >= u->inputs) ? r->tile : c->count > 1 || u->columns ? u->lanes : 0)
   for (int p = 0; p < moved; p++) bytes += sd_padded(SD_HELD(p) * c->ports[p].size * item);
   if (bytes > SD_LOCAL && !(local = r->memory = malloc((size_t)bytes + SD_VECTOR))) return 0;
   next = (char *)(((size_t)local + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR);
@@ -316,6 +357,9 @@ static void *sd_labour(void *argument) {
   }
 #ifndef _WIN32
   if (me->failed >= 0) __atomic_store_n(&work->stop, 1, __ATOMIC_RELAXED);
+#endif
+#ifdef __SSE2__
+  if (r.large) _mm_sfence();
 #endif
   free(r.memory);
   return 0;

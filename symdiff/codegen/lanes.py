@@ -8,7 +8,7 @@ system headers of vector intrinsics take longer to read than most kernels to bui
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 __all__ = ["ITEM", "block_widths", "moving_functions", "preamble"]
 
@@ -178,14 +178,16 @@ def _singles(lanes: int) -> str:
 
 
 # A port of one element is a column when its samples are neighbours, and one number when it has no batch axis.
+# Columns are more streams than the processor follows by itself, so it is told what comes next.
 _SINGLE = """\
 #define AT(p,s,k) (*(const D*)((p)+(k)*(s)))
 #define GATHER(p,s,c0) {{c0=(V){{{gather}}};}}
 #define SCATTER(p,s,c0) {{{scatter}}}
 #define LOAD1(p,s,c0) if((s)==sizeof(T))c0=*(const U*)(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
 #define STORE1(p,s,c0) if((s)==sizeof(T))*(U*)(p)=c0;else SCATTER(p,s,c0)
-#define COLUMN(p,s,k) (*(U*)((p)+(k)*(s)))
-#define LOADC(p,s,k,c0) c0=*(const U*)((p)+(k)*(s));
+#define AHEAD 512
+#define LOADC(p,s,k,c0) c0=*(const U*)((p)+(k)*(s));__builtin_prefetch((p)+(k)*(s)+AHEAD);
+#define STOREC(p,s,k,c0) *(U*)((p)+(k)*(s))=c0;__builtin_prefetch((p)+(k)*(s)+AHEAD,1);
 #define SHARED(p,k,c0) c0=B(*(const D*)((p)+(k)*sizeof(T)));
 """
 
@@ -199,6 +201,38 @@ def _fills(lanes: int, single: bool) -> str:
         size = f"vector_size({width * ITEM[single]}),aligned({ITEM[single]})"
         text += f"typedef T R{width} __attribute__(({size},may_alias));\n"
         text += f"#define FILL{width}(p,s,{names}) {{R{width} r={{{names}}};{rows}}}\n"
+    return text
+
+
+def _short_rows(lanes: int) -> str:
+    """Print the moves of whole rows of two or three: dense ones are whole vectors, which are permuted."""
+
+    def shuffle(a: str, b: str, places: Iterable[int]) -> str:
+        return f"SHUFFLE({a},{b},{','.join(map(str, places))})"
+
+    def merge(letter: str, places: Sequence[tuple[int, int]]) -> str:
+        """Print the vector whose lanes stand at (vector, lane) of two or three others."""
+        two = shuffle(f"{letter}0", f"{letter}1", (i + v * lanes if v < 2 else 0 for v, i in places))
+        if all(v < 2 for v, _ in places):
+            return two
+        return shuffle(two, f"{letter}2", (m if v < 2 else lanes + i for m, (v, i) in enumerate(places)))
+
+    text = ""
+    for width in (2, 3):
+        names, vectors = (",".join(f"{letter}{k}" for k in range(width)) for letter in "ca")
+        loads = "".join(f"a{j}=*(const U*)((p)+{j}*sizeof(V));" for j in range(width))
+        stores = "".join(f"*(U*)((p)+{j}*sizeof(V))=a{j};" for j in range(width))
+        for k in range(width):
+            loads += f"c{k}={merge('a', [divmod(i * width + k, lanes) for i in range(lanes)])};"
+        for j in reversed(range(width)):
+            flat = (divmod(j * lanes + m, width) for m in range(lanes))
+            stores = f"a{j}={merge('c', [(element, sample) for sample, element in flat])};" + stores
+        rest = "LOAD2((p)+sizeof(T),s,c1,c2)" if width == 3 else ""
+        text += f"#define LOADROW{width}(p,s,{names}) if((s)=={width}*sizeof(T)){{V {vectors};{loads}}}"
+        text += f"else{{LOAD2(p,s,c0,c1){rest}}}\n"
+        rest = "SCATTER((p)+2*sizeof(T),s,(c2))" if width == 3 else ""
+        text += f"#define STOREROW{width}(p,s,{names}) if((s)=={width}*sizeof(T)){{V {vectors};{stores}}}"
+        text += f"else{{STORE2(p,s,c0,c1){rest}}}\n"
     return text
 
 
@@ -239,7 +273,8 @@ def preamble(lanes: int, single: bool = False) -> str:
         copies=spread,
     )
     blocks = _singles(lanes) if single else _DOUBLES + _BLOCKS[lanes][0]
-    return types + blocks + _fills(lanes, single) + _SINGLE.format(gather=gather, scatter=scatter)
+    singles = _SINGLE.format(gather=gather, scatter=scatter)
+    return types + blocks + _fills(lanes, single) + singles + _short_rows(lanes)
 
 
 def block_widths(lanes: int, single: bool = False) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -25,6 +25,9 @@ MOVES = 100
 #: Blocks transposed in place; a program with more calls a function for each, which builds faster.
 INLINE_STORES = 16
 
+#: Elements of rows that are moved whole.
+SHORT = (2, 3)
+
 ARGUMENTS = "long i,const char*const*in,const long*si,char*const*out,const long*so,V*w,void*const*fn"
 
 
@@ -137,8 +140,10 @@ class _Functions:
         for port, elements in wanted.items():
             size = self.program.inputs[port].size
             done: set[int] = set()
-            alone = self.one_sample(port) or self.column(size)
-            for start, width in _blocks(elements, size, () if alone else self.loads):
+            widths = () if self.one_sample(port) or self.column(size) else self.loads
+            if widths and size in SHORT and len(elements) > 1:
+                widths = (size,)
+            for start, width in _blocks(elements, size, widths):
                 mine = {e: elements[e] for e in range(start, start + width) if e in elements and e not in done}
                 done.update(mine)
                 yield port, start, width, mine
@@ -156,6 +161,9 @@ class _Functions:
                 # Columns of constants are filled by the tile, see fills().
                 yield from ((port, e, (v,)) for e, v in enumerate(values) if v not in self.program.consts)
                 continue
+            if len(values) in SHORT:
+                yield port, 0, values
+                continue
             done = 0
             for width in (*self.stores, 1):
                 while len(values) - done >= width or (0 < len(values) - done > width // 2 and len(values) >= width > 1):
@@ -168,14 +176,16 @@ class _Functions:
         if self.reduce:
             return f"acc[{start}]+={self.names[values[0]]};\n"
         if self.column(self.program.outputs[port].size):
-            return f"COLUMN(y{port},so{port},{start})={self.names[values[0]]};\n"
+            return f"STOREC(y{port},so{port},{start},{self.names[values[0]]})\n"
         at, row = f"y{port}+{self.item * start},so{port}", ",".join([self.names[v] for v in values])
-        if len(values) > 1 and self.constant(values):
+        if len(values) in self.stores and self.constant(values):
             # Structural zeros need no transposing: every row gets the same numbers.
             numbers = ",".join(literal(self.program.consts[v], self.layout.single) for v in values)
             if self.store_name == "store":
                 return f"fill{len(values)}({at},(R{len(values)}){{{numbers}}});\n"
             return f"FILL{len(values)}({at},{numbers});\n"
+        if self.program.outputs[port].size in SHORT:
+            return f"STOREROW{len(values)}(y{port},so{port},{row})\n"
         if len(values) == 1 and self.program.outputs[port].size > 1:
             return f"SCATTER({at},({row}));\n"
         return f"{self.store_name if len(values) > 1 else 'STORE'}{len(values)}({at},{row});\n"
@@ -190,6 +200,8 @@ class _Functions:
         at = f"x{port}+{self.item * start},si{port}"
         if len(targets) == 1:
             return f"{'LOAD1' if size == 1 else 'GATHER'}({at},{targets[0]});\n"
+        if size in SHORT:
+            return f"LOADROW{size}(x{port},si{port},{','.join(targets)})\n"
         if call:
             return f"load{len(targets)}({at},{','.join(f'&{t}' for t in targets)});\n"
         return f"LOAD{len(targets)}({at},{','.join(targets)});\n"

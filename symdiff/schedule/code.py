@@ -141,6 +141,10 @@ class Code:
             return a
         if self.ops[a] == "negative":
             return self.negative(self.divide(self.args[a][0], b))
+        divisor = self.consts.get(b, math.nan)
+        mantissa, exponent = math.frexp(divisor)
+        if abs(mantissa) == 0.5 and abs(exponent) < _EXACT:
+            return self.multiply(a, self.number(1.0 / divisor))
         # quotients that differ by a power of two share one division: the product is exact
         base, scale = self._mantissa(a)
         known = self._quotients.setdefault((base, b), (a, scale))
