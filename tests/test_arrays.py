@@ -312,6 +312,32 @@ def test_random_views(data: st.DataObject) -> None:
         )
 
 
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_results_larger_than_caches_have_the_same_bits(axis: int, dtype: Any) -> None:
+    # 64 MB of results are written past the caches; a part of them is not that large.
+    x = sd.vector("x", 2)
+    k = sd.compile([np.concatenate([x * 3, [0, 1, x[0] / x[1]]]), x[1] - x[0]], [x], backend="native", batch_axis=axis)
+    n = 1_450_007 * (1 if dtype == np.float64 else 2)
+    data = np.random.default_rng(0).random((n, 2)).astype(dtype)
+    large = np.empty((n + 1, 5), dtype)[1:], np.empty(n + 3, dtype)[3:]
+    if axis == -1:
+        data = np.ascontiguousarray(data.T)
+        large = np.empty((5, n), dtype), large[1]
+    k(data, out=list(large))
+    step = n // 5
+    for start in range(0, n, step):
+        part = slice(start, start + step)
+        rows, last = k(data[part] if axis == 0 else data[:, part])
+        np.testing.assert_array_equal(large[0][part] if axis == 0 else large[0][:, part], rows)
+        np.testing.assert_array_equal(large[1][part], last)
+    if axis == 0:  # apart from each other
+        wide = np.zeros((n, 7), dtype)
+        k(data, out=[wide[:, 1:6], wide[:, 6]])
+        np.testing.assert_array_equal(wide[:, 1:6], large[0])
+        assert not wide[:, 0].any()
+
+
 def test_the_layout_is_chosen_by_what_most_arrays_have() -> None:
     rows, columns = np.zeros((2000, 8)), np.zeros((8, 2000)).T
     assert not prefers_columns([rows, rows], (2000,), False, True)

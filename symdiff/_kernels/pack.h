@@ -280,7 +280,7 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
     if (p < moved) packed |= !sd_lies(u, c->ports + p, p);
     if (p >= u->inputs) r->total += c->ports[p].size;
   }
-  r->large = !u->reduce && r->total * item >= SD_LARGE / c->count;
+  r->large = !u->reduce && c->count > 0 && r->total * item >= SD_LARGE / c->count;
   packed |= r->large;
   if (packed) /* a power of two of samples, so that tiles divide the blocks of a sum */
     for (r->tile = SD_BLOCK; r->tile > u->lanes && (r->tile * widest * item > (r->large ? SD_LARGE_BUFFER : SD_BUFFER) || r->tile >= 2 * c->count);)
