@@ -20,7 +20,7 @@ import numpy.typing as npt
 from .errors import ArgumentError, DtypeError, ShapeError
 from .sizes import Dim, Shape, Size, show, value
 
-__all__ = ["Batch", "Parameter", "bind_shapes", "check_outs", "match", "one_axis", "stack_batches"]
+__all__ = ["Batch", "Parameter", "bind_shapes", "check_outs", "match", "one_axis", "overlap", "stack_batches"]
 
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 
@@ -251,6 +251,12 @@ def one_axis(array: Floats, batch: tuple[int, ...]) -> Floats:
     return array.reshape(math.prod(batch), *sample)
 
 
+def overlap(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
+    """Whether two arrays share an element; arrays for which that is hard to tell are taken to."""
+    effort: Any = 1000
+    return np.may_share_memory(a, b, max_work=effort)
+
+
 def check_outs(
     outputs: Sequence[Parameter], shapes: Sequence[tuple[int, ...]], outs: Sequence[Any], dtype: np.dtype[Any]
 ) -> None:
@@ -273,7 +279,7 @@ def check_outs(
         if out.size and any(step == 0 and length > 1 for step, length in zip(out.strides, out.shape, strict=True)):
             raise ArgumentError(f"{name} is a broadcast array whose elements share memory; pass one of its own")
     for k, out in enumerate(outs):
-        if any(np.may_share_memory(out, other) for other in outs[:k]):
+        if any(overlap(out, other) for other in outs[:k]):
             raise ArgumentError(f"out for {outputs[k].name} overlaps another output; pass arrays apart")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._kernels.call import CallPath, NativeCall, with_vectorcall
-from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, sample_shape, stack_batches
+from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, overlap, sample_shape, stack_batches
 from .build import Library
 from .errors import ArgumentError, SingularMatrixError, UnsupportedError
 from .native import plain_function
@@ -237,7 +237,7 @@ class Kernel(CallPath):
         # Subclasses (matrix, memmap) are written to as the plain arrays they are.
         targets = [np.asarray(target) for target in targets]
         for k, array in enumerate(batch.arrays):
-            if any(np.may_share_memory(array, target) for target in targets):
+            if any(overlap(array, target) for target in targets):
                 batch.arrays[k] = array.copy()
         self._run(batch, shapes, targets)
         return out
