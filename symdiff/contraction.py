@@ -311,6 +311,14 @@ def _drop_identity(factor: _Factor, factors: list[_Factor], out: Labels, extra: 
             return True
         return False
     if i in out and k in out:
+        if any(
+            f is not factor and f.node.op == "delta" and is_identity(f.node) and set(f.labels) == {i, k}
+            for f in factors
+        ):
+            factors.remove(factor)  # said twice
+            return True
+        if out.index(k) < out.index(i):  # always towards the first, or two deltas would take turns
+            i, k = k, i
         users = _users(factors, k, factor)
         users = [f for f in users if f.node.op not in STRUCTURE]
         for user in users:

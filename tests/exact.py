@@ -212,9 +212,9 @@ def _stacked(function: Callable[..., Any], node: Node, args: Sequence[Exact], sh
 # ---------------------------------------------------------------------------- the interpreter
 
 
-def evaluate_exact(roots: Sequence[Node], values: Mapping[Any, Exact]) -> list[Exact]:
-    """Compute ``roots`` with the digits mpmath is set to."""
-    inputs = inputs_of(roots)
+def evaluate_exact(roots: Sequence[Node], values: Mapping[Any, Exact], more: Sequence[Node] = ()) -> list[Exact]:
+    """Compute ``roots`` with the digits mpmath is set to; ``more`` are inputs that only sizes are told from."""
+    inputs = list(dict.fromkeys([*more, *inputs_of(roots)]))
     sizes = bind_sizes(inputs, [values[node.payload].shape for node in inputs])
     done: dict[Node, Exact] = {node: values[node.payload] for node in inputs}
     for node in postorder(roots):
@@ -357,7 +357,10 @@ _OVER_AXES: dict[str, Callable[[Exact, tuple[int, ...]], Any]] = {
 
 
 def directional(
-    roots: Sequence[Node], values: Mapping[Any, npt.ArrayLike], directions: Sequence[Mapping[Any, npt.ArrayLike]]
+    roots: Sequence[Node],
+    values: Mapping[Any, npt.ArrayLike],
+    directions: Sequence[Mapping[Any, npt.ArrayLike]],
+    more: Sequence[Node] = (),
 ) -> list[npt.NDArray[np.float64]]:
     """Return D^k roots[u, v, ...] for k = len(directions), by central differences at 80 digits."""
     with mpmath.workdps(DIGITS):
@@ -370,7 +373,7 @@ def directional(
             for sign, way in zip(signs, ways, strict=True):
                 for name, x in way.items():
                     point[name] = np.asarray(point[name] + sign * step * x, dtype=object)
-            for i, part in enumerate(evaluate_exact(roots, point)):
+            for i, part in enumerate(evaluate_exact(roots, point, more)):
                 total[i] = total[i] + int(np.prod(signs)) * part
         scale = (2 * step) ** len(ways)
         return [doubles(part / scale) for part in total]

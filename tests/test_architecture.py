@@ -7,6 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
+import symdiff as sd
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "symdiff"
 LAST_PUBLIC = "check"
@@ -69,3 +73,34 @@ def test_modules_stay_readable() -> None:
         for path in files:
             text = path.read_text(encoding="utf-8")
             assert ast.get_docstring(ast.parse(text)), f"{path.name} does not say why it exists"
+
+
+#: Calls that run text as code, and the one place that may: NumPy source the package itself has written.
+RUNS_TEXT = {"eval", "exec", "sympify", "parse_expr", "S", "__import__"}
+ALLOWED = {("codegen/numpy.py", "exec")}
+
+
+def called(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in RUNS_TEXT:
+                yield name
+
+
+def test_no_text_of_a_user_is_run() -> None:
+    found = {(str(path.relative_to(PACKAGE)), name) for path in PACKAGE.rglob("*.py") for name in called(path)}
+    assert found <= ALLOWED
+
+
+def test_names_of_a_user_do_not_reach_the_source() -> None:
+    marks = [f"user_{i}_name" for i in range(3)]
+    x, part, sized = sd.vector(marks[0], 3), sd.scalar("plain"), sd.vector("other", marks[2])
+    f = sd.name(np.sin(x) * part, marks[1]).sum()
+    for backend in ("native", "numpy"):
+        kernel = sd.compile({"user_result": f, "user_slope": sd.gradient(f, x)}, [x, part], backend=backend)
+        text = kernel.source("c" if backend == "native" else "numpy")
+        assert len(text) > 100
+        assert not [mark for mark in (*marks, "user_result", "user_slope", "plain") if mark in text]
+    loose = sd.compile(sized.sum(), [sized], backend="numpy")
+    assert marks[2] not in loose.source("numpy")

@@ -12,8 +12,9 @@ from calculus import check_backends, check_calculus
 
 import symdiff as sd
 from symdiff import Array, DisconnectedInputError, NotDifferentiableError, ShapeError
+from symdiff.contraction import einsum
 from symdiff.errors import ArgumentError, DtypeError
-from symdiff.graph import label_sizes, postorder
+from symdiff.graph import delta, label_sizes, postorder
 from symdiff.interpret import evaluate
 
 RNG = np.random.default_rng(3)
@@ -363,3 +364,17 @@ def test_custom_rules_of_the_wrong_form() -> None:
     several = sd.custom(np.sin, vjp=lambda args, seed: (seed, seed), name="several")
     with pytest.raises(ShapeError, match="several gave 2 arrays; expected 1"):
         sd.gradient(several(x).sum(), x)
+
+
+@pytest.mark.parametrize("pairs", [((0, 1), (1, 0)), ((0, 1), (1, 2), (2, 0))])
+def test_deltas_that_say_the_same_end(pairs: tuple[tuple[int, int], ...]) -> None:
+    """Identities that link the same indices in turn were renamed for ever."""
+    v = RNG.normal(size=3)
+    x = sd.vector("x", 3)
+    rank = len({label for pair in pairs for label in pair})
+    node = einsum([delta(3, 3)] * len(pairs) + [x.node], [*pairs, (1,)], tuple(range(rank)))
+    got = compute(Array(node), x=v)
+    want = np.zeros((3,) * rank)
+    for i in range(3):
+        want[(i,) * rank] = v[i]
+    np.testing.assert_array_equal(got, want)

@@ -270,9 +270,9 @@ def _where_forms(node: Node) -> Node | None:
     if c.op == "constant" and c.shape == ():
         return spread(a if bool(c.value) else b, node.shape)
     if a.op == "where" and a.args[0] is c:
-        return where(c, a.args[1], b)
+        return spread(where(c, a.args[1], b), node.shape)
     if b.op == "where" and b.args[0] is c:
-        return where(c, a, b.args[2])
+        return spread(where(c, a, b.args[2]), node.shape)
     return None
 
 
