@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -9,14 +11,19 @@ import numpy.typing as npt
 import pytest
 from tape import Tape
 
+import symdiff as sd
 from symdiff._kernels import special
 from symdiff._kernels.call import NativeCall
-from symdiff.build import build, native_target
+from symdiff.build import build, find_compiler, flags, native_target
 from symdiff.codegen.c import CHUNK, Target, emit_c
+from symdiff.codegen.plain import emit_plain
 from symdiff.errors import SingularMatrixError
+from symdiff.formula import read_formula
 from symdiff.functions import FUNCTIONS
 from symdiff.native import NativeRunner
 from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.schedule import unroll
+from symdiff.simplify import inline, simplify
 from symdiff.twin import evaluate
 
 Floats = npt.NDArray[np.float64]
@@ -541,3 +548,33 @@ def test_operations_in_float32(op: str, target: Target) -> None:
     worst = int(np.argmax(distance))
     bound = 0 if op in EXACT else 1 if op in {"gamma", "lgamma", "digamma", "fma"} else 4
     assert distance[worst] <= bound, f"{op}{tuple(x[worst])}: {got[worst]!r}, expected {want[worst]!r}"
+
+
+FORMULAS: list[tuple[str, dict[str, Any]]] = [
+    ("jacobian(log(softmax(X @ y)), X)", {"X": (2, 4), "y": 4}),
+    ("[inv(A)[0, 0], det(A), sum(A * b), digamma(b) + b % 3 + floor(b) * sign(b)]", {"A": (3, 3), "b": ()}),
+    ("where(x > y, exp(x) * minimum(x, y), abs(y) ** 0.3) - sqrt(x) * (x == y)", {"x": 3, "y": ()}),
+    ("hessian(log(det(A)), A)", {"A": (5, 5)}),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+@pytest.mark.parametrize(("formula", "shapes"), FORMULAS, ids=[formula for formula, _ in FORMULAS])
+def test_compilers_have_nothing_to_say(formula: str, shapes: dict[str, Any], target: Target, tmp_path: Path) -> None:
+    compiler = find_compiler()
+    assert compiler is not None
+    symbols = {name: sd.array(name, shape) for name, shape in shapes.items()}
+    (node,) = simplify(inline([read_formula(formula, shapes).value.node]))
+    program = unroll([symbol.node for symbol in symbols.values()], [node])
+    alone = [False, *[True] * (len(shapes) - 1)]
+    texts = [
+        emit_c(program, target, reduce=reduce, columns=columns, single=single, constant=constant).text
+        for reduce, columns, single in itertools.product([False, True], repeat=3)
+        for constant in ((), alone)
+    ]
+    texts += [emit_plain(program, target).text]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.c").write_text(text)
+    command = [*compiler.command, *flags(compiler), "-fsyntax-only", "-Wall", "-Werror"]
+    done = subprocess.run([*command, *map(str, tmp_path.glob("*.c"))], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

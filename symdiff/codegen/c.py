@@ -127,7 +127,7 @@ def emit_c(
     for number, (op, s) in enumerate(symbols):
         kinds = ",".join(["V"] * (s.form.count("%s") - 1))
         head.append(f"#define do_{op} ((V(*)({kinds}))fn[{number}])\n")
-    head += (f"static const V k{i}={{ALL({literal(x, single)})}};\n" for i, x in program.consts.items())
+    head += (f"CONST V k{i}={{ALL({literal(x, single)})}};\n" for i, x in program.consts.items())
 
     forms = {op: s.form for op, s in spell.items()}
     write = Whole if length(program) <= 2 * CHUNK else Pieces

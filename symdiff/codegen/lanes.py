@@ -30,6 +30,7 @@ typedef T D __attribute__((may_alias));
 #define SIGN ((M)B(-0.0))
 #define INLINE static inline __attribute__((always_inline,unused))
 #define SLOW static __attribute__((noinline,unused))
+#define CONST static const __attribute__((unused))
 #if defined __clang__ || __GNUC__ >= 12
 #define SHUFFLE(a,b,...) __builtin_shufflevector(a,b,__VA_ARGS__)
 #else
