@@ -51,6 +51,21 @@ __all__ = [
 
 T = TypeVar("T")
 
+# Several compilers at once, in one child, so that whatever ends it ends all of them.
+_PARTS = """
+most=$1 parts=$2 part=0 running= status=0
+shift 2
+while [ $part -lt $parts ]; do
+  "$@" -c kernel$part.c -o kernel$part.o &
+  running="$running $!" part=$((part + 1))
+  [ $((part % most)) -eq 0 ] || [ $part -eq $parts ] || continue
+  for child in $running; do wait $child || status=$?; done
+  running=
+done
+[ $status -eq 0 ] || exit $status
+exec "$@" kernel*.o -o kernel.so -lm
+"""
+
 # No -ffast-math and no contraction: a value has the same bits wherever it is computed. That
 # errno and floating-point traps are not looked at changes no value and frees the optimiser.
 FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
@@ -279,9 +294,14 @@ def _compile(source: CSource, compiler: Compiler) -> bytes:
     """Return the library's bytes."""
     try:
         with build_folder() as folder:
-            text, library = folder / "kernel.c", folder / "kernel.so"
-            text.write_text(source.text, encoding="ascii")
-            command = [*compiler.command, *flags(compiler), text.name, "-o", library.name, "-lm"]
+            library = folder / "kernel.so"
+            command = [*compiler.command, *flags(compiler)]
+            for number, text in enumerate(source.parts or [source.text]):
+                (folder / f"kernel{number}.c").write_text(text, encoding="ascii")
+            if source.parts:
+                command = ["/bin/sh", "-c", _PARTS, "sh", str(os.cpu_count() or 1), str(len(source.parts)), *command]
+            else:
+                command += ["kernel0.c", "-o", library.name, "-lm"]
             done = run(command, folder)
             if done.returncode == 0 and library.exists():
                 _remove_abandoned()

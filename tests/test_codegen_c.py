@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from symdiff._kernels.call import NativeCall
 from symdiff.build import build, find_compiler, flags, native_target
 from symdiff.codegen.c import CHUNK, Target, emit_c
 from symdiff.codegen.plain import emit_plain
-from symdiff.errors import SingularMatrixError
+from symdiff.errors import BuildError, SingularMatrixError
 from symdiff.formula import read_formula
 from symdiff.functions import FUNCTIONS
 from symdiff.native import NativeRunner
@@ -578,3 +579,24 @@ def test_compilers_have_nothing_to_say(formula: str, shapes: dict[str, Any], tar
     command = [*compiler.command, *flags(compiler), "-fsyntax-only", "-Wall", "-Werror"]
     done = subprocess.run([*command, *map(str, tmp_path.glob("*.c"))], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_long_program_is_built_in_parts() -> None:
+    program = rational(17, 9 * CHUNK)
+    source = emit_c(program, native_target())
+    assert len(source.parts) > 1
+    assert max(map(len, source.parts)) < len(source.text)
+    whole = build(replace(source, parts=(), text=source.text + "/* whole */\n"))
+    sizes = [p.size for p in program.inputs], [p.size for p in program.outputs]
+    x, found = samples(program, 20), []
+    for library in (build(source), whole):
+        unit = NativeCall(library.address, library.symbols, source.lanes, source.workspace, *sizes, False, library)
+        out = results(program, 20)
+        assert unit.run(x, out, 20) is None
+        found.append(out)
+    for got, want in zip(*found, strict=True):
+        np.testing.assert_array_equal(got, want)
+    for got, want in zip(found[0], evaluate(program, [a[7] for a in x]), strict=True):
+        np.testing.assert_array_equal(got[7], want)
+    with pytest.raises(BuildError, match="unknown type name"):
+        build(replace(source, parts=(*source.parts[:-1], "nonsense here;"), text=source.text + "/* wrong */\n"))

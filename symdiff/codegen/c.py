@@ -13,18 +13,22 @@ interpreter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..program import Program
 from .lanes import moving_functions, preamble
 from .operations import spelling
-from .pieces import CHUNK, Layout, Pieces, Whole, length, literal
+from .pieces import ARGUMENTS, CHUNK, Layout, Pieces, Whole, length, literal
 
 __all__ = ["CHUNK", "CSource", "Target", "emit_c"]
 
 #: Samples of a tile in which columns of constants are written one after the other.
 TILE = 512
+
+#: Functions in one translation unit of a long program.
+PART = 8
 
 _CALL = "i,in,si,out,so,w,fn"
 
@@ -73,6 +77,9 @@ class CSource:
         which each sample's value is added in its lane.
     columns, single, constant
         As in :func:`emit_c`.
+    parts : tuple of str
+        The same as several translation units, which may be compiled at once, or () for a program
+        that is not long enough. What they share is hidden from outside.
     """
 
     text: str
@@ -83,6 +90,7 @@ class CSource:
     columns: bool = False
     single: bool = False
     constant: tuple[bool, ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 def emit_c(
@@ -127,7 +135,7 @@ def emit_c(
     for number, (op, s) in enumerate(symbols):
         kinds = ",".join(["V"] * (s.form.count("%s") - 1))
         head.append(f"#define do_{op} ((V(*)({kinds}))fn[{number}])\n")
-    head += (f"CONST V k{i}={{ALL({literal(x, single)})}};\n" for i, x in program.consts.items())
+    consts = {f"k{i}": f"CONST V k{i}={{ALL({literal(x, single)})}};\n" for i, x in program.consts.items()}
 
     forms = {op: s.form for op, s in spell.items()}
     write = Whole if length(program) <= 2 * CHUNK else Pieces
@@ -135,9 +143,26 @@ def emit_c(
     if functions.store_name == "store" or write is Pieces:
         head.append(moving_functions(lanes, single))
     fills = functions.fills()
-    text = "".join([*head, fills, *functions.definitions(), _entry(program, functions.calls, bool(fills))])
-    symbols_in_order = tuple(s.symbol for _, s in symbols)
-    return CSource(text, symbols_in_order, lanes, functions.workspace, reduce, columns, single, layout.constant)
+    definitions = functions.definitions()
+    entry = _entry(program, functions.calls, bool(fills))
+    text = "".join([*head, *consts.values(), fills, *definitions, entry])
+    known = tuple(s.symbol for _, s in symbols)
+    parts = tuple(_parts("".join(head), consts, definitions, functions.calls, fills + entry))
+    return CSource(text, known, lanes, functions.workspace, reduce, columns, single, layout.constant, parts)
+
+
+def _parts(
+    head: str, consts: Mapping[str, str], definitions: Sequence[str], names: Iterable[str], entry: str
+) -> Iterator[str]:
+    """Print a long program as translation units of :data:`PART` functions each, the last with the entry."""
+    if len(definitions) <= PART:
+        return
+    for start in range(0, len(definitions), PART):
+        body = "".join(definitions[start : start + PART])
+        if start + PART >= len(definitions):
+            body = "".join(f"PIECE void {name}({ARGUMENTS});\n" for name in names) + body + entry
+        used = dict.fromkeys(re.findall(r"\bk\d+\b", body))
+        yield "".join(["#define PARTS\n", head, *(consts[name] for name in used), body])
 
 
 def _entry(program: Program, calls: Iterable[str], fills: bool) -> str:

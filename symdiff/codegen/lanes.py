@@ -31,6 +31,11 @@ typedef T D __attribute__((may_alias));
 #define INLINE static inline __attribute__((always_inline,unused))
 #define SLOW static __attribute__((noinline,unused))
 #define CONST static const __attribute__((unused))
+#ifdef PARTS
+#define PIECE __attribute__((noinline,visibility("hidden")))
+#else
+#define PIECE static __attribute__((noinline))
+#endif
 #if defined __clang__ || __GNUC__ >= 12
 #define SHUFFLE(a,b,...) __builtin_shufflevector(a,b,__VA_ARGS__)
 #else

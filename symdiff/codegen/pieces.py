@@ -320,7 +320,7 @@ class Pieces(_Functions):
             for i in values:
                 lines.append(forms[ops[i]] % (i, *[names[a] for a in arguments[i]]))
                 lines.append(f"w[{slots[i]}]=(V)v{i};\n" if i in slots else "\n")
-            texts.append(self.function(f"piece{number}", "SLOW", lines, (), ()))
+            texts.append(self.function(f"piece{number}", "PIECE", lines, (), ()))
             rename(number)
         return texts + list(self.epilogue(slots))
 
@@ -363,10 +363,10 @@ class Pieces(_Functions):
             lines += [self.load(port, start, targets, call=True), *copies]
             reads.add(port)
             if count % MOVES == 0:
-                yield self.function(f"loads{count}", "SLOW", lines, reads, ())
+                yield self.function(f"loads{count}", "PIECE", lines, reads, ())
                 lines, reads = [], set()
         if lines:
-            yield self.function("loads", "SLOW", lines, reads, ())
+            yield self.function("loads", "PIECE", lines, reads, ())
 
     def epilogue(self, slots: dict[int, int]) -> Iterator[str]:
         """Print the functions that write the outputs."""
@@ -377,7 +377,7 @@ class Pieces(_Functions):
             lines.append(self.store(port, start, values))
             writes.add(port)
             if count % MOVES == 0:
-                yield self.function(f"stores{count}", "SLOW", lines, (), writes)
+                yield self.function(f"stores{count}", "PIECE", lines, (), writes)
                 lines, writes = [], set()
         if lines:
-            yield self.function("stores", "SLOW", lines, (), writes)
+            yield self.function("stores", "PIECE", lines, (), writes)

@@ -50,7 +50,8 @@ def emit_plain(program: Program, target: Target, constant: Sequence[bool] = ()) 
         "out_sizes": ",".join(map(str, [*outputs, 0])),
         "workspace": source.workspace,
     }
-    return replace(source, text=source.text + around)
+    parts = (*source.parts[:-1], source.parts[-1] + around) if source.parts else ()
+    return replace(source, text=source.text + around, parts=parts)
 
 
 # Where samples are no distance apart, all lanes read the same one and write to the same place:
