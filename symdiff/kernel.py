@@ -142,7 +142,25 @@ class Kernel(CallPath):
 
     Call it with arrays by position, in the order of :attr:`inputs`, or by name. Each may be one
     sample, of the input's own shape, or a batch with any axes before that; batch axes broadcast
-    together as NumPy's do, and results have them in front.
+    together as NumPy's do, and results have them in front (behind, with ``batch_axis=-1``).
+
+    A call is ``kernel(*inputs, out=None, inputs=None, **named_inputs)``:
+
+    * Inputs are real numbers: float64 and float32 are read where they lie, whatever their
+      strides, integers and bool are converted. If all arrays are float32, so are the computation
+      (with the accuracy of that: about six digits, numbers up to 3.4e38) and the results; Python's
+      own numbers are of the type of the others. Else all is float64.
+    * ``out`` is an array of the result's exact shape, or the structure of them that the result
+      has. It may overlap the inputs. It saves making an array, for which large results are
+      slower than the computation.
+    * ``inputs`` gives inputs by names that Python or a call uses itself.
+    * The result is an array, a NumPy scalar for a single number, or the kernel's structure of
+      them; with ``reduce``, of the output's own shape.
+    * ``ArgumentError``, ``ShapeError`` and ``DtypeError`` come before anything is computed, and
+      leave ``out`` as it was. ``SingularMatrixError`` has the index of the first such sample in
+      the batch; ``out`` then holds anything.
+
+    Several Python threads may call one kernel at once.
 
     Parameters
     ----------
