@@ -25,10 +25,6 @@ __all__ = ["WAITING", "Bytecode", "assemble"]
 #: their end where this allows it, which caches and their prefetchers like; but what waits has
 #: to fit the cache.
 WAITING = 128
-#: Bytes of a cache line, lines asked for at once, and bytes of a port's tile up to which it is
-#: asked for ahead: more would drive what the tile at work needs out of the cache.
-LINE, LINES, AHEAD = 64, 8, 16384
-
 #: Operations whose first two operands may change places.
 _SYMMETRIC = frozenset(("add", "multiply", "equal", "not_equal", "logical_and", "logical_or", "fma"))
 #: Operations that take another one's result along in one instruction, and those they take along.
@@ -95,7 +91,7 @@ def assemble(
     writer = _Assembler(program, target, reduce, columns, single, constant)
     writer.write()
     return Bytecode(
-        tuple(writer.code()),
+        tuple(writer.code),
         tuple([struct.unpack("d", key)[0] for key in writer.numbers]),
         tuple([x for key in writer.rows for x in struct.unpack("8d", key)]),
         tuple(writer.functions),
@@ -126,7 +122,7 @@ class _Assembler:
         self.item = 4 if single else 8
         #: Bytes of a tile.
         self.tile = VECTORS * self.lanes * self.item
-        self.instructions: list[list[int]] = []
+        self.code: list[int] = []
         self.numbers: dict[bytes, int] = {}
         self.rows: dict[bytes, int] = {}
         self.functions: dict[str, int] = {}
@@ -184,7 +180,8 @@ class _Assembler:
                 if e <= covered:
                     continue
                 ahead = sum(k in elements for k in range(e, min(e + 8, size)))
-                width = next(w for w in (1, 2, 4, 8) if w >= ahead or 2 * w > size)
+                # rows of three have a way of their own
+                width = 3 if size == 3 else next(w for w in (1, 2, 4, 8) if w >= ahead or 2 * w > size)
                 start = min(e, size - width)
                 covered = start + width - 1
                 values = [elements.get(k, -1) if k >= e else -1 for k in range(start, start + width)]
@@ -193,10 +190,10 @@ class _Assembler:
                         self.loads[v] = port, start, values
 
     def _stores(self) -> Iterator[_Block]:
-        """Cover the outputs' rows by blocks; the last of a row may overlap the one before."""
+        """Cover the outputs' rows by blocks of 8, 4, 2 and 1, or 3 that are a row; the last may overlap another."""
         for port, values in enumerate(self.stores):
             done = 0
-            for width in (1,) if self.columns else (8, 4, 2, 1):
+            for width in (1,) if self.columns else (3,) if len(values) == 3 else (8, 4, 2, 1):
                 while len(values) - done >= width or (0 < len(values) - done > width // 2 and len(values) >= width > 1):
                     start = min(done, len(values) - width)
                     yield _Block(port, start, values[start : start + width])
@@ -233,31 +230,6 @@ class _Assembler:
         for v in self.checks:
             self.operand(v)
         self._emit("end")
-
-    def code(self) -> Iterator[int]:
-        """Give the words of all instructions, with requests for the next tile's rows spread among them."""
-        ahead = list(self._requests())
-        done, count = 0, len(self.instructions)
-        for number, instruction in enumerate(self.instructions, 1):
-            while done * count < len(ahead) * number:
-                yield OPCODES["fetch"]
-                yield from ahead[done]
-                done += 1
-            yield from instruction
-
-    def _requests(self) -> Iterator[tuple[int, int, int, int]]:
-        """Give port, bytes of a row (0 for columns), start and lines of what to ask for ahead."""
-        outputs = self.program.outputs if self.blocks and self.blocks[0].port >= 0 else ()
-        for number, port in enumerate((*self.program.inputs, *outputs)):
-            lines = self.tile * port.size // LINE
-            if lines * LINE > AHEAD or (number < len(self.constant) and self.constant[number]):
-                continue
-            if self.columns and port.size > 1:
-                for element in range(port.size):
-                    yield number, 0, element, self.tile // LINE
-            else:
-                for line in range(0, lines, LINES):
-                    yield number, self.item * port.size, LINE * line, min(LINES, lines - line)
 
     def _can_wait(self, i: int) -> bool:
         """Whether a value is wanted once, by an operation that takes it along."""
@@ -414,4 +386,4 @@ class _Assembler:
         return self.rows.setdefault(struct.pack("8d", *(consts[v] for v in block.values)), len(self.rows))
 
     def _emit(self, name: str, *operands: int) -> None:
-        self.instructions.append([OPCODES[name], *operands])
+        self.code += (OPCODES[name], *operands)

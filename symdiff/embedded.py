@@ -70,7 +70,6 @@ class InterpreterRunner(Units):
             code.rows,
             [SCALARS.get(name) or vector_address(name) for name in code.functions],
             code.checks,
-            len(self.program.inputs),
         )
         return NativeCall(
             machine.address,

@@ -43,9 +43,7 @@ def interpreted(program: Program, target: Target, **options: Any) -> NativeCall:
     single = options.get("single", False)
     functions = [SCALARS.get(name) or vector_address(name) for name in code.functions]
     assert all(functions)
-    machine = Machine(
-        code.lanes, single, code.code, code.numbers, code.rows, functions, code.checks, len(program.inputs)
-    )
+    machine = Machine(code.lanes, single, code.code, code.numbers, code.rows, functions, code.checks)
     return NativeCall(
         machine.address,
         [machine.argument],
@@ -316,6 +314,6 @@ def test_ports_without_elements() -> None:
 
 def test_a_machine_for_every_width() -> None:
     for lanes, single in [(2, False), (4, True), (native_target().lanes, False), (2 * native_target().lanes, True)]:
-        assert Machine(lanes, single, [OPCODES["end"]], [], [], [], [], 0).address
+        assert Machine(lanes, single, [OPCODES["end"]], [], [], [], []).address
     with pytest.raises(ValueError, match="vectors of 3 numbers"):
-        Machine(3, False, [OPCODES["end"]], [], [], [], [], 0)
+        Machine(3, False, [OPCODES["end"]], [], [], [], [])

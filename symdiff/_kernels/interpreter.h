@@ -18,8 +18,9 @@
 #define __has_builtin(x) 0
 #endif
 
-/* Vectors in a tile; tiles.h names its registers one by one. */
-enum { SD_VECTORS = 8 };
+/* Vectors in a tile; tiles.h names its registers one by one. Rows up to SD_FAR bytes apart are asked
+   for ahead; of longer ones two tiles would fill the second cache. */
+enum { SD_VECTORS = 8, SD_FAR = 4096 };
 
 typedef struct {
   const int32_t *code;
@@ -28,7 +29,6 @@ typedef struct {
   void *const *functions; /* of the vector library or of libm */
   const int32_t *checks;  /* where the checked values stand */
   long checked;
-  int inputs;
 } sd_bytecode;
 
 static double sd_mod(double a, double b) {
@@ -75,7 +75,7 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #define SD_PAIR(X, name, inner) X(name##_##inner##_am) X(name##_##inner##_ma)
 #define SD_PAIRS(X, name) SD_PAIR(X, name, multiply) SD_PAIR(X, name, add) SD_PAIR(X, name, subtract)
 #define SD_OPCODES(X) \
-  X(end) X(load) X(save) X(rows) X(column) X(shared) X(stores) X(columns) X(sums) X(fetch) X(call1) X(call2) X(lanes1) X(lanes2) \
+  X(end) X(load) X(save) X(rows) X(column) X(shared) X(stores) X(columns) X(sums) X(call1) X(call2) X(lanes1) X(lanes2) \
   SD_BINARY(X, add) SD_BINARY(X, subtract) SD_BINARY(X, multiply) SD_BINARY(X, divide) \
   SD_BINARY(X, minimum) SD_BINARY(X, maximum) SD_BINARY(X, copysign) \
   SD_BINARY(X, less) SD_BINARY(X, less_equal) SD_BINARY(X, equal) SD_BINARY(X, not_equal) \

@@ -16,5 +16,4 @@ class Machine:
         rows: Sequence[float],
         functions: Sequence[int],
         checks: Sequence[int],
-        inputs: int,
     ) -> None: ...

@@ -17,7 +17,6 @@ cdef extern from "interpreter.h":
         void **functions
         const int32_t *checks
         long checked
-        int inputs
     ctypedef struct sd_scalar:
         const char *name
         void (*function)() noexcept nogil
@@ -53,8 +52,6 @@ cdef class Machine:
         Addresses.
     checks : sequence of int
         Operands that must not be zero.
-    inputs : int
-        How many there are.
 
     Attributes
     ----------
@@ -69,7 +66,7 @@ cdef class Machine:
     cdef readonly size_t address
     cdef readonly size_t argument
 
-    def __cinit__(self, long lanes, bint single, code, numbers, rows, functions, checks, int inputs):
+    def __cinit__(self, long lanes, bint single, code, numbers, rows, functions, checks):
         cdef size_t item = sizeof(float) if single else sizeof(double), tile = SD_VECTORS * lanes * item, needed, k
         cdef char *next
         cdef double x
@@ -97,7 +94,6 @@ cdef class Machine:
         self.bytecode.code = words(&next, code)
         self.bytecode.checks = words(&next, checks)
         self.bytecode.checked = len(checks)
-        self.bytecode.inputs = inputs
         self.argument = <size_t>&self.bytecode
 
     def __dealloc__(self):

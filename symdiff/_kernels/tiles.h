@@ -283,6 +283,7 @@ INLINE void NAME(sd_turn)(V a, V b, V c, V d, V *t) {
 }
 INLINE void NAME(sd_load2)(const char *p, long s, V *t) {
   NAME(sd_pairs) a, b;
+#pragma GCC unroll 16
   for (int r = 0; r < W / 2; r++) a[r] = PAIR(p, s, r), b[r] = PAIR(p, s, W / 2 + r);
   t[0] = SHUFFLE((V)a, (V)b, FOURS(EVENS)), t[1] = SHUFFLE((V)a, (V)b, FOURS(ODDS));
 }
@@ -294,12 +295,15 @@ INLINE void NAME(sd_load8)(const char *p, long s, V *t) {
 }
 INLINE void NAME(sd_store2)(char *p, long s, V x, V y) {
   const NAME(sd_pairs) a = (NAME(sd_pairs))SHUFFLE(x, y, FOURS(ZIP)), b = (NAME(sd_pairs))SHUFFLE(x, y, FOURS(ZIP_BACK));
+#pragma GCC unroll 16
   for (int r = 0; r < W / 2; r++) PAIR(p, s, r) = a[r], PAIR(p, s, W / 2 + r) = b[r];
 }
 INLINE void NAME(sd_store4)(char *p, long s, V x, V y, V z, V w) {
   V t[4];
   NAME(sd_turn)(x, y, z, w, t);
+#pragma GCC unroll 4
   for (int k = 0; k < 4; k++)
+#pragma GCC unroll 4
     for (int r = 0; r < W; r += 4) ROW2(p, s, r + k) = (NAME(sd_two)){OF(t[k], r)};
 }
 INLINE void NAME(sd_store8)(char *p, long s, V a, V b, V c, V d, V e, V f, V g, V h) {
@@ -319,40 +323,125 @@ INLINE void NAME(sd_store8)(char *p, long s, V a, V b, V c, V d, V e, V f, V g, 
 #undef PAIR
 #endif
 INLINE void NAME(sd_store1)(char *p, long s, V x) {
+#pragma GCC unroll 16
   for (int r = 0; r < W; r++) NUMBER(p + r * s) = x[r];
+}
+
+/* Rows of two or three elements without gaps: whole vectors of memory, taken apart and put together
+   in two steps of two operands each. Number k of memory is element k % n of row k / n. */
+#if W == 16
+#define LANES_(f, n, j) \
+  f(0, n, j), f(1, n, j), f(2, n, j), f(3, n, j), f(4, n, j), f(5, n, j), f(6, n, j), f(7, n, j), f(8, n, j), \
+      f(9, n, j), f(10, n, j), f(11, n, j), f(12, n, j), f(13, n, j), f(14, n, j), f(15, n, j)
+#elif W == 8
+#define LANES_(f, n, j) \
+  f(0, n, j), f(1, n, j), f(2, n, j), f(3, n, j), f(4, n, j), f(5, n, j), f(6, n, j), f(7, n, j)
+#elif W == 4
+#define LANES_(f, n, j) f(0, n, j), f(1, n, j), f(2, n, j), f(3, n, j)
+#else
+#define LANES_(f, n, j) f(0, n, j), f(1, n, j)
+#endif
+#define OUT_OF(r, n, j) ((n) * (r) + (j))
+#define OUT_OF_TWO(r, n, j) ((n) * (r) + (j) < 2 * W ? (n) * (r) + (j) : 0)
+#define OUT_OF_LAST(r, n, j) ((n) * (r) + (j) < 2 * W ? (r) : (n) * (r) + (j) - W)
+#define INTO(l, n, q) (((q) * W + (l)) % (n) * W + ((q) * W + (l)) / (n))
+#define INTO_TWO(l, n, q) (((q) * W + (l)) % (n) < 2 ? ((q) * W + (l)) % (n) * W + ((q) * W + (l)) / (n) : 0)
+#define INTO_LAST(l, n, q) (((q) * W + (l)) % (n) < 2 ? (l) : W + ((q) * W + (l)) / (n))
+INLINE void NAME(sd_load_dense2)(const char *p, V *t) {
+  const V a = ROWV(p, (long)sizeof(V), 0), b = ROWV(p, (long)sizeof(V), 1);
+  t[0] = SHUFFLE(a, b, LANES_(OUT_OF, 2, 0)), t[1] = SHUFFLE(a, b, LANES_(OUT_OF, 2, 1));
+}
+INLINE void NAME(sd_store_dense2)(char *p, V x, V y) {
+  ROWV(p, (long)sizeof(V), 0) = SHUFFLE(x, y, LANES_(INTO, 2, 0));
+  ROWV(p, (long)sizeof(V), 1) = SHUFFLE(x, y, LANES_(INTO, 2, 1));
+}
+INLINE void NAME(sd_load_dense3)(const char *p, V *t) {
+  const V a = ROWV(p, (long)sizeof(V), 0), b = ROWV(p, (long)sizeof(V), 1), c = ROWV(p, (long)sizeof(V), 2);
+  const V x = SHUFFLE(a, b, LANES_(OUT_OF_TWO, 3, 0)), y = SHUFFLE(a, b, LANES_(OUT_OF_TWO, 3, 1));
+  const V z = SHUFFLE(a, b, LANES_(OUT_OF_TWO, 3, 2));
+  t[0] = SHUFFLE(x, c, LANES_(OUT_OF_LAST, 3, 0)), t[1] = SHUFFLE(y, c, LANES_(OUT_OF_LAST, 3, 1));
+  t[2] = SHUFFLE(z, c, LANES_(OUT_OF_LAST, 3, 2));
+}
+INLINE void NAME(sd_store_dense3)(char *p, V x, V y, V z) {
+  const V a = SHUFFLE(x, y, LANES_(INTO_TWO, 3, 0)), b = SHUFFLE(x, y, LANES_(INTO_TWO, 3, 1));
+  const V c = SHUFFLE(x, y, LANES_(INTO_TWO, 3, 2));
+  ROWV(p, (long)sizeof(V), 0) = SHUFFLE(a, z, LANES_(INTO_LAST, 3, 0));
+  ROWV(p, (long)sizeof(V), 1) = SHUFFLE(b, z, LANES_(INTO_LAST, 3, 1));
+  ROWV(p, (long)sizeof(V), 2) = SHUFFLE(c, z, LANES_(INTO_LAST, 3, 2));
+}
+#undef LANES_
+
+/* Ask for what will be moved two tiles later, while this one is moved: the processor's own prefetchers
+   lose a stream that is read a tile at a time. Into the second cache, since what is computed with
+   fills the first. */
+#define FETCH(at) __builtin_prefetch((at) + ahead, 0, 2)
+#define LATER(step) (left > 2 * SD_VECTORS && (step) <= SD_FAR ? 2 * SD_VECTORS * W * (step) : 0)
+INLINE void NAME(sd_fetch_rows)(const char *p, long s, long ahead) {
+#pragma GCC unroll 16
+  for (int r = 0; r < W; r++) FETCH(p + r * s);
+}
+INLINE void NAME(sd_fetch_vectors)(const char *p, int n, long ahead) {
+#pragma GCC unroll 16
+  for (int k = 0; k < n; k++) FETCH(p + k * (long)sizeof(V));
 }
 
 #define AT(operand) ((char *)((operand) < 0 ? consts : w) + (operand))
 #define VECTOR(p, g) (((const V *)(p))[g])
 
 /* Load a block of width columns of each row into the tiles that ip tells. */
-static __attribute__((noinline)) void NAME(sd_load_rows)(const char *p, long s, int width, long groups, char *w,
-                                                         const int32_t *ip) {
+static __attribute__((noinline)) void NAME(sd_load_rows)(const char *p, long s, long ahead, int width, long groups,
+                                                         char *w, const int32_t *ip) {
   V t[8];
 #define TO(e) ((V *)(w + ip[e]))[g] = t[e]
 #define ROWS for (long g = 0; g < groups; g++, p += W * s) 
   switch (width) {
     case 8:
       ROWS {
+        NAME(sd_fetch_rows)(p, s, ahead);
         NAME(sd_load8)(p, s, t);
         TO(0), TO(1), TO(2), TO(3), TO(4), TO(5), TO(6), TO(7);
       }
       break;
     case 4:
       ROWS {
+        NAME(sd_fetch_rows)(p, s, ahead);
         NAME(sd_load4)(p, s, t);
         TO(0), TO(1), TO(2), TO(3);
       }
       break;
+    case 3:
+      if (s == 3 * (long)sizeof(T))
+        ROWS {
+          NAME(sd_fetch_vectors)(p, 3, ahead);
+          NAME(sd_load_dense3)(p, t);
+          TO(0), TO(1), TO(2);
+        }
+      else
+        ROWS {
+          NAME(sd_load2)(p, s, t);
+          t[2] = GATHER((p + 2 * sizeof(T)), s);
+          TO(0), TO(1), TO(2);
+        }
+      break;
     case 2:
-      ROWS {
-        NAME(sd_load2)(p, s, t);
-        TO(0), TO(1);
-      }
+      if (s == 2 * (long)sizeof(T))
+        ROWS {
+          NAME(sd_fetch_vectors)(p, 2, ahead);
+          NAME(sd_load_dense2)(p, t);
+          TO(0), TO(1);
+        }
+      else
+        ROWS {
+          NAME(sd_load2)(p, s, t);
+          TO(0), TO(1);
+        }
       break;
     default:
       if (s == sizeof(T))
-        ROWS((V *)(w + ip[0]))[g] = ROWV(p, s, 0);
+        ROWS {
+          FETCH(p);
+          ((V *)(w + ip[0]))[g] = ROWV(p, s, 0);
+        }
       else
         ROWS((V *)(w + ip[0]))[g] = GATHER(p, s);
   }
@@ -362,9 +451,10 @@ static __attribute__((noinline)) void NAME(sd_load_rows)(const char *p, long s, 
 
 /* Store blocks, all of one row after another: a block's width, port and place in the row, and its
    operands; or 0 for one row of eight numbers, how often and which. */
-static __attribute__((noinline)) const int32_t *NAME(sd_store_rows)(const sd_bytecode *b, long first, long groups,
+static __attribute__((noinline)) const int32_t *NAME(sd_store_rows)(const sd_bytecode *b, long first, long left,
                                                                     char *const *out, const long *so, char *w,
                                                                     const int32_t *begin) {
+  const long groups = left < SD_VECTORS ? left : SD_VECTORS;
   const int32_t count = *begin++, *ip = begin;
   const char *consts = b->consts;
 #define OF(e) VECTOR(AT(ip[e]), g)
@@ -372,23 +462,39 @@ static __attribute__((noinline)) const int32_t *NAME(sd_store_rows)(const sd_byt
     ip = begin;
     for (int32_t block = 0; block < count; block++) {
       const int32_t width = ip[0];
-      const long s = so[ip[1]];
+      const long s = so[ip[1]], ahead = LATER(s);
       char *p = out[ip[1]] + (first + g * W) * s + ip[2];
       ip += 3;
       switch (width) {
         case 8:
+          NAME(sd_fetch_rows)(p, s, ahead);
           NAME(sd_store8)(p, s, OF(0), OF(1), OF(2), OF(3), OF(4), OF(5), OF(6), OF(7));
           break;
         case 4:
+          NAME(sd_fetch_rows)(p, s, ahead);
           NAME(sd_store4)(p, s, OF(0), OF(1), OF(2), OF(3));
           break;
+        case 3:
+          if (s == 3 * (long)sizeof(T)) {
+            NAME(sd_fetch_vectors)(p, 3, ahead);
+            NAME(sd_store_dense3)(p, OF(0), OF(1), OF(2));
+          } else {
+            NAME(sd_store2)(p, s, OF(0), OF(1));
+            NAME(sd_store1)(p + 2 * sizeof(T), s, OF(2));
+          }
+          break;
         case 2:
-          NAME(sd_store2)(p, s, OF(0), OF(1));
+          if (s == 2 * (long)sizeof(T)) {
+            NAME(sd_fetch_vectors)(p, 2, ahead);
+            NAME(sd_store_dense2)(p, OF(0), OF(1));
+          } else
+            NAME(sd_store2)(p, s, OF(0), OF(1));
           break;
         case 1:
-          if (s == sizeof(T))
+          if (s == sizeof(T)) {
+            FETCH(p);
             ROWV(p, s, 0) = OF(0);
-          else
+          } else
             NAME(sd_store1)(p, s, OF(0));
           break;
         default: {
@@ -407,15 +513,19 @@ static __attribute__((noinline)) const int32_t *NAME(sd_store_rows)(const sd_byt
 }
 
 /* Store values as columns: port, element and operand of each. */
-static __attribute__((noinline)) const int32_t *NAME(sd_store_columns)(const sd_bytecode *b, long first, long groups,
+static __attribute__((noinline)) const int32_t *NAME(sd_store_columns)(const sd_bytecode *b, long first, long left,
                                                                        char *const *out, const long *so, char *w,
                                                                        const int32_t *ip) {
+  const long groups = left < SD_VECTORS ? left : SD_VECTORS, ahead = LATER((long)sizeof(T));
   const char *consts = b->consts;
   const int32_t *const end = ip + 1 + 3 * *ip;
   for (ip++; ip < end; ip += 3) {
     char *to = out[ip[0]] + ip[1] * so[ip[0]] + first * (long)sizeof(T);
     const V *from = (const V *)AT(ip[2]);
-    for (long g = 0; g < groups; g++) ROWV(to, (long)sizeof(V), g) = from[g];
+    for (long g = 0; g < groups; g++, to += sizeof(V)) {
+      FETCH(to);
+      ROWV(to, 0, 0) = from[g];
+    }
   }
   return ip;
 }
@@ -621,31 +731,21 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
     NEXT;
   }
 
-    /* Rows of the next tile, asked for while this one is computed: the processor's own prefetchers
-       lose a stream that is read a tile at a time. */
-  do_fetch: {
-    const int32_t port = ip[1], bytes = ip[2];
-    const long s = port < b->inputs ? si[port] : so[port - b->inputs];
-    if ((s == bytes || bytes == 0) && left > SD_VECTORS) {
-      const char *at = (port < b->inputs ? in[port] : out[port - b->inputs]) +
-                       (bytes ? (first + SD_VECTORS * W) * s + ip[3] : (first + SD_VECTORS * W) * (long)sizeof(T) + ip[3] * s);
-      for (const char *stop = at + 64L * ip[4]; at < stop; at += 64) __builtin_prefetch(at, 1);
-    }
-    ip += 5;
-    NEXT;
-  }
-
     /* These leave nothing in the accumulator. */
   do_rows: {
     const int32_t width = ip[1], port = ip[2];
-    NAME(sd_load_rows)(in[port] + first * si[port] + ip[3], si[port], width, groups, w, ip + 4);
+    NAME(sd_load_rows)(in[port] + first * si[port] + ip[3], si[port], LATER(si[port]), width, groups, w, ip + 4);
     ip += 4 + width;
     NEXT;
   }
   do_column: {
     const char *from = in[ip[1]] + ip[2] * si[ip[1]] + first * (long)sizeof(T);
     V *to = (V *)(w + ip[3]);
-    for (long g = 0; g < groups; g++) to[g] = ROWV(from, (long)sizeof(V), g);
+    const long ahead = LATER((long)sizeof(T));
+    for (long g = 0; g < groups; g++, from += sizeof(V)) {
+      FETCH(from);
+      to[g] = ROWV(from, 0, 0);
+    }
     ip += 4;
     NEXT;
   }
@@ -657,10 +757,10 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
     NEXT;
   }
   do_columns:
-    ip = NAME(sd_store_columns)(b, first, groups, out, so, w, ip + 1);
+    ip = NAME(sd_store_columns)(b, first, left, out, so, w, ip + 1);
     NEXT;
   do_stores:
-    ip = NAME(sd_store_rows)(b, first, groups, out, so, w, ip + 1);
+    ip = NAME(sd_store_rows)(b, first, left, out, so, w, ip + 1);
     NEXT;
   do_sums: {
     /* as generated code does: each lane by itself, sample after sample */
@@ -712,6 +812,8 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
 #undef ROWV
 #undef NUMBER
 #undef AT
+#undef FETCH
+#undef LATER
 #undef VECTOR
 #undef P
 #undef Q
