@@ -46,6 +46,7 @@ from symdiff.graph import (
     input as variable,
 )
 from symdiff.interpret import bind_sizes, evaluate
+from symdiff.rules import CustomRule
 from symdiff.sizes import named
 
 N, M = named("n"), named("m")
@@ -283,12 +284,11 @@ def test_reductions_of_no_elements() -> None:
 
 
 def test_custom_functions_compute_their_body() -> None:
-    rule = ("square plus", 1)
-    a, b = placeholder((rule, 0), (3,)), placeholder((rule, 1), ())
-    inner = custom(rule, [x3, constant(2.0)], a * a + b)
-    outer_rule = "twice"
-    body = custom(rule, [placeholder((outer_rule, 0), (3,)), constant(1.0)], a * a + b)
-    node = custom(outer_rule, [inner], body)
+    a, b, c = placeholder("a", (3,)), placeholder("b", ()), placeholder("c", (3,))
+    plus = CustomRule("square plus", (a, b))
+    inner = custom(plus, [x3, constant(2.0)], a * a + b)
+    twice = CustomRule("twice", (c,))
+    node = custom(twice, [inner], custom(plus, [c, constant(1.0)], a * a + b))
     np.testing.assert_allclose(compute(node, v=[1.0, 2.0, 3.0]), [10.0, 37.0, 122.0])
 
 
