@@ -81,7 +81,10 @@ def _take_onehot(node: Node, item: Item) -> Node:
             return ONE
         if isinstance(hot, int) and isinstance(start, int):
             return constant(0.0)
-    elif isinstance(hot, int) and isinstance(start, int) and isinstance(length, int):
+        # e_a[b] is e_b[a]: one spelling, or two rules would take turns
+        hot, start = sorted((hot, start), key=str)
+        return slicing(onehot(node.shape[0], hot), ((start, 1, None),))
+    if isinstance(hot, int) and isinstance(start, int) and isinstance(length, int):
         row, rest = divmod(hot - start, step)
         return onehot(length, row) if rest == 0 and 0 <= row < length else zeros((length,))
     return slicing(node, (item,))

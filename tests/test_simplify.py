@@ -12,10 +12,11 @@ import pytest
 
 import symdiff as sd
 from symdiff import Array
-from symdiff.graph import postorder, verify
+from symdiff.graph import contract, onehot, postorder, slicing, verify
 from symdiff.interpret import evaluate
 from symdiff.simplify import simplify
 from symdiff.simplify.engine import RULES
+from symdiff.sizes import named
 
 FAR = [-1000.0, -700.0, -30.0, -1e-9, 0.0, 1e-9, 2.0, 30.0, 700.0, 1000.0]
 
@@ -203,6 +204,17 @@ def test_a_branch_that_is_dropped_leaves_its_shape() -> None:
         (made,) = simplify([f.node])
         assert made.shape == (2, 3)
         np.testing.assert_array_equal(evaluate([made], {"c": 1.0, "v": [1.0, 2.0, 3.0]})[0].shape, (2, 3))
+
+
+def test_an_entry_of_a_row_of_the_identity_that_is_not_known_ends() -> None:
+    """The last of e_0 is 0 unless there is one element; e_0[n-1] and e_(n-1)[0] were written in turns for ever."""
+    n = named("n")
+    x, s = sd.vector("x", "n"), sd.scalar("s")
+    spread = contract([s.node, onehot(n, 0)], [(), (0,)], (0,))
+    (made,) = simplify([slicing(spread, ((n - 1, 1, None),))])
+    verify([made])
+    for size, want in ((1, 5.0), (3, 0.0)):
+        assert evaluate([made], {"s": 5.0, "x": np.zeros(size)}, [x.node])[0] == want
 
 
 # ---------------------------------------------------------------------------- deep and shared formulas
