@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import pytest
 from calculus import inner
 from exact import directional
 from hypothesis import HealthCheck, given, settings
@@ -188,3 +189,16 @@ def test_symbolic_sizes_mean_the_same_as_numbers(formula: Formula, seed: int) ->
         near(np.asarray(inner(slope, way)), directional([total.node], at, [{"x": way}], formula.inputs)[0])
     (fast,) = simplify([f.node])
     near(values_of([fast], at, formula)[0], value, 1e-11)
+
+
+@pytest.mark.parametrize("width", [2, 3, 4, 5])
+def test_parts_of_short_rows(width: int) -> None:
+    """Rows of which only some elements are used, strided and dense, alone and in batches."""
+    x = sd.vector("x", width)
+    data = np.arange(5.0 * width * 2).reshape(5, 2 * width)
+    for start, stop in ((0, 1), (0, 2), (1, 2), (width - 1, width), (1, width)):
+        kernel = sd.compile([2.0 * x[start:stop], x[start:stop].sum() * x[0]], [x], backend="native")
+        for rows in (data[:, :width], np.ascontiguousarray(data[:, :width]), data[:, ::2]):
+            part, total = kernel(rows)
+            np.testing.assert_array_equal(part, 2.0 * rows[:, start:stop])
+            np.testing.assert_array_equal(total, rows[:, start:stop].sum(axis=1) * rows[:, 0])

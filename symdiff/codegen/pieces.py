@@ -200,7 +200,7 @@ class _Functions:
         at = f"x{port}+{self.item * start},si{port}"
         if len(targets) == 1:
             return f"{'LOAD1' if size == 1 else 'GATHER'}({at},{targets[0]});\n"
-        if size in SHORT:
+        if size in SHORT and len(targets) == size:  # not where only a part of the row is used
             return f"LOADROW{size}(x{port},si{port},{','.join(targets)})\n"
         if call:
             return f"load{len(targets)}({at},{','.join(f'&{t}' for t in targets)});\n"
