@@ -43,7 +43,7 @@ def evaluate(program: Program, inputs: Sequence[npt.ArrayLike]) -> list[npt.NDAr
             elif op == "load":
                 values.append(float(flat[args[0]][args[1]]))
             else:
-                values.append(float(_TWINS[op](*(np.float64(values[a]) for a in args))))
+                values.append(float(TWINS[op](*(np.float64(values[a]) for a in args))))
     for value, message in program.checks:
         if values[value] == 0:
             raise SingularMatrixError(message)
@@ -74,7 +74,8 @@ def _polygamma(order: Any, x: Any) -> Any:
         return float(mpmath.polygamma(int(order), mpmath.mpf(float(x))))
 
 
-_TWINS: dict[str, Callable[..., Any]] = {
+#: What each operation does to NumPy scalars.
+TWINS: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(np, name)
         for name in (

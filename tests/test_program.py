@@ -9,7 +9,7 @@ from tape import Tape
 
 from symdiff.errors import SingularMatrixError
 from symdiff.program import SIGNATURES, Program
-from symdiff.twin import _TWINS, evaluate
+from symdiff.twin import TWINS, evaluate
 
 
 def example() -> Program:
@@ -35,7 +35,7 @@ def test_a_check_of_zero_raises() -> None:
 
 
 def test_every_operation_has_a_twin() -> None:
-    assert SIGNATURES.keys() == _TWINS.keys()
+    assert SIGNATURES.keys() == TWINS.keys()
 
 
 @pytest.mark.parametrize(
