@@ -49,14 +49,14 @@ def run_case(case: Case, seconds: float) -> dict[str, Any]:
     kernel.wait()
     compiled = time.perf_counter()
     data = case.data(case.full)
-    arguments = [data[parameter.name] for parameter in kernel.inputs]
-    results = kernel(*arguments)
+    values = [data[parameter.name] for parameter in kernel.inputs]
+    results = kernel(*values)
     worst = workloads.disagreement(workloads.as_list(results), case.reference(data))
     if not worst < case.tolerance:
         raise AssertionError(f"{case.name} is {worst:.1e} away from its reference; expected {case.tolerance:.0e}")
     out = _writable(results)
-    fresh = measure(lambda: kernel(*arguments), seconds)
-    reused = measure(lambda: kernel(*arguments, out=out), seconds)
+    fresh = measure(lambda: kernel(*values), seconds)
+    reused = measure(lambda: kernel(*values, out=out), seconds)
     return {
         "case": case.name,
         "title": case.title,
