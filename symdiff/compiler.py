@@ -149,7 +149,7 @@ def build_kernel(
         sympy=lambda: _show(outputs, structure, lambda a: a.sympy),
         latex=lambda: "\\\\\n".join(Array(node).latex() for node in simplify(outputs)),
         named=lambda: _named(arguments, outputs, options),
-        rebuild=(_rebuild, _packed(arguments, outputs, structure, options, backend)),
+        rebuild=lambda: (_rebuild, _packed(arguments, outputs, structure, options, backend)),
         rewrites=tuple(rewrites),
         stats=stats,
     )
@@ -244,7 +244,9 @@ def _named(arguments: Mapping[str, Node], outputs: Sequence[Node], options: Opti
 def _packed(
     arguments: Mapping[str, Node], outputs: Sequence[Node], structure: Any, options: Options, backend: str
 ) -> tuple[Any, ...]:
-    return (flatten([*arguments.values(), *outputs]), tuple(arguments), structure, options, backend)
+    # a custom function's rule holds Python functions, and its value alone is needed again
+    kept = inline(outputs, ("custom",))
+    return (flatten([*arguments.values(), *kept]), tuple(arguments), structure, options, backend)
 
 
 def _rebuild(

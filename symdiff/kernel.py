@@ -118,8 +118,8 @@ class Origin:
         Returns LaTeX.
     named : callable
         Returns a kernel of the same inputs whose outputs are the named sub-formulas, in a dict.
-    rebuild : tuple of callable and arguments
-        What pickling writes: called with the arguments, it compiles the kernel again.
+    rebuild : callable
+        Returns what pickling writes: a function that compiles the kernel again, and its arguments.
     rewrites : tuple of str
         Stability rewrites that were made.
     stats : mapping
@@ -131,7 +131,7 @@ class Origin:
     sympy: Callable[[], Any]
     latex: Callable[[], str]
     named: Callable[[], Kernel]
-    rebuild: tuple[Callable[..., Kernel], tuple[Any, ...]]
+    rebuild: Callable[[], tuple[Callable[..., Kernel], tuple[Any, ...]]]
     rewrites: tuple[str, ...] = ()
     stats: Mapping[str, Any] = field(default_factory=dict)
 
@@ -421,7 +421,7 @@ class Kernel(CallPath):
         return f"<symdiff.Kernel {self.signature}, backend={self.backend!r}{options}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._origin.rebuild
+        return self._origin.rebuild()
 
 
 def _packed(structure: Any, results: Sequence[Any]) -> Any:

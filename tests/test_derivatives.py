@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -378,3 +379,12 @@ def test_deltas_that_say_the_same_end(pairs: tuple[tuple[int, int], ...]) -> Non
     for i in range(3):
         want[(i,) * rank] = v[i]
     np.testing.assert_array_equal(got, want)
+
+
+def test_a_kernel_with_a_custom_function_can_be_pickled() -> None:
+    x = sd.vector("x", 3)
+    f = sd.custom(np.exp, vjp=lambda args, seed: (seed * np.exp(args[0]),))
+    kernel = sd.compile([sd.name(f(x), "z") * 2.0, sd.gradient(f(x).sum(), x)], [x], backend="numpy")
+    again = pickle.loads(pickle.dumps(kernel))
+    np.testing.assert_array_equal(again(np.ones(3))[0], kernel(np.ones(3))[0])
+    np.testing.assert_array_equal(again.values(np.ones(3))["z"], kernel.values(np.ones(3))["z"])

@@ -7,18 +7,24 @@ from collections.abc import Sequence
 from ..graph import Node, postorder, rebuild, substitute
 from .record import recall, remember
 
+#: What stands in a formula and computes nothing of its own.
+WRAPPERS = ("named", "stop_gradient", "custom")
 
-def inline(roots: Sequence[Node]) -> list[Node]:
-    """Drop names and barriers, and put custom functions' bodies in place: what is computed is left."""
+
+def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS) -> list[Node]:
+    """Drop names and barriers, and put custom functions' bodies in place: what is computed is left.
+
+    ``wrappers`` are the kinds to drop.
+    """
     new: dict[Node, Node] = {}
     for node in postorder(roots):
-        if node.op in ("named", "stop_gradient"):
-            new[node] = new[node.args[0]]
-        elif node.op == "custom":
+        if node.op == "custom" and node.op in wrappers:
             rule, body = node.payload
-            (plain,) = inline([body])
+            (plain,) = inline([body], wrappers)
             stand_in = {b: new[a] for b, a in zip(rule.parameters, node.args, strict=True)}
             (new[node],) = substitute([plain], stand_in)
+        elif node.op in WRAPPERS and node.op in wrappers:
+            new[node] = new[node.args[0]]
         else:
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
         if new[node] is not node:
