@@ -114,7 +114,9 @@ def gather_array(x: Node, axis: int, indices: np.ndarray[Any, Any]) -> Node:
         raise UnsupportedError(f"negative positions along an axis of symbolic size {size}; count from the front")
     flat = tuple(int(i) for i in indices.ravel())
     if isinstance(size, int):
-        flat = tuple(_index(i, size) for i in flat)  # type: ignore[misc]
+        for i in flat:
+            _index(i, size)
+        flat = tuple(i % size for i in flat)
     taken = gather(x, axis, flat)
     return reshape(taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
