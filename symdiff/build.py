@@ -39,6 +39,7 @@ __all__ = [
     "Compiler",
     "Library",
     "build",
+    "compiler_in_sight",
     "failure",
     "find_compiler",
     "flags",
@@ -129,6 +130,13 @@ def find_compiler() -> Compiler | None:
         None when there is none that runs.
     """
     return _find_compiler(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
+
+
+def compiler_in_sight() -> bool:
+    """Tell, without running anything, whether there is a file that could be the compiler."""
+    wish, path = os.environ.get("CC", ""), os.environ.get("PATH", os.defpath)
+    wished = [wish, *shlex.split(wish)[:1]] if wish.strip() else []
+    return any(shutil.which(name, path=path) for name in (*wished, "gcc", "cc", "clang"))
 
 
 @cache

@@ -10,13 +10,15 @@ Derivatives are formulas, so they enter like any other (see :mod:`symdiff.api`).
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from .arguments import Parameter
 from .array import Array
 from .auto import AutoRunner
-from .build import native_target
+from .build import compiler_in_sight, native_target
 from .codegen.c import emit_c
 from .codegen.cython import emit_cython
 from .codegen.numpy import emit_numpy
@@ -185,6 +187,8 @@ def _choose(
         "accuracy": options.accuracy,
     }
     if backend == "auto":
+        if not compiler_in_sight():
+            _warn_no_compiler()
         return AutoRunner(program, **choice), "interpreter"
     stats["reason"] = "asked for"
     if backend == "interpreter":
@@ -192,6 +196,17 @@ def _choose(
     runner = NativeRunner(program, **choice)
     stats["build_seconds"] = runner.build_seconds
     return runner, "c"
+
+
+@cache
+def _warn_no_compiler() -> None:
+    """Say once what serves instead of native code."""
+    warnings.warn(
+        "no C compiler was found (looked for $CC, gcc, cc and clang); kernels run on the embedded interpreter, about "
+        "half as fast. Install one, or pass backend='interpreter' to say that this is meant",
+        RuntimeWarning,
+        stacklevel=5,
+    )
 
 
 def _schedule(inputs: list[Node], nodes: list[Node], backend: str) -> Program:
