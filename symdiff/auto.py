@@ -58,9 +58,6 @@ class AutoRunner(Units):
         self._failure = ""
         self.call(reduce, columns)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.program, self.usual, self.constant, self.accuracy)
-
     @property
     def backend(self) -> str:
         """What serves ordinary calls now: "interpreter" or "c"."""
@@ -124,7 +121,3 @@ class _Build:
         runner = self.runner()
         if runner is not None:
             runner.build(self.variant)
-
-
-def _restore(program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str) -> AutoRunner:
-    return AutoRunner(program, reduce=usual.reduce, columns=usual.columns, constant=constant, accuracy=accuracy)

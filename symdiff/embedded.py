@@ -7,7 +7,6 @@ one to the other between two calls and nobody can tell.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ._kernels.call import NativeCall
 from ._kernels.interpreter import SCALARS, Machine
@@ -49,9 +48,6 @@ class InterpreterRunner(Units):
         super().__init__(program, Variant(reduce, columns), constant, accuracy)
         self.call(reduce, columns)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.program, self.usual, self.constant, self.accuracy)
-
     def make(self, variant: Variant) -> NativeCall:
         """Write the code of a unit."""
         code = assemble(
@@ -85,7 +81,3 @@ class InterpreterRunner(Units):
             constant=self.constant,
             cost=cost(self.program),
         )
-
-
-def _restore(program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str) -> InterpreterRunner:
-    return InterpreterRunner(program, reduce=usual.reduce, columns=usual.columns, constant=constant, accuracy=accuracy)

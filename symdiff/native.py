@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ._kernels.call import NativeCall
 from .build import Library, build, native_target
@@ -62,9 +61,6 @@ class NativeRunner(Units):
         if now:
             self.call(reduce, columns)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.program, self.usual, self.constant, self.accuracy)
-
     @property
     def build_seconds(self) -> float:
         """Time spent in the compiler so far; 0 when the cache had everything."""
@@ -104,10 +100,6 @@ class NativeRunner(Units):
             constant=source.constant,
             cost=cost(self.program),
         )
-
-
-def _restore(program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str) -> NativeRunner:
-    return NativeRunner(program, reduce=usual.reduce, columns=usual.columns, constant=constant, accuracy=accuracy)
 
 
 def plain_function(program: Program, accuracy: str, constant: Sequence[bool]) -> Library:

@@ -76,6 +76,9 @@ class Units(ABC):
         self._units: dict[Variant, NativeCall] = {}
         self._install: dict[bool, list[Callable[[NativeCall], None]]] = {False: [], True: []}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.program, self.usual, self.constant, self.accuracy)
+
     @abstractmethod
     def make(self, variant: Variant) -> NativeCall:
         """Make a unit that is not there yet."""
@@ -148,3 +151,9 @@ class Units(ABC):
         if failed is not None:
             sample, check = failed
             raise SingularMatrixError(self.program.checks[check][1], (sample,))
+
+
+def _restore(
+    kind: Callable[..., Units], program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str
+) -> Units:
+    return kind(program, reduce=usual.reduce, columns=usual.columns, constant=constant, accuracy=accuracy)
