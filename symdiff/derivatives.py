@@ -17,7 +17,7 @@ from .cost import cost
 from .deltas import ONE
 from .differentiate import identity, pullback, pushforward
 from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitError, ShapeError
-from .graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, reshape, substitute, zeros
+from .graph import BOOL, Node, inputs_of, placeholder, postorder, reshape, substitute, zeros
 from .printing import text
 from .rules import LINEAR
 from .simplify import recall, remember, simplify, stabilize
@@ -332,7 +332,8 @@ class _Cut:
         if disconnected not in ("error", "zero"):
             raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
         views = [View(w) for w in group]
-        below = set(postorder([node]))
+        order = postorder([node])
+        below = set(order)
         for view in views:
             if view.base in below:
                 continue
@@ -346,7 +347,7 @@ class _Cut:
         (cut,) = substitute([node], stand_in) if stand_in else [node]
         for view in views:
             view.base = stand_in.get(view.base, view.base)
-        self.rewrites = recall(below)
+        self.rewrites = recall(order)
         (self.node,) = stabilize([cut], self.rewrites)
 
     @staticmethod
@@ -415,7 +416,7 @@ def _jacobian(node: Node, w: Node, disconnected: str) -> Array:
     with _Cut(node, [w], disconnected) as cut:
         (view,) = cut.views
         shape = (*node.shape, *w.shape)
-        if view.base not in dependents(postorder([cut.node]), [view.base]) or view.base not in postorder([cut.node]):
+        if view.base not in postorder([cut.node]):
             return cut.finish([zeros(shape)])[0]
         candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
         finished = [cut.finish([c])[0] for c in candidates]
