@@ -3,6 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run, so that a run says something of the change it follows and not
+# of its luck. New examples: --hypothesis-profile=explore, with --hypothesis-seed for others yet.
+settings.register_profile("repeat", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, derandomize=False, print_blob=True)
+settings.load_profile("repeat")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -304,12 +304,16 @@ def _matrix(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
     regular = 0.25 * a + delta(n, n)  # well conditioned: rows sum to less than one off the diagonal
     op = draw(st.sampled_from(("det", "logdet", "logabsdet", "inv", "adjugate", "adjugate_differential", "solve")))
     if op == "adjugate_differential":
-        return matrix(op, a, draw(st.sampled_from(square)))
+        return matrix(op, a, draw(st.sampled_from(_stacked_as(a, square))))
     if op == "solve":
-        right = [node for node in pool if node.ndim in (2, a.ndim) and node.shape[-2] == n]
-        right = [node for node in right if node.shape[:-2] in ((), a.shape[:-2])]
-        return matrix(op, regular, draw(st.sampled_from(right)))
+        right = [node for node in pool if node.ndim >= 2 and node.shape[-2] == n]
+        return matrix(op, regular, draw(st.sampled_from(_stacked_as(a, right))))
     return matrix(op, a if op in ("det", "adjugate") else regular)
+
+
+def _stacked_as(a: Node, nodes: list[Node]) -> list[Node]:
+    """Return those of ``nodes`` that are one matrix, or stacked as ``a`` is."""
+    return [node for node in nodes if node.shape[:-2] in ((), a.shape[:-2])]
 
 
 def _cholesky(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
