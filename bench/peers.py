@@ -7,6 +7,7 @@ own layout; CasADi's C and JAX take one row a sample.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import importlib
 import importlib.util
@@ -14,7 +15,6 @@ import itertools
 import json
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -384,19 +384,22 @@ def _jax_cases(jax: Any) -> dict[str, tuple[Any, Callable[[], w.Data], Callable[
     }
 
 
-PEERS = {"jax": run_jax, "casadi": run_casadi, "heyoka": run_heyoka}
+PEERS: dict[str, Callable[[Any, set[str]], None]] = {"jax": run_jax, "casadi": run_casadi, "heyoka": run_heyoka}
 
 
 def main() -> None:
     """Run the cases named on the command line by every library that is installed."""
-    names = set(sys.argv[1:])
-    for peer, run in PEERS.items():
+    parser = argparse.ArgumentParser(prog="python -m bench.peers")
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
+    parser.add_argument("--cases", nargs="+", required=True)
+    options = parser.parse_args()
+    for peer in options.peers:
         if importlib.util.find_spec(peer) is None:
             print(json.dumps({"peer": peer, "missing": True}), flush=True)
             continue
         library = importlib.import_module(peer)
         print(json.dumps({"peer": peer, "version": getattr(library, "__version__", "unknown")}), flush=True)
-        run(library, names)
+        PEERS[peer](library, set(options.cases))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 One pinned core, one thread in every library, medians, and the time to derive and compile
 apart from the time to run. Times are comparable within one run on one quiet machine only,
-so what is run on is recorded, and the last columns are ratios to other libraries.
+so what is run on is recorded, and the last columns are ratios to other libraries. A machine
+may change its pace within a run: ``--rounds`` takes all contenders of a case in turn, again
+and again. ``--columns`` adds the other layout, and ``--floor`` the time of moving the numbers only.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import fnmatch
 import json
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,8 @@ import scipy
 import symdiff
 from bench import workloads
 from bench.cases import CASES, Case
+from bench.floor import LANES, Floor
+from bench.peers import PEERS
 from bench.timing import measure
 from symdiff.build import find_compiler
 
@@ -34,8 +40,28 @@ ROOT = Path(__file__).resolve().parent.parent
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def run_case(case: Case, seconds: float) -> dict[str, Any]:
-    """Return the times of one case, in seconds.
+@dataclass
+class Ready:
+    """A case in one layout: derived, compiled and checked, ready to be timed.
+
+    Parameters
+    ----------
+    known : dict
+        What identifies it in the table, and what preparing it told; times are in seconds.
+    fresh, reused : callable
+        Call the kernel with new arrays for the results, and with the same ones again.
+    moved : tuple of int or None
+        The number of samples, and what each reads and writes; None without a batch.
+    """
+
+    known: dict[str, Any]
+    fresh: Callable[[], Any]
+    reused: Callable[[], Any]
+    moved: tuple[int, int, int] | None
+
+
+def prepare(case: Case, *, columns: bool = False) -> Ready:
+    """Derive, compile and check a case, in rows or in columns.
 
     Raises
     ------
@@ -45,31 +71,75 @@ def run_case(case: Case, seconds: float) -> dict[str, Any]:
     start = time.perf_counter()
     arguments = case.derive(case.full)
     derived = time.perf_counter()
-    kernel = symdiff.compile(**arguments)
+    kernel = symdiff.compile(**arguments, batch_axis=-1 if columns else 0)
     kernel.wait()
     compiled = time.perf_counter()
     data = case.data(case.full)
     values = [data[parameter.name] for parameter in kernel.inputs]
+    batch = all(value.ndim == len(parameter.shape) + 1 for value, parameter in zip(values, kernel.inputs, strict=True))
+    if columns:
+        values = [np.ascontiguousarray(np.moveaxis(value, 0, -1)) for value in values]
     results = kernel(*values)
-    worst = workloads.disagreement(workloads.as_list(results), case.reference(data))
+    listed = [np.moveaxis(array, -1, 0) if columns else array for array in workloads.as_list(results)]
+    worst = workloads.disagreement(listed, case.reference(data))
     if not worst < case.tolerance:
         raise AssertionError(f"{case.name} is {worst:.1e} away from its reference; expected {case.tolerance:.0e}")
     out = _writable(results)
-    fresh = measure(lambda: kernel(*values), seconds)
-    reused = measure(lambda: kernel(*values, out=out), seconds)
-    return {
+    known = {
         "case": case.name,
         "title": case.title,
+        "layout": ("columns" if columns else "rows") if batch else "",
         "backend": kernel.backend,
         "operations": kernel.stats.get("operations"),
         "disagreement": worst,
         "derive": derived - start,
         "compile": compiled - derived,
-        "median": fresh.median,
-        "least": fresh.least,
-        "median_out": reused.median,
-        "least_out": reused.least,
     }
+    samples = len(listed[0]) if batch else 1
+    sizes = [sum(array.size for array in arrays) // samples for arrays in (values, listed)]
+    moved = (samples, sizes[0], sizes[1]) if batch and samples % LANES == 0 else None
+    return Ready(known, lambda: kernel(*values), lambda: kernel(*values, out=out), moved)
+
+
+def run_case(case: Case, options: argparse.Namespace, floor: Floor | None) -> Iterator[dict[str, Any]]:
+    """Check a case, then time it beside its contenders, all in turn; return a line for each.
+
+    Raises
+    ------
+    AssertionError
+        If the results are not those of the reference.
+    """
+    ready = [prepare(case)]
+    if options.columns and ready[0].known["layout"]:
+        ready.append(prepare(case, columns=True))
+    peers = options.peer or (list(PEERS) if options.peers else [])
+    rounds: list[dict[str, Any]] = []
+    for _ in range(options.rounds):
+        for one in ready:
+            fresh, reused = measure(one.fresh, options.seconds), measure(one.reused, options.seconds)
+            times = {"median": fresh.median, "least": fresh.least}
+            rounds.append({**one.known, **times, "median_out": reused.median, "least_out": reused.least})
+            if floor and one.moved:
+                layout = one.known["layout"]
+                least = floor.measure(*one.moved, columns=layout == "columns", seconds=options.seconds)
+                rounds.append({"peer": "floor", "case": case.name, "layout": layout, **asdict(least)})
+        if peers:
+            rounds += run_peers(options.python, case.name, peers)
+    return merged(rounds)
+
+
+def merged(lines: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield one line for all rounds of a contender: the medians of their medians, the least of their least times."""
+    together: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for line in lines:
+        together.setdefault(tuple(line.get(key, "") for key in ("peer", "case", "layout")), []).append(line)
+    for several in together.values():
+        line = dict(several[-1])
+        for key in line.keys() & {"median", "median_out"}:
+            line[key] = statistics.median(one[key] for one in several)
+        for key in line.keys() & {"least", "least_out"}:
+            line[key] = min(one[key] for one in several)
+        yield line
 
 
 def _writable(results: Any) -> Any:
@@ -81,9 +151,9 @@ def _writable(results: Any) -> Any:
     return np.empty_like(np.asarray(results))
 
 
-def run_peers(python: str, names: Sequence[str]) -> list[dict[str, Any]]:
+def run_peers(python: str, name: str, peers: Sequence[str]) -> list[dict[str, Any]]:
     """Run the other libraries that ``python`` has, in a process of their own."""
-    command = [python, "-m", "bench.peers", *names]
+    command = [python, "-m", "bench.peers", "--peers", *peers, "--cases", name]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode:
@@ -118,21 +188,26 @@ def _first_line(command: Sequence[str]) -> str:
 
 def table(rows: Sequence[dict[str, Any]], peers: Sequence[dict[str, Any]]) -> str:
     """Return the results for reading: times, then for each other library its time and the ratio to ours."""
-    libraries = list(dict.fromkeys(line["peer"] for line in peers if "version" in line))
-    head = ["case", "by", "derive ms", "compile ms", "run µs", "into out= µs"]
+    libraries = list(dict.fromkeys(line["peer"] for line in peers if "case" in line))
+    head = ["case", "layout", "by", "derive ms", "compile ms", "run µs", "into out= µs"]
     head += [column for peer in libraries for column in (f"{peer} µs", f"{peer} ÷ out=")]
     lines = [head]
     for row in rows:
-        line = [row["case"], row["backend"]]
+        line = [row["case"], row["layout"], row["backend"]]
         line += [f"{row[key] * 1e3:,.1f}" for key in ("derive", "compile")]
         line += [f"{row[key] * 1e6:,.1f}" for key in ("median", "median_out")]
         for peer in libraries:
-            line += _beside(row, [p for p in peers if p["peer"] == peer and p.get("case") == row["case"]])
+            line += _beside(row, [p for p in peers if p["peer"] == peer and _matches(row, p)])
         lines.append(line)
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    aligned = [[*map(str.ljust, line[:2], widths[:2]), *map(str.rjust, line[2:], widths[2:])] for line in lines]
+    aligned = [[*map(str.ljust, line[:3], widths[:3]), *map(str.rjust, line[3:], widths[3:])] for line in lines]
     shown = ["  ".join(line) for line in aligned]
     return "\n".join([shown[0], "-" * len(shown[0]), *shown[1:]])
+
+
+def _matches(row: dict[str, Any], peer: dict[str, Any]) -> bool:
+    """Tell whether a line belongs beside a row; a library that has one layout stands beside both of ours."""
+    return bool(peer.get("case") == row["case"] and peer.get("layout", row["layout"]) == row["layout"])
 
 
 def _beside(row: dict[str, Any], found: Sequence[dict[str, Any]]) -> list[str]:
@@ -157,9 +232,13 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.run", description="Check, then time, the benchmark cases.")
     parser.add_argument("names", nargs="*", default=["*"], help="cases, as patterns (default: all); --list shows them")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
-    parser.add_argument("--peers", action="store_true", help="run JAX, CasADi and heyoka too, where they are installed")
+    parser.add_argument("--columns", action="store_true", help="run the other layout too, one column a sample")
+    parser.add_argument("--floor", action="store_true", help="time moving the numbers and computing nothing too")
+    parser.add_argument("--peers", action="store_true", help=f"run {', '.join(PEERS)} too, where they are installed")
+    parser.add_argument("--peer", action="append", choices=PEERS, help="run this one only; may be repeated")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has the other libraries")
     parser.add_argument("--seconds", type=float, default=0.5, help="how long to repeat each call")
+    parser.add_argument("--rounds", type=int, default=1, help="how often to take all contenders of a case in turn")
     parser.add_argument("--core", type=int, default=None, help="core to run on (default: the last one there is)")
     parser.add_argument("--json", type=Path, help="write everything measured there")
     return parser.parse_args(argv)
@@ -181,21 +260,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return subprocess.run(command, env={**os.environ, **THREADS}, check=False).returncode
     machine = describe_machine()
     print("\n".join(f"{key:9} {value}" for key, value in machine.items()), end="\n\n", flush=True)
-    rows, wrong = [], False
+    floor = Floor() if options.floor else None
+    lines: list[dict[str, Any]] = []
+    wrong = False
     with tempfile.TemporaryDirectory() as cache:  # so that compiling is compiling
         os.environ["SYMDIFF_CACHE_DIR"] = cache
         for case in chosen:
             print(f"{case.title} ...", flush=True)
             try:
-                rows.append(run_case(case, options.seconds))
+                lines += run_case(case, options, floor)
             except AssertionError as error:
                 wrong = True
                 print(f"WRONG: {error}", flush=True)
-    peers = run_peers(options.python, [case.name for case in chosen]) if options.peers else []
+    rows, peers = ([line for line in lines if ("peer" in line) == other] for other in (False, True))
     print("\n" + table(rows, peers))
-    for line in peers:
-        if "case" not in line:
-            print(f"{line['peer']}: {line.get('version', 'not installed')}")
+    installed = {line["peer"]: line.get("version", "not installed") for line in peers if "case" not in line}
+    print("\n".join(f"{peer}: {version}" for peer, version in installed.items()))
     if options.json:
         options.json.write_text(json.dumps({"machine": machine, "rows": rows, "peers": peers}, indent=1))
     return 1 if wrong else 0
