@@ -19,6 +19,10 @@ Ids: TypeAlias = npt.NDArray[np.int64]
 
 #: Powers of two up to this exponent are taken out of quotients, well inside a double's range.
 _EXACT = 64
+#: Numbers up to this exponent may be multiplied by such a power of two and stay a double's.
+_ROOM = 900
+#: How many factors of a quotient are looked through for a root.
+_LOOK = 4
 #: The value number of a structural zero: known to be 0 whatever the inputs are.
 ZERO = -1
 
@@ -41,7 +45,7 @@ class Code:
         self.consts: dict[int, float] = {}
         self.checks: list[tuple[int, str]] = []
         self._known: dict[tuple[object, ...], int] = {}
-        self._quotients: dict[tuple[object, int], tuple[int, float]] = {}
+        self._quotients: dict[tuple[float, int], tuple[int, float]] = {}
 
     def room(self, node: Node) -> None:
         """Refuse a formula before it grows beyond the limit."""
@@ -78,7 +82,7 @@ class Code:
             self.args.append(args)
         return found
 
-    # structural zeros, ones and signs: exact identities only
+    # structural zeros, ones, signs and powers of two: exact identities, and the pairs of equal roots
 
     def add(self, a: int, b: int) -> int:
         """Return a + b."""
@@ -90,6 +94,9 @@ class Code:
             return self.subtract(a, self.args[b][0])
         if self.ops[a] == "negative":
             return self.subtract(b, self.args[a][0])
+        (x, p), (y, q) = self._scaled(a), self._scaled(b)
+        if p == q != 1.0:
+            return self.multiply(self.number(p), self.add(x, y))
         return self.emit("add", a, b) if a <= b else self.emit("add", b, a)
 
     def subtract(self, a: int, b: int) -> int:
@@ -100,6 +107,9 @@ class Code:
             return self.negative(b)
         if self.ops[b] == "negative":
             return self.add(a, self.args[b][0])
+        (x, p), (y, q) = self._scaled(a), self._scaled(b)
+        if p == q != 1.0:
+            return self.multiply(self.number(p), self.subtract(x, y))
         return self.emit("subtract", a, b)
 
     def negative(self, a: int) -> int:
@@ -131,44 +141,82 @@ class Code:
             return self.negative(self.multiply(self.args[a][0], b))
         if self.ops[b] == "negative":
             return self.negative(self.multiply(a, self.args[b][0]))
+        (x, p), (y, q) = self._scaled(a), self._scaled(b)
+        if p * q != 1.0 or p != 1.0:
+            for c, scale, other in ((a, q, y), (b, p, x)):
+                if c in self.consts and abs(math.frexp(self.consts[c])[1]) < _ROOM:
+                    return self.multiply(self.number(scale * self.consts[c]), other)
+            if a not in self.consts and b not in self.consts:
+                return self.multiply(self.number(p * q), self.multiply(x, y))
+        for root, square in ((a, b), (b, a)):
+            if self.ops[root] == "sqrt" and self.ops[square] == "multiply" and self.args[square] == (root, root):
+                return self.multiply(self.args[root][0], root)
         return self.emit("multiply", a, b) if a <= b else self.emit("multiply", b, a)
 
     def divide(self, a: int, b: int) -> int:
         """Return a / b."""
         if a == ZERO:
             return ZERO
+        b = self.real(b)
         if self.consts.get(b) == 1.0:
             return a
         if self.ops[a] == "negative":
             return self.negative(self.divide(self.args[a][0], b))
+        if self.ops[b] == "negative":
+            return self.negative(self.divide(a, self.args[b][0]))
         divisor = self.consts.get(b, math.nan)
         mantissa, exponent = math.frexp(divisor)
         if abs(mantissa) == 0.5 and abs(exponent) < _EXACT:
             return self.multiply(a, self.number(1.0 / divisor))
-        # quotients that differ by a power of two share one division: the product is exact
-        base, scale = self._mantissa(a)
-        known = self._quotients.setdefault((base, b), (a, scale))
-        if known[0] != a:
-            ratio = scale / known[1]
-            return self.multiply(self.number(ratio), self.emit("divide", known[0], self.real(b)))
-        return self.emit("divide", a, self.real(b))
+        (x, p), (y, q) = self._scaled(a), self._scaled(b)
+        if p != 1.0 or q != 1.0:
+            return self.multiply(self.number(p / q), self.divide(x, y))
+        c = self.consts.get(a, 0.0)
+        if c and math.isfinite(c):
+            return self._constant_quotient(a, c, b)
+        if self.ops[b] == "sqrt":
+            factor, inner = self._factored(a)
+            if self.ops[inner] == "divide" and self.args[inner][1] == b and self._holds(self.args[inner][0], b):
+                # y / r / r / r with r = sqrt(s) as y / r / s: one division less; where s < 0 both are NaN
+                quotient = self.divide(self.args[inner][0], self.args[b][0])
+                return quotient if factor is None else self.multiply(factor, quotient)
+        return self.emit("divide", a, b)
 
-    def _mantissa(self, a: int) -> tuple[object, float]:
-        """Return what identifies ``a`` up to a power of two, and that power."""
-        c = self.consts.get(a)
+    def _constant_quotient(self, a: int, c: float, b: int) -> int:
+        """Return c / b; quotients whose numerators differ by a power of two share one division."""
+        exponent = math.frexp(c)[1]
+        scale = 2.0**exponent if abs(exponent) < _EXACT else 1.0
+        first, other = self._quotients.setdefault((c / scale, b), (a, scale))
+        quotient = self.emit("divide", first, b)
+        return quotient if first == a else self.multiply(self.number(scale / other), quotient)
+
+    def _scaled(self, a: int) -> tuple[int, float]:
+        """Return (x, p) with a = p x and p a power of two: products with p are exact, so p moves outwards."""
+        c, x = self._factored(a)
         if c is not None:
-            if c == 0.0:
-                return (a,), 1.0  # 0.0 and -0.0 are different numerators
-            mantissa, exponent = math.frexp(c)
-            return mantissa, 2.0**exponent if abs(exponent) < _EXACT else 1.0
+            mantissa, exponent = math.frexp(self.consts[c])
+            if mantissa == 0.5 and abs(exponent) < _EXACT:
+                return x, self.consts[c]
+        return a, 1.0
+
+    def _factored(self, a: int) -> tuple[int | None, int]:
+        """Return (c, x) with a = c x and c a constant; None for c where there is none."""
         if self.ops[a] == "multiply":
-            for x, y in (self.args[a], self.args[a][::-1]):
-                c = self.consts.get(x)
-                if c is not None:
-                    mantissa, exponent = math.frexp(c)
-                    if mantissa == 0.5 and abs(exponent) < _EXACT:
-                        return (y,), 2.0 ** (exponent - 1)
-        return (a,), 1.0
+            for c, x in (self.args[a], self.args[a][::-1]):
+                if c in self.consts:
+                    return c, x
+        return None, a
+
+    def _holds(self, a: int, root: int) -> bool:
+        """Tell whether a root is a factor or a divisor of ``a``, as far as a short look goes."""
+        for _ in range(_LOOK):
+            _, a = self._factored(a)
+            if self.ops[a] != "divide":
+                return a == root
+            a, divisor = self.args[a]
+            if divisor == root:
+                return True
+        return False
 
     def where(self, c: int, a: int, b: int) -> int:
         """Return a where the condition c holds and b elsewhere."""
@@ -193,6 +241,9 @@ class Code:
         return self.emit("power", x, y)
 
     def _whole_power(self, x: int, n: int) -> int:
+        if n >= 3 and self.ops[x] == "sqrt":
+            rest = 2 - n % 2  # one root at least stays: NaN where there is no root
+            return self.multiply(self._whole_power(self.args[x][0], (n - rest) // 2), self._whole_power(x, rest))
         result: int | None = None
         while n:
             if n & 1:

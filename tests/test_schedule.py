@@ -1,0 +1,95 @@
+"""What unrolling does to scalar arithmetic: fewer operations, and the numbers of the formula."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import symdiff as sd
+from symdiff.program import Program
+from symdiff.schedule import unroll
+from symdiff.simplify import inline
+from symdiff.twin import evaluate
+
+x, y, c = sd.scalar("x"), sd.scalar("y"), sd.scalar("c")
+C = 1.3
+
+
+def program(*formulas: sd.Array) -> Program:
+    return unroll([x.node, y.node, c.node], inline([formula.node for formula in formulas]))
+
+
+def counts(*formulas: sd.Array) -> Counter[str]:
+    found = Counter(program(*formulas).ops)
+    del found["load"], found["const"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("formula", "ops"),
+    [
+        (2 * (0.5 * x * y), "multiply"),
+        ((0.5 * x) * (2 * y), "multiply"),
+        (0.5 * x + 0.5 * y, "multiply add"),
+        (4 * x - 4 * y, "multiply subtract"),
+        (2 * ((0.5 * x) / y), "divide"),
+        ((6 * (0.5 * x)), "multiply"),
+        (x / (2 * y) * 2, "divide"),
+        (4 * (-x / 8) + c / 2, "subtract multiply"),
+        (0.9 / x + 1.8 / x, "divide multiply add"),
+        (x / -y, "divide negative"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("point", [(0.3, -1.7, 2.1), (1e300, 1e-7, 1e200), (-0.0, 1.0, np.inf)])
+def test_powers_of_two_are_exact_and_move_outwards(
+    formula: sd.Array, ops: str, point: tuple[float, float, float]
+) -> None:
+    assert counts(formula) == Counter(ops.split())
+    k = sd.compile(formula, [x, y, c], backend="numpy")
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(evaluate(program(formula), list(point))[0], k(*point))
+
+
+def test_numbers_at_the_end_of_the_range_stay() -> None:
+    for largest, factor in ((1.5e308, 2.0), (3e-308, 0.5)):
+        assert evaluate(program(largest * (factor * x)), [0.25, 0.0, 0.0])[0] == largest * (factor * 0.25)
+
+
+@pytest.mark.parametrize(
+    ("formula", "divisions"),
+    [
+        (lambda r, c: c / r / r / r, 2),
+        (lambda r, c: 3 * (2 * (c / r) / r) / r, 2),
+        (lambda r, c: r**3, 0),
+        (lambda r, c: r**4, 0),
+        (lambda r, c: r**7, 0),
+        (lambda r, c: r * r * r, 0),
+        (lambda r, c: c / r / r, 2),
+    ],
+)
+def test_pairs_of_roots_are_the_number_under_them(formula: Callable[[Any, Any], Any], divisions: int) -> None:
+    f = formula(np.sqrt(x), c)
+    assert counts(f)["divide"] == divisions
+    run = program(f)
+    for value in (0.3, 7.0, 1e60, 1e-60):
+        with mpmath.workdps(40):
+            wanted = float(formula(mpmath.sqrt(value), mpmath.mpf(C)))
+        np.testing.assert_allclose(evaluate(run, [value, 0.0, C])[0], wanted, rtol=1e-15)
+    with np.errstate(all="ignore"):
+        assert np.isnan(evaluate(run, [-1.0, 0.0, C])[0])  # no root, no number
+        for end in (0.0, np.inf):
+            np.testing.assert_array_equal(evaluate(run, [end, 0.0, C])[0], formula(np.sqrt(np.float64(end)), C))
+
+
+def test_the_gradient_of_an_inverse_distance_takes_two_divisions() -> None:
+    q = sd.vector("q", 3)
+    energy = c / np.sqrt(q @ q)
+    found = Counter(unroll([q.node, c.node], inline([energy.node, sd.gradient(energy, q).node])).ops)
+    assert found["divide"] == 2
+    assert found["sqrt"] == 1
