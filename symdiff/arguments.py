@@ -118,9 +118,8 @@ def as_floats(name: str, argument: Any) -> Floats:
     if kind.kind not in "fiub" or kind.itemsize > 8:
         what = f"a {type(argument).__name__}" if kind.kind == "O" else f"an array of {kind}"
         raise DtypeError(f"{name} is {what}; expected real numbers (float64, float32, integers or bool){_hint(kind)}")
-    if kind == np.float32 and kind.isnative and array.flags.aligned:
-        return array
-    return np.require(array, np.float64, "A")
+    single = kind.kind == "f" and kind.itemsize == 4
+    return np.require(array, np.float32 if single else np.float64, "A")
 
 
 def _hint(kind: np.dtype[Any]) -> str:
