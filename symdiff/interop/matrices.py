@@ -86,6 +86,7 @@ def _add(run: Reading, expr: Any, scope: Scope) -> Steps:
 @reads(sp.MatMul)
 def _matmul(run: Reading, expr: Any, scope: Scope) -> Steps:
     nodes = yield from each(expr.args, scope)
+    nodes = _adjugates(nodes)
     factors = [node for node in nodes if node.ndim]
     if not factors:
         raise refusal(expr)
@@ -96,6 +97,19 @@ def _matmul(run: Reading, expr: Any, scope: Scope) -> Steps:
         elif not node.ndim:
             result = apply("multiply", node, result)
     return result
+
+
+def _adjugates(nodes: Sequence[Node]) -> list[Node]:
+    """Put the adjugate of A for det(A) A⁻¹, which SymPy has no other word for: it exists where A⁻¹ does not."""
+    left = list(nodes)
+    for det in nodes:
+        if det.op == "det":
+            for place, inverse in enumerate(left):
+                if inverse.op == "inv" and inverse.args == det.args:
+                    left[place] = matrix("adjugate", *det.args)
+                    left.remove(det)
+                    break
+    return left
 
 
 @reads(sp.HadamardProduct)
