@@ -10,51 +10,29 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-cnp.import_array()
+from .ports cimport (
+    SD_AXES,
+    SD_NO_MEMORY,
+    describe,
+    fits,
+    lie_in_columns,
+    MANY,
+    number,
+    overlap,
+    sd_call,
+    sd_kernel,
+    sd_port,
+    sd_run,
+    sd_unit,
+    symdiff_get_num_threads,
+    symdiff_set_num_threads,
+)
 
-cdef extern from "pack.h":
-    enum: SD_AXES
-    enum: SD_NO_MEMORY
-    ctypedef long (*sd_kernel)(long, long, const char **, const long *, char **, const long *, void *,
-                               void **, long *) noexcept nogil
-    ctypedef struct sd_port:
-        char *data
-        long size
-        long stride
-        long step
-        const long *offsets
-        long strides[8]
-        int scattered
-        int single
-        int unaligned
-    ctypedef struct sd_unit:
-        sd_kernel kernel
-        void **functions
-        long lanes
-        long workspace
-        long cost
-        int inputs
-        int outputs
-        int reduce
-        int columns
-        int single
-        const char *constant
-    ctypedef struct sd_call:
-        const sd_unit *unit
-        sd_port *ports
-        long count
-        long lengths[8]
-        int axes
-        int threads
-    int sd_lies(const sd_unit *unit, const sd_port *port, int number) noexcept nogil
-    int symdiff_get_num_threads() noexcept nogil
-    void symdiff_set_num_threads(int count) noexcept nogil
-    long sd_run(const sd_call *call, long *which) noexcept nogil
+cnp.import_array()
 
 cdef extern from "vectorcall.h":
     ctypedef PyObject *(*sd_vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *)
@@ -66,8 +44,6 @@ cdef extern from "vectorcall.h":
 
 cdef enum:
     QUICK_PORTS = 24
-    #: Samples from which it pays to build code for another layout.
-    MANY = 1000
     #: Operations of a call for which it lets go of the GIL.
     LONG = 5000
 
@@ -190,8 +166,9 @@ cdef class NativeCall:
         try:
             for p in range(ports):
                 examine(arrays[p], shape, self.sizes[p], p < self.unit.inputs, self.unit.reduce)
-                describe(&call.ports[p], arrays[p], (<cnp.ndarray>arrays[p]).ndim - call.axes, self.sizes[p], False,
-                         call.lengths, call.axes)
+                if not describe(&call.ports[p], arrays[p], (<cnp.ndarray>arrays[p]).ndim - call.axes, self.sizes[p],
+                                False, call.lengths, call.axes):
+                    raise MemoryError
             with nogil:
                 failed = sd_run(&call, &which)
         finally:
@@ -227,117 +204,6 @@ cdef int examine(object thing, tuple batch, long size, bint is_input, bint reduc
     return 0
 
 
-cdef int describe(sd_port *port, cnp.ndarray array, int rank, long size, bint behind, const long *lengths,
-                  int axes) except -1:
-    """Fill ``port`` from an array that fits; its offsets, if it has any, belong to the caller.
-
-    The array has ``rank`` axes of a sample and, before or behind them, at most ``axes`` of the batch.
-    """
-    cdef int own = cnp.PyArray_NDIM(array) - rank
-    cdef cnp.npy_intp *shape = cnp.PyArray_DIMS(array)
-    cdef cnp.npy_intp *strides = cnp.PyArray_STRIDES(array)
-    cdef const cnp.npy_intp *sample = shape + (0 if behind else own)
-    cdef const cnp.npy_intp *steps = strides + (0 if behind else own)
-    cdef int axis, mine
-    cdef long stride, span = 1
-    cdef bint found = False, even = True
-    port.data = <char *>cnp.PyArray_DATA(array)
-    port.size = size
-    port.single = cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT32
-    port.unaligned = not cnp.PyArray_ISALIGNED(array)
-    port.offsets = NULL
-    port.step = cnp.PyArray_ITEMSIZE(array)
-    for axis in range(rank - 1, -1, -1):
-        if sample[axis] == 1:
-            continue
-        if not found:
-            port.step = steps[axis]
-            found = True
-        elif steps[axis] != port.step * span:
-            even = False
-        span *= sample[axis]
-    if not even and size > 0:
-        port.offsets = offsets(sample, steps, rank, size)
-    port.stride = port.scattered = 0
-    span = 1
-    found = False
-    for axis in range(axes - 1, -1, -1):
-        mine = axis - axes + own
-        stride = 0
-        if mine >= 0:
-            if behind:
-                mine += rank
-            if shape[mine] != 1:
-                stride = strides[mine]
-        port.strides[axis] = stride
-        if lengths[axis] == 1:
-            continue
-        if not found:
-            port.stride = stride
-            found = True
-        elif stride != port.stride * span:
-            port.scattered = 1
-        span *= lengths[axis]
-    return 0
-
-
-cdef long *offsets(const cnp.npy_intp *shape, const cnp.npy_intp *strides, int ndim, long size) except NULL:
-    """Return the distance in bytes of each element of a sample, in C order, from its start."""
-    cdef long *result = <long *>malloc(size * sizeof(long))
-    cdef long filled = 1, k, i
-    cdef int axis
-    if result == NULL:
-        raise MemoryError
-    # Backwards through the axes: what is filled is repeated for each index of the axis before it.
-    # Within result the elements of the axes handled so far are neighbours, hence in C order.
-    result[0] = 0
-    for axis in range(ndim - 1, -1, -1):
-        for k in range(shape[axis] - 1, 0, -1):
-            for i in range(filled):
-                result[k * filled + i] = result[i] + k * strides[axis]
-        filled *= shape[axis]
-    return result
-
-
-cdef bint overlap(cnp.ndarray a, cnp.ndarray b) noexcept:
-    """Whether the spans of memory that two arrays lie in share anything."""
-    cdef size_t low_a, high_a, low_b, high_b
-    extent(a, &low_a, &high_a)
-    extent(b, &low_b, &high_b)
-    return low_a < high_b and low_b < high_a
-
-
-cdef void extent(cnp.ndarray array, size_t *low, size_t *high) noexcept:
-    cdef int axis
-    cdef cnp.npy_intp reach
-    low[0] = <size_t>cnp.PyArray_DATA(array)
-    high[0] = low[0] + cnp.PyArray_ITEMSIZE(array)
-    for axis in range(cnp.PyArray_NDIM(array)):
-        reach = (cnp.PyArray_DIMS(array)[axis] - 1) * cnp.PyArray_STRIDES(array)[axis]
-        if reach < 0:
-            low[0] += reach
-        else:
-            high[0] += reach
-
-
-cdef bint lie_in_columns(const sd_port *ports, int number, long count, bint single, bint usual) noexcept:
-    """Whether more of the arrays' elements lie in columns than in rows; few samples are taken as usual."""
-    cdef sd_unit unit
-    cdef long rows = 0, columns = 0
-    cdef int p
-    if count < MANY:
-        return usual
-    memset(&unit, 0, sizeof(unit))
-    unit.inputs = number
-    unit.single = single
-    for p in range(number):
-        unit.columns = 0
-        rows += sd_lies(&unit, &ports[p], p) * ports[p].size
-        unit.columns = 1
-        columns += sd_lies(&unit, &ports[p], p) * ports[p].size
-    return usual if rows == columns else columns > rows
-
-
 def prefers_columns(arrays, tuple batch, bint single, bint usual):
     """Return whether a unit of columns suits the arrays of a call better than one of rows.
 
@@ -369,8 +235,9 @@ def prefers_columns(arrays, tuple batch, bint single, bint usual):
             size = 1
             for axis in range(axes, cnp.PyArray_NDIM(array)):
                 size *= cnp.PyArray_DIMS(array)[axis]
-            describe(&ports[p], array, cnp.PyArray_NDIM(array) - axes, size, False, lengths, axes)
             p += 1
+            if not describe(&ports[p - 1], array, cnp.PyArray_NDIM(array) - axes, size, False, lengths, axes):
+                raise MemoryError
         return bool(lie_in_columns(ports, p, count, single, usual))
     finally:
         for axis in range(p):
@@ -496,43 +363,86 @@ cdef class CallPath:
         nothing is computed then or, when a check failed, nothing is to be used."""
         cdef sd_port ports[QUICK_PORTS]
         cdef double numbers[QUICK_PORTS]
-        cdef cnp.npy_intp shape[2 * 8]
+        cdef sd_call call
+        cdef NativeCall unit
+        cdef object results
+        cdef int p, single
+        cdef bint narrow, ready = True
+        cdef long failed, which = 0
+
+        single = self.accepts(arguments, &call)
+        if single < 0:
+            return NotImplemented
+        narrow = single
+        results = self.targets(arguments, out, &call, narrow)
+        if results is NotImplemented:
+            return NotImplemented
+        for p in range(self.inputs + self.outputs):
+            ports[p].offsets = NULL
+        for p in range(self.inputs):
+            if cnp.PyArray_CheckExact(<object>arguments[p]):
+                ready &= describe(&ports[p], <cnp.ndarray>arguments[p], self.ranks[p], self.sizes[p], self.behind,
+                                  call.lengths, call.axes)
+            else:
+                numbers[p] = <object>arguments[p]
+                number(&ports[p], &numbers[p], narrow)
+        for p in range(self.inputs, self.inputs + self.outputs):
+            ready &= describe(&ports[p], <cnp.ndarray>(results if self.alone else (<list>results)[p - self.inputs]),
+                              self.ranks[p], self.sizes[p], self.behind, call.lengths, 0 if self.reduce else call.axes)
+        unit = self.unit_for(ports, narrow, call.count)
+        if ready and unit is not None:
+            call.unit = &unit.unit
+            call.ports = ports
+            call.threads = self.threads or symdiff_get_num_threads()
+            if call.count * unit.unit.cost < LONG:
+                failed = sd_run(&call, &which)
+            else:
+                with nogil:
+                    failed = sd_run(&call, &which)
+            ready = failed == -1
+        else:
+            ready = False
+        for p in range(self.inputs + self.outputs):
+            if ports[p].offsets != NULL:
+                free(<void *>ports[p].offsets)
+        if not ready:
+            return NotImplemented
+        if out is not None:
+            return out
+        return self.results(results, call.axes == 0 or self.reduce)
+
+    cdef int accepts(self, PyObject *const *arguments, sd_call *call) noexcept:
+        """Look at the arguments and tell the batch: 1 for float32, 0 for float64, -1 out of the ordinary."""
         cdef cnp.npy_intp *extents = self.extents
         cdef const cnp.npy_intp *own
         cdef const cnp.npy_intp *sample
-        cdef cnp.ndarray array, other
-        cdef object thing
-        cdef sd_call call
-        cdef NativeCall unit
-        cdef int p, q, axis, rank, extra, at, arrays = 0, singles = 0, described = 0
-        cdef long length, failed, which = 0
-        cdef bint narrow
-        cdef list results, given
-
+        cdef cnp.ndarray array
+        cdef PyObject *thing
+        cdef int p, axis, rank, extra, at, arrays = 0, singles = 0
         call.axes = 0
+        call.count = 1
         for p in range(self.inputs):
-            thing = <object>arguments[p]
+            thing = arguments[p]
             rank = self.ranks[p]
-            ports[p].offsets = NULL
-            if rank == 0 and type(thing) is float:
+            if rank == 0 and type(<object>thing) is float:
                 continue
-            if not cnp.PyArray_CheckExact(thing):
-                return NotImplemented
-            array = thing
+            if not cnp.PyArray_CheckExact(<object>thing):
+                return -1
+            array = <cnp.ndarray>thing
             arrays += 1
             if cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT32:
                 singles += 1
             elif cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT64:
-                return NotImplemented
+                return -1
             if cnp.PyArray_ISBYTESWAPPED(array):
-                return NotImplemented
+                return -1
             extra = cnp.PyArray_NDIM(array) - rank
             if extra < 0 or extra > SD_AXES or (extra > 0 and not self.batched[p]):
-                return NotImplemented
+                return -1
             sample = cnp.PyArray_DIMS(array) + (0 if self.behind else extra)
             for axis in range(rank):
                 if sample[axis] != extents[axis]:
-                    return NotImplemented
+                    return -1
             extents += rank
             own = cnp.PyArray_DIMS(array) + (rank if self.behind else 0)
             # The batches broadcast together: lengths fill up from the last axis backwards.
@@ -547,26 +457,28 @@ cdef class CallPath:
                 if call.lengths[at] == 1:
                     call.lengths[at] = own[axis]
                 elif own[axis] != call.lengths[at] and own[axis] != 1:
-                    return NotImplemented
-        call.count = 1
+                    return -1
         for axis in range(call.axes):
             call.count *= call.lengths[axis]
-        narrow = arrays > 0 and singles == arrays
         if call.count == 0:
-            return NotImplemented
+            return -1
+        return arrays > 0 and singles == arrays
 
-        results = []
-        given = None
-        if out is not None:
-            if self.alone:
-                given = [out]
-            elif type(out) is self.packed:
-                given = list(out)
-            if given is None or len(given) != self.outputs:
+    cdef object targets(self, PyObject *const *arguments, object out, const sd_call *call, bint narrow):
+        """Return the arrays to write to, those given as ``out`` or new ones: a list, or the only one."""
+        cdef cnp.npy_intp shape[2 * 8]
+        cdef const cnp.npy_intp *extents = self.extents
+        cdef object thing
+        cdef list results = None
+        cdef int p, q, axis, rank, extra = 0 if self.reduce else call.axes, at
+        for p in range(self.inputs):
+            extents += self.ranks[p]
+        if not self.alone:
+            results = []
+            if out is not None and (type(out) is not self.packed or len(out) != self.outputs):
                 return NotImplemented
         for p in range(self.inputs, self.inputs + self.outputs):
             rank = self.ranks[p]
-            extra = 0 if self.reduce else call.axes
             at = 0 if self.behind else extra
             for axis in range(rank):
                 shape[at + axis] = extents[axis]
@@ -574,90 +486,39 @@ cdef class CallPath:
             for axis in range(extra):
                 shape[at + axis] = call.lengths[axis]
             extents += rank
-            if given is None:
-                array = cnp.PyArray_EMPTY(extra + rank, shape, cnp.NPY_FLOAT32 if narrow else cnp.NPY_FLOAT64, 0)
+            if out is None:
+                thing = cnp.PyArray_EMPTY(extra + rank, shape, cnp.NPY_FLOAT32 if narrow else cnp.NPY_FLOAT64, 0)
             else:
-                thing = given[p - self.inputs]
-                if not cnp.PyArray_CheckExact(thing):
-                    return NotImplemented
-                array = thing
-                if not fits(array, extra + rank, shape, narrow):
+                thing = out if self.alone else out[p - self.inputs]
+                if not cnp.PyArray_CheckExact(thing) or not fits(<cnp.ndarray>thing, extra + rank, shape, narrow):
                     return NotImplemented
                 for q in range(self.inputs):
-                    if cnp.PyArray_CheckExact(<object>arguments[q]) and overlap(array, <object>arguments[q]):
+                    if cnp.PyArray_CheckExact(<object>arguments[q]) and overlap(<cnp.ndarray>thing,
+                                                                                <cnp.ndarray>arguments[q]):
                         return NotImplemented
                 for q in range(p - self.inputs):
-                    if overlap(array, given[q]):
+                    if overlap(<cnp.ndarray>thing, <cnp.ndarray>results[q]):
                         return NotImplemented
-            results.append(array)
+            if self.alone:
+                return thing
+            results.append(thing)
+        return results
 
-        try:
-            for p in range(self.inputs):
-                if cnp.PyArray_CheckExact(<object>arguments[p]):
-                    describe(&ports[p], <cnp.ndarray>arguments[p], self.ranks[p], self.sizes[p], self.behind,
-                             call.lengths, call.axes)
-                else:
-                    numbers[p] = <object>arguments[p]
-                    number(&ports[p], &numbers[p], narrow)
-                described += 1
-            for p in range(self.outputs):
-                describe(&ports[self.inputs + p], results[p], self.ranks[self.inputs + p], self.sizes[self.inputs + p],
-                         self.behind, call.lengths, 0 if self.reduce else call.axes)
-                described += 1
-            unit = self.unit_for(ports, narrow, call.count)
-            if unit is None:
-                return NotImplemented
-            call.unit = &unit.unit
-            call.ports = ports
-            call.threads = self.threads or symdiff_get_num_threads()
-            if call.count * unit.unit.cost < LONG:
-                failed = sd_run(&call, &which)
-            else:
-                with nogil:
-                    failed = sd_run(&call, &which)
-        finally:
-            for p in range(described):
-                if ports[p].offsets != NULL:
-                    free(<void *>ports[p].offsets)
-        if failed != -1:
-            return NotImplemented
-        if out is not None:
-            return out
-        if call.axes == 0 or self.reduce:
+    cdef object results(self, object arrays, bint scalars):
+        """Return what was written as the kernel's user gets it; ``scalars`` if there is no batch axis."""
+        cdef cnp.ndarray array
+        cdef int p
+        if self.alone:
+            if scalars and self.ranks[self.inputs] == 0:
+                array = arrays
+                return cnp.PyArray_ToScalar(cnp.PyArray_DATA(array), array)
+            return arrays
+        if scalars:
             for p in range(self.outputs):
                 if self.ranks[self.inputs + p] == 0:
-                    array = results[p]
-                    results[p] = cnp.PyArray_ToScalar(cnp.PyArray_DATA(array), array)
-        if self.alone:
-            return results[0]
-        return results if self.packed is list else self.packed(results)
-
-
-cdef void number(sd_port *port, double *value, bint narrow) noexcept:
-    """Fill ``port`` from a Python number, which has no type of its own."""
-    if narrow:
-        (<float *>value)[0] = <float>value[0]
-    port.data = <char *>value
-    port.size = 1
-    port.stride = port.scattered = port.unaligned = 0
-    port.step = 4 if narrow else 8
-    port.single = narrow
-    port.offsets = NULL
-
-
-cdef bint fits(cnp.ndarray array, int ndim, const cnp.npy_intp *wanted, bint narrow) noexcept:
-    """Whether an array can take results."""
-    cdef int axis, kind = cnp.PyArray_TYPE(array)
-    if kind != cnp.NPY_FLOAT64 and not (narrow and kind == cnp.NPY_FLOAT32):
-        return False
-    if cnp.PyArray_ISBYTESWAPPED(array) or not cnp.PyArray_ISWRITEABLE(array) or cnp.PyArray_NDIM(array) != ndim:
-        return False
-    for axis in range(ndim):
-        if cnp.PyArray_DIMS(array)[axis] != wanted[axis]:
-            return False
-        if cnp.PyArray_STRIDES(array)[axis] == 0 and wanted[axis] > 1:
-            return False
-    return True
+                    array = (<list>arrays)[p]
+                    (<list>arrays)[p] = cnp.PyArray_ToScalar(cnp.PyArray_DATA(array), array)
+        return arrays if self.packed is list else self.packed(arrays)
 
 
 cdef object serve(CallPath self, PyObject *const *args, size_t nargsf, PyObject *names):

@@ -27,7 +27,9 @@ typedef long (*sd_kernel)(long begin, long end, const char *const *in, const lon
                           const long *so, void *w, void *const *fn, long *which);
 
 enum { SD_BLOCK = 1024, SD_BUFFER = 1 << 17, SD_VECTOR = 64, SD_AXES = 8, SD_LOCAL = 8192, SD_THREADS = 64 };
-enum { SD_NO_MEMORY = -2 };
+enum { SD_NO_MEMORY = -2, SD_ELSEWHERE = -3 };
+/* Arrays and bytes of workspace for which one sample needs nothing to be laid out. */
+enum { SD_FEW = 24, SD_ROOM = 4096 };
 /* Bytes of results beyond what caches keep. They are written past the caches, which would otherwise
    read every line before it is overwritten; lines must come whole and in order for that, so results
    pass through a buffer. */
@@ -444,9 +446,35 @@ static long sd_sum(const sd_call *c, long *which) {
   return failed;
 }
 
+/* Run one sample of rows, read and written where it lies; -3 if it does not lie so. All lanes hold
+   the same sample and write the same numbers to the same place. */
+static long sd_single(const sd_call *c, long *which) {
+  const sd_unit *u = c->unit;
+  static const long strides[SD_FEW]; /* every lane reads and writes at the same place */
+  const char *in[SD_FEW];
+  char *out[SD_FEW], work[SD_ROOM + SD_VECTOR];
+  if (u->columns || u->inputs + u->outputs > SD_FEW || u->workspace * SD_VECTOR > SD_ROOM) return SD_ELSEWHERE;
+  for (int p = 0; p < u->inputs + u->outputs; p++) {
+    const sd_port *port = c->ports + p;
+    if (!sd_lies(u, port, p)) return SD_ELSEWHERE;
+    if (p < u->inputs)
+      in[p] = port->data;
+    else
+      out[p - u->inputs] = port->data;
+  }
+  return u->kernel(0, u->lanes, in, strides, out, strides, work + (size_t)(-(size_t)work % SD_VECTOR), u->functions,
+                   which) < 0
+             ? -1
+             : 0;
+}
+
 /* Run a whole batch. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
 static long sd_run(const sd_call *c, long *which) {
   if (c->unit->reduce) return sd_sum(c, which);
+  if (c->count == 1) {
+    long failed = sd_single(c, which);
+    if (failed != SD_ELSEWHERE) return failed;
+  }
   return sd_share(c, 0, c->count, c->unit->lanes, 0, which);
 }
 

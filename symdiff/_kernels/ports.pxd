@@ -1,0 +1,196 @@
+"""NumPy's arrays as ``pack.h`` sees them: where an array's samples and their elements stand.
+
+Functions for ``call.pyx``, compiled into it. They hold no Python object and raise nothing.
+"""
+
+cimport numpy as cnp
+from libc.stdlib cimport malloc
+from libc.string cimport memset
+
+cdef extern from "pack.h":
+    enum: SD_AXES
+    enum: SD_NO_MEMORY
+    ctypedef long (*sd_kernel)(long, long, const char **, const long *, char **, const long *, void *,
+                               void **, long *) noexcept nogil
+    ctypedef struct sd_port:
+        char *data
+        long size
+        long stride
+        long step
+        const long *offsets
+        long strides[8]
+        int scattered
+        int single
+        int unaligned
+    ctypedef struct sd_unit:
+        sd_kernel kernel
+        void **functions
+        long lanes
+        long workspace
+        long cost
+        int inputs
+        int outputs
+        int reduce
+        int columns
+        int single
+        const char *constant
+    ctypedef struct sd_call:
+        const sd_unit *unit
+        sd_port *ports
+        long count
+        long lengths[8]
+        int axes
+        int threads
+    int sd_lies(const sd_unit *unit, const sd_port *port, int number) noexcept nogil
+    int symdiff_get_num_threads() noexcept nogil
+    void symdiff_set_num_threads(int count) noexcept nogil
+    long sd_run(const sd_call *call, long *which) noexcept nogil
+
+
+cdef enum:
+    #: Samples from which it pays to build code for another layout.
+    MANY = 1000
+
+
+cdef inline long *offsets(const cnp.npy_intp *shape, const cnp.npy_intp *strides, int ndim, long size) noexcept:
+    """Return the distance in bytes of each element of a sample, in C order, from its start; NULL without memory."""
+    cdef long *result = <long *>malloc(size * sizeof(long))
+    cdef long filled = 1, k, i
+    cdef int axis
+    if result == NULL:
+        return NULL
+    # Backwards through the axes: what is filled is repeated for each index of the axis before it.
+    # Within result the elements of the axes handled so far are neighbours, hence in C order.
+    result[0] = 0
+    for axis in range(ndim - 1, -1, -1):
+        for k in range(shape[axis] - 1, 0, -1):
+            for i in range(filled):
+                result[k * filled + i] = result[i] + k * strides[axis]
+        filled *= shape[axis]
+    return result
+
+
+cdef inline bint describe(sd_port *port, cnp.ndarray array, int rank, long size, bint behind, const long *lengths,
+                          int axes) noexcept:
+    """Fill ``port`` from an array that fits; tell whether there was memory for it.
+
+    Offsets, if it has any, belong to the caller.
+
+    The array has ``rank`` axes of a sample and, before or behind them, at most ``axes`` of the batch.
+    """
+    cdef int own = cnp.PyArray_NDIM(array) - rank
+    cdef cnp.npy_intp *shape = cnp.PyArray_DIMS(array)
+    cdef cnp.npy_intp *strides = cnp.PyArray_STRIDES(array)
+    cdef const cnp.npy_intp *sample = shape + (0 if behind else own)
+    cdef const cnp.npy_intp *steps = strides + (0 if behind else own)
+    cdef int axis, mine
+    cdef long stride, span = 1
+    cdef bint found = False, even = True
+    port.data = <char *>cnp.PyArray_DATA(array)
+    port.size = size
+    port.single = cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT32
+    port.unaligned = not cnp.PyArray_ISALIGNED(array)
+    port.offsets = NULL
+    port.step = cnp.PyArray_ITEMSIZE(array)
+    port.stride = port.scattered = 0
+    if axes == 0 and cnp.PyArray_IS_C_CONTIGUOUS(array):
+        return True
+    for axis in range(rank - 1, -1, -1):
+        if sample[axis] == 1:
+            continue
+        if not found:
+            port.step = steps[axis]
+            found = True
+        elif steps[axis] != port.step * span:
+            even = False
+        span *= sample[axis]
+    if not even and size > 0:
+        port.offsets = offsets(sample, steps, rank, size)
+        if port.offsets == NULL:
+            return False
+    span = 1
+    found = False
+    for axis in range(axes - 1, -1, -1):
+        mine = axis - axes + own
+        stride = 0
+        if mine >= 0:
+            if behind:
+                mine += rank
+            if shape[mine] != 1:
+                stride = strides[mine]
+        port.strides[axis] = stride
+        if lengths[axis] == 1:
+            continue
+        if not found:
+            port.stride = stride
+            found = True
+        elif stride != port.stride * span:
+            port.scattered = 1
+        span *= lengths[axis]
+    return True
+
+
+cdef inline void number(sd_port *port, double *value, bint narrow) noexcept:
+    """Fill ``port`` from a Python number, which has no type of its own."""
+    if narrow:
+        (<float *>value)[0] = <float>value[0]
+    port.data = <char *>value
+    port.size = 1
+    port.stride = port.scattered = port.unaligned = 0
+    port.step = 4 if narrow else 8
+    port.single = narrow
+    port.offsets = NULL
+
+
+cdef inline void extent(cnp.ndarray array, size_t *low, size_t *high) noexcept:
+    cdef int axis
+    cdef cnp.npy_intp reach
+    low[0] = <size_t>cnp.PyArray_DATA(array)
+    high[0] = low[0] + cnp.PyArray_ITEMSIZE(array)
+    for axis in range(cnp.PyArray_NDIM(array)):
+        reach = (cnp.PyArray_DIMS(array)[axis] - 1) * cnp.PyArray_STRIDES(array)[axis]
+        if reach < 0:
+            low[0] += reach
+        else:
+            high[0] += reach
+
+
+cdef inline bint overlap(cnp.ndarray a, cnp.ndarray b) noexcept:
+    """Whether the spans of memory that two arrays lie in share anything."""
+    cdef size_t low_a, high_a, low_b, high_b
+    extent(a, &low_a, &high_a)
+    extent(b, &low_b, &high_b)
+    return low_a < high_b and low_b < high_a
+
+
+cdef inline bint fits(cnp.ndarray array, int ndim, const cnp.npy_intp *wanted, bint narrow) noexcept:
+    """Whether an array can take results."""
+    cdef int axis, kind = cnp.PyArray_TYPE(array)
+    if kind != cnp.NPY_FLOAT64 and not (narrow and kind == cnp.NPY_FLOAT32):
+        return False
+    if cnp.PyArray_ISBYTESWAPPED(array) or not cnp.PyArray_ISWRITEABLE(array) or cnp.PyArray_NDIM(array) != ndim:
+        return False
+    for axis in range(ndim):
+        if cnp.PyArray_DIMS(array)[axis] != wanted[axis]:
+            return False
+        if cnp.PyArray_STRIDES(array)[axis] == 0 and wanted[axis] > 1:
+            return False
+    return True
+
+
+cdef inline bint lie_in_columns(const sd_port *ports, int number, long count, bint single, bint usual) noexcept:
+    """Whether more of the arrays' elements lie in columns than in rows; few samples are taken as usual."""
+    cdef sd_unit unit
+    cdef long rows = 0, columns = 0
+    cdef int p
+    if count < MANY:
+        return usual
+    memset(&unit, 0, sizeof(unit))
+    unit.inputs = number
+    unit.single = single
+    for p in range(number):
+        unit.columns = 0
+        rows += sd_lies(&unit, &ports[p], p) * ports[p].size
+        unit.columns = 1
+        columns += sd_lies(&unit, &ports[p], p) * ports[p].size
+    return usual if rows == columns else columns > rows
