@@ -117,6 +117,24 @@ def same_bits(got: Array, want: Array, note: str = "") -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_sample_of_many_results(dtype: type) -> None:
+    # Blocks of four and eight: of results, of constants, of both, and what is left over; at any address.
+    x = sd.vector("x", 22)
+    kernel = sd.compile(sd.jacobian(x[::-1] * np.sin(x), x), [x], backend="native")
+    point = np.linspace(0.1, 1.0, 22, dtype=dtype)
+    kernel(np.tile(point, (2000, 1)))
+    want = kernel(np.tile(point, (3, 1)))[1]
+    same_bits(kernel(point), want)
+    for start in range(8):
+        held = np.full(22 * 22 + 16, 7.0, dtype)
+        out = held[start : start + 22 * 22].reshape(22, 22)
+        kernel(point, out=out)
+        same_bits(out, want)
+        assert np.all(held[:start] == 7.0)
+        assert np.all(held[start + 22 * 22 :] == 7.0)
+
+
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("batch", BATCHES, ids=str)

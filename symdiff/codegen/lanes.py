@@ -242,6 +242,19 @@ def _short_rows(lanes: int) -> str:
     return text
 
 
+def _alone(numbers: Sequence[str], single: bool) -> str:
+    """Print the store of a part of one row by 16 bytes at a time.
+
+    Rows begin at a multiple of that, hardly ever of a cache's line, and wider stores that cross lines are slow.
+    """
+    step = min(len(numbers), 16 // ITEM[single])
+    kind = "Q" if step * ITEM[single] == 16 else f"R{step}"
+    return "".join(
+        f"*({kind}*)(p+{k * ITEM[single]})=({kind}){{{','.join(numbers[k : k + step])}}};"
+        for k in range(0, len(numbers), step)
+    )
+
+
 def moving_functions(lanes: int, single: bool = False) -> str:
     """Print functions that move blocks, for programs with so many that code in place would take long to build."""
     text = ""
@@ -251,12 +264,14 @@ def moving_functions(lanes: int, single: bool = False) -> str:
         text += f"SLOW void load{width}(const char*p,long s,{targets}){{LOAD{width}(p,s,{values})}}\n"
     for width in stores:
         values, names = (",".join(f"{kind}c{k}" for k in range(width)) for kind in ("V ", ""))
-        first = ",".join(f"c{k}[0]" for k in range(width))
         # Without a distance between samples there is one only, and it fills all lanes.
-        text += f"SLOW void store{width}(char*p,long s,{values}){{"
-        text += f"if(s==0){{*(R{width}*)p=(R{width}){{{first}}};return;}}STORE{width}(p,s,{names})}}\n"
+        text += f"SLOW void store{width}(char*p,long s,{values}){{if(s==0){{"
+        text += _alone([f"c{k}[0]" for k in range(width)], single)
+        text += f"return;}}STORE{width}(p,s,{names})}}\n"
         rows = "".join(f"*(R{width}*)(p+{k}*s)=r;" for k in range(lanes))
-        text += f"SLOW void fill{width}(char*p,long s,R{width} r){{if(s==0)*(R{width}*)p=r;else{{{rows}}}}}\n"
+        text += f"SLOW void fill{width}(char*p,long s,R{width} r){{if(s==0){{"
+        text += _alone([f"r[{k}]" for k in range(width)], single)
+        text += f"return;}}{rows}}}\n"
     return text
 
 
