@@ -25,7 +25,6 @@ from .graph import (
     contract,
     elementwise,
     extent,
-    label_sizes,
     onehot,
     reshape,
     zeros,
@@ -33,24 +32,33 @@ from .graph import (
 from .sizes import Dim
 
 MINUS_ONE = constant(-1.0)
-STRUCTURE = ("delta", "onehot")
+STRUCTURE = frozenset({"delta", "onehot"})
 
 
 def is_structured(node: Node) -> bool:
     """Tell whether ``node`` is a delta or a product that holds one."""
-    if node.op == "contract":
-        return any(arg.op in STRUCTURE for arg in node.args)
-    return node.op in STRUCTURE
+    if node.op != "contract":
+        return node.op in STRUCTURE
+    return not STRUCTURE.isdisjoint([arg.op for arg in node.args])
 
 
 def is_zero(node: Node) -> bool:
     """Tell whether ``node`` is zero everywhere by its form."""
     if node.op == "contract":
         node = node.args[0]
-    return node.op == "constant" and node.shape == () and node.value == 0.0
+    return node.op == "constant" and node.shape == () and node.payload in _ZEROS
 
 
-@dataclass
+_ZEROS = frozenset(constant(zero).payload for zero in (0.0, -0.0, False))
+
+
+#: What a contraction merges with what it stands for, or multiplies out.
+_MERGED = frozenset({"constant", "negative", "reshape", "contract"})
+_SUMS = frozenset({"add", "subtract", "negative"})
+_NUMBERS = ("constant", "contract")
+
+
+@dataclass(slots=True)
 class _Factor:
     node: Node
     labels: list[int]
@@ -74,43 +82,53 @@ def einsum(
     spread = _distribute(operands, labels, out, sizes)
     if spread is not None:
         return spread
-    extra = dict(sizes or {})
+    extra = dict(sizes) if sizes else {}
+    apart = True
     for node, own in zip(operands, labels, strict=True):
         extra.update(zip(own, node.shape, strict=True))
-    factors, scale = _flatten(operands, labels, out, extra)
-    _count_lost(factors, labels, out, extra)
-    for factor in [f for f in factors if f.node.op == "constant" and f.node.shape == ()]:
-        scale *= float(factor.node.value)
-        factors.remove(factor)
-    if scale == 0.0:
-        known = dict(extra)
+        apart = apart and node.op not in _MERGED
+    scale = 1.0
+    if apart:
+        factors = [_Factor(node, list(own)) for node, own in zip(operands, labels, strict=True)]
+    else:
+        factors, scale = _flatten(operands, labels, extra)
+    for factor in factors:
+        if 1 in factor.node.shape:
+            _drop_unit_axes(factor, factors, out)
+    if not apart:
+        scale = _count_lost(scale, factors, labels, out, extra)
+    if scale != 0.0 and [factor for factor in factors if factor.node.op in STRUCTURE]:
+        while _eliminate(factors, out, extra):
+            pass
+    if scale == 0.0 or [factor for factor in factors if factor.node.op in _NUMBERS and is_zero(factor.node)]:
         for factor in factors:
-            known.update(zip(factor.labels, factor.node.shape, strict=True))
-        return zeros(tuple(known[label] for label in out))
-    while _eliminate(factors, out, extra):
-        pass
-    if any(is_zero(factor.node) for factor in factors):
-        known = dict(extra)
-        for factor in factors:
-            known.update(zip(factor.labels, factor.node.shape, strict=True))
-        return zeros(tuple(known[label] for label in out))
+            extra.update(zip(factor.labels, factor.node.shape, strict=True))
+        return zeros(tuple(extra[label] for label in out))
     if len(factors) > 1 and not any(factor.labels for factor in factors):
         product = factors[0].node
         for factor in factors[1:]:
             product = elementwise("multiply", (product, factor.node))
         factors = [_Factor(product, [])]
-    _associate(factors, out)
+    if len(factors) > 2:
+        _associate(factors, out)
     if scale != 1.0 or not factors:
         factors.insert(0, _Factor(constant(scale), []))
-    dense = [f for f in factors if f.node.op not in STRUCTURE]
-    ordered = [f for f in factors if f.node.op in STRUCTURE] + dense
-    plain = not is_structured(ordered[0].node) and ordered[-1].node.op not in STRUCTURE
-    if scale != 1.0 and len(ordered) == 2 and plain:
+    return _product(factors, scale, out, extra)
+
+
+def _product(factors: list[_Factor], scale: float, out: Labels, extra: Mapping[int, Dim]) -> Node:
+    """Contract factors, structure first; one whole array times a number is written so."""
+    structure = [f for f in factors if f.node.op in STRUCTURE]
+    ordered = factors
+    if structure:
+        ordered = structure + [f for f in factors if f.node.op not in STRUCTURE]
+    first = ordered[0]
+    if scale != 1.0 and len(ordered) == 2 and ordered[1].node.op not in STRUCTURE and not is_structured(first.node):
         inner = contract([ordered[1].node], [tuple(ordered[1].labels)], tuple(out), extra)
         return elementwise("multiply", (constant(scale), inner)) if scale != -1.0 else elementwise("negative", (inner,))
-    if len(dense) > 1 and dense[0].labels == [] and dense[0].node.op == "constant":
-        ordered.remove(dense[0])  # numbers stand first
-        ordered.insert(0, dense[0])
+    dense = len(structure)
+    if 0 < dense < len(ordered) - 1 and ordered[dense].labels == [] and ordered[dense].node.op == "constant":
+        ordered.insert(0, ordered.pop(dense))  # numbers stand first
     return contract([f.node for f in ordered], [tuple(f.labels) for f in ordered], tuple(out), extra)
 
 
@@ -124,11 +142,11 @@ def _distribute(
     operands: Sequence[Node], labels: Sequence[Labels], out: Labels, sizes: Mapping[int, Dim] | None
 ) -> Node | None:
     """Contract a sum term by term when that eliminates a delta of one of the terms."""
-    for i, (node, own) in enumerate(zip(operands, labels, strict=True)):
-        if node.op not in ("add", "subtract", "negative"):
+    for i, node in enumerate(operands):
+        if node.op not in _SUMS:
             continue
-        terms = signed_terms(node)
-        if terms is None or not any(_loses_delta(term, own, out) for _, term in terms):
+        terms = structured_terms(node)
+        if terms is None or not any(_loses_delta(term, labels[i], out) for _, term in terms):
             continue
         return add_terms(
             [(sign, einsum([*operands[:i], term, *operands[i + 1 :]], labels, out, sizes)) for sign, term in terms]
@@ -148,19 +166,33 @@ def add_terms(terms: Sequence[tuple[int, Node]]) -> Node:
 
 def signed_terms(node: Node, limit: int = _TERMS) -> list[tuple[int, Node]] | None:
     """Return the terms of a sum with their signs, each of its shape; None if they are many."""
+    terms = _terms(node, limit)
+    return None if terms is None else [(sign, broadcast_to(term, node.shape)) for sign, term in terms]
+
+
+def structured_terms(node: Node) -> list[tuple[int, Node]] | None:
+    """Return the terms of a sum, as :func:`signed_terms` does, if one of them holds a delta."""
+    terms = _terms(node, _TERMS)
+    if terms is None or not any(is_structured(term) for _, term in terms):
+        return None
+    return [(sign, broadcast_to(term, node.shape)) for sign, term in terms]
+
+
+def _terms(node: Node, limit: int) -> list[tuple[int, Node]] | None:
     terms: list[tuple[int, Node]] = []
     todo = [(1, node)]
     steps = 0
     while todo:
         sign, term = todo.pop()
         steps += 1
-        if term.op in ("add", "subtract"):
-            todo.append((-sign if term.op == "subtract" else sign, term.args[1]))
+        op = term.op
+        if op in ("add", "subtract"):
+            todo.append((-sign if op == "subtract" else sign, term.args[1]))
             todo.append((sign, term.args[0]))
-        elif term.op == "negative":
+        elif op == "negative":
             todo.append((-sign, term.args[0]))
         else:
-            terms.append((sign, broadcast_to(term, node.shape)))
+            terms.append((sign, term))
         if len(terms) + len(todo) > limit or steps > 4 * limit:
             return None
     return terms
@@ -182,42 +214,51 @@ def _loses_delta(term: Node, own: Labels, out: Labels) -> bool:
     )
 
 
-def _flatten(
-    operands: Sequence[Node], labels: Sequence[Labels], out: Labels, extra: dict[int, Dim]
-) -> tuple[list[_Factor], float]:
+def _flatten(operands: Sequence[Node], labels: Sequence[Labels], extra: dict[int, Dim]) -> tuple[list[_Factor], float]:
     factors: list[_Factor] = []
     scale = 1.0
-    fresh = 1 + max([0, *extra, *(label for own in labels for label in own)])
-    todo = [_Factor(n, list(own)) for n, own in zip(operands, labels, strict=True)][::-1]
+    fresh = 1 + max(0, max(extra, default=0))
+    todo = [_Factor(n, list(own)) for n, own in zip(operands, labels, strict=True)]
+    todo.reverse()
     while todo:
         factor = todo.pop()
         node = factor.node
-        if node.op == "constant" and node.shape == ():
-            scale *= float(node.value)
-        elif node.op == "negative" and is_structured(node.args[0]):
+        op = node.op
+        if op not in _MERGED:
+            factors.append(factor)
+        elif op == "constant":
+            if node.shape == ():
+                scale *= float(node.value)
+            else:
+                factors.append(factor)
+        elif op == "negative" and is_structured(node.args[0]):
             scale = -scale
             todo.append(_Factor(node.args[0], factor.labels))
-        elif node.op == "reshape" and node.dtype is REAL and _only_unit_axes(node):
+        elif op == "reshape" and node.dtype is REAL and _only_unit_axes(node):
             wide = iter([label for label, size in zip(factor.labels, node.shape, strict=True) if size != 1])
             narrow = itertools.count(fresh)
             fresh += len(node.args[0].shape)
             own = [next(wide) if size != 1 else next(narrow) for size in node.args[0].shape]
             todo.append(_Factor(node.args[0], own))
-        elif node.op == "contract" and (is_structured(node) or _is_relabeling(node) or _is_product(node)):
-            inner, result, _ = node.payload
+        elif op == "contract" and _merges(node):
+            inner, result, repeated = node.payload
             names = dict(zip(result, factor.labels, strict=True))
-            sizes = label_sizes(node)
-            for label, size in sizes.items():
-                if label not in names:
-                    names[label] = fresh
-                    fresh += 1
+            for label, size in repeated:
                 extra.setdefault(names[label], size)
-            parts = [_Factor(arg, [names[i] for i in own]) for arg, own in zip(node.args, inner, strict=True)]
+            parts = []
+            for arg, places in zip(node.args, inner, strict=True):
+                own = []
+                for label, size in zip(places, arg.shape, strict=True):
+                    name = names.get(label)
+                    if name is None:
+                        name = names[label] = fresh
+                        fresh += 1
+                    extra.setdefault(name, size)
+                    own.append(name)
+                parts.append(_Factor(arg, own))
             todo.extend(parts[::-1])
         else:
             factors.append(factor)
-    for factor in factors:
-        _drop_unit_axes(factor, factors, out)
     return factors, scale
 
 
@@ -235,11 +276,18 @@ def _drop_unit_axes(factor: _Factor, factors: list[_Factor], out: Labels) -> Non
         factor.labels = [label for a, label in enumerate(factor.labels) if a not in lone]
 
 
-def _count_lost(factors: list[_Factor], labels: Sequence[Labels], out: Labels, extra: Mapping[int, Dim]) -> None:
+def _count_lost(
+    scale: float, factors: list[_Factor], labels: Sequence[Labels], out: Labels, extra: Mapping[int, Dim]
+) -> float:
     """Multiply by the size of each summed label that no factor has any more: a sum of equal terms."""
-    alive = {label for factor in factors for label in factor.labels}
-    summed = dict.fromkeys(label for own in labels for label in own if label not in alive and label not in out)
-    factors.extend(_Factor(extent(extra[label]), []) for label in summed if extra[label] != 1)
+    alive = {*out, *(label for factor in factors for label in factor.labels)}
+    for label in dict.fromkeys([label for own in labels for label in own if label not in alive]):
+        size = extra[label]
+        if isinstance(size, int):
+            scale *= float(size)
+        else:
+            factors.append(_Factor(extent(size), []))
+    return scale
 
 
 def _only_unit_axes(node: Node) -> bool:
@@ -247,15 +295,18 @@ def _only_unit_axes(node: Node) -> bool:
     return [n for n in node.shape if n != 1] == [n for n in node.args[0].shape if n != 1]
 
 
-def _is_product(node: Node) -> bool:
-    """Tell whether a contraction of real factors sums over nothing."""
+def _merges(node: Node) -> bool:
+    """Tell whether a contraction is merged: one with deltas, a relabeling, or a product that sums over nothing."""
+    if is_structured(node):
+        return True
     labels, out, _ = node.payload
-    return node.dtype is REAL and len(node.args) <= _FACTORS and all(set(own) <= set(out) for own in labels)
-
-
-def _is_relabeling(node: Node) -> bool:
-    labels, out, _ = node.payload
-    return len(node.args) == 1 and set(labels[0]) <= set(out)
+    if len(node.args) > 1 and (node.dtype is not REAL or len(node.args) > _FACTORS):
+        return False
+    for own in labels:
+        for label in own:
+            if label not in out:
+                return False
+    return True
 
 
 def _associate(factors: list[_Factor], out: Labels) -> None:
@@ -400,8 +451,8 @@ def scale_by(factor: Node, x: Node) -> Node:
     if is_structured(x):
         return _spread(factor, x)
     if x.shape and x.op in ("add", "subtract", "negative"):
-        terms = signed_terms(x)
-        if terms is not None and any(is_structured(term) for _, term in terms):
+        terms = structured_terms(x)
+        if terms is not None:
             return add_terms([(sign, scale_by(factor, term)) for sign, term in terms])
     return elementwise("negative", (x,)) if factor is MINUS_ONE else elementwise("multiply", (factor, x))
 

@@ -22,7 +22,7 @@ Number: TypeAlias = float | int | bool
 class _Fresh:
     """A node while it is being filled; :func:`intern` freezes it by making it a Node."""
 
-    __slots__ = ("__weakref__", "args", "dtype", "op", "payload", "shape")
+    __slots__ = ("__weakref__", "args", "dtype", "op", "payload", "settled", "shape")
 
     def __init__(self, op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: str) -> None:
         self.op = op
@@ -30,6 +30,7 @@ class _Fresh:
         self.payload = payload
         self.shape = shape
         self.dtype = dtype
+        self.settled = 0
 
 
 class Node(_Fresh):
@@ -44,6 +45,9 @@ class Node(_Fresh):
         What else identifies the node: a name, labels, axes, ...
     shape : tuple of int or Size
     dtype : {"real", "bool"}
+    settled : int
+        What simplification knows of the node, which is no part of what it is; see
+        :mod:`symdiff.simplify.engine`.
 
     Notes
     -----
@@ -142,6 +146,11 @@ def intern(op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: s
     return node
 
 
+def mark_settled(node: Node, level: int) -> None:
+    """Note that simplification has nothing to do at ``node`` and below it, by its rules of a level."""
+    object.__setattr__(node, "settled", level)
+
+
 # ---------------------------------------------------------------------------- leaves
 
 
@@ -178,7 +187,17 @@ def constant(value: Any) -> Node:
     return intern("constant", (), array.astype(np.float64).tobytes(), array.shape)
 
 
-_pack = struct.Struct("=d").pack  # told apart by bits: 0.0 and -0.0 differ, a nan equals itself
+_double = struct.Struct("=d")
+_pack = _double.pack  # told apart by bits: 0.0 and -0.0 differ, a nan equals itself
+_unpack = _double.unpack
+
+
+def number(node: Node) -> float | None:
+    """Return the value of a real constant without axes, None for any other node."""
+    if node.op == "constant" and not node.shape and node.dtype is REAL:
+        value: float = _unpack(node.payload)[0]
+        return value
+    return None
 
 
 def as_node(value: Node | Number) -> Node:

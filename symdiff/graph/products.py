@@ -47,36 +47,44 @@ def contract(
     ShapeError
         If one label stands for two sizes, or labels and axes differ in number.
     """
-    number: dict[int, int] = {}
+    place: dict[int, int] = {}
     extent: list[Dim] = []
     renamed = []
+    conditions = False
     for node, own in zip(operands, labels, strict=True):
         if len(own) != len(node.shape):
             raise ShapeError(f"an operand of shape {show(node.shape)} came with {len(own)} labels, not {node.ndim}")
+        row = []
         for name, size in zip(own, node.shape, strict=True):
-            if name not in number:
-                number[name] = len(extent)
+            at = place.get(name)
+            if at is None:
+                at = place[name] = len(extent)
                 extent.append(size)
-            elif extent[number[name]] != size:
+            elif extent[at] != size:
                 raise ShapeError(
-                    f"sizes {extent[number[name]]} and {size} are to be multiplied and summed together; "
+                    f"sizes {extent[at]} and {size} are to be multiplied and summed together; "
                     f"operands have shapes {', '.join(show(o.shape) for o in operands)}; expected equal sizes"
                 )
-        renamed.append(tuple([number[name] for name in own]))
+            row.append(at)
+        renamed.append(tuple(row))
+        conditions = conditions or node.dtype is BOOL
     repeated = []
+    kept = []
     for name in out:
-        if name not in number:
-            number[name] = len(extent)
+        at = place.get(name)
+        if at is None:
+            at = place[name] = len(extent)
             extent.append((sizes or {})[name])
-            repeated.append((number[name], extent[-1]))
-    result = tuple([number[name] for name in out])
+            repeated.append((at, extent[-1]))
+        kept.append(at)
+    result = tuple(kept)
     if len(set(result)) != len(result):
         raise ShapeError("a label occurs twice in the result; expected each once (use a delta for a diagonal)")
     if len(operands) == 1 and renamed[0] == result:
         return operands[0]
     shape = tuple([extent[name] for name in result])
     dtype = REAL
-    if any(node.dtype is BOOL for node in operands):
+    if conditions:
         if len(operands) > 1 or not set(renamed[0]) <= set(result):
             raise DtypeError("conditions cannot be multiplied or summed as they are; write where(c, 1, 0) first")
         dtype = BOOL

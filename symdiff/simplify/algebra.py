@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..functions import where
-from ..graph import BOOL, Node, constant, elementwise
-from .engine import make, number, rule, scaled, spread
+from ..graph import BOOL, Node, constant, elementwise, number
+from .engine import make, rule, scaled, spread
 
 
 def _fold(node: Node) -> Node | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..contraction import STRUCTURE, add_terms, einsum, is_structured, scale_by, signed_terms
+from ..contraction import STRUCTURE, add_terms, einsum, is_structured, scale_by, signed_terms, structured_terms
 from ..functions import FUNCTIONS
 from ..graph import (
     BOOL,
@@ -17,7 +17,6 @@ from ..graph import (
     constant,
     contract,
     elementwise,
-    label_sizes,
     matrix,
     pad,
     reshape,
@@ -48,8 +47,7 @@ def _contract_forms(node: Node) -> Node | None:
                 scalars.append(lone[0])
                 operands[i] = lone[1]
     plain = tuple(operands) == node.args
-    sizes = {**label_sizes(node), **dict(repeated)}
-    result = einsum(operands, labels, out, sizes)
+    result = einsum(operands, labels, out, dict(repeated))
     if plain:
         return None if result is node else result
     for scalar in scalars:
@@ -138,8 +136,8 @@ def _scaled_identity(node: Node) -> Node | None:
     """Multiply a sum with deltas term by term, so that they stay factors."""
     for x, y in (node.args, node.args[::-1]):
         if y.op in ("add", "subtract", "negative") and y.shape == node.shape and y.ndim:
-            terms = signed_terms(y)
-            if terms is not None and any(is_structured(term) for _, term in terms):
+            terms = structured_terms(y)
+            if terms is not None:
                 return add_terms([(sign, settle(scale_by(x, term))) for sign, term in terms])
     return None
 
@@ -162,7 +160,7 @@ def uniform(node: Node) -> Node | None:
 
 
 def _uniform_args(node: Node) -> Node | None:
-    if node.shape == ():
+    if not node.shape or "contract" not in [arg.op for arg in node.args]:
         return None
     lone = [uniform(arg) for arg in node.args]
     if not any(lone):
@@ -175,7 +173,7 @@ def _uniform_args(node: Node) -> Node | None:
 
 def _implicit_broadcast(node: Node) -> Node | None:
     """Leave to the function itself the repetitions it would make anyway."""
-    if node.shape == () or len(node.args) < 2:
+    if len(node.args) < 2 or not node.shape or "contract" not in [arg.op for arg in node.args]:
         return None
     args = list(node.args)
     for i, arg in enumerate(args):

@@ -8,14 +8,14 @@ Values are kept where they are finite: nothing is cancelled that could hide a Na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
 from ..collector import paused
 from ..functions import FUNCTIONS, scalar_constant
-from ..graph import REAL, Node, broadcast_to, elementwise, postorder, rebuild
+from ..graph import Node, broadcast_to, elementwise, mark_settled, number, postorder, rebuild
 from ..sizes import Shape
 from .record import recall
 
@@ -54,6 +54,14 @@ Table: TypeAlias = dict[str, tuple[Rule, ...]]
 
 #: Formulas up to so many nodes are simplified for reading, until nothing changes, so many times at most.
 _SMALL, _PASSES = 2_000, 5
+#: Which rules a pass applies, each level those of the level before and more. A node is marked with
+#: the level at which no rule fits it or anything below it.
+STABILITY, PLAIN, READING = 1, 2, 3
+_KINDS = {
+    STABILITY: ("stability",),
+    PLAIN: ("stability", "algebra", "arrays"),
+    READING: ("stability", "algebra", "arrays", "reading"),
+}
 
 
 def rule(ops: str, pattern: str, result: str, kind: str = "algebra") -> Callable[[Rewrite], Rewrite]:
@@ -91,14 +99,16 @@ def simplify(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[N
     rewrites : list of str, optional
         Receives a line for each kind of stability rewrite that was made.
     """
-    order = postorder(roots)
     if rewrites is not None:
-        rewrites.extend(line for line in recall(order) if line not in rewrites)
-    if len(order) > _SMALL:
-        return _run(roots, _tables("stability", "algebra", "arrays"), rewrites)
+        rewrites.extend(line for line in recall(postorder(roots)) if line not in rewrites)
     current = list(roots)
+    if all(node.settled == READING for node in current):
+        return current
+    if len(postorder(roots)) > _SMALL:
+        return _run(roots, PLAIN, {}, rewrites)
+    new: dict[Node, Node] = {}
     for _ in range(_PASSES):
-        following = _run(current, _tables("stability", "algebra", "arrays", "reading"), rewrites)
+        following = _run(current, READING, new, rewrites)
         if following == current:
             break
         current = following
@@ -108,22 +118,56 @@ def simplify(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[N
 @paused
 def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
     """Apply the stability rules alone."""
-    return _run(roots, _tables("stability"), rewrites)
+    return _run(roots, STABILITY, {}, rewrites)
 
 
-def _run(roots: Sequence[Node], tables: tuple[Table, Table], rewrites: list[str] | None) -> list[Node]:
-    scalars, arrays = tables
-    new: dict[Node, Node] = {}
-    for node in postorder(roots):
+def _run(roots: Sequence[Node], level: int, new: dict[Node, Node], rewrites: list[str] | None) -> list[Node]:
+    """Rewrite every node once, from the leaves up.
+
+    ``new`` holds what earlier passes made of a node: a rewrite depends on nothing but the node, so
+    that a later pass looks only at what an earlier one made and has not looked at.
+    """
+    tables = scalars, arrays = _tables(*_KINDS[level])
+    for node in _unsettled(roots, level, new):
         old = node.args
-        if old:
-            args = tuple([new[arg] for arg in old])
-            result = node if args == old else rebuild(node, args)
-            table = arrays if result.shape else scalars
-            new[node] = _settle(result, tables, rewrites) if result.op in table else result
-        else:
-            new[node] = node
-    return [new[root] for root in roots]
+        args = tuple([new.get(arg, arg) for arg in old])
+        result = node if args == old else rebuild(node, args)
+        table = arrays if result.shape else scalars
+        if result.op in table:
+            result = _settle(result, tables, rewrites)
+        new[node] = result
+        if result.settled < level:
+            for arg in result.args:
+                if arg.settled < level:
+                    break
+            else:
+                mark_settled(result, level)
+    return [new.get(root, root) for root in roots]
+
+
+def _unsettled(roots: Sequence[Node], level: int, known: Container[Node]) -> list[Node]:
+    """Return the nodes below ``roots`` that rules may have something to do with, arguments before uses."""
+    done: set[Node] = set()
+    order: list[Node] = []
+    stack: list[Node | None] = [*roots]
+    stack.reverse()
+    path: list[Node] = []
+    while stack:
+        node = stack.pop()
+        if node is None:
+            node = path.pop()
+            if node not in done:
+                done.add(node)
+                order.append(node)
+        elif node.settled < level and node not in done and node not in known:
+            if node.args:
+                path.append(node)
+                stack.append(None)
+                stack.extend(node.args[::-1])
+            else:
+                done.add(node)
+                order.append(node)
+    return order
 
 
 def _settle(node: Node, tables: tuple[Table, Table], rewrites: list[str] | None) -> Node:
@@ -144,7 +188,7 @@ def _settle(node: Node, tables: tuple[Table, Table], rewrites: list[str] | None)
 
 def settle(node: Node) -> Node:
     """Simplify one node whose arguments are simplified already."""
-    return _settle(node, _tables("stability", "algebra", "arrays"), None)
+    return _settle(node, _tables(*_KINDS[PLAIN]), None)
 
 
 def make(op: str, *args: Node) -> Node:
@@ -167,11 +211,6 @@ def peel(node: Node) -> Node:
 def is_number(node: Node, value: float) -> bool:
     """Tell whether every element of ``node`` is the constant ``value``."""
     return scalar_constant(node) == value
-
-
-def number(node: Node) -> float | None:
-    """Return the value of a constant without axes."""
-    return float(node.value) if node.op == "constant" and node.shape == () and node.dtype is REAL else None
 
 
 def scaled(node: Node) -> tuple[float, Node]:
