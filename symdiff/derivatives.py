@@ -20,7 +20,7 @@ from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitErro
 from .graph import BOOL, Node, inputs_of, placeholder, postorder, reshape, substitute, zeros
 from .printing import text
 from .rules import LINEAR
-from .simplify import recall, remember, simplify, stabilize
+from .simplify import mark_derivative, recall, remember, simplify, stabilize
 from .sizes import Shape, Size, show
 
 determinant.register()
@@ -374,6 +374,7 @@ class _Cut:
             shown = simplify(substitute(shown, self._back))
         for result in shown:
             remember(result, self.rewrites)
+            mark_derivative(result)
         return [Array(result) for result in shown]
 
 

@@ -5,6 +5,7 @@ stability    forms that do not overflow or cancel; applied before differentiatio
 algebra      numbers, signs, like terms, common factors
 arrays       contractions, slices, inverses
 inlining     names, barriers and custom functions put out of the way before compilation
+collect      like factors and like terms of a derivative, for reading
 present      single entries shown as the vector or matrix they make up
 record       what was rewritten on the way to a formula
 """
@@ -15,9 +16,20 @@ from . import algebra, arrays, stability
 from .engine import RULES, Rule, simplify, stabilize
 from .inlining import inline
 from .present import present
-from .record import recall, remember
+from .record import mark_derivative, recall, remember
 
 #: The modules whose rules make up the table, in its order.
 SOURCES = (algebra, arrays, stability)
 
-__all__ = ["RULES", "SOURCES", "Rule", "inline", "present", "recall", "remember", "simplify", "stabilize"]
+__all__ = [
+    "RULES",
+    "SOURCES",
+    "Rule",
+    "inline",
+    "mark_derivative",
+    "present",
+    "recall",
+    "remember",
+    "simplify",
+    "stabilize",
+]

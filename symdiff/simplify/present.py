@@ -12,7 +12,9 @@ import math
 from ..contraction import STRUCTURE
 from ..graph import Node, concatenate, constant, postorder, rebuild, reshape
 from ..sizes import fixed
+from .collect import collect
 from .engine import make
+from .record import holds_derivative
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64
@@ -30,9 +32,10 @@ def present(root: Node) -> Node:
     Node
         Equal in value.
     """
+    order = postorder([root])
     entries: dict[Node, dict[tuple[int, ...], Node]] = {}
     new: dict[Node, Node] = {}
-    for node in postorder([root]):
+    for node in order:
         found = _entries(node, entries)
         if found is not None:
             entries[node] = found
@@ -41,7 +44,8 @@ def present(root: Node) -> Node:
             new[node] = rebuild(node, shown) if node not in entries else node
         else:
             new[node] = node
-    return _assembled(new, entries, root)
+    whole = _assembled(new, entries, root)
+    return collect(whole) if holds_derivative(order) else whole
 
 
 def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:

@@ -1,0 +1,535 @@
+"""Derivatives as a person writes them: equal factors as powers, like terms added, names used.
+
+A derivative is computed in the form that keeps its numbers right: ``c / r / r / r`` has no
+``r**3`` in it that could overflow. A person reads ``c / r**3``. This pass runs before printing
+only, and only on what holds a derivative, so that a formula is shown as it was written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ..contraction import einsum
+from ..graph import (
+    Labels,
+    Node,
+    constant,
+    contract,
+    elementwise,
+    label,
+    label_sizes,
+    number,
+    postorder,
+    rebuild,
+    reshape,
+)
+from ..sizes import Shape
+from .arrays import broadcast_labels
+from .engine import spread
+
+_SUMS = frozenset({"add", "subtract", "negative"})
+_PRODUCTS = frozenset({"multiply", "divide", "negative"})
+#: Formulas of more nodes are shown as they are; sums and products are collected up to so many parts.
+_LARGEST, _WINDOW = 2_000, 64
+
+
+@dataclass
+class Product:
+    """A number times some factors, divided by others; each with how often it stands there."""
+
+    number: float = 1.0
+    over: dict[Node, int] = field(default_factory=dict)
+    under: dict[Node, int] = field(default_factory=dict)
+
+    def take(self, base: Node, power: int) -> None:
+        """Multiply by ``base**power``. Only sizes of arrays, which are never zero, are cancelled."""
+        if base.op == "reshape" and base.args[0].shape == ():
+            (base,) = base.args
+        if _counts(self, base, power):
+            return
+        side, other = (self.over, self.under) if power > 0 else (self.under, self.over)
+        count = abs(power)
+        if base.op == "size" and base in other:
+            common = min(count, other[base])
+            count -= common
+            other[base] -= common
+            if not other[base]:
+                del other[base]
+        if count:
+            side[base] = side.get(base, 0) + count
+
+    def merge(self, other: Product, power: int = 1) -> None:
+        """Multiply by ``other**power``."""
+        if other.number != 1.0:
+            self.take(constant(other.number), power)
+        for base, n in other.over.items():
+            self.take(base, n * power)
+        for base, n in other.under.items():
+            self.take(base, -n * power)
+
+    def meets(self, other: Product) -> bool:
+        """Tell whether a factor of one stands in the other."""
+        mine = {*self.over, *self.under}
+        return (self.number not in (1.0, -1.0) and other.number not in (1.0, -1.0)) or not mine.isdisjoint(
+            (*other.over, *other.under)
+        )
+
+    def key(self) -> tuple[object, ...]:
+        """Return what two like terms have in common."""
+        return frozenset(self.over.items()), frozenset(self.under.items())
+
+
+def _counts(product: Product, base: Node, power: int) -> bool:
+    """Take a number into the coefficient if the result is one that a person would write."""
+    c = number(base)
+    if c is None or c == 0.0 or not 1e-100 < abs(c) < 1e100 or abs(power) > 3:
+        return False
+    total = product.number * c**power
+    # 3 * 0.1 is not 0.30000000000000004 to a reader
+    if Fraction(repr(total)) != Fraction(repr(product.number)) * Fraction(repr(c)) ** power:
+        return False
+    product.number = total
+    return True
+
+
+def collect(root: Node) -> Node:
+    """Return the formula with like factors and like terms collected.
+
+    Parameters
+    ----------
+    root : Node
+
+    Returns
+    -------
+    Node
+        Equal in value, but for rounding and for powers that overflow.
+    """
+    order = postorder([root])
+    return root if len(order) > _LARGEST else _Collector(postorder([_named_throughout(order)])).run()
+
+
+def _named_throughout(order: Sequence[Node]) -> Node:
+    """Put the name of a part wherever the part stands: its derivative may hold it without its name."""
+    bare: dict[Node, Node] = {}
+    names: dict[Node, str] = {}
+    for node in order:
+        if node.op == "named":
+            inside = bare[node] = bare[node.args[0]]
+            if inside.args:
+                names.setdefault(inside, node.payload)
+        else:
+            bare[node] = rebuild(node, tuple([bare[arg] for arg in node.args])) if node.args else node
+    new: dict[Node, Node] = {}
+    for node in postorder([bare[order[-1]]]):
+        made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        new[node] = label(made, names[node]) if node in names else made
+    return new[bare[order[-1]]]
+
+
+class _Collector:
+    """One pass over a graph, arguments first."""
+
+    def __init__(self, order: Sequence[Node]) -> None:
+        self.order = order
+        self.new: dict[Node, Node] = {}
+        #: What the nodes that were put together here consist of.
+        self.parts: dict[Node, Product] = {}
+        #: The terms of the sums that were put together here.
+        self.sums: dict[Node, Sequence[Product]] = {}
+        self.users: dict[Node, int] = dict.fromkeys(order, 0)
+        #: Sums that only stand in one sum, and products that only stand in one product.
+        self.inner = {node for node in order[:-1] if node.op in _SUMS or node.op in _PRODUCTS}
+        for user in order:
+            for arg in user.args:
+                self.users[arg] += 1
+                together = any(arg.op in family and user.op in family for family in (_SUMS, _PRODUCTS))
+                if not together or self.users[arg] > 1:
+                    self.inner.discard(arg)
+
+    def run(self) -> Node:
+        for node in self.order:
+            if node in self.inner:
+                continue
+            if node.op in ("add", "subtract"):
+                self.new[node] = self.sum(node)
+            elif node.op in _PRODUCTS or node.op == "power":
+                self.new[node] = self.written(self.product(node), node.shape)
+            else:
+                made = rebuild(node, tuple([self.new[arg] for arg in node.args])) if node.args else node
+                if node.op == "reshape":
+                    made = self.reshaped(made)
+                self.new[node] = self.contraction(made) if made.op == "contract" else made
+        return self.new[self.order[-1]]
+
+    # ------------------------------------------------------------ products
+
+    def product(self, node: Node) -> Product:
+        """Take a product apart."""
+        result = Product()
+        shared: list[tuple[Node, int]] = []
+        todo = [(node, 1)]
+        while todo:
+            part, power = todo.pop()
+            if part is not node and part not in self.inner:
+                made = self.new[part]
+                if made not in self.parts:
+                    result.take(made, power)
+                elif self.users[part] == 1:
+                    result.merge(self.parts[made], power)
+                else:
+                    shared.append((made, power))
+            elif part.op == "negative":
+                result.number *= (-1.0) ** power
+                todo.append((part.args[0], power))
+            elif part.op == "multiply":
+                todo.extend((arg, power) for arg in part.args[::-1])
+            elif part.op == "divide":
+                todo.extend(((part.args[1], -power), (part.args[0], power)))
+            elif part.op == "power":
+                base, count = self.new[part.args[0]], _count(part.args[1])
+                if count and base not in self.parts:
+                    result.take(base, power * count)
+                else:
+                    result.take(rebuild(part, tuple([self.new[arg] for arg in part.args])), power)
+            else:  # a sum inside: it stands in this product alone
+                result.take(self.sum(part), power)
+        for made, power in shared:
+            if result.meets(self.parts[made]):
+                result.merge(self.parts[made], power)
+            else:
+                result.take(made, power)
+        self.spend(result)
+        return result
+
+    def spend(self, product: Product) -> None:
+        """Multiply a sum's terms by the number in front of it where that makes shorter numbers."""
+        for base in [base for base, n in product.over.items() if n == 1 and base in self.sums]:
+            terms = self.sums[base]
+            scaled = [Product(term.number, dict(term.over), dict(term.under)) for term in terms]
+            sign = math.copysign(1.0, product.number)
+            if all(_counts(term, constant(abs(product.number)), 1) for term in scaled):
+                lengths = [
+                    (len(repr(new.number)), len(repr(old.number))) for new, old in zip(scaled, terms, strict=True)
+                ]
+                if all(new <= old for new, old in lengths) and any(new < old for new, old in lengths):
+                    del product.over[base]
+                    product.number = sign
+                    product.take(self.added(scaled, base.shape), 1)
+
+    def deep(self, product: Product) -> Product:
+        """Take the factors of a product apart that were put together here."""
+        result = Product(product.number)
+        for side, sign in ((product.over, 1), (product.under, -1)):
+            for base, n in side.items():
+                if base in self.parts:
+                    result.merge(self.deep(self.parts[base]), sign * n)
+                else:
+                    result.take(base, sign * n)
+        return result
+
+    def written(self, product: Product, shape: Shape | None = None) -> Node:
+        """Put a product together, repeated to a shape if one is given."""
+        top = _times(product.over)
+        c = product.number
+        if top is None:
+            top = constant(c)
+        elif c not in (1.0, -1.0):
+            top = elementwise("multiply", (constant(c), top))
+        bottom = _times(product.under)
+        result = top if bottom is None else elementwise("divide", (top, bottom))
+        if c == -1.0 and product.over:
+            result = elementwise("negative", (result,))
+        if shape is not None:
+            result = spread(result, shape)
+        if c != 1.0 or product.under or list(product.over.values()) != [1]:
+            self.parts[result] = product
+        return result
+
+    def reshaped(self, node: Node) -> Node:
+        """Return a reshape that only drops axes of length 1 as something without them, where that is known."""
+        (inner,) = node.args
+        product = self.parts.get(inner)
+        if product is None:
+            return _without_unit_axes(node)
+        arrays = [base for base in product.over if base.shape]
+        if len(arrays) != 1 or arrays[0].shape != inner.shape or any(base.shape for base in product.under):
+            return node
+        (base,) = arrays
+        over = {_without_unit_axes(reshape(b, node.shape)) if b is base else b: n for b, n in product.over.items()}
+        return self.written(Product(product.number, over, product.under), node.shape)
+
+    def contraction(self, node: Node) -> Node:
+        """Take the numbers and scalars out of a contraction's operands."""
+        if node.dtype != node.args[0].dtype:
+            return node
+        labels, out, repeated = node.payload
+        outside = Product()
+        operands: list[Node] = []
+        own: list[tuple[int, ...]] = []
+        for arg, places in zip(node.args, labels, strict=True):
+            if arg.shape == () and len(node.args) > 1:
+                outside.merge(self.parts.get(arg, Product(1.0, {arg: 1})))
+                continue
+            product = self.deep(self.parts[arg]) if arg in self.parts and arg.shape else Product()
+            if not any(base.shape for base in product.over):
+                operands.append(arg)
+                own.append(places)
+                continue
+            rest = Product()
+            outside.take(constant(product.number), 1)
+            for side, sign in ((product.over, 1), (product.under, -1)):
+                for base, n in side.items():
+                    (rest if base.shape else outside).take(base, sign * n)
+            summed = not set(places) <= set(out)
+            if summed and not rest.under and set(rest.over.values()) == {1}:
+                for base in rest.over:
+                    axes = broadcast_labels(base, arg)
+                    operands.append(reshape(base, tuple(base.shape[axis] for axis in axes)))
+                    own.append(tuple(places[axis] for axis in axes.values()))
+            else:
+                operands.append(self.written(rest, arg.shape))
+                own.append(places)
+        if not operands or tuple(operands) == node.args:
+            return self.diagonal(node)
+        sizes = {**label_sizes(node), **dict(repeated)}
+        for group, kept in _components(own, out):
+            part = einsum([operands[i] for i in group], [own[i] for i in group], kept, sizes)
+            outside.take(self.diagonal(part) if part.op == "contract" else part, 1)
+        return self.written(outside, node.shape)
+
+    def diagonal(self, node: Node) -> Node:
+        """Multiply the vectors on one diagonal: the form in which two diagonals can be added."""
+        labels, out, repeated = node.payload
+        first = labels[0]
+        if (
+            len(node.args) < 2
+            or node.args[0].op != "delta"
+            or any(own not in ((first[0],), (first[1],)) for own in labels[1:])
+        ):
+            return node
+        product = Product()
+        for arg in node.args[1:]:
+            product.merge(self.parts.get(arg, Product(1.0, {arg: 1})))
+        return contract([node.args[0], self.written(product)], [first, first[:1]], out, dict(repeated))
+
+    # ------------------------------------------------------------ sums
+
+    def sum(self, node: Node) -> Node:
+        """Collect the terms of a sum."""
+        plain = self.terms(node)
+        terms = _like_terms(plain)
+        deeper = _like_terms([self.deep(term) for term in plain])
+        if len(deeper) < len(terms) or (len(terms) > 1 and _common(deeper).under and not _common(terms).under):
+            terms = deeper
+        terms = self.linear(terms)
+        if len(terms) > 1:
+            common = _common(terms)
+            if common.over or common.under or common.number != 1.0:
+                rest = [_without(term, common) for term in terms]
+                common.take(self.added(rest, node.shape), 1)
+                return self.written(common, node.shape)
+        return self.added(terms, node.shape)
+
+    def linear(self, terms: list[Product]) -> list[Product]:
+        """Add contractions that differ in one operand: diag(v) + diag(w) is diag(v + w)."""
+        result: list[Product] = []
+        for term in terms:
+            for place, known in enumerate(result):
+                both = self.as_one(known, term)
+                if both is not None:
+                    result[place] = both
+                    break
+            else:
+                result.append(term)
+        return result
+
+    def as_one(self, a: Product, b: Product) -> Product | None:
+        """Return a + b as one contraction, if they differ in one operand of one."""
+        mine = [(base, n) for base, n in a.over.items() if b.over.get(base) != n]
+        other = [(base, n) for base, n in b.over.items() if a.over.get(base) != n]
+        if a.under != b.under or len(mine) != 1 or len(other) != 1 or mine[0][1] != 1 or other[0][1] != 1:
+            return None
+        (x, _), (y, _) = mine[0], other[0]
+        if x.op != "contract" or y.op != "contract" or x.payload != y.payload or len(x.args) != len(y.args):
+            return None
+        apart = [i for i, (p, q) in enumerate(zip(x.args, y.args, strict=True)) if p is not q]
+        if len(apart) != 1 or x.args[apart[0]].shape != y.args[apart[0]].shape:
+            return None
+        p, q = x.args[apart[0]], y.args[apart[0]]
+        pair = [Product(a.number, {p: 1}), Product(b.number, {q: 1})]
+        common = _common(pair)
+        inside = self.added([_without(term, common) for term in pair], p.shape)
+        labels, out, repeated = x.payload
+        operands = [inside if i == apart[0] else arg for i, arg in enumerate(x.args)]
+        whole = einsum(operands, labels, out, {**label_sizes(x), **dict(repeated)})
+        result = Product(common.number, {base: n for base, n in a.over.items() if base is not x}, dict(a.under))
+        result.take(whole, 1)
+        return result
+
+    def terms(self, node: Node) -> list[Product]:
+        """Take a sum apart."""
+        found: list[Product] = []
+        todo = [(node, 1.0)]
+        while todo:
+            part, sign = todo.pop()
+            if part.op in _SUMS and (part is node or part in self.inner):
+                if part.op == "negative":
+                    todo.append((part.args[0], -sign))
+                else:
+                    todo.append((part.args[1], -sign if part.op == "subtract" else sign))
+                    todo.append((part.args[0], sign))
+                continue
+            product = Product(sign)
+            if part in self.inner:
+                product.merge(self.product(part))
+            else:
+                made = self.new[part]
+                product.merge(self.parts.get(made, Product(1.0, {made: 1})))
+            if not _is_nothing(product):
+                found.append(product)
+        return found
+
+    def added(self, terms: Sequence[Product], shape: Shape) -> Node:
+        """Put a sum together, something positive first."""
+        first = next((i for i, term in enumerate(terms) if term.number > 0), 0)
+        result: Node | None = None
+        for term in (*terms[first : first + 1], *terms[:first], *terms[first + 1 :]):
+            if result is None:
+                result = self.written(term)
+            else:
+                size = self.written(Product(abs(term.number), term.over, term.under))
+                result = elementwise("subtract" if term.number < 0 else "add", (result, size))
+        result = spread(constant(0.0) if result is None else result, shape)
+        if len(terms) > 1:
+            self.sums[result] = terms
+        return result
+
+
+def _without_unit_axes(node: Node) -> Node:
+    """Return a contraction that a reshape frees of axes of length 1, as one without them; or the node."""
+    (inner,) = node.args
+    if inner.op != "contract":
+        return node
+    labels, out, repeated = inner.payload
+    lone = {label for label, size in repeated if size == 1}
+    kept = [axis for axis, label in enumerate(out) if label not in lone]
+    if tuple(inner.shape[axis] for axis in kept) != node.shape:
+        return node
+    sizes = {label: size for label, size in repeated if label not in lone}
+    return contract(inner.args, labels, tuple(out[axis] for axis in kept), sizes)
+
+
+def _components(labels: Sequence[Labels], out: Labels) -> list[tuple[list[int], Labels]]:
+    """Return the operands that make up numbers of their own, each group with no labels, and the rest with ``out``."""
+    groups: list[tuple[list[int], set[int]]] = []
+    for i, own in enumerate(labels):
+        joined, places = [i], set(own)
+        for group in [group for group in groups if group[1] & places]:
+            groups.remove(group)
+            joined, places = group[0] + joined, places | group[1]
+        groups.append((joined, places))
+    numbers: list[tuple[list[int], Labels]] = [(g, ()) for g, places in groups if places and places.isdisjoint(out)]
+    rest = sorted(i for g, places in groups if not places or not places.isdisjoint(out) for i in g)
+    return [*numbers, (rest, out)] if rest else [(list(range(len(labels))), out)]
+
+
+def _is_nothing(product: Product) -> bool:
+    """Tell whether a term is zero: sizes of arrays, which are finite, times a 0."""
+    zeros = [base for base in product.over if number(base) == 0.0]
+    return bool(zeros) and all(base in zeros or base.op == "size" for base in (*product.over, *product.under))
+
+
+def _is_square(node: Node) -> bool:
+    """Tell whether a node cannot be negative, as far as a short look goes."""
+    todo, steps = [node], 0
+    while todo and steps < _WINDOW:
+        part = todo.pop()
+        steps += 1
+        if part.op == "add":
+            todo.extend(part.args)
+        elif part.op == "contract" and part.shape == () and len(part.args) == 2:
+            if part.args[0] is not part.args[1] or part.payload[0][0] != part.payload[0][1]:
+                return False
+        elif not (part.op == "power" and _count(part.args[1]) in range(2, _WINDOW + 1, 2)) and (
+            part.op != "multiply" or part.args[0] is not part.args[1]
+        ):
+            return False
+    return not todo
+
+
+def _count(exponent: Node) -> int:
+    """Return a whole exponent from 2 on, or 0."""
+    n = number(exponent)
+    return int(n) if n is not None and n.is_integer() and 2 <= n <= _WINDOW else 0
+
+
+def _times(factors: Mapping[Node, int]) -> Node | None:
+    """Return the product of powers: what is written without operations first, arrays last."""
+    result: Node | None = None
+    for base in sorted(factors, key=lambda base: (base.ndim > 0, not _is_leaf(base))):
+        part, n = base, factors[base]
+        if part.op == "sqrt" and n % 2 == 0 and _is_square(part.args[0]):
+            part, n = part.args[0], n // 2
+        if n > 1:
+            part = elementwise("power", (part, constant(float(n))))
+        result = part if result is None else elementwise("multiply", (result, part))
+    return result
+
+
+def _is_leaf(node: Node) -> bool:
+    """Tell whether a node is written without operations."""
+    while node.op in ("slice", "reshape") or (node.op == "contract" and len(node.args) == 1):
+        node = node.args[0]
+    return not node.args or node.op == "named"
+
+
+def _like_terms(terms: Iterable[Product]) -> list[Product]:
+    """Add terms that differ by a number only, unless they cancel, which could hide a NaN."""
+    found: dict[object, Product] = {}
+    for term in terms:
+        key: object = term.key()
+        known = found.get(key)
+        if known is None:
+            found[key] = Product(term.number, term.over, term.under)
+            continue
+        total = known.number + term.number
+        if Fraction(repr(total)) != Fraction(repr(known.number)) + Fraction(repr(term.number)):
+            found[len(found)] = term
+        elif total:
+            known.number = total
+        elif all(base.op == "size" for base in (*term.over, *term.under)):
+            del found[key]
+        else:
+            found[len(found)] = term
+    return list(found.values())
+
+
+def _common(terms: Sequence[Product]) -> Product:
+    """Return what all terms have in common: divisors, factors that are no plain variables, a number."""
+    first, *rest = terms
+    numbers = {abs(term.number) for term in terms}
+    result = Product(numbers.pop() if len(numbers) == 1 else 1.0)
+    if all(term.number < 0 for term in terms):
+        result.number *= -1.0
+    for base, n in first.under.items():
+        least = min([n, *(term.under.get(base, 0) for term in rest)])
+        if least:
+            result.under[base] = least
+    for base, n in first.over.items():
+        least = min([n, *(term.over.get(base, 0) for term in rest)])
+        if least and not _is_leaf(base):
+            result.over[base] = least
+    return result
+
+
+def _without(term: Product, common: Product) -> Product:
+    over = {base: n - common.over.get(base, 0) for base, n in term.over.items()}
+    under = {base: n - common.under.get(base, 0) for base, n in term.under.items()}
+    return Product(
+        term.number / common.number,
+        {base: n for base, n in over.items() if n},
+        {base: n for base, n in under.items() if n},
+    )
