@@ -11,13 +11,13 @@ tensor expressions" (2018) and "A simple and efficient tensor calculus" (2020).
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from .deltas import ONE, is_identity, put, take
+from .deltas import ONE, STRUCTURE
+from .elimination import Factor, eliminate, users_of
 from .graph import (
     REAL,
-    Item,
     Labels,
     Node,
     broadcast_to,
@@ -25,14 +25,13 @@ from .graph import (
     contract,
     elementwise,
     extent,
-    onehot,
+    number,
     reshape,
     zeros,
 )
 from .sizes import Dim
 
 MINUS_ONE = constant(-1.0)
-STRUCTURE = frozenset({"delta", "onehot"})
 
 
 def is_structured(node: Node) -> bool:
@@ -50,18 +49,41 @@ def is_zero(node: Node) -> bool:
 
 
 _ZEROS = frozenset(constant(zero).payload for zero in (0.0, -0.0, False))
-
-
-#: What a contraction merges with what it stands for, or multiplies out.
+#: Factors that are looked into: numbers, and what is merged with the product it is in.
 _MERGED = frozenset({"constant", "negative", "reshape", "contract"})
 _SUMS = frozenset({"add", "subtract", "negative"})
 _NUMBERS = ("constant", "contract")
 
 
-@dataclass(slots=True)
-class _Factor:
-    node: Node
-    labels: list[int]
+def is_plain(node: Node) -> bool:
+    """Tell at a glance whether :func:`einsum` makes a contraction just as it is; False may be wrong."""
+    labels, out, _ = node.payload
+    fixed: list[int] = []  # labels of structure
+    free: list[int] = []
+    kinds = ""
+    for arg, own in zip(node.args, labels, strict=True):
+        op = arg.op
+        if op in STRUCTURE:
+            kinds += "s"
+            fixed.extend(own)
+        elif op == "constant" and arg.shape == () and arg.payload not in _TRIVIAL:
+            kinds += "n"
+        elif op in _MERGED or 1 in arg.shape or (op in _SUMS and structured_terms(arg) is not None):
+            return False
+        else:
+            kinds += "d" if own else "f"
+            free.extend(own)
+    if not _PLAIN.fullmatch(kinds) or kinds.count("d") > 2:
+        return False
+    alone = set(fixed)
+    if len(alone) < len(fixed) or not alone.isdisjoint(free):
+        return False
+    return alone.issubset(out) and (len(kinds) == 1 or bool(fixed or free))
+
+
+#: Structure before other factors; a number in front of them if there are others, else behind.
+_PLAIN = re.compile("s*[df]*|ns+[df]+|n[df]{2,}|s+n")
+_TRIVIAL = frozenset({*_ZEROS, ONE.payload, constant(True).payload})
 
 
 def einsum(
@@ -79,7 +101,7 @@ def einsum(
     >>> einsum([delta(3, 3), x], [(0, 1), (1,)], (0,)) is x
     True
     """
-    spread = _distribute(operands, labels, out, sizes)
+    spread = _distribute(operands, labels, out, sizes) if not _SUMS.isdisjoint([n.op for n in operands]) else None
     if spread is not None:
         return spread
     extra = dict(sizes) if sizes else {}
@@ -89,7 +111,7 @@ def einsum(
         apart = apart and node.op not in _MERGED
     scale = 1.0
     if apart:
-        factors = [_Factor(node, list(own)) for node, own in zip(operands, labels, strict=True)]
+        factors = [Factor(node, list(own)) for node, own in zip(operands, labels, strict=True)]
     else:
         factors, scale = _flatten(operands, labels, extra)
     for factor in factors:
@@ -98,7 +120,7 @@ def einsum(
     if not apart:
         scale = _count_lost(scale, factors, labels, out, extra)
     if scale != 0.0 and [factor for factor in factors if factor.node.op in STRUCTURE]:
-        while _eliminate(factors, out, extra):
+        while eliminate(factors, out, extra):
             pass
     if scale == 0.0 or [factor for factor in factors if factor.node.op in _NUMBERS and is_zero(factor.node)]:
         for factor in factors:
@@ -108,15 +130,15 @@ def einsum(
         product = factors[0].node
         for factor in factors[1:]:
             product = elementwise("multiply", (product, factor.node))
-        factors = [_Factor(product, [])]
+        factors = [Factor(product, [])]
     if len(factors) > 2:
         _associate(factors, out)
     if scale != 1.0 or not factors:
-        factors.insert(0, _Factor(constant(scale), []))
+        factors.insert(0, Factor(constant(scale), []))
     return _product(factors, scale, out, extra)
 
 
-def _product(factors: list[_Factor], scale: float, out: Labels, extra: Mapping[int, Dim]) -> Node:
+def _product(factors: list[Factor], scale: float, out: Labels, extra: Mapping[int, Dim]) -> Node:
     """Contract factors, structure first; one whole array times a number is written so."""
     structure = [f for f in factors if f.node.op in STRUCTURE]
     ordered = factors
@@ -214,11 +236,11 @@ def _loses_delta(term: Node, own: Labels, out: Labels) -> bool:
     )
 
 
-def _flatten(operands: Sequence[Node], labels: Sequence[Labels], extra: dict[int, Dim]) -> tuple[list[_Factor], float]:
-    factors: list[_Factor] = []
+def _flatten(operands: Sequence[Node], labels: Sequence[Labels], extra: dict[int, Dim]) -> tuple[list[Factor], float]:
+    factors: list[Factor] = []
     scale = 1.0
     fresh = 1 + max(0, max(extra, default=0))
-    todo = [_Factor(n, list(own)) for n, own in zip(operands, labels, strict=True)]
+    todo = [Factor(n, list(own)) for n, own in zip(operands, labels, strict=True)]
     todo.reverse()
     while todo:
         factor = todo.pop()
@@ -233,13 +255,13 @@ def _flatten(operands: Sequence[Node], labels: Sequence[Labels], extra: dict[int
                 factors.append(factor)
         elif op == "negative" and is_structured(node.args[0]):
             scale = -scale
-            todo.append(_Factor(node.args[0], factor.labels))
+            todo.append(Factor(node.args[0], factor.labels))
         elif op == "reshape" and node.dtype is REAL and _only_unit_axes(node):
             wide = iter([label for label, size in zip(factor.labels, node.shape, strict=True) if size != 1])
             narrow = itertools.count(fresh)
             fresh += len(node.args[0].shape)
             own = [next(wide) if size != 1 else next(narrow) for size in node.args[0].shape]
-            todo.append(_Factor(node.args[0], own))
+            todo.append(Factor(node.args[0], own))
         elif op == "contract" and _merges(node):
             inner, result, repeated = node.payload
             names = dict(zip(result, factor.labels, strict=True))
@@ -255,21 +277,21 @@ def _flatten(operands: Sequence[Node], labels: Sequence[Labels], extra: dict[int
                         fresh += 1
                     extra.setdefault(name, size)
                     own.append(name)
-                parts.append(_Factor(arg, own))
+                parts.append(Factor(arg, own))
             todo.extend(parts[::-1])
         else:
             factors.append(factor)
     return factors, scale
 
 
-def _drop_unit_axes(factor: _Factor, factors: list[_Factor], out: Labels) -> None:
+def _drop_unit_axes(factor: Factor, factors: list[Factor], out: Labels) -> None:
     """Drop the axes of size 1 that would be summed alone."""
     if factor.node.op in STRUCTURE or factor.node.dtype is not REAL:
         return
     lone = [
         axis
         for axis, (label, size) in enumerate(zip(factor.labels, factor.node.shape, strict=True))
-        if size == 1 and label not in out and factor.labels.count(label) == 1 and not _users(factors, label, factor)
+        if size == 1 and label not in out and factor.labels.count(label) == 1 and not users_of(factors, label, factor)
     ]
     if lone:
         factor.node = reshape(factor.node, tuple(n for a, n in enumerate(factor.node.shape) if a not in lone))
@@ -277,7 +299,7 @@ def _drop_unit_axes(factor: _Factor, factors: list[_Factor], out: Labels) -> Non
 
 
 def _count_lost(
-    scale: float, factors: list[_Factor], labels: Sequence[Labels], out: Labels, extra: Mapping[int, Dim]
+    scale: float, factors: list[Factor], labels: Sequence[Labels], out: Labels, extra: Mapping[int, Dim]
 ) -> float:
     """Multiply by the size of each summed label that no factor has any more: a sum of equal terms."""
     alive = {*out, *(label for factor in factors for label in factor.labels)}
@@ -286,7 +308,7 @@ def _count_lost(
         if isinstance(size, int):
             scale *= float(size)
         else:
-            factors.append(_Factor(extent(size), []))
+            factors.append(Factor(extent(size), []))
     return scale
 
 
@@ -309,13 +331,13 @@ def _merges(node: Node) -> bool:
     return True
 
 
-def _associate(factors: list[_Factor], out: Labels) -> None:
+def _associate(factors: list[Factor], out: Labels) -> None:
     """Multiply first, of three or more dense factors, two that share a sum and give nothing larger."""
     while True:
         dense = [f for f in factors if f.node.op not in STRUCTURE and f.labels]
         if len(dense) < 3:
             return
-        best: tuple[int, _Factor, _Factor, list[int]] | None = None
+        best: tuple[int, Factor, Factor, list[int]] | None = None
         for i, first in enumerate(dense):
             for second in dense[i + 1 :]:
                 others = {label for f in factors if f is not first and f is not second for label in f.labels}
@@ -333,117 +355,6 @@ def _associate(factors: list[_Factor], out: Labels) -> None:
         factors.remove(second)
 
 
-def _users(factors: list[_Factor], label: int, but: _Factor) -> list[_Factor]:
-    return [f for f in factors if f is not but and label in f.labels]
-
-
-def _eliminate(factors: list[_Factor], out: Labels, extra: dict[int, Dim]) -> bool:
-    """Remove or simplify one delta; tell whether anything changed."""
-    for factor in factors:
-        if factor.node.op == "delta" and is_identity(factor.node) and _drop_identity(factor, factors, out, extra):
-            return True
-    for factor in factors:
-        if factor.node.op == "onehot" and _drop_onehot(factor, factors, out):
-            return True
-        if factor.node.op == "delta" and not is_identity(factor.node) and _drop_affine(factor, factors, out, extra):
-            return True
-    return False
-
-
-def _drop_identity(factor: _Factor, factors: list[_Factor], out: Labels, extra: dict[int, Dim]) -> bool:
-    i, k = factor.labels
-    if i == k:
-        if i in out or _users(factors, i, factor):
-            factors.remove(factor)
-            extra.setdefault(i, factor.node.shape[0])
-            return True
-        if isinstance(factor.node.shape[0], int):  # the trace of the identity
-            factor.node, factor.labels = constant(float(factor.node.shape[0])), []
-            return True
-        return False
-    if i in out and k in out:
-        if any(
-            f is not factor and f.node.op == "delta" and is_identity(f.node) and set(f.labels) == {i, k}
-            for f in factors
-        ):
-            factors.remove(factor)  # said twice
-            return True
-        if out.index(k) < out.index(i):  # always towards the first, or two deltas would take turns
-            i, k = k, i
-        users = _users(factors, k, factor)
-        users = [f for f in users if f.node.op not in STRUCTURE]
-        for user in users:
-            user.labels = [i if label == k else label for label in user.labels]
-        return bool(users)
-    gone, kept = (i, k) if i not in out else (k, i)
-    if kept not in out and not _users(factors, kept, factor) and not _users(factors, gone, factor):
-        if isinstance(factor.node.shape[0], int):
-            factor.node, factor.labels = constant(float(factor.node.shape[0])), []
-            return True
-        return False
-    factors.remove(factor)
-    extra.setdefault(kept, factor.node.shape[0])
-    for user in factors:
-        user.labels = [kept if label == gone else label for label in user.labels]
-    return True
-
-
-def _drop_onehot(factor: _Factor, factors: list[_Factor], out: Labels) -> bool:
-    (k,) = factor.labels
-    users = _users(factors, k, factor)
-    if k in out and not [f for f in users if f.node.op != "onehot"]:
-        return False
-    if k not in out:
-        factors.remove(factor)
-    for user in users:
-        while k in user.labels:
-            user.node = take(user.node, user.labels.index(k), (factor.node.payload, 1, None))
-            user.labels.remove(k)
-    return True
-
-
-def _drop_affine(factor: _Factor, factors: list[_Factor], out: Labels, extra: dict[int, Dim]) -> bool:
-    i, k = factor.labels
-    if i == k:
-        return False
-    rows, columns = factor.node.shape
-    start, step = factor.node.payload
-    item: Item = (start, step, rows)
-    if k not in out:
-        factors.remove(factor)
-        extra.setdefault(i, rows)
-        for user in _users(factors, k, factor):
-            while k in user.labels:
-                axis = user.labels.index(k)
-                user.node = take(user.node, axis, item)
-                user.labels[axis] = i
-        if i not in out and not _users(factors, i, factor):
-            factors.append(_Factor(broadcast_to(ONE, (rows,)), [i]))
-        return True
-    if i not in out:
-        users = _users(factors, i, factor)
-        factors.remove(factor)
-        extra.setdefault(k, columns)
-        if rows == 1 and not (isinstance(start, int) and isinstance(columns, int) and not 0 <= start < columns):
-            # a single row is one position of k
-            factors.append(_Factor(onehot(columns, start), [k]))
-            for user in users:
-                while i in user.labels:
-                    axis = user.labels.index(i)
-                    user.node = take(user.node, axis, (0, 1, None))
-                    user.labels.remove(i)
-            return True
-        if not users:
-            factors.append(_Factor(put(broadcast_to(ONE, (rows,)), 0, item, columns), [k]))
-        for user in users:
-            while i in user.labels:
-                axis = user.labels.index(i)
-                user.node = put(user.node, axis, item, columns)
-                user.labels[axis] = k
-        return True
-    return False
-
-
 def scale_by(factor: Node, x: Node) -> Node:
     """Multiply ``x`` by ``factor`` element by element (``factor`` broadcasts to the last axes of ``x``)."""
     if factor is ONE:
@@ -458,7 +369,34 @@ def scale_by(factor: Node, x: Node) -> Node:
 
 
 def _spread(factor: Node, x: Node) -> Node:
+    """Multiply ``x``, a product with deltas."""
+    if not factor.shape and factor.dtype is REAL and factor.op not in ("contract", "reshape"):
+        return _scaled_product(factor, x)
     offset = x.ndim - factor.ndim
     own = tuple(range(x.ndim))
     labels = tuple(-1 - a if n == 1 and x.shape[a + offset] != 1 else a + offset for a, n in enumerate(factor.shape))
     return einsum([factor, x], [labels, own], own, dict(enumerate(x.shape)))
+
+
+def _scaled_product(factor: Node, x: Node) -> Node:
+    """Multiply a product with deltas by a factor without axes, as :func:`einsum` would in more steps."""
+    args: tuple[Node, ...] = (x,)
+    own: Labels = tuple(range(len(x.shape)))
+    labels, out, repeated = x.payload if x.op == "contract" else ((own,), own, ())
+    if x.op == "contract":
+        args = x.args
+    scale = 1.0
+    structure: list[tuple[Node, Labels]] = []
+    dense: list[tuple[Node, Labels]] = []
+    for part in ((factor, ()), *zip(args, labels, strict=True)):
+        known = number(part[0])
+        if known is not None:
+            scale *= known
+        else:
+            (structure if part[0].op in STRUCTURE else dense).append(part)
+    if scale == 0.0:
+        return zeros(x.shape)
+    if scale != 1.0:
+        structure.insert(0 if dense else len(structure), (constant(scale), ()))
+    structure.extend(dense)
+    return contract([node for node, _ in structure], [own for _, own in structure], out, dict(repeated))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .contraction import STRUCTURE
+from .deltas import STRUCTURE
 from .graph import MATRIX_OPS, Node, label_sizes, postorder
 from .sizes import Dim, product, value
 

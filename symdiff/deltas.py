@@ -6,6 +6,8 @@ from .graph import Item, Node, constant, contract, delta, onehot, pad, slicing, 
 from .sizes import Dim
 
 ONE = constant(1.0)
+#: What stands for an array of zeros and ones by arithmetic on indices.
+STRUCTURE = frozenset({"delta", "onehot"})
 
 
 def is_identity(node: Node) -> bool:

@@ -420,10 +420,26 @@ def _jacobian(node: Node, w: Node, disconnected: str) -> Array:
         if view.base not in postorder([cut.node]):
             return cut.finish([zeros(shape)])[0]
         candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
-        finished = [cut.finish([c])[0] for c in candidates]
+        finished = [cut.finish([c])[0] for c in _promising(candidates)]
     best = min(finished, key=lambda result: cost([result.node]))
     _check_part(node, w, best, disconnected)
     return best
+
+
+#: Of two long results, in nodes, the one that costs so many times the other's operations is dropped as it is.
+_LONG, _DEARER = 100, 1.25
+
+
+def _promising(candidates: list[Node]) -> list[Node]:
+    """Return the results that may be the cheapest once they are simplified.
+
+    Short ones may change a lot, and whose cost they are is seen then; of long ones, simplifying
+    the dearer would take most of the time of the whole derivative.
+    """
+    if any(len(postorder([result])) <= _LONG for result in candidates):
+        return candidates
+    costs = [cost([result]) for result in candidates]
+    return [result for result, own in zip(candidates, costs, strict=True) if own <= _DEARER * min(costs)]
 
 
 def _check_part(node: Node, w: Node, result: Array, disconnected: str) -> None:

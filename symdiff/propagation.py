@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .contraction import STRUCTURE, einsum, is_structured
-from .deltas import ONE, is_identity
+from .contraction import einsum, is_structured
+from .deltas import ONE, STRUCTURE, is_identity
 from .functions import where
 from .graph import Item, Labels, Node, concatenate, delta, onehot, pad, reshape, scatter, slicing
 from .sizes import Dim, Shape, product

@@ -150,8 +150,12 @@ def value(size: Dim, bindings: Mapping[str, int]) -> int:
 
 def fixed(shape: Shape) -> tuple[int, ...] | None:
     """Return the shape as whole numbers, or None when a size of it is symbolic."""
-    known = tuple(size for size in shape if isinstance(size, int))
-    return known if len(known) == len(shape) else None
+    known: list[int] = []
+    for size in shape:
+        if not isinstance(size, int):
+            return None
+        known.append(size)
+    return tuple(known)
 
 
 def show(shape: Shape) -> str:

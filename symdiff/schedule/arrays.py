@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..graph import BOOL, Node, label_sizes
+from ..graph import BOOL, Node
 from ..program import MAX_ORDER
 from .code import ZERO, Code, Ids, fixed_shape
 from .matrices import MATRICES
@@ -40,8 +40,28 @@ def lower_elementwise(code: Code, node: Node, args: list[Ids]) -> Ids:
 
     if node.shape == ():
         return np.array(apply(*[int(a) for a in args]), np.int64)
+    if op in _SPARE and math.prod(fixed_shape(node.shape)) > _FEW:
+        left, right = args if args[0].shape == args[1].shape else np.broadcast_arrays(*args)
+        return _apply_sparsely(op, apply, left, right)
     columns = [a.ravel().tolist() for a in np.broadcast_arrays(*args)]
     return np.array([apply(*v) for v in zip(*columns, strict=True)], np.int64).reshape(fixed_shape(node.shape))
+
+
+#: Functions whose structural zeros are known without looking at each, in arrays of more than a few elements.
+_SPARE, _FEW = frozenset({"add", "subtract", "multiply"}), 8
+
+
+def _apply_sparsely(op: str, apply: Callable[..., int], a: Ids, b: Ids) -> Ids:
+    """Add, subtract or multiply the elements that are no structural zeros; Jacobians hold few of them."""
+    there, other = a != ZERO, b != ZERO
+    both = other if op == "subtract" else there & other
+    result = np.where(there, a, b) if op == "add" else np.full(a.shape, ZERO, np.int64)
+    if op == "subtract":
+        result[...] = a
+    places = np.flatnonzero(both)
+    pairs = zip(a.ravel()[places].tolist(), b.ravel()[places].tolist(), strict=True)
+    result.reshape(-1)[places] = [apply(x, y) for x, y in pairs]
+    return result
 
 
 def _lower_constant(code: Code, node: Node, args: list[Ids]) -> Ids:
@@ -83,22 +103,21 @@ def _lower_contract(code: Code, node: Node, args: list[Ids]) -> Ids:
         view = args[0].transpose(order)[tuple(slice(None) if label in own else None for label in out)]
         is_zero = node.args[0].op == "constant" and not own and node.args[0].value == 0.0
         return np.full(shape, ZERO, np.int64) if is_zero else np.broadcast_to(view, shape).copy()
-    sizes = {label: int(str(n)) for label, n in label_sizes(node).items()}
     factors = [_sparse(ids, own) for ids, own in zip(args, labels, strict=True)]
     while len(factors) > 1:
-        i, j = _cheapest_pair(factors)
+        i, j = _cheapest_pair(factors) if len(factors) > 2 else (0, 1)
         second, first = factors.pop(j), factors.pop(i)
         rest = {label for _, own in factors for label in own} | set(out)
         factors.insert(i, _multiply_sparse(code, first, second, rest))
     entries, own = _sum_sparse(code, factors[0], set(out))
     result = np.full(shape, ZERO, np.int64)
     axes = [own.index(label) if label in own else None for label in out]
-    repeated = [range(sizes[label]) for label in out if label not in own]
-    for index, value in entries.items():
-        if not repeated:
-            result[tuple(index[a] for a in axes if a is not None)] = value
-        else:
-            result[tuple(slice(None) if a is None else index[a] for a in axes)] = value
+    if own == out:
+        for index, value in entries.items():
+            result[index] = value
+    else:
+        for index, value in entries.items():
+            result[tuple([slice(None) if a is None else index[a] for a in axes])] = value
     return result
 
 
@@ -107,19 +126,24 @@ _Sparse: TypeAlias = tuple[dict[tuple[int, ...], int], tuple[int, ...]]
 
 def _sparse(ids: Ids, own: tuple[int, ...]) -> _Sparse:
     """Return the elements that are not structural zeros, on the diagonal of repeated labels."""
+    entries: dict[tuple[int, ...], int]
+    if ids.ndim <= 1:
+        values = [int(ids)] if ids.ndim == 0 else ids.tolist()
+        entries = {(place,) if own else (): value for place, value in enumerate(values) if value != ZERO}
+    else:
+        there = np.nonzero(ids != ZERO)
+        entries = dict(zip(zip(*[axis.tolist() for axis in there], strict=True), ids[there].tolist(), strict=True))
     unique = tuple(dict.fromkeys(own))
-    entries = {}
-    for index, value in zip(np.ndindex(ids.shape), ids.ravel().tolist(), strict=True):
-        if value == ZERO:
-            continue
-        if len(unique) != len(own):
-            at: dict[int, int] = {}
-            if any(at.setdefault(label, i) != i for label, i in zip(own, index, strict=True)):
-                continue
-            entries[tuple(at[label] for label in unique)] = value
-        else:
-            entries[index] = value
-    return entries, unique
+    if len(unique) == len(own):
+        return entries, own
+    first = [own.index(label) for label in own]
+    axes = [own.index(label) for label in unique]
+    diagonal = {
+        tuple([index[axis] for axis in axes]): value
+        for index, value in entries.items()
+        if all(index[axis] == index[at] for axis, at in enumerate(first))
+    }
+    return diagonal, unique
 
 
 def _cheapest_pair(factors: list[_Sparse]) -> tuple[int, int]:
@@ -141,16 +165,21 @@ def _cheapest_pair(factors: list[_Sparse]) -> tuple[int, int]:
 
 def _multiply_sparse(code: Code, first: _Sparse, second: _Sparse, rest: set[int]) -> _Sparse:
     (p, a), (q, b) = first, second
-    shared = [(a.index(label), b.index(label)) for label in a if label in b]
-    own = tuple(dict.fromkeys(label for label in (*a, *b) if label in rest))
-    where = [(0, a.index(label)) if label in a else (1, b.index(label)) for label in own]
+    both = (*a, *b)
+    own = tuple(dict.fromkeys([label for label in both if label in rest]))
+    places = [both.index(label) for label in own]
+    whole = own == both
+    left = [i for i, label in enumerate(a) if label in b]
+    right = [b.index(a[i]) for i in left]
     buckets: dict[tuple[int, ...], list[tuple[tuple[int, ...], int]]] = {}
     for index, value in q.items():
-        buckets.setdefault(tuple(index[j] for _, j in shared), []).append((index, value))
+        buckets.setdefault(tuple([index[j] for j in right]), []).append((index, value))
     terms: dict[tuple[int, ...], int] = {}
     for index, value in p.items():
-        for other, factor in buckets.get(tuple(index[i] for i, _ in shared), ()):
-            key = tuple((index, other)[side][i] for side, i in where)
+        for other, factor in buckets.get(tuple([index[i] for i in left]), ()):
+            key = index + other
+            if not whole:
+                key = tuple([key[i] for i in places])
             product = code.multiply(value, factor)
             terms[key] = code.add(terms[key], product) if key in terms else product
     return terms, own

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..contraction import STRUCTURE, add_terms, einsum, is_structured, scale_by, signed_terms, structured_terms
+from ..contraction import add_terms, einsum, is_plain, is_structured, scale_by, signed_terms, structured_terms
+from ..deltas import STRUCTURE
 from ..functions import FUNCTIONS
 from ..graph import (
     BOOL,
@@ -29,7 +30,7 @@ from .engine import make, rule, scaled, settle
 
 @rule("contract", "Aᵀᵀ, sums of transposes, I A, (2 A) B", "A, sums, A, 2 (A B)")
 def _contract_forms(node: Node) -> Node | None:
-    if node.dtype is BOOL:
+    if node.dtype is BOOL or (is_plain(node) and not any(map(_is_scaled, node.args))):
         return None
     labels, out, repeated = node.payload
     operands = list(node.args)
@@ -55,6 +56,14 @@ def _contract_forms(node: Node) -> Node | None:
     if factor == 1.0:
         return result
     return make("negative", result) if factor == -1.0 else make("multiply", constant(factor), result)
+
+
+def _is_scaled(arg: Node) -> bool:
+    """Tell whether a number, a sign or a scalar may be taken out of a factor."""
+    if arg.op != "multiply":
+        return arg.op == "negative"
+    a, b = arg.args
+    return a.shape == () or b.shape == () if arg.shape else a.op == "constant"
 
 
 @rule("contract", "(I - A)ᵀ", "I - Aᵀ")

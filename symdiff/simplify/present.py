@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ..contraction import STRUCTURE
+from ..deltas import STRUCTURE
 from ..graph import Node, concatenate, constant, postorder, rebuild, reshape
 from ..sizes import fixed
 from .collect import collect
