@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -61,6 +62,8 @@ TARGETS = {
     "lanes 4": Target(4) if native_target().lanes >= 4 else Target(2),
     "lanes 2": Target(2),
 }
+#: Every compiler of this machine, under any of its usual names.
+COMPILERS = [name for name in ("gcc", "clang", *(f"clang-{n}" for n in range(11, 25))) if shutil.which(name)] or ["cc"]
 
 
 def call(program: Program, target: Target, *, reduce: bool = False) -> NativeCall:
@@ -247,6 +250,32 @@ def test_fma_rounds_once() -> None:
         with mpmath.workdps(60):
             want = [float(mpmath.fsum([mpmath.mpf(a) * mpmath.mpf(b), c])) for a, b, c in x.tolist()]
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+@pytest.mark.parametrize("op", ["sqrt", "fma"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_instructions_by_every_compiler(
+    compiler: str, op: str, target: Target, single: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each compiler has names of its own for these; lane by lane they would be many times slower.
+    monkeypatch.setenv("CC", compiler)
+    program = one_operation(op)
+    source = emit_c(program, target, single=single)
+    library = build(source)
+    sizes = [p.size for p in program.inputs], [p.size for p in program.outputs]
+    unit = NativeCall(
+        library.address, library.symbols, source.lanes, source.workspace, *sizes, False, library, single=single
+    )
+    kind = np.float32 if single else np.float64
+    x: Any = np.random.default_rng(3).uniform(0.1, 2, (100, program.inputs[0].size)).astype(kind)
+    got: Any = np.full(100, np.nan, kind)
+    assert unit.run([x], [got], 100) is None
+    with mpmath.workdps(60):
+        exact: dict[str, Any] = {"sqrt": mpmath.sqrt, "fma": lambda a, b, c: mpmath.mpf(a) * b + c}
+        want = [float(exact[op](*row)) for row in x.astype(float).reshape(100, -1).tolist()]
+    np.testing.assert_array_equal(got, np.array(want, kind))
 
 
 def rational(inputs: int, count: int, seed: int = 0) -> Program:
@@ -559,9 +588,15 @@ FORMULAS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+@pytest.mark.parametrize(
+    ("name", "wish"), [*((name, COMPILERS[0]) for name in TARGETS), *(("native", other) for other in COMPILERS[1:])]
+)
 @pytest.mark.parametrize(("formula", "shapes"), FORMULAS, ids=[formula for formula, _ in FORMULAS])
-def test_compilers_have_nothing_to_say(formula: str, shapes: dict[str, Any], target: Target, tmp_path: Path) -> None:
+def test_compilers_have_nothing_to_say(
+    formula: str, shapes: dict[str, Any], name: str, wish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = TARGETS[name]
+    monkeypatch.setenv("CC", wish)
     compiler = find_compiler()
     assert compiler is not None
     symbols = {name: sd.array(name, shape) for name, shape in shapes.items()}
@@ -576,7 +611,8 @@ def test_compilers_have_nothing_to_say(formula: str, shapes: dict[str, Any], tar
     texts += [emit_plain(program, target).text]
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.c").write_text(text)
-    command = [*compiler.command, *flags(compiler), "-fsyntax-only", "-Wall", "-Werror"]
+    wanted = [flag for flag in flags(compiler) if flag != "-shared"]  # nothing is linked
+    command = [*compiler.command, *wanted, "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"]
     done = subprocess.run([*command, *map(str, tmp_path.glob("*.c"))], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

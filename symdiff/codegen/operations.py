@@ -64,6 +64,12 @@ _RINT = """\
 INLINE V do_rint(V x){V c=B(sizeof(T)==4?0x1p23:0x1p52),a=(V)((M)x&~SIGN);
   return do_where((M)(a<c),(V)((M)((a+c)-c)|((M)x&SIGN)),x);}
 """
+# clang drops a processor's own builtins where its general ones came to say the same.
+_HAS = """\
+#ifndef __has_builtin
+#define __has_builtin(x) 0
+#endif
+"""
 _INLINE = {
     "where": (_SELECT,),
     "rint": (_SELECT, _RINT),
@@ -96,17 +102,17 @@ INLINE V do_sign(V x){M p=(M)(x>B(0.0)),n=(M)(x<B(0.0));
     ),
     "copysign": ("INLINE V do_copysign(V x,V y){return (V)(((M)x&~SIGN)|((M)y&SIGN));}\n",),
     "sqrt": (
+        _HAS,
         """\
-#ifndef __has_builtin
-#define __has_builtin(x) 0
-#endif
 #if defined __clang__ && __has_builtin(__builtin_elementwise_sqrt)
 INLINE V do_sqrt(V x){return __builtin_elementwise_sqrt(x);}
-#elif defined __AVX512F__ && !defined __clang__ && BITS==512
+#elif defined __AVX512F__ && defined __clang__ && BITS==512
+INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND512(x,4);}
+#elif defined __AVX512F__ && BITS==512
 INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND512_mask(x,x,-1,4);}
-#elif defined __AVX__ && !defined __clang__ && BITS==256
+#elif defined __AVX__ && BITS==256
 INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND256(x);}
-#elif defined __SSE2__ && !defined __clang__ && BITS==128
+#elif defined __SSE2__ && BITS==128
 INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND(x);}
 #else
 INLINE V do_sqrt(V x){for(int l=0;l<W;l++)x[l]=__builtin_sqrt(x[l]);return x;}
@@ -114,10 +120,13 @@ INLINE V do_sqrt(V x){for(int l=0;l<W;l++)x[l]=__builtin_sqrt(x[l]);return x;}
 """,
     ),
     "fma": (
+        _HAS,
         """\
-#if defined __AVX512F__ && !defined __clang__ && BITS==512
+#if defined __clang__ && __has_builtin(__builtin_elementwise_fma)
+INLINE V do_fma(V a,V b,V c){return __builtin_elementwise_fma(a,b,c);}
+#elif defined __AVX512F__ && BITS==512
 INLINE V do_fma(V a,V b,V c){return (V)__builtin_ia32_vfmaddpKIND512_mask(a,b,c,-1,4);}
-#elif defined __FMA__ && !defined __clang__ && BITS==256
+#elif defined __FMA__ && BITS==256
 INLINE V do_fma(V a,V b,V c){return (V)__builtin_ia32_vfmaddpKIND256(a,b,c);}
 #else
 INLINE V do_fma(V a,V b,V c){for(int l=0;l<W;l++)a[l]=__builtin_fmaSUFFIX(a[l],b[l],c[l]);return a;}
