@@ -28,7 +28,7 @@ extensions = [
         libraries=libraries,
     )
     for name, headers in {
-        "call": ["ports.pxd", "pack.h", "vectorcall.h"],
+        "call": ["ports.pxd", "pack.h", "pool.h", "vectorcall.h"],
         "interpreter": ["interpreter.h", "tiles.h", "special.h"],
         "special": ["special.h"],
     }.items()

@@ -3,12 +3,13 @@
 NumPy's own functions run in one thread, programs that use several processes or threads of
 their own count on that, and a batch of small kernels gains nothing; so more threads are asked
 for: in ``compile(..., threads=2)``, by ``SYMDIFF_NUM_THREADS``, or by ``set_num_threads``, here
-or through threadpoolctl. Threads live for one call, and results have the same bits with any
-number of them.
+or through threadpoolctl. Threads wait a second for the next call and then leave; at a fork and
+when the process ends they leave at once. Results have the same bits with any number of them.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import warnings
@@ -78,3 +79,4 @@ _CONTROLLER: dict[str, Any] = {
 }
 
 read_environment()
+atexit.register(call.end_threads)

@@ -399,7 +399,7 @@ def test_the_first_singular_sample_is_told_by_any_number_of_threads() -> None:
 
 def test_python_threads_share_a_kernel() -> None:
     k = build(threads=2)
-    arguments = [[numbers((n,), shape, n) for shape in SHAPES.values()] for n in range(3000, 3016)]
+    arguments = [[numbers((n,), shape, n) for shape in SHAPES.values()] for n in range(60_000, 60_016)]
     want = [k(*a) for a in arguments]
     with ThreadPoolExecutor(4) as pool:
         for _ in range(10):
@@ -408,20 +408,81 @@ def test_python_threads_share_a_kernel() -> None:
                     same_bits(g, w)
 
 
-def test_a_fork_between_calls() -> None:
-    script = """
-import os, threading, numpy as np, symdiff as sd
+def in_a_process(script: str) -> None:
+    """Run a script that has a kernel of two threads, and tasks(): how many threads there are."""
+    start = """
+import os, threading, time, numpy as np, symdiff as sd
+from symdiff._kernels import call
 k = sd.compile("sin(x) * exp(x)", x=(), backend="native", threads=2)
 x = np.linspace(0, 1, 200_000)
+def tasks():
+    return len(os.listdir("/proc/self/task"))
+alone = tasks()
 want = k(x)
-child = os.fork()
-same = (k(x) == want).all()
-if child == 0:
-    os._exit(0 if same else 1)
-assert os.waitpid(child, 0)[1] == 0 and same
-assert threading.active_count() == 1 and len(os.listdir("/proc/self/task")) == 1
+assert tasks() == alone + 1, "no thread was there to help"
 """
-    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parent.parent, timeout=120)
+    root = Path(__file__).parent.parent
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # its threads leave at a fork, too
+    subprocess.run([sys.executable, "-c", start + script], check=True, cwd=root, env=environment, timeout=120)
+
+
+on_linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted by Linux's /proc")
+
+
+@on_linux
+def test_threads_wait_and_then_leave() -> None:
+    in_a_process("""
+k(x)
+assert tasks() == alone + 1
+end = time.monotonic() + 60
+while tasks() > alone and time.monotonic() < end:
+    time.sleep(0.1)
+assert tasks() == alone
+before = time.process_time()
+time.sleep(0.5)
+assert time.process_time() - before < 0.1
+assert (k(x) == want).all() and tasks() == alone + 1
+""")
+
+
+@on_linux
+def test_threads_leave_at_a_fork_and_at_the_end() -> None:
+    in_a_process("""
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if tasks() == 1 and (k(x) == want).all() and tasks() == 2 else 1)
+    assert tasks() == alone, "a thread saw the fork"
+    assert (k(x) == want).all() and tasks() == alone + 1
+    assert os.waitpid(child, 0)[1] == 0
+call.end_threads()
+assert tasks() == alone
+assert (k(x) == want).all() and tasks() == alone
+""")
+
+
+@on_linux
+def test_forks_while_other_threads_call() -> None:
+    in_a_process("""
+wrong = []
+def work():
+    while not done:
+        if not (k(x) == want).all():
+            wrong.append(1)
+done = False
+callers = [threading.Thread(target=work) for _ in range(3)]
+for caller in callers:
+    caller.start()
+for _ in range(30):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if (k(x) == want).all() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+done = True
+for caller in callers:
+    caller.join()
+assert not wrong
+""")
 
 
 def test_the_number_of_threads() -> None:

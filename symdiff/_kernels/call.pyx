@@ -24,6 +24,7 @@ from .ports cimport (
     number,
     overlap,
     sd_call,
+    sd_end_threads,
     sd_kernel,
     sd_port,
     sd_run,
@@ -56,6 +57,12 @@ def set_num_threads(int count):
 def get_num_threads():
     """Return the number of threads of calls whose kernels do not say how many."""
     return symdiff_get_num_threads()
+
+
+def end_threads():
+    """Send the threads away that wait for the next call, and let later calls do without."""
+    with nogil:
+        sd_end_threads()
 
 
 cdef class NativeCall:

@@ -7,17 +7,16 @@
    Sums follow one order whatever the number of threads or calls: within each 1024 samples, lane by
    lane and then over the lanes; the sums of 1024 in pairs, pairs of pairs, and so on.
 
-   Threads live for one call. A call shares nothing with another, so a process may fork, and several
-   Python threads may call one kernel, at any time. */
+   A call shares nothing with another, so several Python threads may call one kernel at any time;
+   threads are another matter (pool.h). */
 
 #include <stdlib.h>
 #include <string.h>
-#ifndef _WIN32
-#include <pthread.h>
-#endif
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+
+#include "pool.h"
 
 /* in[p] is where the port's data of sample 0 stand. In a unit of rows the elements of a sample are
    neighbours and si[p] is the distance in bytes from sample to sample; in a unit of columns the samples
@@ -27,6 +26,8 @@ typedef long (*sd_kernel)(long begin, long end, const char *const *in, const lon
                           const long *so, void *w, void *const *fn, long *which);
 
 enum { SD_BLOCK = 1024, SD_BUFFER = 1 << 17, SD_VECTOR = 64, SD_AXES = 8, SD_LOCAL = 8192, SD_THREADS = 64 };
+/* Operations for which a thread is worth its while. */
+enum { SD_WORTH = 500000 };
 enum { SD_NO_MEMORY = -2, SD_ELSEWHERE = -3 };
 /* Arrays and bytes of workspace for which one sample needs nothing to be laid out. */
 enum { SD_FEW = 24, SD_ROOM = 4096 };
@@ -373,31 +374,27 @@ static long sd_share(const sd_call *c, long begin, long end, long unit, double *
   sd_worker workers[SD_THREADS];
   long threads = 1, failed = -1;
 #ifndef _WIN32
-  pthread_t started[SD_THREADS];
-  int running[SD_THREADS];
+  sd_thread *hired[SD_THREADS];
   if (c->threads > 1 && end - begin > unit) {
-    /* below some tens of microseconds a piece, sharing costs more than it gains */
-    long least = 1 + 200000 / (c->unit->cost + 1), most = (end - begin) / least;
+    /* below some tens of microseconds each, sharing costs more than it gains */
+    long least = 1 + SD_WORTH / (c->unit->cost + 1), most = (end - begin) / least;
     threads = c->threads < most ? c->threads : most;
     if (threads > SD_THREADS) threads = SD_THREADS;
     if (threads < 1) threads = 1;
     work.piece = (end - begin) / (8 * threads);
-    if (work.piece < least) work.piece = least;
-    work.piece = (work.piece + unit - 1) / unit * unit;
+    if (work.piece < least / 4) work.piece = least / 4;
+    work.piece = (work.piece + unit) / unit * unit;
     if (threads == 1) work.piece = 0;
   }
-  for (long t = 0; t < threads; t++) workers[t].work = &work;
-  for (long t = 1; t < threads; t++) running[t] = pthread_create(&started[t], 0, sd_labour, &workers[t]) == 0;
-#else
-  workers[0].work = &work;
+#endif
+  for (long t = 0; t < threads; t++) workers[t] = (sd_worker){&work, -1, 0};
+#ifndef _WIN32
+  for (long t = 1; t < threads; t++) hired[t] = sd_hire(sd_labour, &workers[t]);
 #endif
   sd_labour(&workers[0]);
 #ifndef _WIN32
   for (long t = 1; t < threads; t++)
-    if (running[t])
-      pthread_join(started[t], 0);
-    else /* what this one would have taken, others took */
-      workers[t].failed = -1;
+    if (hired[t]) sd_dismiss(hired[t]); /* what others would have taken was taken all the same */
 #endif
   for (long t = 0; t < threads; t++) {
     if (workers[t].failed == SD_NO_MEMORY) return SD_NO_MEMORY;

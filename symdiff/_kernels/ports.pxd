@@ -44,6 +44,7 @@ cdef extern from "pack.h":
     int sd_lies(const sd_unit *unit, const sd_port *port, int number) noexcept nogil
     int symdiff_get_num_threads() noexcept nogil
     void symdiff_set_num_threads(int count) noexcept nogil
+    void sd_end_threads() noexcept nogil
     long sd_run(const sd_call *call, long *which) noexcept nogil
 
 
