@@ -380,20 +380,21 @@ def _spread(factor: Node, x: Node) -> Node:
 
 def _scaled_product(factor: Node, x: Node) -> Node:
     """Multiply a product with deltas by a factor without axes, as :func:`einsum` would in more steps."""
-    args: tuple[Node, ...] = (x,)
     own: Labels = tuple(range(len(x.shape)))
-    labels, out, repeated = x.payload if x.op == "contract" else ((own,), own, ())
-    if x.op == "contract":
-        args = x.args
+    args, (labels, out, repeated) = (x.args, x.payload) if x.op == "contract" else ((x,), ((own,), own, ()))
     scale = 1.0
     structure: list[tuple[Node, Labels]] = []
     dense: list[tuple[Node, Labels]] = []
     for part in ((factor, ()), *zip(args, labels, strict=True)):
-        known = number(part[0])
-        if known is not None:
-            scale *= known
+        node = part[0]
+        if node.op in STRUCTURE:
+            structure.append(part)
+            continue
+        known = number(node)
+        if known is None:
+            dense.append(part)
         else:
-            (structure if part[0].op in STRUCTURE else dense).append(part)
+            scale *= known
     if scale == 0.0:
         return zeros(x.shape)
     if scale != 1.0:

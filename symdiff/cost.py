@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .deltas import STRUCTURE
-from .graph import MATRIX_OPS, Node, label_sizes, postorder
+from .graph import MATRIX_OPS, Node, postorder
 from .sizes import Dim, product, value
 
 #: What a symbolic size counts as, and what a transcendental function costs in additions.
@@ -22,42 +21,55 @@ def _number(size: Dim) -> int:
     return size if isinstance(size, int) else max(1, value(size, dict.fromkeys(size.names, NOMINAL)))
 
 
+def _elements(node: Node) -> float:
+    total = 1.0
+    for size in node.shape:
+        if not isinstance(size, int):
+            return float(_number(product(node.shape)))
+        total *= size
+    return total
+
+
 def cost(roots: Sequence[Node]) -> float:
     """Return the estimated number of scalar operations below ``roots``."""
     total = 0.0
     for node in postorder(roots):
-        if node.op in _FREE:
+        op = node.op
+        if op in _FREE:
             continue
-        elements = float(_number(product(node.shape)))
-        if node.op == "contract":
+        if op == "contract":
             total += _contraction(node)
-        elif node.op in MATRIX_OPS:
+        elif op in _CHEAP:
+            total += _elements(node)
+        elif op in MATRIX_OPS:
             n = float(_number(node.args[0].shape[-1]))
-            total += n**3 + elements
-        elif node.op in _CHEAP:
-            total += elements
-        elif node.op in ("concatenate", "pad", "gather", "scatter", "triangle"):
-            total += 0.5 * elements
+            total += n**3 + _elements(node)
+        elif op in ("concatenate", "pad", "gather", "scatter", "triangle"):
+            total += 0.5 * _elements(node)
         else:
-            total += TRANSCENDENTAL * max(elements, *(float(_number(product(a.shape))) for a in node.args))
+            total += TRANSCENDENTAL * max(_elements(node), *map(_elements, node.args))
     return total
 
 
 def _contraction(node: Node) -> float:
     """Count the products of one contraction; a delta makes its two labels one."""
-    labels, _, _ = node.payload
-    sizes = label_sizes(node)
-    same: dict[int, int] = {}
+    labels, _, repeated = node.payload
+    sizes: dict[int, Dim] = dict(repeated)
+    same: set[int] = set()
+    fixed: list[int] = []
     dense = 0
     for arg, own in zip(node.args, labels, strict=True):
+        sizes.update(zip(own, arg.shape, strict=True))
         if arg.op == "delta":
-            same[own[1]] = own[0]
+            same.add(own[1])
         elif arg.op == "onehot":
-            sizes[own[0]] = 1
+            fixed.append(own[0])
         else:
             dense += 1
-    kept = {label: _number(size) for label, size in sizes.items() if label not in same}
+    if not dense:
+        return 0.0
     points = 1.0
-    for size in kept.values():
-        points *= size
-    return points * max(1, dense - 1) if any(a.op not in STRUCTURE for a in node.args) else 0.0
+    for label, size in sizes.items():
+        if label not in same and label not in fixed:
+            points *= _number(size)
+    return points * max(1, dense - 1)

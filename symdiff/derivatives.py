@@ -27,6 +27,8 @@ determinant.register()
 
 #: What to differentiate by: an array, or several in a tuple or list.
 Wrt: TypeAlias = Any
+#: What simplification made of nodes, for derivatives of one formula by several arrays.
+Known: TypeAlias = dict[Node, Node]
 _VIEWS = ("slice", "gather", "reshape", "contract")
 
 
@@ -162,7 +164,8 @@ def jacobian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     W
     """
     node = _formula(f)
-    return _each(wrt, lambda group: [_jacobian(node, w, disconnected) for w in group])
+    known: Known = {}
+    return _each(wrt, lambda group: [_jacobian(node, w, disconnected, known) for w in group])
 
 
 def hessian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
@@ -191,7 +194,8 @@ def hessian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     """
     group = _group(wrt)
     slopes = gradient(f, tuple(map(Array, group)), disconnected=disconnected)
-    rows = tuple(tuple(_jacobian(s.node, w, "zero") for w in group) for s in slopes)
+    known: Known = {}
+    rows = tuple(tuple(_jacobian(s.node, w, "zero", known) for w in group) for s in slopes)
     return rows if isinstance(wrt, tuple | list) else rows[0][0]
 
 
@@ -367,9 +371,9 @@ class _Cut:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def finish(self, results: Sequence[Node]) -> list[Array]:
+    def finish(self, results: Sequence[Node], known: Known | None = None) -> list[Array]:
         """Simplify results and put the sub-formulas back."""
-        shown = simplify(results)
+        shown = simplify(results, known=known)
         if self._back:
             shown = simplify(substitute(shown, self._back))
         for result in shown:
@@ -411,7 +415,7 @@ def _pull(node: Node, cotangent: Node, group: list[Node], disconnected: str) -> 
     return finished
 
 
-def _jacobian(node: Node, w: Node, disconnected: str) -> Array:
+def _jacobian(node: Node, w: Node, disconnected: str, known: Known) -> Array:
     if node.shape == ():
         return _pull(node, ONE, [w], disconnected)[0]
     with _Cut(node, [w], disconnected) as cut:
@@ -420,8 +424,8 @@ def _jacobian(node: Node, w: Node, disconnected: str) -> Array:
         if view.base not in postorder([cut.node]):
             return cut.finish([zeros(shape)])[0]
         candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
-        finished = [cut.finish([c])[0] for c in _promising(candidates)]
-    best = min(finished, key=lambda result: cost([result.node]))
+        finished = [cut.finish([c], known)[0] for c in _promising(candidates)]
+    best = min(finished, key=lambda result: cost([result.node])) if len(finished) > 1 else finished[0]
     _check_part(node, w, best, disconnected)
     return best
 
@@ -446,7 +450,7 @@ def _check_part(node: Node, w: Node, result: Array, disconnected: str) -> None:
     """Refuse a part of an input that the formula leaves out, as an input left out is refused."""
     if disconnected == "error" and is_zero(result.node):
         view = View(w)
-        if view.steps and not is_zero(_jacobian(node, view.base, "zero").node):
+        if view.steps and not is_zero(_jacobian(node, view.base, "zero", {}).node):
             raise DisconnectedInputError(_disconnected(node, w))
 
 

@@ -53,14 +53,19 @@ _SPARE, _FEW = frozenset({"add", "subtract", "multiply"}), 8
 
 def _apply_sparsely(op: str, apply: Callable[..., int], a: Ids, b: Ids) -> Ids:
     """Add, subtract or multiply the elements that are no structural zeros; Jacobians hold few of them."""
-    there, other = a != ZERO, b != ZERO
-    both = other if op == "subtract" else there & other
-    result = np.where(there, a, b) if op == "add" else np.full(a.shape, ZERO, np.int64)
-    if op == "subtract":
-        result[...] = a
-    places = np.flatnonzero(both)
-    pairs = zip(a.ravel()[places].tolist(), b.ravel()[places].tolist(), strict=True)
-    result.reshape(-1)[places] = [apply(x, y) for x, y in pairs]
+    both = b != ZERO
+    result = a.copy()  # in C order, whatever order a has
+    if op != "subtract":
+        nothing = a == ZERO
+        both &= ~nothing
+        if op == "add":
+            np.copyto(result, b, where=nothing)
+        else:
+            result.fill(ZERO)
+    places = both.ravel().nonzero()[0]
+    if places.size:
+        pairs = zip(a.ravel()[places].tolist(), b.ravel()[places].tolist(), strict=True)
+        result.reshape(-1)[places] = [apply(x, y) for x, y in pairs]
     return result
 
 
@@ -103,7 +108,11 @@ def _lower_contract(code: Code, node: Node, args: list[Ids]) -> Ids:
         view = args[0].transpose(order)[tuple(slice(None) if label in own else None for label in out)]
         is_zero = node.args[0].op == "constant" and not own and node.args[0].value == 0.0
         return np.full(shape, ZERO, np.int64) if is_zero else np.broadcast_to(view, shape).copy()
-    factors = [_sparse(ids, own) for ids, own in zip(args, labels, strict=True)]
+    pinned = _pinned(node)
+    parts = zip(args, labels, strict=True)
+    factors = [_sparse(ids, own) for ids, own in parts if len(own) != 1 or own[0] not in pinned]
+    if not factors:
+        factors = [({(): code.number(1.0)}, ())]
     while len(factors) > 1:
         i, j = _cheapest_pair(factors) if len(factors) > 2 else (0, 1)
         second, first = factors.pop(j), factors.pop(i)
@@ -111,14 +120,26 @@ def _lower_contract(code: Code, node: Node, args: list[Ids]) -> Ids:
         factors.insert(i, _multiply_sparse(code, first, second, rest))
     entries, own = _sum_sparse(code, factors[0], set(out))
     result = np.full(shape, ZERO, np.int64)
-    axes = [own.index(label) if label in own else None for label in out]
     if own == out:
         for index, value in entries.items():
             result[index] = value
-    else:
-        for index, value in entries.items():
-            result[tuple([slice(None) if a is None else index[a] for a in axes])] = value
+        return result
+    axes = [own.index(label) if label in own else None for label in out]
+    places = [pinned.get(label, slice(None)) for label in out]
+    for index, value in entries.items():
+        result[tuple([place if a is None else index[a] for a, place in zip(axes, places, strict=True)])] = value
     return result
+
+
+def _pinned(node: Node) -> dict[int, int]:
+    """Return the labels of a contraction's result that a onehot alone has, and where they are 1."""
+    labels, out, _ = node.payload
+    pinned = {}
+    for arg, own in zip(node.args, labels, strict=True):
+        alone = arg.op == "onehot" and own[0] in out and sum([own[0] in other for other in labels]) == 1
+        if alone and isinstance(arg.payload, int):
+            pinned[own[0]] = arg.payload
+    return pinned
 
 
 _Sparse: TypeAlias = tuple[dict[tuple[int, ...], int], tuple[int, ...]]

@@ -44,7 +44,7 @@ _NUMBERS: dict[str, Callable[..., float]] = {
     "logical_or": np.logical_or,
     "logical_not": np.logical_not,
 }
-rule(" ".join(_NUMBERS), "f(2, 3)", "its value")(_fold)
+rule(" ".join(_NUMBERS), "f(2, 3)", "its value", inside="constant")(_fold)
 
 
 # ---------------------------------------------------------------------------- algebra of scalars
@@ -111,11 +111,9 @@ def _terms(node: Node) -> list[tuple[float, Node]]:
     return found
 
 
-@rule("add subtract", "a + b + a", "2 a + b", "reading")
+@rule("add subtract", "a + b + a", "2 a + b", "reading", inside="add subtract negative")
 def _like_terms(node: Node) -> Node | None:
     """Collect terms that differ only by a number, unless they cancel (which could hide a NaN)."""
-    if node.args[0].op not in _SUMS and node.args[1].op not in _SUMS:
-        return None
     terms = _terms(node)
     total: dict[Node, float] = {}
     for c, x in terms:
@@ -130,9 +128,6 @@ def _like_terms(node: Node) -> Node | None:
             part = make("multiply", constant(abs(c)), x)
             result = make("add" if c > 0 else "subtract", result, part)
     return result
-
-
-_SUMS = ("add", "subtract", "negative")
 
 
 def _common_factor(node: Node, op: str) -> Node | None:

@@ -66,7 +66,7 @@ def _is_scaled(arg: Node) -> bool:
     return a.shape == () or b.shape == () if arg.shape else a.op == "constant"
 
 
-@rule("contract", "(I - A)ᵀ", "I - Aᵀ")
+@rule("contract", "(I - A)ᵀ", "I - Aᵀ", inside="add subtract negative")
 def _transposed_sum(node: Node) -> Node | None:
     """Push a transpose into a sum whose terms hold deltas or transposes."""
     if len(node.args) != 1 or node.args[0].op not in ("add", "subtract", "negative"):
@@ -80,7 +80,7 @@ def _transposed_sum(node: Node) -> Node | None:
     return add_terms([(sign, einsum([term], labels, out)) for sign, term in terms])
 
 
-@rule("add subtract", "A ⊗ x + B ⊗ x", "(A + B) ⊗ x", "reading")
+@rule("add subtract", "A ⊗ x + B ⊗ x", "(A + B) ⊗ x", "reading", inside="contract multiply negative")
 def _common_outer_factor(node: Node) -> Node | None:
     """Take out of a sum of products an array that both have along axes of its own."""
     (p, a), (q, b) = (scaled(arg) for arg in node.args)
@@ -140,7 +140,7 @@ def broadcast_labels(arg: Node, node: Node) -> dict[int, int]:
     return {axis: axis + offset for axis, size in enumerate(arg.shape) if size != 1}
 
 
-@rule("multiply", "s (I - A)", "s I - s A", "arrays")
+@rule("multiply", "s (I - A)", "s I - s A", "arrays", inside="add subtract negative")
 def _scaled_identity(node: Node) -> Node | None:
     """Multiply a sum with deltas term by term, so that they stay factors."""
     for x, y in (node.args, node.args[::-1]):
@@ -169,7 +169,7 @@ def uniform(node: Node) -> Node | None:
 
 
 def _uniform_args(node: Node) -> Node | None:
-    if not node.shape or "contract" not in [arg.op for arg in node.args]:
+    if node.shape == ():
         return None
     lone = [uniform(arg) for arg in node.args]
     if not any(lone):
@@ -182,7 +182,7 @@ def _uniform_args(node: Node) -> Node | None:
 
 def _implicit_broadcast(node: Node) -> Node | None:
     """Leave to the function itself the repetitions it would make anyway."""
-    if len(node.args) < 2 or not node.shape or "contract" not in [arg.op for arg in node.args]:
+    if node.shape == () or len(node.args) < 2:
         return None
     args = list(node.args)
     for i, arg in enumerate(args):
@@ -214,8 +214,9 @@ def _unrepeated(x: Node) -> Node | None:
     return settle(reshape(once, tuple(shape)))
 
 
-rule(" ".join(FUNCTIONS), "f(equal numbers)", "equal numbers f(number)", "arrays")(_uniform_args)
-rule(" ".join(FUNCTIONS), "f(x, an array that repeats y)", "f(x, y)", "arrays")(_implicit_broadcast)
+_EACH = " ".join(FUNCTIONS)
+rule(_EACH, "f(equal numbers)", "equal numbers f(number)", "arrays", inside="contract")(_uniform_args)
+rule(_EACH, "f(x, an array that repeats y)", "f(x, y)", "arrays", inside="contract")(_implicit_broadcast)
 
 
 @rule("reshape", "reshapes of repeated numbers and of element-by-element functions", "the function of the reshapes")

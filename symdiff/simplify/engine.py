@@ -39,6 +39,8 @@ class Rule:
     kind : {"algebra", "stability", "arrays", "reading"}
         "stability" rules also run before differentiation, "arrays" rules have nothing to do
         with scalars, and "reading" rules only serve formulas small enough to be read.
+    inside : frozenset of str
+        Operations one of which is an argument wherever the rule fits; any, if empty.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Rule:
     result: str
     rewrite: Rewrite
     kind: str = "algebra"
+    inside: frozenset[str] = frozenset()
 
 
 RULES: list[Rule] = []
@@ -64,11 +67,12 @@ _KINDS = {
 }
 
 
-def rule(ops: str, pattern: str, result: str, kind: str = "algebra") -> Callable[[Rewrite], Rewrite]:
-    """Add a row to the table; ``ops`` lists the operations it looks at, separated by spaces."""
+def rule(ops: str, pattern: str, result: str, kind: str = "algebra", inside: str = "") -> Callable[[Rewrite], Rewrite]:
+    """Add a row to the table; ``ops`` and ``inside`` list operations, separated by spaces."""
 
     def register(rewrite: Rewrite) -> Rewrite:
-        RULES.append(Rule(rewrite.__name__.strip("_"), tuple(ops.split()), pattern, result, rewrite, kind))
+        name, within = rewrite.__name__.strip("_"), frozenset(inside.split())
+        RULES.append(Rule(name, tuple(ops.split()), pattern, result, rewrite, kind, within))
         _tables.cache_clear()
         return rewrite
 
@@ -90,7 +94,9 @@ def _tables(*kinds: str) -> tuple[Table, Table]:
 
 
 @paused
-def simplify(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
+def simplify(
+    roots: Sequence[Node], rewrites: list[str] | None = None, known: dict[Node, Node] | None = None
+) -> list[Node]:
     """Apply every rule everywhere.
 
     Parameters
@@ -98,6 +104,9 @@ def simplify(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[N
     roots : sequence of Node
     rewrites : list of str, optional
         Receives a line for each kind of stability rewrite that was made.
+    known : dict of Node to Node, optional
+        What was made of nodes of other formulas that have parts in common with these; receives
+        what is made of these.
     """
     if rewrites is not None:
         rewrites.extend(line for line in recall(postorder(roots)) if line not in rewrites)
@@ -106,7 +115,7 @@ def simplify(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[N
         return current
     if len(postorder(roots)) > _SMALL:
         return _run(roots, PLAIN, {}, rewrites)
-    new: dict[Node, Node] = {}
+    new = {} if known is None else known
     for _ in range(_PASSES):
         following = _run(current, READING, new, rewrites)
         if following == current:
@@ -173,7 +182,10 @@ def _unsettled(roots: Sequence[Node], level: int, known: Container[Node]) -> lis
 def _settle(node: Node, tables: tuple[Table, Table], rewrites: list[str] | None) -> Node:
     """Apply rules to one node until none fits."""
     while True:
+        args = [arg.op for arg in node.args]
         for row in tables[1 if node.shape else 0].get(node.op, ()):
+            if row.inside and row.inside.isdisjoint(args):
+                continue
             found = row.rewrite(node)
             if found is not None and found is not node:
                 if rewrites is not None and row.kind == "stability":

@@ -125,7 +125,7 @@ def _log_one_plus(node: Node) -> Node | None:
     return None
 
 
-@rule("subtract", "exp(x) - 1", "expm1(x)", "stability")
+@rule("subtract", "exp(x) - 1", "expm1(x)", "stability", inside="exp named")
 def _exp_minus_one(node: Node) -> Node | None:
     x = _exp_of(node.args[0])
     if x is not None and is_number(node.args[1], 1.0) and x.shape == node.shape:
@@ -136,7 +136,7 @@ def _exp_minus_one(node: Node) -> Node | None:
     return None
 
 
-@rule("add", "exp(x) + (-1)", "expm1(x)", "stability")
+@rule("add", "exp(x) + (-1)", "expm1(x)", "stability", inside="exp named")
 def _exp_plus_minus_one(node: Node) -> Node | None:
     for number, other in (node.args, node.args[::-1]):
         x = _exp_of(other)
