@@ -204,7 +204,7 @@ def _item(draw: st.DrawFn, size: Dim) -> tuple[Dim, int, Dim | None]:
     items: dict[str, tuple[Dim, int, Dim | None]] = {
         "tail": (1, 1, size - 1),
         "reversed": (size - 1, -1, size),
-        "index": (1, 1, None),
+        "index": (1 if size in (named("n"), named("m")) or (isinstance(size, int) and size > 1) else 0, 1, None),
         "last": (size - 1, 1, None),
         "head": (0, 1, 1),
     }

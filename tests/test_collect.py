@@ -38,6 +38,36 @@ SHOWN: list[tuple[str, str, dict[str, Any], str, str]] = [
     ),
     ("var(x)", "x", {"x": "n"}, "2 * (x - mean(x) - mean(x - mean(x))) / n", "2 * (eye(n) - 1 / n) / n"),
     ("sum(x * sin(x))", "x", {"x": 3}, "sin(x) + x * cos(x)", "diag(2 * cos(x) - x * sin(x))"),
+    (
+        "exp(-sum((x - y) ** 2) / (2 * s ** 2))",
+        "x",
+        {"x": "n", "y": "n", "s": ()},
+        "-exp(-sum((x - y) ** 2) / (2 * s ** 2)) * (x - y) / s ** 2",
+        "exp(-sum((x - y) ** 2) / (2 * s ** 2)) * (outer(x - y, x - y) / s ** 2 - eye(n)) / s ** 2",
+    ),
+    (
+        "x @ y / (norm(x) * norm(y))",
+        "y",
+        {"x": "n", "y": "n"},
+        "(x - x @ y * unit(y) / norm(y)) / (norm(x) * norm(y))",
+        "",
+    ),
+    (
+        "log(det(S)) / 2 + (x - m) @ solve(S, x - m) / 2",
+        "S",
+        {"S": ("n", "n"), "x": "n", "m": "n"},
+        "0.5 * (inv(S).T - outer(solve(S.T, x - m), solve(S, x - m)))",
+        "",
+    ),
+    (
+        "exp(-b * x) * cos(c * x)",
+        "x",
+        {"x": (), "b": (), "c": ()},
+        "-exp(-b * x) * (c * sin(c * x) + b * cos(c * x))",
+        "exp(-b * x) * (b ** 2 * cos(c * x) + 2 * c * b * sin(c * x) - c ** 2 * cos(c * x))",
+    ),
+    ("sqrt(x**2 + 1)", "x", {}, "x / sqrt(x ** 2 + 1)", "(1 - x ** 2 / (x ** 2 + 1)) / sqrt(x ** 2 + 1)"),
+    ("logdet(X @ X.T)", "X", {"X": ("n", "m")}, "2 * (inv(X @ X.T) @ X)", ""),
     ("sum(log(x))", "x", {"x": "n"}, "1 / x", "-diag(1 / x ** 2)"),
 ]
 
@@ -45,7 +75,8 @@ SHOWN: list[tuple[str, str, dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(("formula", "wrt", "shapes", "first", "second"), SHOWN, ids=[row[0] for row in SHOWN])
 def test_derivatives_read_as_in_a_book(formula: str, wrt: str, shapes: dict[str, Any], first: str, second: str) -> None:
     assert str(sd.gradient(formula, wrt, **shapes)) == first
-    assert str(sd.hessian(formula, wrt, **shapes)) == second
+    if second:
+        assert str(sd.hessian(formula, wrt, **shapes)) == second
 
 
 def test_a_jacobian_of_a_direction() -> None:

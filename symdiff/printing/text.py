@@ -102,7 +102,8 @@ class TextStyle(Style):
                     top = f"{abs(p)} * {name}"
                 top = top.lstrip("-")
                 sign = "-" if p < 0 else ""
-                return Piece(f"{sign}{top}" + (f" / {q}" if q > 1 else ""), PRODUCT)
+                alone = p == 1 and q == 1 and not name.startswith("/")
+                return Piece(f"{sign}{top}" + (f" / {q}" if q > 1 else ""), ATOM if alone else PRODUCT)
         return Piece(digits, UNARY if digits.startswith("-") else ATOM)
 
     def _write_name(self, term: Term) -> Piece:

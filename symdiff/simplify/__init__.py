@@ -4,7 +4,9 @@ engine       the table of rules and the pass that applies them
 stability    forms that do not overflow or cancel; applied before differentiation, too
 algebra      numbers, signs, like terms, common factors
 arrays       contractions, slices, inverses
+symmetry     transposes of what is symmetric
 inlining     names, barriers and custom functions put out of the way before compilation
+terms        products as a number and powers, sums of them
 collect      like factors and like terms of a derivative, for reading
 present      single entries shown as the vector or matrix they make up
 record       what was rewritten on the way to a formula
@@ -12,14 +14,14 @@ record       what was rewritten on the way to a formula
 
 from __future__ import annotations
 
-from . import algebra, arrays, stability
+from . import algebra, arrays, stability, symmetry
 from .engine import RULES, Rule, simplify, stabilize
 from .inlining import inline
 from .present import present
 from .record import mark_derivative, recall, remember
 
 #: The modules whose rules make up the table, in its order.
-SOURCES = (algebra, arrays, stability)
+SOURCES = (algebra, arrays, symmetry, stability)
 
 __all__ = [
     "RULES",

@@ -8,11 +8,9 @@ only, and only on what holds a derivative, so that a formula is shown as it was 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Iterable, Sequence
 
-from ..contraction import einsum
+from ..contraction import einsum, is_structured
 from ..graph import (
     Labels,
     Node,
@@ -21,7 +19,7 @@ from ..graph import (
     elementwise,
     label,
     label_sizes,
-    number,
+    matrix,
     postorder,
     rebuild,
     reshape,
@@ -29,70 +27,15 @@ from ..graph import (
 from ..sizes import Shape
 from .arrays import broadcast_labels
 from .engine import spread
+from .symmetry import upright
+from .terms import WINDOW, Product, as_number, common_product, is_nothing, like_terms, times, whole_exponent, without
 
 _SUMS = frozenset({"add", "subtract", "negative"})
 _PRODUCTS = frozenset({"multiply", "divide", "negative"})
-#: Formulas of more nodes are shown as they are; sums and products are collected up to so many parts.
-_LARGEST, _WINDOW = 2_000, 64
-
-
-@dataclass
-class Product:
-    """A number times some factors, divided by others; each with how often it stands there."""
-
-    number: float = 1.0
-    over: dict[Node, int] = field(default_factory=dict)
-    under: dict[Node, int] = field(default_factory=dict)
-
-    def take(self, base: Node, power: int) -> None:
-        """Multiply by ``base**power``. Only sizes of arrays, which are never zero, are cancelled."""
-        if base.op == "reshape" and base.args[0].shape == ():
-            (base,) = base.args
-        if _counts(self, base, power):
-            return
-        side, other = (self.over, self.under) if power > 0 else (self.under, self.over)
-        count = abs(power)
-        if base.op == "size" and base in other:
-            common = min(count, other[base])
-            count -= common
-            other[base] -= common
-            if not other[base]:
-                del other[base]
-        if count:
-            side[base] = side.get(base, 0) + count
-
-    def merge(self, other: Product, power: int = 1) -> None:
-        """Multiply by ``other**power``."""
-        if other.number != 1.0:
-            self.take(constant(other.number), power)
-        for base, n in other.over.items():
-            self.take(base, n * power)
-        for base, n in other.under.items():
-            self.take(base, -n * power)
-
-    def meets(self, other: Product) -> bool:
-        """Tell whether a factor of one stands in the other."""
-        mine = {*self.over, *self.under}
-        return (self.number not in (1.0, -1.0) and other.number not in (1.0, -1.0)) or not mine.isdisjoint(
-            (*other.over, *other.under)
-        )
-
-    def key(self) -> tuple[object, ...]:
-        """Return what two like terms have in common."""
-        return frozenset(self.over.items()), frozenset(self.under.items())
-
-
-def _counts(product: Product, base: Node, power: int) -> bool:
-    """Take a number into the coefficient if the result is one that a person would write."""
-    c = number(base)
-    if c is None or c == 0.0 or not 1e-100 < abs(c) < 1e100 or abs(power) > 3:
-        return False
-    total = product.number * c**power
-    # 3 * 0.1 is not 0.30000000000000004 to a reader
-    if Fraction(repr(total)) != Fraction(repr(product.number)) * Fraction(repr(c)) ** power:
-        return False
-    product.number = total
-    return True
+#: Formulas of more nodes are shown as they are.
+_LARGEST = 2_000
+#: How often a sum is looked at again after it has changed.
+_ROUNDS = 3
 
 
 def collect(root: Node) -> Node:
@@ -161,6 +104,8 @@ class _Collector:
                 made = rebuild(node, tuple([self.new[arg] for arg in node.args])) if node.args else node
                 if node.op == "reshape":
                     made = self.reshaped(made)
+                elif node.op == "solve":
+                    made = self.solved(made)
                 self.new[node] = self.contraction(made) if made.op == "contract" else made
         return self.new[self.order[-1]]
 
@@ -189,9 +134,11 @@ class _Collector:
             elif part.op == "divide":
                 todo.extend(((part.args[1], -power), (part.args[0], power)))
             elif part.op == "power":
-                base, count = self.new[part.args[0]], _count(part.args[1])
-                if count and base not in self.parts:
-                    result.take(base, power * count)
+                base, count = self.new[part.args[0]], whole_exponent(part.args[1])
+                if count and base in self.parts and self.users[part.args[0]] > 1:
+                    shared.append((base, power * count))
+                elif count:
+                    result.merge(self.parts.get(base, Product(1.0, {base: 1})), power * count)
                 else:
                     result.take(rebuild(part, tuple([self.new[arg] for arg in part.args])), power)
             else:  # a sum inside: it stands in this product alone
@@ -210,7 +157,7 @@ class _Collector:
             terms = self.sums[base]
             scaled = [Product(term.number, dict(term.over), dict(term.under)) for term in terms]
             sign = math.copysign(1.0, product.number)
-            if all(_counts(term, constant(abs(product.number)), 1) for term in scaled):
+            if all(as_number(term, constant(abs(product.number)), 1) for term in scaled):
                 lengths = [
                     (len(repr(new.number)), len(repr(old.number))) for new, old in zip(scaled, terms, strict=True)
                 ]
@@ -232,13 +179,16 @@ class _Collector:
 
     def written(self, product: Product, shape: Shape | None = None) -> Node:
         """Put a product together, repeated to a shape if one is given."""
-        top = _times(product.over)
+        made = [self.parts[base] for base in (*product.over, *product.under) if base in self.parts]
+        if any(product.meets(part) for part in made):
+            product = self.deep(product)
+        top = times(product.over)
         c = product.number
         if top is None:
             top = constant(c)
         elif c not in (1.0, -1.0):
             top = elementwise("multiply", (constant(c), top))
-        bottom = _times(product.under)
+        bottom = times(product.under)
         result = top if bottom is None else elementwise("divide", (top, bottom))
         if c == -1.0 and product.over:
             result = elementwise("negative", (result,))
@@ -247,6 +197,21 @@ class _Collector:
         if c != 1.0 or product.under or list(product.over.values()) != [1]:
             self.parts[result] = product
         return result
+
+    def solved(self, node: Node) -> Node:
+        """Take numbers and scalars out of the right side of a solution of linear equations."""
+        a, b = node.args
+        product = self.deep(self.parts[b]) if b in self.parts else Product()
+        if not any(base.shape for base in product.over):
+            return node
+        outside, rest = Product(product.number), Product()
+        for side, sign in ((product.over, 1), (product.under, -1)):
+            for base, n in side.items():
+                (rest if base.shape else outside).take(base, sign * n)
+        if outside.key() == Product().key() and outside.number == 1.0:
+            return node
+        outside.take(matrix("solve", a, self.written(rest, b.shape)), 1)
+        return self.written(outside, node.shape)
 
     def reshaped(self, node: Node) -> Node:
         """Return a reshape that only drops axes of length 1 as something without them, where that is known."""
@@ -283,25 +248,30 @@ class _Collector:
             for side, sign in ((product.over, 1), (product.under, -1)):
                 for base, n in side.items():
                     (rest if base.shape else outside).take(base, sign * n)
-            summed = not set(places) <= set(out)
+            several = [(base, broadcast_labels(base, arg)) for base in rest.over]
+            covered = {places[axis] for _, axes in several for axis in axes.values()}
+            summed = not set(places) <= set(out) and covered == {
+                place for place, size in zip(places, arg.shape, strict=True) if size != 1
+            }
             if summed and not rest.under and set(rest.over.values()) == {1}:
-                for base in rest.over:
-                    axes = broadcast_labels(base, arg)
+                for base, axes in several:
                     operands.append(reshape(base, tuple(base.shape[axis] for axis in axes)))
                     own.append(tuple(places[axis] for axis in axes.values()))
             else:
                 operands.append(self.written(rest, arg.shape))
                 own.append(places)
         if not operands or tuple(operands) == node.args:
-            return self.diagonal(node)
+            return self.diagonal(_turned(node))
         sizes = {**label_sizes(node), **dict(repeated)}
         for group, kept in _components(own, out):
             part = einsum([operands[i] for i in group], [own[i] for i in group], kept, sizes)
-            outside.take(self.diagonal(part) if part.op == "contract" else part, 1)
+            outside.take(self.diagonal(_turned(part)) if part.op == "contract" else part, 1)
         return self.written(outside, node.shape)
 
     def diagonal(self, node: Node) -> Node:
         """Multiply the vectors on one diagonal: the form in which two diagonals can be added."""
+        if node.op != "contract":
+            return node
         labels, out, repeated = node.payload
         first = labels[0]
         if (
@@ -319,22 +289,66 @@ class _Collector:
 
     def sum(self, node: Node) -> Node:
         """Collect the terms of a sum."""
-        plain = self.terms(node)
-        terms = _like_terms(plain)
-        deeper = _like_terms([self.deep(term) for term in plain])
-        if len(deeper) < len(terms) or (len(terms) > 1 and _common(deeper).under and not _common(terms).under):
-            terms = deeper
-        terms = self.linear(terms)
+        return self.total(self.terms(node), node.shape)
+
+    def total(self, terms: list[Product], shape: Shape) -> Node:
+        """Put a sum together of terms that may be alike or have something in common."""
+        for _ in range(_ROUNDS):
+            before = terms
+            plain = self.expanded(terms, alone=True)
+            terms = like_terms(plain)
+            deeper = like_terms([self.deep(term) for term in plain])
+            if len(deeper) < len(terms) or (
+                len(terms) > 1 and common_product(deeper).under and not common_product(terms).under
+            ):
+                terms = deeper
+            multiplied = self.expanded(terms, alone=False)
+            alike = like_terms(multiplied) if len(multiplied) <= WINDOW else multiplied
+            if len(alike) < len(multiplied) and self.length(alike) <= self.length(terms):
+                terms = alike
+            terms = self.linear(terms)
+            if terms == before:
+                break
         if len(terms) > 1:
-            common = _common(terms)
+            common = common_product(terms)
             if common.over or common.under or common.number != 1.0:
-                rest = [_without(term, common) for term in terms]
-                common.take(self.added(rest, node.shape), 1)
-                return self.written(common, node.shape)
-        return self.added(terms, node.shape)
+                rest = [without(term, common) for term in terms]
+                common.take(self.total(rest, shape), 1)
+                return self.written(common, shape)
+        return self.added(terms, shape)
+
+    def expanded(self, terms: Sequence[Product], alone: bool) -> list[Product]:
+        """Multiply out sums among the factors; only those that stand alone but for a number, if ``alone``."""
+        result: list[Product] = []
+        for term in terms:
+            inside = next((base for base, n in term.over.items() if n == 1 and base in self.sums), None)
+            if inside is None or (alone and (term.under or len(term.over) > 1 or abs(term.number) != 1.0)):
+                result.append(term)
+                continue
+            parts = []
+            for part in self.sums[inside]:
+                product = Product(part.number, dict(part.over), dict(part.under))
+                if term.number != 1.0:
+                    product.take(constant(term.number), 1)
+                for side, sign in ((term.over, 1), (term.under, -1)):
+                    for base, n in side.items():
+                        if base is not inside:
+                            product.take(base, sign * n)
+                parts.append(product)
+            result.extend(parts)
+        return result
+
+    def length(self, terms: Iterable[Product]) -> int:
+        """Return how many factors are written."""
+        total = 0
+        for term in terms:
+            total += term.number not in (1.0, -1.0)
+            for base in (*term.over, *term.under):
+                total += self.length(self.sums[base]) if base in self.sums else 1
+        return total
 
     def linear(self, terms: list[Product]) -> list[Product]:
-        """Add contractions that differ in one operand: diag(v) + diag(w) is diag(v + w)."""
+        """Add products with deltas that differ in one operand: diag(v) + diag(w) is diag(v + w)."""
         result: list[Product] = []
         for term in terms:
             for place, known in enumerate(result):
@@ -353,15 +367,15 @@ class _Collector:
         if a.under != b.under or len(mine) != 1 or len(other) != 1 or mine[0][1] != 1 or other[0][1] != 1:
             return None
         (x, _), (y, _) = mine[0], other[0]
-        if x.op != "contract" or y.op != "contract" or x.payload != y.payload or len(x.args) != len(y.args):
+        if not is_structured(x) or x.op != y.op or x.payload != y.payload or len(x.args) != len(y.args):
             return None
         apart = [i for i, (p, q) in enumerate(zip(x.args, y.args, strict=True)) if p is not q]
         if len(apart) != 1 or x.args[apart[0]].shape != y.args[apart[0]].shape:
             return None
         p, q = x.args[apart[0]], y.args[apart[0]]
         pair = [Product(a.number, {p: 1}), Product(b.number, {q: 1})]
-        common = _common(pair)
-        inside = self.added([_without(term, common) for term in pair], p.shape)
+        common = common_product(pair)
+        inside = self.added([without(term, common) for term in pair], p.shape)
         labels, out, repeated = x.payload
         operands = [inside if i == apart[0] else arg for i, arg in enumerate(x.args)]
         whole = einsum(operands, labels, out, {**label_sizes(x), **dict(repeated)})
@@ -388,7 +402,7 @@ class _Collector:
             else:
                 made = self.new[part]
                 product.merge(self.parts.get(made, Product(1.0, {made: 1})))
-            if not _is_nothing(product):
+            if not is_nothing(product):
                 found.append(product)
         return found
 
@@ -422,6 +436,15 @@ def _without_unit_axes(node: Node) -> Node:
     return contract(inner.args, labels, tuple(out[axis] for axis in kept), sizes)
 
 
+def _turned(node: Node) -> Node:
+    """Write a product turned over as a product, and symmetric matrices upright."""
+    (inner, *others), (labels, out, repeated) = node.args, node.payload
+    if inner.op == "contract" and not others and not repeated and sorted(labels[0]) == sorted(out):
+        place = dict(zip(labels[0], inner.payload[1], strict=True))
+        node = contract(inner.args, inner.payload[0], tuple(place[label] for label in out), dict(inner.payload[2]))
+    return upright(node) if node.op == "contract" else node
+
+
 def _components(labels: Sequence[Labels], out: Labels) -> list[tuple[list[int], Labels]]:
     """Return the operands that make up numbers of their own, each group with no labels, and the rest with ``out``."""
     groups: list[tuple[list[int], set[int]]] = []
@@ -434,102 +457,3 @@ def _components(labels: Sequence[Labels], out: Labels) -> list[tuple[list[int], 
     numbers: list[tuple[list[int], Labels]] = [(g, ()) for g, places in groups if places and places.isdisjoint(out)]
     rest = sorted(i for g, places in groups if not places or not places.isdisjoint(out) for i in g)
     return [*numbers, (rest, out)] if rest else [(list(range(len(labels))), out)]
-
-
-def _is_nothing(product: Product) -> bool:
-    """Tell whether a term is zero: sizes of arrays, which are finite, times a 0."""
-    zeros = [base for base in product.over if number(base) == 0.0]
-    return bool(zeros) and all(base in zeros or base.op == "size" for base in (*product.over, *product.under))
-
-
-def _is_square(node: Node) -> bool:
-    """Tell whether a node cannot be negative, as far as a short look goes."""
-    todo, steps = [node], 0
-    while todo and steps < _WINDOW:
-        part = todo.pop()
-        steps += 1
-        if part.op == "add":
-            todo.extend(part.args)
-        elif part.op == "contract" and part.shape == () and len(part.args) == 2:
-            if part.args[0] is not part.args[1] or part.payload[0][0] != part.payload[0][1]:
-                return False
-        elif not (part.op == "power" and _count(part.args[1]) in range(2, _WINDOW + 1, 2)) and (
-            part.op != "multiply" or part.args[0] is not part.args[1]
-        ):
-            return False
-    return not todo
-
-
-def _count(exponent: Node) -> int:
-    """Return a whole exponent from 2 on, or 0."""
-    n = number(exponent)
-    return int(n) if n is not None and n.is_integer() and 2 <= n <= _WINDOW else 0
-
-
-def _times(factors: Mapping[Node, int]) -> Node | None:
-    """Return the product of powers: what is written without operations first, arrays last."""
-    result: Node | None = None
-    for base in sorted(factors, key=lambda base: (base.ndim > 0, not _is_leaf(base))):
-        part, n = base, factors[base]
-        if part.op == "sqrt" and n % 2 == 0 and _is_square(part.args[0]):
-            part, n = part.args[0], n // 2
-        if n > 1:
-            part = elementwise("power", (part, constant(float(n))))
-        result = part if result is None else elementwise("multiply", (result, part))
-    return result
-
-
-def _is_leaf(node: Node) -> bool:
-    """Tell whether a node is written without operations."""
-    while node.op in ("slice", "reshape") or (node.op == "contract" and len(node.args) == 1):
-        node = node.args[0]
-    return not node.args or node.op == "named"
-
-
-def _like_terms(terms: Iterable[Product]) -> list[Product]:
-    """Add terms that differ by a number only, unless they cancel, which could hide a NaN."""
-    found: dict[object, Product] = {}
-    for term in terms:
-        key: object = term.key()
-        known = found.get(key)
-        if known is None:
-            found[key] = Product(term.number, term.over, term.under)
-            continue
-        total = known.number + term.number
-        if Fraction(repr(total)) != Fraction(repr(known.number)) + Fraction(repr(term.number)):
-            found[len(found)] = term
-        elif total:
-            known.number = total
-        elif all(base.op == "size" for base in (*term.over, *term.under)):
-            del found[key]
-        else:
-            found[len(found)] = term
-    return list(found.values())
-
-
-def _common(terms: Sequence[Product]) -> Product:
-    """Return what all terms have in common: divisors, factors that are no plain variables, a number."""
-    first, *rest = terms
-    numbers = {abs(term.number) for term in terms}
-    result = Product(numbers.pop() if len(numbers) == 1 else 1.0)
-    if all(term.number < 0 for term in terms):
-        result.number *= -1.0
-    for base, n in first.under.items():
-        least = min([n, *(term.under.get(base, 0) for term in rest)])
-        if least:
-            result.under[base] = least
-    for base, n in first.over.items():
-        least = min([n, *(term.over.get(base, 0) for term in rest)])
-        if least and not _is_leaf(base):
-            result.over[base] = least
-    return result
-
-
-def _without(term: Product, common: Product) -> Product:
-    over = {base: n - common.over.get(base, 0) for base, n in term.over.items()}
-    under = {base: n - common.under.get(base, 0) for base, n in term.under.items()}
-    return Product(
-        term.number / common.number,
-        {base: n for base, n in over.items() if n},
-        {base: n for base, n in under.items() if n},
-    )

@@ -1,0 +1,183 @@
+"""Products and sums of them as a person counts them: a number, and powers of factors.
+
+What :mod:`symdiff.simplify.collect` works with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ..graph import Node, constant, elementwise, number
+
+#: Sums and products are looked at up to so many parts.
+WINDOW = 64
+
+
+@dataclass
+class Product:
+    """A number times some factors, divided by others; each with how often it stands there."""
+
+    number: float = 1.0
+    over: dict[Node, int] = field(default_factory=dict)
+    under: dict[Node, int] = field(default_factory=dict)
+
+    def take(self, base: Node, power: int) -> None:
+        """Multiply by ``base**power``; what is cancelled leaves a divisor that was there, but for sizes of arrays."""
+        if base.op == "reshape" and base.args[0].shape == ():
+            (base,) = base.args
+        if as_number(self, base, power):
+            return
+        side, other = (self.over, self.under) if power > 0 else (self.under, self.over)
+        count = abs(power)
+        more, less = side.get(base, 0) + count, other.get(base, 0)
+        if base.op == "size":
+            common = min(more, less)
+        else:  # x / x stays, and x**2 / x: one divisor remains where there was one
+            under, over = (less, more) if power > 0 else (more, less)
+            common = over if under > over else 0
+        if common:
+            side.pop(base, None)
+            other.pop(base, None)
+            count = more - common
+            if less > common:
+                other[base] = less - common
+        if count:
+            side[base] = side.get(base, 0) + count
+
+    def merge(self, other: Product, power: int = 1) -> None:
+        """Multiply by ``other**power``."""
+        if other.number != 1.0:
+            self.take(constant(other.number), power)
+        for base, n in other.over.items():
+            self.take(base, n * power)
+        for base, n in other.under.items():
+            self.take(base, -n * power)
+
+    def meets(self, other: Product) -> bool:
+        """Tell whether a factor of one stands in the other."""
+        mine = {*self.over, *self.under}
+        return (self.number not in (1.0, -1.0) and other.number not in (1.0, -1.0)) or not mine.isdisjoint(
+            (*other.over, *other.under)
+        )
+
+    def key(self) -> tuple[object, ...]:
+        """Return what two like terms have in common."""
+        return frozenset(self.over.items()), frozenset(self.under.items())
+
+
+def as_number(product: Product, base: Node, power: int) -> bool:
+    """Take a number into the coefficient if the result is one that a person would write."""
+    c = number(base)
+    if c is None or c == 0.0 or not 1e-100 < abs(c) < 1e100 or abs(power) > 3:
+        return False
+    total = product.number * c**power
+    # 3 * 0.1 is not 0.30000000000000004 to a reader
+    if Fraction(repr(total)) != Fraction(repr(product.number)) * Fraction(repr(c)) ** power:
+        return False
+    product.number = total
+    return True
+
+
+def is_nothing(product: Product) -> bool:
+    """Tell whether a term is zero: sizes of arrays, which are finite, times a 0."""
+    zeros = [base for base in product.over if number(base) == 0.0]
+    return bool(zeros) and all(base in zeros or base.op == "size" for base in (*product.over, *product.under))
+
+
+def _is_square(node: Node) -> bool:
+    """Tell whether a node cannot be negative, as far as a short look goes."""
+    todo, steps = [node], 0
+    while todo and steps < WINDOW:
+        part = todo.pop()
+        steps += 1
+        if part.op == "add":
+            todo.extend(part.args)
+        elif part.op == "constant" and part.shape == ():
+            if not part.value >= 0:
+                return False
+        elif part.op == "contract" and part.shape == () and len(part.args) == 2:
+            if part.args[0] is not part.args[1] or part.payload[0][0] != part.payload[0][1]:
+                return False
+        elif not (part.op == "power" and whole_exponent(part.args[1]) in range(2, WINDOW + 1, 2)) and (
+            part.op != "multiply" or part.args[0] is not part.args[1]
+        ):
+            return False
+    return not todo
+
+
+def whole_exponent(exponent: Node) -> int:
+    """Return a whole exponent from 2 on, or 0."""
+    n = number(exponent)
+    return int(n) if n is not None and n.is_integer() and 2 <= n <= WINDOW else 0
+
+
+def times(factors: Mapping[Node, int]) -> Node | None:
+    """Return the product of powers: what is written without operations first, arrays last."""
+    result: Node | None = None
+    for base in sorted(factors, key=lambda base: (base.ndim > 0, not _is_leaf(base))):
+        part, n = base, factors[base]
+        if part.op == "sqrt" and n % 2 == 0 and _is_square(part.args[0]):
+            part, n = part.args[0], n // 2
+        if n > 1:
+            part = elementwise("power", (part, constant(float(n))))
+        result = part if result is None else elementwise("multiply", (result, part))
+    return result
+
+
+def _is_leaf(node: Node) -> bool:
+    """Tell whether a node is written without operations."""
+    while node.op in ("slice", "reshape") or (node.op == "contract" and len(node.args) == 1):
+        node = node.args[0]
+    return not node.args or node.op == "named"
+
+
+def like_terms(terms: Iterable[Product]) -> list[Product]:
+    """Add terms that differ by a number only, unless they cancel, which could hide a NaN."""
+    found: dict[object, Product] = {}
+    for term in terms:
+        key: object = term.key()
+        known = found.get(key)
+        if known is None:
+            found[key] = Product(term.number, term.over, term.under)
+            continue
+        total = known.number + term.number
+        if Fraction(repr(total)) != Fraction(repr(known.number)) + Fraction(repr(term.number)):
+            found[len(found)] = term
+        elif total:
+            known.number = total
+        elif all(base.op == "size" for base in (*term.over, *term.under)):
+            del found[key]
+        else:
+            found[len(found)] = term
+    return list(found.values())
+
+
+def common_product(terms: Sequence[Product]) -> Product:
+    """Return what all terms have in common: divisors, factors that are no plain variables, a number."""
+    first, *rest = terms
+    numbers = {abs(term.number) for term in terms}
+    result = Product(numbers.pop() if len(numbers) == 1 else 1.0)
+    if all(term.number < 0 for term in terms):
+        result.number *= -1.0
+    for base, n in first.under.items():
+        least = min([n, *(term.under.get(base, 0) for term in rest)])
+        if least:
+            result.under[base] = least
+    for base, n in first.over.items():
+        least = min([n, *(term.over.get(base, 0) for term in rest)])
+        if least and not _is_leaf(base):
+            result.over[base] = least
+    return result
+
+
+def without(term: Product, common: Product) -> Product:
+    """Return a term divided by what it has in common with others."""
+    over = {base: n - common.over.get(base, 0) for base, n in term.over.items()}
+    under = {base: n - common.under.get(base, 0) for base, n in term.under.items()}
+    return Product(
+        term.number / common.number,
+        {base: n for base, n in over.items() if n},
+        {base: n for base, n in under.items() if n},
+    )

@@ -1,0 +1,74 @@
+"""Transposes of what is symmetric by its form are left out, and only those."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from strategies import SIZES, Formula, formulas, sample
+
+import symdiff as sd
+from symdiff.errors import SymdiffError
+from symdiff.graph import contract, matrix, postorder, swap
+from symdiff.graph import input as variable
+from symdiff.interpret import evaluate
+from symdiff.parse import parse_graph
+from symdiff.simplify import simplify
+from symdiff.simplify.symmetry import is_symmetric, upright
+
+SHAPES = {"X": (3, 2), "A": (3, 3), "x": 3, "y": 3}
+SYMMETRIC = [
+    "X @ X.T",
+    "A.T @ A",
+    "A + A.T",
+    "inv(X @ X.T)",
+    "X @ inv(X.T @ X) @ X.T",
+    "X @ X.T + 2 * eye(3)",
+    "outer(x, x)",
+    "diag(x)",
+    "exp(outer(x, x)) / norm(x)",
+    "X @ A[:2, :2] @ A[:2, :2].T @ X.T",
+]
+SKEWED = ["A", "X @ A[:2, :2] @ X.T", "A - A.T", "outer(x, y)", "A @ A", "A * x", "outer(x, x) + A", "inv(A)"]
+
+
+@pytest.mark.parametrize("text", SYMMETRIC + SKEWED)
+def test_known_by_its_form(text: str) -> None:
+    node = simplify([parse_graph(text, SHAPES).result.node])[0]
+    rng = np.random.default_rng(0)
+    values = {name: rng.normal(size=shape) for name, shape in SHAPES.items()}
+    value = evaluate([node], values)[0]
+    assert np.allclose(value, value.T) == (text in SYMMETRIC)
+    assert is_symmetric(node) == (text in SYMMETRIC)
+    assert (simplify([swap(node)])[0] is node) == (text in SYMMETRIC and text != "A + A.T")  # whose terms change places
+
+
+def test_two_products_with_one_symmetric_matrix_are_one() -> None:
+    X, v = variable("X", (3, 2)), variable("v", (3,))
+    S = matrix("inv", contract([X, X], [(0, 1), (2, 1)], (0, 2)))
+    left, right = contract([S, v], [(1, 0), (1,)], (0,)), contract([S, v], [(0, 1), (1,)], (0,))
+    made = simplify([left + right])[0]
+    assert Counter(node.op for node in postorder([made]))["contract"] == 2  # X Xᵀ, and its inverse times v
+
+
+def test_a_gradient_without_transposes() -> None:
+    assert str(sd.gradient("logdet(X @ X.T)", "X", X=("n", "m"))) == "2 * (inv(X @ X.T) @ X)"
+
+
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@given(formulas(smooth=True))
+def test_what_is_called_symmetric_is(formula: Formula) -> None:
+    data = sample(formula.inputs, (1,) * len(formula.inputs), 0, SIZES)
+    values = {leaf.payload: array[0] for leaf, array in zip(formula.inputs, data, strict=True)}
+    for node in postorder(formula.roots):
+        for tried in (node, contract([node, node], [(0, 1), (2, 1)], (0, 2)) if node.ndim == 2 else node):
+            try:
+                value = evaluate([tried], values)[0]
+            except SymdiffError:
+                continue
+            if is_symmetric(tried):
+                np.testing.assert_allclose(value, value.T, rtol=1e-9, atol=1e-9 * np.abs(value).max(initial=1.0))
+            if tried.op == "contract" and tried.dtype == "real":
+                np.testing.assert_allclose(evaluate([upright(tried)], values)[0], value, rtol=1e-9, atol=1e-9)
