@@ -184,14 +184,15 @@ def _singles(lanes: int) -> str:
 
 
 # A port of one element is a column when its samples are neighbours, and one number when it has no batch axis.
-# Columns are more streams than the processor follows by itself, so it is told what comes next.
+# Columns are more streams than the processor follows by itself, so it is told what comes next: four lines
+# ahead of each, since thirty streams that are asked for further ahead drive each other out of the first cache.
 _SINGLE = """\
 #define AT(p,s,k) (*(const D*)((p)+(k)*(s)))
 #define GATHER(p,s,c0) {{c0=(V){{{gather}}};}}
 #define SCATTER(p,s,c0) {{{scatter}}}
 #define LOAD1(p,s,c0) if((s)==sizeof(T))c0=*(const U*)(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
 #define STORE1(p,s,c0) if((s)==sizeof(T))*(U*)(p)=c0;else SCATTER(p,s,c0)
-#define AHEAD 512
+#define AHEAD 256
 #define LOADC(p,s,k,c0) c0=*(const U*)((p)+(k)*(s));__builtin_prefetch((p)+(k)*(s)+AHEAD);
 #define STOREC(p,s,k,c0) *(U*)((p)+(k)*(s))=c0;__builtin_prefetch((p)+(k)*(s)+AHEAD,1);
 #define SHARED(p,k,c0) c0=B(*(const D*)((p)+(k)*sizeof(T)));
