@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ import pytest
 from calculus import check_backends, check_calculus
 
 import symdiff as sd
-from symdiff import Array, DisconnectedInputError, NotDifferentiableError, ShapeError
-from symdiff.contraction import einsum
+from symdiff import Array, DisconnectedInputError, NotDifferentiableError, ShapeError, derivatives
+from symdiff.contraction import einsum, is_plain
 from symdiff.errors import ArgumentError, DtypeError
-from symdiff.graph import delta, label_sizes, postorder
+from symdiff.graph import Node, constant, contract, delta, label_sizes, onehot, postorder
 from symdiff.interpret import evaluate
+from symdiff.simplify import simplify
 
 RNG = np.random.default_rng(3)
 
@@ -45,6 +46,27 @@ def test_a_jacobian_has_the_shape_of_the_formula_and_then_of_the_input(
         assert sd.gradient(f, x).shape == inside
         assert sd.hessian(f, x).shape == (*inside, *inside)
         assert sd.hvp(f, x, np.ones(inside)).shape == inside
+
+
+def test_of_two_long_results_the_dearer_is_dropped_before_it_is_simplified(monkeypatch: pytest.MonkeyPatch) -> None:
+    y = sd.vector("y", 6)
+    rates = [y[i] * y[i + 1] * (i + 1.0) for i in range(5)]
+    f = np.stack([rates[0] - rates[1], rates[1] + rates[2] * 2, rates[3] - rates[0], rates[4], rates[2] + rates[4]])
+    at = {"y": RNG.normal(size=6)}
+    want = compute(sd.jacobian(f, y), **at)
+    counted: list[int] = []
+
+    def counting(nodes: Sequence[Node], **options: Any) -> list[Node]:
+        counted.append(len(nodes))
+        return simplify(nodes, **options)
+
+    monkeypatch.setattr(derivatives, "simplify", counting)
+    for long, dearer, times in ((10_000, 1.25, 2), (0, 1e9, 2), (0, 1.0, 1)):
+        monkeypatch.setattr(derivatives, "_LONG", long)
+        monkeypatch.setattr(derivatives, "_DEARER", dearer)
+        counted.clear()
+        np.testing.assert_allclose(compute(sd.jacobian(f, y), **at), want, rtol=1e-14)
+        assert len(counted) == times
 
 
 def test_several_inputs_at_once() -> None:
@@ -228,6 +250,42 @@ def test_a_factorisation_keeps_its_structure() -> None:
     v = RNG.normal(size=(m, k))
     got = compute(hessian, T=np.zeros((n, m)), U=np.zeros((n, k)), V=v)
     np.testing.assert_allclose(got, 2 * np.einsum("ij,ab->iajb", np.eye(n), v.T @ v), rtol=1e-12, atol=1e-13)
+
+
+A, B, C, V, ROW = (
+    sd.matrix("A", 3, 3),
+    sd.matrix("B", 3, 3),
+    sd.matrix("C", 3, 3),
+    sd.vector("v", 3),
+    sd.matrix("r", 1, 3),
+)
+
+
+@pytest.mark.parametrize(
+    ("factors", "labels", "out"),
+    [
+        ((A, B, C), ((0, 1), (1, 2), (2, 3)), (0, 3)),  # two of them first
+        ((delta(3, 3), V), ((0, 1), (1,)), (0,)),  # a delta renames
+        ((delta(3, 3), V), ((0, 1), (1,)), (0, 1)),
+        ((delta(3, 3), delta(3, 3)), ((0, 1), (0, 1)), (0, 1)),
+        ((onehot(3, 1), V), ((0,), (1,)), (1,)),  # a sum over one row
+        ((onehot(3, 1), A), ((0,), (0, 1)), (0, 1)),
+        ((V, delta(3, 3)), ((2,), (0, 1)), (0, 1, 2)),  # structure comes first
+        ((delta(3, 3), constant(2.0), V), ((0, 1), (), (2,)), (0, 1, 2)),  # a number before it, if there are others
+        ((constant(2.0), V), ((), (0,)), (0,)),  # written as a product
+        ((constant(1.0), delta(3, 3), V), ((), (0, 1), (2,)), (0, 1, 2)),
+        ((sd.scalar("s"), sd.scalar("t")), ((), ()), ()),
+        ((A.T, B), ((0, 1), (1, 2)), (0, 2)),  # merged
+        ((ROW, B), ((0, 1), (1, 2)), (2,)),  # an axis of one element dropped
+        ((A + np.eye(3) * V, delta(3, 3)), ((0, 1), (2, 3)), (0, 1, 2, 3)),  # term by term
+    ],
+)
+def test_contractions_that_are_not_plain(factors: tuple[Any, ...], labels: Any, out: tuple[int, ...]) -> None:
+    nodes = [factor.node if isinstance(factor, Array) else factor for factor in factors]
+    node = contract(nodes, labels, out)
+    assert node.op == "contract"
+    assert einsum(node.args, *node.payload[:2]) is not node
+    assert not is_plain(node)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 from tape import Tape
 
+import symdiff as sd
 from symdiff.errors import SingularMatrixError
+from symdiff.graph import contract, onehot
+from symdiff.interpret import evaluate as interpret
 from symdiff.program import SIGNATURES, Program
+from symdiff.schedule import unroll
+from symdiff.simplify import simplify
 from symdiff.twin import TWINS, evaluate
 
 
@@ -77,3 +82,36 @@ def test_orders_are_small_whole_constants(order: float) -> None:
     t.op("polygamma", t.const(order), t.load(0))
     with pytest.raises(ValueError, match="polygamma of order"):
         t.program()
+
+
+@pytest.mark.parametrize("order", ["as it is", "transposed"])
+def test_sums_and_products_of_arrays_that_are_mostly_zeros(order: str) -> None:
+    """Structural zeros are passed over together; what is left must land in its own place, whatever the axes' order."""
+    v, w, m, s = sd.vector("v", 4), sd.vector("w", 3), sd.matrix("M", 3, 4), sd.scalar("s")
+    rows = sd.jacobian(np.concatenate([w * s, [s]]), w)  # (4, 3), zero but for three
+    sparse = rows if order == "as it is" else sd.jacobian(v[1:] * v[:-1], v).T
+    other = m.T if order == "as it is" else (m * m).T
+    for f in (
+        sparse + other,
+        sparse - other,
+        other - sparse,
+        sparse * other,
+        sparse + sparse * s,
+        sparse - sparse * v[0],
+    ):
+        program = unroll([v.node, w.node, m.node, s.node], simplify([f.node]))
+        values = {"v": [2.0, 3.0, 5.0, 7.0], "w": [11.0, 13.0, 17.0], "M": np.arange(12.0).reshape(3, 4), "s": 19.0}
+        (got,) = evaluate(program, list(values.values()))
+        np.testing.assert_array_equal(got, interpret([f.node], values)[0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "out"),
+    [(((0,), (0, 1)), (0, 1)), (((0,), (1, 2)), (1, 0, 2)), (((0,), (0, 1)), (1,)), (((0,), (1, 2)), (2, 1))],
+)
+def test_products_with_a_row_of_the_identity(labels: tuple[tuple[int, ...], ...], out: tuple[int, ...]) -> None:
+    m = sd.matrix("M", 3, 3).node
+    node = contract([onehot(3, 1), m], labels, out)
+    values = np.arange(1.0, 10.0).reshape(3, 3)
+    (got,) = evaluate(unroll([m], [node]), [values])
+    np.testing.assert_array_equal(got, interpret([node], {"M": values})[0])

@@ -15,11 +15,16 @@ from hypothesis import strategies as st
 from strategies import Formula, formulas, sample
 
 import symdiff as sd
+from bench.cases import CASES
 from symdiff import Array
+from symdiff.contraction import einsum, is_plain, is_structured, scale_by
 from symdiff.errors import UnsupportedError
-from symdiff.graph import Node, verify
+from symdiff.formula import read_formula
+from symdiff.graph import Node, constant, postorder, verify
 from symdiff.interpret import evaluate
-from symdiff.simplify import inline, simplify, stabilize
+from symdiff.simplify import RULES, inline, simplify, stabilize
+from symdiff.simplify.engine import READING
+from symdiff.structure import leaves
 
 few = settings(
     max_examples=60,
@@ -62,6 +67,58 @@ def test_simplify_keeps_the_value_and_the_graph_sound(formula: Formula, seed: in
         assert [n.dtype for n in made] == [n.dtype for n in roots]
         for got, value in zip(values_of(made, at, formula), want, strict=True):
             near(np.asarray(got, dtype=float), np.asarray(value, dtype=float), 1e-11)
+
+
+def jacobian_of(formula: Formula) -> list[Node]:
+    f = Array(formula.roots[0])
+    return [j.node for j in sd.jacobian(f, tuple(map(Array, formula.inputs)), disconnected="zero")]
+
+
+def check_settled(made: list[Node]) -> None:
+    """Check that no rule fits what is marked, though it may not look inside by what it says of itself."""
+    for root in made:
+        assert root.settled
+        assert min(node.settled for node in postorder([root])) == root.settled
+    for node in postorder(made):
+        for rule in RULES:
+            scalar = node.shape == () and rule.kind == "arrays"
+            if node.settled == READING and node.op in rule.ops and not scalar:
+                found = rule.rewrite(node)
+                assert found is None or found is node, rule.name
+
+
+def check_short_ways(nodes: list[Node]) -> None:
+    """Check that what is told of contractions at a glance is what all of the steps come to."""
+    s = sd.scalar("s").node
+    for node in postorder(nodes):
+        if node.op == "contract" and is_plain(node):
+            labels, out, repeated = node.payload
+            assert einsum(node.args, labels, out, dict(repeated)) is node
+            if is_structured(node):
+                own = tuple(range(node.ndim))
+                for factor in (s, constant(3.0), constant(0.0)):
+                    assert scale_by(factor, node) is einsum([factor, node], [(), own], own)
+
+
+@few
+@given(formulas(smooth=True, steps=7))
+def test_simplified_formulas_are_settled(formula: Formula) -> None:
+    check_settled(simplify([*formula.roots, *jacobian_of(formula)]))
+
+
+@few
+@given(formulas(smooth=True, steps=7))
+def test_contractions_known_at_a_glance(formula: Formula) -> None:
+    check_short_ways([*formula.roots, *jacobian_of(formula)])
+
+
+@pytest.mark.parametrize("name", ["P5", "P6-hessian", "P7", "P8", "P10-1"])
+def test_long_derivatives_are_settled(name: str) -> None:
+    case = CASES[name]
+    given = case.derive(case.small)
+    made = [output.node for output in leaves(read_formula(given["formula"], given.get("shapes")).value)]
+    check_settled(made)
+    check_short_ways(made)
 
 
 @few
