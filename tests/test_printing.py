@@ -334,3 +334,9 @@ def test_numbers_are_spelled_only_when_exact(value: float, expected: tuple[int, 
 def test_identity_is_delta_in_tensor_products_only() -> None:
     assert unicode(apply("subtract", A, delta(3, 3))) == "A - I"
     assert unicode(contract([delta(3, 3), A], [(0, 2), (1, 3)], (0, 1, 2, 3))) == "δ ⊗ A"
+
+
+def test_a_fraction_bar_needs_no_parentheses() -> None:
+    x, y = apply("add", variable("x"), constant(1.0)), variable("y")
+    assert latex(apply("divide", x, y)) == r"\frac{x + 1}{y}"
+    assert unicode(apply("divide", x, y)) == "(x + 1) / y"

@@ -73,6 +73,7 @@ class LatexStyle(MathStyle):
     times, hadamard, tensor, over_each = r" \, ", r" \odot ", r" \otimes ", r" \oslash "
     conjunction, disjunction, negation = r" \land ", r" \lor ", r"\lnot "
     ones, identity, delta = r"\mathbf{1}", "I", r"\delta"
+    barred = True
 
     def parenthesised(self, text: str) -> str:
         """Return ``text`` in parentheses that grow with it."""

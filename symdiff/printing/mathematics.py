@@ -48,6 +48,7 @@ class MathStyle(Style):
     compare: ClassVar[dict[str, str]] = {"less": "<", "less_equal": "≤", "equal": "=", "not_equal": "≠"}
     times, hadamard, tensor, over_each, conjunction, disjunction, negation = " ", " ⊙ ", " ⊗ ", " ⊘ ", " ∧ ", " ∨ ", "¬"
     ones, identity, delta = "𝟏", "I", "δ"
+    barred = False  # whether a quotient's bar says where the dividend ends
 
     # ------------------------------------------------------------ signs that LaTeX writes differently
 
@@ -193,6 +194,8 @@ class MathStyle(Style):
         if any(arg.ndim for arg in under):
             loose = len(under) > 1 or self.piece(under[0]).level < POWER
             return Piece(f"{text}{self.over_each}{self.parenthesised(below) if loose else below}", HADAMARD)
+        if self.barred and len(over) == 1:
+            text = self.fitted(over[0], term.ndim, COMPARISON)
         if len(under) == 1:
             own = self.piece(under[0])
             return self.fraction(text, own.text, loose=own.level < POWER)
