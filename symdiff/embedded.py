@@ -14,7 +14,7 @@ from .build import vector_address
 from .bytecode import assemble
 from .native import target_of
 from .program import Program
-from .units import Units, Variant, cost
+from .units import Units, Variant
 
 __all__ = ["InterpreterRunner"]
 
@@ -67,17 +67,5 @@ class InterpreterRunner(Units):
             [SCALARS.get(name) or vector_address(name) for name in code.functions],
             code.checks,
         )
-        return NativeCall(
-            machine.address,
-            [machine.argument],
-            code.lanes,
-            code.workspace // _VECTOR,
-            [port.size for port in self.program.inputs],
-            [port.size for port in self.program.outputs],
-            variant.reduce,
-            machine,
-            columns=variant.columns,
-            single=variant.single,
-            constant=self.constant,
-            cost=cost(self.program),
-        )
+        workspace = code.workspace // _VECTOR
+        return self.around(variant, machine.address, [machine.argument], code.lanes, workspace, machine)

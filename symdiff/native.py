@@ -12,7 +12,7 @@ from .codegen import plain
 from .codegen.c import CSource, Target, emit_c
 from .codegen.plain import emit_plain
 from .program import Program
-from .units import Units, Variant, cost
+from .units import Units, Variant
 
 __all__ = ["NativeRunner", "plain_function", "target_of"]
 
@@ -86,20 +86,7 @@ class NativeRunner(Units):
         """Build a unit, or take it from the cache."""
         source = self._source(variant)
         library = self._libraries[variant] = build(source)
-        return NativeCall(
-            library.address,
-            library.symbols,
-            source.lanes,
-            source.workspace,
-            [port.size for port in self.program.inputs],
-            [port.size for port in self.program.outputs],
-            variant.reduce,
-            library,
-            columns=variant.columns,
-            single=variant.single,
-            constant=source.constant,
-            cost=cost(self.program),
-        )
+        return self.around(variant, library.address, library.symbols, source.lanes, source.workspace, library)
 
 
 def plain_function(program: Program, accuracy: str, constant: Sequence[bool]) -> Library:

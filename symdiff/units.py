@@ -83,6 +83,42 @@ class Units(ABC):
     def make(self, variant: Variant) -> NativeCall:
         """Make a unit that is not there yet."""
 
+    def around(
+        self, variant: Variant, address: int, functions: Sequence[int], lanes: int, workspace: int, holder: object
+    ) -> NativeCall:
+        """Return a unit around a function.
+
+        Parameters
+        ----------
+        variant : Variant
+            What the function is for.
+        address : int
+            Where it stands; of C type ``sd_kernel`` (``_kernels/pack.h``).
+        functions : sequence of int
+            What it gets as ``fn``.
+        lanes : int
+            Samples in one vector.
+        workspace : int
+            Vectors that it needs.
+        holder : object
+            What the function is there with, kept alive.
+        """
+        inputs, outputs = ([port.size for port in ports] for ports in (self.program.inputs, self.program.outputs))
+        return NativeCall(
+            address,
+            functions,
+            lanes,
+            workspace,
+            inputs,
+            outputs,
+            variant.reduce,
+            holder,
+            columns=variant.columns,
+            single=variant.single,
+            constant=self.constant,
+            cost=cost(self.program),
+        )
+
     def put(self, variant: Variant, unit: NativeCall) -> None:
         """Use a unit from now on, in place of the one of its kind that there may be."""
         self._units[variant] = unit
