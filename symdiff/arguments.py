@@ -17,10 +17,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .binding import bind
 from .errors import ArgumentError, DtypeError, ShapeError
 from .sizes import Dim, Shape, Size, show, value
 
-__all__ = ["Batch", "Parameter", "bind_shapes", "check_outs", "match", "one_axis", "overlap", "stack_batches"]
+__all__ = ["Batch", "Parameter", "check_outs", "match", "one_axis", "overlap", "stack_batches"]
 
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 
@@ -130,58 +131,6 @@ def _hint(kind: np.dtype[Any]) -> str:
     return "; convert it with .astype(float)"
 
 
-def bind_shapes(inputs: Sequence[Parameter], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
-    """Find the numbers of the symbolic sizes from the shapes of one sample of each input.
-
-    Raises
-    ------
-    ShapeError
-        When a shape does not fit, or two axes tell different numbers.
-    """
-    bound: dict[str, int] = {}
-    origin: dict[str, str] = {}
-    dims = [
-        (size, got, f"{p.name} axis {axis}")
-        for p, shape in zip(inputs, shapes, strict=True)
-        for axis, (size, got) in enumerate(zip(p.shape, shape, strict=True))
-        if isinstance(size, Size)
-    ]
-    waiting = dims
-    while waiting:
-        later = []
-        for size, got, where in waiting:
-            unknown = size.names - bound.keys()
-            if len(unknown) != 1:
-                later += [(size, got, where)] if unknown else []
-                continue
-            (name,) = unknown
-            number = _solve(size, name, got, bound)
-            if number is None:
-                raise ShapeError(f"{where} has {got} elements, which no size {name!r} makes {size}")
-            bound[name], origin[name] = number, where
-        if len(later) == len(waiting):
-            names = sorted({n for size, _, _ in later for n in size.names - bound.keys()})
-            raise ShapeError(f"the sizes {', '.join(names)} cannot be told from the arguments; fix one in the shapes")
-        waiting = later
-    for size, got, where in dims:
-        if value(size, bound) != got:
-            told = " and ".join(f"{n} is {bound[n]} from {origin[n]}" for n in sorted(size.names))
-            if size.names == {str(size)}:
-                raise ShapeError(f"{told} and {got} from {where}; they must be equal")
-            raise ShapeError(f"{told}, so {where} should have {size} = {value(size, bound)} elements and has {got}")
-    return bound
-
-
-def _solve(size: Size, name: str, got: int, bound: Mapping[str, int]) -> int | None:
-    """Solve ``size == got`` for a name in which it is linear."""
-    at0, at1, at2 = (value(size, {**bound, name: k}) for k in (0, 1, 2))
-    slope = at1 - at0
-    if slope == 0 or at2 - at1 != slope or (got - at0) % slope:
-        return None
-    number = (got - at0) // slope
-    return number if number >= 0 else None
-
-
 def stack_batches(
     inputs: Sequence[Parameter], arguments: Sequence[Any], batched: frozenset[str] | None, columns: bool
 ) -> Batch:
@@ -217,7 +166,8 @@ def stack_batches(
             raise ShapeError(f"{p.name} has shape {show(np.shape(argument))}; expected {expected}{why}")
         arrays.append(array)
         batches.append(array.shape[:extra])
-    sizes = bind_shapes(inputs, [a.shape[len(b) :] for a, b in zip(arrays, batches, strict=True)])
+    samples = [array.shape[len(lead) :] for array, lead in zip(arrays, batches, strict=True)]
+    sizes = bind([p.name for p in inputs], [p.shape for p in inputs], samples)
     try:
         shape = np.broadcast_shapes(*batches)
     except ValueError:

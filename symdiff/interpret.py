@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,87 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from . import numeric, special
+from .binding import bind
 from .errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
 from .functions import FUNCTIONS
 from .graph import BOOL, MATRIX_OPS, Item, Node, inputs_of, label_sizes, postorder
-from .sizes import Dim, Size, show, value
+from .sizes import show, value
 
 Values = npt.NDArray[Any]
 Bindings = Mapping[str, int]
 
 # ---------------------------------------------------------------------------- sizes
-
-
-@dataclass(frozen=True)
-class Equation:
-    """How one named size follows from an axis: ``name = (length - rest) / factor``.
-
-    Parameters
-    ----------
-    name : str
-    input, axis : int
-        The axis whose length is known at call time.
-    factor, rest : int or Size
-        In sizes whose equations come earlier.
-    """
-
-    name: str
-    input: int
-    axis: int
-    factor: Dim
-    rest: Dim
-
-
-def size_equations(inputs: Sequence[Node]) -> list[Equation]:
-    """Return what gives each named size of ``inputs`` its number, in an order that can be followed.
-
-    Raises
-    ------
-    ShapeError
-        If a size occurs in products and powers only, from which it cannot be told.
-    """
-    axes = [
-        (i, axis, size)
-        for i, node in enumerate(inputs)
-        for axis, size in enumerate(node.shape)
-        if isinstance(size, Size)
-    ]
-    axes.sort(key=lambda entry: (len(entry[2].terms), len(str(entry[2]))))  # plain names first
-    known: set[str] = set()
-    equations: list[Equation] = []
-    progress = True
-    while progress:
-        progress = False
-        for i, axis, size in axes:
-            unknown = sorted(size.names - known)
-            if len(unknown) == 1:
-                factor, rest = _linear_in(size, unknown[0])
-                if factor is not None:
-                    equations.append(Equation(unknown[0], i, axis, factor, rest))
-                    known.add(unknown[0])
-                    progress = True
-    missing = sorted({name for _, _, size in axes for name in size.names} - known)
-    if missing:
-        raise ShapeError(
-            f"the size {missing[0]!r} cannot be told from inputs of shapes {', '.join(show(n.shape) for n in inputs)}; "
-            f"expected an input with an axis of size {missing[0]}"
-        )
-    return equations
-
-
-def _linear_in(size: Size, name: str) -> tuple[Dim | None, Dim]:
-    """Write ``size`` as factor * name + rest; the factor is None when it is no straight line."""
-    factor: Dim = 0
-    rest: Dim = 0
-    for names, coefficient in size.terms:
-        if name not in names:
-            rest = rest + Size(((names, coefficient),)) if names else rest + coefficient
-        elif names.count(name) > 1:
-            return None, 0
-        else:
-            others = tuple(n for n in names if n != name)
-            factor = factor + Size(((others, coefficient),)) if others else factor + coefficient
-    return factor, rest
 
 
 def bind_sizes(inputs: Sequence[Node], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
@@ -127,26 +55,7 @@ def bind_sizes(inputs: Sequence[Node], shapes: Sequence[tuple[int, ...]]) -> dic
             isinstance(want, int) and want != got for want, got in zip(node.shape, shape, strict=True)
         ):
             raise ShapeError(f"{_title(node)} has shape {show(shape)}; expected {show(node.shape)}")
-    found: dict[str, int] = {}
-    for equation in size_equations(inputs):
-        left = shapes[equation.input][equation.axis] - value(equation.rest, found)
-        factor = value(equation.factor, found)
-        if factor == 0 or left % factor or left // factor < 0:
-            node = inputs[equation.input]
-            raise ShapeError(
-                f"{_title(node)} has shape {show(shapes[equation.input])}, which no whole number {equation.name!r} "
-                f"makes {show(node.shape)}"
-            )
-        found[equation.name] = left // factor
-    for node, shape in zip(inputs, shapes, strict=True):
-        for want, got in zip(node.shape, shape, strict=True):
-            if value(want, found) != got:
-                numbers = ", ".join(f"{name} = {number}" for name, number in found.items())
-                raise ShapeError(
-                    f"{_title(node)} has shape {show(shape)}; expected {show(node.shape)} with {numbers}, as the "
-                    "inputs before it have it"
-                )
-    return found
+    return bind([_title(node) for node in inputs], [node.shape for node in inputs], shapes)
 
 
 def _title(node: Node) -> str:

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import derivatives
-from .arguments import Parameter, bind_shapes
 from .array import Array
+from .binding import bind
 from .datafiles import read_array
 from .errors import ArgumentError, ShapeError
 from .formula import Formula
@@ -207,7 +207,7 @@ def sample_shapes(
     ArgumentError
         If a shape is declared for an input without numbers.
     """
-    parameters, parts = [], []
+    shapes, parts = [], []
     for name, shape in declared.items():
         if name not in numbers:
             raise ArgumentError(f"--shape for {name!r}, which has no numbers; add --data {name}=FILE")
@@ -215,10 +215,10 @@ def sample_shapes(
         part = got[max(len(got) - len(wanted), 0) :]
         if len(part) != len(wanted) or any(isinstance(d, int) and d != n for d, n in zip(wanted, part, strict=True)):
             raise ShapeError(f"{name} has shape {show(got)}; expected {show(wanted)}, or many of it along further axes")
-        parameters.append(Parameter(name, wanted))
+        shapes.append(wanted)
         parts.append(part)
-    bind_shapes(parameters, parts)
-    shapes = {p.name: part for p, part in zip(parameters, parts, strict=True)}
+    bind(list(declared), shapes, parts)
+    found = dict(zip(declared, parts, strict=True))
     for name, array in numbers.items():
-        shapes.setdefault(name, array.shape[1:] if rows is not None and name in rows else array.shape)
-    return {name: shapes[name] for name in numbers}
+        found.setdefault(name, array.shape[1:] if rows is not None and name in rows else array.shape)
+    return {name: found[name] for name in numbers}

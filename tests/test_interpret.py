@@ -445,10 +445,14 @@ def test_sizes_are_told_from_shapes(shapes: Any, came: Any, want: Any) -> None:
 @pytest.mark.parametrize(
     ("shapes", "came", "message"),
     [
-        ([(N, N)], [(2, 3)], r"'x0' has shape \(2, 3\); expected \(n, n\) with n = 2"),
-        ([(N,), (N + 1,)], [(3,), (3,)], r"'x1' .* with n = 3"),
-        ([(2 * N,)], [(3,)], "no whole number 'n'"),
-        ([(N + 5,)], [(3,)], "no whole number 'n'"),
+        ([(N, N)], [(2, 3)], "n is 2 from input 'x0' axis 0 and 3 from input 'x0' axis 1; they must be equal"),
+        (
+            [(N,), (N + 1,)],
+            [(3,), (3,)],
+            r"so input 'x1' axis 0 should have n \+ 1 = 4 elements and has 3",
+        ),
+        ([(2 * N,)], [(3,)], "which no size 'n' makes"),
+        ([(N + 5,)], [(3,)], "which no size 'n' makes"),
         ([(N * N,)], [(9,)], "cannot be told"),
         ([(3, N)], [(4, 2)], r"expected \(3, n\)"),
         ([(N,)], [()], r"expected \(n,\)"),

@@ -13,7 +13,8 @@ import pytest
 from tape import Tape
 
 from symdiff._kernels.call import with_vectorcall
-from symdiff.arguments import Parameter, bind_shapes
+from symdiff.arguments import Parameter
+from symdiff.binding import bind
 from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrixError, UnsupportedError
 from symdiff.kernel import Kernel, Options, Origin, Runner
 from symdiff.native import NativeRunner
@@ -471,16 +472,16 @@ def test_sizes_that_contradict(A: tuple[int, ...], b: tuple[int, ...], message: 
 
 
 def test_sizes_in_formulas() -> None:
-    later = [Parameter("a", (2 * N - 1, N * M)), Parameter("b", (M,))]
-    assert bind_shapes(later, [(5, 6), (2,)]) == {"n": 3, "m": 2}
+    titles, shapes = ["a", "b"], [(2 * N - 1, N * M), (M,)]
+    assert bind(titles, shapes, [(5, 6), (2,)]) == {"n": 3, "m": 2}
     with pytest.raises(ShapeError, match=r"a axis 0 has 4 elements, which no size 'n' makes 2\*n - 1"):
-        bind_shapes(later, [(4, 6), (2,)])
-    with pytest.raises(
-        ShapeError, match=r"m is 2 from b axis 0 and n is 3 from a axis 0, so a axis 1 should have .* = 6"
-    ):
-        bind_shapes(later[::-1], [(2,), (5, 7)])
+        bind(["a"], [(2 * N - 1,)], [(4,)])
+    with pytest.raises(ShapeError, match=r"a axis 1 has 7 elements, which no size 'n' makes m\*n"):
+        bind(titles, shapes, [(5, 7), (2,)])
+    with pytest.raises(ShapeError, match=r"n is 4 from a axis 1, so a axis 0 should have .* = 7 elements and has 5"):
+        bind(titles, shapes, [(5, 8), (2,)])
     with pytest.raises(ShapeError, match="the sizes m, n cannot be told"):
-        bind_shapes([Parameter("a", (N * M,))], [(6,)])
+        bind(["a"], [(N * M,)], [(6,)])
 
 
 def test_what_a_kernel_tells() -> None:

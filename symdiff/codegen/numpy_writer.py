@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..binding import equations
 from ..errors import UnsupportedError
 from ..graph import Item, Node
-from ..interpret import size_equations
 from ..sizes import Dim, Monomial, Shape, Size, product
 
 #: Constants and index lists with more elements than this are bound, not printed.
@@ -105,7 +105,7 @@ class Writer:
     # ------------------------------------------------------------------ sizes
 
     def _declare_sizes(self, inputs: Sequence[Node]) -> None:
-        for number, equation in enumerate(size_equations(inputs)):
+        for number, equation in enumerate(equations(tuple(node.shape for node in inputs))):
             text = f"x{equation.input}.shape[{equation.axis + 1}]"
             if equation.rest != 0:
                 text = f"({text} - {self.size(equation.rest)})"

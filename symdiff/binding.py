@@ -1,0 +1,132 @@
+"""How named sizes get their numbers: from the lengths of the axes that arrays come with.
+
+What gives each size its number is found from the shapes alone, as a list of equations in an order
+that can be followed. Here they are followed; the NumPy emitter prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .errors import ShapeError
+from .sizes import Dim, Shape, Size, show, value
+
+__all__ = ["Equation", "bind", "equations"]
+
+
+@dataclass(frozen=True)
+class Equation:
+    """How one named size follows from an axis: ``name = (length - rest) / factor``.
+
+    Parameters
+    ----------
+    name : str
+    input, axis : int
+        The axis whose length is known at call time.
+    factor, rest : int or Size
+        In sizes whose equations come earlier.
+    """
+
+    name: str
+    input: int
+    axis: int
+    factor: Dim
+    rest: Dim
+
+
+@lru_cache(1024)
+def equations(shapes: tuple[Shape, ...]) -> tuple[Equation, ...]:
+    """Return what gives each named size of some inputs its number, in an order that can be followed.
+
+    Raises
+    ------
+    ShapeError
+        If a size occurs in products and powers only, from which it cannot be told.
+    """
+    axes = [
+        (i, axis, size) for i, shape in enumerate(shapes) for axis, size in enumerate(shape) if isinstance(size, Size)
+    ]
+    axes.sort(key=lambda entry: (len(entry[2].terms), len(str(entry[2]))))  # plain names first
+    known: set[str] = set()
+    found: list[Equation] = []
+    progress = True
+    while progress:
+        progress = False
+        for i, axis, size in axes:
+            unknown = sorted(size.names - known)
+            if len(unknown) == 1:
+                factor, rest = _linear_in(size, unknown[0])
+                if factor is not None:
+                    found.append(Equation(unknown[0], i, axis, factor, rest))
+                    known.add(unknown[0])
+                    progress = True
+    missing = sorted({name for _, _, size in axes for name in size.names} - known)
+    if missing:
+        names = f"the size {missing[0]}" if len(missing) == 1 else f"the sizes {', '.join(missing)}"
+        raise ShapeError(
+            f"{names} cannot be told from inputs of shapes {', '.join(map(show, shapes))}; "
+            f"expected an input with an axis of size {missing[0]}, or a number in its place"
+        )
+    return tuple(found)
+
+
+def _linear_in(size: Size, name: str) -> tuple[Dim | None, Dim]:
+    """Write ``size`` as factor * name + rest; the factor is None when it is no straight line."""
+    factor: Dim = 0
+    rest: Dim = 0
+    for names, coefficient in size.terms:
+        if name not in names:
+            rest = rest + Size(((names, coefficient),)) if names else rest + coefficient
+        elif names.count(name) > 1:
+            return None, 0
+        else:
+            others = tuple(n for n in names if n != name)
+            factor = factor + Size(((others, coefficient),)) if others else factor + coefficient
+    return factor, rest
+
+
+def bind(titles: Sequence[str], shapes: Sequence[Shape], came: Sequence[tuple[int, ...]]) -> dict[str, int]:
+    """Return the numbers of the named sizes.
+
+    Parameters
+    ----------
+    titles : sequence of str
+        What each input is called in errors.
+    shapes : sequence of tuple of int or Size
+        What the inputs are declared as.
+    came : sequence of tuple of int
+        The shape of one sample that came for each, with as many axes.
+
+    Raises
+    ------
+    ShapeError
+        If two axes give one size two numbers, or none that is whole.
+
+    Examples
+    --------
+    >>> from symdiff.sizes import named
+    >>> bind(["A"], [(named("n"), named("n") + 1)], [(3, 4)])
+    {'n': 3}
+    """
+    found: dict[str, int] = {}
+    origin: dict[str, str] = {}
+    for equation in equations(tuple(shapes)):
+        length = came[equation.input][equation.axis]
+        where = f"{titles[equation.input]} axis {equation.axis}"
+        left, factor = length - value(equation.rest, found), value(equation.factor, found)
+        if factor == 0 or left % factor or left // factor < 0:
+            size = shapes[equation.input][equation.axis]
+            raise ShapeError(f"{where} has {length} elements, which no size {equation.name!r} makes {size}")
+        found[equation.name], origin[equation.name] = left // factor, where
+    for title, shape, lengths in zip(titles, shapes, came, strict=True):
+        for axis, (size, length) in enumerate(zip(shape, lengths, strict=True)):
+            if not isinstance(size, Size) or value(size, found) == length:
+                continue
+            told = " and ".join(f"{n} is {found[n]} from {origin[n]}" for n in sorted(size.names))
+            if size.names == {str(size)}:
+                raise ShapeError(f"{told} and {length} from {title} axis {axis}; they must be equal")
+            expected = f"{size} = {value(size, found)} elements"
+            raise ShapeError(f"{told}, so {title} axis {axis} should have {expected} and has {length}")
+    return found
