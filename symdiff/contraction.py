@@ -25,6 +25,7 @@ from .graph import (
     contract,
     elementwise,
     extent,
+    intern,
     number,
     reshape,
     zeros,
@@ -382,13 +383,17 @@ def _scaled_product(factor: Node, x: Node) -> Node:
     """Multiply a product with deltas by a factor without axes, as :func:`einsum` would in more steps."""
     own: Labels = tuple(range(len(x.shape)))
     args, (labels, out, repeated) = (x.args, x.payload) if x.op == "contract" else ((x,), ((own,), own, ()))
-    scale = 1.0
+    known = number(factor)
+    scale = 1.0 if known is None else known
     structure: list[tuple[Node, Labels]] = []
-    dense: list[tuple[Node, Labels]] = []
-    for part in ((factor, ()), *zip(args, labels, strict=True)):
+    dense: list[tuple[Node, Labels]] = [(factor, ())] if known is None else []
+    first = len(dense)
+    in_order = True
+    for part in zip(args, labels, strict=True):
         node = part[0]
         if node.op in STRUCTURE:
             structure.append(part)
+            in_order = in_order and len(dense) == first
             continue
         known = number(node)
         if known is None:
@@ -400,4 +405,8 @@ def _scaled_product(factor: Node, x: Node) -> Node:
     if scale != 1.0:
         structure.insert(0 if dense else len(structure), (constant(scale), ()))
     structure.extend(dense)
-    return contract([node for node, _ in structure], [own for _, own in structure], out, dict(repeated))
+    nodes = [node for node, _ in structure]
+    own_labels = [own for _, own in structure]
+    if in_order and len(nodes) > 1:  # labels count from the first factor that has any: they are right as they are
+        return intern("contract", tuple(nodes), (tuple(own_labels), out, repeated), x.shape)
+    return contract(nodes, own_labels, out, dict(repeated))
