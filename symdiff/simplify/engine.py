@@ -108,16 +108,15 @@ def simplify(
         What was made of nodes of other formulas that have parts in common with these; receives
         what is made of these.
     """
+    order = postorder(roots)
     if rewrites is not None:
-        rewrites.extend(line for line in recall(postorder(roots)) if line not in rewrites)
+        rewrites.extend(line for line in recall(order) if line not in rewrites)
+    if len(order) > _SMALL:
+        return _run(roots, [node for node in order if node.settled < PLAIN], PLAIN, {}, rewrites)
     current = list(roots)
-    if all(node.settled == READING for node in current):
-        return current
-    if len(postorder(roots)) > _SMALL:
-        return _run(roots, PLAIN, {}, rewrites)
     new = {} if known is None else known
     for _ in range(_PASSES):
-        following = _run(current, READING, new, rewrites)
+        following = _run(current, _unsettled(current, READING, new), READING, new, rewrites)
         if following == current:
             break
         current = following
@@ -127,17 +126,19 @@ def simplify(
 @paused
 def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
     """Apply the stability rules alone."""
-    return _run(roots, STABILITY, {}, rewrites)
+    return _run(roots, _unsettled(roots, STABILITY, ()), STABILITY, {}, rewrites)
 
 
-def _run(roots: Sequence[Node], level: int, new: dict[Node, Node], rewrites: list[str] | None) -> list[Node]:
-    """Rewrite every node once, from the leaves up.
+def _run(
+    roots: Sequence[Node], todo: Sequence[Node], level: int, new: dict[Node, Node], rewrites: list[str] | None
+) -> list[Node]:
+    """Rewrite each node of ``todo`` once, arguments first.
 
     ``new`` holds what earlier passes made of a node: a rewrite depends on nothing but the node, so
     that a later pass looks only at what an earlier one made and has not looked at.
     """
     tables = scalars, arrays = _tables(*_KINDS[level])
-    for node in _unsettled(roots, level, new):
+    for node in todo:
         old = node.args
         args = tuple([new.get(arg, arg) for arg in old])
         result = node if args == old else rebuild(node, args)
