@@ -4,12 +4,16 @@
     python tests/memory.py valgrind          (takes minutes; code for AVX2, which is what valgrind knows)
 
 Kernels of every operation and of the benchmarks' formulas run over batches of many lengths and
-layouts; their results are compared with NumPy's, and any report about generated code, or about
-the call path around it, fails. Names of formulas behind the tool run these alone.
+layouts, as native code and on the interpreter, into fresh arrays, arrays of every layout and their
+own inputs, summed, and in threads; their results are compared with NumPy's, and any report about
+generated code, the interpreter, or the call path around them fails. The sanitizers see the package's
+compiled part as well, of which they build one of their own. Names of formulas behind the tool run
+these alone.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -32,8 +36,11 @@ def environment(cache: str, **more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "SYMDIFF_CACHE_DIR": cache, "PYTHONMALLOC": "malloc", **more}
 
 
-def sanitizers(names: Sequence[str], cache: str) -> tuple[int, str]:
-    """Run under gcc's sanitizers; they stop at the first report."""
+def sanitizers(names: Sequence[str], cache: str, *, compiled: bool = True) -> tuple[int, str]:
+    """Run under gcc's sanitizers; they stop at the first report.
+
+    Without ``compiled`` the package's compiled part is as it is; building it anew takes minutes.
+    """
     gcc = shutil.which("gcc") or "gcc"
     found = subprocess.run([gcc, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
     wanted = environment(
@@ -43,10 +50,28 @@ def sanitizers(names: Sequence[str], cache: str) -> tuple[int, str]:
         UBSAN_OPTIONS="print_stacktrace=1",
         CC=f"env LD_PRELOAD= {gcc} {SANITIZERS}",
     )
+    if compiled:
+        wanted["PYTHONPATH"] = os.pathsep.join([sanitized(gcc, Path(cache, "package")), str(HERE)])
     done = subprocess.run(
         [sys.executable, __file__, "inside", *names], env=wanted, capture_output=True, text=True, check=False
     )
     return done.returncode, done.stdout + done.stderr
+
+
+def sanitized(gcc: str, place: Path) -> str:
+    """Copy the package and build its compiled part with the sanitizers; return where it is."""
+    for part in ("symdiff", "bench"):
+        shutil.copytree(HERE.parent / part, place / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    for file in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(HERE.parent / file, place)
+    # Behind the options of setup.py: optimizing what the sanitizers add takes the compiler many minutes.
+    wrapper = place / "compile"
+    wrapper.write_text(f'#!/bin/sh\nexec {gcc} "$@" {SANITIZERS} -g1 -O0\n', encoding="ascii")
+    wrapper.chmod(0o700)
+    flags = {"CC": str(wrapper), "LDSHARED": f"{wrapper} -shared"}
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    subprocess.run(command, cwd=place, env={**os.environ, **flags}, capture_output=True, check=True)
+    return str(place)
 
 
 def valgrind(names: Sequence[str], cache: str) -> tuple[int, str]:
@@ -124,39 +149,103 @@ def inside(names: Sequence[str]) -> None:
     import numpy as np
     from test_codegen_cython import every_operation
 
-    import symdiff as sd
-    from symdiff.errors import UnsupportedError
+    from symdiff.embedded import InterpreterRunner
     from symdiff.native import NativeRunner
-    from symdiff.structure import leaves
 
     rng = np.random.default_rng(0)
     if not names or "operations" in names:
         program, _ = every_operation()
-        runner = NativeRunner(program)
-        for count in (1, 3, 8, 61):
-            runner.run([rng.normal(size=(count, 3))], [np.empty((count, *p.shape)) for p in program.outputs], False)
+        for runner in (NativeRunner(program), InterpreterRunner(program)):
+            for count in (1, 3, 8, 61, 200):
+                runner.run([rng.normal(size=(count, 3))], [np.empty((count, *p.shape)) for p in program.outputs], False)
         print("operations", flush=True)
     for name, arguments in kernels(names):
+        print(name if run_all_ways(arguments, rng) else f"{name}: left out, it is not made of scalars", flush=True)
+
+
+def run_all_ways(arguments: dict[str, Any], rng: Any) -> bool:
+    """Run one formula over arrays of every kind; false if it makes no units."""
+    import symdiff as sd
+    from symdiff.errors import UnsupportedError
+    from symdiff.units import Units, cost
+
+    for backend in ("native", "interpreter"):
         try:
-            rows = [sd.compile(**arguments, backend=backend) for backend in ("native", "numpy")]
-            sums = [sd.compile(**arguments, backend=backend, reduce="sum") for backend in ("native", "numpy")]
-            columns = sd.compile(**arguments, backend="native", batch_axis=-1)
-        except UnsupportedError as error:
-            print(f"{name}: left out, {error}", flush=True)
-            continue
+            pairs = [
+                tuple(sd.compile(**arguments, **options, backend=b) for b in (backend, "numpy"))
+                for options in ({}, {"reduce": "sum"}, {"batch_axis": -1}, {"threads": 3})
+            ]
+        except UnsupportedError:
+            return False
+        rows, sums, columns, threads = pairs
+        shapes = [tuple(n for n in p.shape if isinstance(n, int)) for p in rows[0].inputs]
         for count in (1, 2, 7, 8, 9, 64, 1031):
-            shapes = [tuple(n for n in p.shape if isinstance(n, int)) for p in rows[0].inputs]
             data = [list(layouts(shape, count, rng)) for shape in shapes]
             for choice in zip(*data, strict=True):
-                tolerance = 1e-3 if choice[0].dtype == np.float32 else 1e-8
-                for native, reference in (rows, sums):
-                    for got, want in zip(leaves(native(*choice)), leaves(reference(*choice)), strict=True):
-                        np.testing.assert_allclose(
-                            got, want, rtol=tolerance, atol=tolerance * np.abs(want).max(initial=0)
-                        )
-                columns(*(np.moveaxis(array, 0, -1) for array in choice))
-            rows[0](*(values[0] if k else values[0][0] for k, values in enumerate(data)))
-        print(name, flush=True)
+                agree(rows, choice)
+                agree(sums, choice)
+                agree(columns, [moved(array) for array in choice])
+            agree(rows, [values[0] if k else values[0][0] for k, values in enumerate(data)])
+            agree(rows, [values[0][0] for values in data])
+        # as many as three threads are wanted for
+        runner = rows[0]._runner
+        assert isinstance(runner, Units)
+        many = 3 * 500_000 // cost(runner.program) + 5
+        data = [list(layouts(shape, many, rng)) for shape in shapes]
+        for choice in zip(*data, strict=True):
+            agree(threads, choice, into=False)
+        agree((sd.compile(**arguments, reduce="sum", threads=2, backend=backend), sums[1]), [d[0] for d in data])
+    return True
+
+
+def moved(array: Any) -> Any:
+    """Put the batch's axis last, in memory as well."""
+    import numpy as np
+
+    return np.ascontiguousarray(np.moveaxis(array, 0, -1))
+
+
+def agree(pair: Any, arrays: Sequence[Any], *, into: bool = True) -> None:
+    """Call a kernel and NumPy's, into fresh arrays, arrays of every layout, and the inputs themselves."""
+    import numpy as np
+
+    from symdiff.structure import leaves, pack
+
+    kernel, reference = pair
+    single = all(array.dtype == np.float32 for array in arrays)
+    want = [np.asarray(leaf) for leaf in leaves(reference(*arrays))]
+
+    def compare(results: Any) -> None:
+        tolerance = 2e-3 if single else 1e-8
+        for got, expected in zip(leaves(results), want, strict=True):
+            scale = np.abs(expected).max(initial=0)
+            np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance * scale)
+
+    compare(kernel(*arrays))
+    if not into:
+        return
+    for kind in range(5):
+        compare(kernel(*arrays, out=pack(kernel._structure, iter([blank(leaf.shape, kind) for leaf in want]))))
+    if kernel._single and not single:
+        for k, array in enumerate(arrays):
+            if array.shape == want[0].shape and array.dtype == want[0].dtype:
+                copies = [other.copy() for other in arrays]
+                compare(kernel(*copies, out=copies[k]))
+
+
+def blank(shape: tuple[int, ...], kind: int) -> Any:
+    """Return an array to write to, in one of five layouts."""
+    import numpy as np
+
+    if kind == 0:
+        return np.full(shape, np.nan)
+    if kind == 1:
+        return np.full(shape, np.nan, order="F")
+    if kind == 2:
+        return np.full([2 * n for n in shape], np.nan)[tuple(slice(None, None, 2) for _ in shape)]
+    if kind == 3:
+        return np.full(shape, np.nan)[tuple(slice(None, None, -1) for _ in shape)]
+    return np.zeros(8 * math.prod(shape) + 1, np.uint8)[1:].view(float).reshape(shape)
 
 
 def overrun() -> None:

@@ -122,12 +122,12 @@ def test_one_sample_of_many_results(dtype: type) -> None:
     # Blocks of four and eight: of results, of constants, of both, and what is left over; at any address.
     x = sd.vector("x", 22)
     kernel = sd.compile(sd.jacobian(x[::-1] * np.sin(x), x), [x], backend="native")
-    point = np.linspace(0.1, 1.0, 22, dtype=dtype)
+    point: Array = np.linspace(0.1, 1.0, 22, dtype=dtype)
     kernel(np.tile(point, (2000, 1)))
     want = kernel(np.tile(point, (3, 1)))[1]
     same_bits(kernel(point), want)
     for start in range(8):
-        held = np.full(22 * 22 + 16, 7.0, dtype)
+        held: Array = np.full(22 * 22 + 16, 7.0, dtype)
         out = held[start : start + 22 * 22].reshape(22, 22)
         kernel(point, out=out)
         same_bits(out, want)
