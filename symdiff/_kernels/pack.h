@@ -31,6 +31,9 @@ enum { SD_WORTH = 500000 };
 enum { SD_NO_MEMORY = -2, SD_ELSEWHERE = -3 };
 /* Arrays and bytes of workspace for which one sample needs nothing to be laid out. */
 enum { SD_FEW = 24, SD_ROOM = 4096 };
+/* Samples of the last batch axis from which arrays with a stride of their own along each axis are read
+   and written where they lie, a run along that axis at a time. */
+enum { SD_RUNS = 2, SD_LONG_RUN = 64 };
 /* Bytes of results beyond what caches keep. They are written past the caches, which would otherwise
    read every line before it is overwritten; lines must come whole and in order for that, so results
    pass through a buffer. */
@@ -43,7 +46,7 @@ typedef struct {
   long step;             /* bytes from one element to the next */
   const long *offsets;   /* bytes from a sample to each element, where one step does not tell them, or null */
   long strides[SD_AXES]; /* bytes along each batch axis, where one stride does not tell them */
-  int scattered;         /* whether strides holds */
+  int scattered;         /* whether strides holds; if SD_RUNS, stride tells them along the last axis */
   int single;            /* elements are float32 */
   int unaligned;
 } sd_port;
@@ -63,6 +66,7 @@ typedef struct {
   sd_port *ports; /* inputs, then outputs */
   long count, lengths[SD_AXES];
   int axes, threads;
+  long run; /* sd_run's own: samples along the last axis, past which no tile goes; 0 for no such bound */
 } sd_call;
 
 /* What a thread needs besides the arrays; one allocation. */
@@ -79,26 +83,39 @@ static long sd_padded(long bytes) { return (bytes + SD_VECTOR - 1) / SD_VECTOR *
 /* Whether the unit reads or writes a port's samples as they lie. */
 static int sd_lies(const sd_unit *u, const sd_port *p, int number) {
   long item = u->single ? 4 : 8;
-  if (p->offsets || p->scattered || p->unaligned || p->single != u->single) return 0;
+  if (p->offsets || (p->scattered && p->scattered != SD_RUNS) || p->unaligned || p->single != u->single) return 0;
   if (number < u->inputs && u->constant && u->constant[number]) return p->stride == 0 && p->step == item;
   if (p->size == 1) return 1;
   return u->columns ? p->stride == item : p->step == item;
 }
 
+/* Where a sample stands that begins a tile. */
+static long sd_place(const sd_call *c, const sd_port *p, long sample) {
+  long here = 0;
+  if (p->scattered != SD_RUNS) return sample * p->stride;
+  for (int a = c->axes - 1; a >= 0; sample /= c->lengths[a--]) here += sample % c->lengths[a] * p->strides[a];
+  return here;
+}
+
 /* Where the samples first .. first + count stand, and copies of the last up to rows. */
 static void sd_places(const sd_call *c, const sd_port *p, long first, long count, long rows, long *where) {
-  long at[SD_AXES], rest = first, here = 0, i;
+  long at[SD_AXES], rest = first, here = 0, i = 0;
   if (!p->scattered) {
-    for (i = 0; i < count; i++) where[i] = (first + i) * p->stride;
+    for (; i < count; i++) where[i] = (first + i) * p->stride;
   } else {
-    for (int a = c->axes - 1; a >= 0; a--) {
+    int last = c->axes - 1;
+    for (int a = last; a >= 0; a--) {
       at[a] = rest % c->lengths[a];
       rest /= c->lengths[a];
       here += at[a] * p->strides[a];
     }
-    for (i = 0; i < count; i++) {
-      where[i] = here;
-      for (int a = c->axes - 1; a >= 0; a--) {
+    while (i < count) { /* along the last axis, to its end; then one further along those before it */
+      long step = p->strides[last], run = c->lengths[last] - at[last] < count - i ? c->lengths[last] - at[last] : count - i;
+      for (long j = 0; j < run; j++) where[i + j] = here + j * step;
+      i += run;
+      here -= at[last] * step;
+      at[last] = 0;
+      for (int a = last - 1; a >= 0; a--) {
         here += p->strides[a];
         if (++at[a] < c->lengths[a]) break;
         here -= at[a] * p->strides[a];
@@ -140,7 +157,7 @@ static void sd_move(const sd_unit *u, const sd_port *p, const long *where, long 
   long item = u->single ? 4 : 8, row = u->columns ? item : item * p->size, element = u->columns ? item * tile : item;
   void (*move)(const char *, const long *, const long *, long, long, long, char *, long, long, int) =
       p->single ? (u->single ? sd_move_ff : sd_move_fd) : (u->single ? sd_move_df : sd_move_dd);
-  if (!u->columns && !p->offsets && p->step == item && p->single == u->single)
+  if (p->size > 1 && !u->columns && !p->offsets && p->step == item && p->single == u->single)
     for (long i = 0; i < n; i++)
       if (out)
         memcpy(p->data + where[i], buffer + i * row, (size_t)row);
@@ -164,9 +181,9 @@ static void sd_stream(char *to, const char *from, long bytes) {
 }
 
 /* Write n results that lie as the unit wrote them to the buffer. */
-static void sd_flush(const sd_unit *u, const sd_port *p, long first, long n, const char *buffer, long tile) {
+static void sd_flush(const sd_unit *u, const sd_port *p, long place, long n, const char *buffer, long tile) {
   long item = u->single ? 4 : 8, row = p->size * item;
-  char *to = p->data + first * p->stride;
+  char *to = p->data + place;
   if (u->columns || p->size == 1)
     if (p->stride == item)
       for (long e = 0; e < p->size; e++) sd_stream(to + e * p->step, buffer + e * tile * item, n * item);
@@ -190,7 +207,7 @@ static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, 
     int alone = !u->columns && count == 1;
     int lies = sd_lies(u, port, p) && (p < u->inputs || !r->large);
     int direct = lies && (rows == count || alone || (p < u->inputs && port->stride == 0));
-    char *at = direct ? port->data + first * port->stride : r->buffer[p];
+    char *at = direct ? port->data + sd_place(c, port, first) : r->buffer[p];
     if (direct)
       r->stride[p] = port->size > 1 && u->columns ? port->step : rows != count ? 0 : port->stride;
     else
@@ -216,7 +233,7 @@ static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, 
   if (failed >= 0) return first + failed;
   for (int p = u->inputs; p < ports; p++)
     if (r->out[p - u->inputs] == r->buffer[p] && r->large && sd_lies(u, c->ports + p, p))
-      sd_flush(u, c->ports + p, first, count, r->buffer[p], r->rows[p]);
+      sd_flush(u, c->ports + p, sd_place(c, c->ports + p, first), count, r->buffer[p], r->rows[p]);
     else if (r->out[p - u->inputs] == r->buffer[p]) {
       sd_places(c, c->ports + p, first, count, count, r->where);
       sd_move(u, c->ports + p, r->where, count, r->buffer[p], r->rows[p], 1);
@@ -227,6 +244,7 @@ static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, 
 static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, long *which) {
   for (long i = begin; i < end;) {
     long count = r->tile && r->tile < end - i ? r->tile : end - i, failed;
+    if (c->run && count > c->run - i % c->run) count = c->run - i % c->run;
     if (count > c->unit->lanes) count &= -c->unit->lanes;
     if ((failed = sd_tile(c, r, i, count, 0, which)) >= 0) return failed;
     i += count;
@@ -472,7 +490,16 @@ static long sd_run(const sd_call *c, long *which) {
     long failed = sd_single(c, which);
     if (failed != SD_ELSEWHERE) return failed;
   }
-  return sd_share(c, 0, c->count, c->unit->lanes, 0, which);
+  sd_call call = *c;
+  call.run = 0;
+  if (c->axes > 1 && c->lengths[c->axes - 1] >= SD_LONG_RUN)
+    for (int p = 0; p < c->unit->inputs + c->unit->outputs; p++)
+      if (c->ports[p].scattered) {
+        call.run = c->lengths[c->axes - 1];
+        c->ports[p].scattered = SD_RUNS;
+        c->ports[p].stride = c->ports[p].strides[c->axes - 1];
+      }
+  return sd_share(&call, 0, c->count, c->unit->lanes, 0, which);
 }
 
 /* Threads of a call whose kernel does not say how many. Found by name, by threadpoolctl for one. */
