@@ -2,7 +2,8 @@
 
     text ─────parse───▶┐
     SymPy ────read─────▶ graph ──inline──▶ graph ──simplify──▶ graph ─┬─unroll──▶ program ──emit C──▶ build ──▶ Kernel
-    symbols ───────────▶┘                                             └───────────────────emit NumPy──────────▶ Kernel
+    symbols ───────────▶┘                                             ├─loops───▶ programs ─emit C──▶ build ──▶ Kernel
+                                                                      └───────────────────emit NumPy──────────▶ Kernel
 
 Derivatives are formulas, so they enter like any other (see :mod:`symdiff.api`).
 """
@@ -30,11 +31,12 @@ from .extension import CythonRunner
 from .formula import Formula, order_inputs, read_formula
 from .graph import Node, flatten, postorder, unflatten
 from .kernel import Kernel, Options, Origin, Runner
+from .looping import LoopRunner
 from .native import NativeRunner
 from .options import LIMITS
 from .printing import text
 from .program import Program
-from .schedule import unroll
+from .schedule import Loops, plan_loops, unroll
 from .simplify import inline, simplify
 from .structure import leaves, names, pack, template_of
 
@@ -74,8 +76,8 @@ def compile(
         "native" builds C with the system's compiler, and fails where that cannot be;
         "interpreter" runs the same operations without a compiler, with the same bits; "numpy"
         runs NumPy, for formulas of any size. "auto" answers from the interpreter at once, builds
-        native code in the background and goes over to it between two calls; formulas that are
-        large or of symbolic size it gives to NumPy. "cython" builds and runs the module that
+        native code in the background and goes over to it between two calls; large formulas and
+        those of symbolic size run as loops, and what is no loop on NumPy. "cython" builds and runs the module that
         :func:`symdiff.export` writes. ``kernel.backend`` and ``kernel.stats`` say what serves
         now and why, ``kernel.wait()`` waits for the build.
     threads : int, optional
@@ -179,6 +181,12 @@ def _choose(
             raise UnsupportedError(f"no {backend} code for this formula: {error}; backend='numpy' runs it") from None
         stats["reason"] = str(error)
         return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
+    if backend == "auto" and not compiler_in_sight():
+        _warn_no_compiler()
+    if isinstance(program, Loops):
+        stats["reason"] = "asked for"
+        kind = AutoRunner if backend == "auto" else NativeRunner if backend == "native" else InterpreterRunner
+        return LoopRunner(program, nodes, kind, options.accuracy, options.threads), "loops"
     stats["operations"] = sum(1 for op in program.ops if op not in ("load", "const"))
     choice: dict[str, Any] = {
         "reduce": options.reduce is not None,
@@ -187,8 +195,6 @@ def _choose(
         "accuracy": options.accuracy,
     }
     if backend == "auto":
-        if not compiler_in_sight():
-            _warn_no_compiler()
         return AutoRunner(program, **choice), "interpreter"
     stats["reason"] = "asked for"
     if backend == "interpreter":
@@ -209,17 +215,41 @@ def _warn_no_compiler() -> None:
     )
 
 
-def _schedule(inputs: list[Node], nodes: list[Node], backend: str) -> Program:
-    limit = LIMITS.unrolled_operations if backend == "auto" else LIMITS.native_operations
-    if backend == "auto" and cost(nodes) > 20.0 * limit:
-        raise UnsupportedError(f"the formula takes more than {limit} scalar operations")
-    return unroll(inputs, nodes, limit)
+def _schedule(inputs: list[Node], nodes: list[Node], backend: str) -> Program | Loops:
+    """Take the formula apart where it is small, else find its loops.
+
+    A formula of fixed sizes within the limit is taken apart: one call of it has no Python on the
+    way. Beyond that, and with letters for sizes, its long axes become loops, whose code does not
+    grow with them. What has no loops is taken apart all the same where that is insisted on.
+    """
+    limit = LIMITS.unrolled_operations
+    try:
+        if cost(nodes) > 20.0 * limit:
+            raise UnsupportedError(f"the formula takes more than {limit} scalar operations")
+        return unroll(inputs, nodes, limit)
+    except UnsupportedError as error:
+        why = error
+    try:
+        loops = plan_loops(inputs, nodes, limit)
+        if backend == "auto" or loops.is_whole:
+            return loops
+        no_loops = UnsupportedError("a part of it is no loop")
+    except UnsupportedError as error:
+        no_loops = error
+    try:
+        if backend != "auto":
+            return unroll(inputs, nodes, LIMITS.native_operations)
+    except UnsupportedError as error:
+        why = error
+    raise UnsupportedError(f"{why}; as loops: {no_loops}")
 
 
 def _source(language: str, inputs: list[Node], nodes: list[Node], options: Options, runner: Runner) -> str:
     if language == "numpy":
         return emit_numpy(inputs, nodes).text
     if language in ("c", "interpreter"):  # the interpreter does what the C text says
+        if isinstance(runner, LoopRunner):
+            return runner.source()
         if isinstance(runner, NativeRunner | AutoRunner):
             return runner.source(options.reduce is not None, options.batch_axis == -1)
         program = unroll(inputs, nodes, LIMITS.native_operations)

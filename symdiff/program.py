@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program"]
+__all__ = ["CHEAP", "MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program"]
 
 REAL, MASK = "real", "mask"
 
@@ -45,6 +45,14 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
 #: Operations whose value is a mask (true or false); all others give a real number.
 MASK_OPS = frozenset(
     ("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not", "to_mask")
+)
+
+#: Operations that take about as long as an addition, or no time.
+CHEAP = frozenset(
+    (
+        *("load", "const", "add", "subtract", "multiply", "negative", "abs", "minimum", "maximum", "where", "fma"),
+        *("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not", "to_real"),
+    )
 )
 
 #: Operations whose first operand is an order, a "const" that is a whole number up to this.

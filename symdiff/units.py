@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ._kernels.call import NativeCall, prefers_columns
 from .errors import SingularMatrixError
-from .program import Program
+from .program import CHEAP, Program
 
 __all__ = ["Units", "Variant", "cost"]
 
@@ -43,14 +43,9 @@ class Variant:
 
 def cost(program: Program) -> int:
     """Estimate what one sample takes, in additions."""
-    calls = sum(op not in _CHEAP for op in program.ops)
+    calls = sum(op not in CHEAP for op in program.ops)
     moved = sum(port.size for port in (*program.inputs, *program.outputs))
     return len(program.ops) + 8 * calls + moved
-
-
-_CHEAP = frozenset(
-    ("load", "const", "add", "subtract", "multiply", "negative", "abs", "minimum", "maximum", "where", "fma")
-)
 
 
 class Units(ABC):

@@ -12,6 +12,7 @@ are finite at every rank.
 
 from __future__ import annotations
 
+from .loops import Loops, plan_loops
 from .unrolling import expand_functions, unroll
 
-__all__ = ["expand_functions", "unroll"]
+__all__ = ["Loops", "expand_functions", "plan_loops", "unroll"]

@@ -1,0 +1,403 @@
+"""One element of an array formula: what stands at a position that is an index of a loop.
+
+The position is put in at the top and carried down: an element of ``exp(a) * b`` is made of
+elements of ``a`` and ``b``, one of ``x[1:]`` is one of ``x`` further on, one of a transpose has
+its indices exchanged. It ends at arrays that exist (inputs, and what is computed before the
+loop): these become ports, read at an affine function of the loop's index, which to a machine is
+an address and a stride. What is left between ports and result is a formula without the loop's
+axes, small and of fixed size, whatever the sizes of the arrays are.
+
+An operation whose elements depend on each other along such an axis (a maximum, a cumulative
+sum, a large product of matrices) has no rule here; its result becomes a port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..functions import FUNCTIONS, to_real
+from ..graph import (
+    BOOL,
+    MATRIX_OPS,
+    NORMALIZATIONS,
+    REDUCTIONS,
+    Item,
+    Node,
+    concatenate,
+    contract,
+    cumsum,
+    elementwise,
+    gather,
+    label_sizes,
+    matrix,
+    normalize,
+    pad,
+    placeholder,
+    reduce,
+    reshape,
+    scatter,
+    slicing,
+    triangle,
+    whole,
+    zeros,
+)
+from ..sizes import Dim, Size
+from .places import (
+    Access,
+    Build,
+    Check,
+    CutError,
+    Index,
+    NoLoopError,
+    Place,
+    Port,
+    Rule,
+    all_of,
+    axis_within,
+    groups,
+    inner,
+    is_long,
+    is_whole,
+    spread,
+)
+from .ranges import Range, sign
+
+#: Elements of nodes that one pass of a loop may be made of.
+MOST = 50_000
+
+
+class Elements:
+    """Makes elements over one range of the loops; equal places are made once.
+
+    Parameters
+    ----------
+    ranges : sequence of Range
+        From where to where each loop goes.
+    kept : set of Node
+        Arrays that are computed before the loop in any case, and so are read.
+    """
+
+    def __init__(self, ranges: Sequence[Range], kept: frozenset[Node] = frozenset()) -> None:
+        self.ranges = tuple(ranges)
+        self.kept = kept
+        self.ports: dict[Port, Node] = {}
+        self.checks: dict[Check, None] = {}
+        self._known: dict[Place, Node] = {}
+
+    def make(self, node: Node, access: Access) -> Node | None:
+        """Return the element of ``node`` at a place, or None where the node is no loop's work."""
+        if not node.args and node.op not in ("delta", "onehot"):
+            return self.at((node, access))
+        first = self._rule(node, access, top=True)
+        return None if first is None else first[1]([self.at(place) for place in first[0]])
+
+    def at(self, wanted: Place) -> Node:
+        """Return the element that stands at a place."""
+        known = self._known
+        waiting: dict[Place, Rule] = {}
+        stack = [wanted]
+        while stack:
+            place = stack[-1]
+            if place in known:
+                stack.pop()
+                continue
+            rule = waiting.get(place) or self._rule(*place)
+            if rule is None:
+                known[place] = self._port(*place)
+                stack.pop()
+                continue
+            missing = [each for each in rule[0] if each not in known]
+            if missing:
+                waiting[place] = rule
+                stack.extend(reversed(missing))
+                continue
+            known[place] = rule[1]([known[each] for each in rule[0]])
+            stack.pop()
+            if len(known) > MOST:
+                raise NoLoopError(f"one element of it takes more than {MOST} others")
+        return known[wanted]
+
+    def _port(self, node: Node, access: Access) -> Node:
+        if node.dtype is BOOL:
+            raise NoLoopError("a condition would have to be kept as an array")
+        loops = [index.loop for index in access if index.loop is not None]
+        if len(set(loops)) < len(loops):
+            raise NoLoopError("an array is read along a diagonal")
+        lengths = [index.length for index in access if index.length is not None]
+        if any(is_long(length) for length in lengths):
+            raise NoLoopError(f"one element depends on an axis of {max(lengths, key=str)}")
+        port = Port(node, access)
+        if port not in self.ports:
+            self.ports[port] = placeholder(("port", len(self.ports)), tuple(lengths))
+        return self.ports[port]
+
+    def _rule(self, node: Node, access: Access, top: bool = False) -> Rule | None:
+        """Return what an element is made of, or None where the array is to be read."""
+        if not top and (node in self.kept or self._invariant(node, access)):
+            return None
+        if node.op in FUNCTIONS:
+            return self._function(node, access)
+        rule = _RULES.get(node.op)
+        return rule(self, node, access) if rule is not None else None
+
+    def _invariant(self, node: Node, access: Access) -> bool:
+        """Whether it pays to compute a node before the loop: it is the same in all of it, small, and takes time."""
+        return (
+            bool(self.ranges)
+            and bool(node.args)
+            and node.dtype is not BOOL
+            and node.op not in _FREE
+            and all(is_whole(index, size) for index, size in zip(access, node.shape, strict=True))
+            and not (node.op == "contract" and len(node.args) == 1 and len(node.payload[0][0]) <= node.ndim)
+        )
+
+    # ------------------------------------------------------------------ element by element, products
+
+    def _function(self, node: Node, access: Access) -> Rule:
+        places = []
+        for arg in node.args:
+            own = access[node.ndim - arg.ndim :]
+            lengths = node.shape[node.ndim - arg.ndim :]
+            places.append((arg, tuple(spread(i, n, m) for i, n, m in zip(own, arg.shape, lengths, strict=True))))
+        return places, lambda args: elementwise(node.op, tuple(args), node.dtype)
+
+    def _contract(self, node: Node, access: Access) -> Rule | None:
+        labels, out, _ = node.payload
+        sizes = label_sizes(node)
+        where = dict(zip(out, access, strict=True))
+        for label, size in sizes.items():
+            if label not in where:
+                if is_long(size):
+                    return None
+                where[label] = all_of(size)
+        for own in labels:
+            if any(own.count(label) > 1 and where[label].loop is not None for label in own):
+                return None
+        return self.product(node, where)
+
+    def product(self, node: Node, where: dict[int, Index]) -> Rule:
+        """Return what an element of a contraction is made of, each label at a place of its own."""
+        labels, out, _ = node.payload
+        stays = {label: index.length for label, index in where.items() if index.length is not None}
+        places = []
+        for arg, own in zip(node.args, labels, strict=True):
+            at = tuple(where[label] for label in own)
+            if arg.op in ("delta", "onehot") and not all(
+                is_whole(index, size) for index, size in zip(at, arg.shape, strict=True)
+            ):
+                raise NoLoopError("a diagonal is placed in a long array")
+            places.append((arg, at))
+        inner = [tuple(label for label in own if label in stays) for own in labels]
+        result = tuple(label for label in out if label in stays)
+        return places, lambda args: contract(args, inner, result, stays)
+
+    # ------------------------------------------------------------------ leaves
+
+    def _constant(self, node: Node, access: Access) -> Rule | None:
+        if all(is_whole(index, size) for index, size in zip(access, node.shape, strict=True)):
+            return [], lambda args: node
+        return None
+
+    def _structure(self, node: Node, access: Access) -> Rule:
+        rule = self._constant(node, access)
+        if rule is None:
+            raise NoLoopError("a diagonal is placed in a long array")
+        return rule
+
+    # ------------------------------------------------------------------ parts and pieces
+
+    def _slice(self, node: Node, access: Access) -> Rule:
+        (arg,) = node.args
+        below: list[Index] = []
+        items: list[Item] = []
+        rest = list(access)
+        for (start, step, length), size in zip(node.payload, arg.shape, strict=True):
+            if isinstance(size, Size):
+                self.checks.setdefault(Check((start, step, length), size))
+            index = rest.pop(0) if length is not None else Index(None, 0, 1, None)
+            if not is_long(size) and index.loop is None and (length is None or index.length is not None):
+                below.append(all_of(size))  # short: its part is taken afterwards
+                items.append((start, step, length))
+                continue
+            below.append(Index(index.loop, start + step * index.start, step * index.step, index.length))
+            if index.length is not None:
+                items.append(whole(index.length))
+        return [(arg, tuple(below))], lambda args: slicing(args[0], tuple(items))
+
+    def _pad(self, node: Node, access: Access) -> Rule | None:
+        (arg,) = node.args
+        below: list[Index] = []
+        items: list[Item] = []
+        outside = False
+        for item, index, size in zip(node.payload, access, node.shape, strict=True):
+            start, step, length = item
+            if index.length is not None:
+                if not is_whole(index, size) or is_long(size):
+                    return None
+                below += [all_of(length)] if length is not None else []
+                items.append(item)
+                continue
+            if step != 1 or abs(index.step) > 1:
+                return None
+            found = self._within(index, [start, start + (1 if length is None else length)])
+            outside = outside or found != 1
+            below += [index._replace(start=index.start - start)] if length is not None else []
+        shape = inner(access)
+        if outside:
+            return [], lambda args: zeros(shape)
+        return [(arg, tuple(below))], lambda args: pad(to_real(args[0]), tuple(items), shape)
+
+    def _concatenate(self, node: Node, access: Access) -> Rule | None:
+        axis = node.payload + node.ndim
+        index = access[axis]
+        sizes = [arg.shape[axis] for arg in node.args]
+        if index.length is not None:
+            if not is_whole(index, node.shape[axis]) or is_long(node.shape[axis]):
+                return None
+            at = axis_within(access, axis)
+            before, behind = access[:axis], access[axis + 1 :]
+            places = [(arg, (*before, all_of(n), *behind)) for arg, n in zip(node.args, sizes, strict=True)]
+            return places, lambda args: concatenate(_alike(args, node), at)
+        if abs(index.step) > 1:
+            return None
+        edges: list[Dim] = [0]
+        for size in sizes:
+            edges.append(edges[-1] + size)
+        found = self._within(index, edges)
+        if not 1 <= found <= len(sizes):
+            raise NoLoopError("it is not known which part of a concatenation an element comes from")
+        moved = index._replace(start=index.start - edges[found - 1])
+        place = (node.args[found - 1], (*access[:axis], moved, *access[axis + 1 :]))
+        return [place], lambda args: _alike(args, node)[0]
+
+    def _within(self, index: Index, edges: list[Dim]) -> int:
+        """Return how many of ``edges`` (in ascending order) stand at or before all places of an index.
+
+        Raises
+        ------
+        CutError
+            Where that is not the same number for all of them.
+        """
+        first = last = index.start
+        if index.loop is not None:
+            low, high = self.ranges[index.loop]
+            first, last = index.start + index.step * low, index.start + index.step * (high - 1)
+            if index.step < 0:
+                first, last = last, first
+        for number, edge in enumerate(edges):
+            if sign(edge - 1 - last) == 1:  # all of them before this edge
+                return number
+            if sign(first - edge) == 1:
+                continue
+            if index.loop is None:
+                break
+            # of the places up to the edge and those from it on, which the loop comes to in either order
+            places = [e - index.start if index.step == 1 else index.start - e + 1 for e in edges]
+            raise CutError(index.loop, places)
+        else:
+            return len(edges)
+        raise NoLoopError("where a part of an array ends depends on its sizes")
+
+    def _reshape(self, node: Node, access: Access) -> Rule | None:
+        (arg,) = node.args
+        below: list[Index] = []
+        for own, new in groups(arg.shape, node.shape):
+            if len(own) == 1 and len(new) == 1:
+                below.append(access[new[0]])
+            elif len(own) == 1 and not new:
+                below.append(Index(None, 0, 1, None))
+            elif own:
+                if not all(is_whole(access[axis], node.shape[axis]) for axis in new):
+                    return None
+                below += [all_of(arg.shape[axis]) for axis in own]
+        shape = inner(access)
+        return [(arg, tuple(below))], lambda args: reshape(args[0], shape)
+
+    # ------------------------------------------------------------------ along axes that an element has to itself
+
+    def _rest(self, access: Access, arg: Node, axes: Sequence[int]) -> Access | None:
+        """Return where ``arg`` is read when ``axes`` of it are wanted whole and the others as ``access`` has them."""
+        if any(is_long(arg.shape[axis]) for axis in axes):
+            return None
+        rest = iter(access)
+        return tuple(all_of(size) if axis in axes else next(rest) for axis, size in enumerate(arg.shape))
+
+    def _reduction(self, node: Node, access: Access) -> Rule | None:
+        (arg,) = node.args
+        axes = [axis + arg.ndim for axis in node.payload]
+        below = self._rest(access, arg, axes)
+        if below is None:
+            return None
+        own = tuple(axis_within(below, axis) for axis in axes)
+        return [(arg, below)], lambda args: reduce(node.op, args[0], own)
+
+    def _along(self, node: Node, access: Access, axes: Sequence[int], build: Build) -> Rule | None:
+        """Serve an operation that keeps its axes and needs all of some of them."""
+        (arg,) = node.args
+        if any(is_long(node.shape[a]) or is_long(arg.shape[a]) or not is_whole(access[a], node.shape[a]) for a in axes):
+            return None
+        below = tuple(all_of(arg.shape[a]) if a in axes else index for a, index in enumerate(access))
+        own = tuple(axis_within(below, axis) for axis in axes)
+        return [(arg, below)], lambda args: build(args[0], own)
+
+    def _normalization(self, node: Node, access: Access) -> Rule | None:
+        axes = [axis + node.ndim for axis in node.payload]
+        return self._along(node, access, axes, lambda x, own: normalize(node.op, x, own))
+
+    def _cumsum(self, node: Node, access: Access) -> Rule | None:
+        axis, reverse = node.payload
+        return self._along(node, access, [axis + node.ndim], lambda x, own: cumsum(x, own[0], reverse))
+
+    def _gather(self, node: Node, access: Access) -> Rule | None:
+        axis, indices = node.payload
+        return self._along(node, access, [axis + node.ndim], lambda x, own: gather(x, own[0], indices))
+
+    def _scatter(self, node: Node, access: Access) -> Rule | None:
+        axis, indices = node.payload
+        size = node.shape[axis]
+        return self._along(node, access, [axis + node.ndim], lambda x, own: scatter(x, own[0], indices, size))
+
+    def _triangle(self, node: Node, access: Access) -> Rule | None:
+        upper, offset = node.payload
+        return self._along(node, access, [node.ndim - 2, node.ndim - 1], lambda x, own: triangle(x, upper, offset))
+
+    def _matrix(self, node: Node, access: Access) -> Rule | None:
+        if any(is_long(size) for arg in node.args for size in arg.shape[-2:]):
+            return None
+        lead = access[: node.args[0].ndim - 2]
+        if not all(is_whole(i, n) for i, n in zip(access[len(lead) :], node.shape[len(lead) :], strict=True)):
+            return None
+        places = [(arg, (*lead, *map(all_of, arg.shape[-2:]))) for arg in node.args]
+        return places, lambda args: matrix(node.op, *args)
+
+
+def _alike(args: Sequence[Node], node: Node) -> Sequence[Node]:
+    return args if node.dtype is BOOL else [to_real(arg) for arg in args]
+
+
+#: What costs so little, or moves so little, that it may be done again for every element.
+_FREE = frozenset(
+    (
+        *("add", "subtract", "multiply", "negative", "where", "abs", "minimum", "maximum", "to_real"),
+        *("less", "less_equal", "equal", "not_equal"),
+        *("slice", "reshape", "concatenate", "pad", "gather", "triangle"),
+    )
+)
+
+_RULES: dict[str, Callable[[Elements, Node, Access], Rule | None]] = {
+    "contract": Elements._contract,
+    "constant": Elements._constant,
+    "delta": Elements._structure,
+    "onehot": Elements._structure,
+    "slice": Elements._slice,
+    "pad": Elements._pad,
+    "concatenate": Elements._concatenate,
+    "reshape": Elements._reshape,
+    "cumsum": Elements._cumsum,
+    "gather": Elements._gather,
+    "scatter": Elements._scatter,
+    "triangle": Elements._triangle,
+    **dict.fromkeys(REDUCTIONS, Elements._reduction),
+    **dict.fromkeys(NORMALIZATIONS, Elements._normalization),
+    **dict.fromkeys(MATRIX_OPS, Elements._matrix),
+}

@@ -1,0 +1,124 @@
+"""Places in arrays: where along each axis an element of a loop stands, as a function of the loop's index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from ..errors import UnsupportedError
+from ..graph import Item, Node
+from ..sizes import Dim, Shape, Size, product
+
+#: The longest axis that one element of a loop may have to itself.
+INNER = 32
+
+
+class Index(NamedTuple):
+    """Where along one axis of an array an element of a loop stands.
+
+    Parameters
+    ----------
+    loop : int or None
+        The loop whose index i counts, from 0; None for a place that is the same for all.
+    start : int or Size
+    step : int
+        It stands at ``start + step*i``.
+    length : int or None
+        None for one position; else the axis stays, with so many positions ``step`` apart.
+    """
+
+    loop: int | None
+    start: Dim
+    step: int
+    length: Dim | None
+
+
+Access: TypeAlias = tuple[Index, ...]
+#: A node and the place in it that is asked for.
+Place: TypeAlias = tuple[Node, Access]
+#: The places that an element is made of, and how it is made of what stands there.
+Rule: TypeAlias = tuple[list[Place], Callable[[Sequence[Node]], Node]]
+#: Makes the result of an operation from its element and the numbers of some of its axes.
+Build: TypeAlias = Callable[[Node, tuple[int, ...]], Node]
+
+
+class NoLoopError(UnsupportedError):
+    """A formula cannot be computed by loops; the message says why."""
+
+
+class CutError(Exception):
+    """What an element is made of changes within a range of a loop: it is to be cut at one of these places."""
+
+    def __init__(self, loop: int, places: list[Dim]) -> None:
+        self.loop = loop
+        self.places = places
+
+
+class Port(NamedTuple):
+    """What a loop reads: an array, at a place that depends on the indices of its loops."""
+
+    source: Node
+    access: Access
+
+
+class Check(NamedTuple):
+    """A slice of an axis of symbolic size, which has to fit when the size is known."""
+
+    item: Item
+    size: Dim
+
+
+def is_long(size: Dim) -> bool:
+    """Tell whether an axis is one to loop over."""
+    return isinstance(size, Size) or size > INNER
+
+
+def all_of(size: Dim) -> Index:
+    """Return the index that keeps a whole axis."""
+    return Index(None, 0, 1, size)
+
+
+def is_whole(index: Index, size: Dim) -> bool:
+    """Tell whether an index keeps a whole axis, of fixed size."""
+    return index == (None, 0, 1, size) and isinstance(size, int)
+
+
+def spread(index: Index, size: Dim, result: Dim) -> Index:
+    """Return where an argument is read whose axis of length 1 may be repeated."""
+    if size == result:
+        return index
+    return Index(None, 0, 1, None) if index.length is None else all_of(1)
+
+
+def inner(access: Access) -> Shape:
+    """Return the shape of what stands at a place."""
+    return tuple(index.length for index in access if index.length is not None)
+
+
+def axis_within(access: Access, axis: int) -> int:
+    """Return the number that an axis has among those that stay."""
+    return sum(index.length is not None for index in access[:axis])
+
+
+def groups(old: Shape, new: Shape) -> list[tuple[list[int], list[int]]]:
+    """Return the axes of two shapes in groups that have the same elements, in order."""
+    result: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        if i < len(old) and old[i] == 1:
+            ends = (i + 1, j)
+        elif j < len(new) and new[j] == 1:
+            ends = (i, j + 1)
+        else:
+            ends = next(
+                (
+                    (a, b)
+                    for a in range(i + 1, len(old) + 1)
+                    for b in range(j + 1, len(new) + 1)
+                    if product(old[i:a]) == product(new[j:b])
+                ),
+                (len(old), len(new)),
+            )
+        result.append((list(range(i, ends[0])), list(range(j, ends[1]))))
+        i, j = ends
+    return result
