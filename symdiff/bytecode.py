@@ -1,23 +1,24 @@
 """From a scalar program to the code of the embedded interpreter (``_kernels/interpreter.h``).
 
-The machine has one accumulator, a tile of samples wide, and tiles in memory. Writing code for it
-is deciding what stays in the accumulator: a value goes to memory only if something else needs
-the accumulator while the value is still wanted. Sums of products, which are most of linear
-algebra, therefore hardly touch memory: a product or sum that is wanted once is not computed where
-it stands but together with the operation that takes it. What is done to the numbers is exactly
-what generated C does, operation by operation.
+``chains.py`` has chosen what is computed in the accumulator and in what order; ``residence.py``
+chooses what stays in other registers. What is decided here is where in memory everything else is,
+when inputs are brought there and results stored, and how instructions are spelled.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ._kernels.interpreter import OPCODES, VECTORS
+from ._kernels.interpreter import LINE, LINES, OPCODES, VECTORS, registers
+from .blocks import Block, load_blocks, store_blocks
+from .chains import HELD, Step, in_order, steps_of
 from .codegen.c import Target
 from .codegen.operations import spelling
+from .collector import paused
 from .program import Program
+from .residence import ABLE, settle
 
 __all__ = ["WAITING", "Bytecode", "assemble"]
 
@@ -25,11 +26,12 @@ __all__ = ["WAITING", "Bytecode", "assemble"]
 #: their end where this allows it, which caches and their prefetchers like; but what waits has
 #: to fit the cache.
 WAITING = 128
-#: Operations whose first two operands may change places.
-_SYMMETRIC = frozenset(("add", "multiply", "equal", "not_equal", "logical_and", "logical_or", "fma"))
-#: Operations that take another one's result along in one instruction, and those they take along.
-_OUTER = frozenset(("add", "subtract", "multiply", "divide"))
-_INNER = frozenset(("add", "subtract", "multiply"))
+#: Steps that inputs may be brought to memory too early.
+SHORT = 16
+#: Operations whose two operands may change places.
+_SYMMETRIC = frozenset(("add", "multiply"))
+#: Operations that have instructions for operands of every kind.
+_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide"))
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,13 @@ class Bytecode:
     ----------
     code : tuple of int
         Instructions: an opcode, then operands. Operands are distances in bytes from the
-        workspace, or below 0 from the end of the numbers.
+        workspace, or below 0 from the end of the numbers; those of the form "k", from the
+        beginning of the vectors.
     numbers : tuple of float
-        The constants, the last one first in memory: number ``k`` is ``k + 1`` tiles before the end.
+        Constants read as tiles, the last one first in memory: number ``k`` is ``k + 1`` tiles
+        before the end.
+    vectors : tuple of float
+        Constants read as one vector.
     rows : tuple of float
         Rows of eight constants that are stored as they are, one after another.
     functions : tuple of str
@@ -58,6 +64,7 @@ class Bytecode:
 
     code: tuple[int, ...]
     numbers: tuple[float, ...]
+    vectors: tuple[float, ...]
     rows: tuple[float, ...]
     functions: tuple[str, ...]
     checks: tuple[int, ...]
@@ -65,6 +72,7 @@ class Bytecode:
     workspace: int
 
 
+@paused
 def assemble(
     program: Program,
     target: Target,
@@ -91,23 +99,15 @@ def assemble(
     writer = _Assembler(program, target, reduce, columns, single, constant)
     writer.write()
     return Bytecode(
-        tuple(writer.code),
+        tuple([word for instruction in writer.instructions for word in instruction]),
         tuple([struct.unpack("d", key)[0] for key in writer.numbers]),
+        tuple([struct.unpack("d", key)[0] for key in writer.vectors]),
         tuple([x for key in writer.rows for x in struct.unpack("8d", key)]),
         tuple(writer.functions),
-        tuple([writer.operand(v) for v in writer.checks]),
+        tuple([writer.bring(v) for v in writer.checks]),
         writer.lanes,
-        writer.registers * writer.tile,
+        writer.tiles * writer.tile,
     )
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Values stored side by side: the first one's element, and up to eight values. Port -1 is the column of sums."""
-
-    port: int
-    start: int
-    values: tuple[int, ...]
 
 
 class _Assembler:
@@ -116,239 +116,277 @@ class _Assembler:
     def __init__(
         self, program: Program, target: Target, reduce: bool, columns: bool, single: bool, constant: Sequence[bool]
     ) -> None:
-        self.program, self.target, self.columns, self.single = program, target, columns, single
+        self.program, self.target, self.reduce, self.columns, self.single = program, target, reduce, columns, single
         self.constant = [*constant] or [False] * len(program.inputs)
         self.lanes = target.lanes * (2 if single else 1)
         self.item = 4 if single else 8
         #: Bytes of a tile.
         self.tile = VECTORS * self.lanes * self.item
-        self.code: list[int] = []
+        self.instructions: list[tuple[int, ...]] = []
         self.numbers: dict[bytes, int] = {}
+        self.vectors: dict[bytes, int] = {}
         self.rows: dict[bytes, int] = {}
         self.functions: dict[str, int] = {}
         self.free: list[int] = []
-        self.registers = 0
-        #: The value in the accumulator, or -1.
-        self.held = -1
-        #: The operand of each value that is in memory; numbers always are.
-        self.place = {i: self._number(x) for i, x in program.consts.items()}
-        #: Values that will be computed together with the operation that reads them.
-        self.delayed: set[int] = set()
+        self.tiles = 0
+        #: The operand of each value that is in memory.
+        self.place: dict[int, int] = {}
 
         # What is loaded twice is one value.
         first: dict[tuple[int, ...], int] = {}
         pairs = list(enumerate(zip(program.ops, program.args, strict=True)))
         same = [first.setdefault(a, i) if op == "load" else i for i, (op, a) in pairs]
-        self.args = [a if op == "load" else tuple([same[v] for v in a]) for _, (op, a) in pairs]
-        self.stores = [tuple([same[v] for v in values]) for values in program.stores]
+        args = [a if op == "load" else tuple([same[v] for v in a]) for _, (op, a) in pairs]
+        self.outputs = [tuple([same[v] for v in values]) for values in program.stores]
         self.checks = [same[v] for v, _ in program.checks]
-        self.blocks: list[_Block] = list(self._sums() if reduce else self._stores())
-        self._count_uses()
-        self.loads: dict[int, tuple[int, int, list[int]]] = {}
-        self._plan_loads()
+        wanted = {v for values in self.outputs for v in values} | set(self.checks)
+        calls = {op for op in {*program.ops} if not any(f"{op}_{form}" in OPCODES for form in ("m", "mm", "mmm"))}
+        self.steps = in_order(steps_of(program.ops, args, wanted, calls))
+        self.calls = [step.name in calls for step in self.steps]
 
-    def _count_uses(self) -> None:
-        """Count how often each value is read, by what is computed at all."""
-        self.uses = [0] * len(self.args)
-        #: The last operation that reads a value; -1 where something else does too.
-        self.reader = [-1] * len(self.args)
-        for block in self.blocks:
-            for v in dict.fromkeys(block.values):
-                self.uses[v] += 1
-        for v in self.checks:
-            self.uses[v] += 1
-        for i in range(len(self.args) - 1, -1, -1):
-            if self.uses[i] and self.program.ops[i] != "load":
-                for v in self.args[i]:
-                    self.reader[v] = i if self.uses[v] == 0 else -1
-                    self.uses[v] += 1
+        self._plan_loads(args, wanted)
+        self._plan_stores()
+        self._plan_registers()
 
-    def _plan_loads(self) -> None:
-        """Find, for each loaded value, the block that brings it: port, start, and what each element is, or -1."""
-        wanted: dict[int, dict[int, int]] = {}
+    # ---------------------------------------------------------------------------- what happens when
+
+    def _plan_loads(self, args: list[tuple[int, ...]], wanted: set[int]) -> None:
+        """Find the block that brings each input, and the step that it is brought before."""
+        read = wanted.union(*(step.reads for step in self.steps))
+        elements: dict[int, dict[int, int]] = {}
         for i, op in enumerate(self.program.ops):
-            if op == "load" and self.uses[i]:
-                port, element = self.args[i]
-                wanted.setdefault(port, {})[element] = i
-        for port, elements in wanted.items():
-            if self.columns or self.constant[port]:
-                self.loads |= {v: (port, e, [v]) for e, v in elements.items()}
-                continue
-            covered = -1
-            size = self.program.inputs[port].size
-            for e in sorted(elements):
-                if e <= covered:
-                    continue
-                ahead = sum(k in elements for k in range(e, min(e + 8, size)))
-                # rows of three have a way of their own
-                width = 3 if size == 3 else next(w for w in (1, 2, 4, 8) if w >= ahead or 2 * w > size)
-                start = min(e, size - width)
-                covered = start + width - 1
-                values = [elements.get(k, -1) if k >= e else -1 for k in range(start, start + width)]
-                for v in values:
-                    if v >= 0:
-                        self.loads[v] = port, start, values
+            if op == "load" and i in read:
+                port, element = args[i]
+                elements.setdefault(port, {})[element] = i
+        #: The block of each value that is loaded.
+        self.loads = {
+            v: block
+            for port, values in elements.items()
+            for block in load_blocks(values, port, self.program.inputs[port].size, self.columns or self.constant[port])
+            for v in block.values
+            if v >= 0
+        }
+        #: Blocks that are loaded before a step.
+        self.before: dict[int, list[Block]] = {}
+        seen: set[Block] = set()
+        begin = 0
+        for t, step in enumerate(self.steps):
+            if HELD not in step.args:
+                begin = t
+            for v in step.reads:
+                if v in self.loads and self.loads[v] not in seen:
+                    seen.add(self.loads[v])
+                    # before a chain, if it is short: what is in the accumulator would have to be kept
+                    self.before.setdefault(begin if t - begin <= SHORT else t, []).append(self.loads[v])
 
-    def _stores(self) -> Iterator[_Block]:
-        """Cover the outputs' rows by blocks of 8, 4, 2 and 1, or 3 that are a row; the last may overlap another."""
-        for port, values in enumerate(self.stores):
-            done = 0
-            for width in (1,) if self.columns else (3,) if len(values) == 3 else (8, 4, 2, 1):
-                while len(values) - done >= width or (0 < len(values) - done > width // 2 and len(values) >= width > 1):
-                    start = min(done, len(values) - width)
-                    yield _Block(port, start, values[start : start + width])
-                    done = start + width
+    def _plan_stores(self) -> None:
+        """Find what goes to an output from the accumulator, and the blocks that are stored after each step."""
+        made = {step.value: t for t, step in enumerate(self.steps)}
+        #: For values in the accumulator, the instructions that store them.
+        self.direct: dict[int, list[tuple[int, ...]]] = {}
+        blocks: list[Block] = []
+        outputs = self.outputs
+        if self.reduce:
+            outputs = [tuple([v for values in outputs for v in values])]
+        for port, values in enumerate(outputs):
+            one_by_one = self.reduce or self.columns or len(values) == 1
+            for block in store_blocks(values, port, one_by_one):
+                v = block.values[0]
+                if not one_by_one or v not in made:
+                    blocks.append(block)
+                elif self.reduce:
+                    self.direct.setdefault(v, []).append((OPCODES["to_sum"], block.start))
+                elif len(values) == 1:
+                    self.direct.setdefault(v, []).append((OPCODES["to_number"], port))
+                else:
+                    self.direct.setdefault(v, []).append((OPCODES["to_column"], port, block.start))
+        ready: dict[int, list[Block]] = {}
+        last = len(self.steps) - 1
+        for block in blocks:
+            # what is not computed is stored as far into the steps as it stands in the program
+            times = [made.get(v, v * last // len(self.program.ops)) for v in block.values]
+            ready.setdefault(max(times), []).append(block)
+        #: Blocks that are stored after a step.
+        self.after: dict[int, list[Block]] = {}
+        waiting: list[Block] = []
+        different: set[int] = set()
+        for t in sorted(ready):
+            for block in ready[t]:
+                waiting.append(block)
+                different.update(block.values)
+                if len(different) >= WAITING:
+                    self.after[t] = self.after.get(t, []) + waiting
+                    waiting, different = [], set()
+        self.after[last] = self.after.get(last, []) + waiting
 
-    def _sums(self) -> Iterator[_Block]:
-        """Put the outputs one after another, as the column of sums has them."""
-        values = [v for store in self.stores for v in store]
-        for start in range(0, len(values), 8):
-            yield _Block(-1, start, tuple(values[start : start + 8]))
+    def _plan_registers(self) -> None:
+        """Choose what stays in registers, and count how often each value is read from memory."""
+        barriers = {t - 0.6 for t, blocks in self.before.items() if not all(self._is_column(b.port) for b in blocks)}
+        barriers |= {t - 0.1 for t, call in enumerate(self.calls) if call} | {t + 0.1 for t in self.after}
+        stored = [v for blocks in self.after.values() for block in blocks for v in dict.fromkeys(block.values)]
+        called = [step.value for step, call in zip(self.steps, self.calls, strict=True) if call]
+        kept = {*stored, *called, *self.checks}
+        consts = self.program.consts
+        self.stays = settle(self.steps, registers(self.lanes, self.single), kept, consts.keys(), sorted(barriers))
+        #: How often each value will be read from memory.
+        self.uses: dict[int, int] = {}
+        for v in (*stored, *self.checks):
+            self.uses[v] = self.uses.get(v, 0) + 1
+        for t, step in enumerate(self.steps):
+            for v in step.reads:
+                if v not in consts and (t, v) not in self.stays.reads:
+                    self.uses[v] = self.uses.get(v, 0) + 1
+        for loads in self.stays.loads.values():
+            for _, v in loads:
+                self.uses[v] = self.uses.get(v, 0) + 1
 
-    # ---------------------------------------------------------------------------- the walk
+    def _is_column(self, port: int) -> bool:
+        return self.constant[port] or (self.columns and self.program.inputs[port].size > 1)
+
+    # ---------------------------------------------------------------------------- writing
 
     def write(self) -> None:
         """Write everything."""
-        ready: dict[int, list[_Block]] = {}
-        for block in self.blocks:
-            ready.setdefault(max(block.values), []).append(block)
-        waiting: list[_Block] = []
-        values: set[int] = set()
-        for i, op in enumerate(self.program.ops):
-            if op not in ("load", "const") and self.uses[i]:
-                if self._can_wait(i):
-                    self.delayed.add(i)
-                else:
-                    self._compute(i)
-            for block in ready.get(i, ()):
-                waiting.append(block)
-                values.update(block.values)
-                if len(values) >= WAITING:
-                    self._store(waiting)
-                    waiting, values = [], set()
-        self._store(waiting)
+        for t, step in enumerate(self.steps):
+            self._keeping(t, self.before.get(t, []), self._load_all)
+            for register, v in self.stays.loads.get(t, ()):
+                self._emit(f"load_{register}", self.place[v])
+                self._read(v)
+            if self.calls[t]:
+                self._call(step)
+            else:
+                self._operate(t, step)
+            v = step.value
+            if v in self.uses and v not in self.place:
+                self.place[v] = self._room()
+                self._emit("save", self.place[v])
+            for register in self.stays.puts.get(t, ()):
+                self._emit(f"put_{register}")
+            self.instructions += self.direct.get(v, ())
+            self._keeping(t + 1, self.after.get(t, []), self._store)
+        if not self.steps:
+            self._store(self.after[-1])
         for v in self.checks:
-            self.operand(v)
+            self.bring(v)
+        self._ask()
         self._emit("end")
 
-    def _can_wait(self, i: int) -> bool:
-        """Whether a value is wanted once, by an operation that takes it along."""
-        ops, reader = self.program.ops, self.reader[i]
-        return (
-            reader >= 0
-            and ops[i] in _INNER
-            and ops[reader] in _OUTER
-            and not any(v in self.delayed for v in self.args[i])
-        )
+    def _keeping(self, t: int, blocks: list[Block], move: Callable[[list[Block]], None]) -> None:
+        """Move blocks, and keep what step ``t`` reads in the accumulator, which moves do not."""
+        if not blocks:
+            return
+        if t == len(self.steps) or HELD not in self.steps[t].args:
+            move(blocks)
+            return
+        held = self.steps[t - 1].value
+        here = self.place.get(held, -1)
+        place = here if here >= 0 else self._room()
+        if here < 0:
+            self._emit("save", place)
+        move(blocks)
+        self._emit("load", place)
+        if here < 0:
+            self.free.append(place)
 
-    def _compute(self, i: int) -> None:
-        """Write the code that brings value ``i`` into the accumulator."""
-        op, args = self.program.ops[i], self.args[i]
-        if op in _OUTER:
-            late = [v for v in args if v in self.delayed]
-            if len(late) == 2:
-                # the one that needs what is in the accumulator now comes first
-                first = late[1] if self.held in self.args[late[1]] else late[0]
-                self._compute_late(first)
-                late.remove(first)
-            if late and self.held in args and self.held not in self.args[late[0]]:
-                self._compute_pair(i, late[0])
-                return
-        for v in args:
-            if v in self.delayed:
-                self._compute_late(v)
-        if f"{op}_m" in OPCODES or f"{op}_mm" in OPCODES or f"{op}_mmm" in OPCODES:
-            self._compute_simple(i, op, args)
-        else:
-            self._call(i, op, args)
+    def _operate(self, t: int, step: Step) -> None:
+        """Write an operation, or two in one, on operands wherever they are."""
+        operands: list[tuple[str, int]] = []
+        for v in step.args:
+            kind = "a" if v == HELD else self.stays.reads.get((t, v), "m")
+            if kind == "m" and step.name in ABLE and v in self.program.consts and "k" not in _form(operands):
+                kind = "k"
+            operands.append((kind, v))
+        outer, _, inner = step.name.partition("_")
+        if outer in _ARITHMETIC and inner:
+            pair = [operand for operand in operands if operand[1] != HELD]
+            if inner in _SYMMETRIC:
+                pair.sort(key=_by_kind)
+            first = outer in _SYMMETRIC or operands[0][1] == HELD
+            operands = [("a", HELD), *pair] if first else [*pair, ("a", HELD)]
+        elif step.name in _SYMMETRIC:
+            operands.sort(key=_by_kind)
+        for k in range(1, len(operands)):
+            again = operands[k][0] == "m" and operands[k] == operands[k - 1]
+            if again and f"{step.name}_{_form(operands[:k])}s{_form(operands[k + 1 :])}" in OPCODES:
+                operands[k] = "s", HELD
+        words = []
+        for kind, v in operands:
+            if kind == "m":
+                words.append(self.bring(v))
+            elif kind == "k":
+                words.append(self._vector(self.program.consts[v]))
+        for v in step.reads:
+            if (t, v) not in self.stays.reads:
+                self._read(v)
+        self._emit(f"{step.name}_{_form(operands)}", *words)
 
-    def _compute_late(self, i: int) -> None:
-        self.delayed.remove(i)
-        self._compute(i)
-
-    def _compute_pair(self, i: int, inner: int) -> None:
-        """Write an operation on the accumulator and the result of another one on values in memory."""
-        self.delayed.remove(inner)
-        form = "ma" if self.args[i][0] == inner else "am"
-        operands = [self.operand(v) for v in self.args[inner]]
-        self._release((self.held, *self.args[inner]), i)
-        self._emit(f"{self.program.ops[i]}_{self.program.ops[inner]}_{form}", *operands)
-
-    def _compute_simple(self, i: int, op: str, args: tuple[int, ...]) -> None:
-        """Write an operation whose operands may be the accumulator or in memory."""
-        if op in _SYMMETRIC and args[1] == self.held:
-            args = (args[1], args[0], *args[2:])
-        form = "".join("a" if v == self.held else "m" for v in args)
-        if f"{op}_{form}" not in OPCODES:
-            form = "m" * len(args)
-        operands = [self.operand(v) for v, kind in zip(args, form, strict=True) if kind == "m"]
-        self._release(args, i)
-        self._emit(f"{op}_{form}", *operands)
-
-    def _call(self, i: int, op: str, args: tuple[int, ...]) -> None:
+    def _call(self, step: Step) -> None:
         """Write the call of a function, which goes from memory to memory."""
+        op = step.name
         symbol = spelling(op, self.lanes, self.target.prefix, self.target.vector_math, self.single).symbol
         number = self.functions.setdefault(symbol or op, len(self.functions))
-        operands = [self.operand(v) for v in args]
-        self._release(args, i)
-        self.place[i] = self._room()
-        self._emit(f"{'call' if symbol else 'lanes'}{len(args)}", number, self.place[i], *operands)
+        operands = [self.bring(v) for v in step.args]
+        for v in step.reads:
+            self._read(v)
+        place = self.place[step.value] = self._room()
+        self._emit(f"{'call' if symbol else 'lanes'}{len(operands)}", number, place, *operands)
+        if step.value not in self.uses:
+            self.free.append(self.place.pop(step.value))
 
     # ---------------------------------------------------------------------------- values in memory
 
-    def operand(self, v: int) -> int:
-        """Return where a value is in memory; bring it there if it is not."""
+    def bring(self, v: int) -> int:
+        """Return where in memory a value is; bring it there if it is an input or a number."""
         if v not in self.place:
             if v in self.loads:
-                self._load(*self.loads[v])
+                self._load(self.loads[v])
             else:
-                assert v == self.held, "a value that is neither in memory nor in the accumulator"
-                self.place[v] = self._room()
-                self._emit("save", self.place[v])
+                return self._number(self.program.consts[v])
         return self.place[v]
 
-    def _load(self, port: int, start: int, values: list[int]) -> None:
-        spare = [self._room()] if -1 in values else []
-        for v in values:
+    def _load_all(self, blocks: list[Block]) -> None:
+        for block in blocks:
+            self._load(block)
+
+    def _load(self, block: Block) -> None:
+        for v in block.values:
             if v >= 0:
                 self.place[v] = self._room()
+        port, start, values = block.port, block.start, block.values
         if self.constant[port]:
             self._emit("shared", port, self.item * start, self.place[values[0]])
-        elif self.columns and self.program.inputs[port].size > 1:
+        elif self._is_column(port):
             self._emit("column", port, start, self.place[values[0]])
         else:
+            spare = [self._room()] if -1 in values else []
             targets = [self.place[v] if v >= 0 else spare[0] for v in values]
-            self._emit("rows", len(values), port, self.item * start, *targets)
-        self.free += spare
+            self._emit(f"rows{len(values)}", port, self.item * start, *targets)
+            self.free += spare
 
-    def _release(self, read: Iterable[int], result: int) -> None:
-        """Count ``read`` as read once each; put what the accumulator still holds for others into memory."""
-        for v in read:
+    def _read(self, v: int) -> None:
+        """Count a value as read once, and give up its room when nobody wants it any more."""
+        if v not in self.program.consts:
             self.uses[v] -= 1
-        if self.held >= 0 and self.uses[self.held]:
-            self.operand(self.held)
-        for v in read:
-            self._forget(v)
-        self.held = result
-
-    def _forget(self, v: int) -> None:
-        """Give up the room of a value nobody wants any more."""
-        if not self.uses[v] and self.place.get(v, -1) >= 0:
-            self.free.append(self.place.pop(v))
+            if not self.uses[v]:
+                self.free.append(self.place.pop(v))
 
     def _room(self) -> int:
         if self.free:
             return self.free.pop()
-        self.registers += 1
-        return (self.registers - 1) * self.tile
+        self.tiles += 1
+        return (self.tiles - 1) * self.tile
 
     def _number(self, x: float) -> int:
         key = struct.pack("d", x)
         return -self.tile * (self.numbers.setdefault(key, len(self.numbers)) + 1)
 
+    def _vector(self, x: float) -> int:
+        key = struct.pack("d", x)
+        return self.tile // VECTORS * self.vectors.setdefault(key, len(self.vectors))
+
     # ---------------------------------------------------------------------------- outputs
 
-    def _store(self, blocks: list[_Block]) -> None:
+    def _store(self, blocks: list[Block]) -> None:
         """Write values to the outputs, one row after another, each from its beginning on."""
         rows: list[list[int]] = []
         columns: list[int] = []
@@ -362,8 +400,8 @@ class _Assembler:
                     rows.append([0, block.port, self.item * block.start, 1, row])
                 fill = block.port, block.start + 8, row
                 continue
-            operands = [self.operand(v) for v in block.values]
-            if block.port < 0:
+            operands = [self.bring(v) for v in block.values]
+            if self.reduce:
                 self._emit("sums", block.start, len(operands), *operands)
             elif self.columns and self.program.outputs[block.port].size > 1:
                 columns += block.port, block.start, operands[0]
@@ -375,15 +413,50 @@ class _Assembler:
             self._emit("columns", len(columns) // 3, *columns)
         for block in blocks:
             for v in dict.fromkeys(block.values):
-                self.uses[v] -= 1
-                self._forget(v)
+                self._read(v)
 
-    def _row(self, block: _Block) -> int:
+    def _row(self, block: Block) -> int:
         """Return the number of the row of constants that a block is, or -1."""
         consts = self.program.consts
-        if block.port < 0 or len(block.values) < 8 or not all(v in consts for v in block.values):
+        if self.reduce or len(block.values) < 8 or not all(v in consts for v in block.values):
             return -1
         return self.rows.setdefault(struct.pack("8d", *(consts[v] for v in block.values)), len(self.rows))
 
+    def _ask(self) -> None:
+        """Spread over everything else instructions that ask for the memory a later tile will use."""
+        asks = [*self._questions()]
+        spread: list[tuple[int, ...]] = []
+        for k, instruction in enumerate(self.instructions):
+            spread += asks[len(asks) * k // len(self.instructions) : len(asks) * (k + 1) // len(self.instructions)]
+            spread.append(instruction)
+        self.instructions = spread
+
+    def _questions(self) -> Iterator[tuple[int, ...]]:
+        used: dict[int, set[int]] = {}
+        for block in self.loads.values():
+            if not self.constant[block.port]:
+                used.setdefault(block.port, set()).update(range(block.start, block.start + len(block.values)))
+        if not self.reduce:
+            for port, values in enumerate(self.outputs):
+                # rows of constants are long and written as they come
+                used[~port] = {e for e, v in enumerate(values) if v not in self.program.consts}
+        for port, elements in used.items():
+            size = (self.program.inputs[port] if port >= 0 else self.program.outputs[~port]).size
+            if self.columns and size > 1:
+                yield from ((OPCODES["ask_column"], port, e) for e in sorted(elements))
+                continue
+            # short rows without gaps are fewer lines than samples
+            count = min(LINE, size * self.item) * VECTORS * self.lanes // LINE
+            for line in sorted({e * self.item // LINE for e in elements}):
+                yield from ((OPCODES["ask_rows"], port, line * LINE, first) for first in range(0, count, LINES))
+
     def _emit(self, name: str, *operands: int) -> None:
-        self.code += (OPCODES[name], *operands)
+        self.instructions.append((OPCODES[name], *operands))
+
+
+def _by_kind(operand: tuple[str, int]) -> int:
+    return "ambck".index(operand[0])
+
+
+def _form(operands: list[tuple[str, int]]) -> str:
+    return "".join([kind for kind, _ in operands])

@@ -63,6 +63,7 @@ class InterpreterRunner(Units):
             variant.single,
             code.code,
             code.numbers,
+            code.vectors,
             code.rows,
             [SCALARS.get(name) or vector_address(name) for name in code.functions],
             code.checks,

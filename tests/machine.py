@@ -32,19 +32,25 @@ def instructions(code: Bytecode) -> Iterator[Instruction]:
         at = end
 
 
+#: Words of instructions that move something, their opcode included.
+MOVES = {
+    **{"end": 1, "save": 2, "load": 2, "column": 4, "shared": 4, "to_column": 3, "to_number": 2, "to_sum": 2},
+    **{"call1": 4, "lanes1": 4, "call2": 5, "lanes2": 5, "ask_rows": 4, "ask_column": 3},
+    **{"put_b": 1, "put_c": 1, "load_b": 2, "load_c": 2},
+}
+
+
 def length(name: str, words: list[int]) -> int:
     """Return the number of words of an instruction, its opcode included."""
-    fixed = {"end": 1, "load": 2, "save": 2, "column": 4, "shared": 4, "call1": 4, "lanes1": 4, "call2": 5, "lanes2": 5}
-    if name in fixed:
-        return fixed[name]
-    if name == "rows":
-        return 4 + words[1]
+    if name in MOVES:
+        return MOVES[name]
+    if name.startswith("rows"):
+        return 3 + int(name[4:])
     if name == "columns":
         return 2 + 3 * words[1]
     if name == "sums":
         return 3 + words[2]
-    operation, form = split(name)
-    return 3 if len(operation) == 2 else 1 + form.count("m")
+    return 1 + sum(split(name)[1].count(kind) for kind in "mk")
 
 
 def split(name: str) -> tuple[tuple[str, ...], str]:
@@ -63,7 +69,7 @@ class Machine:
         self.program, self.code = program, code
         self.tile = VECTORS * code.lanes * 8
         self.memory: dict[int, float] = {}
-        self.held: float | None = None
+        self.registers: dict[str, float] = {}
 
     def at(self, operand: int) -> float:
         assert operand % self.tile == 0
@@ -72,14 +78,14 @@ class Machine:
         assert operand < self.code.workspace
         return self.memory[operand]
 
+    def vector(self, operand: int) -> float:
+        assert operand % (self.tile // VECTORS) == 0
+        return self.code.vectors[operand // (self.tile // VECTORS)]
+
     def write(self, operand: int, value: float) -> None:
         assert operand % self.tile == 0
         assert 0 <= operand < self.code.workspace
         self.memory[operand] = value
-
-    def accumulator(self) -> float:
-        assert self.held is not None
-        return self.held
 
     def run(self, inputs: list[npt.NDArray[np.float64]]) -> list[npt.NDArray[np.float64]]:
         """Compute the outputs of one sample, of rows."""
@@ -88,33 +94,47 @@ class Machine:
         for name, words in instructions(self.code):
             if name == "end":
                 break
-            if name == "rows":
-                width, port, start = words[0], words[1], words[2] // 8
-                for element, target in enumerate(words[3:]):
+            if name.startswith("rows"):
+                port, start = words[0], words[1] // 8
+                for element, target in enumerate(words[2:]):
                     self.write(target, flat[port][start + element])
-                assert len(words) == 3 + width
+                self.registers.clear()
             elif name == "stores":
                 self.store(words, outputs)
+                self.registers.clear()
+            elif name == "to_number":
+                outputs[words[0]][0] = self.registers["a"]
             elif name == "save":
-                self.write(words[0], self.accumulator())
-            elif name == "load":
-                self.held = self.at(words[0])
+                self.write(words[0], self.registers["a"])
+            elif name.startswith("put_"):
+                self.registers[name[-1]] = self.registers["a"]
+            elif name.startswith("load"):
+                self.registers[name[5:] or "a"] = self.at(words[0])
             elif name.startswith(("call", "lanes")):
                 operation = self.code.functions[words[0]]
-                self.held = compute(operation, *map(self.at, words[2:]))
-                self.write(words[1], self.held)
-            else:
-                self.held = self.operate(name, words)
+                self.registers = {"a": compute(operation, *map(self.at, words[2:]))}
+                self.write(words[1], self.registers["a"])
+            elif name != "ask_rows":
+                self.registers["a"] = self.operate(name, words)
         return [out.reshape(port.shape) for out, port in zip(outputs, self.program.outputs, strict=True)]
 
     def operate(self, name: str, words: list[int]) -> float:
         operations, form = split(name)
-        operands = [self.at(word) for word in words]
-        if len(operations) == 2:
-            inner = compute(operations[1], *operands)
-            pair = (self.accumulator(), inner) if form == "am" else (inner, self.accumulator())
-            return compute(operations[0], *pair)
-        return compute(operations[0], *(self.accumulator() if kind == "a" else operands.pop(0) for kind in form))
+        rest = iter(words)
+        operands: list[float] = []
+        for kind in form:
+            if kind == "m":
+                operands.append(self.at(next(rest)))
+            elif kind == "k":
+                operands.append(self.vector(next(rest)))
+            else:
+                operands.append(operands[-1] if kind == "s" else self.registers[kind])
+        if len(operations) == 1:
+            return compute(operations[0], *operands)
+        if form[0] == "a":
+            return compute(operations[0], operands[0], compute(operations[1], *operands[1:]))
+        assert form[-1] == "a"
+        return compute(operations[0], compute(operations[1], *operands[:-1]), operands[-1])
 
     def store(self, words: list[int], outputs: list[npt.NDArray[np.float64]]) -> None:
         rest = words[1:]

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import formulas, sample
 from tape import Tape
+from test_bytecode import dot
 from test_codegen_c import grid, layouts, one_operation, rational, samples
 
 from symdiff._kernels.call import NativeCall
@@ -43,7 +44,7 @@ def interpreted(program: Program, target: Target, **options: Any) -> NativeCall:
     single = options.get("single", False)
     functions = [SCALARS.get(name) or vector_address(name) for name in code.functions]
     assert all(functions)
-    machine = Machine(code.lanes, single, code.code, code.numbers, code.rows, functions, code.checks)
+    machine = Machine(code.lanes, single, code.code, code.numbers, code.vectors, code.rows, functions, code.checks)
     return NativeCall(
         machine.address,
         [machine.argument],
@@ -254,6 +255,14 @@ def test_threads_do_not_change_a_bit(threads: int) -> None:
         assert_same_bits(shared, alone)
 
 
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+@pytest.mark.parametrize("columns", [False, True], ids=["rows", "columns"])
+def test_a_chain_that_is_longer_than_what_is_loaded_at_once(target: Target, columns: bool) -> None:
+    program = dot(100)
+    x = samples(program, TILE + 9)
+    compare(program, [np.asfortranarray(a) for a in x] if columns else x, TILE + 9, target, columns=columns)
+
+
 def test_checks_tell_the_first_sample() -> None:
     program = rational(5, 60)
     runner = InterpreterRunner(program)
@@ -314,6 +323,6 @@ def test_ports_without_elements() -> None:
 
 def test_a_machine_for_every_width() -> None:
     for lanes, single in [(2, False), (4, True), (native_target().lanes, False), (2 * native_target().lanes, True)]:
-        assert Machine(lanes, single, [OPCODES["end"]], [], [], [], []).address
+        assert Machine(lanes, single, [OPCODES["end"]], [], [], [], [], []).address
     with pytest.raises(ValueError, match="vectors of 3 numbers"):
-        Machine(3, False, [OPCODES["end"]], [], [], [], [])
+        Machine(3, False, [OPCODES["end"]], [], [], [], [], [])

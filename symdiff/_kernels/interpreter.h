@@ -2,8 +2,9 @@
 
    It is an accumulator machine whose accumulator is a whole tile, eight vector registers wide. An
    instruction is straight-line code over those registers, so what is computed from the value just
-   before it never goes to memory, and dispatch is paid once for eight vectors. symdiff/bytecode.py
-   writes the code. The machine takes the place of a generated kernel (see pack.h): same lanes, same
+   before it never goes to memory, and dispatch is paid once for eight vectors. Where a processor has
+   32 vector registers, 16 of them are two more tiles, b and c, for values that are wanted again soon:
+   what takes time is loads and stores. symdiff/bytecode.py writes the code. The machine takes the place of a generated kernel (see pack.h): same lanes, same
    vector functions, same order of sums, no contraction, hence the same bits.
 
    tiles.h is the machine itself. It is compiled once for every instruction set that a processor of
@@ -18,13 +19,15 @@
 #define __has_builtin(x) 0
 #endif
 
-/* Vectors in a tile; tiles.h names its registers one by one. Rows up to SD_FAR bytes apart are asked
-   for ahead; of longer ones two tiles would fill the second cache. */
-enum { SD_VECTORS = 8, SD_FAR = 4096 };
+/* Vectors in a tile; tiles.h names its registers one by one. SD_AHEAD tiles ahead of where it is, the
+   machine asks for what it will read and write, SD_LINES lines of the cache at once; rows further apart
+   than SD_FAR bytes would fill the second cache. */
+enum { SD_VECTORS = 8, SD_AHEAD = 2, SD_LINES = 16, SD_LINE = 64, SD_FAR = 4096 };
 
 typedef struct {
   const int32_t *code;
-  const char *consts;     /* end of the numbers, a tile of each: operands below 0 are distances from here */
+  const char *consts;     /* end of the numbers that are tiles: operands below 0 are distances from here;
+                             and beginning of those that are one vector each */
   const char *rows;       /* rows of eight numbers that are stored as they are */
   void *const *functions; /* of the vector library or of libm */
   const int32_t *checks;  /* where the checked values stand */
@@ -67,29 +70,83 @@ static const sd_scalar sd_scalars[] = {
 };
 enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 
-/* Every instruction, by the forms its operands come in: a is the accumulator, m a tile in memory.
-   The results of all but save, moves and the like go to the accumulator. */
-#define SD_BINARY(X, name) X(name##_am) X(name##_ma) X(name##_mm) X(name##_aa)
-#define SD_UNARY(X, name) X(name##_a) X(name##_m)
-/* the second instruction's operands are in memory: a + m * m */
-#define SD_PAIR(X, name, inner) X(name##_##inner##_am) X(name##_##inner##_ma)
+/* Every instruction, by where its operands are: a, b and c are tiles in registers, a the accumulator;
+   m is a tile in memory, s the one before it once more, k a number, one vector for all of the tile.
+   What is computed goes to the accumulator. A row has the name, the form, the operands by their names
+   in tiles.h, and what reads them from the code. Operands that may change places are in the order
+   a, m, b, c, k. OUTER and LATER are two operations in one, the second on the result of the first;
+   LATER has the accumulator behind it. */
+#define SD_FORMS(X, name) \
+  X(name, am, A, P, ONE) X(name, ma, P, A, ONE) X(name, mm, P, Q, TWO) X(name, aa, A, A, NONE)
+#define SD_SYMMETRIC(X, name) \
+  X(name, am, A, P, ONE) X(name, mm, P, Q, TWO) X(name, aa, A, A, NONE) \
+  X(name, ms, P, P, ONE) X(name, ak, A, K, NUMBER) X(name, mk, P, K, ONE_NUMBER)
+#define SD_ORDERED(X, name) \
+  SD_FORMS(X, name) X(name, ak, A, K, NUMBER) X(name, ka, K, A, NUMBER) \
+  X(name, mk, P, K, ONE_NUMBER) X(name, km, K, P, NUMBER_ONE)
+#define SD_UNARY(X, name) X(name, a, A, NONE) X(name, m, P, ONE)
+#define SD_PAIR(X, name, inner) X(name, inner, mm, P, Q, TWO)
 #define SD_PAIRS(X, name) SD_PAIR(X, name, multiply) SD_PAIR(X, name, add) SD_PAIR(X, name, subtract)
-#define SD_OPCODES(X) \
-  X(end) X(load) X(save) X(rows) X(column) X(shared) X(stores) X(columns) X(sums) X(call1) X(call2) X(lanes1) X(lanes2) \
-  SD_BINARY(X, add) SD_BINARY(X, subtract) SD_BINARY(X, multiply) SD_BINARY(X, divide) \
-  SD_BINARY(X, minimum) SD_BINARY(X, maximum) SD_BINARY(X, copysign) \
-  SD_BINARY(X, less) SD_BINARY(X, less_equal) SD_BINARY(X, equal) SD_BINARY(X, not_equal) \
-  SD_BINARY(X, logical_and) SD_BINARY(X, logical_or) \
-  SD_PAIRS(X, add) SD_PAIRS(X, subtract) SD_PAIRS(X, multiply) SD_PAIRS(X, divide) \
-  SD_UNARY(X, negative) SD_UNARY(X, abs) SD_UNARY(X, sqrt) SD_UNARY(X, floor) SD_UNARY(X, ceil) \
-  SD_UNARY(X, rint) SD_UNARY(X, trunc) SD_UNARY(X, sign) SD_UNARY(X, logical_not) SD_UNARY(X, to_mask) \
-  SD_UNARY(X, to_real) \
-  X(where_amm) X(where_mam) X(where_mma) X(where_mmm) X(fma_amm) X(fma_mma) X(fma_mmm)
+#define SD_PRODUCT(X, name) X(name, multiply, ms, P, P, ONE) X(name, multiply, mk, P, K, ONE_NUMBER)
+#define SD_INSTRUCTIONS(MOVE, UNARY, BINARY, OUTER, LATER) \
+  MOVE(end) MOVE(load) MOVE(save) \
+  MOVE(rows1) MOVE(rows2) MOVE(rows3) MOVE(rows4) MOVE(rows8) MOVE(column) MOVE(shared) MOVE(stores) MOVE(columns) MOVE(sums) \
+  MOVE(to_column) MOVE(to_number) MOVE(to_sum) MOVE(ask_rows) MOVE(ask_column) \
+  MOVE(call1) MOVE(call2) MOVE(lanes1) MOVE(lanes2) \
+  SD_SYMMETRIC(BINARY, add) SD_ORDERED(BINARY, subtract) \
+  SD_SYMMETRIC(BINARY, multiply) SD_ORDERED(BINARY, divide) \
+  SD_FORMS(BINARY, minimum) SD_FORMS(BINARY, maximum) SD_FORMS(BINARY, copysign) \
+  SD_FORMS(BINARY, less) SD_FORMS(BINARY, less_equal) SD_FORMS(BINARY, equal) SD_FORMS(BINARY, not_equal) \
+  SD_FORMS(BINARY, logical_and) SD_FORMS(BINARY, logical_or) \
+  SD_PAIRS(OUTER, add) SD_PAIRS(OUTER, subtract) SD_PAIRS(OUTER, multiply) SD_PAIRS(OUTER, divide) \
+  SD_PAIRS(LATER, subtract) SD_PAIRS(LATER, divide) \
+  SD_PRODUCT(OUTER, add) SD_PRODUCT(OUTER, subtract) SD_PRODUCT(LATER, subtract) \
+  SD_UNARY(UNARY, negative) SD_UNARY(UNARY, abs) SD_UNARY(UNARY, sqrt) SD_UNARY(UNARY, floor) \
+  SD_UNARY(UNARY, ceil) SD_UNARY(UNARY, rint) SD_UNARY(UNARY, trunc) SD_UNARY(UNARY, sign) \
+  SD_UNARY(UNARY, logical_not) SD_UNARY(UNARY, to_mask) SD_UNARY(UNARY, to_real) \
+  MOVE(where_amm) MOVE(where_mam) MOVE(where_mma) MOVE(where_mmm) MOVE(fma_amm) MOVE(fma_mma) MOVE(fma_mmm)
 
+/* Those that only machines with 32 vector registers have. */
+#define SD_SYMMETRIC_REGISTERS(X, name) \
+  X(name, ab, A, B, NONE) X(name, ac, A, C, NONE) X(name, mb, P, B, ONE) X(name, mc, P, C, ONE) \
+  X(name, bb, B, B, NONE) X(name, bc, B, C, NONE) X(name, cc, C, C, NONE) \
+  X(name, bk, B, K, NUMBER) X(name, ck, C, K, NUMBER)
+#define SD_ORDERED_REGISTERS(X, name) \
+  SD_SYMMETRIC_REGISTERS(X, name) X(name, ba, B, A, NONE) X(name, ca, C, A, NONE) \
+  X(name, bm, B, P, ONE) X(name, cm, C, P, ONE) X(name, cb, C, B, NONE) \
+  X(name, kb, K, B, NUMBER) X(name, kc, K, C, NUMBER)
+#define SD_PRODUCT_REGISTERS(X, name) \
+  X(name, multiply, mb, P, B, ONE) X(name, multiply, mc, P, C, ONE) X(name, multiply, bb, B, B, NONE) \
+  X(name, multiply, bc, B, C, NONE) X(name, multiply, cc, C, C, NONE) \
+  X(name, multiply, bk, B, K, NUMBER) X(name, multiply, ck, C, K, NUMBER)
+#define SD_REGISTER_INSTRUCTIONS(MOVE, UNARY, BINARY, OUTER, LATER) \
+  MOVE(put_b) MOVE(put_c) MOVE(load_b) MOVE(load_c) \
+  SD_SYMMETRIC_REGISTERS(BINARY, add) SD_ORDERED_REGISTERS(BINARY, subtract) \
+  SD_SYMMETRIC_REGISTERS(BINARY, multiply) SD_ORDERED_REGISTERS(BINARY, divide) \
+  SD_PRODUCT_REGISTERS(OUTER, add) SD_PRODUCT_REGISTERS(OUTER, subtract) SD_PRODUCT_REGISTERS(LATER, subtract)
+
+/* What to make of a row: its number, its name as text, and in tiles.h its code. */
 #define SD_NUMBER(name) SD_OP_##name,
-enum { SD_OPCODES(SD_NUMBER) SD_OPCODE_COUNT };
 #define SD_STRING(name) #name,
-static const char *const sd_opcodes[] = {SD_OPCODES(SD_STRING)};
+#define SD_LABEL(name) &&do_##name,
+#define SD_EACH_ROW(LIST, X) LIST(X, X##_UNARY, X##_BINARY, X##_OUTER, X##_LATER)
+#define SD_NUMBER_UNARY(name, form, x, read) SD_NUMBER(name##_##form)
+#define SD_NUMBER_BINARY(name, form, x, y, read) SD_NUMBER(name##_##form)
+#define SD_NUMBER_OUTER(name, inner, form, x, y, read) SD_NUMBER(name##_##inner##_a##form)
+#define SD_NUMBER_LATER(name, inner, form, x, y, read) SD_NUMBER(name##_##inner##_##form##a)
+#define SD_STRING_UNARY(name, form, x, read) SD_STRING(name##_##form)
+#define SD_STRING_BINARY(name, form, x, y, read) SD_STRING(name##_##form)
+#define SD_STRING_OUTER(name, inner, form, x, y, read) SD_STRING(name##_##inner##_a##form)
+#define SD_STRING_LATER(name, inner, form, x, y, read) SD_STRING(name##_##inner##_##form##a)
+#define SD_LABEL_UNARY(name, form, x, read) SD_LABEL(name##_##form)
+#define SD_LABEL_BINARY(name, form, x, y, read) SD_LABEL(name##_##form)
+#define SD_LABEL_OUTER(name, inner, form, x, y, read) SD_LABEL(name##_##inner##_a##form)
+#define SD_LABEL_LATER(name, inner, form, x, y, read) SD_LABEL(name##_##inner##_##form##a)
+enum {
+  SD_EACH_ROW(SD_INSTRUCTIONS, SD_NUMBER) SD_EACH_ROW(SD_REGISTER_INSTRUCTIONS, SD_NUMBER) SD_OPCODE_COUNT
+};
+static const char *const sd_opcodes[] = {
+    SD_EACH_ROW(SD_INSTRUCTIONS, SD_STRING) SD_EACH_ROW(SD_REGISTER_INSTRUCTIONS, SD_STRING)};
 
 #define SD_JOIN_(a, b) a##b
 #define SD_JOIN(a, b) SD_JOIN_(a, b)
@@ -101,6 +158,7 @@ static const char *const sd_opcodes[] = {SD_OPCODES(SD_STRING)};
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw")
 #endif
+#define SD_REGISTERS 1
 #define SD_SINGLE 0
 #define W 8
 #include "tiles.h"
@@ -111,6 +169,7 @@ static const char *const sd_opcodes[] = {SD_OPCODES(SD_STRING)};
 #include "tiles.h"
 #undef W
 #undef SD_SINGLE
+#undef SD_REGISTERS
 #if defined __clang__
 #pragma clang attribute pop
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
@@ -119,6 +178,7 @@ static const char *const sd_opcodes[] = {SD_OPCODES(SD_STRING)};
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #endif
+#define SD_REGISTERS 0
 #define SD_SINGLE 0
 #define W 4
 #include "tiles.h"
@@ -129,6 +189,7 @@ static const char *const sd_opcodes[] = {SD_OPCODES(SD_STRING)};
 #include "tiles.h"
 #undef W
 #undef SD_SINGLE
+#undef SD_REGISTERS
 #if defined __clang__
 #pragma clang attribute pop
 #else
@@ -136,6 +197,11 @@ static const char *const sd_opcodes[] = {SD_OPCODES(SD_STRING)};
 #endif
 #endif
 /* SSE2 and NEON, which every x86-64 and every AArch64 has; elsewhere what the compiler makes of two lanes */
+#if defined __aarch64__
+#define SD_REGISTERS 1
+#else
+#define SD_REGISTERS 0
+#endif
 #define SD_SINGLE 0
 #define W 2
 #include "tiles.h"
@@ -157,4 +223,15 @@ static size_t sd_machine(long lanes, int single) {
 #endif
   if (lanes == 2 && !single) return (size_t)sd_interpret_d2;
   return lanes == 4 && single ? (size_t)sd_interpret_f4 : 0;
+}
+
+/* Tiles in registers besides the accumulator that the machine for such vectors has. */
+static long sd_registers(long lanes, int single) {
+#if defined __aarch64__
+  return lanes == (single ? 4 : 2) ? 2 : 0;
+#elif defined __x86_64__
+  return lanes == (single ? 16 : 8) ? 2 : 0;
+#else
+  return 0 * (lanes + single);
+#endif
 }

@@ -1,8 +1,12 @@
 from collections.abc import Sequence
 
 VECTORS: int
+LINES: int
+LINE: int
 OPCODES: dict[str, int]
 SCALARS: dict[str, int]
+
+def registers(lanes: int, single: bool) -> int: ...
 
 class Machine:
     address: int
@@ -13,6 +17,7 @@ class Machine:
         single: bool,
         code: Sequence[int],
         numbers: Sequence[float],
+        vectors: Sequence[float],
         rows: Sequence[float],
         functions: Sequence[int],
         checks: Sequence[int],

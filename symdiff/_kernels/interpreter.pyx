@@ -8,6 +8,8 @@ from libc.stdlib cimport free, malloc
 
 cdef extern from "interpreter.h":
     enum: SD_VECTORS
+    enum: SD_LINES
+    enum: SD_LINE
     enum: SD_OPCODE_COUNT
     enum: SD_SCALARS
     ctypedef struct sd_bytecode:
@@ -23,14 +25,22 @@ cdef extern from "interpreter.h":
     const char **sd_opcodes
     const sd_scalar *sd_scalars
     size_t sd_machine(long lanes, int single)
+    long sd_registers(long lanes, int single)
 
 #: Vectors in a tile, which is what an instruction works on.
 VECTORS = SD_VECTORS
-#: Number of each instruction. The letters at the end of a name say where operands are: "a" in the
-#: accumulator, "m" in memory.
+#: Lines of the cache that are asked for at once, and their bytes.
+LINES, LINE = SD_LINES, SD_LINE
+#: Number of each instruction. The letters at the end of a name say where operands are: "a", "b" and "c"
+#: in registers, "a" in the accumulator, "m" in memory, "s" where the one before it is, "k" among the vectors.
 OPCODES = {sd_opcodes[i].decode(): i for i in range(SD_OPCODE_COUNT)}
 #: Address of each function that is computed lane by lane, by the name of its operation.
 SCALARS = {sd_scalars[i].name.decode(): <size_t>sd_scalars[i].function for i in range(SD_SCALARS)}
+
+
+def registers(long lanes, bint single):
+    """Return how many tiles besides the accumulator are in registers, for vectors of so many numbers."""
+    return sd_registers(lanes, single)
 
 
 cdef class Machine:
@@ -44,8 +54,8 @@ cdef class Machine:
         Whether numbers are float32.
     code : sequence of int
         Instructions and their operands.
-    numbers : sequence of float
-        Constants; each becomes a tile.
+    numbers, vectors : sequence of float
+        Constants; each of the former becomes a tile, each of the latter one vector.
     rows : sequence of float
         Rows of eight constants, one after another.
     functions : sequence of int
@@ -66,24 +76,27 @@ cdef class Machine:
     cdef readonly size_t address
     cdef readonly size_t argument
 
-    def __cinit__(self, long lanes, bint single, code, numbers, rows, functions, checks):
-        cdef size_t item = sizeof(float) if single else sizeof(double), tile = SD_VECTORS * lanes * item, needed, k
+    def __cinit__(self, long lanes, bint single, code, numbers, vectors, rows, functions, checks):
+        cdef size_t item = sizeof(float) if single else sizeof(double), vector = lanes * item, needed, k
         cdef char *next
         cdef double x
         self.address = sd_machine(lanes, single)
         if self.address == 0:
             raise ValueError(f"vectors of {lanes} numbers on a machine that has none")
-        needed = (len(numbers) * tile + len(rows) * item + len(functions) * sizeof(void *)
-                  + (len(code) + len(checks)) * sizeof(int32_t))
+        needed = ((len(numbers) * SD_VECTORS + len(vectors)) * vector + len(rows) * item
+                  + len(functions) * sizeof(void *) + (len(code) + len(checks)) * sizeof(int32_t))
         self.memory = <char *>malloc(needed + 64)
         if self.memory == NULL:
             raise MemoryError
         # The widest come first, so that everything is aligned.
         next = self.memory + (64 - <size_t>self.memory % 64)
         for x in reversed(numbers):
-            for k in range(tile // item):
+            for k in range(SD_VECTORS * lanes):
                 put(&next, x, single)
         self.bytecode.consts = next
+        for x in vectors:
+            for k in range(lanes):
+                put(&next, x, single)
         self.bytecode.rows = next
         for x in rows:
             put(&next, x, single)

@@ -118,11 +118,11 @@ typedef T NAME(sd_number) __attribute__((may_alias));
 typedef T NAME(sd_two) __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
 typedef T NAME(sd_four) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
 typedef T NAME(sd_row) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
-#define NUMBER(p) (*(NAME(sd_number) *)(p))
+#define LANE(p) (*(NAME(sd_number) *)(p))
 #define ROW2(p, s, r) (*(NAME(sd_two) *)((p) + (r) * (s)))
 #define ROW4(p, s, r) (*(NAME(sd_four) *)((p) + (r) * (s)))
 #define ROWV(p, s, r) (*(U *)((p) + (r) * (s)))
-#define AT2(p, s, r) NUMBER(p + (r) * s), NUMBER(p + (r + 1) * s)
+#define AT2(p, s, r) LANE(p + (r) * s), LANE(p + (r + 1) * s)
 #define AT4(p, s, r) AT2(p, s, r), AT2(p, s, r + 2)
 #define AT8(p, s, r) AT4(p, s, r), AT4(p, s, r + 4)
 #if W == 16
@@ -196,18 +196,8 @@ INLINE void NAME(sd_load4)(const char *p, long s, V *t) {
 #endif
 }
 INLINE void NAME(sd_load8)(const char *p, long s, V *t) {
-#if W == 8
-  const V a = ROWV(p, s, 0), b = ROWV(p, s, 1), c = ROWV(p, s, 2), d = ROWV(p, s, 3);
-  const V e = ROWV(p, s, 4), f = ROWV(p, s, 5), g = ROWV(p, s, 6), h = ROWV(p, s, 7);
-  const V i = LOW(a, b), j = HIGH(a, b), k = LOW(c, d), l = HIGH(c, d);
-  const V m = LOW(e, f), n = HIGH(e, f), o = LOW(g, h), q = HIGH(g, h);
-  const V i0 = EVEN(i, k), i1 = EVEN(j, l), i2 = ODD(i, k), i3 = ODD(j, l);
-  const V i4 = EVEN(m, o), i5 = EVEN(n, q), i6 = ODD(m, o), i7 = ODD(n, q);
-  t[0] = EVEN(i0, i4), t[1] = EVEN(i1, i5), t[2] = EVEN(i2, i6), t[3] = EVEN(i3, i7);
-  t[4] = ODD(i0, i4), t[5] = ODD(i1, i5), t[6] = ODD(i2, i6), t[7] = ODD(i3, i7);
-#else
+  /* halves of rows: whole ones seldom lie in one line of the cache */
   NAME(sd_load4)(p, s, t), NAME(sd_load4)(p + 32, s, t + 4);
-#endif
 }
 
 /* And back: a block of vectors to rows. */
@@ -324,7 +314,7 @@ INLINE void NAME(sd_store8)(char *p, long s, V a, V b, V c, V d, V e, V f, V g, 
 #endif
 INLINE void NAME(sd_store1)(char *p, long s, V x) {
 #pragma GCC unroll 16
-  for (int r = 0; r < W; r++) NUMBER(p + r * s) = x[r];
+  for (int r = 0; r < W; r++) LANE(p + r * s) = x[r];
 }
 
 /* Rows of two or three elements without gaps: whole vectors of memory, taken apart and put together
@@ -371,164 +361,8 @@ INLINE void NAME(sd_store_dense3)(char *p, V x, V y, V z) {
 }
 #undef LANES_
 
-/* Ask for what will be moved two tiles later, while this one is moved: the processor's own prefetchers
-   lose a stream that is read a tile at a time. Into the second cache, since what is computed with
-   fills the first. */
-#define FETCH(at) __builtin_prefetch((at) + ahead, 0, 2)
-#define LATER(step) (left > 2 * SD_VECTORS && (step) <= SD_FAR ? 2 * SD_VECTORS * W * (step) : 0)
-INLINE void NAME(sd_fetch_rows)(const char *p, long s, long ahead) {
-#pragma GCC unroll 16
-  for (int r = 0; r < W; r++) FETCH(p + r * s);
-}
-INLINE void NAME(sd_fetch_vectors)(const char *p, int n, long ahead) {
-#pragma GCC unroll 16
-  for (int k = 0; k < n; k++) FETCH(p + k * (long)sizeof(V));
-}
-
 #define AT(operand) ((char *)((operand) < 0 ? consts : w) + (operand))
 #define VECTOR(p, g) (((const V *)(p))[g])
-
-/* Load a block of width columns of each row into the tiles that ip tells. */
-static __attribute__((noinline)) void NAME(sd_load_rows)(const char *p, long s, long ahead, int width, long groups,
-                                                         char *w, const int32_t *ip) {
-  V t[8];
-#define TO(e) ((V *)(w + ip[e]))[g] = t[e]
-#define ROWS for (long g = 0; g < groups; g++, p += W * s) 
-  switch (width) {
-    case 8:
-      ROWS {
-        NAME(sd_fetch_rows)(p, s, ahead);
-        NAME(sd_load8)(p, s, t);
-        TO(0), TO(1), TO(2), TO(3), TO(4), TO(5), TO(6), TO(7);
-      }
-      break;
-    case 4:
-      ROWS {
-        NAME(sd_fetch_rows)(p, s, ahead);
-        NAME(sd_load4)(p, s, t);
-        TO(0), TO(1), TO(2), TO(3);
-      }
-      break;
-    case 3:
-      if (s == 3 * (long)sizeof(T))
-        ROWS {
-          NAME(sd_fetch_vectors)(p, 3, ahead);
-          NAME(sd_load_dense3)(p, t);
-          TO(0), TO(1), TO(2);
-        }
-      else
-        ROWS {
-          NAME(sd_load2)(p, s, t);
-          t[2] = GATHER((p + 2 * sizeof(T)), s);
-          TO(0), TO(1), TO(2);
-        }
-      break;
-    case 2:
-      if (s == 2 * (long)sizeof(T))
-        ROWS {
-          NAME(sd_fetch_vectors)(p, 2, ahead);
-          NAME(sd_load_dense2)(p, t);
-          TO(0), TO(1);
-        }
-      else
-        ROWS {
-          NAME(sd_load2)(p, s, t);
-          TO(0), TO(1);
-        }
-      break;
-    default:
-      if (s == sizeof(T))
-        ROWS {
-          FETCH(p);
-          ((V *)(w + ip[0]))[g] = ROWV(p, s, 0);
-        }
-      else
-        ROWS((V *)(w + ip[0]))[g] = GATHER(p, s);
-  }
-#undef TO
-#undef ROWS
-}
-
-/* Store blocks, all of one row after another: a block's width, port and place in the row, and its
-   operands; or 0 for one row of eight numbers, how often and which. */
-static __attribute__((noinline)) const int32_t *NAME(sd_store_rows)(const sd_bytecode *b, long first, long left,
-                                                                    char *const *out, const long *so, char *w,
-                                                                    const int32_t *begin) {
-  const long groups = left < SD_VECTORS ? left : SD_VECTORS;
-  const int32_t count = *begin++, *ip = begin;
-  const char *consts = b->consts;
-#define OF(e) VECTOR(AT(ip[e]), g)
-  for (long g = 0; g < groups; g++) {
-    ip = begin;
-    for (int32_t block = 0; block < count; block++) {
-      const int32_t width = ip[0];
-      const long s = so[ip[1]], ahead = LATER(s);
-      char *p = out[ip[1]] + (first + g * W) * s + ip[2];
-      ip += 3;
-      switch (width) {
-        case 8:
-          NAME(sd_fetch_rows)(p, s, ahead);
-          NAME(sd_store8)(p, s, OF(0), OF(1), OF(2), OF(3), OF(4), OF(5), OF(6), OF(7));
-          break;
-        case 4:
-          NAME(sd_fetch_rows)(p, s, ahead);
-          NAME(sd_store4)(p, s, OF(0), OF(1), OF(2), OF(3));
-          break;
-        case 3:
-          if (s == 3 * (long)sizeof(T)) {
-            NAME(sd_fetch_vectors)(p, 3, ahead);
-            NAME(sd_store_dense3)(p, OF(0), OF(1), OF(2));
-          } else {
-            NAME(sd_store2)(p, s, OF(0), OF(1));
-            NAME(sd_store1)(p + 2 * sizeof(T), s, OF(2));
-          }
-          break;
-        case 2:
-          if (s == 2 * (long)sizeof(T)) {
-            NAME(sd_fetch_vectors)(p, 2, ahead);
-            NAME(sd_store_dense2)(p, OF(0), OF(1));
-          } else
-            NAME(sd_store2)(p, s, OF(0), OF(1));
-          break;
-        case 1:
-          if (s == sizeof(T)) {
-            FETCH(p);
-            ROWV(p, s, 0) = OF(0);
-          } else
-            NAME(sd_store1)(p, s, OF(0));
-          break;
-        default: {
-          const NAME(sd_row) row = *(const NAME(sd_row) *)(b->rows + 8 * sizeof(T) * ip[1]);
-          const long length = 8 * sizeof(T) * ip[0];
-          for (int r = 0; r < W; r++, p += s)
-            for (char *to = p; to < p + length; to += sizeof row) *(NAME(sd_row) *)to = row;
-          ip += 2;
-        }
-      }
-      ip += width;
-    }
-  }
-#undef OF
-  return ip;
-}
-
-/* Store values as columns: port, element and operand of each. */
-static __attribute__((noinline)) const int32_t *NAME(sd_store_columns)(const sd_bytecode *b, long first, long left,
-                                                                       char *const *out, const long *so, char *w,
-                                                                       const int32_t *ip) {
-  const long groups = left < SD_VECTORS ? left : SD_VECTORS, ahead = LATER((long)sizeof(T));
-  const char *consts = b->consts;
-  const int32_t *const end = ip + 1 + 3 * *ip;
-  for (ip++; ip < end; ip += 3) {
-    char *to = out[ip[0]] + ip[1] * so[ip[0]] + first * (long)sizeof(T);
-    const V *from = (const V *)AT(ip[2]);
-    for (long g = 0; g < groups; g++, to += sizeof(V)) {
-      FETCH(to);
-      ROWV(to, 0, 0) = from[g];
-    }
-  }
-  return ip;
-}
 
 /* The first sample of the tile that has a checked value of zero, or -1. */
 static __attribute__((noinline)) long NAME(sd_failed)(const sd_bytecode *b, char *w, long groups, long *which) {
@@ -554,216 +388,344 @@ static __attribute__((noinline)) long NAME(sd_failed)(const sd_bytecode *b, char
 #define EIGHT(X, ...)                                                                              \
   X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)        \
   X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__)
-#define NEXT goto *labels[*ip]
+#define NEXT goto *table[*ip]
+/* What reads operands from the code, and the operands by their names in interpreter.h. */
+#define NONE ip += 1
 #define ONE p = AT(ip[1]), ip += 2
 #define TWO p = AT(ip[1]), q = AT(ip[2]), ip += 3
 #define THREE p = AT(ip[1]), q = AT(ip[2]), r = AT(ip[3]), ip += 4
-#define P(k) VECTOR(p, k)
-#define Q(k) VECTOR(q, k)
-#define R(k) VECTOR(r, k)
-#define LOAD(k, from) a##k = from(k);
+#define NUMBER_AT(k) const V number = VECTOR(consts + ip[k], 0)
+#define NUMBER NUMBER_AT(1); ip += 2
+#define ONE_NUMBER NUMBER_AT(2); p = AT(ip[1]), ip += 3
+#define NUMBER_ONE NUMBER_AT(1); p = AT(ip[2]), ip += 3
+#define OF_A(k) a##k
+#define OF_B(k) b##k
+#define OF_C(k) c##k
+#define OF_K(k) number
+#define OF_P(k) VECTOR(p, k)
+#define OF_Q(k) VECTOR(q, k)
+#define OF_R(k) VECTOR(r, k)
+
+#define MOVE_TO(k, to, from) to(k) = from(k);
 #define SAVE(k, to) ((V *)to)[k] = a##k;
-#define UNARY_A(k, f) a##k = f(a##k);
-#define UNARY_M(k, f) { const V x = P(k); a##k = f(x); }
-#define BINARY_AM(k, f) { const V y = P(k); a##k = f(a##k, y); }
-#define BINARY_MA(k, f) { const V x = P(k); a##k = f(x, a##k); }
-#define BINARY_MM(k, f) { const V x = P(k), y = Q(k); a##k = f(x, y); }
-#define BINARY_AA(k, f) a##k = f(a##k, a##k);
-#define PAIR_AM(k, f, g) { const V x = P(k), y = Q(k), z = g(x, y); a##k = f(a##k, z); }
-#define PAIR_MA(k, f, g) { const V x = P(k), y = Q(k), z = g(x, y); a##k = f(z, a##k); }
+#define SAVE_ROW(k, to) ROWV(to, (long)sizeof(V), k) = a##k;
+#define SAVE_FIRST(k, to) if (k < groups) ROWV(to, (long)sizeof(V), k) = a##k;
+#define ADD_FIRST(k, to) if (k < groups) to += a##k;
+#define DO_UNARY(k, f, x) { const V x_ = x(k); a##k = f(x_); }
+#define DO_BINARY(k, f, x, y) { const V x_ = x(k), y_ = y(k); a##k = f(x_, y_); }
+#define DO_OUTER(k, f, g, x, y) { const V x_ = x(k), y_ = y(k), z_ = g(x_, y_); a##k = f(a##k, z_); }
+#define DO_LATER(k, f, g, x, y) { const V x_ = x(k), y_ = y(k), z_ = g(x_, y_); a##k = f(z_, a##k); }
 #define WHERE(k, m, x, y) a##k = NAME(sd_where)((M)m(k), x(k), y(k));
 #define FMA(k, x, y, z) a##k = NAME(sd_fma)(x(k), y(k), z(k));
-#define UNARY(name)                               \
-  do_##name##_a : ip += 1;                        \
-  EIGHT(UNARY_A, F_##name)                        \
-  NEXT;                                           \
-  do_##name##_m : ONE;                            \
-  EIGHT(UNARY_M, F_##name)                        \
-  NEXT;
-#define BINARY(name)                              \
-  do_##name##_am : ONE;                           \
-  EIGHT(BINARY_AM, F_##name)                      \
-  NEXT;                                           \
-  do_##name##_ma : ONE;                           \
-  EIGHT(BINARY_MA, F_##name)                      \
-  NEXT;                                           \
-  do_##name##_mm : TWO;                           \
-  EIGHT(BINARY_MM, F_##name)                      \
-  NEXT;                                           \
-  do_##name##_aa : ip += 1;                       \
-  EIGHT(BINARY_AA, F_##name)                      \
-  NEXT;
-#define TWICE(name, inner)                        \
-  do_##name##_##inner##_am : TWO;                 \
-  EIGHT(PAIR_AM, F_##name, F_##inner)             \
-  NEXT;                                           \
-  do_##name##_##inner##_ma : TWO;                 \
-  EIGHT(PAIR_MA, F_##name, F_##inner)             \
-  NEXT;
-#define LABEL(name) &&do_##name,
+#define CODE(name)
+#define CODE_UNARY(name, form, x, read) \
+  do_##name##_##form : { read; EIGHT(DO_UNARY, F_##name, OF_##x) } NEXT;
+#define CODE_BINARY(name, form, x, y, read) \
+  do_##name##_##form : { read; EIGHT(DO_BINARY, F_##name, OF_##x, OF_##y) } NEXT;
+#define CODE_OUTER(name, inner, form, x, y, read) \
+  do_##name##_##inner##_a##form : { read; EIGHT(DO_OUTER, F_##name, F_##inner, OF_##x, OF_##y) } NEXT;
+#define CODE_LATER(name, inner, form, x, y, read) \
+  do_##name##_##inner##_##form##a : { read; EIGHT(DO_LATER, F_##name, F_##inner, OF_##x, OF_##y) } NEXT;
+/* Give up what is in registers, so that the compiler need not keep it over a call or a loop. */
+#define ZERO(k, to) to(k) = B(0.0);
+#if SD_REGISTERS
+#define FORGET EIGHT(ZERO, OF_A) EIGHT(ZERO, OF_B) EIGHT(ZERO, OF_C)
+#else
+#define FORGET EIGHT(ZERO, OF_A)
+#endif
+
 
 static long NAME(sd_interpret)(long begin, long end, const char *const *in, const long *si, char *const *out,
                                const long *so, void *work, void *const *fn, long *which) {
-  static const void *const labels[] = {SD_OPCODES(LABEL)};
-  const sd_bytecode *b = fn[0];
-  const char *consts = b->consts;
+  static const void *const labels[] = {
+      SD_EACH_ROW(SD_INSTRUCTIONS, SD_LABEL)
+#if SD_REGISTERS
+      SD_EACH_ROW(SD_REGISTER_INSTRUCTIONS, SD_LABEL)
+#endif
+  };
+  const sd_bytecode *code = fn[0];
+  /* in a register, and not an address that every instruction makes anew: a tenth of the time of long programs */
+  const void *const *table = labels;
+  __asm__("" : "+r"(table));
+  const char *consts = code->consts;
   char *w = work;
   for (long first = begin; first < end; first += SD_VECTORS * W) {
     const long left = (end - first) / W, groups = left < SD_VECTORS ? left : SD_VECTORS;
-    const int32_t *ip = b->code;
+    const int32_t *ip = code->code;
     const char *p, *q, *r;
-    V a0 = B(0.0), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-#define A(k) a##k
+    V a0, a1, a2, a3, a4, a5, a6, a7;
+#if SD_REGISTERS
+    V b0, b1, b2, b3, b4, b5, b6, b7, c0, c1, c2, c3, c4, c5, c6, c7;
+#endif
+    FORGET
     NEXT;
 
+    SD_EACH_ROW(SD_INSTRUCTIONS, CODE)
+#if SD_REGISTERS
+    SD_EACH_ROW(SD_REGISTER_INSTRUCTIONS, CODE)
+  do_put_b:
+    ip += 1;
+    EIGHT(MOVE_TO, OF_B, OF_A)
+    NEXT;
+  do_put_c:
+    ip += 1;
+    EIGHT(MOVE_TO, OF_C, OF_A)
+    NEXT;
+  do_load_b:
+    ONE;
+    EIGHT(MOVE_TO, OF_B, OF_P)
+    NEXT;
+  do_load_c:
+    ONE;
+    EIGHT(MOVE_TO, OF_C, OF_P)
+    NEXT;
+#endif
   do_load:
     ONE;
-    EIGHT(LOAD, P)
+    EIGHT(MOVE_TO, OF_A, OF_P)
     NEXT;
-  do_save:
-    ONE;
-    EIGHT(SAVE, p)
+  do_save: {
+    char *to = w + ip[1];
+    ip += 2;
+    EIGHT(SAVE, to)
     NEXT;
-
-    BINARY(add)
-    BINARY(subtract)
-    BINARY(multiply)
-    BINARY(divide)
-    BINARY(minimum)
-    BINARY(maximum)
-    BINARY(copysign)
-    BINARY(less)
-    BINARY(less_equal)
-    BINARY(equal)
-    BINARY(not_equal)
-    BINARY(logical_and)
-    BINARY(logical_or)
-    TWICE(add, multiply)
-    TWICE(add, add)
-    TWICE(add, subtract)
-    TWICE(subtract, multiply)
-    TWICE(subtract, add)
-    TWICE(subtract, subtract)
-    TWICE(multiply, multiply)
-    TWICE(multiply, add)
-    TWICE(multiply, subtract)
-    TWICE(divide, multiply)
-    TWICE(divide, add)
-    TWICE(divide, subtract)
-    UNARY(negative)
-    UNARY(abs)
-    UNARY(sqrt)
-    UNARY(floor)
-    UNARY(ceil)
-    UNARY(rint)
-    UNARY(trunc)
-    UNARY(sign)
-    UNARY(logical_not)
-    UNARY(to_mask)
-    UNARY(to_real)
+  }
 
   do_where_amm:
     TWO;
-    EIGHT(WHERE, A, P, Q)
+    EIGHT(WHERE, OF_A, OF_P, OF_Q)
     NEXT;
   do_where_mam:
     TWO;
-    EIGHT(WHERE, P, A, Q)
+    EIGHT(WHERE, OF_P, OF_A, OF_Q)
     NEXT;
   do_where_mma:
     TWO;
-    EIGHT(WHERE, P, Q, A)
+    EIGHT(WHERE, OF_P, OF_Q, OF_A)
     NEXT;
   do_where_mmm:
     THREE;
-    EIGHT(WHERE, P, Q, R)
+    EIGHT(WHERE, OF_P, OF_Q, OF_R)
     NEXT;
   do_fma_amm:
     TWO;
-    EIGHT(FMA, A, P, Q)
+    EIGHT(FMA, OF_A, OF_P, OF_Q)
     NEXT;
   do_fma_mma:
     TWO;
-    EIGHT(FMA, P, Q, A)
+    EIGHT(FMA, OF_P, OF_Q, OF_A)
     NEXT;
   do_fma_mmm:
     THREE;
-    EIGHT(FMA, P, Q, R)
+    EIGHT(FMA, OF_P, OF_Q, OF_R)
     NEXT;
 
     /* Calls go from memory to memory: registers do not survive them. Only samples that exist are
        computed, because the time is spent here. */
+  /* Calls go from memory to memory: registers do not survive them. Only samples that exist are
+     computed, because the time is spent here. */
   do_call1: {
-    V (*const f)(V) = (V(*)(V))b->functions[ip[1]];
+    V (*const f)(V) = (V(*)(V))code->functions[ip[1]];
     V *to = (V *)(w + ip[2]);
     p = AT(ip[3]), ip += 4;
-    for (long g = 0; g < groups; g++) to[g] = f(P(g));
+    FORGET
+    for (long g = 0; g < groups; g++) to[g] = f(VECTOR(p, g));
     p = (const char *)to;
-    EIGHT(LOAD, P)
+    EIGHT(MOVE_TO, OF_A, OF_P)
     NEXT;
   }
   do_call2: {
-    V (*const f)(V, V) = (V(*)(V, V))b->functions[ip[1]];
+    V (*const f)(V, V) = (V(*)(V, V))code->functions[ip[1]];
     V *to = (V *)(w + ip[2]);
     p = AT(ip[3]), q = AT(ip[4]), ip += 5;
-    for (long g = 0; g < groups; g++) to[g] = f(P(g), Q(g));
+    FORGET
+    for (long g = 0; g < groups; g++) to[g] = f(VECTOR(p, g), VECTOR(q, g));
     p = (const char *)to;
-    EIGHT(LOAD, P)
+    EIGHT(MOVE_TO, OF_A, OF_P)
     NEXT;
   }
   do_lanes1: {
-    double (*const f)(double) = (double (*)(double))b->functions[ip[1]];
+    double (*const f)(double) = (double (*)(double))code->functions[ip[1]];
     char *to = w + ip[2];
     p = AT(ip[3]), ip += 4;
-    for (long l = 0; l < groups * W; l++) NUMBER(to + sizeof(T) * l) = f(NUMBER(p + sizeof(T) * l));
+    FORGET
+    for (long l = 0; l < groups * W; l++) LANE(to + sizeof(T) * l) = f(LANE(p + sizeof(T) * l));
     p = to;
-    EIGHT(LOAD, P)
+    EIGHT(MOVE_TO, OF_A, OF_P)
     NEXT;
   }
   do_lanes2: {
-    double (*const f)(double, double) = (double (*)(double, double))b->functions[ip[1]];
+    double (*const f)(double, double) = (double (*)(double, double))code->functions[ip[1]];
     char *to = w + ip[2];
     p = AT(ip[3]), q = AT(ip[4]), ip += 5;
-    for (long l = 0; l < groups * W; l++) 
-      NUMBER(to + sizeof(T) * l) = f(NUMBER(p + sizeof(T) * l), NUMBER(q + sizeof(T) * l));
+    FORGET
+    for (long l = 0; l < groups * W; l++)
+      LANE(to + sizeof(T) * l) = f(LANE(p + sizeof(T) * l), LANE(q + sizeof(T) * l));
     p = to;
-    EIGHT(LOAD, P)
+    EIGHT(MOVE_TO, OF_A, OF_P)
     NEXT;
   }
 
-    /* These leave nothing in the accumulator. */
-  do_rows: {
-    const int32_t width = ip[1], port = ip[2];
-    NAME(sd_load_rows)(in[port] + first * si[port] + ip[3], si[port], LATER(si[port]), width, groups, w, ip + 4);
-    ip += 4 + width;
+    /* Inputs go to memory. What is in registers is lost, but for columns. */
+#define ROWS(width) \
+  const long s = si[ip[1]]; \
+  const char *from = in[ip[1]] + first * s + ip[2]; \
+  const int32_t *const to = ip + 3; \
+  V t[width]; \
+  FORGET \
+  ip += 3 + width; \
+  for (long g = 0; g < groups; g++, from += W * s)
+#define TO(e) ((V *)(w + to[e]))[g] = t[e]
+  do_rows8: {
+    ROWS(8) {
+      NAME(sd_load8)(from, s, t);
+      TO(0), TO(1), TO(2), TO(3), TO(4), TO(5), TO(6), TO(7);
+    }
+    NEXT;
+  }
+  do_rows4: {
+    ROWS(4) {
+      NAME(sd_load4)(from, s, t);
+      TO(0), TO(1), TO(2), TO(3);
+    }
+    NEXT;
+  }
+  do_rows3: {
+    ROWS(3) {
+      if (s == 3 * (long)sizeof(T))
+        NAME(sd_load_dense3)(from, t);
+      else
+        NAME(sd_load2)(from, s, t), t[2] = GATHER((from + 2 * sizeof(T)), s);
+      TO(0), TO(1), TO(2);
+    }
+    NEXT;
+  }
+  do_rows2: {
+    ROWS(2) {
+      if (s == 2 * (long)sizeof(T))
+        NAME(sd_load_dense2)(from, t);
+      else
+        NAME(sd_load2)(from, s, t);
+      TO(0), TO(1);
+    }
+    NEXT;
+  }
+  do_rows1: {
+    ROWS(1) {
+      t[0] = s == sizeof(T) ? (V)ROWV(from, s, 0) : GATHER(from, s);
+      TO(0);
+    }
     NEXT;
   }
   do_column: {
     const char *from = in[ip[1]] + ip[2] * si[ip[1]] + first * (long)sizeof(T);
     V *to = (V *)(w + ip[3]);
-    const long ahead = LATER((long)sizeof(T));
-    for (long g = 0; g < groups; g++, from += sizeof(V)) {
-      FETCH(from);
-      to[g] = ROWV(from, 0, 0);
-    }
     ip += 4;
+    for (long g = 0; g < groups; g++) to[g] = ROWV(from, (long)sizeof(V), g);
     NEXT;
   }
   do_shared: {
-    const V same = B(NUMBER(in[ip[1]] + ip[2]));
+    const V same = B(LANE(in[ip[1]] + ip[2]));
     V *to = (V *)(w + ip[3]);
     for (long g = 0; g < groups; g++) to[g] = same;
     ip += 4;
     NEXT;
   }
-  do_columns:
-    ip = NAME(sd_store_columns)(b, first, left, out, so, w, ip + 1);
+
+    /* Outputs, from memory or from the accumulator. */
+  do_columns: {
+    const int32_t *const stop = ip + 2 + 3 * ip[1];
+    FORGET
+    for (ip += 2; ip < stop; ip += 3) {
+      char *to = out[ip[0]] + ip[1] * so[ip[0]] + first * (long)sizeof(T);
+      p = AT(ip[2]);
+      for (long g = 0; g < groups; g++) ROWV(to, (long)sizeof(V), g) = VECTOR(p, g);
+    }
     NEXT;
-  do_stores:
-    ip = NAME(sd_store_rows)(b, first, left, out, so, w, ip + 1);
+  }
+  /* Blocks, all of one row after another: a block's width, port and place in the row, and its operands; or
+     0 for one row of eight numbers, how often and which. */
+  do_stores: {
+    const int32_t count = ip[1], *const begin = ip + 2;
+    FORGET
+    for (long g = 0; g < groups; g++) {
+      ip = begin;
+      for (int32_t block = 0; block < count; block++) {
+        const int32_t width = ip[0];
+        const long s = so[ip[1]];
+        char *to = out[ip[1]] + (first + g * W) * s + ip[2];
+        ip += 3;
+#define FROM(e) VECTOR(AT(ip[e]), g)
+        switch (width) {
+          case 8:
+            NAME(sd_store8)(to, s, FROM(0), FROM(1), FROM(2), FROM(3), FROM(4), FROM(5), FROM(6), FROM(7));
+            break;
+          case 4:
+            NAME(sd_store4)(to, s, FROM(0), FROM(1), FROM(2), FROM(3));
+            break;
+          case 3:
+            if (s == 3 * (long)sizeof(T))
+              NAME(sd_store_dense3)(to, FROM(0), FROM(1), FROM(2));
+            else
+              NAME(sd_store2)(to, s, FROM(0), FROM(1)), NAME(sd_store1)(to + 2 * sizeof(T), s, FROM(2));
+            break;
+          case 2:
+            if (s == 2 * (long)sizeof(T))
+              NAME(sd_store_dense2)(to, FROM(0), FROM(1));
+            else
+              NAME(sd_store2)(to, s, FROM(0), FROM(1));
+            break;
+          case 1:
+            if (s == sizeof(T))
+              ROWV(to, s, 0) = FROM(0);
+            else
+              NAME(sd_store1)(to, s, FROM(0));
+            break;
+          default: {
+            const NAME(sd_row) row = *(const NAME(sd_row) *)(code->rows + 8 * sizeof(T) * ip[1]);
+            const long length = 8 * sizeof(T) * ip[0];
+            for (int k = 0; k < W; k++, to += s)
+              for (char *at = to; at < to + length; at += sizeof row) *(NAME(sd_row) *)at = row;
+            ip += 2;
+          }
+        }
+        ip += width;
+      }
+    }
     NEXT;
+  }
+  do_to_column: {
+    char *to = out[ip[1]] + ip[2] * so[ip[1]] + first * (long)sizeof(T);
+    ip += 3;
+    if (groups == SD_VECTORS) {
+      EIGHT(SAVE_ROW, to)
+    } else {
+      EIGHT(SAVE_FIRST, to)
+    }
+    NEXT;
+  }
+  do_to_number: {
+    const long s = so[ip[1]];
+    char *to = out[ip[1]] + first * s;
+    ip += 2;
+    if (s == sizeof(T)) {
+      EIGHT(SAVE_FIRST, to)
+    } else {
+      V tile[SD_VECTORS];
+      EIGHT(SAVE, tile)
+      for (long l = 0; l < groups * W; l++) LANE(to + l * s) = LANE((char *)tile + l * (long)sizeof(T));
+    }
+    NEXT;
+  }
+  /* Sums: as generated code does it, each lane by itself, sample after sample. */
+  do_to_sum: {
+    V *sum = (V *)out[0] + ip[1], s = *sum;
+    ip += 2;
+    EIGHT(ADD_FIRST, s)
+    *sum = s;
+    NEXT;
+  }
   do_sums: {
-    /* as generated code does: each lane by itself, sample after sample */
     V *sum = (V *)out[0] + ip[1];
     const int32_t count = ip[2];
     ip += 3;
@@ -771,9 +733,31 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
       for (long g = 0; g < groups; g++) sum[e] += VECTOR(AT(*ip), g);
     NEXT;
   }
+
+    /* Ask for SD_LINES lines of what is read or written SD_AHEAD tiles later. The processor's own prefetchers
+       lose streams that are read a tile at a time; a tile at a time is more than it can ask for, too. */
+#define ASK(k, at, step) __builtin_prefetch((at) + (k) * (step), 0, 2);
+  do_ask_rows: {
+    const long s = ip[1] < 0 ? so[~ip[1]] : si[ip[1]], step = s < SD_LINE ? SD_LINE : s;
+    p = (ip[1] < 0 ? out[~ip[1]] : in[ip[1]]) + (first + SD_AHEAD * SD_VECTORS * W) * s + ip[2] + ip[3] * step;
+    ip += 4;
+    if (left > SD_AHEAD * SD_VECTORS && s <= SD_FAR) {
+      EIGHT(ASK, p, step)
+      p += 8 * step;
+      EIGHT(ASK, p, step)
+    }
+    NEXT;
+  }
+  do_ask_column: {
+    p = (ip[1] < 0 ? out[~ip[1]] + ip[2] * so[~ip[1]] : in[ip[1]] + ip[2] * si[ip[1]]) +
+        (first + SD_AHEAD * SD_VECTORS * W) * (long)sizeof(T);
+    ip += 3;
+    if (left > SD_AHEAD * SD_VECTORS) { EIGHT(ASK, p, (long)sizeof(V)) }
+    NEXT;
+  }
   do_end:
-    if (b->checked) {
-      const long failed = NAME(sd_failed)(b, w, groups, which);
+    if (code->checked) {
+      const long failed = NAME(sd_failed)(code, w, groups, which);
       if (failed >= 0) return first + failed;
     }
   }
@@ -810,12 +794,7 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
 #undef ROW2
 #undef ROW4
 #undef ROWV
-#undef NUMBER
+#undef LANE
 #undef AT
-#undef FETCH
-#undef LATER
 #undef VECTOR
-#undef P
-#undef Q
-#undef R
-#undef A
+#undef FORGET

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from symdiff.blocks import Block, load_blocks, store_blocks
+
+
+@pytest.mark.parametrize("size", range(1, 20))
+def test_what_is_wanted_of_a_row_is_brought_once_and_from_within_the_row(size: int) -> None:
+    for wanted in itertools.islice(itertools.product((False, True), repeat=min(size, 7)), 1, None):
+        elements = {size - 1 - k: 100 + k for k, want in enumerate(wanted) if want}
+        blocks = list(load_blocks(elements, 4, size, False))
+        brought = [(b.start + k, v) for b in blocks for k, v in enumerate(b.values) if v >= 0]
+        assert sorted(brought) == sorted(elements.items())
+        for block in blocks:
+            assert block.port == 4
+            assert 0 <= block.start <= size - len(block.values)
+            assert len(block.values) in (1, 2, 3, 4, 8)
+
+
+@pytest.mark.parametrize("size", range(1, 40))
+def test_an_output_is_covered_from_within(size: int) -> None:
+    values = list(range(100, 100 + size))
+    stored: dict[int, int] = {}
+    for block in store_blocks(values, 2, False):
+        assert block.port == 2
+        assert 0 <= block.start <= size - len(block.values)
+        stored |= {block.start + k: v for k, v in enumerate(block.values)}
+    assert stored == dict(enumerate(values))
+
+
+def test_columns_are_moved_one_by_one() -> None:
+    assert list(load_blocks({3: 7, 1: 5}, 0, 8, True)) == [Block(0, 1, (5,)), Block(0, 3, (7,))]
+    assert list(store_blocks([5, 7], 1, True)) == [Block(1, 0, (5,)), Block(1, 1, (7,))]
+
+
+def test_a_row_that_is_wanted_as_a_whole_is_one_block() -> None:
+    assert list(load_blocks({0: 5, 1: 6, 2: 7}, 0, 3, False)) == [Block(0, 0, (5, 6, 7))]
+    assert [len(b.values) for b in store_blocks(range(11), 0, False)] == [8, 4]
