@@ -93,8 +93,8 @@ static __attribute__((unused)) double sd_polygamma(double order, double x) {
     x += 1;
     power = sd_factorial_over_power(n, x);
   }
-  if (power > 1e-19 * sum) {
-    sum += power * x / n + 0.5 * power;
+  if (sum == 0 || power > 1e-19 * sum) { /* far out, power underflows before the integral does */
+    sum += sd_factorial_over_power(n - 1, x) + 0.5 * power;
     scale = power * (n + 1) / x;
     for (int j = 0; j < 10; j++) {
       sum += bernoulli[j] * scale;
