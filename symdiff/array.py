@@ -373,8 +373,6 @@ def _binary(name: str, a: Any, b: Any) -> Array:
         return Array(operations.matmul(left, right))
     if name.startswith("greater"):
         return Array(compare(name, left, right))
-    if name == "floor_divide":
-        return Array(apply("floor", apply("divide", left, right)))
     return Array(apply(name, left, right))
 
 

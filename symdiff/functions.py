@@ -10,13 +10,13 @@ Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
 from .errors import ArgumentError, DtypeError
-from .graph import BOOL, REAL, Node, as_node, constant, elementwise
+from .graph import BOOL, REAL, Node, as_node, broadcast_to, constant, elementwise, postorder, rebuild
 
 
 class Partial(Enum):
@@ -57,6 +57,10 @@ class Function:
     supports : tuple, optional
         For functions with branches: where each argument is looked at. A derivative through
         an argument is a strong zero elsewhere, whatever the argument's own derivative is.
+    written : callable, optional
+        The function as people write it, in terms of others. It is printed so, and text has no
+        name for it: rows that have it are derivatives, kept whole so that the next one of
+        them is a product, too, where differentiating what is written would subtract equals.
     singular : bool
         Whether a partial derivative can be infinite at finite arguments: where the function is
         finite, at the end of its domain, or where it overflows.
@@ -74,6 +78,7 @@ class Function:
     c: str = ""
     vector: str = ""
     expansion: Formula | None = None
+    written: Formula | None = None
     supports: tuple[Formula | None, ...] = ()
     takes: str = REAL
     gives: str = REAL
@@ -96,7 +101,6 @@ ALIASES = {
     "float_power": "power",
     "pow": "power",
     "remainder": "mod",
-    "floor_divide": "floor_divide",
     "fmax": "maximum",
     "fmin": "minimum",
     "acos": "arccos",
@@ -163,6 +167,8 @@ def to_real(node: Node) -> Node:
 
 def where(condition: Node, a: Node | float, b: Node | float) -> Node:
     """Choose element by element; the value not chosen is never observed."""
+    if condition.op == "logical_not":
+        return where(condition.args[0], b, a)
     return elementwise("where", (condition, as_node(a), as_node(b)))
 
 
@@ -171,6 +177,19 @@ def compare(op: str, a: Node | float, b: Node | float) -> Node:
     if op.startswith("greater"):
         return apply(op.replace("greater", "less"), b, a)
     return apply(op, a, b)
+
+
+def as_written(roots: Sequence[Node]) -> list[Node]:
+    """Put in place of each row that has no name for people what they write."""
+    order = postorder(roots)
+    if not any(node.op in FUNCTIONS and FUNCTIONS[node.op].written for node in order):
+        return list(roots)
+    new: dict[Node, Node] = {}
+    for node in order:
+        args = tuple([new[arg] for arg in node.args])
+        row = FUNCTIONS.get(node.op)
+        new[node] = rebuild(node, args) if row is None or row.written is None else row.written(*args)
+    return [new[root] for root in roots]
 
 
 # ---------------------------------------------------------------------------- partial derivatives that need words
@@ -188,6 +207,9 @@ sqrt, exp, log, sin, cos = _f("sqrt"), _f("exp"), _f("log"), _f("sin"), _f("cos"
 sinh, cosh, tanh = _f("sinh"), _f("cosh"), _f("tanh")
 sigmoid, sign, floor, power = _f("sigmoid"), _f("sign"), _f("floor"), _f("power")
 maximum, minimum, absolute = _f("maximum"), _f("minimum"), _f("abs")
+hypot, direction_cos, direction_sin = _f("hypot"), _f("direction_cos"), _f("direction_sin")
+inversion_x, inversion_y, one_minus_square = _f("inversion_x"), _f("inversion_y"), _f("one_minus_square")
+unless_nan = _f("unless_nan")
 
 
 def scalar_constant(node: Node) -> float | None:
@@ -221,30 +243,59 @@ def _not_both_zero(x: Node, y: Node, f: Node) -> Node | None:
 
 
 def _power_exponent(x: Node, y: Node, f: Node) -> Node:
-    # x^y log x, whose limit at x = 0, y > 0 is 0
+    return _power_log(1.0, x, y)
+
+
+def _power_log(order: float, x: Node, y: Node) -> Node:
+    # a row, so that nothing is divided by x again: the product may have underflowed, or x be 0
+    return power(x, y) if order == 0 else elementwise("power_log", (constant(order), x, y))
+
+
+def _power_log_base(n: Node, x: Node, y: Node, f: Node) -> Node:
+    order = float(n.value)
+    return y * _power_log(order, x, y - 1.0) + order * _power_log(order - 1.0, x, y - 1.0)
+
+
+def _power_times_log(n: Node, x: Node, y: Node) -> Node:
+    # x^y log(x)^n, whose limit at x = 0, y > 0 is 0
     vanishes = elementwise("logical_and", (compare("equal", x, 0.0), compare("greater", y, 0.0)), BOOL)
-    return where(vanishes, 0.0, f * log(x))
+    return where(vanishes, 0.0, power(x, y) * power(log(x), n))
 
 
-def _hypot(side: int) -> Formula:
-    return lambda x, y, f: where(compare("equal", f, 0.0), 0.0, (x, y)[side] / f)
+def _over_length(part: Node, x: Node, y: Node) -> Node:
+    length = hypot(x, y)
+    return where(compare("equal", length, 0.0), 0.0, part / length)
 
 
-def _over_square(numerator: Callable[[Node, Node], Node]) -> Formula:
-    return lambda y, x, f: numerator(y, x) / (x * x + y * y)
+def _sum_of_squares(x: Node, y: Node) -> Node:
+    return power(x, 2.0) + power(y, 2.0)
 
 
-def _tie(own: int) -> Formula:
-    # The mean of the one-sided derivatives: a half each where both are equal.
-    return lambda x, y, f: where(compare("equal", x, y), 0.5, 1.0)
+def _lorentzian_slope(x: Node, f: Node) -> Node:
+    # -2 x / (1 + x^2)^2, in factors that neither overflow nor vanish before the result does
+    return -2.0 * (direction_sin(1.0, x) * power(direction_cos(1.0, x), 3.0))
 
 
-def _at_least(x: Node, y: Node, f: Node) -> Node:
-    return compare("greater_equal", x, y)
+def _share(x: Node, y: Node, f: Node) -> Node:
+    # the mean of the one-sided derivatives, a half each, where both are equal; nan where one is nan
+    moving = [part for part in (x, y) if scalar_constant(part) is None]
+    return where(compare("equal", x, y), 0.5, unless_nan(moving[0] if len(moving) == 1 else f))
 
 
-def _at_most(x: Node, y: Node, f: Node) -> Node:
-    return compare("less_equal", x, y)
+def _not_less(x: Node, y: Node, f: Node) -> Node:
+    return elementwise("logical_not", (compare("less", x, y),), BOOL)
+
+
+def _not_greater(x: Node, y: Node, f: Node) -> Node:
+    return _not_less(y, x, f)
+
+
+def _floor_divide(x: Node, y: Node) -> Node:
+    # what mod leaves is taken away first: x / y may round up to a whole number that x does not reach
+    whole = _f("rint")((x - _f("mod")(x, y)) / y)
+    endless = minimum(sign(x) * sign(y), 0.0) + (x - x)
+    whole = where(compare("equal", absolute(y), math.inf), endless, whole)
+    return where(compare("equal", y, 0.0), x / y, whole)
 
 
 def _polygamma(n: Node, x: Node, f: Node) -> Node:
@@ -257,6 +308,13 @@ def _spherical(n: Node, x: Node, f: Node) -> Node:
     below = elementwise("spherical_jn", (constant(abs(order - 1.0)), x))
     above = elementwise("spherical_jn", (constant(order + 1.0), x))
     return constant(order / (2 * order + 1)) * below - constant((order + 1) / (2 * order + 1)) * above
+
+
+def _sigmoid_slope(x: Node) -> Node:
+    # the function is even; exp(-|x|) cannot overflow, and log1p(exp(x)) takes it too
+    small = exp(-absolute(x))
+    root = 1.0 + small
+    return small / (root * root)
 
 
 def _log1p_exp(x: Node) -> Node:
@@ -310,9 +368,12 @@ _row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4
 _row("divide", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (ANY, POSITIVE), source="1.4.10")
 _row("power", (_power_base, _power_exponent), (POSITIVE, ANY), sympy="Pow", source="4.4.4", vector="pow",
      supports=(_not_both_zero, None))
+_row("power_log", (NONE, _power_log_base, lambda n, x, y, f: _power_log(float(n.value) + 1.0, x, y)),
+     ((1.0, 1.0), POSITIVE, ANY), numpy="power_log", source="4.4.4", expansion=_power_times_log,
+     written=lambda n, x, y: power(x, y) * (log(x) if n.value == 1 else power(log(x), n)))
 _unary("negative", lambda x, f: constant(-1.0), source="1.4.8")
 _unary("sqrt", lambda x, f: 0.5 / f, POSITIVE, sympy="sqrt", source="4.4.4")
-_unary("cbrt", lambda x, f: 1.0 / (3.0 * (f * f)), POSITIVE, sympy="cbrt", source="4.4.4", vector="cbrt")
+_unary("cbrt", lambda x, f: power(f, -2.0) / 3.0, POSITIVE, sympy="cbrt", source="4.4.4", vector="cbrt")
 
 # Exponentials and logarithms
 _unary("exp", lambda x, f: f, sympy="exp", source="4.7.7", vector="exp")
@@ -327,12 +388,34 @@ _unary("log1p", lambda x, f: 1.0 / (1.0 + x), (-0.9, 4.0), source="4.7.1", vecto
 _unary("sin", lambda x, f: cos(x), sympy="sin", source="4.20.1", vector="sin")
 _unary("cos", lambda x, f: -sin(x), sympy="cos", source="4.20.2", vector="cos")
 _unary("tan", lambda x, f: 1.0 + f * f, (-1.4, 1.4), sympy="tan", source="4.20.3", vector="tan")
-_unary("arcsin", lambda x, f: 1.0 / sqrt((1.0 - x) * (1.0 + x)), UNIT, sympy="asin", source="4.24.7", vector="asin")
-_unary("arccos", lambda x, f: -1.0 / sqrt((1.0 - x) * (1.0 + x)), UNIT, sympy="acos", source="4.24.8", vector="acos")
-_unary("arctan", lambda x, f: 1.0 / (1.0 + x * x), sympy="atan", source="4.24.9", vector="atan")
-_row("arctan2", (_over_square(lambda y, x: x), _over_square(lambda y, x: -y)), (ANY, POSITIVE), sympy="atan2",
+_unary("arcsin", lambda x, f: 1.0 / sqrt(one_minus_square(x)), UNIT, sympy="asin", source="4.24.7", vector="asin")
+_unary("arccos", lambda x, f: -1.0 / sqrt(one_minus_square(x)), UNIT, sympy="acos", source="4.24.8", vector="acos")
+_unary("one_minus_square", lambda x, f: -2.0 * x, numpy="one_minus_square", source="1.4.9",
+       expansion=lambda x: (1.0 - x) * (1.0 + x), written=lambda x: (1.0 - x) * (1.0 + x))
+_unary("arctan", lambda x, f: _f("lorentzian")(x), sympy="atan", source="4.24.9", vector="atan")
+_unary("lorentzian", _lorentzian_slope, numpy="lorentzian", source="1.4.10",
+       expansion=lambda x: 1.0 / (1.0 + x * x), written=lambda x: 1.0 / (1.0 + power(x, 2.0)))
+_row("arctan2", (lambda y, x, f: inversion_x(x, y), lambda y, x, f: -inversion_y(x, y)), (ANY, POSITIVE), sympy="atan2",
      source="4.24.9", vector="atan2")
-_row("hypot", (_hypot(0), _hypot(1)), (ANY, POSITIVE), source="1.4.10", vector="hypot")
+_row("hypot", (lambda x, y, f: direction_cos(x, y), lambda x, y, f: direction_sin(x, y)), (ANY, POSITIVE),
+     source="1.4.10", vector="hypot")
+# x / r, y / r and x / r^2, y / r^2 for r = hypot(x, y): the derivatives of each are products of them
+_row("direction_cos",
+     (lambda x, y, f: direction_sin(x, y) * inversion_y(x, y), lambda x, y, f: -(f * inversion_y(x, y))),
+     (ANY, POSITIVE), numpy="direction_cos", source="1.4.10",
+     expansion=lambda x, y: _over_length(x, x, y), written=lambda x, y: x / hypot(x, y))
+_row("direction_sin",
+     (lambda x, y, f: -(f * inversion_x(x, y)), lambda x, y, f: direction_cos(x, y) * inversion_x(x, y)),
+     (ANY, POSITIVE), numpy="direction_sin", source="1.4.10",
+     expansion=lambda x, y: _over_length(y, x, y), written=lambda x, y: y / hypot(x, y))
+_row("inversion_x", (lambda x, y, f: inversion_y(x, y) * inversion_y(x, y) - f * f,
+                     lambda x, y, f: -2.0 * (f * inversion_y(x, y))),
+     (ANY, POSITIVE), numpy="inversion_x", source="1.4.10",
+     expansion=lambda x, y: direction_cos(x, y) / hypot(x, y), written=lambda x, y: x / _sum_of_squares(x, y))
+_row("inversion_y", (lambda x, y, f: -2.0 * (f * inversion_x(x, y)),
+                     lambda x, y, f: inversion_x(x, y) * inversion_x(x, y) - f * f),
+     (ANY, POSITIVE), numpy="inversion_y", source="1.4.10",
+     expansion=lambda x, y: direction_sin(x, y) / hypot(x, y), written=lambda x, y: y / _sum_of_squares(x, y))
 
 # Hyperbolic functions                                    DLMF 4.34, 4.38
 _unary("sinh", lambda x, f: cosh(x), sympy="sinh", source="4.34.1", vector="sinh")
@@ -341,10 +424,10 @@ _unary("tanh", lambda x, f: power(_f("sech")(x), 2.0), sympy="tanh", source="4.3
 # a row of its own: the derivative of cosh(x)**-2 meets 0 * inf beyond 710
 _unary("sech", lambda x, f: -(f * tanh(x)), sympy="sech", numpy="sech", source="4.34.5",
        expansion=lambda x: 1.0 / cosh(x))
-_unary("arcsinh", lambda x, f: 1.0 / sqrt(1.0 + x * x), sympy="asinh", source="4.38.9", vector="asinh")
-_unary("arccosh", lambda x, f: 1.0 / sqrt((x - 1.0) * (x + 1.0)), (1.1, 4.0), sympy="acosh", source="4.38.10",
+_unary("arcsinh", lambda x, f: 1.0 / hypot(1.0, x), sympy="asinh", source="4.38.9", vector="asinh")
+_unary("arccosh", lambda x, f: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0)), (1.1, 4.0), sympy="acosh", source="4.38.10",
        vector="acosh")
-_unary("arctanh", lambda x, f: 1.0 / ((1.0 - x) * (1.0 + x)), UNIT, sympy="atanh", source="4.38.11", vector="atanh")
+_unary("arctanh", lambda x, f: 1.0 / one_minus_square(x), UNIT, sympy="atanh", source="4.38.11", vector="atanh")
 
 # Error and gamma functions
 _unary("erf", lambda x, f: TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erf", sympy="erf", source="7.2.1",
@@ -359,8 +442,10 @@ _row("polygamma", (NONE, _polygamma), ((1.0, 1.0), POSITIVE), numpy="polygamma",
 _row("spherical_jn", (NONE, _spherical), ((2.0, 2.0), ANY), numpy="spherical_jn", source="10.51.2")
 
 # Smooth steps and their logarithms                       DLMF 4.34, with x -> x/2
-_unary("sigmoid", lambda x, f: f * sigmoid(-x), numpy="special.expit", source="4.34.3",
+_unary("sigmoid", lambda x, f: _f("sigmoid_slope")(x), numpy="special.expit", source="4.34.3",
        expansion=lambda x: 1.0 / (1.0 + exp(-x)))
+_unary("sigmoid_slope", lambda x, f: -(f * tanh(0.5 * x)), numpy="sigmoid_slope", source="4.34.5",
+       expansion=_sigmoid_slope, written=lambda x: sigmoid(x) * sigmoid(-x))
 _unary("log_sigmoid", lambda x, f: sigmoid(-x), numpy="special.log_expit", source="4.34.3",
        expansion=lambda x: -_log1p_exp(-x))
 _unary("softplus", lambda x, f: sigmoid(x), numpy="softplus", source="4.7.1", expansion=_log1p_exp)
@@ -378,10 +463,14 @@ _unary("floor", ZERO, sympy="floor", source="constant pieces")
 _unary("ceil", ZERO, sympy="ceiling", source="constant pieces")
 _unary("rint", ZERO, source="constant pieces")
 _unary("trunc", ZERO, source="constant pieces")
-_row("mod", (lambda x, y, f: constant(1.0), lambda x, y, f: -floor(x / y)), (ANY, POSITIVE), sympy="Mod",
+_row("mod", (lambda x, y, f: constant(1.0), lambda x, y, f: -_f("floor_divide")(x, y)), (ANY, POSITIVE), sympy="Mod",
      source="x - y floor(x/y)")
-_row("maximum", (_tie(0), _tie(1)), (ANY, ANY), sympy="Max", supports=(_at_least, _at_most), source="kink: mean")
-_row("minimum", (_tie(0), _tie(1)), (ANY, ANY), sympy="Min", supports=(_at_most, _at_least), source="kink: mean")
+_row("floor_divide", (ZERO, ZERO), (ANY, POSITIVE), source="constant pieces", expansion=_floor_divide)
+_row("maximum", (_share, _share), (ANY, ANY), sympy="Max", supports=(_not_less, _not_greater), source="kink: mean")
+_row("minimum", (_share, _share), (ANY, ANY), sympy="Min", supports=(_not_greater, _not_less), source="kink: mean")
+_unary("unless_nan", ZERO, numpy="unless_nan", source="constant pieces",
+       expansion=lambda x: where(compare("equal", x, x), 1.0, math.nan),
+       written=lambda x: broadcast_to(constant(1.0), x.shape))
 _row("where", (ZERO, lambda c, x, y, f: constant(1.0), lambda c, x, y, f: constant(1.0)), (ANY, ANY, ANY),
      supports=(None, lambda c, x, y, f: c, lambda c, x, y, f: elementwise("logical_not", (c,), BOOL)),
      source="the branch taken")
@@ -397,7 +486,8 @@ for _name, _sympy in (("logical_and", "And"), ("logical_or", "Or"), ("logical_xo
 _unary("logical_not", ZERO, sympy="Not", takes=BOOL, gives=BOOL, source="constant pieces")
 _unary("to_real", ZERO, takes=BOOL, numpy="to_real", source="constant pieces")
 
-for _name in ("divide", "power", "sqrt", "cbrt", "log", "log2", "log10", "log1p", "arctan2", "hypot", "arcsin",
+for _name in ("divide", "power", "power_log", "sqrt", "cbrt", "log", "log2", "log10", "log1p", "arctan2", "hypot",
+              "arcsin", "direction_cos", "direction_sin", "inversion_x", "inversion_y",
               "exp", "exp2", "expm1", "sinh", "cosh",
               "arccos", "arccosh", "arctanh", "gamma", "lgamma", "digamma", "polygamma", "xlogy", "tan", "mod"):
     FUNCTIONS[_name] = replace(FUNCTIONS[_name], singular=True)

@@ -23,7 +23,7 @@ from .graph import (
     reshape,
     sum_axes,
 )
-from .rules import Linear
+from .rules import Linear, reaches
 from .sizes import Shape
 
 
@@ -75,7 +75,7 @@ def pull_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
         return None
     reached = None
     if node.op in ("max", "min"):
-        reached = compare("equal", arg, reshape(node, _with_units(arg.shape, together)))
+        reached = reaches(node, arg, reshape(node, _with_units(arg.shape, together)))
     if mask is None:
         return reached
     total = to_real(broadcast_to(mask, node.shape))

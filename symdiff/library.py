@@ -65,7 +65,7 @@ def _scalar(name: str) -> Callable[..., Node]:
 
 
 for _name, _row in FUNCTIONS.items():
-    if _name not in ("to_real", "where", "polygamma", "spherical_jn", "rint"):
+    if _row.written is None and _name not in ("to_real", "where", "polygamma", "spherical_jn", "rint"):
         _add(_name, _scalar(_name), _row.arity, _row.arity, _row.arity)
 
 
@@ -112,7 +112,6 @@ _COMPOSED: dict[str, tuple[int, Callable[..., Node]]] = {
     "positive": (1, lambda x: x),
     "greater": (2, lambda x, y: compare("greater", x, y)),
     "greater_equal": (2, lambda x, y: compare("greater_equal", x, y)),
-    "floor_divide": (2, lambda x, y: apply("floor", apply("divide", x, y))),
     "degrees": (1, lambda x: apply("multiply", x, 180.0 / math.pi)),
     "radians": (1, lambda x: apply("multiply", x, math.pi / 180.0)),
     "relu": (1, lambda x: apply("maximum", x, 0.0)),

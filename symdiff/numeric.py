@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import special
 from ._kernels import special as compiled
 from .errors import ShapeError, SingularMatrixError, UnsupportedError
 
@@ -39,6 +38,56 @@ def sech(x: Array) -> Array:
     return np.asarray(1.0 / np.cosh(x), dtype=np.float64)
 
 
+def power_log(order: Array | float, x: Array, y: Array) -> Array:
+    """Return x**y log(x)**order, and its limit 0 where x = 0 and y > 0."""
+    factor = np.log(x)
+    if np.any(np.asarray(order) != 1):
+        factor = factor**order
+    return np.asarray(np.where((x == 0) & (y > 0), 0.0, x**y * factor), dtype=np.float64)
+
+
+def unless_nan(x: Array) -> Array:
+    """Return 1.0, and nan where ``x`` is nan."""
+    return np.asarray(np.where(np.isnan(x), np.nan, 1.0), dtype=np.float64)
+
+
+def sigmoid_slope(x: Array) -> Array:
+    """Return sigmoid(x) sigmoid(-x), the derivative of the sigmoid."""
+    small = np.exp(-np.abs(x))
+    return np.asarray(small / (1.0 + small) ** 2, dtype=np.float64)
+
+
+def one_minus_square(x: Array) -> Array:
+    """Return 1 - x**2 with full accuracy near -1 and 1."""
+    return np.asarray((1.0 - x) * (1.0 + x), dtype=np.float64)
+
+
+def lorentzian(x: Array) -> Array:
+    """Return 1 / (1 + x**2), the derivative of the arctangent."""
+    return np.asarray(1.0 / (1.0 + x * x), dtype=np.float64)
+
+
+def direction_cos(x: Array, y: Array) -> Array:
+    """Return x / hypot(x, y), and 0 where both are 0."""
+    length = np.hypot(x, y)
+    return np.asarray(np.where(length == 0, 0.0, x / length), dtype=np.float64)
+
+
+def direction_sin(x: Array, y: Array) -> Array:
+    """Return y / hypot(x, y), and 0 where both are 0."""
+    return direction_cos(y, x)
+
+
+def inversion_x(x: Array, y: Array) -> Array:
+    """Return x / (x**2 + y**2), whose squares do not overflow."""
+    return np.asarray(direction_cos(x, y) / np.hypot(x, y), dtype=np.float64)
+
+
+def inversion_y(x: Array, y: Array) -> Array:
+    """Return y / (x**2 + y**2), whose squares do not overflow."""
+    return inversion_x(y, x)
+
+
 def polygamma(order: Array | float, x: Array) -> Array:
     """Return the derivative of digamma of each ``order`` (0 to 100) at ``x`` (DLMF 5.15)."""
     try:
@@ -49,7 +98,10 @@ def polygamma(order: Array | float, x: Array) -> Array:
 
 def spherical_jn(order: Array | float, x: Array) -> Array:
     """Return the spherical Bessel function of the first kind (DLMF 10.47.3)."""
-    return _by_order(special.spherical_jn, order, x)
+    try:
+        return _by_order(compiled.spherical_jn, order, x)
+    except ValueError as error:
+        raise UnsupportedError(str(error)) from None
 
 
 def _by_order(function: Callable[[int, Array], Array], order: Array | float, x: Array) -> Array:

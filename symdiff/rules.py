@@ -20,13 +20,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from .contraction import MINUS_ONE, einsum, is_structured, scale_by
-from .functions import compare, where
+from .functions import compare, unless_nan, where
 from .graph import (
+    BOOL,
     Labels,
     Node,
     constant,
     cumsum,
     delta,
+    elementwise,
     gather,
     label_sizes,
     matrix,
@@ -201,11 +203,17 @@ def _unit(node: Node, tangents: Sequence[Node | None]) -> Node:
 
 def _extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
-    reached = compare("equal", x, _keep(node, node.payload, x.ndim))
-    share = where(reached, 1.0, 0.0)
-    count = _keep(_sum_last(share, node.payload), node.payload, x.ndim)
+    value = _keep(node, node.payload, x.ndim)
+    reached = reaches(node, x, value)
+    count = _keep(_sum_last(where(reached, 1.0, 0.0), node.payload), node.payload, x.ndim)
     # a strong zero for the others: their own derivative may be infinite
-    return _sum_last(mask_product(reached, scale_by(1.0 / count, _only(tangents))), node.payload)
+    return _sum_last(mask_product(reached, scale_by(unless_nan(value) / count, _only(tangents))), node.payload)
+
+
+def reaches(node: Node, x: Node, value: Node) -> Node:
+    """Return which elements of ``x`` are its extremum ``value``; all of them where that is nan."""
+    outside = compare("less", x, value) if node.op == "max" else compare("less", value, x)
+    return elementwise("logical_not", (outside,), BOOL)
 
 
 _rule("max", "kink: elements that tie share equally")(_extremum)

@@ -27,7 +27,8 @@ STEP = "1e-16"
 
 
 def mod(x: Any, y: Any) -> Any:
-    return x - y * mpmath.floor(x / y)
+    with mpmath.workdps(mpmath.mp.dps + 60):  # what is left may be far smaller than x
+        return x - y * mpmath.floor(x / y)
 
 
 def power(x: Any, y: Any) -> Any:
@@ -65,6 +66,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "multiply": lambda x, y: x * y,
     "divide": lambda x, y: x / y,
     "power": power,
+    "power_log": lambda n, x, y: mpmath.mpf(0) if x == 0 and y > 0 else power(x, y) * mpmath.log(x) ** n,
     "negative": lambda x: -x,
     "sqrt": mpmath.sqrt,
     "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
@@ -83,6 +85,12 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "arctan": mpmath.atan,
     "arctan2": arctan2,
     "hypot": lambda x, y: mpmath.sqrt(x * x + y * y),
+    "direction_cos": lambda x, y: x / mpmath.sqrt(x * x + y * y) if x or y else mpmath.mpf(0),
+    "direction_sin": lambda x, y: y / mpmath.sqrt(x * x + y * y) if x or y else mpmath.mpf(0),
+    "inversion_x": lambda x, y: x / (x * x + y * y),
+    "inversion_y": lambda x, y: y / (x * x + y * y),
+    "one_minus_square": lambda x: 1 - x * x,
+    "lorentzian": lambda x: 1 / (1 + x * x),
     "sinh": mpmath.sinh,
     "cosh": mpmath.cosh,
     "tanh": mpmath.tanh,
@@ -98,6 +106,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "polygamma": lambda n, x: mpmath.psi(int(n), x),
     "spherical_jn": spherical_jn,
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "sigmoid_slope": lambda x: mpmath.sech(x / 2) ** 2 / 4,
     "log_sigmoid": lambda x: -mpmath.log1p(mpmath.exp(-x)),
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
     "logaddexp": lambda x, y: max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y))),
@@ -110,8 +119,10 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "rint": mpmath.nint,
     "trunc": lambda x: mpmath.sign(x) * mpmath.floor(abs(x)),
     "mod": mod,
+    "floor_divide": lambda x, y: mpmath.floor(x / y),
     "maximum": max,
     "minimum": min,
+    "unless_nan": lambda x: mpmath.mpf(1),
     "where": lambda c, x, y: x if c else y,
     "less": lambda x, y: x < y,
     "less_equal": lambda x, y: x <= y,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import mpmath
@@ -26,18 +26,21 @@ from symdiff.interpret import evaluate
 DIGITS = 150
 ZERO_STEP = 170
 LARGEST = np.finfo(float).max
-TINY = 1e-305
+TINY = 1e-307
 
 #: Functions of real numbers with values in them; conditions are tested on their own.
 REALS = [name for name, row in FUNCTIONS.items() if BOOL not in (row.takes, row.gives) and name != "where"]
 PIECES = [name for name in REALS if all(p is Partial.ZERO for p in FUNCTIONS[name].partials)]
 SMOOTH = [name for name in REALS if name not in PIECES]
+#: Functions whose first argument is an order, known beforehand.
+ORDERED = [name for name in REALS if FUNCTIONS[name].partials[0] is Partial.NONE]
 
-EVERYWHERE = [s * x for x in (1e-300, 1e-150, 1e-8, 1e-3, 0.3, 1.0, 2.5, 17.0, 40.0) for s in (1, -1)]
-STEPS = [s * x for x in (0.1, 0.3, 1.0, 2.5, 17.0, 40.0) for s in (1, -1)]
+EVERYWHERE = [s * x for x in (1e-300, 1e-150, 1e-20, 1e-8, 1e-3, 0.3, 1.0, 2.5, 17.0, 40.0) for s in (1, -1)]
+STEPS = [s * x for x in (1e-300, 1e-20, 1e-8, 0.1, 0.3, 1.0, 2.5, 17.0, 40.0) for s in (1, -1)]
 FAR = [s * x for x in (300.0, 700.0, 1e4, 1e80, 1e150, 1e300) for s in (1, -1)]
 RIGHT = [1e-300, 1e-150, 1e-8, 1e-3, 0.4, 1.0, 1.5, 40.0, 1e5, 1e80, 1e300]
-INSIDE = [s * x for x in (0.0, 0.1, 0.3, 0.9, 1 - 2**-30, np.nextafter(1, 0)) for s in (1, -1)]
+INNER = (0.0, 1e-300, 1e-160, 1e-20, 1e-8, 0.1, 0.3, 0.9, 1 - 2**-30, np.nextafter(1, 0))
+INSIDE = [s * x for x in INNER for s in (1, -1)]
 SMALL = [0.0, 1e-300, -1e-300, 1e-8, -1e-3, 0.5, -0.9]
 
 #: Where functions of one argument are looked at, besides random points of their domain.
@@ -57,43 +60,58 @@ POINTS: dict[str, list[float]] = {
     "tan": [0.0, 1e-300, 1e-8, -1e-3, 0.7, -1.5, 1.57, 3.0, 100.0],
     "arcsin": INSIDE,
     "arccos": INSIDE,
-    "arctan": [0.0, *EVERYWHERE, 300.0, -1e4, 1e30, 1e150, -1e300],
+    "arctan": [0.0, *EVERYWHERE, 300.0, -1e4, 1e30, 1e70, -1e77, 1e100, 1e150, -1e300],
     "sinh": [0.0, *EVERYWHERE, 700.0, -700.0],
     "cosh": [0.0, *EVERYWHERE, 700.0, -700.0],
     "tanh": [0.0, *EVERYWHERE, 100.0, -100.0, 720.0, -1e3],
     "sech": [0.0, 1e-300, 1e-8, *STEPS, 100.0, -100.0, 300.0, 720.0, -1e3],
-    "arcsinh": [0.0, *EVERYWHERE, 300.0, -1e4, 1e30, -1e30],
-    "arccosh": [1.5, 1 + 2**-40, np.nextafter(1, 2), 3.0, 1e5, 1e30],
+    "arcsinh": [0.0, *EVERYWHERE, 300.0, -1e4, 1e30, -1e30, 1e100, 1e150, 1e160, -1e300],
+    "arccosh": [1.5, 1 + 2**-40, np.nextafter(1, 2), 3.0, 1e5, 1e30, 1e100, 1e150, 1e160, 1e300],
     "arctanh": INSIDE,
     "erf": [0.0, 1e-8, -1e-3, *STEPS[:8], 5.0, -20.0, 26.0],
     "erfc": [0.0, 1e-8, -1e-3, *STEPS[:8], 5.0, -20.0, 26.0],
     "gamma": [1e-30, 1e-8, 0.1, 0.5, 1.0, 2.0, 1.4616321449683622, 10.0, 100.0, 150.0, -0.5, -2.5, -7.3],
-    "lgamma": [1e-30, 1e-8, 0.1, 0.5, 1.0 + 2**-20, 2.0 - 2**-20, 10.0, 1e5, 1e80, -0.5, -2.5],
-    "digamma": [1e-100, 1e-8, 0.1, 1.0, 1.4616321449683622, 2.0, 10.0, 1e5, 1e50, -0.5, -2.5],
+    "lgamma": [1e-30, 1e-8, 0.1, 0.5, 1.0 + 2**-20, 2.0 - 2**-20, 10.0, 1e5, 1e80, 1e160, -0.5, -2.5],
+    "digamma": [1e-100, 1e-8, 0.1, 1.0, 1.4616321449683622, 2.0, 10.0, 1e5, 1e50, 1e100, 1e160, -0.5, -2.5],
+    "one_minus_square": [*INSIDE, 3.0, -1e100],
+    "lorentzian": [0.0, *EVERYWHERE, 300.0, -1e4, 1e30, 1e60, -1e77, 1e100],
+    "sigmoid_slope": [0.0, *STEPS, 300.0, -300.0, 700.0, -700.0, 1e3, -1e3],
     "sigmoid": [0.0, *STEPS, 300.0, -300.0, 700.0, -700.0, 1e3, -1e3],
     "log_sigmoid": [0.0, *STEPS, 300.0, -300.0, 700.0, -700.0, 1e3, -1e3],
     "softplus": [0.0, *STEPS, 300.0, -300.0, 700.0, -700.0, 1e3, -1e3],
-    "sinc": [0.0, 1e-100, 1e-8, -1e-3, 0.5, 1.0, 1.5, -2.0, 7.3, 100.5],
+    "sinc": [0.0, 1e-300, 1e-100, 1e-8, -1e-3, 0.5, 1.0, 1.5, -2.0, 7.3, 100.5],
     "abs": EVERYWHERE,
 }
+FARTHEST = [(1e200, 1e200), (1e250, -1e-50), (1e-300, 1e300), (1e160, 3e160)]
+LENGTHS = [
+    *((3.0, 4.0), (-3.0, 4.0), (2.0, 2.0), (0.5, 1.0), (1e30, 2e30), (1e-30, 2e-30), (0.0, 2.0), (2.0, 0.0)),
+    *((1e-8, 1.0), (1.0, 1e-8), (1.0, -1e-200), (1e-200, 1.0), (1e20, 1e-20), (1e-80, 1e-140), (1e-140, -1e-80)),
+    *FARTHEST,
+]
+#: Functions of a point in the plane, which one coordinate may hardly move.
+PLANE = ("arctan2", "hypot", "direction_cos", "direction_sin", "inversion_x", "inversion_y")
 #: Functions that differ from a constant, far out, by as little as exp(-1e3).
 LEVEL = ("expm1", "tanh", "erf", "erfc", "sigmoid", "log_sigmoid", "softplus", "logaddexp")
-PAIRS: dict[str, list[tuple[float, float]]] = {
+PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "add": [(1.0, -1.0), (1e300, 1e-300), (0.0, 0.0)],
     "subtract": [(1.0, 1.0), (1e300, 1e-300), (0.0, 0.0)],
     "multiply": [(0.0, 3.0), (1e200, 1e-200), (-2.0, 0.0)],
-    "divide": [(0.0, 3.0), (1.0, 1e-50), (1e50, 1e50), (-2.0, 7.0), (3.0, -1e100), (1e-300, 1e-10)],
+    "divide": [(0.0, 3.0), (1e200, 1e200), (1.0, 1e-50), (1e50, 1e50), (-2.0, 7.0), (3.0, -1e100), (1e-300, 1e-10)],
     "power": [
         *((2.0, 0.0), (2.0, 1.0), (2.0, 0.5), (2.0, -3.5), (1e-8, 2.5), (1e-100, 0.1), (1e50, 3.0), (1e50, -1.5)),
         *((1.0, 40.0), (1 + 1e-9, 1e6), (0.5, 100.0), (1e-20, 0.0), (7.0, 1e-300), (1.0, 0.0), (0.9999, -2000.0)),
+        *((1e-300, 1.5), (1e-300, 2.0), (1e-160, 2.5), (1e300, 1.5), (1e160, 2.0), (1e-160, -1.5), (1e100, -3.0)),
     ],
+    "power_log": [(n, x, y) for n in (1.0, 2.0) for x in (1e-60, 0.3, 7.0, 1e80) for y in (-0.5, 0.0, 1.5)],
     "arctan2": [
         *((1.0, 1.0), (1.0, -1.0), (-1.0, -2.0), (1e-8, 3.0), (1e-8, -3.0), (3.0, 0.0), (0.0, 2.0), (-2.0, 1e-300)),
-        *((1e30, 2e30), (1e-30, 2e-30), (-5e20, 3e21)),
+        *((1e30, 2e30), (1e-30, 2e-30), (-5e20, 3e21), *LENGTHS),
     ],
-    "hypot": [
-        *((3.0, 4.0), (-3.0, 4.0), (0.0, 2.0), (2.0, 0.0), (0.5, 1.0), (1e30, 2e30), (1e-30, 2e-30)),
-    ],
+    "hypot": LENGTHS,
+    "direction_cos": [*LENGTHS[::4], *FARTHEST],
+    "direction_sin": [*LENGTHS[::4], *FARTHEST],
+    "inversion_x": [*LENGTHS[::4], *FARTHEST],
+    "inversion_y": [*LENGTHS[::4], *FARTHEST],
     "logaddexp": [
         (0.0, 0.0),
         (1e3, 1e3),
@@ -103,13 +121,18 @@ PAIRS: dict[str, list[tuple[float, float]]] = {
         (0.0, 350.0),
         (0.1, 0.0),
         (5.0, 5.0),
+        *((0.0, 1e-300), (0.0, 1e-20), (0.0, 1e-8), (5.0, 5.0 + 1e-10), (0.0, 30.0), (36.0, 0.0)),
     ],
     "xlogy": [(0.0, 2.0), (0.0, 1e-300), (1e-300, 1e-300), (2.0, 1.0), (-2.0, 3.0), (1e100, 1 + 1e-9), (3.0, 1e80)],
-    "mod": [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (0.3, 5.0), (1e10 + 0.5, 3.0)],
+    "mod": [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (0.3, 5.0), (1e10 + 0.5, 3.0), (1.0, 0.1), (-1.0, 0.3)],
     "maximum": [(1.0, 2.0), (2.0, 1.0), (-1e300, 1e300), (1e-3, -0.5)],
     "minimum": [(1.0, 2.0), (2.0, 1.0), (-1e300, 1e300), (1e-3, -0.5)],
-    "polygamma": [(n, x) for n in (1.0, 2.0, 5.0) for x in (1e-30, 0.1, 1.0, 10.0, 1e5, 1e30, -0.5)],
-    "spherical_jn": [(n, x) for n in (0.0, 1.0, 3.0) for x in (0.0, 1e-50, 1e-8, -1e-3, 0.5, 3.0, -20.0, 100.0)],
+    "polygamma": [(n, x) for n in (1.0, 2.0, 5.0) for x in (1e-30, 0.1, 1.0, 10.0, 1e5, 1e30, 1e100, 1e150, -0.5)],
+    "spherical_jn": [
+        (n, x)
+        for n in (0.0, 1.0, 3.0)
+        for x in (0.0, 1e-300, 1e-150, 1e-50, 1e-8, -1e-3, 0.5, 3.0, -20.0, 100.0)
+    ],
 }
 
 
@@ -117,7 +140,7 @@ def points(name: str) -> list[tuple[float, ...]]:
     row = FUNCTIONS[name]
     rng = np.random.default_rng(sum(map(ord, name)))
     drawn = [tuple(low if low == high else rng.uniform(low, high) for low, high in row.domain) for _ in range(6)]
-    given = PAIRS[name] if row.arity == 2 else [(x,) for x in POINTS[name]]
+    given = PAIRS[name] if row.arity > 1 else [(x,) for x in POINTS[name]]
     return [tuple(map(float, p)) for p in (*drawn, *given)]
 
 
@@ -135,7 +158,8 @@ def digits(name: str, point: tuple[float, ...]) -> int:
     """Return how many digits differences at ``point`` need: steps are far below the smallest argument."""
     far = abs(point[0] - point[1]) if name == "logaddexp" else max(map(abs, point))
     flat = 0 if name not in LEVEL else far * far if name.startswith("erf") else far
-    return DIGITS + math.ceil(flat) + 4 * max(math.ceil(abs(math.log10(abs(x)))) if x else ZERO_STEP for x in point)
+    near = 8 if name in PLANE else 4
+    return DIGITS + math.ceil(flat) + near * max(math.ceil(abs(math.log10(abs(x)))) if x else ZERO_STEP for x in point)
 
 
 def slope(f: Callable[..., Any], point: tuple[float, ...], by: tuple[int, ...]) -> Any:
@@ -165,7 +189,7 @@ def applied(name: str, args: list[Any]) -> Array:
 
 def formula(name: str, order: float | None, args: list[Array]) -> Array:
     """Apply the function; an order that must be known beforehand is a constant."""
-    return applied(name, args if order is None else [constant(order), args[1]])
+    return applied(name, args if order is None else [constant(order), *args[1:]])
 
 
 def computed(outputs: list[Array], inputs: list[Array], at: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
@@ -189,13 +213,13 @@ def computed(outputs: list[Array], inputs: list[Array], at: np.ndarray[Any, Any]
 def test_the_reference_knows_every_function() -> None:
     assert not missing_scalars()
     assert {name for name in SMOOTH if FUNCTIONS[name].arity == 1} == set(POINTS)
-    assert {name for name in SMOOTH if FUNCTIONS[name].arity == 2} == set(PAIRS)
+    assert {name for name in SMOOTH if FUNCTIONS[name].arity > 1} == set(PAIRS)
 
 
 def cases() -> list[tuple[str, float | None]]:
     found: list[tuple[str, float | None]] = []
     for name in SMOOTH:
-        orders = sorted({p[0] for p in PAIRS[name]}) if name in ("polygamma", "spherical_jn") else [None]
+        orders = sorted({p[0] for p in PAIRS[name]}) if name in ORDERED else [None]
         found.extend((name, order) for order in orders)
     return found
 
@@ -268,7 +292,7 @@ def test_the_sign_of_zero_stays(name: str) -> None:
 @pytest.mark.parametrize("name", PIECES)
 def test_pieces_have_slope_zero(name: str) -> None:
     x = sd.scalar("x")
-    f = applied(name, [x])
+    f = applied(name, [x, *([0.5] * (FUNCTIONS[name].arity - 1))])
     assert everywhere(sd.gradient(f * x, x), x=1.25) == everywhere(f, x=1.25)
     assert everywhere(sd.gradient(f, x, disconnected="zero"), x=1.0) == {0.0}
 
@@ -315,6 +339,13 @@ def test_powers_of_zero_by_the_exponent(y0: float, slope_: float) -> None:
     assert everywhere(sd.gradient(x**y, y), x=0.0, y=y0) == {slope_}
 
 
+def test_mixed_partials_of_a_power_of_zero_agree() -> None:
+    x, y = sd.scalar("x"), sd.scalar("y")
+    for exponent, want in ((1.0, -math.inf), (1.5, 0.0), (2.0, 0.0)):
+        for first, second in ((x, y), (y, x)):
+            assert everywhere(sd.gradient(sd.gradient(x**y, first), second), x=0.0, y=exponent) == {want}
+
+
 def test_mixed_partials_of_a_power_at_exponent_zero() -> None:
     x, y = sd.scalar("x"), sd.scalar("y")
     for first, second in ((x, y), (y, x)):
@@ -339,6 +370,27 @@ def test_a_kink_has_the_mean_of_its_sides(name: str, at: tuple[float, ...], slop
     values = {f"x{i}": x for i, x in enumerate(at)}
     for arg, want in zip(args, slopes, strict=True):
         assert everywhere(sd.gradient(f, arg), **values) == {want}
+
+
+def test_nan_reaches_the_derivative_of_a_maximum() -> None:
+    x, y, v = sd.scalar("x"), sd.scalar("y"), sd.vector("v", 3)
+    for f in (sd.maximum(x, y), sd.minimum(x, y), sd.clip(x, 0.0, y), sd.max(v * x + y), sd.relu(x) + y):
+        for slope_ in (f, sd.gradient(f, x)):
+            for backend in ("numpy", "native"):
+                kernel = sd.compile(slope_, [x, y, v], backend=backend)
+                assert math.isnan(kernel(math.nan, 1.0, [1.0, 2.0, 3.0]))
+                assert not math.isnan(kernel(0.5, 1.0, [1.0, 2.0, 3.0]))
+
+
+def test_a_quotient_that_rounds_up_is_not_reached() -> None:
+    x, y = sd.scalar("x"), sd.scalar("y")
+    assert everywhere(x // y, x=1.0, y=0.1) == {9.0}
+    assert everywhere(sd.gradient(x % y, y), x=1.0, y=0.1) == {-9.0}
+    for a, b in ((1.0, 0.0), (-1.0, math.inf), (1.0, -math.inf), (math.inf, math.inf), (7.5, -2.0), (-7.5, 2.0)):
+        with np.errstate(all="ignore"):
+            want = np.floor_divide(a, b)
+        for got in everywhere(x // y, x=a, y=b):
+            np.testing.assert_equal(got, want)
 
 
 #: At the end of the domain: the limit of the slope from inside.
@@ -375,10 +427,10 @@ def test_ends_of_the_domain(name: str, at: float, want: float) -> None:
     assert everywhere(sd.gradient(applied(name, [x]), x), x=at) == {want}
 
 
-@pytest.mark.parametrize("name", [name for name in SMOOTH if not FUNCTIONS[name].supports or name == "power"])
+@pytest.mark.parametrize("name", SMOOTH)
 def test_nan_in_gives_nan_out_of_every_derivative(name: str) -> None:
     args = symbols(name)
-    order = 1.0 if name in ("polygamma", "spherical_jn") else None
+    order = 1.0 if name in ORDERED else None
     f = formula(name, order, args)
     for i in active(name):
         by = sd.gradient(sd.gradient(f * f * f, args[i]), args[i])

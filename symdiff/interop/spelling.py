@@ -190,6 +190,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "rint": _rint,
     "trunc": lambda x: mul(sp.sign(x, evaluate=False), sp.floor(sp.Abs(x, evaluate=False), evaluate=False)),
     "mod": _f(sp.Mod),
+    "floor_divide": lambda x, y: sp.floor(mul(x, inverse(y)), evaluate=False),
     "maximum": _f(sp.Max),
     "minimum": _f(sp.Min),
     "less": _f(sp.StrictLessThan),

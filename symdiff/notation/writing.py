@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..errors import ShapeError
+from ..functions import as_written
 from ..graph import MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Node, broadcast_shapes, postorder
 from ..sizes import Shape, product
 from .contractions import is_kronecker, recognise, written_contraction
@@ -34,7 +35,7 @@ def written(roots: Sequence[Node]) -> list[Term]:
 
 class _Writer:
     def __init__(self, roots: Sequence[Node]) -> None:
-        self.roots = list(roots)
+        self.roots = as_written(roots)
         self.order = postorder(self.roots)
         self.terms: dict[Node, Term] = {}
         users: dict[Node, list[Node]] = {}

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..contraction import einsum, is_structured
+from ..functions import as_written
 from ..graph import (
     Labels,
     Node,
@@ -50,6 +51,7 @@ def collect(root: Node) -> Node:
     Node
         Equal in value, but for rounding and for powers that overflow.
     """
+    (root,) = as_written([root])
     order = postorder([root])
     return root if len(order) > _LARGEST else _Collector(postorder([_named_throughout(order)])).run()
 
