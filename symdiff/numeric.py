@@ -130,7 +130,7 @@ def norm(x: Array, axes: Axes) -> Array:
 def logsumexp(x: Array, axes: Axes) -> Array:
     """Return log(sum(exp(x))) over ``axes``, shifted by the largest so that nothing overflows."""
     shift = _largest(x, axes)
-    total = np.log(np.sum(np.exp(x - shift), axis=axes, keepdims=True)) + shift
+    total = np.log1p(_beside_one(np.exp(x - shift), axes)) + shift
     return np.asarray(np.squeeze(total, axis=axes), dtype=np.float64) if axes else total
 
 
@@ -144,8 +144,20 @@ def softmax(x: Array, axes: Axes) -> Array:
 def log_softmax(x: Array, axes: Axes) -> Array:
     """Return log(softmax(x)), without the logarithm of what has underflowed."""
     shifted = x - _largest(x, axes)
-    result: Array = shifted - np.log(np.sum(np.exp(shifted), axis=axes, keepdims=True))
+    result: Array = shifted - np.log1p(_beside_one(np.exp(shifted), axes))
     return result
+
+
+def _beside_one(parts: Array, axes: Axes) -> Array:
+    """Return the sum less 1, where the largest of ``parts`` is 1; the parts are lost."""
+    parts = np.asarray(parts)
+    total: Array = np.sum(parts, axis=axes, keepdims=True)
+    if not np.any(total < 1.5):
+        return total - 1.0
+    # the sum has rounded away what stands beside a large share
+    np.putmask(parts, parts == 1.0, 0.0)
+    rest = np.sum(parts, axis=axes, keepdims=True)
+    return np.where(total < np.inf, rest + (np.rint(total - rest) - 1.0), total)
 
 
 def unit(x: Array, axes: Axes) -> Array:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import mpmath
 import numpy as np
 import pytest
+import sympy as sp
 from calculus import check_backends, check_calculus, inner
 from exact import adjugate, directional
 from scipy import linalg, special
@@ -823,6 +825,49 @@ def test_what_a_maximum_passes_over_does_not_show(op: str) -> None:
     np.testing.assert_allclose(compute(sd.gradient(f, x), x=[0.0, 1.0, 4.0]), [0, 0, sign * 0.25])
     assert compute(sd.jvp(f, x, [1.0, 1.0, 1.0]), x=[0.0, 1.0, 4.0]) == sign * 0.25
     np.testing.assert_allclose(compute(sd.hessian(f, x), x=[0.0, 1.0, 4.0]), np.diag([0, 0, -sign / 32]))
+
+
+GAPS = [(0.0, -30.0, -31.0), (1.0, 31.0, 2.0), (-700.0, 0.0, -650.0), (0.0, -36.0, -36.0), (5.0, 5.0, 4.0)]
+
+
+@pytest.mark.parametrize("at", GAPS, ids=str)
+def test_what_stands_beside_a_large_share_keeps_its_digits(at: tuple[float, ...]) -> None:
+    """log(softmax) is -1e-13 where a gap is 30, and 1 - softmax is 1e-13: not what 1 rounds to."""
+    x = sd.vector("x", 3)
+    with mpmath.workdps(700):
+        powers = [mpmath.exp(v) for v in at]
+        s = [power / mpmath.fsum(powers) for power in powers]
+        rest = [mpmath.fsum(powers[:i] + powers[i + 1 :]) / mpmath.fsum(powers) for i in range(3)]
+        logs = [float(mpmath.log(v)) for v in s]
+        total = float(mpmath.log(mpmath.fsum(powers)))
+        left = [[float(rest[i] if i == j else -s[j]) for j in range(3)] for i in range(3)]
+        slope = [[float(s[i] * (rest[i] if i == j else -s[j])) for j in range(3)] for i in range(3)]
+    for backend in ("numpy", "native"):
+        values = sd.compile([sd.log(sd.softmax(x)), sd.log_softmax(x), sd.logsumexp(x)], [x], backend=backend)(at)
+        for got, want in zip(values, (logs, logs, total), strict=True):
+            np.testing.assert_allclose(got, want, rtol=4e-15, atol=0)
+    native = sd.compile(
+        [sd.jacobian(sd.log(sd.softmax(x)), x), sd.jacobian(sd.softmax(x), x), sd.hessian(sd.logsumexp(x), x)],
+        [x],
+        backend="native",
+    )
+    for got, want in zip(native(at), (left, slope, slope), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-14, atol=0)
+
+
+def test_log_of_softmax_is_exact_in_every_spelling() -> None:
+    a, b, c = sp.symbols("a b c")
+    X, y = sd.matrix("X", 2, 4), sd.vector("y", 4)
+    data = (np.array([[1.0, 2, 3, 4], [0.5, -1, 2, -3]]), np.array([3.0, 2, 4, 2.5]))
+    gap = float(data[0][1] @ data[1] - data[0][0] @ data[1])
+    for formula in ("log(softmax(X @ y))", sd.log(sd.softmax(X @ y)), lambda X, y: np.log(sd.softmax(X @ y))):
+        kernel = sd.compile(formula, X=(2, 4), y=4) if not isinstance(formula, Array) else sd.compile(formula, [X, y])
+        np.testing.assert_allclose(kernel(*data)[0], -np.log1p(np.exp(gap)), rtol=1e-14)
+    two = sp.log(sp.exp(a) / (sp.exp(a) + sp.exp(b)))
+    np.testing.assert_allclose(sd.compile(two)(0.0, -30.0), -np.log1p(np.exp(-30.0)), rtol=1e-14)
+    three = sp.log(sp.exp(a) / (sp.exp(a) + sp.exp(b) + sp.exp(c)))
+    want = -np.log1p(np.exp(-30.0) + np.exp(-31.0))
+    np.testing.assert_allclose(sd.compile(three)(0.0, -30.0, -31.0), want, rtol=1e-14)
 
 
 def test_a_kink_is_the_mean_of_the_sides() -> None:

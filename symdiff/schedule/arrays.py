@@ -269,7 +269,15 @@ def _fold_logsumexp(code: Code, row: list[int]) -> int:
     if not row:
         return code.number(-math.inf)
     shift, parts = _shifted(code, row)
-    return code.add(shift, code.emit("log", code.sum(parts)))
+    return code.add(shift, code.emit("log1p", _beside_one(code, parts)))
+
+
+def _beside_one(code: Code, parts: list[int]) -> int:
+    """Return the sum less 1, where the largest of the parts is 1: what a sum of them would round away."""
+    one, zero = code.number(1.0), code.number(0.0)
+    largest = [code.emit("equal", part, one) for part in parts]
+    rest = code.sum(code.where(own, zero, part) for own, part in zip(largest, parts, strict=True))
+    return code.add(rest, code.subtract(code.sum(code.emit("to_real", own) for own in largest), one))
 
 
 def _lower_softmax(code: Code, node: Node, args: list[Ids]) -> Ids:
@@ -279,11 +287,10 @@ def _lower_softmax(code: Code, node: Node, args: list[Ids]) -> Ids:
         if not row:
             continue
         shift, parts = _shifted(code, row)
-        total = code.sum(parts)
         if node.op == "softmax":
-            result.append([code.divide(p, total) for p in parts])
+            result.append(code.shares(parts))
         else:
-            rest = code.emit("log", total)
+            rest = code.emit("log1p", _beside_one(code, parts))
             result.append([code.subtract(code.subtract(code.real(v), shift), rest) for v in row])
     return _put_rows(result, args[0], node.payload)
 

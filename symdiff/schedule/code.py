@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -46,6 +46,7 @@ class Code:
         self.checks: list[tuple[int, str]] = []
         self._known: dict[tuple[object, ...], int] = {}
         self._quotients: dict[tuple[float, int], tuple[int, float]] = {}
+        self._others: dict[int, tuple[tuple[int, ...], int]] = {}
 
     def room(self, node: Node) -> None:
         """Refuse a formula before it grows beyond the limit."""
@@ -107,10 +108,37 @@ class Code:
             return self.negative(b)
         if self.ops[b] == "negative":
             return self.add(a, self.args[b][0])
+        rest = self._less_a_share(a, b)
+        if rest is not None:
+            return rest
         (x, p), (y, q) = self._scaled(a), self._scaled(b)
         if p == q != 1.0:
             return self.multiply(self.number(p), self.subtract(x, y))
         return self.emit("subtract", a, b)
+
+    def shares(self, parts: Sequence[int]) -> list[int]:
+        """Return each part over the sum of all; what is left beside a share will be the sum of the others."""
+        total = self.sum(parts)
+        found = [self.divide(part, total) for part in parts]
+        if len(set(parts)) == len(parts) > 1:
+            for i, share in enumerate(found):
+                self._others[share] = (*parts[:i], *parts[i + 1 :]), total
+        return found
+
+    def _less_a_share(self, a: int, b: int) -> int | None:
+        """Return 1 - s, x - x s or x s - x for a share s: 1 - s itself has no digits where s is nearly 1."""
+        if not self._others:
+            return None
+        if b in self._others and self.consts.get(a) == 1.0:
+            others, total = self._others[b]
+            return self.divide(self.sum(others), total)
+        for x, product, sign in ((a, b, 1), (b, a, -1)):
+            if self.ops[product] == "multiply":
+                for s, factor in (self.args[product], self.args[product][::-1]):
+                    if s in self._others and factor == x:
+                        left = self.multiply(x, self.subtract(self.number(1.0), s))
+                        return left if sign > 0 else self.negative(left)
+        return None
 
     def negative(self, a: int) -> int:
         """Return -a."""

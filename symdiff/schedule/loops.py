@@ -202,7 +202,13 @@ def _largest(x: Node, axes: tuple[int, ...]) -> Node:
 
 def _logsumexp(x: Node, axes: tuple[int, ...]) -> Node:
     shift = _largest(x, axes)
-    return apply("log", _total(apply("exp", x - _keep(shift, x, axes)), axes)) + shift
+    return apply("log1p", _beside_one(apply("exp", x - _keep(shift, x, axes)), axes)) + shift
+
+
+def _beside_one(parts: Node, axes: tuple[int, ...]) -> Node:
+    """Return the sum less 1, where the largest of the parts is 1: what a sum of them would round away."""
+    largest = compare("equal", parts, 1.0)
+    return _total(where(largest, 0.0, parts), axes) + (_total(where(largest, 1.0, 0.0), axes) - 1.0)
 
 
 def _softmax(x: Node, axes: tuple[int, ...]) -> Node:
@@ -212,7 +218,7 @@ def _softmax(x: Node, axes: tuple[int, ...]) -> Node:
 
 def _log_softmax(x: Node, axes: tuple[int, ...]) -> Node:
     shifted = x - _keep(_largest(x, axes), x, axes)
-    return shifted - _keep(apply("log", _total(apply("exp", shifted), axes)), x, axes)
+    return shifted - _keep(apply("log1p", _beside_one(apply("exp", shifted), axes)), x, axes)
 
 
 def _unit(x: Node, axes: tuple[int, ...]) -> Node:

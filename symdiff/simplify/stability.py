@@ -94,16 +94,6 @@ def _log_sum_exp(node: Node) -> Node | None:
     return result if kept is None else reshape(result, kept)
 
 
-@rule("log", "log(1 - sigmoid(x))", "log_sigmoid(-x)", "stability")
-def _log_of_rest(node: Node) -> Node | None:
-    inside = peel(node.args[0])
-    if inside.op == "subtract" and is_number(inside.args[0], 1.0):
-        other = peel(inside.args[1])
-        if other.op == "sigmoid":
-            return elementwise("log_sigmoid", (elementwise("negative", other.args),))
-    return None
-
-
 @rule("log1p", "log1p(-sigmoid(x))", "log_sigmoid(-x)", "stability")
 def _log1p_of_rest(node: Node) -> Node | None:
     inside = peel(node.args[0])
@@ -189,6 +179,28 @@ def _sigmoid_forms(node: Node) -> Node | None:
             return elementwise("sigmoid", (_negated(x),))
         if peel(other) is top:
             return elementwise("sigmoid", (x,))
+    return None
+
+
+@rule("divide", "exp(a) / (exp(a) + exp(b) + ...)", "sigmoid(a - b), softmax([a, b, ...])[0]", "stability")
+def _share_of_exps(node: Node) -> Node | None:
+    a, bottom = _exp_of(node.args[0]), peel(node.args[1])
+    terms = _exponents(bottom) if a is not None and bottom.op == "add" else None
+    if a is None or terms is None or terms.count(a) != 1:
+        return None
+    place = terms.index(a)
+    if len(terms) == 2:
+        return spread(elementwise("sigmoid", (elementwise("subtract", (a, terms[1 - place])),)), node.shape)
+    parts = [reshape(spread(t, node.shape), (*node.shape, 1)) for t in terms]
+    shares = normalize("softmax", concatenate(parts, node.ndim), (node.ndim,))
+    return slicing(shares, (*((0, 1, n) for n in node.shape), (place, 1, None)))
+
+
+@rule("subtract", "1 - sigmoid(x)", "sigmoid(-x)", "stability")
+def _rest_of_sigmoid(node: Node) -> Node | None:
+    other = peel(node.args[1])
+    if is_number(node.args[0], 1.0) and other.op == "sigmoid" and other.shape == node.shape:
+        return elementwise("sigmoid", (_negated(other.args[0]),))
     return None
 
 
