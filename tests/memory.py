@@ -187,6 +187,8 @@ def run_all_ways(arguments: dict[str, Any], rng: Any) -> bool:
                 agree(columns, [moved(array) for array in choice])
             agree(rows, [values[0] if k else values[0][0] for k, values in enumerate(data)])
             agree(rows, [values[0][0] for values in data])
+            # batches of two axes, of which every array lacks one
+            agree(rows, [values[0][:3, None] if k % 2 else values[0][None] for k, values in enumerate(data)])
         # as many as three threads are wanted for
         runner = rows[0]._runner
         assert isinstance(runner, Units)
