@@ -70,7 +70,10 @@ def take(node: Node, axis: int, item: Item) -> Node:
         if length is None and all(isinstance(v, int) for v in (first, start, rows)):
             row, rest = divmod(int(str(start)) - int(str(first)), pace)
             return onehot(rows, row) if rest == 0 and 0 <= row < int(str(rows)) else zeros((rows,))
-        if length is not None and _disjoint((first, pace, rows), item):
+        if length is None:
+            # a column is a part of a unit vector: one spelling, or two rules would take turns
+            return _take_onehot(onehot(columns, start), (first, pace, rows))
+        if _disjoint((first, pace, rows), item):
             return zeros((rows, length))
     return slicing(node, _items(node, axis, item))
 

@@ -15,6 +15,7 @@ from symdiff.errors import SymdiffError
 from symdiff.graph import Node, constant, elementwise, inputs_of, postorder
 from symdiff.graph import input as variable
 from symdiff.interpret import evaluate
+from symdiff.parse import parse_graph
 from symdiff.printing import text
 from symdiff.simplify.collect import collect
 
@@ -114,6 +115,10 @@ def _agrees(root: Node, values: dict[Any, Any], inputs: tuple[Node, ...]) -> Non
         wanted = np.asarray(evaluate([root], values, inputs)[0], float)
         got = np.asarray(evaluate([collect(root)], values, inputs)[0], float)
     assert got.shape == wanted.shape
+    again = parse_graph(text(collect(root)), {str(leaf.payload): leaf.shape for leaf in inputs_of([root])}).result.node
+    with np.errstate(all="ignore"):
+        read = np.asarray(evaluate([again], values, inputs)[0], float)
+    np.testing.assert_allclose(read, got, rtol=1e-12, atol=1e-12)
     finite = np.isfinite(wanted)
     np.testing.assert_allclose(
         got[finite], wanted[finite], rtol=1e-9, atol=1e-9 * max(1.0, np.abs(wanted[finite]).max(initial=0.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,21 @@ from symdiff import indexing, layout
 from symdiff import operations as ops
 from symdiff.errors import SymdiffError
 from symdiff.functions import apply, compare, where
-from symdiff.graph import Node, constant, contract, delta, label, onehot, pad, placeholder, postorder, scatter, swap
+from symdiff.graph import (
+    Node,
+    constant,
+    contract,
+    delta,
+    label,
+    onehot,
+    pad,
+    placeholder,
+    postorder,
+    reshape,
+    scatter,
+    slicing,
+    swap,
+)
 from symdiff.graph import input as variable
 from symdiff.interpret import evaluate
 from symdiff.notation import spelled
@@ -340,3 +355,40 @@ def test_a_fraction_bar_needs_no_parentheses() -> None:
     x, y = apply("add", variable("x"), constant(1.0)), variable("y")
     assert latex(apply("divide", x, y)) == r"\frac{x + 1}{y}"
     assert unicode(apply("divide", x, y)) == "(x + 1) / y"
+
+
+@pytest.mark.parametrize(
+    ("payload", "shown"),
+    [
+        ((3, 3), "eye(3)"),
+        ((3, 5, 2), "eye(5)[2:]"),
+        ((3, 1), "eye(3, 1)"),
+        ((3, 2, -1), "eye(3, 2, -1)"),
+        ((2, 3, 2), "eye(2, 3, 2)"),
+        ((3, 3, 4, -2), "eye(5, 3)[::-2]"),
+        ((3, 5, 4, -2), "eye(5)[::-2]"),
+        ((3, 5, 0, 3), "eye(7, 5)[::3]"),
+        ((2, 5, -1, 3), "eye(4, 5, -1)[::3]"),
+        ((n, 1), "eye(n, 1)"),
+        ((n - 1, n, 1), "eye(n)[1:]"),
+        ((n, n, -1), "eye(n, n, -1)"),
+    ],
+    ids=str,
+)
+def test_deltas_are_written_as_what_they_are(payload: tuple[Any, ...], shown: str) -> None:
+    node = delta(*payload)
+    assert text(node) == shown
+    again = parse_graph(f"{shown} + 0 * u[0]", {"u": ("n",)}).result.node
+    for size in (2, 5):
+        point = {"u": np.ones(size)}
+        np.testing.assert_array_equal(evaluate([again], point)[0], evaluate([node], point, [u])[0])
+
+
+def test_what_has_one_column_or_one_row_is_not_square() -> None:
+    z = variable("z", (3, 1))
+    column = reshape(contract([v, w], [(0,), (0,)], (0,)), (3, 1))
+    rectangle = contract([delta(1, 2), slicing(v, ((0, 1, 1),))], [(0, 1), (0,)], (1, 0))
+    point = {"v": np.array([2.0, 3.0, 5.0]), "w": np.array([7.0, 11.0, 13.0]), "z": np.array([[1.0], [2.0], [4.0]])}
+    for node in (apply("multiply", z, column), rectangle):
+        again = parse_graph(text(node), {"v": 3, "w": 3, "z": (3, 1)}).result.node
+        np.testing.assert_array_equal(evaluate([again], point)[0], evaluate([node], point)[0])

@@ -13,7 +13,7 @@ import pytest
 import symdiff as sd
 from symdiff import Array
 from symdiff.formula import read_formula
-from symdiff.graph import contract, onehot, postorder, slicing, verify
+from symdiff.graph import contract, delta, onehot, postorder, slicing, verify, whole
 from symdiff.interpret import evaluate
 from symdiff.simplify import simplify
 from symdiff.simplify.engine import RULES
@@ -261,3 +261,13 @@ def test_deep_formulas_are_simplified_and_derived_in_linear_time(step: str) -> N
         value = evaluate([made[0], slope.node], {"x": np.array([0.3, 0.4])}, [x.node])
         assert np.shape(value[0]) == (1, 2)
     assert seconds[1] < 12 * max(seconds[0], 0.02)
+
+
+def test_a_column_of_a_delta_and_a_part_of_a_unit_vector_are_one_form() -> None:
+    n = named("n")
+    for rows, columns in ((3, n), (n, n + 1)):
+        column = slicing(delta(rows, columns, n + 1, -1), (whole(rows), (n, 1, None)))
+        part = slicing(onehot(columns, n), ((n + 1, -1, rows),))
+        forms = simplify([column, part])
+        assert forms[0] is forms[1]
+        assert simplify(forms) == forms

@@ -193,7 +193,7 @@ def _scaling(a: _Factor, b: _Factor, others: Sequence[_Factor], wanted: Labels) 
         a, b = b, a
     if len(a.labels) != 1 or len(b.labels) != 2 or a.labels[0] not in b.labels:
         return None
-    if b.term.kind == "eye" and b.term.data == (0, 1):
+    if b.term.kind == "eye" and b.term.data == (0, 1) and b.term.shape[0] == b.term.shape[1]:
         return _Factor(Term("diag", (a.term,), None, b.term.shape), b.labels)
     if a.labels[0] == b.labels[0]:
         return _Factor(Term("rows", (a.term, b.term), None, b.term.shape), b.labels)

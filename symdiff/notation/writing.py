@@ -194,10 +194,10 @@ def as_mean(above: Sequence[Term], below: Sequence[Term]) -> Term | None:
 def scaled(factors: Sequence[Term], shape: Shape) -> list[Term]:
     """Write a matrix times a vector along its rows or columns as diag(v) A or A diag(v)."""
     scalars = [t for t in factors if t.ndim == 0]
-    columns = [t.args[0] for t in factors if t.kind == "expand" and t.data == (True, False)]
+    columns = [t.args[0] for t in factors if _is_column(t)]
     rows = [t for t in factors if t.ndim == 1]
-    matrices = [t for t in factors if t.shape == shape]
-    if not matrices or not (rows or columns) or len(scalars + columns + rows + matrices) < len(factors):
+    matrices = [t for t in factors if t.shape == shape and not _is_column(t)]
+    if not matrices or not (rows or columns) or len(scalars + columns + rows + matrices) != len(factors):
         return list(factors)
     core = quotient(matrices, [], False, shape)
     if columns:
@@ -205,6 +205,10 @@ def scaled(factors: Sequence[Term], shape: Shape) -> list[Term]:
     if rows:
         core = Term("columns", (core, quotient(rows, [], False, shape[1:])), None, shape)
     return [*scalars, core]
+
+
+def _is_column(term: Term) -> bool:
+    return term.kind == "expand" and term.data == (True, False)
 
 
 def _reaches(terms: Sequence[Term], shape: Shape) -> bool:

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from ..notation import Term, spelled
 from .layout import Piece, Style
-from .text import decimal, show_shape, subscripts
+from .text import decimal, reaches_outside, show_shape, subscripts
 
 COMPARISON, OR, AND, SUM, HADAMARD, PRODUCT, POWER, ATOM = range(1, 9)
 
@@ -154,13 +154,14 @@ class MathStyle(Style):
         return Piece(f"{self.number(term.data).text} {ones}", PRODUCT)
 
     def _write_eye(self, term: Term) -> Piece:
-        start, step = term.data
-        if (start, step) == (0, 1):
-            if term.shape[0] == term.shape[1]:
-                return Piece(self.identity, ATOM)
-            return Piece(self.function("eye", str(term.shape[0]), str(term.shape[1])), ATOM)
-        items = subscripts(((start, step, term.shape[0]),), (term.shape[1],))
-        return Piece(self.indexed(self.identity, items), ATOM)
+        (start, step), (rows, columns) = term.data, term.shape
+        if (start, step) == (0, 1) and rows == columns:
+            return Piece(self.identity, ATOM)
+        outside = reaches_outside(start, step, rows, columns)
+        if outside is not None and step == 1:
+            diagonal = [str(outside)] if outside != 0 else []
+            return Piece(self.function("eye", str(rows), str(columns), *diagonal), ATOM)
+        return Piece(self.indexed(self.identity, subscripts(((start, step, rows),), (columns,))), ATOM)
 
     def _write_unit(self, term: Term) -> Piece:
         return Piece(self.unit(str(term.data)), ATOM)

@@ -55,6 +55,20 @@ def _subscript(item: Item, size: Dim) -> str:
     return f"{first}:{last}" + (f":{step}" if step != 1 else "")
 
 
+def reaches_outside(start: Dim, step: int, rows: Dim, columns: Dim) -> Dim | None:
+    """Return the diagonal of a delta if some of its rows may be zero, their ones being outside; else None."""
+    last = start + step * (rows - 1)
+    low, high = (start, last) if step > 0 else (last, start)
+    return None if _is_room(low) and _is_room(columns - 1 - high) else low
+
+
+def _is_room(size: Dim) -> bool:
+    """Tell whether a difference of sizes is not negative, where slices are as large as they say."""
+    if isinstance(size, int):
+        return size >= 0
+    return len(size.names) == 1 and size.terms[0][1] > 0
+
+
 def _reaches_end(stop: Dim, size: Dim) -> bool:
     return isinstance(stop, int) and isinstance(size, int) and stop >= size
 
@@ -126,10 +140,14 @@ class TextStyle(Style):
 
     def _write_eye(self, term: Term) -> Piece:
         (start, step), (rows, columns) = term.data, term.shape
-        whole = f"eye({columns})"
         if (start, step) == (0, 1) and rows == columns:
-            return Piece(whole, POSTFIX)
-        return Piece(f"{whole}[{_subscript((start, step, rows), columns)}]", POSTFIX)
+            return Piece(f"eye({columns})", POSTFIX)
+        outside = reaches_outside(start, step, rows, columns)
+        if outside is None:
+            return Piece(f"eye({columns})[{_subscript((start, step, rows), columns)}]", POSTFIX)
+        diagonal = f", {outside}" if outside != 0 else ""
+        every = f"[::{step}]" if step != 1 else ""
+        return Piece(f"eye({abs(step) * (rows - 1) + 1}, {columns}{diagonal}){every}", POSTFIX)
 
     def _write_unit(self, term: Term) -> Piece:
         size = term.shape[0]

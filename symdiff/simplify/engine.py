@@ -57,6 +57,8 @@ Table: TypeAlias = dict[str, tuple[Rule, ...]]
 
 #: Formulas up to so many nodes are simplified for reading, until nothing changes, so many times at most.
 _SMALL, _PASSES = 2_000, 5
+#: Rules that took turns would never end; every form on the way is right.
+_TURNS = 1_000
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
 #: the level at which no rule fits it or anything below it.
 STABILITY, PLAIN, READING = 1, 2, 3
@@ -182,7 +184,7 @@ def _unsettled(roots: Sequence[Node], level: int, known: Container[Node]) -> lis
 
 def _settle(node: Node, tables: tuple[Table, Table], rewrites: list[str] | None) -> Node:
     """Apply rules to one node until none fits."""
-    while True:
+    for _ in range(_TURNS):
         args = [arg.op for arg in node.args]
         for row in tables[1 if node.shape else 0].get(node.op, ()):
             if row.inside and row.inside.isdisjoint(args):
@@ -196,7 +198,8 @@ def _settle(node: Node, tables: tuple[Table, Table], rewrites: list[str] | None)
                 node = found
                 break
         else:
-            return node
+            break
+    return node
 
 
 def settle(node: Node) -> Node:
