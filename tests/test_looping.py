@@ -19,7 +19,9 @@ from symdiff.codegen.numpy_runner import NumpyRunner
 from symdiff.embedded import InterpreterRunner
 from symdiff.errors import ShapeError, SingularMatrixError, SymdiffError, UnsupportedError
 from symdiff.formula import read_formula
-from symdiff.graph import inputs_of, verify
+from symdiff.functions import apply
+from symdiff.graph import broadcast_to, concatenate, inputs_of, pad, slicing, verify
+from symdiff.graph import input as variable
 from symdiff.looping import BLOCK, LoopRunner, fold
 from symdiff.native import NativeRunner, target_of
 from symdiff.options import LIMITS
@@ -338,6 +340,36 @@ def test_sizes_that_do_not_fit() -> None:
     kernel = sd.compile("(s + 0 * x)[7] + exp(y)", s=(), x="n", y="m")
     with pytest.raises(ShapeError, match="out of range"):
         kernel(1.0, np.ones(5), np.ones(40))
+
+
+@pytest.mark.parametrize("n", [8, 10, 13, LEAST, 20, 40])
+def test_cuts_whose_order_depends_on_the_size(n: int) -> None:
+    text = "gradient(sum(x[7:] * exp(x[:-7])), x)"
+    kernel, at = sd.compile(text, x="n"), np.linspace(0, 1, n)
+    assert kernel.stats["loops"] == 1
+    near(kernel(at), sd.compile(text, x=n, backend="numpy")(at))
+    assert sd.compile("gradient(sum(x[9:] * exp(x[:-9])), x)", x="n").backend == "numpy"
+
+
+def test_what_a_formula_is_before_it_is_simplified() -> None:
+    """Paddings and joins read backwards, a part of a repeated number: simplification leaves few of these."""
+    x, s = variable("x", (N,)), variable("s")
+    padded = pad(apply("exp", x), ((2, 1, N),), (N + 5,))
+    joined = concatenate([apply("sin", x), padded, x], 0)
+    roots = [slicing(node, ((node.shape[0] - 1, -1, node.shape[0]),)) for node in (padded, joined)]
+    at, two = np.linspace(0.5, 1.5, 33), np.array(2.0)
+    runner = LoopRunner(plan_loops([x], roots, 100), roots, InterpreterRunner)
+    outs = [np.empty((1, 38)), np.empty((1, 104))]
+    runner.run([at[None]], outs, False)
+    wide = np.concatenate([[0, 0], np.exp(at), [0, 0, 0]])
+    near(outs[0][0], wide[::-1])
+    near(outs[1][0], np.concatenate([np.sin(at), wide, at])[::-1])
+
+    part = slicing(broadcast_to(s, (N,)), ((20, 1, None),)) + apply("exp", x)
+    runner = LoopRunner(plan_loops([x, s], [part], 100), [part], InterpreterRunner)
+    runner.run([at[None], two[None]], [np.empty((1, 33))], False)
+    with pytest.raises(ShapeError, match="index 20 is out of range for an axis of size 18"):
+        runner.run([at[None, :18], two[None]], [np.empty((1, 18))], False)
 
 
 def test_a_singular_matrix_is_located() -> None:
