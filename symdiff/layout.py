@@ -25,6 +25,7 @@ from .graph import (
     whole,
 )
 from .indexing import gather_array, getitem
+from .options import LIMITS
 from .sizes import Dim, Shape, Size, divide, named, product, show
 
 Axis: TypeAlias = int | Sequence[int] | None
@@ -314,11 +315,18 @@ def full(shape: Any, value: float) -> Node:
     return broadcast_to(constant(value), parse_shape(shape))
 
 
-def eye(n: Any, m: Any = None, k: Any = 0) -> Node:
+def eye(n: Any, m: Any = None, k: int = 0) -> Node:
     """Return a matrix with ones on diagonal ``k``."""
-    node = getattr(k, "node", k)
-    offset = size_of(node) if isinstance(node, Node) else k if isinstance(k, Size) else operator.index(k)
-    return delta(parse_size(n), parse_size(n if m is None else m), offset)
+    rows, columns = parse_size(n), parse_size(n if m is None else m)
+    if k == 0 and rows == columns:
+        return delta(rows, columns)
+    if isinstance(rows, int) and isinstance(columns, int):
+        if rows * columns > LIMITS.elements:
+            raise LimitError(
+                f"eye of shape {(rows, columns)!s:.60} has more than {LIMITS.elements} elements, the limit"
+            )
+        return constant(np.eye(rows, columns, operator.index(k)))
+    raise UnsupportedError("eye of symbolic sizes off the main diagonal; expected fixed sizes")
 
 
 def like(x: Node, value: float) -> Node:

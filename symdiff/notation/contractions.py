@@ -77,9 +77,11 @@ def _stacked(args: Sequence[Term], labels: Sequence[Labels], out: Labels) -> boo
     """Tell whether NumPy's ``@`` on a stack of matrices is what this is."""
     if len(args) != 2 or args[0].ndim < 2 or max(term.ndim for term in args) < 3:
         return False
+    if any(len(set(own)) < len(own) for own in labels):
+        return False
     a, b = labels
     if args[1].ndim == 1:
-        return a[-1] == b[0] and a[:-1] == out
+        return a[-1] == b[0] and a[:-1] == out and b[0] not in out
     lead = out[:-2]
     prefixes = sorted((a[:-2], b[:-2]), key=len)
     return (
