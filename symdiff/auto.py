@@ -14,6 +14,7 @@ from typing import Any
 
 from . import background
 from ._kernels.call import NativeCall
+from .build import compiler_in_sight
 from .embedded import InterpreterRunner
 from .native import NativeRunner
 from .program import Program
@@ -47,7 +48,7 @@ class AutoRunner(Units):
     ) -> None:
         super().__init__(program, Variant(reduce, columns), constant, accuracy)
         self._interpreter = InterpreterRunner(
-            program, reduce=reduce, columns=columns, constant=constant, accuracy=accuracy
+            program, reduce=reduce, columns=columns, constant=constant, accuracy=accuracy, brief=compiler_in_sight()
         )
         self._native = NativeRunner(
             program, reduce=reduce, columns=columns, constant=constant, accuracy=accuracy, now=False

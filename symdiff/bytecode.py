@@ -81,6 +81,7 @@ def assemble(
     columns: bool = False,
     single: bool = False,
     constant: Sequence[bool] = (),
+    brief: bool = False,
 ) -> Bytecode:
     """Write ``program`` for the interpreter.
 
@@ -91,12 +92,15 @@ def assemble(
         The machine that will run it.
     reduce, columns, single, constant
         As in :func:`symdiff.codegen.c.emit_c`.
+    brief : bool
+        Write in less time code that takes more, as for what native code replaces soon: steps in
+        the order of the program, and no values in registers.
 
     Returns
     -------
     Bytecode
     """
-    writer = _Assembler(program, target, reduce, columns, single, constant)
+    writer = _Assembler(program, target, reduce, columns, single, constant, brief)
     writer.write()
     return Bytecode(
         tuple([word for instruction in writer.instructions for word in instruction]),
@@ -114,7 +118,14 @@ class _Assembler:
     """One program on its way into bytecode."""
 
     def __init__(
-        self, program: Program, target: Target, reduce: bool, columns: bool, single: bool, constant: Sequence[bool]
+        self,
+        program: Program,
+        target: Target,
+        reduce: bool,
+        columns: bool,
+        single: bool,
+        constant: Sequence[bool],
+        brief: bool,
     ) -> None:
         self.program, self.target, self.reduce, self.columns, self.single = program, target, reduce, columns, single
         self.constant = [*constant] or [False] * len(program.inputs)
@@ -141,7 +152,9 @@ class _Assembler:
         self.checks = [same[v] for v, _ in program.checks]
         wanted = {v for values in self.outputs for v in values} | set(self.checks)
         calls = {op for op in {*program.ops} if not any(f"{op}_{form}" in OPCODES for form in ("m", "mm", "mmm"))}
-        self.steps = in_order(steps_of(program.ops, args, wanted, calls))
+        steps = steps_of(program.ops, args, wanted, calls)
+        self.steps = steps if brief else in_order(steps)
+        self.registers = 0 if brief else registers(self.lanes, self.single)
         self.calls = [step.name in calls for step in self.steps]
 
         self._plan_loads(args, wanted)
@@ -227,7 +240,7 @@ class _Assembler:
         called = [step.value for step, call in zip(self.steps, self.calls, strict=True) if call]
         kept = {*stored, *called, *self.checks}
         consts = self.program.consts
-        self.stays = settle(self.steps, registers(self.lanes, self.single), kept, consts.keys(), sorted(barriers))
+        self.stays = settle(self.steps, self.registers, kept, consts.keys(), sorted(barriers))
         #: How often each value will be read from memory.
         self.uses: dict[int, int] = {}
         for v in (*stored, *self.checks):

@@ -34,6 +34,8 @@ class InterpreterRunner(Units):
         Inputs that never have batch axes.
     accuracy : {"default", "high"}
         "high" takes libm's functions for the vector library's.
+    brief : bool
+        Write the code quickly, since it will soon be replaced.
     """
 
     def __init__(
@@ -44,8 +46,10 @@ class InterpreterRunner(Units):
         columns: bool = False,
         constant: Sequence[bool] = (),
         accuracy: str = "default",
+        brief: bool = False,
     ) -> None:
         super().__init__(program, Variant(reduce, columns), constant, accuracy)
+        self._brief = brief
         self.call(reduce, columns)
 
     def make(self, variant: Variant) -> NativeCall:
@@ -57,6 +61,7 @@ class InterpreterRunner(Units):
             columns=variant.columns,
             single=variant.single,
             constant=self.constant,
+            brief=self._brief,
         )
         machine = Machine(
             code.lanes,
