@@ -93,3 +93,46 @@ def test_the_gradient_of_an_inverse_distance_takes_two_divisions() -> None:
     found = Counter(unroll([q.node, c.node], inline([energy.node, sd.gradient(energy, q).node])).ops)
     assert found["divide"] == 2
     assert found["sqrt"] == 1
+
+
+@pytest.mark.parametrize(
+    ("formula", "ops"),
+    [
+        (x * y + x * c, "add multiply"),
+        (x * y - x * c, "subtract multiply"),
+        (c - x * y - x * c, "add multiply subtract"),
+        (x / c + y / c, "add divide"),
+        (sd.sin(x) * y - sd.sin(x) * c + y, "sin subtract multiply add"),
+        (3 * (x * y) + 0.7 * (x * c), "multiply multiply add multiply"),
+        (x * y + x * c + y * x * c, "multiply add multiply add"),
+    ],
+    ids=str,
+)
+def test_common_factors_are_taken_out_of_sums(formula: sd.Array, ops: str) -> None:
+    assert counts(formula) == Counter(ops.split())
+    k = sd.compile(formula, [x, y, c], backend="numpy")
+    for point in ((0.3, -1.7, 2.1), (-2.0, 4.5, 0.7)):
+        np.testing.assert_allclose(evaluate(program(formula), list(point))[0], k(*point), rtol=1e-15, atol=0)
+
+
+def test_factors_that_something_else_needs_stay() -> None:
+    shared = x * y
+    assert counts(shared + x * c, sd.sin(shared)) == Counter(["multiply", "multiply", "add", "sin"])
+
+
+def test_a_factor_is_taken_out_only_where_what_is_left_was_computed_before() -> None:
+    # (x y) c is 1e120, where y c is infinite
+    formula = x * y * c + x * sd.sin(y) * sd.sin(c)
+    point = [1e-200, 1e160, 1e160]
+    with np.errstate(all="ignore"):
+        wanted = sd.compile(formula, [x, y, c], backend="numpy")(*point)
+        np.testing.assert_allclose(evaluate(program(formula), point)[0], wanted, rtol=1e-15)
+    assert np.isfinite(wanted)
+
+
+def test_long_sums_are_left_as_they_are() -> None:
+    terms = [x * sd.sin(k * y) for k in range(3, 73)]
+    formula = terms[0]
+    for term in terms[1:]:
+        formula = formula + term
+    assert counts(formula)["multiply"] >= 2 * len(terms) - 1

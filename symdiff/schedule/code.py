@@ -14,6 +14,7 @@ from ..errors import UnsupportedError
 from ..graph import Node
 from ..program import MASK_OPS, Port, Program
 from ..sizes import Shape, fixed, show
+from .factors import take_out
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
@@ -301,11 +302,14 @@ class Code:
 
     def finish(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...], stores: list[list[int]]) -> Program:
         """Keep what the outputs need, each value as late as the first use asks for it."""
+        new = take_out(self, (*(v for v, _ in self.checks), *itertools.chain(*stores)))
+        stores = [[new[v] for v in store] for store in stores]
+        checks = [(new[v], message) for v, message in self.checks]
         order: list[int] = []
         place = [-1] * len(self.ops)
         args = self.args
         ops = self.ops
-        for root in itertools.chain((v for v, _ in self.checks), *stores):
+        for root in itertools.chain((v for v, _ in checks), *stores):
             if place[root] >= 0:
                 continue
             stack = [root]
@@ -328,5 +332,5 @@ class Code:
             args=tuple([args[v] if ops[v] == "load" else tuple([place[a] for a in args[v]]) for v in order]),
             consts={place[v]: c for v, c in self.consts.items() if place[v] >= 0},
             stores=tuple(tuple([place[v] for v in store]) for store in stores),
-            checks=tuple((place[v], message) for v, message in self.checks),
+            checks=tuple((place[v], message) for v, message in checks),
         )

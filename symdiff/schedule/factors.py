@@ -1,0 +1,181 @@
+"""Take common factors and divisors out of sums: ``x*a + x*b`` is computed as ``x*(a + b)``.
+
+A derivative arrives as a sum over the ways from the input to the result, and ways that part
+late share what they pass through. What is used elsewhere as well is left alone, so nothing
+that was shared is computed twice. Only the last factor of a product is taken out: what is left
+was computed before as well, so that it does not overflow where ``(x*a)*b`` did not and ``a*b``
+does. A sum keeps its order where nothing is taken out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from .code import Code
+
+#: Terms of the longest sum that is looked at: the time stays linear in the length of the program.
+_LONGEST = 64
+#: What a division counts as beside a product.
+_DIVISION = 6
+_SUMS = frozenset(("add", "subtract"))
+
+
+@dataclass(frozen=True)
+class _Product:
+    """``left * right`` or ``left / right``, in the order it was written."""
+
+    left: _Tree
+    right: _Tree
+    divides: bool
+
+
+#: A product taken apart, or a value.
+_Tree: TypeAlias = "_Product | int"
+#: A value, and whether it is divided by.
+_Factor: TypeAlias = tuple[int, bool]
+#: Terms of a sum and their signs.
+_Terms: TypeAlias = list[tuple[int, _Tree]]
+
+
+def take_out(code: Code, roots: Iterable[int]) -> list[int]:
+    """Append shorter forms of sums to ``code``; return the new number of each value.
+
+    Parameters
+    ----------
+    code : Code
+    roots : iterable of int
+        What is stored or checked. Values that they do not need keep their numbers.
+    """
+    ops, args = code.ops, code.args
+    uses = [0] * len(ops)
+    for root in roots:
+        uses[root] += 1
+    inside = [False] * len(ops)  # whether the only use is in another sum
+    for v in range(len(ops) - 1, -1, -1):
+        if uses[v] and ops[v] != "load":
+            for a in args[v]:
+                uses[a] += 1
+                inside[a] = uses[a] == 1 and ops[v] in _SUMS
+    sums = _Sums(code, uses)
+    new = sums.new
+    for v, used in enumerate(uses):
+        if not used or ops[v] in ("load", "const"):
+            continue
+        shorter = sums.shorter(v) if ops[v] in _SUMS and not inside[v] else None
+        if shorter is not None:
+            new[v] = shorter
+            continue
+        moved = tuple([new[a] for a in args[v]])
+        if moved != args[v]:
+            new[v] = code.emit(ops[v], *moved)
+    return new
+
+
+class _Sums:
+    """The sums of a program, one after the other."""
+
+    def __init__(self, code: Code, uses: Sequence[int]) -> None:
+        self.code, self.uses = code, uses
+        self.new = list(range(len(uses)))
+
+    def shorter(self, root: int) -> int | None:
+        """Return a sum with factors taken out, or None where there are none."""
+        terms = self._terms(root)
+        if len(terms) > _LONGEST or _best(terms) is None:
+            return None
+        return self._sum(terms)
+
+    def _terms(self, root: int) -> _Terms:
+        """Return the terms of a sum from the left, each with its sign."""
+        found: _Terms = []
+        stack = [(1, root)]
+        while stack and len(found) <= _LONGEST:
+            sign, v = stack.pop()
+            op = self.code.ops[v]
+            if op in _SUMS and (v == root or self.uses[v] == 1):
+                a, b = self.code.args[v]
+                stack += [(sign if op == "add" else -sign, b), (sign, a)]
+            elif op == "negative" and self.uses[v] == 1:
+                stack.append((-sign, self.code.args[v][0]))
+            else:
+                found.append((sign, self._tree(v)))
+        return found
+
+    def _tree(self, v: int, *, within: bool = False) -> _Tree:
+        """Take a product apart whose parts are used here only, down to what was multiplied last but for numbers."""
+        op, consts = self.code.ops[v], self.code.consts
+        if self.uses[v] > 1 or op not in ("multiply", "divide"):
+            return v
+        a, b = self.code.args[v]
+        if op == "divide":
+            return _Product(a, b, True)
+        left = self._tree(a, within=True) if b in consts and not within else a
+        right = self._tree(b, within=True) if a in consts and not within else b
+        return _Product(left, right, False)
+
+    def _sum(self, terms: _Terms) -> int:
+        """Write a sum, with the factor taken out that saves most, and so on."""
+        code, best = self.code, _best(terms)
+        if best is None:
+            # what is added comes first, so that no sign has to be turned
+            first = next((i for i, (sign, _) in enumerate(terms) if sign > 0), 0)
+            total = self._value(terms[first][1])
+            total = total if terms[first][0] > 0 else code.negative(total)
+            for sign, term in terms[:first] + terms[first + 1 :]:
+                value = self._value(term)
+                total = code.add(total, value) if sign > 0 else code.subtract(total, value)
+            return total
+        common = [(sign, _without(term, best)) for sign, term in terms if best in _factors(term)]
+        others = [(sign, term) for sign, term in terms if best not in _factors(term)]
+        turned = all(sign < 0 for sign, _ in common)
+        body = self._sum([(-sign, term) for sign, term in common] if turned else common)
+        factor, divides = self.new[best[0]], best[1]
+        whole = code.divide(body, factor) if divides else code.multiply(body, factor)
+        if not others:
+            return code.negative(whole) if turned else whole
+        rest = self._sum(others)
+        return code.subtract(rest, whole) if turned else code.add(rest, whole)
+
+    def _value(self, tree: _Tree) -> int:
+        if isinstance(tree, int):
+            return self.new[tree]
+        left, right = self._value(tree.left), self._value(tree.right)
+        return self.code.divide(left, right) if tree.divides else self.code.multiply(left, right)
+
+
+def _best(terms: _Terms) -> _Factor | None:
+    """Return the factor that saves most when it is taken out, or None."""
+    gains: dict[_Factor, int] = {}
+    for _, term in terms:
+        for factor in _factors(term):
+            gains[factor] = gains.get(factor, -1) + 1
+    best = max(gains, key=lambda factor: gains[factor] * (_DIVISION if factor[1] else 1), default=None)
+    return best if best is not None and gains[best] else None
+
+
+def _factors(tree: _Tree) -> dict[_Factor, None]:
+    """Return what can be taken out of a product, once each."""
+    if isinstance(tree, int):
+        return {}
+    if tree.divides:
+        assert isinstance(tree.right, int)
+        return {(tree.right, True): None}
+    found: dict[_Factor, None] = {}
+    for side in (tree.left, tree.right):
+        found |= {(side, False): None} if isinstance(side, int) else _factors(side)
+    return found
+
+
+def _without(tree: _Tree, factor: _Factor) -> _Tree:
+    """Return a product without one of its :func:`_factors`."""
+    assert isinstance(tree, _Product)
+    if factor == (tree.right, tree.divides):
+        return tree.left
+    if factor == (tree.left, False) and not tree.divides:
+        return tree.right
+    # it is in the side that is a product, beside a number
+    left, right = ((side if isinstance(side, int) else _without(side, factor)) for side in (tree.left, tree.right))
+    return _Product(left, right, tree.divides)
