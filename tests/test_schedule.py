@@ -136,3 +136,38 @@ def test_long_sums_are_left_as_they_are() -> None:
     for term in terms[1:]:
         formula = formula + term
     assert counts(formula)["multiply"] >= 2 * len(terms) - 1
+
+
+GAMMA = {0: sd.digamma, 1: lambda t: sd.polygamma(1, t)}
+
+
+@pytest.mark.parametrize("order", GAMMA)
+def test_digamma_and_trigamma_in_ordinary_operations(order: int) -> None:
+    run = program(GAMMA[order](x))
+    assert not {"digamma", "polygamma"} & set(run.ops)
+    rng = np.random.default_rng(6)
+    near = 1.4616321449683622 + rng.uniform(-0.3, 0.3, 40)
+    points = [*rng.uniform(0, 3, 60), *rng.uniform(0, 30, 60), *-rng.uniform(0, 9, 60), *near]
+    points += [1.4616321449683622, 9.999999999999998, 10.0, 1e5, 1e-8, 1e-300 if order == 0 else 1e-150, 1e300]
+    with mpmath.workdps(60):
+        wanted = [float(mpmath.polygamma(order, mpmath.mpf(float(t)))) for t in points]
+    got = [evaluate(run, [t, 0.0, 0.0])[0] for t in points]
+    # beside the zeros of digamma below 0 the error is an absolute one
+    far = np.array([5e-15 if t < 0 and order == 0 else 0.0 for t in points])
+    assert (np.abs(np.subtract(got, wanted)) <= 1e-14 * np.abs(wanted) + far).all()
+
+
+def test_digamma_and_trigamma_at_the_ends() -> None:
+    points = [0.0, -0.0, -1.0, -2.0, np.inf, -np.inf, np.nan, -1e300]
+    inf, nan = np.inf, np.nan
+    with np.errstate(all="ignore"):
+        values = [[evaluate(program(f(x)), [t, 0.0, 0.0])[0] for t in points] for f in GAMMA.values()]
+    np.testing.assert_array_equal(
+        values, [[-inf, inf, nan, nan, inf, nan, nan, nan], [inf, inf, inf, inf, 0, nan, nan, inf]]
+    )
+
+
+def test_digamma_of_long_arrays_and_high_orders_stay_one_operation_each() -> None:
+    v = sd.vector("v", 17)
+    assert Counter(unroll([v.node], inline([sd.digamma(v).node])).ops)["digamma"] == 17
+    assert counts(sd.polygamma(2, x)) == Counter(["polygamma"])

@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..graph import BOOL, Node
 from ..program import MAX_ORDER
+from . import gamma
 from .code import ZERO, Code, Ids, fixed_shape
 from .matrices import MATRICES
 
@@ -25,6 +26,10 @@ _DIRECT: dict[str, Callable[..., int]] = {
     "where": Code.where,
 }
 
+#: Functions that are taken apart into a hundred operations, for no more elements than are built in a moment.
+_LONG: dict[str, Callable[..., int]] = {"digamma": gamma.digamma, "polygamma": gamma.polygamma}
+_SEVERAL = 16
+
 
 def lower_elementwise(code: Code, node: Node, args: list[Ids]) -> Ids:
     """Apply a scalar function to the elements, with broadcasting."""
@@ -32,6 +37,8 @@ def lower_elementwise(code: Code, node: Node, args: list[Ids]) -> Ids:
     if op in MAX_ORDER and not (args[0].ndim == 0 and 0 <= code.consts.get(int(args[0]), -1) <= MAX_ORDER[op]):
         raise UnsupportedError(f"{op} of an order that is not one number up to {MAX_ORDER[op]}")
     direct = _DIRECT.get(op)
+    if op in _LONG and math.prod(fixed_shape(node.shape)) <= _SEVERAL:
+        direct = _LONG[op]
 
     def apply(*values: int) -> int:
         if direct is not None:
