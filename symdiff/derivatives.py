@@ -398,6 +398,8 @@ def _name(node: Node) -> str:
 
 
 def _gradient(node: Node, group: list[Node], disconnected: str) -> list[Array]:
+    if len(group) == 1 and _magnitude(group[0].shape) == 1:  # by one number forward mode may be the cheaper
+        return [_jacobian(node, group[0], disconnected, {})]
     return _pull(node, ONE, group, disconnected)
 
 
@@ -416,7 +418,7 @@ def _pull(node: Node, cotangent: Node, group: list[Node], disconnected: str) -> 
 
 
 def _jacobian(node: Node, w: Node, disconnected: str, known: Known) -> Array:
-    if node.shape == ():
+    if node.shape == () and _magnitude(w.shape) != 1:
         return _pull(node, ONE, [w], disconnected)[0]
     with _Cut(node, [w], disconnected) as cut:
         (view,) = cut.views
@@ -461,7 +463,7 @@ def _modes(outputs: Shape, inputs: Shape) -> list[Callable[[_Cut, View, Shape], 
         return [_reverse]
     if m > 8 * n:
         return [_forward]
-    return [_forward, _reverse]
+    return [_reverse, _forward] if m == n == 1 else [_forward, _reverse]
 
 
 def _magnitude(shape: Shape) -> float:

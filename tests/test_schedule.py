@@ -171,3 +171,11 @@ def test_digamma_of_long_arrays_and_high_orders_stay_one_operation_each() -> Non
     v = sd.vector("v", 17)
     assert Counter(unroll([v.node], inline([sd.digamma(v).node])).ops)["digamma"] == 17
     assert counts(sd.polygamma(2, x)) == Counter(["polygamma"])
+
+
+def test_a_slope_by_one_number_goes_along_with_horners_scheme() -> None:
+    f = 0.5 * x
+    for k in range(12):
+        f = f * x + (k + 1.5)
+    assert sum(counts(f, sd.gradient(f, x)).values()) <= 48
+    assert sum(counts(f, sd.gradient(f, x), sd.hessian(f, x)).values()) <= 80
