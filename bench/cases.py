@@ -183,6 +183,31 @@ def option_greeks(sizes: Sizes) -> dict[str, Any]:
     return {"formula": sd.gradient(price, tuple(inputs)), "inputs": inputs}
 
 
+def arm_jacobian(sizes: Sizes) -> dict[str, Any]:
+    q = sd.vector("q", 6)
+    frame, place = np.eye(3), np.zeros(3)
+    for (height, reach, quarters), angle in zip(w.JOINTS, q, strict=True):
+        c, s = np.cos(angle), np.sin(angle)
+        rows: list[list[Any]] = [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]
+        if quarters:
+            rows = [[c, 0.0, s * quarters], [s, 0.0, -c * quarters], [0.0, quarters, 0.0]]
+        turn = np.stack([np.stack(row) for row in rows])
+        place = place + frame @ np.stack([reach * c, reach * s, height])
+        frame = frame @ turn
+    return {"formula": sd.jacobian(np.concatenate([place, frame[:, 2]]), q), "inputs": [q]}
+
+
+def student_derivatives(sizes: Sizes) -> dict[str, Any]:
+    text = """
+        z = (x - t[1]) / t[2]
+        half = (t[0] + 1) / 2
+        lgamma(half) - lgamma(t[0] / 2) - log(pi * t[0]) / 2 - log(t[2]) - half * log1p(z**2 / t[0])
+    """
+    t, x = sd.vector("t", 3), sd.scalar("x")
+    density = _of_text(text, t=t, x=x)
+    return {"formula": (sd.gradient(density, t), sd.hessian(density, t)), "inputs": [t, x]}
+
+
 def many_operations(sizes: Sizes) -> dict[str, Any]:
     x = sd.vector("x", 50)
     value = w.run_steps(w.random_steps(sizes["operations"]), list(x), np.sin)
@@ -344,6 +369,24 @@ _ALL = [
         lambda s: w.options_data(s["batch"]),
         w.options_reference,
         {"batch": 1_000_000},
+        {"batch": 5},
+    ),
+    Case(
+        "arm",
+        "Jacobian of an arm of six joints, 100,000 samples",
+        arm_jacobian,
+        lambda s: w.arm_data(s["batch"]),
+        w.arm_reference,
+        {"batch": 100_000},
+        {"batch": 5},
+    ),
+    Case(
+        "student",
+        "Student's log likelihood, gradient and Hessian, 100,000 samples",
+        student_derivatives,
+        lambda s: w.student_data(s["batch"]),
+        w.student_reference,
+        {"batch": 100_000},
         {"batch": 5},
     ),
     _scale_case(1_000),

@@ -143,6 +143,18 @@ def _price(m: Any, v: list[Any]) -> list[Any]:
     return [s * normal(d1) - k * m.exp(-r * t) * normal(d1 - spread)]
 
 
+def _arm(m: Any, q: list[Any]) -> list[Any]:
+    point: list[Any] = [0.0, 0.0, 0.0]
+    along: list[Any] = [0.0, 0.0, 1.0]
+    for (height, reach, quarters), angle in zip(w.JOINTS[::-1], q[::-1], strict=True):
+        c, s = m.cos(angle), m.sin(angle)
+        if quarters:
+            point, along = ([v[0], -quarters * v[2], quarters * v[1]] for v in (point, along))
+        point = [point[0] + reach, point[1], point[2] + height]
+        point, along = ([c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]] for v in (point, along))
+    return [*point, *along]
+
+
 def _whole(shape: tuple[int, ...]) -> Callable[[w.Floats, w.Floats], w.Results]:
     return lambda values, jacobian: [jacobian.reshape(shape)]
 
@@ -181,6 +193,7 @@ SCALARS: dict[str, Scalars] = {
     "P10-100000": Scalars(
         lambda: w.kinetics_data(100_000), w.kinetics_reference, 20, 20, _kinetics, _whole((-1, 20, 20))
     ),
+    "arm": Scalars(lambda: w.arm_data(100_000), w.arm_reference, 6, 6, _arm, _whole((-1, 6, 6))),
     "greeks": Scalars(lambda: w.options_data(1_000_000), w.options_reference, 5, 5, _price, _columns),
 }
 
@@ -316,7 +329,8 @@ def _jax_cases(jax: Any) -> dict[str, tuple[Any, Callable[[], w.Data], Callable[
         return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
 
     def of_scalars(name: str) -> Callable[[Any], Any]:
-        tools = SimpleNamespace(sqrt=np_.sqrt, log=np_.log, exp=np_.exp, erf=jax.scipy.special.erf)
+        names = ("sqrt", "log", "exp", "sin", "cos")
+        tools = SimpleNamespace(erf=jax.scipy.special.erf, **{name: getattr(np_, name) for name in names})
         return lambda v: np_.stack(SCALARS[name].function(tools, list(v)))
 
     def energy(q: Any, p: Any) -> Any:
@@ -328,6 +342,14 @@ def _jax_cases(jax: Any) -> dict[str, tuple[Any, Callable[[], w.Data], Callable[
 
     def price(*v: Any) -> Any:
         return of_scalars("greeks")(v)[0]
+
+    def density(t: Any, x: Any) -> Any:
+        half, z = (t[0] + 1) / 2, (x - t[1]) / t[2]
+        shape = jax.scipy.special.gammaln(half) - jax.scipy.special.gammaln(t[0] / 2) - np_.log(np_.pi * t[0]) / 2
+        return shape - np_.log(t[2]) - half * np_.log1p(z**2 / t[0])
+
+    def density_slopes(t: Any, x: Any) -> Any:
+        return grad(density)(t, x), jax.hessian(density)(t, x)
 
     kinetics = jax.jacfwd(of_scalars("P10-1"))
     logdet = vmap(grad(lambda a: np_.linalg.slogdet(a)[1]))
@@ -378,6 +400,8 @@ def _jax_cases(jax: Any) -> dict[str, tuple[Any, Callable[[], w.Data], Callable[
         "P9": (vmap(value_and_slopes), lambda: w.three_body_data(1_000_000), w.three_body_reference),
         "P10-1": (kinetics, lambda: w.kinetics_data(0), w.kinetics_reference),
         "P10-100000": (vmap(kinetics), lambda: w.kinetics_data(100_000), w.kinetics_reference),
+        "arm": (vmap(jax.jacfwd(of_scalars("arm"))), lambda: w.arm_data(100_000), w.arm_reference),
+        "student": (vmap(density_slopes), lambda: w.student_data(100_000), w.student_reference),
         "greeks": (
             vmap(grad(price, argnums=(0, 1, 2, 3, 4))), lambda: w.options_data(1_000_000), w.options_reference,
         ),

@@ -313,6 +313,77 @@ def options_reference(d: Data) -> Results:
     ]
 
 
+# ---------------------------------------------------------------------------- an arm of six joints
+
+#: Length along the joint's axis, length across it, and quarter turns between axes (Denavit and Hartenberg), of a UR5.
+JOINTS = (
+    (0.089159, 0.0, 1),
+    (0.0, -0.425, 0),
+    (0.0, -0.39225, 0),
+    (0.10915, 0.0, 1),
+    (0.09465, 0.0, -1),
+    (0.0823, 0.0, 0),
+)
+
+
+def arm_data(count: int) -> Data:
+    return {"q": generator().uniform(-3.0, 3.0, (count, 6))}
+
+
+def arm_reference(d: Data) -> Results:
+    return [complex_step(_tip, d["q"])]
+
+
+def _tip(q: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return where the tip is and where it points, shape (6, N)."""
+    point, along = np.zeros((3, *q.shape[1:]), q.dtype), np.zeros((3, *q.shape[1:]), q.dtype)
+    along[2] = 1.0
+    for (height, reach, quarters), angle in zip(JOINTS[::-1], q[::-1], strict=True):
+        # about x by quarter turns, then moved, then about z by the angle
+        point, along = (
+            v if not quarters else np.array([v[0], -quarters * v[2], quarters * v[1]]) for v in (point, along)
+        )
+        point = point + np.array([reach, 0.0, height])[:, None]
+        c, s = np.cos(angle), np.sin(angle)
+        point, along = (np.array([c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]]) for v in (point, along))
+    return np.concatenate([point, along])
+
+
+# ---------------------------------------------------------------------------- a likelihood with gamma functions
+
+
+def student_data(count: int) -> Data:
+    r = generator()
+    t = np.column_stack([r.uniform(1.0, 20.0, count), r.uniform(-1.0, 1.0, count), r.uniform(0.5, 2.0, count)])
+    return {"t": t, "x": r.uniform(-3.0, 3.0, count)}
+
+
+def student_reference(d: Data) -> Results:
+    """Return gradient and Hessian of Student's log density by degrees of freedom, place and width."""
+    n, place, width = d["t"].T
+    z = (d["x"] - place) / width
+    whole = n + z * z
+    first = [
+        (special.digamma((n + 1) / 2) - special.digamma(n / 2) - 1 / n - np.log1p(z * z / n)) / 2
+        + (n + 1) * z * z / (2 * n * whole),
+        (n + 1) * z / (width * whole),
+        ((n + 1) * z * z / whole - 1) / width,
+    ]
+    turn = (special.polygamma(1, (n + 1) / 2) - special.polygamma(1, n / 2)) / 4 + 1 / (2 * n * n)
+    # of log(whole): by n is 1 / whole, by z is 2 z / whole
+    by_n = turn + z * z / (n * whole) - (n + 1) * z * z * (whole + n) / (2 * (n * whole) ** 2)
+    mixed = z * (z * z - 1) / whole**2
+    by_z = (n + 1) * (n - z * z) / whole**2
+    second = [
+        [by_n, mixed / width, z * mixed / width],
+        [mixed / width, -by_z / width**2, -(by_z * z + (n + 1) * z / whole) / width**2],
+        [z * mixed / width, None, (1 - (n + 1) * z * z / whole - z * (by_z * z + (n + 1) * z / whole)) / width**2],
+    ]
+    second[2][1] = second[1][2]
+    hessian = np.moveaxis(np.array(second), -1, 0)
+    return [np.column_stack(first), hessian]
+
+
 # ---------------------------------------------------------------------------- a random formula of many operations
 
 #: One operation on earlier values: "+", "-", "*" with the sine of the second, or "s" for the sine of the first.
