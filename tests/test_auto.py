@@ -140,10 +140,8 @@ def test_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_call_does_not_wait_for_the_build(sleeping: Path) -> None:
     k = sd.compile(formula(2.5), A=(3, 3))
     number_of(sleeping)
-    start = time.perf_counter()
-    for _ in range(100):
+    for _ in range(100):  # the compiler sleeps for minutes
         k(X)
-    assert time.perf_counter() - start < 2
     assert not k.wait(0.05)
     assert k.stats["building"]
     assert k.backend == "interpreter"

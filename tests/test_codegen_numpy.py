@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import pickle
-import time
 from typing import Any
 
 import numpy as np
 import pytest
+from effort import calls
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import SIZES, Formula, formulas, sample
@@ -404,16 +404,14 @@ def test_the_first_singular_sample_is_named(op: str, monkeypatch: Any) -> None:
 
 
 def test_a_deep_graph_is_emitted_in_linear_time() -> Any:
-    def emit(depth: Any) -> Any:
+    def deep(depth: int) -> Any:
         x = y = variable("x")
         for i in range(depth):
             y = apply("sin", y) * x + float(i)
-        start = time.perf_counter()
-        function = load_numpy(emit_numpy([x], [y]))
-        return time.perf_counter() - start, function
+        return [x], [y]
 
-    emit(100)
-    small, _ = emit(3_000)
-    large, function = emit(30_000)
-    assert large < 30 * small
+    few, _ = calls(emit_numpy, *deep(1_500))
+    many, source = calls(emit_numpy, *deep(15_000))
+    assert many < 12 * few
+    function = load_numpy(source)
     assert np.isfinite(function(np.array([0.5]))[0]).all()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
+from effort import calls
 from hypothesis import HealthCheck, assume, given, settings
 from strategies import Formula, formulas, sample
 from sympy.codegen import cfunctions
@@ -330,12 +330,15 @@ def test_thousands_of_levels_are_read() -> None:
 
 
 def test_shared_parts_are_read_once() -> None:
-    tower = x
-    for _ in range(2_000):
-        tower = sp.Add(sp.Mul(tower, tower, evaluate=False), 1, evaluate=False)
-    started = time.perf_counter()
-    assert len(postorder([from_sympy(tower)])) == 4_002
-    assert time.perf_counter() - started < 5
+    efforts = []
+    for height in (500, 2_000):
+        tower = x
+        for _ in range(height):
+            tower = sp.Add(sp.Mul(tower, tower, evaluate=False), 1, evaluate=False)
+        effort, node = calls(from_sympy, tower)
+        efforts.append(effort)
+        assert len(postorder([node])) == 2 * height + 2
+    assert efforts[1] < 5 * efforts[0]
 
 
 # ---------------------------------------------------------------------------- graph to SymPy
