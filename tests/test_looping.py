@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from effort import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import Formula, formulas, sample
@@ -20,7 +21,7 @@ from symdiff.embedded import InterpreterRunner
 from symdiff.errors import ShapeError, SingularMatrixError, SymdiffError, UnsupportedError
 from symdiff.formula import read_formula
 from symdiff.functions import apply
-from symdiff.graph import broadcast_to, concatenate, inputs_of, pad, slicing, verify
+from symdiff.graph import broadcast_to, concatenate, inputs_of, pad, postorder, slicing, verify
 from symdiff.graph import input as variable
 from symdiff.looping import BLOCK, LoopRunner, fold
 from symdiff.native import NativeRunner, target_of
@@ -490,3 +491,18 @@ def test_batches_whose_axes_have_strides_of_their_own(run: int, dtype: type, col
         alone = sd.compile("exp(p @ q + s)", p=3, q=3, s=(), backend="native")
         long = np.tile(s, (60, 1, 1))
         assert np.array_equal(many(p[0], q, long), alone(p[0], q, long))
+
+
+def test_large_formulas_are_not_searched_for_loops() -> None:
+    x = sd.vector("x", 50)
+    y = x[0]
+    for i in range(8_000):
+        y = np.sin(y) * x[i % 50]
+    node = sd.gradient(y, x, disconnected="zero").node
+
+    def look() -> None:
+        with pytest.raises(UnsupportedError, match="no short elements"):
+            plan_loops([x.node], [node], 20_000)
+
+    effort, _ = calls(look)
+    assert effort < 20 * len(postorder([node]))

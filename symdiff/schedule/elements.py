@@ -62,8 +62,21 @@ from .places import (
 )
 from .ranges import Range, sign
 
-#: Elements of nodes that one pass of a loop may be made of.
-MOST = 50_000
+#: Elements of nodes that are made while the loops of one formula are looked for.
+MOST = 100_000
+
+
+class Room:
+    """How many more elements may be made, in all the tries for one formula together."""
+
+    def __init__(self) -> None:
+        self.left = MOST
+
+    def take(self) -> None:
+        """Make one."""
+        self.left -= 1
+        if self.left < 0:
+            raise NoLoopError(f"its elements take more than {MOST} others")
 
 
 class Elements:
@@ -75,9 +88,12 @@ class Elements:
         From where to where each loop goes.
     kept : set of Node
         Arrays that are computed before the loop in any case, and so are read.
+    room : Room, optional
+        How many elements may be made.
     """
 
-    def __init__(self, ranges: Sequence[Range], kept: frozenset[Node] = frozenset()) -> None:
+    def __init__(self, ranges: Sequence[Range], kept: frozenset[Node] = frozenset(), room: Room | None = None) -> None:
+        self.room = Room() if room is None else room
         self.ranges = tuple(ranges)
         self.kept = kept
         self.ports: dict[Port, Node] = {}
@@ -113,8 +129,7 @@ class Elements:
                 continue
             known[place] = rule[1]([known[each] for each in rule[0]])
             stack.pop()
-            if len(known) > MOST:
-                raise NoLoopError(f"one element of it takes more than {MOST} others")
+            self.room.take()
         return known[wanted]
 
     def _port(self, node: Node, access: Access) -> Node:

@@ -27,7 +27,7 @@ from ..functions import apply, compare, to_real, where
 from ..graph import BOOL, Node, contract, label_sizes, placeholder, postorder, reduce, reshape, substitute
 from ..program import CHEAP, Program
 from ..sizes import Dim
-from .elements import Elements
+from .elements import Elements, Room
 from .places import Access, Check, CutError, Index, NoLoopError, Port, all_of, is_long
 from .ranges import Range, cut
 from .unrolling import unroll
@@ -36,6 +36,8 @@ __all__ = ["ArrayStep", "LoopStep", "Loops", "Piece", "plan_loops"]
 
 #: Pieces into which one step may be cut.
 PIECES = 32
+#: Nodes of a formula that loops are looked for in: the element of a loop has about as many operations.
+NODES = 5_000
 #: Additions that an element of some loop should take where other steps run on NumPy: NumPy would do less as well.
 WORTH = 6
 
@@ -154,6 +156,8 @@ def plan_loops(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> L
         If it has none, or one that cannot be written as a small program; the message says why.
     """
     roots = [to_real(node) for node in _expand(outputs)]
+    if len(postorder(roots)) > NODES:
+        raise NoLoopError(f"a formula of more than {NODES} nodes has no short elements")
     if any(node.dtype is BOOL for node in inputs):
         raise NoLoopError("an input is a condition")
     planner = _Planner(limit)
@@ -266,6 +270,7 @@ class _Planner:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.room = Room()
         self.kept: frozenset[Node] = frozenset()
         self.needs: dict[Node, list[Node]] = {}
         self.tasks: dict[Node, _Task] = {}
@@ -321,7 +326,7 @@ class _Planner:
         for number, box in enumerate(itertools.product(*ranges)):
             if number >= PIECES:
                 raise NoLoopError(f"one loop of it has more than {PIECES} pieces")
-            elements = Elements(box, self.kept)
+            elements = Elements(box, self.kept, self.room)
             results = []
             for task in tasks:
                 result = _element(elements, task)
