@@ -495,7 +495,7 @@ def test_batches_whose_axes_have_strides_of_their_own(run: int, dtype: type, col
 
 def test_large_formulas_are_not_searched_for_loops() -> None:
     x = sd.vector("x", 50)
-    y = x[0]
+    y: Any = x[0]
     for i in range(8_000):
         y = np.sin(y) * x[i % 50]
     node = sd.gradient(y, x, disconnected="zero").node
