@@ -173,12 +173,12 @@ def _product_forms(node: Node) -> Node | None:
             return make("multiply", x.args[0], make("multiply", *((rest, y) if x is a else (y, rest))))
         if x.op == "divide" and number(x.args[0]) is not None:
             return make("divide", make("multiply", x.args[0], y), x.args[1])
-    if _is_leaf(b) and not _is_leaf(a):
+    if is_leaf(b) and not is_leaf(a):
         return make("multiply", b, a)
     return None
 
 
-def _is_leaf(node: Node) -> bool:
+def is_leaf(node: Node) -> bool:
     """Tell whether a node is written without operations: it comes first in a product."""
     while node.op in ("slice", "reshape") or (node.op == "contract" and len(node.args) == 1):
         node = node.args[0]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..graph import Node, constant, elementwise, number
+from .algebra import is_leaf
 
 #: Sums and products are looked at up to so many parts.
 WINDOW = 64
@@ -116,7 +117,7 @@ def whole_exponent(exponent: Node) -> int:
 def times(factors: Mapping[Node, int]) -> Node | None:
     """Return the product of powers: what is written without operations first, arrays last."""
     result: Node | None = None
-    for base in sorted(factors, key=lambda base: (base.ndim > 0, not _is_leaf(base))):
+    for base in sorted(factors, key=lambda base: (base.ndim > 0, not is_leaf(base))):
         part, n = base, factors[base]
         if part.op == "sqrt" and n % 2 == 0 and _is_square(part.args[0]):
             part, n = part.args[0], n // 2
@@ -124,13 +125,6 @@ def times(factors: Mapping[Node, int]) -> Node | None:
             part = elementwise("power", (part, constant(float(n))))
         result = part if result is None else elementwise("multiply", (result, part))
     return result
-
-
-def _is_leaf(node: Node) -> bool:
-    """Tell whether a node is written without operations."""
-    while node.op in ("slice", "reshape") or (node.op == "contract" and len(node.args) == 1):
-        node = node.args[0]
-    return not node.args or node.op == "named"
 
 
 def like_terms(terms: Iterable[Product]) -> list[Product]:
@@ -167,7 +161,7 @@ def common_product(terms: Sequence[Product]) -> Product:
             result.under[base] = least
     for base, n in first.over.items():
         least = min([n, *(term.over.get(base, 0) for term in rest)])
-        if least and not _is_leaf(base):
+        if least and not is_leaf(base):
             result.over[base] = least
     return result
 
