@@ -140,7 +140,7 @@ class _Collector:
                 if count and base in self.parts and self.users[part.args[0]] > 1:
                     shared.append((base, power * count))
                 elif count:
-                    result.merge(self.parts.get(base, Product(1.0, {base: 1})), power * count)
+                    result.merge(self.factors(base), power * count)
                 else:
                     result.take(rebuild(part, tuple([self.new[arg] for arg in part.args])), power)
             else:  # a sum inside: it stands in this product alone
@@ -157,7 +157,7 @@ class _Collector:
         """Multiply a sum's terms by the number in front of it where that makes shorter numbers."""
         for base in [base for base, n in product.over.items() if n == 1 and base in self.sums]:
             terms = self.sums[base]
-            scaled = [Product(term.number, dict(term.over), dict(term.under)) for term in terms]
+            scaled = [term.copy() for term in terms]
             sign = math.copysign(1.0, product.number)
             if all(as_number(term, constant(abs(product.number)), 1) for term in scaled):
                 lengths = [
@@ -171,13 +171,16 @@ class _Collector:
     def deep(self, product: Product) -> Product:
         """Take the factors of a product apart that were put together here."""
         result = Product(product.number)
-        for side, sign in ((product.over, 1), (product.under, -1)):
-            for base, n in side.items():
-                if base in self.parts:
-                    result.merge(self.deep(self.parts[base]), sign * n)
-                else:
-                    result.take(base, sign * n)
+        for base, n in product.factors():
+            if base in self.parts:
+                result.merge(self.deep(self.parts[base]), n)
+            else:
+                result.take(base, n)
         return result
+
+    def factors(self, node: Node) -> Product:
+        """Return what a node consists of: itself, if it was not put together here."""
+        return self.parts.get(node, Product(1.0, {node: 1}))
 
     def written(self, product: Product, shape: Shape | None = None) -> Node:
         """Put a product together, repeated to a shape if one is given."""
@@ -203,14 +206,8 @@ class _Collector:
     def solved(self, node: Node) -> Node:
         """Take numbers and scalars out of the right side of a solution of linear equations."""
         a, b = node.args
-        product = self.deep(self.parts[b]) if b in self.parts else Product()
-        if not any(base.shape for base in product.over):
-            return node
-        outside, rest = Product(product.number), Product()
-        for side, sign in ((product.over, 1), (product.under, -1)):
-            for base, n in side.items():
-                (rest if base.shape else outside).take(base, sign * n)
-        if outside.key() == Product().key() and outside.number == 1.0:
+        outside, rest = self.deep(self.parts[b]).apart() if b in self.parts else (Product(), Product())
+        if not rest.over or outside == Product():
             return node
         outside.take(matrix("solve", a, self.written(rest, b.shape)), 1)
         return self.written(outside, node.shape)
@@ -238,18 +235,14 @@ class _Collector:
         own: list[tuple[int, ...]] = []
         for arg, places in zip(node.args, labels, strict=True):
             if arg.shape == () and len(node.args) > 1:
-                outside.merge(self.parts.get(arg, Product(1.0, {arg: 1})))
+                outside.merge(self.factors(arg))
                 continue
-            product = self.deep(self.parts[arg]) if arg in self.parts and arg.shape else Product()
-            if not any(base.shape for base in product.over):
+            scalars, rest = self.deep(self.factors(arg)).apart()
+            if arg not in self.parts or not rest.over:
                 operands.append(arg)
                 own.append(places)
                 continue
-            rest = Product()
-            outside.take(constant(product.number), 1)
-            for side, sign in ((product.over, 1), (product.under, -1)):
-                for base, n in side.items():
-                    (rest if base.shape else outside).take(base, sign * n)
+            outside.merge(scalars)
             several = [(base, broadcast_labels(base, arg)) for base in rest.over]
             covered = {places[axis] for _, axes in several for axis in axes.values()}
             summed = not set(places) <= set(out) and covered == {
@@ -284,7 +277,7 @@ class _Collector:
             return node
         product = Product()
         for arg in node.args[1:]:
-            product.merge(self.parts.get(arg, Product(1.0, {arg: 1})))
+            product.merge(self.factors(arg))
         return contract([node.args[0], self.written(product)], [first, first[:1]], out, dict(repeated))
 
     # ------------------------------------------------------------ sums
@@ -327,17 +320,12 @@ class _Collector:
             if inside is None or (alone and (term.under or len(term.over) > 1 or abs(term.number) != 1.0)):
                 result.append(term)
                 continue
-            parts = []
+            others = term.copy()
+            del others.over[inside]
             for part in self.sums[inside]:
-                product = Product(part.number, dict(part.over), dict(part.under))
-                if term.number != 1.0:
-                    product.take(constant(term.number), 1)
-                for side, sign in ((term.over, 1), (term.under, -1)):
-                    for base, n in side.items():
-                        if base is not inside:
-                            product.take(base, sign * n)
-                parts.append(product)
-            result.extend(parts)
+                product = part.copy()
+                product.merge(others)
+                result.append(product)
         return result
 
     def length(self, terms: Iterable[Product]) -> int:
@@ -402,8 +390,7 @@ class _Collector:
             if part in self.inner:
                 product.merge(self.product(part))
             else:
-                made = self.new[part]
-                product.merge(self.parts.get(made, Product(1.0, {made: 1})))
+                product.merge(self.factors(self.new[part]))
             if not is_nothing(product):
                 found.append(product)
         return found

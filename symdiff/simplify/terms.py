@@ -5,7 +5,7 @@ What :mod:`symdiff.simplify.collect` works with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -51,10 +51,25 @@ class Product:
         """Multiply by ``other**power``."""
         if other.number != 1.0:
             self.take(constant(other.number), power)
-        for base, n in other.over.items():
+        for base, n in other.factors():
             self.take(base, n * power)
-        for base, n in other.under.items():
-            self.take(base, -n * power)
+
+    def factors(self) -> Iterator[tuple[Node, int]]:
+        """Go through the factors, each with its power: below 0 for a divisor."""
+        yield from self.over.items()
+        for base, n in self.under.items():
+            yield base, -n
+
+    def copy(self) -> Product:
+        """Return the same product, to be changed apart."""
+        return Product(self.number, dict(self.over), dict(self.under))
+
+    def apart(self) -> tuple[Product, Product]:
+        """Return the number and the scalars, and the arrays."""
+        scalars, arrays = Product(self.number), Product()
+        for base, n in self.factors():
+            (arrays if base.shape else scalars).take(base, n)
+        return scalars, arrays
 
     def meets(self, other: Product) -> bool:
         """Tell whether a factor of one stands in the other."""
