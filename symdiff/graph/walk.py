@@ -29,10 +29,11 @@ REDUCTIONS = ("max", "min", "prod", "logsumexp", "norm")
 NORMALIZATIONS = ("softmax", "log_softmax", "unit")
 
 
-def postorder(roots: Iterable[Node]) -> list[Node]:
+def postorder(roots: Iterable[Node], skip: Callable[[Node], bool] | None = None) -> list[Node]:
     """Return every node below ``roots`` once, arguments before uses, without recursion.
 
-    The order depends on the formula alone, not on what was built before it.
+    The order depends on the formula alone, not on what was built before it. Where ``skip`` holds
+    of a node, it is left out, and so is what is below it alone.
     """
     done: set[Node] = set()
     order: list[Node] = []
@@ -46,7 +47,7 @@ def postorder(roots: Iterable[Node]) -> list[Node]:
             if node not in done:
                 done.add(node)
                 order.append(node)
-        elif node not in done:
+        elif node not in done and (skip is None or not skip(node)):
             if node.args:
                 path.append(node)
                 stack.append(None)

@@ -8,7 +8,7 @@ Values are kept where they are finite: nothing is cancelled that could hide a Na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
@@ -118,7 +118,8 @@ def simplify(
     current = list(roots)
     new = {} if known is None else known
     for _ in range(_PASSES):
-        following = _run(current, _unsettled(current, READING, new), READING, new, rewrites)
+        todo = postorder(current, lambda node: node.settled >= READING or node in new)
+        following = _run(current, todo, READING, new, rewrites)
         if following == current:
             break
         current = following
@@ -128,7 +129,8 @@ def simplify(
 @paused
 def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
     """Apply the stability rules alone."""
-    return _run(roots, _unsettled(roots, STABILITY, ()), STABILITY, {}, rewrites)
+    todo = postorder(roots, lambda node: node.settled >= STABILITY)
+    return _run(roots, todo, STABILITY, {}, rewrites)
 
 
 def _run(
@@ -155,31 +157,6 @@ def _run(
             else:
                 mark_settled(result, level)
     return [new.get(root, root) for root in roots]
-
-
-def _unsettled(roots: Sequence[Node], level: int, known: Container[Node]) -> list[Node]:
-    """Return the nodes below ``roots`` that rules may have something to do with, arguments before uses."""
-    done: set[Node] = set()
-    order: list[Node] = []
-    stack: list[Node | None] = [*roots]
-    stack.reverse()
-    path: list[Node] = []
-    while stack:
-        node = stack.pop()
-        if node is None:
-            node = path.pop()
-            if node not in done:
-                done.add(node)
-                order.append(node)
-        elif node.settled < level and node not in done and node not in known:
-            if node.args:
-                path.append(node)
-                stack.append(None)
-                stack.extend(node.args[::-1])
-            else:
-                done.add(node)
-                order.append(node)
-    return order
 
 
 def _settle(node: Node, tables: tuple[Table, Table], rewrites: list[str] | None) -> Node:
