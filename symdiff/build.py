@@ -135,7 +135,11 @@ def find_compiler() -> Compiler | None:
 
 def compiler_in_sight() -> bool:
     """Tell, without running anything, whether there is a file that could be the compiler."""
-    wish, path = os.environ.get("CC", ""), os.environ.get("PATH", os.defpath)
+    return _in_sight(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
+
+
+@cache
+def _in_sight(wish: str, path: str) -> bool:
     wished = [wish, *shlex.split(wish)[:1]] if wish.strip() else []
     return any(shutil.which(name, path=path) for name in (*wished, "gcc", "cc", "clang"))
 
