@@ -520,8 +520,6 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
     EIGHT(FMA, OF_P, OF_Q, OF_R)
     NEXT;
 
-    /* Calls go from memory to memory: registers do not survive them. Only samples that exist are
-       computed, because the time is spent here. */
   /* Calls go from memory to memory: registers do not survive them. Only samples that exist are
      computed, because the time is spent here. */
   do_call1: {

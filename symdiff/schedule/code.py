@@ -171,7 +171,7 @@ class Code:
         if self.ops[b] == "negative":
             return self.negative(self.multiply(a, self.args[b][0]))
         (x, p), (y, q) = self._scaled(a), self._scaled(b)
-        if p * q != 1.0 or p != 1.0:
+        if p != 1.0 or q != 1.0:
             for c, scale, other in ((a, q, y), (b, p, x)):
                 if c in self.consts and abs(math.frexp(self.consts[c])[1]) < _ROOM:
                     return self.multiply(self.number(scale * self.consts[c]), other)
