@@ -13,11 +13,12 @@ from setuptools import Extension, setup
 # is the generated code, built where it runs, and the interpreter, whose header compiles itself
 # for every instruction set.
 if sys.platform == "win32":
-    flags, libraries = ["/O2"], []
+    flags, quick, libraries = ["/O2"], ["/O1"], []
 else:
+    quick = ["-O1", "-g0"]
     flags, libraries = ["-O2", "-g0", "-ffp-contract=off", "-fno-math-errno"], ["m"]
 
-extensions = [
+kernels = [
     Extension(
         f"symdiff._kernels.{name}",
         [f"symdiff/_kernels/{name}.pyx"],
@@ -35,15 +36,56 @@ extensions = [
     if os.path.exists(f"symdiff/_kernels/{name}.pyx")
 ]
 
-setup(
-    ext_modules=cythonize(
-        extensions,
-        compiler_directives={
-            "language_level": 3,
-            "boundscheck": False,
-            "wraparound": False,
-            "cdivision": True,
-            "embedsignature": True,
-        },
+# The passes that every formula goes through, compiled as they stand, save a fifth of the time to a
+# first value. They are ordinary Python, and run from their sources where they are not compiled.
+passes = [
+    Extension(f"symdiff.{name}", [f"symdiff/{name.replace('.', '/')}.py"], extra_compile_args=quick)
+    for name in (
+        "sizes",
+        "graph.node",
+        "graph.structure",
+        "graph.products",
+        "graph.walk",
+        "deltas",
+        "elimination",
+        "contraction",
+        "propagation",
+        "rules",
+        "influence",
+        "differentiate",
+        "simplify.engine",
+        "simplify.algebra",
+        "simplify.arrays",
+        "simplify.symmetry",
+        "cost",
+        "derivatives",
+        "schedule.code",
+        "schedule.factors",
+        "schedule.arrays",
+        "schedule.unrolling",
+        "chains",
+        "bytecode",
     )
+]
+
+setup(
+    ext_modules=[
+        *cythonize(
+            kernels,
+            compiler_directives={
+                "language_level": 3,
+                "boundscheck": False,
+                "wraparound": False,
+                "cdivision": True,
+                "embedsignature": True,
+            },
+        ),
+        *cythonize(
+            passes,
+            build_dir="build/passes",
+            # annotations are for the type checker: Python's own meaning, and nothing else
+            compiler_directives={"language_level": 3, "annotation_typing": False, "binding": True},
+        ),
+    ],
+    options={"build_ext": {"parallel": os.cpu_count()}},
 )

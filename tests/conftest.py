@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
+from effort import FROM_SOURCES, stale
 from hypothesis import settings
 
 # The same examples in every run, so that a run says something of the change it follows and not
@@ -20,3 +22,15 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         folder.chmod(0o700)
         patch.setenv("SYMDIFF_CACHE_DIR", str(folder))
         yield
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse passes that were compiled before they were changed, and leave what counts calls to ``test_effort.py``."""
+    if old := stale():
+        raise pytest.UsageError(
+            f"compiled before the last change: {', '.join(old)}; run: {sys.executable} setup.py build_ext --inplace"
+        )
+    if not FROM_SOURCES:
+        counted = [item for item in items if item.get_closest_marker("counted")]
+        config.hook.pytest_deselected(items=counted)
+        items[:] = [item for item in items if item not in counted]

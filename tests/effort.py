@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 from typing import Any
+
+import symdiff
+from symdiff.graph import walk
+
+#: Whether the passes run from their Python sources; calls inside compiled ones are seen by nobody.
+FROM_SOURCES = Path(walk.__file__).suffix == ".py"
+
+
+def stale() -> list[str]:
+    """Return the modules whose compiled form, which is what is imported, is older than their source."""
+    sources = [] if FROM_SOURCES else Path(symdiff.__file__).parent.rglob("*.py")
+    pairs = [(source, source.with_suffix(suffix)) for source in sources for suffix in EXTENSION_SUFFIXES]
+    return [source.name for source, built in pairs if built.exists() and built.stat().st_mtime < source.stat().st_mtime]
 
 
 def calls(function: Callable[..., Any], *args: Any) -> tuple[int, Any]:

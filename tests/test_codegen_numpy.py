@@ -403,6 +403,7 @@ def test_the_first_singular_sample_is_named(op: str, monkeypatch: Any) -> None:
 # ---------------------------------------------------------------------------- scale
 
 
+@pytest.mark.counted
 def test_a_deep_graph_is_emitted_in_linear_time() -> Any:
     def deep(depth: int) -> Any:
         x = y = variable("x")

@@ -329,6 +329,7 @@ def test_thousands_of_levels_are_read() -> None:
     assert len(postorder([from_sympy(deep)])) == 5_001
 
 
+@pytest.mark.counted
 def test_shared_parts_are_read_once() -> None:
     efforts = []
     for height in (500, 2_000):

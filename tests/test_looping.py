@@ -493,6 +493,7 @@ def test_batches_whose_axes_have_strides_of_their_own(run: int, dtype: type, col
         assert np.array_equal(many(p[0], q, long), alone(p[0], q, long))
 
 
+@pytest.mark.counted
 def test_large_formulas_are_not_searched_for_loops() -> None:
     x = sd.vector("x", 50)
     y: Any = x[0]

@@ -309,6 +309,7 @@ def _wide(count: int) -> Node:
     return node
 
 
+@pytest.mark.counted
 @pytest.mark.parametrize("build", [_deep, _wide])
 @pytest.mark.parametrize("style", [text, unicode, latex])
 def test_a_large_formula_is_printed_in_linear_time(build: Callable[[int], Node], style: Callable[[Node], str]) -> None:

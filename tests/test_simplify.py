@@ -245,6 +245,7 @@ DEEP: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.counted
 @pytest.mark.parametrize("step", DEEP)
 def test_deep_formulas_are_simplified_and_derived_in_linear_time(step: str) -> None:
     x = sd.vector("x", 2)
