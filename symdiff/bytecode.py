@@ -306,7 +306,8 @@ class _Assembler:
         operands: list[tuple[str, int]] = []
         for v in step.args:
             kind = "a" if v == HELD else self.stays.reads.get((t, v), "m")
-            if kind == "m" and step.name in ABLE and v in self.program.consts and "k" not in _form(operands):
+            able = len(operands) == 2 if step.name == "fma" else step.name in ABLE and "k" not in _form(operands)
+            if kind == "m" and able and v in self.program.consts:
                 kind = "k"
             operands.append((kind, v))
         outer, _, inner = step.name.partition("_")

@@ -104,7 +104,8 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
   SD_UNARY(UNARY, negative) SD_UNARY(UNARY, abs) SD_UNARY(UNARY, sqrt) SD_UNARY(UNARY, floor) \
   SD_UNARY(UNARY, ceil) SD_UNARY(UNARY, rint) SD_UNARY(UNARY, trunc) SD_UNARY(UNARY, sign) \
   SD_UNARY(UNARY, logical_not) SD_UNARY(UNARY, to_mask) SD_UNARY(UNARY, to_real) \
-  MOVE(where_amm) MOVE(where_mam) MOVE(where_mma) MOVE(where_mmm) MOVE(fma_amm) MOVE(fma_mma) MOVE(fma_mmm)
+  MOVE(where_amm) MOVE(where_mam) MOVE(where_mma) MOVE(where_mmm) \
+  MOVE(fma_amm) MOVE(fma_mma) MOVE(fma_mmm) MOVE(fma_amk) MOVE(fma_mmk)
 
 /* Those that only machines with 32 vector registers have. */
 #define SD_SYMMETRIC_REGISTERS(X, name) \

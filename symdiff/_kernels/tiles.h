@@ -397,6 +397,7 @@ static __attribute__((noinline)) long NAME(sd_failed)(const sd_bytecode *b, char
 #define NUMBER_AT(k) const V number = VECTOR(consts + ip[k], 0)
 #define NUMBER NUMBER_AT(1); ip += 2
 #define ONE_NUMBER NUMBER_AT(2); p = AT(ip[1]), ip += 3
+#define TWO_NUMBER NUMBER_AT(3); p = AT(ip[1]), q = AT(ip[2]), ip += 4
 #define NUMBER_ONE NUMBER_AT(1); p = AT(ip[2]), ip += 3
 #define OF_A(k) a##k
 #define OF_B(k) b##k
@@ -519,6 +520,16 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
     THREE;
     EIGHT(FMA, OF_P, OF_Q, OF_R)
     NEXT;
+  do_fma_amk: {
+    ONE_NUMBER;
+    EIGHT(FMA, OF_A, OF_P, OF_K)
+    NEXT;
+  }
+  do_fma_mmk: {
+    TWO_NUMBER;
+    EIGHT(FMA, OF_P, OF_Q, OF_K)
+    NEXT;
+  }
 
   /* Calls go from memory to memory: registers do not survive them. Only samples that exist are
      computed, because the time is spent here. */

@@ -146,10 +146,10 @@ def _times(a: Sequence[int], b: Sequence[int]) -> list[int]:
 
 
 def _horner(code: Code, coefficients: Sequence[float], x: int) -> int:
-    """Return a polynomial, the constant first."""
+    """Return a polynomial, the constant first; nobody reads its products, so they need no rounding of their own."""
     result = code.number(float(coefficients[-1]))
     for c in coefficients[-2::-1]:
-        result = code.add(code.multiply(result, x), code.number(float(c)))
+        result = code.emit("fma", result, x, code.number(float(c)))
     return result
 
 
