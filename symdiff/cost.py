@@ -1,7 +1,8 @@
 """An estimate of what a formula costs, to choose between two forms of it.
 
-Counts scalar multiplications, additions and function calls as the graph stands, arrays
-whole; a symbolic size counts as a nominal one, so that the choice does not wait for a call.
+Counts scalar multiplications, additions and function calls as the graph stands, without those
+on zeros that its structure shows; a symbolic size counts as a nominal one, so that the choice
+does not wait for a call.
 """
 
 from __future__ import annotations
@@ -13,8 +14,14 @@ from .sizes import Dim, product, value
 
 #: What a symbolic size counts as, and what a transcendental function costs in additions.
 NOMINAL, TRANSCENDENTAL = 20, 10
-_CHEAP = frozenset({"add", "subtract", "multiply", "negative", "where", "to_real", "abs", "sign", "maximum", "minimum"})
-_FREE = frozenset({"input", "constant", "delta", "onehot", "size", "reshape", "slice", "named", "stop_gradient"})
+#: What a node and what each element of a product cost beside the operations: of two forms with as many,
+#: the shorter, and the one that moves less.
+_NODE = _PLACE = 0.01
+_SUMS = frozenset({"add", "subtract"})
+_CHEAP = frozenset({"where", "to_real", "abs", "sign", "maximum", "minimum"})
+_FREE = frozenset({"input", "constant", "size", "named", "stop_gradient"})
+_MOVES = frozenset({"pad", "gather", "scatter", "triangle"})
+_VIEWS = frozenset({"reshape", "slice"})
 
 
 def _number(size: Dim) -> int:
@@ -33,43 +40,83 @@ def _elements(node: Node) -> float:
 def cost(roots: Sequence[Node]) -> float:
     """Return the estimated number of scalar operations below ``roots``."""
     total = 0.0
+    #: How many elements of a node may be other than zero.
+    filled: dict[Node, float] = {}
     for node in postorder(roots):
-        op = node.op
+        op, size = node.op, _elements(node)
         if op in _FREE:
+            filled[node] = size
             continue
         if op == "contract":
-            total += _contraction(node)
+            own, full = _contraction(node, filled)
+        elif op in _SUMS:
+            terms = sum([_spread(filled, arg, size) for arg in node.args])
+            full = min(size, terms)
+            own = terms - full
+        elif op == "multiply":
+            own = full = min([_spread(filled, arg, size) for arg in node.args])
+        elif op == "negative":
+            own = full = filled[node.args[0]]
+        elif op == "divide":
+            full = _spread(filled, node.args[0], size)
+            own = TRANSCENDENTAL * full
         elif op in _CHEAP:
-            total += _elements(node)
+            own = full = size
+        elif op == "delta":
+            own, full = 0.0, float(min(map(_number, node.shape)))
+        elif op == "onehot":
+            own, full = 0.0, 1.0
+        elif op in _VIEWS:
+            own, full = 0.0, min(size, filled[node.args[0]])
+        elif op in _MOVES:
+            full = min(size, filled[node.args[0]])
+            own = 0.5 * full
+        elif op == "concatenate":
+            full = sum([filled[arg] for arg in node.args])
+            own = 0.5 * full
         elif op in MATRIX_OPS:
             n = float(_number(node.args[0].shape[-1]))
-            total += n**3 + _elements(node)
-        elif op in ("concatenate", "pad", "gather", "scatter", "triangle"):
-            total += 0.5 * _elements(node)
+            own, full = n**3 + size, size
         else:
-            total += TRANSCENDENTAL * max(_elements(node), *map(_elements, node.args))
+            own, full = TRANSCENDENTAL * max(size, *map(_elements, node.args)), size
+        filled[node] = full
+        total += own + _NODE
     return total
 
 
-def _contraction(node: Node) -> float:
-    """Count the products of one contraction; a delta makes its two labels one."""
-    labels, _, repeated = node.payload
+def extent(roots: Sequence[Node]) -> float:
+    """Return how many elements all nodes below ``roots`` have, zeros included."""
+    return sum(map(_elements, postorder(roots)))
+
+
+def _spread(filled: dict[Node, float], arg: Node, size: float) -> float:
+    """Return how many of ``size`` elements are filled when ``arg`` is repeated to as many."""
+    own = _elements(arg)
+    return filled[arg] if own == size else filled[arg] * size / max(own, 1.0)
+
+
+def _contraction(node: Node, filled: dict[Node, float]) -> tuple[float, float]:
+    """Count the products of one contraction, and the elements they fill; a delta makes its two labels one."""
+    labels, out, repeated = node.payload
     sizes: dict[int, Dim] = dict(repeated)
-    same: set[int] = set()
-    fixed: list[int] = []
-    dense = 0
+    bound: set[int] = set()
+    dense, density = 0, 1.0
     for arg, own in zip(node.args, labels, strict=True):
         sizes.update(zip(own, arg.shape, strict=True))
         if arg.op == "delta":
-            same.add(own[1])
+            bound.add(own[1])
         elif arg.op == "onehot":
-            fixed.append(own[0])
+            bound.add(own[0])
         else:
             dense += 1
-    if not dense:
-        return 0.0
-    points = 1.0
+            density *= filled[arg] / max(_elements(arg), 1.0)
+    points, places = density, 1.0
     for label, size in sizes.items():
-        if label not in same and label not in fixed:
+        if label not in bound:
             points *= _number(size)
-    return points * max(1, dense - 1)
+            if label in out:
+                places *= _number(size)
+    if not dense:
+        return 0.0, places
+    full = min(points, places)
+    return points * (dense - 1) + points - full + _PLACE * full, full

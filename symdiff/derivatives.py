@@ -432,8 +432,8 @@ def _jacobian(node: Node, w: Node, disconnected: str, known: Known) -> Array:
     return best
 
 
-#: Of two long results, in nodes, the one that costs so many times the other's operations is dropped as it is.
-_LONG, _DEARER = 100, 1.25
+#: Of two results that have more nodes than this, the dearer is dropped as it is.
+_LONG = 100
 
 
 def _promising(candidates: list[Node]) -> list[Node]:
@@ -444,8 +444,7 @@ def _promising(candidates: list[Node]) -> list[Node]:
     """
     if any(len(postorder([result])) <= _LONG for result in candidates):
         return candidates
-    costs = [cost([result]) for result in candidates]
-    return [result for result, own in zip(candidates, costs, strict=True) if own <= _DEARER * min(costs)]
+    return [min(candidates, key=lambda result: cost([result]))]
 
 
 def _check_part(node: Node, w: Node, result: Array, disconnected: str) -> None:
