@@ -27,7 +27,7 @@ from .graph import custom as custom_node
 from .interpret import bind_sizes, evaluate
 from .kinks import find_kinks
 from .printing import text
-from .simplify import inline, simplify
+from .simplify import inline, recall, simplify
 from .sizes import Shape, Size, value
 from .structure import leaves
 from .symbols import array
@@ -188,7 +188,7 @@ class _Check:
         if point is None:
             self._find("point", "the value is not finite at any point tried; give one in at=", wrong=True)
             return Report(tuple(self.findings), {}, 0, 0.0)
-        rewrites: list[str] = []
+        rewrites = recall(self.outputs)
         plain = simplify(inline(self.outputs), rewrites)
         kinks = find_kinks(plain, inputs_of(self.wrt), point)
         for message in kinks:

@@ -37,7 +37,7 @@ from .options import LIMITS
 from .printing import text
 from .program import Program
 from .schedule import Loops, plan_loops, unroll
-from .simplify import inline, simplify
+from .simplify import inline, recall, simplify
 from .structure import leaves, names, pack, template_of
 
 BACKENDS = ("auto", "native", "interpreter", "numpy", "cython")
@@ -141,7 +141,7 @@ def build_kernel(
 ) -> Kernel:
     """Run the pipeline on a graph."""
     start = time.perf_counter()
-    rewrites: list[str] = []
+    rewrites = recall(outputs)
     nodes = simplify(inline(outputs), rewrites)
     inputs = list(arguments.values())
     stats: dict[str, Any] = {"nodes": len(postorder(nodes)), "simplify_seconds": time.perf_counter() - start}

@@ -20,7 +20,7 @@ from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitErro
 from .graph import BOOL, Node, inputs_of, placeholder, postorder, reshape, substitute, zeros
 from .printing import text
 from .rules import LINEAR
-from .simplify import mark_derivative, recall, remember, simplify, stabilize
+from .simplify import recall, remember, simplify, stabilize
 from .sizes import Shape, Size, show
 
 determinant.register()
@@ -351,7 +351,7 @@ class _Cut:
         (cut,) = substitute([node], stand_in) if stand_in else [node]
         for view in views:
             view.base = stand_in.get(view.base, view.base)
-        self.rewrites = recall(order)
+        self.rewrites = recall([node])
         (self.node,) = stabilize([cut], self.rewrites)
 
     @staticmethod
@@ -378,7 +378,6 @@ class _Cut:
             shown = simplify(substitute(shown, self._back))
         for result in shown:
             remember(result, self.rewrites)
-            mark_derivative(result)
         return [Array(result) for result in shown]
 
 

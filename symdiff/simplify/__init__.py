@@ -18,7 +18,7 @@ from . import algebra, arrays, stability, symmetry
 from .engine import RULES, Rule, simplify, stabilize
 from .inlining import inline
 from .present import present
-from .record import mark_derivative, recall, remember
+from .record import recall, remember
 
 #: The modules whose rules make up the table, in its order.
 SOURCES = (algebra, arrays, symmetry, stability)
@@ -28,7 +28,6 @@ __all__ = [
     "SOURCES",
     "Rule",
     "inline",
-    "mark_derivative",
     "present",
     "recall",
     "remember",

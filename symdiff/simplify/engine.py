@@ -17,7 +17,6 @@ from ..collector import paused
 from ..functions import FUNCTIONS, scalar_constant
 from ..graph import Node, broadcast_to, elementwise, mark_settled, number, postorder, rebuild
 from ..sizes import Shape
-from .record import recall
 
 Rewrite: TypeAlias = Callable[[Node], Node | None]
 
@@ -111,8 +110,6 @@ def simplify(
         what is made of these.
     """
     order = postorder(roots)
-    if rewrites is not None:
-        rewrites.extend(line for line in recall(order) if line not in rewrites)
     if len(order) > _SMALL:
         return _run(roots, [node for node in order if node.settled < PLAIN], PLAIN, {}, rewrites)
     current = list(roots)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph import Node, postorder, rebuild, substitute
-from .record import recall, remember
 
 #: What stands in a formula and computes nothing of its own.
 WRAPPERS = ("named", "stop_gradient", "custom")
@@ -27,6 +26,4 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS) -> list[No
             new[node] = new[node.args[0]]
         else:
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
-        if new[node] is not node:
-            remember(new[node], recall([node]))
     return [new[root] for root in roots]

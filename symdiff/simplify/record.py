@@ -3,39 +3,40 @@
 A derivative is taken of the stable form of a formula, so its own graph no longer shows what
 was rewritten; the kernel compiled from it should tell all the same. And it is a derivative,
 which is shown collected, while what a person wrote is shown as it was written.
+
+Equal formulas are one node, so a node tells of the last derivation that led to it, and nothing
+of what other derivations made of its parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from weakref import WeakKeyDictionary, WeakSet
 
-from ..graph import Node
-
-_lines: WeakKeyDictionary[Node, tuple[str, ...]] = WeakKeyDictionary()
-_derivatives: WeakSet[Node] = WeakSet()
+from ..graph import Node, mark_origin
 
 
 def remember(node: Node, lines: Iterable[str]) -> None:
-    """Keep what was rewritten to reach ``node``."""
-    new = tuple(lines)
-    if new and node.op not in ("input", "constant"):
-        _lines[node] = tuple(dict.fromkeys([*_lines.get(node, ()), *new]))
-
-
-def recall(nodes: Iterable[Node]) -> list[str]:
-    """Return what was rewritten to reach any of ``nodes``, each line once."""
-    if not _lines:
-        return []
-    return list(dict.fromkeys(line for node in nodes for line in _lines.get(node, ())))
-
-
-def mark_derivative(node: Node) -> None:
-    """Keep that ``node`` is a derivative."""
+    """Keep that ``node`` is a derivative, and what was rewritten to reach it, each line once."""
     if node.args:
-        _derivatives.add(node)
+        mark_origin(node, tuple(dict.fromkeys(lines)))
+
+
+def recall(roots: Iterable[Node]) -> list[str]:
+    """Return what was rewritten to reach the derivatives that ``roots`` are or are made of, each line once."""
+    lines: dict[str, None] = {}
+    seen: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            if node.origin is None:
+                stack.extend(node.args)
+            else:
+                lines.update(dict.fromkeys(node.origin))
+    return list(lines)
 
 
 def holds_derivative(nodes: Iterable[Node]) -> bool:
     """Tell whether any of ``nodes`` is a derivative."""
-    return any(node in _derivatives for node in nodes)
+    return any(node.origin is not None for node in nodes)
