@@ -17,10 +17,10 @@ NOMINAL, TRANSCENDENTAL = 20, 10
 #: What a node and what each element of a product cost beside the operations: of two forms with as many,
 #: the shorter, and the one that moves less.
 _NODE = _PLACE = 0.01
-_SUMS = frozenset({"add", "subtract"})
+_ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "negative"})
 _CHEAP = frozenset({"where", "to_real", "abs", "sign", "maximum", "minimum"})
 _FREE = frozenset({"input", "constant", "size", "named", "stop_gradient"})
-_MOVES = frozenset({"pad", "gather", "scatter", "triangle"})
+_MOVES = frozenset({"pad", "gather", "scatter", "triangle", "concatenate"})
 _VIEWS = frozenset({"reshape", "slice"})
 
 
@@ -40,45 +40,45 @@ def _elements(node: Node) -> float:
 def cost(roots: Sequence[Node]) -> float:
     """Return the estimated number of scalar operations below ``roots``."""
     total = 0.0
-    #: How many elements of a node may be other than zero.
+    #: How many elements a node has, and how many may be other than zero.
+    sizes: dict[Node, float] = {}
     filled: dict[Node, float] = {}
     for node in postorder(roots):
-        op, size = node.op, _elements(node)
+        op = node.op
+        sizes[node] = size = _elements(node) if node.shape else 1.0
         if op in _FREE:
             filled[node] = size
             continue
-        if op == "contract":
-            own, full = _contraction(node, filled)
-        elif op in _SUMS:
-            terms = sum([_spread(filled, arg, size) for arg in node.args])
-            full = min(size, terms)
-            own = terms - full
-        elif op == "multiply":
-            own = full = min([_spread(filled, arg, size) for arg in node.args])
-        elif op == "negative":
-            own = full = filled[node.args[0]]
-        elif op == "divide":
-            full = _spread(filled, node.args[0], size)
-            own = TRANSCENDENTAL * full
+        own, full = 0.0, size
+        if op in _ARITHMETIC:
+            terms = [filled[a] if sizes[a] == size else filled[a] * size / max(sizes[a], 1.0) for a in node.args]
+            if op == "multiply":
+                own = full = min(terms)
+            elif op == "divide":
+                full = terms[0]
+                own = TRANSCENDENTAL * full
+            elif op == "negative":
+                own = full = terms[0]
+            else:
+                full = min(size, sum(terms))
+                own = sum(terms) - full
+        elif op == "contract":
+            own, full = _contraction(node, sizes, filled)
         elif op in _CHEAP:
-            own = full = size
+            own = size
         elif op == "delta":
-            own, full = 0.0, float(min(map(_number, node.shape)))
+            full = float(min(map(_number, node.shape)))
         elif op == "onehot":
-            own, full = 0.0, 1.0
+            full = 1.0
         elif op in _VIEWS:
-            own, full = 0.0, min(size, filled[node.args[0]])
-        elif op in _MOVES:
             full = min(size, filled[node.args[0]])
-            own = 0.5 * full
-        elif op == "concatenate":
-            full = sum([filled[arg] for arg in node.args])
+        elif op in _MOVES:
+            full = min(size, sum([filled[a] for a in node.args]))
             own = 0.5 * full
         elif op in MATRIX_OPS:
-            n = float(_number(node.args[0].shape[-1]))
-            own, full = n**3 + size, size
+            own = float(_number(node.args[0].shape[-1])) ** 3 + size
         else:
-            own, full = TRANSCENDENTAL * max(size, *map(_elements, node.args)), size
+            own = TRANSCENDENTAL * max(size, *[sizes[a] for a in node.args])
         filled[node] = full
         total += own + _NODE
     return total
@@ -89,13 +89,7 @@ def extent(roots: Sequence[Node]) -> float:
     return sum(map(_elements, postorder(roots)))
 
 
-def _spread(filled: dict[Node, float], arg: Node, size: float) -> float:
-    """Return how many of ``size`` elements are filled when ``arg`` is repeated to as many."""
-    own = _elements(arg)
-    return filled[arg] if own == size else filled[arg] * size / max(own, 1.0)
-
-
-def _contraction(node: Node, filled: dict[Node, float]) -> tuple[float, float]:
+def _contraction(node: Node, counts: dict[Node, float], filled: dict[Node, float]) -> tuple[float, float]:
     """Count the products of one contraction, and the elements they fill; a delta makes its two labels one."""
     labels, out, repeated = node.payload
     sizes: dict[int, Dim] = dict(repeated)
@@ -109,7 +103,7 @@ def _contraction(node: Node, filled: dict[Node, float]) -> tuple[float, float]:
             bound.add(own[0])
         else:
             dense += 1
-            density *= filled[arg] / max(_elements(arg), 1.0)
+            density *= filled[arg] / max(counts[arg], 1.0)
     points, places = density, 1.0
     for label, size in sizes.items():
         if label not in bound:
