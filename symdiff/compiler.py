@@ -37,7 +37,7 @@ from .options import LIMITS
 from .printing import text
 from .program import Program
 from .schedule import Loops, plan_loops, unroll
-from .simplify import inline, recall, simplify
+from .simplify import inline, is_hessian, mark_hessian, recall, simplify
 from .structure import leaves, names, pack, template_of
 
 BACKENDS = ("auto", "native", "interpreter", "numpy", "cython")
@@ -143,6 +143,9 @@ def build_kernel(
     start = time.perf_counter()
     rewrites = recall(outputs)
     nodes = simplify(inline(outputs), rewrites)
+    for output, node in zip(outputs, nodes, strict=True):
+        if is_hessian(output):
+            mark_hessian(node)
     inputs = list(arguments.values())
     stats: dict[str, Any] = {"nodes": len(postorder(nodes)), "simplify_seconds": time.perf_counter() - start}
     runner, language = _choose(inputs, nodes, options, backend, stats)
@@ -291,12 +294,21 @@ def _packed(
 ) -> tuple[Any, ...]:
     # a custom function's rule holds Python functions, and its value alone is needed again
     kept = inline(outputs, ("custom",))
-    return (flatten([*arguments.values(), *kept]), tuple(arguments), structure, options, backend)
+    hessians = tuple(k for k, node in enumerate(outputs) if is_hessian(node))
+    return (flatten([*arguments.values(), *kept]), tuple(arguments), structure, options, backend, hessians)
 
 
 def _rebuild(
-    rows: list[tuple[Any, ...]], inputs: tuple[str, ...], structure: Any, options: Options, backend: str
+    rows: list[tuple[Any, ...]],
+    inputs: tuple[str, ...],
+    structure: Any,
+    options: Options,
+    backend: str,
+    hessians: tuple[int, ...],
 ) -> Kernel:
     nodes = unflatten(rows)
     arguments = dict(zip(inputs, nodes[: len(inputs)], strict=True))
-    return build_kernel(arguments, nodes[len(inputs) :], structure, options, backend)
+    outputs = nodes[len(inputs) :]
+    for k in hessians:
+        mark_hessian(outputs[k])
+    return build_kernel(arguments, outputs, structure, options, backend)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .graph import MATRIX_OPS, Node, postorder
+from .graph import MATRIX_OPS, Node, number, postorder
 from .sizes import Dim, product, value
 
 #: What a symbolic size counts as, and what a transcendental function costs in additions.
@@ -18,6 +18,8 @@ NOMINAL, TRANSCENDENTAL = 20, 10
 #: the shorter, and the one that moves less.
 _NODE = _PLACE = 0.01
 _ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "negative"})
+#: The highest power that is written in products.
+_HIGHEST = 64
 _CHEAP = frozenset({"where", "to_real", "abs", "sign", "maximum", "minimum"})
 _FREE = frozenset({"input", "constant", "size", "named", "stop_gradient"})
 _MOVES = frozenset({"pad", "gather", "scatter", "triangle", "concatenate"})
@@ -75,6 +77,8 @@ def cost(roots: Sequence[Node]) -> float:
         elif op in _MOVES:
             full = min(size, sum([filled[a] for a in node.args]))
             own = 0.5 * full
+        elif op == "power" and (products := _products(node)):
+            own = products * size
         elif op in MATRIX_OPS:
             own = float(_number(node.args[0].shape[-1])) ** 3 + size
         else:
@@ -87,6 +91,14 @@ def cost(roots: Sequence[Node]) -> float:
 def extent(roots: Sequence[Node]) -> float:
     """Return how many elements all nodes below ``roots`` have, zeros included."""
     return sum(map(_elements, postorder(roots)))
+
+
+def _products(node: Node) -> float:
+    """Return how many products a whole power is, 0 for other powers."""
+    exponent = number(node.args[1])
+    if exponent is None or exponent != int(exponent) or abs(exponent) > _HIGHEST:
+        return 0.0
+    return float(int(abs(exponent)).bit_length())
 
 
 def _contraction(node: Node, counts: dict[Node, float], filled: dict[Node, float]) -> tuple[float, float]:

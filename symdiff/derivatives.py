@@ -20,7 +20,7 @@ from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitErro
 from .graph import BOOL, Node, inputs_of, placeholder, postorder, reshape, substitute, zeros
 from .printing import text
 from .rules import LINEAR
-from .simplify import recall, remember, simplify, stabilize
+from .simplify import mark_hessian, recall, remember, simplify, stabilize
 from .sizes import Shape, Size, show
 
 determinant.register()
@@ -196,6 +196,10 @@ def hessian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     slopes = gradient(f, tuple(map(Array, group)), disconnected=disconnected)
     known: Known = {}
     rows = tuple(tuple(_jacobian(s.node, w, "zero", known) for w in group) for s in slopes)
+    # a custom function's own derivative need not be one of any function
+    if not any(node.op == "custom" for node in postorder([_formula(f)])):
+        for k, row in enumerate(rows):
+            mark_hessian(row[k].node)
     return rows if isinstance(wrt, tuple | list) else rows[0][0]
 
 
@@ -431,8 +435,9 @@ def _jacobian(node: Node, w: Node, disconnected: str, known: Known) -> Array:
     return best
 
 
-#: Of two results that have more nodes than this, the dearer is dropped as it is.
-_LONG = 100
+#: Of two results that have more nodes than the first, the dearer is dropped as it is; up to the second,
+#: unless it costs at most so many times as much.
+_LONG, _VERY_LONG, _CLOSE = 100, 200, 1.05
 
 
 def _promising(candidates: list[Node]) -> list[Node]:
@@ -441,9 +446,12 @@ def _promising(candidates: list[Node]) -> list[Node]:
     Short ones may change a lot, and whose cost they are is seen then; of long ones, simplifying
     the dearer would take most of the time of the whole derivative.
     """
-    if any(len(postorder([result])) <= _LONG for result in candidates):
+    lengths = [len(postorder([result])) for result in candidates]
+    if min(lengths) <= _LONG:
         return candidates
-    return [min(candidates, key=lambda result: cost([result]))]
+    costs = [cost([result]) for result in candidates]
+    most = min(costs) * (_CLOSE if max(lengths) <= _VERY_LONG else 1.0)
+    return [result for result, own in zip(candidates, costs, strict=True) if own <= most]
 
 
 def _check_part(node: Node, w: Node, result: Array, disconnected: str) -> None:

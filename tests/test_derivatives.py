@@ -61,8 +61,11 @@ def test_of_two_long_results_the_dearer_is_dropped_before_it_is_simplified(monke
         return simplify(nodes, **options)
 
     monkeypatch.setattr(derivatives, "simplify", counting)
-    for long, times in ((10_000, 2), (0, 1)):
+    cases = ((10_000, 0, 1.0, 2), (0, 10_000, 1e9, 2), (0, 0, 1e9, 1), (0, 10_000, 1.0, 1))
+    for long, very_long, close, times in cases:
         monkeypatch.setattr(derivatives, "_LONG", long)
+        monkeypatch.setattr(derivatives, "_VERY_LONG", very_long)
+        monkeypatch.setattr(derivatives, "_CLOSE", close)
         counted.clear()
         np.testing.assert_allclose(compute(sd.jacobian(f, y), **at), want, rtol=1e-14)
         assert len(counted) == times

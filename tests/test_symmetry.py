@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -10,11 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from strategies import SIZES, Formula, formulas, sample
 
 import symdiff as sd
+from symdiff import Array
 from symdiff.errors import SymdiffError
 from symdiff.graph import contract, matrix, postorder, swap
 from symdiff.graph import input as variable
 from symdiff.interpret import evaluate
 from symdiff.parse import parse_graph
+from symdiff.schedule import unrolling
 from symdiff.simplify import simplify
 from symdiff.simplify.symmetry import is_symmetric, upright
 
@@ -72,3 +75,41 @@ def test_what_is_called_symmetric_is(formula: Formula) -> None:
                 np.testing.assert_allclose(value, value.T, rtol=1e-9, atol=1e-9 * np.abs(value).max(initial=1.0))
             if tried.op == "contract" and tried.dtype == "real":
                 np.testing.assert_allclose(evaluate([upright(tried)], values)[0], value, rtol=1e-9, atol=1e-9)
+
+
+# ---------------------------------------------------------------------------- outputs
+
+
+def _hessians() -> dict[str, tuple[Array, Array]]:
+    x, A = sd.vector("x", 5), sd.matrix("A", 2, 2)
+    return {
+        "log of a sum": (sd.hessian(np.log(np.sum(np.exp(np.sin(x) * x[::-1]))), x), x),
+        "product": (sd.hessian(np.prod(x), x), x),
+        "by a matrix": (sd.hessian(np.log(np.linalg.det(A)) * np.sum(np.sin(A)), A), A),
+        "by a part": (sd.hessian(np.exp(x[0] * x[3] ** 2) / x[1], x[1:4]), x),
+    }
+
+
+@pytest.mark.parametrize("name", _hessians())
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_of_a_hessian_one_triangle_is_computed(name: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    hessian, wrt = _hessians()[name]
+    half = sd.compile(hessian, backend=backend)
+    at = np.random.default_rng(3).uniform(0.5, 2.0, (20, *wrt.shape))
+    got = half(at).reshape(20, -1)
+    side = round(got.shape[1] ** 0.5)
+    square = got.reshape(20, side, side)
+    np.testing.assert_array_equal(square, square.swapaxes(1, 2))
+    again = pickle.loads(pickle.dumps(half))
+    np.testing.assert_array_equal(again(at).reshape(20, -1), got)
+    monkeypatch.setattr(unrolling, "_by_triangles", lambda node, values: values)
+    whole = sd.compile(hessian, backend=backend)
+    np.testing.assert_allclose(got, whole(at).reshape(20, -1), rtol=1e-12, atol=1e-13)
+    assert half.stats["operations"] < 0.9 * whole.stats["operations"]
+
+
+def test_what_a_custom_rule_makes_of_a_hessian_is_kept() -> None:
+    x = sd.vector("x", 2)
+    wrong = sd.custom(lambda a: a[0] * a[1], vjp=lambda args, c: (c * np.stack([args[0][1], args[0][0] * 3.0]),))
+    hessian = sd.compile(sd.hessian(wrong(x), x), [x], backend="native")(np.ones(2))
+    np.testing.assert_array_equal(hessian, [[0.0, 1.0], [3.0, 0.0]])

@@ -12,6 +12,7 @@ from ..errors import UnsupportedError
 from ..functions import FUNCTIONS, to_real
 from ..graph import Node, postorder, rebuild
 from ..program import Port, Program
+from ..simplify import is_hessian, is_symmetric
 from ..sizes import show
 from .arrays import ARRAYS, lower_elementwise
 from .code import Code, Ids, fixed_shape
@@ -72,10 +73,22 @@ def unroll(inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_0
         if node not in values:
             code.room(node)
             values[node] = _lower(code, node, [values[arg] for arg in node.args])
-    stores = [[code.stored(v) for v in values[root].ravel().tolist()] for root in lowered]
+    stores = [
+        [code.stored(v) for v in _by_triangles(node, values[root]).ravel().tolist()]
+        for node, root in zip(outputs, lowered, strict=True)
+    ]
     ports_in = tuple(_port(node, f"x{i}") for i, node in enumerate(inputs))
     ports_out = tuple(_port(node, f"out{i}") for i, node in enumerate(outputs))
     return code.finish(ports_in, ports_out, stores)
+
+
+def _by_triangles(node: Node, values: Ids) -> Ids:
+    """Return the elements of an output: of a symmetric one the lower triangle twice, and nothing computes the other."""
+    if not (is_hessian(node) or is_symmetric(node)):
+        return values
+    side = math.isqrt(values.size)
+    square = values.reshape(side, side)
+    return np.where(np.tri(side, dtype=bool), square, square.T)
 
 
 def _port(node: Node, default: str) -> Port:

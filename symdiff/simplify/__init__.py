@@ -4,7 +4,7 @@ engine       the table of rules and the pass that applies them
 stability    forms that do not overflow or cancel; applied before differentiation, too
 algebra      numbers, signs, like terms, common factors
 arrays       contractions, slices, inverses
-symmetry     transposes of what is symmetric
+symmetry     what is symmetric, and its transposes
 inlining     names, barriers and custom functions put out of the way before compilation
 terms        products as a number and powers, sums of them
 collect      like factors and like terms of a derivative, for reading
@@ -19,6 +19,7 @@ from .engine import RULES, Rule, simplify, stabilize
 from .inlining import inline
 from .present import present
 from .record import recall, remember
+from .symmetry import is_hessian, is_symmetric, mark_hessian
 
 #: The modules whose rules make up the table, in its order.
 SOURCES = (algebra, arrays, symmetry, stability)
@@ -28,6 +29,9 @@ __all__ = [
     "SOURCES",
     "Rule",
     "inline",
+    "is_hessian",
+    "is_symmetric",
+    "mark_hessian",
     "present",
     "recall",
     "remember",

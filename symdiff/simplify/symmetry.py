@@ -1,4 +1,4 @@
-"""Symmetric matrices, known by their form: ``X @ X.T``, its inverse, sums and functions of such.
+"""Symmetric matrices, known by their form: ``X @ X.T``, its inverse, sums and functions of such; and Hessians.
 
 A derivative is full of transposes that change nothing. Without them ``logdet(X @ X.T)`` has
 the gradient ``2 * inv(X @ X.T) @ X`` in place of two terms.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import permutations
+from weakref import WeakSet
 
 import numpy as np
 
@@ -18,6 +19,19 @@ from .engine import rule
 
 #: How deep is looked, at how many factors, and how many summed labels are tried in every order.
 _DEPTH, _FACTORS, _SUMMED = 6, 8, 4
+#: Nodes that are Hessians, whatever formula they were derived from: that they are symmetric is no question of form.
+_hessians: WeakSet[Node] = WeakSet()
+
+
+def mark_hessian(node: Node) -> None:
+    """Keep that ``node`` is the Hessian of some formula by one array: its axes are those of the array, twice."""
+    if node.args:
+        _hessians.add(node)
+
+
+def is_hessian(node: Node) -> bool:
+    """Tell whether ``node`` is known to be a Hessian."""
+    return node in _hessians
 
 
 def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
@@ -38,6 +52,8 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
     """
     if node.ndim != 2 or node.shape[0] != node.shape[1] or depth == 0:
         return False
+    if node in _hessians:
+        return True
     if node.op == "constant":
         return bool(np.array_equal(node.value, node.value.T))
     if node.op == "delta":
