@@ -356,9 +356,10 @@ class LoopRunner:
 def fold(values: Floats, lanes: int) -> npt.NDArray[np.float64]:
     """Sum up to 1024 values along the second axis in the order in which units sum over a batch.
 
-    That is lane by lane, in the values' own type, and then in double precision the halves of the
-    lanes onto each other.
+    That is lane by lane of two vectors in turns, in the values' own type, and then in double precision
+    the halves of these lanes onto each other.
     """
+    lanes *= 2
     batch, count, *own = values.shape
     held = np.zeros((lanes, batch, *own), values.dtype)
     whole = count - count % lanes

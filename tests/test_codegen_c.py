@@ -18,6 +18,7 @@ from symdiff._kernels import special
 from symdiff._kernels.call import NativeCall
 from symdiff.build import build, find_compiler, flags, native_target
 from symdiff.codegen.c import CHUNK, Target, emit_c
+from symdiff.codegen.pieces import HELD
 from symdiff.codegen.plain import emit_plain
 from symdiff.errors import BuildError, SingularMatrixError
 from symdiff.formula import read_formula
@@ -447,7 +448,8 @@ def summed(program: Program, x: list[Floats], target: Target | None = None) -> l
 
 
 def fixed_order(values: Floats, lanes: int) -> Floats:
-    """Add samples as the kernel promises to: lanes within blocks of 1024, then pairs of blocks."""
+    """Add samples as the kernel promises to: lanes of two vectors within blocks of 1024, then pairs of blocks."""
+    lanes *= 2
     levels: list[Floats] = []
     for number, start in enumerate(range(0, len(values), 1024), 1):
         block = values[start : start + 1024]
@@ -477,6 +479,20 @@ def test_sums_in_a_fixed_order(n: int) -> None:
         np.testing.assert_array_equal(got, fixed_order(row, native_target().lanes))
     for got, again in zip(summed(program, x), summed(program, [np.asfortranarray(a) for a in x]), strict=True):
         np.testing.assert_array_equal(got, again)
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+@pytest.mark.parametrize("outputs", [1, 2, 4, 5, 8, 9])
+def test_sums_in_registers_and_in_memory_have_one_order(outputs: int, target: Target) -> None:
+    t = Tape(("x", ()), ("y", (2,)))
+    x, (y, z) = t.load(0), t.row(1)
+    t.out((outputs,), [t.op("add", t.op("multiply", x, t.const(0.5 + k)), (y, z)[k % 2]) for k in range(outputs)])
+    program = t.program()
+    assert (",acc);" in emit_c(program, target, reduce=True).text) == (outputs <= HELD[target.lanes])
+    for n in (0, 1, target.lanes, 3 * target.lanes, 3 * target.lanes + 1, 1023, 2500):
+        given, rows = samples(program, n), results(program, n)
+        call(program, target).run(given, rows, n)
+        np.testing.assert_array_equal(summed(program, given, target)[0], fixed_order(rows[0], target.lanes))
 
 
 def test_sums_of_a_long_program() -> None:

@@ -5,7 +5,8 @@
    one. A sample's bits do not depend on any of it: each lane computes from its own sample alone.
 
    Sums follow one order whatever the number of threads or calls: within each 1024 samples, lane by
-   lane and then over the lanes; the sums of 1024 in pairs, pairs of pairs, and so on.
+   lane of two vectors that samples fill in turns, then the halves of these lanes onto each other; the
+   sums of 1024 in pairs, pairs of pairs, and so on.
 
    A call shares nothing with another, so several Python threads may call one kernel at any time;
    threads are another matter (pool.h). */
@@ -252,20 +253,49 @@ static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, l
   return -1;
 }
 
-/* Add the first `count` lanes of one vector to those of another, element after element. */
-static void sd_add(const sd_unit *u, long total, char *to, const char *from, long count) {
+/* Where a sum of `total` elements stands in vectors is: two for each element, which are added to in turns. Add
+   `count` lanes of the first, from lane `skip` on, to lanes of the one or the other of another sum. */
+static void sd_add(const sd_unit *u, long total, char *to, long turn, const char *from, long skip, long count) {
   for (long k = 0; k < total; k++)
-    for (long l = 0; l < count; l++)
+    for (long l = 0; l < count; l++) {
+      long at = (2 * k + turn) * u->lanes + l, other = 2 * k * u->lanes + skip + l;
       if (u->single)
-        ((float *)to)[k * u->lanes + l] += ((const float *)from)[k * u->lanes + l];
+        ((float *)to)[at] += ((const float *)from)[other];
       else
-        ((double *)to)[k * u->lanes + l] += ((const double *)from)[k * u->lanes + l];
+        ((double *)to)[at] += ((const double *)from)[other];
+    }
+}
+
+/* Halves onto each other, until one number is left. */
+static inline __attribute__((always_inline)) double sd_halve(double *s, long count) {
+  typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+  while (count > 2) {
+    count /= 2;
+    for (long l = 0; l < count; l += 2) *(two *)(s + l) += *(const two *)(s + count + l);
+  }
+  return s[0] + s[1];
+}
+
+/* Add up the lanes of a sum, which are used up. */
+static void sd_fold(const sd_unit *u, long total, char *sum, double *to) {
+  for (long k = 0; k < total; k++) {
+    double s[SD_VECTOR], *held = s;
+    if (!u->single)
+      held = (double *)sum + 2 * k * u->lanes;
+    else
+      for (long l = 0; l < 2 * u->lanes; l++) s[l] = ((const float *)sum)[2 * k * u->lanes + l];
+    switch (u->lanes) { /* so that the compiler knows how often */
+      case 8: to[k] = sd_halve(held, 16); break;
+      case 4: to[k] = sd_halve(held, 8); break;
+      default: to[k] = sd_halve(held, 2 * u->lanes);
+    }
+  }
 }
 
 /* Sum up to 1024 samples into to[total]. */
 static long sd_block(const sd_call *c, const sd_room *r, long begin, long end, double *to, long *which) {
   const sd_unit *u = c->unit;
-  long lanes = u->lanes, bytes = r->total * lanes * (u->single ? 4 : 8), failed;
+  long lanes = u->lanes, bytes = 2 * r->total * lanes * (u->single ? 4 : 8), failed;
   memset(r->sum, 0, (size_t)bytes);
   for (long i = begin; i < end;) {
     long count = end - i < r->tile ? end - i : r->tile;
@@ -275,17 +305,11 @@ static long sd_block(const sd_call *c, const sd_room *r, long begin, long end, d
     } else { /* the padding's lanes are left out */
       memset(r->rest, 0, (size_t)bytes);
       if ((failed = sd_tile(c, r, i, count, r->rest, which)) >= 0) return failed;
-      sd_add(u, r->total, r->sum, r->rest, count);
+      sd_add(u, r->total, r->sum, (i - begin) / lanes % 2, r->rest, 0, count);
     }
     i += count;
   }
-  for (long k = 0; k < r->total; k++) {
-    double s[SD_VECTOR];
-    for (long l = 0; l < lanes; l++) s[l] = u->single ? ((float *)r->sum)[k * lanes + l] : ((double *)r->sum)[k * lanes + l];
-    for (long half = lanes / 2; half > 0; half /= 2)
-      for (long l = 0; l < half; l++) s[l] += s[l + half];
-    to[k] = s[0];
-  }
+  sd_fold(u, r->total, r->sum, to);
   return -1;
 }
 
@@ -303,10 +327,10 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
   }
   r->large = !u->reduce && c->count > 0 && r->total * item >= SD_LARGE / c->count;
   packed |= r->large;
-  if (packed) /* a power of two of samples, so that tiles divide the blocks of a sum */
-    for (r->tile = SD_BLOCK; r->tile > u->lanes && (r->tile * widest * item > (r->large ? SD_LARGE_BUFFER : SD_BUFFER) || r->tile >= 2 * c->count);)
+  if (packed) /* a power of two of samples, so that tiles divide the blocks of a sum, and of both its vectors */
+    for (r->tile = SD_BLOCK; r->tile > u->lanes * (u->reduce ? 2 : 1) && (r->tile * widest * item > (r->large ? SD_LARGE_BUFFER : SD_BUFFER) || r->tile >= 2 * c->count);)
       r->tile /= 2;
-  vectors = sd_padded(r->total * u->lanes * item);
+  vectors = sd_padded(2 * r->total * u->lanes * item);
   bytes = 3 * pointers + 2 * sd_padded(8L * ports) + sd_padded(8L * (packed ? r->tile : u->lanes)) +
           u->workspace * SD_VECTOR;
   if (u->reduce) bytes += 2 * vectors;

@@ -411,7 +411,7 @@ static __attribute__((noinline)) long NAME(sd_failed)(const sd_bytecode *b, char
 #define SAVE(k, to) ((V *)to)[k] = a##k;
 #define SAVE_ROW(k, to) ROWV(to, (long)sizeof(V), k) = a##k;
 #define SAVE_FIRST(k, to) if (k < groups) ROWV(to, (long)sizeof(V), k) = a##k;
-#define ADD_FIRST(k, to) if (k < groups) to += a##k;
+#define ADD_FIRST(k, to) if (k < groups) to[k & 1] += a##k;
 #define DO_UNARY(k, f, x) { const V x_ = x(k); a##k = f(x_); }
 #define DO_BINARY(k, f, x, y) { const V x_ = x(k), y_ = y(k); a##k = f(x_, y_); }
 #define DO_OUTER(k, f, g, x, y) { const V x_ = x(k), y_ = y(k), z_ = g(x_, y_); a##k = f(a##k, z_); }
@@ -726,20 +726,20 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
     }
     NEXT;
   }
-  /* Sums: as generated code does it, each lane by itself, sample after sample. */
+  /* Sums: as generated code does it, each lane by itself, vectors to the one and the other sum in turns. */
   do_to_sum: {
-    V *sum = (V *)out[0] + ip[1], s = *sum;
+    V *sum = (V *)out[0] + 2 * ip[1], s[2] = {sum[0], sum[1]};
     ip += 2;
     EIGHT(ADD_FIRST, s)
-    *sum = s;
+    sum[0] = s[0], sum[1] = s[1];
     NEXT;
   }
   do_sums: {
-    V *sum = (V *)out[0] + ip[1];
+    V *sum = (V *)out[0] + 2 * ip[1];
     const int32_t count = ip[2];
     ip += 3;
     for (int32_t e = 0; e < count; e++, ip++)
-      for (long g = 0; g < groups; g++) sum[e] += VECTOR(AT(*ip), g);
+      for (long g = 0; g < groups; g++) sum[2 * e + (g & 1)] += VECTOR(AT(*ip), g);
     NEXT;
   }
 

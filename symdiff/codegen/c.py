@@ -32,6 +32,13 @@ PART = 8
 
 _CALL = "i,in,si,out,so,w,fn"
 
+# A sum waits for its last addition; two run beside each other. In memory it would wait for the store as well, which
+# takes several times as long. What is held changes places after each vector, so that the code is the same for all.
+_SUMS = """\
+#define ADD(e,x) acc[2*e]+=x;
+#define HOLD(e,x) {V next=acc[2*e]+x;acc[2*e]=acc[2*e+1];acc[2*e+1]=next;}
+"""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -73,8 +80,9 @@ class CSource:
     workspace : int
         Vectors at ``w``.
     reduce : bool
-        Whether ``out[0]`` is a column of vectors, one for each element of all outputs, to
-        which each sample's value is added in its lane.
+        Whether ``out[0]`` is a column of vectors, two for each element of all outputs, to
+        which each sample's value is added in its lane: vectors of samples go to the first and
+        the second in turns, and ``begin`` is 0, for the first.
     columns, single, constant
         As in :func:`emit_c`.
     parts : tuple of str
@@ -130,7 +138,7 @@ def emit_c(
         if op not in ("load", "const")
     }
     symbols = [(op, s) for op, s in spell.items() if s.symbol]
-    head = [preamble(lanes, single)]
+    head = [preamble(lanes, single), _SUMS * reduce]
     head += dict.fromkeys(text for s in spell.values() for text in s.needs)
     for number, (op, s) in enumerate(symbols):
         kinds = ",".join(["V"] * (s.form.count("%s") - 1))
@@ -144,7 +152,7 @@ def emit_c(
         head.append(moving_functions(lanes, single))
     fills = functions.fills()
     definitions = functions.definitions()
-    entry = _entry(program, functions.calls, bool(fills))
+    entry = _entry(program, functions.calls, bool(fills), functions.held)
     text = "".join([*head, *consts.values(), fills, *definitions, entry])
     known = tuple(s.symbol for _, s in symbols)
     parts = tuple(_parts("".join(head), consts, definitions, functions.calls, fills + entry))
@@ -165,20 +173,26 @@ def _parts(
         yield "".join(["#define PARTS\n", head, *(consts[name] for name in used), body])
 
 
-def _entry(program: Program, calls: Iterable[str], fills: bool) -> str:
+def _entry(program: Program, calls: Iterable[str], fills: bool, held: int) -> str:
     """Print the function that callers see: all pieces for each vector of samples, and the checks."""
     head = "long kernel(long begin,long end,const char*const*in,const long*si,char*const*out,const long*so,\n"
     head += "V*w,void*const*fn,long*which)"
     lines = [head, ";\n", head, "{\n"]
+    if held:
+        lines.append(f"V*sums=(V*)out[0],acc[]={{{','.join(f'sums[{k}]' for k in range(2 * held))}}};\n")
     if fills:
         lines.append(f"for(long t=begin;t<end;t+={TILE}){{long stop=t+{TILE}<end?t+{TILE}:end;fill(t,stop,out,so);\n")
     lines.append("for(long i=t;i<stop;i+=W){\n" if fills else "for(long i=begin;i<end;i+=W){\n")
-    lines += (f"{name}({_CALL});\n" for name in calls)
+    lines += (f"{name}({_CALL}{',acc' * bool(held)});\n" for name in calls)
     if program.checks:
         # The values of the checks are the first vectors of the workspace.
         lines.append(f"M bad=(M){{0}};for(int k=0;k<{len(program.checks)};k++)bad|=(M)(w[k]==B(0.0));\n")
         lines.append("long long any=0;for(int l=0;l<W;l++)any|=bad[l];\n")
         lines.append("if(any)for(int l=0;l<W;l++)")
         lines.append(f"for(int k=0;k<{len(program.checks)};k++)if(w[k][l]==0){{*which=k;return i+l;}}\n")
-    lines.append("}}\nreturn -1;}\n" if fills else "}\nreturn -1;}\n")
+    lines.append("}}\n" if fills else "}\n")
+    if held:
+        lines.append("long odd=(end-begin)/W&1;\n")  # after which they have changed places
+        lines += (f"sums[{2 * k}+odd]=acc[{2 * k}];sums[{2 * k + 1}-odd]=acc[{2 * k + 1}];\n" for k in range(held))
+    lines.append("return -1;}\n")
     return "".join(lines)

@@ -28,6 +28,9 @@ INLINE_STORES = 16
 #: Elements of rows that are moved whole.
 SHORT = (2, 3)
 
+#: Sums over the batch that are held in registers, by lanes; of more than these, all are in memory.
+HELD = {8: 8, 4: 4, 2: 4}
+
 ARGUMENTS = "long i,const char*const*in,const long*si,char*const*out,const long*so,V*w,void*const*fn"
 
 
@@ -95,6 +98,8 @@ class _Functions:
     def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
         self.program, self.forms, self.layout = program, forms, layout
         self.reduce, self.item = layout.reduce, ITEM[layout.single]
+        #: How many sums there are that :meth:`definitions` takes as ``acc``; 0 where it finds them in memory.
+        self.held = 0
         self.loads, self.stores = block_widths(lanes, layout.single)
         self.workspace = len(program.checks)
         #: How each value is written as an operand.
@@ -174,7 +179,7 @@ class _Functions:
     def store(self, port: int, start: int, values: tuple[int, ...]) -> str:
         """Print the store of one block."""
         if self.reduce:
-            return f"acc[{start}]+={self.names[values[0]]};\n"
+            return f"{'HOLD' if self.held else 'ADD'}({start},{self.names[values[0]]})\n"
         if self.column(self.program.outputs[port].size):
             return f"STOREC(y{port},so{port},{start},{self.names[values[0]]})\n"
         at, row = f"y{port}+{self.item * start},so{port}", ",".join([self.names[v] for v in values])
@@ -233,15 +238,21 @@ class _Functions:
     def function(self, name: str, kind: str, body: Iterable[str], reads: Iterable[int], writes: Iterable[int]) -> str:
         """Print one function around ``body``."""
         self.calls.append(name)
-        column = "V*acc=(V*)out[0];\n" if self.reduce else ""
+        column = "V*acc=(V*)out[0]+(i/W&1);\n" if self.reduce and not self.held else ""
         targets = () if self.reduce else writes
         start = f"{self.pointers(reads, 'in')}{self.pointers(targets, 'out')}{column}"
         unused = "V z;(void)z;" + ("(void)acc;" if self.reduce else "")
-        return f"{kind} void {name}({ARGUMENTS}){{\n{start}{unused}\n{''.join(body)}}}\n"
+        taken = ARGUMENTS + ",V*acc" * bool(self.held)
+        return f"{kind} void {name}({taken}){{\n{start}{unused}\n{''.join(body)}}}\n"
 
 
 class Whole(_Functions):
     """A program short enough for one function: values are local, the compiler keeps them in registers."""
+
+    def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
+        super().__init__(program, lanes, forms, layout)
+        sums = sum(map(len, program.stores)) if layout.reduce else 0
+        self.held = sums if sums <= HELD[lanes // (2 if layout.single else 1)] else 0
 
     def definitions(self) -> list[str]:
         """Print the function."""
