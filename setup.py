@@ -29,7 +29,7 @@ kernels = [
         libraries=libraries,
     )
     for name, headers in {
-        "call": ["ports.pxd", "pack.h", "pool.h", "vectorcall.h"],
+        "call": ["ports.pxd", "pack.h", "sums.h", "pool.h", "vectorcall.h"],
         "interpreter": ["interpreter.h", "tiles.h", "special.h"],
         "special": ["special.h"],
     }.items()

@@ -25,7 +25,7 @@ from .embedded import InterpreterRunner
 from .errors import SingularMatrixError
 from .graph import Node
 from .interpret import bind_sizes
-from .native import NativeRunner, target_of
+from .native import NativeRunner
 from .schedule.loops import ArrayStep, Loops, LoopStep, Piece
 from .schedule.places import Access
 from .schedule.ranges import LEAST
@@ -38,10 +38,6 @@ __all__ = ["LoopRunner"]
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 Kind: TypeAlias = type[AutoRunner] | type[NativeRunner] | type[InterpreterRunner]
 
-#: Elements of a sum up to which samples of a batch are summed together, not one by one: a block of the sum's order.
-BLOCK = 1024
-#: Elements of such sums that are computed before they are added up.
-CACHED = 1 << 15
 #: Elements of a piece that is not worth native code.
 FEW = 64
 
@@ -123,7 +119,6 @@ class LoopRunner:
         self.kind = kind
         self.accuracy = accuracy
         self.threads = threads
-        self._lanes = target_of(accuracy).lanes
         self._units = [self._make(step) for step in plan.steps]
         self._functions = [_function(plan, step) if isinstance(step, ArrayStep) else None for step in plan.steps]
         self._last: tuple[Any, Bound | None] = (None, None)
@@ -217,12 +212,6 @@ class LoopRunner:
         results = [node for step in plan.steps for node in _results(step)]
         shapes = {node: tuple(value(size, sizes) for size in node.shape) for node in results}
         room = sum(math.prod(shapes[node]) for node in results if node not in plan.outputs)
-        room += sum(
-            min(BLOCK, math.prod(value(n, sizes) for n in step.loops)) * math.prod(shapes[node])
-            for step in loops
-            if step.total
-            for node in step.results
-        )
         return Bound(sizes, shapes, [[_range(step, p, sizes) for p in _pieces(step)] for step in plan.steps], room)
 
     # ------------------------------------------------------------------ running
@@ -302,82 +291,22 @@ class LoopRunner:
                 targets.append(target)
             for k, (piece, unit, part) in enumerate(zip(step.pieces, units, ranges, strict=True)):
                 given = [view.of(read[port.source]) for view, port in zip(part.inputs, piece.ports, strict=True)]
-                if not step.total:
-                    results = [view.of(target) for view, target in zip(part.outputs, targets, strict=True)]
-                    self._map(unit, given, results, (batch, *part.counts), threads)
-                    continue
-                sums = targets if k == 0 else [np.empty_like(target) for target in targets]
-                self._sum(unit, given, sums, (batch, *part.counts), threads)
-                for target, more in zip(targets, sums if k else [], strict=bool(k)):
-                    target[...] += more
+                more = step.total and k > 0
+                sums = [np.empty_like(target) for target in targets] if more else targets
+                results = [view.of(array) for view, array in zip(part.outputs, sums, strict=True)]
+                shape = (batch, *part.counts)
+                try:
+                    unit.run(given, results, step.total, shape, threads, kept=step.total)
+                except SingularMatrixError as error:
+                    raise SingularMatrixError(str(error), (error.index[0] // math.prod(part.counts),)) from None
+                if more:
+                    for target, rest in zip(targets, sums, strict=True):
+                        target[...] += rest
         results = [arrays[node] for node in plan.outputs]
         for result, out in zip(results, outs or (), strict=outs is not None):
             if result is not out:
                 out[...] = result
         return results
-
-    def _map(
-        self, unit: Units, inputs: Sequence[Floats], outs: Sequence[Floats], shape: tuple[int, ...], threads: int
-    ) -> None:
-        try:
-            unit.run(inputs, outs, False, shape, threads)
-        except SingularMatrixError as error:
-            raise _of_sample(error, shape) from None
-
-    def _sum(
-        self, unit: Units, inputs: Sequence[Floats], outs: Sequence[Floats], shape: tuple[int, ...], threads: int
-    ) -> None:
-        """Sum over the loops, in one order for a sample whatever batch it is in."""
-        batch, count, ones = shape[0], math.prod(shape[1:]), (None,) * len(shape)
-        if batch > 1 and count <= BLOCK:
-            single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
-            dtype = np.float32 if single else np.float64
-            tile = max(1, CACHED // (count * sum(math.prod(out.shape[1:]) for out in outs)))
-            for first in range(0, batch, tile):
-                given = [array if len(array) == 1 else array[first : first + tile] for array in inputs]
-                parts = [out[first : first + tile] for out in outs]
-                values = [np.empty((len(part), *shape[1:], *part.shape[1:]), dtype) for part in parts]
-                try:
-                    self._map(unit, given, values, (min(tile, batch - first), *shape[1:]), threads)
-                except SingularMatrixError as error:
-                    raise SingularMatrixError(str(error), (first + error.index[0],)) from None
-                for part, each in zip(parts, values, strict=True):
-                    flat = each.reshape(len(part), count, *part.shape[1:])
-                    part[...] = fold(flat, self._lanes * (2 if single else 1))
-            return
-        for k in range(batch):
-            given = [array if len(array) == 1 else array[k : k + 1] for array in inputs]
-            try:
-                unit.run(given, [out[k, ...][ones] for out in outs], True, (1, *shape[1:]), threads)
-            except SingularMatrixError as error:
-                raise SingularMatrixError(str(error), (k,)) from None
-
-
-def fold(values: Floats, lanes: int) -> npt.NDArray[np.float64]:
-    """Sum up to 1024 values along the second axis in the order in which units sum over a batch.
-
-    That is lane by lane of two vectors in turns, in the values' own type, and then in double precision
-    the halves of these lanes onto each other.
-    """
-    lanes *= 2
-    batch, count, *own = values.shape
-    held = np.zeros((lanes, batch, *own), values.dtype)
-    whole = count - count % lanes
-    if whole:  # NumPy adds in order along any axis but the last
-        rows = values[:, :whole].reshape(batch, whole // lanes, lanes, *own)
-        held += np.add.reduce(rows, axis=1).swapaxes(0, 1)
-    held[: count - whole] += values[:, whole:].swapaxes(0, 1)
-    result = held.astype(np.float64, copy=False)
-    while lanes > 1:
-        lanes //= 2
-        result = result[:lanes] + result[lanes:]
-    total: npt.NDArray[np.float64] = result[0]
-    return total
-
-
-def _of_sample(error: SingularMatrixError, shape: tuple[int, ...]) -> SingularMatrixError:
-    """Return an error of an element as one of its sample."""
-    return SingularMatrixError(str(error), (error.index[0] // math.prod(shape[1:]),))
 
 
 def _pieces(step: LoopStep | ArrayStep) -> tuple[Piece, ...]:

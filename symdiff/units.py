@@ -148,6 +148,8 @@ class Units(ABC):
         reduce: bool,
         batch: tuple[int, ...] | None = None,
         threads: int = 1,
+        *,
+        kept: bool = False,
     ) -> None:
         """Compute all samples of a batch.
 
@@ -166,6 +168,8 @@ class Units(ABC):
             Shape of the batch; by default one axis, as long as the arrays have it.
         threads : int
             At most so many.
+        kept : bool
+            Of the batch's axes, sum over all but the first; each sum has the order that it has alone.
 
         Raises
         ------
@@ -178,7 +182,7 @@ class Units(ABC):
         single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
         moved = inputs if reduce else [*inputs, *outs]
         columns = prefers_columns(moved, batch, single, self.usual.columns)
-        failed = self.call(reduce, columns, single).run(inputs, outs, batch, threads)
+        failed = self.call(reduce, columns, single).run(inputs, outs, batch, threads, kept=kept)
         if failed is not None:
             sample, check = failed
             raise SingularMatrixError(self.program.checks[check][1], (sample,))

@@ -160,6 +160,19 @@ def inside(names: Sequence[str]) -> None:
             for count in (1, 3, 8, 61, 200):
                 runner.run([rng.normal(size=(count, 3))], [np.empty((count, *p.shape)) for p in program.outputs], False)
         print("operations", flush=True)
+    if not names or "sums" in names:
+        import test_sums as sums
+
+        for backend in ("native", "interpreter"):
+            sums.test_sums_of_samples_that_fill_the_buffer_by_themselves(backend)
+            for dtype in (np.float64, np.float32):
+                for batch in sums.BATCHES:
+                    sums.test_each_place_of_the_first_axis_has_the_sum_that_it_has_alone(batch, dtype, backend)
+                for kept in (False, True):
+                    sums.test_sums_of_what_samples_share(kept, dtype, backend)
+                    for layout in sums.LAYOUTS:
+                        sums.test_sums_of_arrays_in_any_layout(layout, kept, dtype, backend)
+        print("sums", flush=True)
     for name, arguments, steady in kernels(names):
         print(
             name if run_all_ways(arguments, rng, steady) else f"{name}: left out, it is not made of scalars", flush=True

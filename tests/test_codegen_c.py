@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import numpy.typing as npt
 import pytest
+from orders import in_order
 from tape import Tape
 
 import symdiff as sd
@@ -447,36 +448,13 @@ def summed(program: Program, x: list[Floats], target: Target | None = None) -> l
     return [a[0] for a in out]
 
 
-def fixed_order(values: Floats, lanes: int) -> Floats:
-    """Add samples as the kernel promises to: lanes of two vectors within blocks of 1024, then pairs of blocks."""
-    lanes *= 2
-    levels: list[Floats] = []
-    for number, start in enumerate(range(0, len(values), 1024), 1):
-        block = values[start : start + 1024]
-        lane = np.zeros((lanes, *values.shape[1:]))
-        for i, row in enumerate(block):
-            lane[i % lanes] += row
-        while len(lane) > 1:
-            lane = lane[: len(lane) // 2] + lane[len(lane) // 2 :]
-        levels.append(lane[0])
-        pairs = number
-        while pairs % 2 == 0:
-            last = levels.pop()
-            levels[-1] = levels[-1] + last
-            pairs //= 2
-    while len(levels) > 1:
-        last = levels.pop()
-        levels[-1] = levels[-1] + last
-    return levels[0] if levels else np.zeros(values.shape[1:])
-
-
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 1000, 1024, 1025, 5000, 9001])
-def test_sums_in_a_fixed_order(n: int) -> None:
+def test_sums_in_a_in_order(n: int) -> None:
     program = rational(5, 60)
     x, rows = samples(program, n), results(program, n)
     call(program, native_target()).run(x, rows, n)
     for got, row in zip(summed(program, x), rows, strict=True):
-        np.testing.assert_array_equal(got, fixed_order(row, native_target().lanes))
+        np.testing.assert_array_equal(got, in_order(row, native_target().lanes))
     for got, again in zip(summed(program, x), summed(program, [np.asfortranarray(a) for a in x]), strict=True):
         np.testing.assert_array_equal(got, again)
 
@@ -492,7 +470,7 @@ def test_sums_in_registers_and_in_memory_have_one_order(outputs: int, target: Ta
     for n in (0, 1, target.lanes, 3 * target.lanes, 3 * target.lanes + 1, 1023, 2500):
         given, rows = samples(program, n), results(program, n)
         call(program, target).run(given, rows, n)
-        np.testing.assert_array_equal(summed(program, given, target)[0], fixed_order(rows[0], target.lanes))
+        np.testing.assert_array_equal(summed(program, given, target)[0], in_order(rows[0], target.lanes))
 
 
 def test_sums_of_a_long_program() -> None:
@@ -500,7 +478,7 @@ def test_sums_of_a_long_program() -> None:
     x, rows = samples(program, 1030), results(program, 1030)
     call(program, native_target()).run(x, rows, 1030)
     for got, row in zip(summed(program, x), rows, strict=True):
-        np.testing.assert_array_equal(got, fixed_order(row, native_target().lanes))
+        np.testing.assert_array_equal(got, in_order(row, native_target().lanes))
 
 
 def test_numbers_are_printed_exactly() -> None:

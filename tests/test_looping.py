@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from effort import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from orders import in_order
 from strategies import Formula, formulas, sample
 
 import symdiff as sd
@@ -23,7 +25,7 @@ from symdiff.formula import read_formula
 from symdiff.functions import apply
 from symdiff.graph import broadcast_to, concatenate, inputs_of, pad, postorder, slicing, verify
 from symdiff.graph import input as variable
-from symdiff.looping import BLOCK, LoopRunner, fold
+from symdiff.looping import LoopRunner
 from symdiff.native import NativeRunner, target_of
 from symdiff.options import LIMITS
 from symdiff.schedule import plan_loops
@@ -283,21 +285,48 @@ def test_the_same_bits_with_any_threads_and_natively(text: str, shapes: dict[str
     assert "long sd_kernel" in kernels[0].source() or "long " in kernels[0].source()
 
 
-@pytest.mark.parametrize("count", [1, 3, 8, 17, 500, 1024])
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+@pytest.mark.parametrize("count", [1, 3, 8, 17, 500, 1024, 1025, 2100])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_sums_of_samples_together_have_the_bits_of_sums_one_by_one(count: int, dtype: type) -> None:
-    kernel = sd.compile("sum(X * y, axis=0)", X=("n", 2), y=("n", 1), backend="interpreter")
+def test_sums_of_samples_together_have_the_bits_of_sums_one_by_one(count: int, dtype: type, backend: str) -> None:
+    kernel = sd.compile("sum(X * y, axis=0)", X=("n", 2), y=("n", 1), backend=backend)
     rng = np.random.default_rng(0)
     X: Array = rng.normal(size=(5, count, 2)).astype(dtype)
     y: Array = rng.normal(size=(5, count, 1)).astype(dtype)
     X[0], y[1] = -0.0, -1.0
     X[2, 0] = np.inf
     together = kernel(X, y)
+    lanes = target_of("default").lanes * (2 if dtype is np.float32 else 1)
     for k in range(5):
         assert np.array_equal(kernel(X[k], y[k]).view(np.uint8), together[k].view(np.uint8))
-    lanes = target_of("default").lanes * (2 if dtype is np.float32 else 1)
-    assert np.array_equal(fold(X * y, lanes).astype(dtype), together)
-    assert count <= BLOCK
+        assert np.array_equal(in_order(X[k] * y[k], lanes).astype(dtype), together[k])
+    assert np.array_equal(kernel(X[::-1], y[3])[::-1], [kernel(x, y[3]) for x in X])  # what all samples share
+
+
+def test_a_batch_of_sums_is_computed_without_arrays_of_its_elements() -> None:
+    kernel = sd.compile("sum((x - m)**2)", x="n", m=(), backend="native")
+    x, m = np.ones((3000, 100)), np.zeros(3000)
+    kernel(x, m)
+    tracemalloc.start()
+    try:
+        kernel(x, m)
+        assert tracemalloc.get_traced_memory()[1] < x.nbytes / 10
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_the_sample_that_has_a_singular_matrix_in_a_sum(backend: str) -> None:
+    kernel = sd.compile("sum(inv(X)[:, 0, 0] * y)", X=("n", 2, 2), y="n", backend=backend)
+    assert kernel.stats["loops"] == 1
+    for n in (3, 19, 1040):
+        X, y = np.tile(np.eye(2), (4, n, 1, 1)), np.ones((4, n))
+        near(kernel(X, y), np.full(4, n))
+        for number, at in ((3, 0), (2, n - 1), (1, n // 2)):
+            X[number, at] = 0.0
+            with pytest.raises(SingularMatrixError) as caught:
+                kernel(X, y)
+            assert caught.value.index == (number,)
 
 
 def test_long_sums_are_accurate() -> None:

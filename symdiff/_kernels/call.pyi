@@ -42,6 +42,8 @@ class NativeCall:
         outputs: Sequence[npt.NDArray[np.floating]],
         batch: int | tuple[int, ...],
         threads: int = 1,
+        *,
+        kept: bool = False,
     ) -> tuple[int, int] | None: ...
 
 class CallPath:

@@ -132,7 +132,7 @@ cdef class NativeCall:
     def single(self):
         return bool(self.unit.single)
 
-    def run(self, inputs, outputs, batch, int threads=1):
+    def run(self, inputs, outputs, batch, int threads=1, *, bint kept=False):
         """Run all samples of a batch.
 
         Parameters
@@ -145,6 +145,8 @@ cdef class NativeCall:
             Number of samples, or lengths of the batch's axes.
         threads : int, optional
             At most so many.
+        kept : bool, optional
+            When summing, make a sum for each place along the first of the batch's axes.
 
         Returns
         -------
@@ -160,6 +162,9 @@ cdef class NativeCall:
         if len(inputs) != self.unit.inputs or len(outputs) != self.unit.outputs or len(shape) > SD_AXES:
             raise ValueError(f"{len(inputs)} inputs and {len(outputs)} outputs for a kernel of "
                              f"{self.unit.inputs} and {self.unit.outputs}, or {len(shape)} batch axes")
+        if kept and not (self.unit.reduce and shape):
+            raise ValueError("an axis to keep, of a unit that does not sum or a batch without axes")
+        call.kept = kept
         call.unit = &self.unit
         call.threads = threads
         call.axes = len(shape)
@@ -172,7 +177,8 @@ cdef class NativeCall:
             raise MemoryError
         try:
             for p in range(ports):
-                examine(arrays[p], shape, self.sizes[p], p < self.unit.inputs, self.unit.reduce)
+                own = kept if self.unit.reduce and p >= self.unit.inputs else len(shape)
+                examine(arrays[p], shape, self.sizes[p], own, p < self.unit.inputs)
                 if not describe(&call.ports[p], arrays[p], (<cnp.ndarray>arrays[p]).ndim - call.axes, self.sizes[p],
                                 False, call.lengths, call.axes):
                     raise MemoryError
@@ -187,8 +193,11 @@ cdef class NativeCall:
         return None if failed < 0 else (failed, which)
 
 
-cdef int examine(object thing, tuple batch, long size, bint is_input, bint reduce) except -1:
-    """Check an array that is to be read or written; memory depends on it."""
+cdef int examine(object thing, tuple batch, long size, int kept, bint is_input) except -1:
+    """Check an array that is to be read or written; memory depends on it.
+
+    Of the batch's axes all but the first ``kept`` have length 1.
+    """
     if not isinstance(thing, np.ndarray):
         raise TypeError(f"a {type(thing).__name__} where an ndarray was expected")
     cdef cnp.ndarray array = thing
@@ -202,7 +211,7 @@ cdef int examine(object thing, tuple batch, long size, bint is_input, bint reduc
     if cnp.PyArray_NDIM(array) < len(batch):
         raise ValueError(f"an array of shape {thing.shape} for a batch of shape {batch}")
     for axis, length in enumerate(batch):
-        if thing.shape[axis] != (1 if reduce and not is_input else length) and not (is_input and thing.shape[axis] == 1):
+        if thing.shape[axis] != (length if axis < kept else 1) and not (is_input and thing.shape[axis] == 1):
             raise ValueError(f"an array of shape {thing.shape} for a batch of shape {batch}")
     for axis in range(len(batch), cnp.PyArray_NDIM(array)):
         elements *= cnp.PyArray_DIMS(array)[axis]
@@ -426,7 +435,7 @@ cdef class CallPath:
         cdef cnp.ndarray array
         cdef PyObject *thing
         cdef int p, axis, rank, extra, at, arrays = 0, singles = 0
-        call.axes = 0
+        call.axes = call.kept = 0
         call.count = 1
         for p in range(self.inputs):
             thing = arguments[p]

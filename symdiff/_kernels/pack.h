@@ -4,9 +4,7 @@
    a buffer that stays in the cache; so are the last samples of a batch, padded with copies of the last
    one. A sample's bits do not depend on any of it: each lane computes from its own sample alone.
 
-   Sums follow one order whatever the number of threads or calls: within each 1024 samples, lane by
-   lane of two vectors that samples fill in turns, then the halves of these lanes onto each other; the
-   sums of 1024 in pairs, pairs of pairs, and so on.
+   Sums over a batch are in sums.h.
 
    A call shares nothing with another, so several Python threads may call one kernel at any time;
    threads are another matter (pool.h). */
@@ -33,7 +31,7 @@ enum { SD_NO_MEMORY = -2, SD_ELSEWHERE = -3 };
 /* Arrays and bytes of workspace for which one sample needs nothing to be laid out. */
 enum { SD_FEW = 24, SD_ROOM = 4096 };
 /* Samples of the last batch axis from which arrays with a stride of their own along each axis are read
-   and written where they lie, a run along that axis at a time. */
+   and written where they lie, a run along that axis at a time. Sums run along all axes but the one kept. */
 enum { SD_RUNS = 2, SD_LONG_RUN = 64 };
 /* Bytes of results beyond what caches keep. They are written past the caches, which would otherwise
    read every line before it is overwritten; lines must come whole and in order for that, so results
@@ -47,7 +45,7 @@ typedef struct {
   long step;             /* bytes from one element to the next */
   const long *offsets;   /* bytes from a sample to each element, where one step does not tell them, or null */
   long strides[SD_AXES]; /* bytes along each batch axis, where one stride does not tell them */
-  int scattered;         /* whether strides holds; if SD_RUNS, stride tells them along the last axis */
+  int scattered;         /* whether strides holds; if SD_RUNS, stride tells them along a run */
   int single;            /* elements are float32 */
   int unaligned;
 } sd_port;
@@ -67,16 +65,19 @@ typedef struct {
   sd_port *ports; /* inputs, then outputs */
   long count, lengths[SD_AXES];
   int axes, threads;
+  int kept; /* when summing: the first axis is not summed over, 0 or 1 */
   long run; /* sd_run's own: samples along the last axis, past which no tile goes; 0 for no such bound */
 } sd_call;
 
 /* What a thread needs besides the arrays; one allocation. */
 typedef struct {
   const char **in;
-  char **out, **buffer, *work, *sum, *rest, *memory;
+  char **out, **buffer, *work, *sums, *rests, *memory;
   long *stride, *where, *rows; /* rows: samples that a port's buffer holds */
   long tile, total;            /* tile: samples that are packed at once, or 0 when none need it */
   int large;                   /* results are written past the caches */
+  long together;               /* blocks in sums, and in rests: what is left over after whole vectors */
+  int direct;                  /* all inputs are read where they are */
 } sd_room;
 
 static long sd_padded(long bytes) { return (bytes + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR; }
@@ -253,70 +254,12 @@ static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, l
   return -1;
 }
 
-/* Where a sum of `total` elements stands in vectors is: two for each element, which are added to in turns. Add
-   `count` lanes of the first, from lane `skip` on, to lanes of the one or the other of another sum. */
-static void sd_add(const sd_unit *u, long total, char *to, long turn, const char *from, long skip, long count) {
-  for (long k = 0; k < total; k++)
-    for (long l = 0; l < count; l++) {
-      long at = (2 * k + turn) * u->lanes + l, other = 2 * k * u->lanes + skip + l;
-      if (u->single)
-        ((float *)to)[at] += ((const float *)from)[other];
-      else
-        ((double *)to)[at] += ((const double *)from)[other];
-    }
-}
-
-/* Halves onto each other, until one number is left. */
-static inline __attribute__((always_inline)) double sd_halve(double *s, long count) {
-  typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
-  while (count > 2) {
-    count /= 2;
-    for (long l = 0; l < count; l += 2) *(two *)(s + l) += *(const two *)(s + count + l);
-  }
-  return s[0] + s[1];
-}
-
-/* Add up the lanes of a sum, which are used up. */
-static void sd_fold(const sd_unit *u, long total, char *sum, double *to) {
-  for (long k = 0; k < total; k++) {
-    double s[SD_VECTOR], *held = s;
-    if (!u->single)
-      held = (double *)sum + 2 * k * u->lanes;
-    else
-      for (long l = 0; l < 2 * u->lanes; l++) s[l] = ((const float *)sum)[2 * k * u->lanes + l];
-    switch (u->lanes) { /* so that the compiler knows how often */
-      case 8: to[k] = sd_halve(held, 16); break;
-      case 4: to[k] = sd_halve(held, 8); break;
-      default: to[k] = sd_halve(held, 2 * u->lanes);
-    }
-  }
-}
-
-/* Sum up to 1024 samples into to[total]. */
-static long sd_block(const sd_call *c, const sd_room *r, long begin, long end, double *to, long *which) {
-  const sd_unit *u = c->unit;
-  long lanes = u->lanes, bytes = 2 * r->total * lanes * (u->single ? 4 : 8), failed;
-  memset(r->sum, 0, (size_t)bytes);
-  for (long i = begin; i < end;) {
-    long count = end - i < r->tile ? end - i : r->tile;
-    if (count >= lanes) {
-      count &= -lanes;
-      if ((failed = sd_tile(c, r, i, count, r->sum, which)) >= 0) return failed;
-    } else { /* the padding's lanes are left out */
-      memset(r->rest, 0, (size_t)bytes);
-      if ((failed = sd_tile(c, r, i, count, r->rest, which)) >= 0) return failed;
-      sd_add(u, r->total, r->sum, (i - begin) / lanes % 2, r->rest, 0, count);
-    }
-    i += count;
-  }
-  sd_fold(u, r->total, r->sum, to);
-  return -1;
-}
+#include "sums.h"
 
 /* Lay out what a thread needs in `local`, or in memory of its own; 0 without memory. */
 static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
   const sd_unit *u = c->unit;
-  int ports = u->inputs + u->outputs, moved = u->inputs + (u->reduce ? 0 : u->outputs), packed = u->reduce;
+  int ports = u->inputs + u->outputs, moved = u->inputs + (u->reduce ? 0 : u->outputs), packed = 0;
   long widest = 1, item = u->single ? 4 : 8, pointers = sd_padded((long)sizeof(void *) * (ports + 1)), bytes, vectors;
   char *next;
   memset(r, 0, sizeof *r);
@@ -325,12 +268,14 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
     if (p < moved) packed |= !sd_lies(u, c->ports + p, p);
     if (p >= u->inputs) r->total += c->ports[p].size;
   }
+  r->direct = !packed;
   r->large = !u->reduce && c->count > 0 && r->total * item >= SD_LARGE / c->count;
-  packed |= r->large;
+  packed |= r->large || u->reduce;
   if (packed) /* a power of two of samples, so that tiles divide the blocks of a sum, and of both its vectors */
     for (r->tile = SD_BLOCK; r->tile > u->lanes * (u->reduce ? 2 : 1) && (r->tile * widest * item > (r->large ? SD_LARGE_BUFFER : SD_BUFFER) || r->tile >= 2 * c->count);)
       r->tile /= 2;
-  vectors = sd_padded(2 * r->total * u->lanes * item);
+  if (u->reduce) r->together = sd_together(c, r->total);
+  vectors = sd_padded(r->together * sd_sum_bytes(u, r));
   bytes = 3 * pointers + 2 * sd_padded(8L * ports) + sd_padded(8L * (packed ? r->tile : u->lanes)) +
           u->workspace * SD_VECTOR;
   if (u->reduce) bytes += 2 * vectors;
@@ -347,8 +292,8 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
   r->where = SD_TAKE(long *, 8L * (packed ? r->tile : u->lanes));
   r->work = SD_TAKE(char *, u->workspace * SD_VECTOR);
   if (u->reduce) {
-    r->sum = SD_TAKE(char *, vectors);
-    r->rest = SD_TAKE(char *, vectors);
+    r->sums = SD_TAKE(char *, vectors);
+    r->rests = SD_TAKE(char *, vectors);
   }
   for (int p = 0; p < moved; p++) {
     r->rows[p] = SD_HELD(p);
@@ -359,12 +304,13 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
   return 1;
 }
 
-/* Samples begin .. end, which threads take from piece by piece: one that is slower takes fewer. */
+/* Samples begin .. end or, when summing, blocks of them, which threads take from piece by piece: one that is
+   slower takes fewer. */
 typedef struct {
   const sd_call *call;
   long begin, end, piece;
   double *sums; /* when summing, the sum of each block */
-  long next;    /* the first sample that nobody has taken */
+  long next;    /* the first that nobody has taken */
   int stop;     /* one has failed: what is taken will be finished, and nothing more is taken */
 } sd_work;
 
@@ -392,12 +338,9 @@ static void *sd_labour(void *argument) {
       if (from >= work->end) break;
       if (work->end - from > work->piece) to = from + work->piece;
     }
-    if (!c->unit->reduce)
-      me->failed = sd_range(c, &r, from, to, &me->which);
-    else
-      for (long i = from; i < to && me->failed < 0; i += SD_BLOCK)
-        me->failed = sd_block(c, &r, i, to - i < SD_BLOCK ? to : i + SD_BLOCK,
-                              work->sums + (i - work->begin) / SD_BLOCK * r.total, &me->which);
+    me->failed = c->unit->reduce
+                     ? sd_blocks(c, &r, from, to, work->sums + (from - work->begin) * r.total, &me->which)
+                     : sd_range(c, &r, from, to, &me->which);
     if (!work->piece) break;
   }
 #ifndef _WIN32
@@ -410,8 +353,9 @@ static void *sd_labour(void *argument) {
   return 0;
 }
 
-/* Run samples begin .. end in as many threads as are wanted and worth it, in pieces of whole `unit`s. */
-static long sd_share(const sd_call *c, long begin, long end, long unit, double *sums, long *which) {
+/* Run samples or blocks begin .. end in as many threads as are wanted and worth it, in pieces of whole `unit`s,
+   where each takes about `cost` operations. */
+static long sd_share(const sd_call *c, long begin, long end, long unit, long cost, double *sums, long *which) {
   sd_work work = {c, begin, end, 0, sums, begin, 0};
   sd_worker workers[SD_THREADS];
   long threads = 1, failed = -1;
@@ -419,7 +363,7 @@ static long sd_share(const sd_call *c, long begin, long end, long unit, double *
   sd_thread *hired[SD_THREADS];
   if (c->threads > 1 && end - begin > unit) {
     /* below some tens of microseconds each, sharing costs more than it gains */
-    long least = 1 + SD_WORTH / (c->unit->cost + 1), most = (end - begin) / least;
+    long least = 1 + SD_WORTH / (cost + 1), most = (end - begin) / least;
     threads = c->threads < most ? c->threads : most;
     if (threads > SD_THREADS) threads = SD_THREADS;
     if (threads < 1) threads = 1;
@@ -444,44 +388,6 @@ static long sd_share(const sd_call *c, long begin, long end, long unit, double *
     if (workers[t].failed >= 0 && (failed < 0 || workers[t].failed < failed))
       failed = workers[t].failed, *which = workers[t].which;
   }
-  return failed;
-}
-
-/* Sum all samples into the outputs. */
-static long sd_sum(const sd_call *c, long *which) {
-  const sd_unit *u = c->unit;
-  long total = 0, levels = 2, blocks = (c->count + SD_BLOCK - 1) / SD_BLOCK, round, depth = 0, failed = -1;
-  double *memory, *sums;
-  for (int p = u->inputs; p < u->inputs + u->outputs; p++) total += c->ports[p].size;
-  for (long b = blocks; b > 0; b /= 2) levels++;
-  /* as many blocks at once as some megabytes of sums hold */
-  round = (1 << 22) / (8 * (total + 1)) + c->threads;
-  if (round > blocks) round = blocks;
-  if (!(memory = calloc((size_t)((levels + round) * total + 1), 8))) return SD_NO_MEMORY;
-  sums = memory + levels * total;
-  for (long first = 0; first < blocks; first += round) {
-    long last = first + round < blocks ? first + round : blocks;
-    long end = last * SD_BLOCK < c->count ? last * SD_BLOCK : c->count;
-    failed = sd_share(c, first * SD_BLOCK, end, SD_BLOCK, sums, which);
-    if (failed != -1) break;
-    for (long block = first; block < last; block++) {
-      memcpy(memory + depth++ * total, sums + (block - first) * total, (size_t)total * 8);
-      /* as many pairs are complete as the number of blocks so far has factors of two */
-      for (long pairs = block + 1; pairs % 2 == 0; pairs /= 2, depth--)
-        for (long k = 0; k < total; k++) memory[(depth - 2) * total + k] += memory[(depth - 1) * total + k];
-    }
-  }
-  for (; depth > 1; depth--)
-    for (long k = 0; k < total; k++) memory[(depth - 2) * total + k] += memory[(depth - 1) * total + k];
-  if (failed == -1) {
-    sd_unit rows = *u;
-    const double *from = memory;
-    long where = 0;
-    rows.columns = rows.single = 0;
-    for (int p = u->inputs; p < u->inputs + u->outputs; from += c->ports[p++].size)
-      sd_move(&rows, c->ports + p, &where, 1, (char *)from, 1, 1);
-  }
-  free(memory);
   return failed;
 }
 
@@ -523,7 +429,7 @@ static long sd_run(const sd_call *c, long *which) {
         c->ports[p].scattered = SD_RUNS;
         c->ports[p].stride = c->ports[p].strides[c->axes - 1];
       }
-  return sd_share(&call, 0, c->count, c->unit->lanes, 0, which);
+  return sd_share(&call, 0, c->count, c->unit->lanes, c->unit->cost, 0, which);
 }
 
 /* Threads of a call whose kernel does not say how many. Found by name, by threadpoolctl for one. */

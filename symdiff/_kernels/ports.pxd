@@ -41,6 +41,7 @@ cdef extern from "pack.h":
         long lengths[8]
         int axes
         int threads
+        int kept
     int sd_lies(const sd_unit *unit, const sd_port *port, int number) noexcept nogil
     int symdiff_get_num_threads() noexcept nogil
     void symdiff_set_num_threads(int count) noexcept nogil

@@ -1,0 +1,213 @@
+/* Sums over a batch, or over all of its axes but the first. They follow one order whatever the layout, the tiles
+   and the number of threads: within each 1024 samples, lane by lane of two vectors that samples fill in turns,
+   then the halves of these lanes onto each other; the sums of 1024 in pairs, pairs of pairs, and so on.
+
+   Part of pack.h, which knows how samples are read and how threads share the work. */
+
+/* Sums of blocks that are added up at once, and elements of these. */
+enum { SD_TOGETHER = 16, SD_SUMS = 64 };
+
+static long sd_share(const sd_call *c, long begin, long end, long unit, long cost, double *sums, long *which);
+
+/* How sums are made of sums of up to 1024: `groups` of `each` samples, `blocks` of 1024 and less in each. */
+typedef struct {
+  long groups, each, blocks;
+} sd_groups;
+
+static sd_groups sd_grouping(const sd_call *c) {
+  sd_groups g = {c->kept ? c->lengths[0] : 1, 0, 1};
+  if (g.groups) g.each = c->count / g.groups;
+  if (g.each > SD_BLOCK) g.blocks = (g.each + SD_BLOCK - 1) / SD_BLOCK;
+  return g;
+}
+
+/* Sums of blocks that are in memory at once: a vector that was cleared in smaller parts cannot be read at once, nor
+   the other way round, so there is something else to do between. */
+static long sd_together(const sd_call *c, long total) {
+  sd_groups g = sd_grouping(c);
+  long together = g.groups * g.blocks < SD_TOGETHER ? g.groups * g.blocks : SD_TOGETHER;
+  while (together > 1 && together * total > SD_SUMS) together /= 2;
+  return together;
+}
+
+/* Where a sum of `total` elements stands in vectors is: two for each element, which are added to in turns. Add
+   `count` lanes of the first, from lane `skip` on, to lanes of the one or the other of another sum. */
+static void sd_add(const sd_unit *u, long total, char *to, long turn, const char *from, long skip, long count) {
+  for (long k = 0; k < total; k++)
+    for (long l = 0; l < count; l++) {
+      long at = (2 * k + turn) * u->lanes + l, other = 2 * k * u->lanes + skip + l;
+      if (u->single)
+        ((float *)to)[at] += ((const float *)from)[other];
+      else
+        ((double *)to)[at] += ((const double *)from)[other];
+    }
+}
+
+typedef double sd_doubles __attribute__((vector_size(16), aligned(8), may_alias));
+typedef float sd_floats __attribute__((vector_size(8), aligned(4), may_alias));
+
+/* Add halves onto each other, until one number is left. */
+static inline __attribute__((always_inline)) double sd_halve(const char *from, long count, int single) {
+#define SD_TWO(l) \
+  (single ? __builtin_convertvector(((const sd_floats *)from)[l], sd_doubles) : ((const sd_doubles *)from)[l])
+  sd_doubles s[8];
+  count /= 4;
+#pragma GCC unroll 8
+  for (long l = 0; l < count; l++) s[l] = SD_TWO(l) + SD_TWO(count + l);
+#pragma GCC unroll 4
+  while (count > 1) {
+    count /= 2;
+#pragma GCC unroll 4
+    for (long l = 0; l < count; l++) s[l] += s[count + l];
+  }
+  return s[0][0] + s[0][1];
+#undef SD_TWO
+}
+
+/* Add up the lanes of `count` elements of sums. */
+static void sd_fold(const sd_unit *u, long count, const char *from, double *to) {
+#define SD_FOLD(lanes, single) \
+  case lanes: \
+    for (long k = 0; k < count; k++) to[k] = sd_halve(from + k * 2 * lanes * (single ? 4 : 8), 2 * lanes, single); \
+    break;
+  if (u->single)
+    switch (u->lanes) { SD_FOLD(4, 1) SD_FOLD(8, 1) SD_FOLD(16, 1) }
+  else
+    switch (u->lanes) { SD_FOLD(2, 0) SD_FOLD(4, 0) SD_FOLD(8, 0) }
+#undef SD_FOLD
+}
+
+/* Bytes of a sum of one block. */
+static long sd_sum_bytes(const sd_unit *u, const sd_room *r) { return 2 * r->total * u->lanes * (u->single ? 4 : 8); }
+
+/* Add up to 1024 samples to a sum; `rest` is zero. */
+static long sd_block(const sd_call *c, const sd_room *r, long begin, long end, char *sum, char *rest, long *which) {
+  const sd_unit *u = c->unit;
+  long lanes = u->lanes, failed;
+  for (long i = begin; i < end;) {
+    long count = end - i < r->tile ? end - i : r->tile;
+    if (count >= lanes) {
+      count &= -lanes;
+      if ((failed = sd_tile(c, r, i, count, sum, which)) >= 0) return failed;
+    } else { /* the padding's lanes are left out */
+      if ((failed = sd_tile(c, r, i, count, rest, which)) >= 0) return failed;
+      sd_add(u, r->total, sum, (i - begin) / lanes % 2, rest, 0, count);
+    }
+    i += count;
+  }
+  return -1;
+}
+
+/* The same for samples that are read where they are: those from begin on of a group. What is left over after whole
+   vectors is at the end of the last vector that there is, whose beginning is left out; it needs no buffer either. */
+static long sd_direct_block(const sd_call *c, const sd_room *r, long group, long begin, long end, char *sum, char *rest,
+                            long *which) {
+  const sd_unit *u = c->unit;
+  long lanes = u->lanes, whole = (end - begin) & -lanes, left = end - begin - whole, failed;
+  for (int p = 0; p < u->inputs; p++) {
+    const sd_port *port = c->ports + p;
+    r->in[p] = port->data + (c->kept ? group * port->strides[0] : 0) + begin * port->stride;
+    r->stride[p] = port->size > 1 && u->columns ? port->step : port->stride;
+  }
+#define SD_RUN_KERNEL(count, to) \
+  (r->out[0] = to, u->kernel(0, count, r->in, r->stride, r->out, r->stride + u->inputs, r->work, u->functions, which))
+  if (whole && (failed = SD_RUN_KERNEL(whole, sum)) >= 0) return begin + failed;
+  if (!left) return -1;
+  for (int p = 0; p < u->inputs; p++) r->in[p] += (whole + left - lanes) * c->ports[p].stride;
+  if ((failed = SD_RUN_KERNEL(lanes, rest)) >= 0) return end - lanes + failed;
+#undef SD_RUN_KERNEL
+  sd_add(u, r->total, sum, whole / lanes % 2, rest, lanes - left, left);
+  return -1;
+}
+
+/* The blocks from .. to, into one row of `to_sums` each. */
+static long sd_blocks(const sd_call *c, const sd_room *r, long from, long to, double *to_sums, long *which) {
+  const sd_unit *u = c->unit;
+  sd_groups g = sd_grouping(c);
+  long group = from / g.blocks, block = from % g.blocks, bytes = sd_sum_bytes(u, r), failed;
+  while (from < to) {
+    long count = to - from < r->together ? to - from : r->together;
+    memset(r->sums, 0, (size_t)(count * bytes));
+    memset(r->rests, 0, (size_t)(count * bytes));
+    for (long k = 0; k < count; k++) {
+      long first = group * g.each, begin = block * SD_BLOCK, left = g.each - begin;
+      long end = left < SD_BLOCK ? g.each : begin + SD_BLOCK;
+      char *sum = r->sums + k * bytes, *rest = r->rests + k * bytes;
+      if (!r->direct || (end < u->lanes && end > begin))
+        failed = sd_block(c, r, first + begin, first + end, sum, rest, which);
+      else if ((failed = sd_direct_block(c, r, group, begin, end, sum, rest, which)) >= 0)
+        failed += first;
+      if (failed >= 0) return failed;
+      if (++block == g.blocks) block = 0, group++;
+    }
+    sd_fold(u, count * r->total, r->sums, to_sums);
+    from += count, to_sums += count * r->total;
+  }
+  return -1;
+}
+
+/* Write one sum. */
+static void sd_put(const sd_port *p, char *sample, const double *from) {
+  for (long e = 0; e < p->size; e++) {
+    char *to = sample + (p->offsets ? p->offsets[e] : e * p->step);
+    float single = (float)from[e];
+    if (p->single)
+      memcpy(to, &single, sizeof single);
+    else
+      memcpy(to, from + e, sizeof *from);
+  }
+}
+
+/* Find a stride that tells an input's samples along all axes but the one kept, if there is one. */
+static void sd_find_run(const sd_call *c, sd_port *p) {
+  long stride = 0, span = 1;
+  for (int a = c->axes - 1; a >= c->kept; a--) {
+    if (c->lengths[a] == 1) continue;
+    if (span == 1)
+      stride = p->strides[a];
+    else if (p->strides[a] != stride * span)
+      return;
+    span *= c->lengths[a];
+  }
+  p->scattered = SD_RUNS;
+  p->stride = stride;
+}
+
+/* Sum all samples into the outputs, or those of each place along the first axis. */
+static long sd_sum(const sd_call *c, long *which) {
+  const sd_unit *u = c->unit;
+  sd_groups g = sd_grouping(c);
+  long total = 0, levels = 2, items = g.groups * g.blocks, round, depth = 0, block = 0, group = 0, failed = -1;
+  double *memory, *sums;
+  for (int p = 0; p < u->inputs; p++)
+    if (c->kept && c->ports[p].scattered) sd_find_run(c, c->ports + p);
+  for (int p = u->inputs; p < u->inputs + u->outputs; p++) total += c->ports[p].size;
+  for (long b = g.blocks; b > 0; b /= 2) levels++;
+  /* as many blocks at once as some megabytes of sums hold */
+  round = (1 << 22) / (8 * (total + 1)) + c->threads;
+  if (round > items) round = items;
+  if (!(memory = malloc((size_t)((levels + round) * total + 1) * 8))) return SD_NO_MEMORY;
+  sums = memory + levels * total;
+  for (long first = 0; first < items; first += round) {
+    long last = first + round < items ? first + round : items;
+    failed = sd_share(c, first, last, 1, u->cost * (g.each < SD_BLOCK ? g.each : SD_BLOCK), sums, which);
+    if (failed != -1) break;
+    for (long item = first; item < last; item++) {
+      const double *sum = sums + (item - first) * total;
+      block++;
+      if (g.blocks > 1) {
+        memcpy(memory + depth++ * total, sum, (size_t)total * 8);
+        /* as many pairs are complete as the number of blocks so far has factors of two; at last, all there are */
+        for (long pairs = block; depth > 1 && (pairs % 2 == 0 || block == g.blocks); pairs /= 2, depth--)
+          for (long k = 0; k < total; k++) memory[(depth - 2) * total + k] += memory[(depth - 1) * total + k];
+        if (block < g.blocks) continue;
+        sum = memory;
+      }
+      for (int p = u->inputs; p < u->inputs + u->outputs; sum += c->ports[p++].size)
+        sd_put(c->ports + p, c->ports[p].data + (c->kept ? group * c->ports[p].strides[0] : 0), sum);
+      group++, block = 0, depth = 0;
+    }
+  }
+  free(memory);
+  return failed;
+}
