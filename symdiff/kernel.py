@@ -190,6 +190,8 @@ class Kernel(CallPath):
         self.outputs = tuple(outputs)
         self.options = options or Options()
         self._runner = runner
+        # Looking at a protocol takes ten times as long as a short call.
+        self._units = runner if isinstance(runner, UnitRunner) else None
         self._origin = origin
         self._structure = structure
         self._single = structure == LEAF
@@ -207,8 +209,8 @@ class Kernel(CallPath):
             raise ArgumentError(f"threads={self.options.threads}; expected at least 1, or None")
         if self.options.accuracy not in ("default", "high"):
             raise ArgumentError(f"accuracy={self.options.accuracy!r}; expected 'default' or 'high'")
-        if isinstance(runner, UnitRunner):
-            self._shorten(runner)
+        if self._units is not None:
+            self._shorten(self._units)
 
     def _shorten(self, runner: UnitRunner) -> None:
         """Let ordinary calls go to the runner's units without Python on the way."""
@@ -276,11 +278,11 @@ class Kernel(CallPath):
             for target in targets
         ]
         try:
-            if isinstance(self._runner, UnitRunner) and len(batch.shape) <= MOST_AXES:
+            if self._units is not None and len(batch.shape) <= MOST_AXES:
                 ones = (1,) * len(batch.shape) if reduce else ()
                 outs = [front.reshape((*ones, *front.shape)) for front in fronts]
                 threads = self.options.threads or get_num_threads()
-                self._runner.run(batch.arrays, outs, reduce, batch.shape, threads)
+                self._units.run(batch.arrays, outs, reduce, batch.shape, threads)
             else:
                 self._run_rows(batch, shapes, fronts, reduce)
         except SingularMatrixError as error:
@@ -392,7 +394,7 @@ class Kernel(CallPath):
         BuildError
             Without a C compiler.
         """
-        if self.options.reduce or not isinstance(self._runner, UnitRunner):
+        if self.options.reduce or self._units is None:
             why = "sums over the batch" if self.options.reduce else f"runs on the backend {self.backend!r}"
             raise UnsupportedError(
                 f"a kernel that {why} has no address; compile with backend='native', without reduce="
@@ -400,7 +402,7 @@ class Kernel(CallPath):
         if self._function is None:
             batch = self.options.batch
             constant = [batch is not None and p.name not in batch for p in self.inputs]
-            self._function = plain_function(self._runner.program, self.options.accuracy, constant)
+            self._function = plain_function(self._units.program, self.options.accuracy, constant)
         return self._function.address
 
     @property

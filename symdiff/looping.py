@@ -50,20 +50,22 @@ class View:
     ----------
     part : tuple of slice or int
         What is taken of each axis.
-    order : tuple of int
-        Then the order of axes: the batch's, the loops', the element's own.
+    order : tuple of int or None
+        Then the order of axes, where it is another one: the batch's, the loops', the element's own.
     spread : tuple of slice or None
-        Then an axis of length 1 for every loop that the array lacks.
+        Then an axis of length 1 for every loop that the array lacks, if it lacks one.
     """
 
     part: tuple[Any, ...]
-    order: tuple[int, ...]
-    spread: tuple[Any, ...]
+    order: tuple[int, ...] | None
+    spread: tuple[Any, ...] | None
 
     def of(self, array: Floats) -> Floats:
         """Return the view of an array."""
-        result: Floats = array[self.part].transpose(self.order)[self.spread]
-        return result
+        result: Floats = array[self.part]
+        if self.order is not None:
+            result = result.transpose(self.order)
+        return result if self.spread is None else result[self.spread]
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class Bound:
         Of every array that a step computes, for one sample.
     ranges : list of list of Range
         For each step that is a loop, its pieces.
+    numbers : dict of Node to ndarray
+        Constants and sizes that loops read, as inputs with a batch axis.
     room : int
         Numbers that one sample takes besides inputs and outputs.
     """
@@ -93,6 +97,7 @@ class Bound:
     sizes: dict[str, int]
     shapes: dict[Node, tuple[int, ...]]
     ranges: list[list[Range]]
+    numbers: dict[Node, npt.NDArray[np.float64]]
     room: int
 
 
@@ -120,6 +125,7 @@ class LoopRunner:
         self.accuracy = accuracy
         self.threads = threads
         self._units = [self._make(step) for step in plan.steps]
+        self._sources = [list(dict.fromkeys(q.source for p in _pieces(step) for q in p.ports)) for step in plan.steps]
         self._functions = [_function(plan, step) if isinstance(step, ArrayStep) else None for step in plan.steps]
         self._last: tuple[Any, Bound | None] = (None, None)
         self._small: NumpyRunner | None = None
@@ -212,7 +218,12 @@ class LoopRunner:
         results = [node for step in plan.steps for node in _results(step)]
         shapes = {node: tuple(value(size, sizes) for size in node.shape) for node in results}
         room = sum(math.prod(shapes[node]) for node in results if node not in plan.outputs)
-        return Bound(sizes, shapes, [[_range(step, p, sizes) for p in _pieces(step)] for step in plan.steps], room)
+        ranges = [[_range(step, p, sizes) for p in _pieces(step)] for step in plan.steps]
+        numbers = {
+            node: np.array([value(node.payload, sizes) if node.op == "size" else node.value], np.float64)
+            for node in {node for nodes in self._sources for node in nodes} - shapes.keys() - set(plan.inputs)
+        }
+        return Bound(sizes, shapes, ranges, numbers, room)
 
     # ------------------------------------------------------------------ running
 
@@ -265,9 +276,11 @@ class LoopRunner:
         plan = self.plan
         single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
         dtype = np.dtype(np.float32 if single else np.float64)
-        arrays: dict[Node, Floats] = dict(zip(plan.inputs, inputs, strict=True))
+        arrays: dict[Node, Floats] = {node: array.astype(dtype, copy=False) for node, array in bound.numbers.items()}
+        arrays.update(zip(plan.inputs, inputs, strict=True))
         wanted = dict(zip(plan.outputs[::-1], outs[::-1], strict=True)) if outs is not None else {}
-        for step, units, ranges, function in zip(plan.steps, self._units, bound.ranges, self._functions, strict=True):
+        steps = zip(plan.steps, self._units, self._sources, bound.ranges, self._functions, strict=True)
+        for step, units, sources, ranges, function in steps:
             if isinstance(step, ArrayStep):
                 assert function is not None
                 operands = [*inputs, *(arrays[node] for node in step.operands)]
@@ -275,11 +288,6 @@ class LoopRunner:
                     (result,) = function(*(np.asarray(array, np.float64) for array in operands))
                 arrays[step.result] = result.astype(dtype, copy=False)
                 continue
-            sources = {port.source for piece in step.pieces for port in piece.ports}
-            for node in sources - arrays.keys():  # a constant, or a size
-                number = bound.sizes if node.op == "size" else None
-                known = value(node.payload, number) if number is not None else node.value
-                arrays[node] = np.asarray(known, dtype)[None]
             read = {node: arrays[node] for node in sources}  # which may be a result as well
             batch = max(map(len, read.values()), default=1)
             targets = []
@@ -348,4 +356,5 @@ def _view(access: Access, shape: Sequence[Dim], ends: Sequence[tuple[int, int]],
     own = [axis for axis, loop in enumerate(kept, 1) if loop is None]
     order = (0, *(1 + kept.index(loop) for loop in sorted(loops)), *own)
     present = [slice(None) if loop in loops else None for loop in range(len(ends))]
-    return View(tuple(part), order, (slice(None), *present, *(slice(None) for _ in own)))
+    spread = (slice(None), *present, *(slice(None) for _ in own))
+    return View(tuple(part), None if order == tuple(range(len(order))) else order, spread if None in spread else None)

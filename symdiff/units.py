@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +21,7 @@ from .program import CHEAP, Program
 __all__ = ["Units", "Variant", "cost"]
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """What tells the units of one program apart.
 
     Parameters
