@@ -91,41 +91,76 @@ static int sd_lies(const sd_unit *u, const sd_port *p, int number) {
   return u->columns ? p->stride == item : p->step == item;
 }
 
+/* A way through the samples of a port that has a stride of its own along each axis. */
+typedef struct {
+  long at[SD_AXES], here; /* where the next sample is among them, and where it stands */
+} sd_walk;
+
+static sd_walk sd_walk_from(const sd_call *c, const sd_port *p, long first) {
+  sd_walk w;
+  w.here = 0;
+  for (int a = c->axes - 1; a >= 0; first /= c->lengths[a--]) {
+    w.at[a] = first % c->lengths[a];
+    w.here += w.at[a] * p->strides[a];
+  }
+  return w;
+}
+
 /* Where a sample stands that begins a tile. */
 static long sd_place(const sd_call *c, const sd_port *p, long sample) {
-  long here = 0;
-  if (p->scattered != SD_RUNS) return sample * p->stride;
-  for (int a = c->axes - 1; a >= 0; sample /= c->lengths[a--]) here += sample % c->lengths[a] * p->strides[a];
-  return here;
+  return p->scattered == SD_RUNS ? sd_walk_from(c, p, sample).here : sample * p->stride;
+}
+
+/* Go on along the last axis, up to its end; tell how many of `most` samples that is, and where the first stands. */
+static long sd_walk_on(const sd_call *c, const sd_port *p, sd_walk *w, long most, long *from) {
+  int last = c->axes - 1;
+  long run = c->lengths[last] - w->at[last] < most ? c->lengths[last] - w->at[last] : most;
+  *from = w->here;
+  w->at[last] += run;
+  w->here += run * p->strides[last];
+  for (int a = last; w->at[a] == c->lengths[a]; a--) { /* one further along the axis before */
+    w->here -= w->at[a] * p->strides[a];
+    w->at[a] = 0;
+    if (a == 0) break;
+    w->here += p->strides[a - 1];
+    w->at[a - 1]++;
+  }
+  return run;
 }
 
 /* Where the samples first .. first + count stand, and copies of the last up to rows. */
 static void sd_places(const sd_call *c, const sd_port *p, long first, long count, long rows, long *where) {
-  long at[SD_AXES], rest = first, here = 0, i = 0;
+  long i = 0;
   if (!p->scattered) {
     for (; i < count; i++) where[i] = (first + i) * p->stride;
   } else {
-    int last = c->axes - 1;
-    for (int a = last; a >= 0; a--) {
-      at[a] = rest % c->lengths[a];
-      rest /= c->lengths[a];
-      here += at[a] * p->strides[a];
-    }
-    while (i < count) { /* along the last axis, to its end; then one further along those before it */
-      long step = p->strides[last], run = c->lengths[last] - at[last] < count - i ? c->lengths[last] - at[last] : count - i;
+    sd_walk w = sd_walk_from(c, p, first);
+    while (i < count) {
+      long here, run = sd_walk_on(c, p, &w, count - i, &here), step = p->strides[c->axes - 1];
       for (long j = 0; j < run; j++) where[i + j] = here + j * step;
       i += run;
-      here -= at[last] * step;
-      at[last] = 0;
-      for (int a = last - 1; a >= 0; a--) {
-        here += p->strides[a];
-        if (++at[a] < c->lengths[a]) break;
-        here -= at[a] * p->strides[a];
-        at[a] = 0;
-      }
     }
   }
   for (i = count; i < rows; i++) where[i] = where[count - 1];
+}
+
+/* Copy samples of one element of `item` bytes, and the last once more up to rows. */
+static void sd_gather(const sd_call *c, const sd_port *p, long first, long count, long rows, long item, char *to) {
+  sd_walk w = sd_walk_from(c, p, first);
+  long step = p->strides[c->axes - 1];
+  for (long i = 0; i < count;) {
+    long here, run = sd_walk_on(c, p, &w, count - i, &here);
+    const char *from = p->data + here;
+    char *next = to + i * item;
+    if (step == item)
+      memcpy(next, from, (size_t)(run * item));
+    else if (item == 8)
+      for (long j = 0; j < run; j++) memcpy(next + 8 * j, from + j * step, 8);
+    else
+      for (long j = 0; j < run; j++) memcpy(next + 4 * j, from + j * step, 4);
+    i += run;
+  }
+  for (long i = count; i < rows; i++) memcpy(to + i * item, to + (count - 1) * item, (size_t)item);
 }
 
 /* Copies with a change of type; memcpy of one element is a move that needs no alignment. */
@@ -218,7 +253,9 @@ static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, 
       r->out[p - u->inputs] = at;
       continue;
     }
-    if (!direct) {
+    if (!direct && !constant && port->scattered && port->size == 1 && port->single == u->single)
+      sd_gather(c, port, first, count, rows, item, at);
+    else if (!direct) {
       long n = constant ? 1 : rows;
       sd_places(c, port, first, constant ? 1 : count, n, r->where);
       if (constant) { /* one sample, its elements as neighbours */
