@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -179,3 +181,19 @@ def test_a_slope_by_one_number_goes_along_with_horners_scheme() -> None:
         f = f * x + (k + 1.5)
     assert sum(counts(f, sd.gradient(f, x)).values()) <= 48
     assert sum(counts(f, sd.gradient(f, x), sd.hessian(f, x)).values()) <= 80
+
+
+EDGES_OF_TWO = (0.0, -0.0, 1.0, -1.0, 5e-324, 36.0, 700.0, -746.0, 1e308, -1e308, math.inf, -math.inf, math.nan)
+
+
+@pytest.mark.parametrize("op", [sd.softmax, sd.log_softmax, sd.logsumexp])
+def test_one_exponential_for_two(op: Callable[[sd.Array], sd.Array]) -> None:
+    v, w = sd.vector("v", 2), sd.vector("w", 3)
+    two = sd.compile(op(v), [v], backend="interpreter")
+    assert unroll([v.node], [op(v).node]).ops.count("exp") == 1
+    # a third that adds nothing: the general way, in the same order
+    three = sd.compile(op(w), [w], backend="interpreter")
+    pairs = np.array(list(itertools.product(EDGES_OF_TWO, repeat=2)))
+    pairs = np.concatenate([pairs, np.random.default_rng(1).normal(0, 3, (1000, 2))])
+    want = three(np.column_stack([pairs, np.full(len(pairs), -np.inf)]))
+    np.testing.assert_array_equal(two(pairs), want[:, :2] if want.ndim == 2 else want)

@@ -265,23 +265,43 @@ def _fold_norm(code: Code, row: list[int]) -> int:
 
 def _shifted(code: Code, row: list[int]) -> tuple[int, list[int]]:
     """Return the shift (the maximum, 0 where that is infinite) and the exponentials of the rest."""
+    _, _, shift = _top(code, row)
+    if len(row) == 2:
+        lower, upper = _two_parts(code, row)
+        ordered = code.emit("less", *map(code.real, row))
+        return shift, [code.where(ordered, lower, upper), code.where(ordered, upper, lower)]
+    return shift, [code.emit("exp", code.subtract(code.real(v), shift)) for v in row]
+
+
+def _top(code: Code, row: list[int]) -> tuple[int, int, int]:
+    """Return the maximum, whether it is finite, and the shift."""
     top = _fold("maximum")(code, row)
     finite = code.emit("less", code.emit("abs", top), code.number(math.inf))
     unordered = code.emit("not_equal", top, top)
-    shift = code.where(code.emit("logical_or", finite, unordered), top, code.number(0.0))
-    return shift, [code.emit("exp", code.subtract(code.real(v), shift)) for v in row]
+    return top, finite, code.where(code.emit("logical_or", finite, unordered), top, code.number(0.0))
+
+
+def _two_parts(code: Code, row: list[int]) -> tuple[int, int]:
+    """Return the exponentials of the lower and the upper of two: one call, since the upper's is 1."""
+    top, finite, shift = _top(code, row)
+    lower = code.emit("exp", code.subtract(code.emit("minimum", *map(code.real, row)), shift))
+    # where the upper is inf, -inf or NaN: inf, 0 or NaN
+    return lower, code.where(finite, code.number(1.0), code.emit("maximum", top, code.number(0.0)))
 
 
 def _fold_logsumexp(code: Code, row: list[int]) -> int:
     if not row:
         return code.number(-math.inf)
     shift, parts = _shifted(code, row)
-    return code.add(shift, code.emit("log1p", _beside_one(code, parts)))
+    return code.add(shift, code.emit("log1p", _beside_one(code, row, parts)))
 
 
-def _beside_one(code: Code, parts: list[int]) -> int:
+def _beside_one(code: Code, row: list[int], parts: list[int]) -> int:
     """Return the sum less 1, where the largest of the parts is 1: what a sum of them would round away."""
     one, zero = code.number(1.0), code.number(0.0)
+    if len(row) == 2:
+        lower, upper = _two_parts(code, row)
+        return code.add(lower, code.subtract(upper, one))
     largest = [code.emit("equal", part, one) for part in parts]
     rest = code.sum(code.where(own, zero, part) for own, part in zip(largest, parts, strict=True))
     return code.add(rest, code.subtract(code.sum(code.emit("to_real", own) for own in largest), one))
@@ -297,7 +317,7 @@ def _lower_softmax(code: Code, node: Node, args: list[Ids]) -> Ids:
         if node.op == "softmax":
             result.append(code.shares(parts))
         else:
-            rest = code.emit("log1p", _beside_one(code, parts))
+            rest = code.emit("log1p", _beside_one(code, row, parts))
             result.append([code.subtract(code.subtract(code.real(v), shift), rest) for v in row])
     return _put_rows(result, args[0], node.payload)
 
