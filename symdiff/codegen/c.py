@@ -152,7 +152,7 @@ def emit_c(
         head.append(moving_functions(lanes, single))
     fills = functions.fills()
     definitions = functions.definitions()
-    entry = _entry(program, functions.calls, bool(fills), functions.held)
+    entry = _entry(program, functions.calls, bool(fills), functions.held, functions.vectors)
     text = "".join([*head, *consts.values(), fills, *definitions, entry])
     known = tuple(s.symbol for _, s in symbols)
     parts = tuple(_parts("".join(head), consts, definitions, functions.calls, fills + entry))
@@ -173,7 +173,7 @@ def _parts(
         yield "".join(["#define PARTS\n", head, *(consts[name] for name in used), body])
 
 
-def _entry(program: Program, calls: Iterable[str], fills: bool, held: int) -> str:
+def _entry(program: Program, calls: Iterable[str], fills: bool, held: int, vectors: int) -> str:
     """Print the function that callers see: all pieces for each vector of samples, and the checks."""
     head = "long kernel(long begin,long end,const char*const*in,const long*si,char*const*out,const long*so,\n"
     head += "V*w,void*const*fn,long*which)"
@@ -182,14 +182,23 @@ def _entry(program: Program, calls: Iterable[str], fills: bool, held: int) -> st
         lines.append(f"V*sums=(V*)out[0],acc[]={{{','.join(f'sums[{k}]' for k in range(2 * held))}}};\n")
     if fills:
         lines.append(f"for(long t=begin;t<end;t+={TILE}){{long stop=t+{TILE}<end?t+{TILE}:end;fill(t,stop,out,so);\n")
-    lines.append("for(long i=t;i<stop;i+=W){\n" if fills else "for(long i=begin;i<end;i+=W){\n")
-    lines += (f"{name}({_CALL}{',acc' * bool(held)});\n" for name in calls)
+    first, end = ("t", "stop") if fills else ("begin", "end")
+    lines.append(f"for(long i={first};i<{end};i+={vectors}*W){{\n")
+    second = ""
+    if vectors > 1:
+        # What is left over at the end is taken twice, and written twice.
+        lines.append(f"long j=i+W<{end}?i+W:i;\n")
+        second = "j,"
+    lines += (f"{name}({second}{_CALL}{',acc' * bool(held)});\n" for name in calls)
     if program.checks:
         # The values of the checks are the first vectors of the workspace.
-        lines.append(f"M bad=(M){{0}};for(int k=0;k<{len(program.checks)};k++)bad|=(M)(w[k]==B(0.0));\n")
+        # Those of a second vector stand behind them.
+        count = len(program.checks)
+        lines.append(f"const V*c=w;long h=i;for(int n=0;n<{vectors};n++,c+={count},h+=W){{\n")
+        lines.append(f"M bad=(M){{0}};for(int k=0;k<{count};k++)bad|=(M)(c[k]==B(0.0));\n")
         lines.append("long long any=0;for(int l=0;l<W;l++)any|=bad[l];\n")
         lines.append("if(any)for(int l=0;l<W;l++)")
-        lines.append(f"for(int k=0;k<{len(program.checks)};k++)if(w[k][l]==0){{*which=k;return i+l;}}\n")
+        lines.append(f"for(int k=0;k<{count};k++)if(c[k][l]==0){{*which=k;return h+l;}}}}\n")
     lines.append("}}\n" if fills else "}\n")
     if held:
         lines.append("long odd=(end-begin)/W&1;\n")  # after which they have changed places

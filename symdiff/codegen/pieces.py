@@ -15,6 +15,7 @@ import numpy as np
 
 from ..program import MASK_OPS, Program
 from .lanes import ITEM, block_widths
+from .pairs import in_pairs
 
 __all__ = ["ARGUMENTS", "CHUNK", "Layout", "Pieces", "Whole", "length", "literal"]
 
@@ -30,6 +31,8 @@ SHORT = (2, 3)
 
 #: Sums over the batch that are held in registers, by lanes; of more than these, all are in memory.
 HELD = {8: 8, 4: 4, 2: 4}
+#: What ends the names that belong to the second of two vectors.
+SECOND = "_"
 
 ARGUMENTS = "long i,const char*const*in,const long*si,char*const*out,const long*so,V*w,void*const*fn"
 
@@ -100,15 +103,23 @@ class _Functions:
         self.reduce, self.item = layout.reduce, ITEM[layout.single]
         #: How many sums there are that :meth:`definitions` takes as ``acc``; 0 where it finds them in memory.
         self.held = 0
+        self.lanes = lanes
         self.loads, self.stores = block_widths(lanes, layout.single)
         self.workspace = len(program.checks)
+        #: Vectors of samples that the functions take at once.
+        self.vectors = 1
+        #: What ends the names of values and addresses: nothing, or :data:`SECOND` for the second vector.
+        self.end = ""
         #: How each value is written as an operand.
-        self.names = [f"v{i}" for i in range(len(program.ops))]
-        for i in program.consts:
-            self.names[i] = f"k{i}"
+        self.names = self.fresh_names()
         self.calls: list[str] = []
         blocks = (block for _, _, block in self.store_blocks() if len(block) > 1)
         self.store_name = "STORE" if sum(not self.constant(block) for block in blocks) <= INLINE_STORES else "store"
+
+    def fresh_names(self) -> list[str]:
+        """Name all values of one vector of samples."""
+        consts = self.program.consts
+        return [f"k{i}" if i in consts else f"v{i}{self.end}" for i in range(len(self.program.ops))]
 
     def constant(self, values: tuple[int, ...]) -> bool:
         """Whether a block holds numbers only."""
@@ -133,6 +144,8 @@ class _Functions:
             ports = self.program.inputs if kind == "in" else self.program.outputs
             across = str(self.item) if self.column(ports[p].size) else f"{s}[{p}]"
             lines.append(f"{const}char*{letter}{p}={kind}[{p}]+i*{across};long {s}{p}={s}[{p}];\n")
+            if self.vectors > 1:
+                lines.append(f"{const}char*{letter}{p}{SECOND}={kind}[{p}]+j*{across};\n")
         return "".join(lines)
 
     def load_blocks(self) -> Iterator[tuple[int, int, int, dict[int, list[int]]]]:
@@ -181,8 +194,8 @@ class _Functions:
         if self.reduce:
             return f"{'HOLD' if self.held else 'ADD'}({start},{self.names[values[0]]})\n"
         if self.column(self.program.outputs[port].size):
-            return f"STOREC(y{port},so{port},{start},{self.names[values[0]]})\n"
-        at, row = f"y{port}+{self.item * start},so{port}", ",".join([self.names[v] for v in values])
+            return f"STOREC(y{port}{self.end},so{port},{start},{self.names[values[0]]})\n"
+        at, row = f"y{port}{self.end}+{self.item * start},so{port}", ",".join([self.names[v] for v in values])
         if len(values) in self.stores and self.constant(values):
             # Structural zeros need no transposing: every row gets the same numbers.
             numbers = ",".join(literal(self.program.consts[v], self.layout.single) for v in values)
@@ -190,7 +203,7 @@ class _Functions:
                 return f"fill{len(values)}({at},(R{len(values)}){{{numbers}}});\n"
             return f"FILL{len(values)}({at},{numbers});\n"
         if self.program.outputs[port].size in SHORT:
-            return f"STOREROW{len(values)}(y{port},so{port},{row})\n"
+            return f"STOREROW{len(values)}(y{port}{self.end},so{port},{row})\n"
         if len(values) == 1 and self.program.outputs[port].size > 1:
             return f"SCATTER({at},({row}));\n"
         return f"{self.store_name if len(values) > 1 else 'STORE'}{len(values)}({at},{row});\n"
@@ -201,12 +214,12 @@ class _Functions:
         if self.one_sample(port):
             return f"SHARED(x{port},{start},{targets[0]})\n"
         if self.column(size):
-            return f"LOADC(x{port},si{port},{start},{targets[0]})\n"
-        at = f"x{port}+{self.item * start},si{port}"
+            return f"LOADC(x{port}{self.end},si{port},{start},{targets[0]})\n"
+        at = f"x{port}{self.end}+{self.item * start},si{port}"
         if len(targets) == 1:
             return f"{'LOAD1' if size == 1 else 'GATHER'}({at},{targets[0]});\n"
         if size in SHORT and len(targets) == size:  # not where only a part of the row is used
-            return f"LOADROW{size}(x{port},si{port},{','.join(targets)})\n"
+            return f"LOADROW{size}(x{port}{self.end},si{port},{','.join(targets)})\n"
         if call:
             return f"load{len(targets)}({at},{','.join(f'&{t}' for t in targets)});\n"
         return f"LOAD{len(targets)}({at},{','.join(targets)});\n"
@@ -242,7 +255,7 @@ class _Functions:
         targets = () if self.reduce else writes
         start = f"{self.pointers(reads, 'in')}{self.pointers(targets, 'out')}{column}"
         unused = "V z;(void)z;" + ("(void)acc;" if self.reduce else "")
-        taken = ARGUMENTS + ",V*acc" * bool(self.held)
+        taken = "long j," * (self.vectors > 1) + ARGUMENTS + ",V*acc" * bool(self.held)
         return f"{kind} void {name}({taken}){{\n{start}{unused}\n{''.join(body)}}}\n"
 
 
@@ -256,6 +269,21 @@ class Whole(_Functions):
 
     def definitions(self) -> list[str]:
         """Print the function."""
+        program = self.program
+        layout = self.layout
+        if not self.reduce and in_pairs(program, self.lanes, columns=layout.columns, single=layout.single):
+            self.vectors, self.workspace = 2, 2 * self.workspace
+        steps = self.steps()
+        if self.vectors > 1:
+            self.end = SECOND
+            self.names = self.fresh_names()
+            steps = [line for both in zip(steps, self.steps(), strict=True) for line in both]
+        reads = {a[0] for op, a in zip(program.ops, program.args, strict=True) if op == "load"}
+        writes = (p for p, port in enumerate(program.outputs) if port.size)
+        return [self.function("whole", "static inline", steps, reads, writes)]
+
+    def steps(self) -> list[str]:
+        """Print the operations in order, with the loads before them and the stores after them."""
         program, names = self.program, self.names
         before: dict[int, str] = {}
         for port, start, width, elements in self.load_blocks():
@@ -268,8 +296,9 @@ class Whole(_Functions):
             declared = ",".join(t for t in targets if t != "z")
             before[first] = f"V {declared};" + self.load(port, start, targets)
         after: dict[int, list[str]] = {}
+        at = len(program.checks) if self.end else 0
         for k, (value, _) in enumerate(program.checks):
-            after.setdefault(value, []).append(f"w[{k}]={names[value]};\n")
+            after.setdefault(value, []).append(f"w[{at + k}]={names[value]};\n")
         # A block is stored as soon as its last value is known: fewer values are alive at once.
         for output, start, block in self.store_blocks():
             after.setdefault(max(block), []).append(self.store(output, start, block))
@@ -281,13 +310,10 @@ class Whole(_Functions):
                 if i in before:
                     lines.append(before[i])
             else:
-                lines.append(form % (i, *[names[a] for a in arguments[i]]))
-                lines.append("\n")
+                lines.append(form % (f"{i}{self.end}", *[names[a] for a in arguments[i]]) + "\n")
             if i in after:
                 lines += after[i]
-        reads = {a[0] for op, a in zip(program.ops, program.args, strict=True) if op == "load"}
-        writes = (p for p, port in enumerate(program.outputs) if port.size)
-        return [self.function("whole", "static inline", lines, reads, writes)]
+        return lines
 
 
 class Pieces(_Functions):

@@ -1,0 +1,56 @@
+"""Tell which kernels take two vectors of samples at once, one operation for each in turn.
+
+A processor looks ahead some hundred instructions, hardly further than one vector's: where each
+waits for the one before, as in a chain of functions and quotients, it is idle. The other
+vector's are there to be done meanwhile, as long as registers hold the values of both.
+"""
+
+from __future__ import annotations
+
+from ..program import CHEAP, Program
+from .lanes import ITEM
+
+__all__ = ["in_pairs"]
+
+#: What an operation that is not cheap counts as beside an addition.
+_SLOW = 8
+#: Operations for each number read or written from which on time is spent on these and not on memory.
+#: Columns are streams of their own, of which twice as much at once is more than the processor follows.
+_WORK = {False: 2, True: 4}
+#: Bytes of the vectors of which a processor has 32 registers; of shorter ones it may have 16.
+_LONG = 64
+
+
+def in_pairs(program: Program, lanes: int, *, columns: bool = False, single: bool = False) -> bool:
+    """Tell whether a program is printed for two vectors at once.
+
+    Parameters
+    ----------
+    program : Program
+    lanes : int
+        Numbers in a vector.
+    columns, single : bool
+        As in :func:`symdiff.codegen.c.emit_c`.
+    """
+    slow = sum(op not in CHEAP for op in program.ops)
+    moved = sum(port.size for port in (*program.inputs, *program.outputs))
+    registers = 32 if lanes * ITEM[single] >= _LONG else 16
+    busy = len(program.ops) - len(program.consts) + _SLOW * slow >= _WORK[columns] * moved
+    return bool(slow) and busy and 2 * alive(program) <= registers
+
+
+def alive(program: Program) -> int:
+    """Return how many values, numbers not counted, there are at most at once, with what is just made of them."""
+    last: dict[int, int] = {}
+    for i, (op, args) in enumerate(zip(program.ops, program.args, strict=True)):
+        if op not in ("load", "const"):
+            last.update(dict.fromkeys(args, i))
+    ends = [0] * len(program.ops)
+    for v, i in last.items():
+        ends[i] += v not in program.consts
+    most = now = 0
+    for i, op in enumerate(program.ops):
+        now += i in last and op != "const"
+        most = max(most, now)
+        now -= ends[i]
+    return most
