@@ -30,7 +30,7 @@ kernels = [
     )
     for name, headers in {
         "call": ["ports.pxd", "pack.h", "sums.h", "pool.h", "vectorcall.h"],
-        "interpreter": ["interpreter.h", "tiles.h", "special.h"],
+        "interpreter": ["interpreter.h", "tiles.h", "exponential.h", "special.h"],
         "special": ["special.h"],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name}.pyx")

@@ -52,8 +52,8 @@ class Bytecode:
     rows : tuple of float
         Rows of eight constants that are stored as they are, one after another.
     functions : tuple of str
-        Functions called, by their names in the vector library, or the operation's own name
-        where that lacks them.
+        Functions called, by their names in the vector library or among our own, or the operation's
+        own name where both lack them.
     checks : tuple of int
         Operands that must not be zero.
     lanes : int
@@ -337,7 +337,8 @@ class _Assembler:
     def _call(self, step: Step) -> None:
         """Write the call of a function, which goes from memory to memory."""
         op = step.name
-        symbol = spelling(op, self.lanes, self.target.prefix, self.target.vector_math, self.single).symbol
+        spelled = spelling(op, self.lanes, self.target.prefix, self.target.vector_math, self.single)
+        symbol = spelled.symbol or spelled.own
         number = self.functions.setdefault(symbol or op, len(self.functions))
         operands = [self.bring(v) for v in step.args]
         for v in step.reads:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._kernels.call import NativeCall
-from ._kernels.interpreter import SCALARS, Machine
+from ._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, Machine
 from .build import vector_address
 from .bytecode import assemble
 from .native import target_of
@@ -70,7 +70,7 @@ class InterpreterRunner(Units):
             code.numbers,
             code.vectors,
             code.rows,
-            [SCALARS.get(name) or vector_address(name) for name in code.functions],
+            [SCALARS.get(name) or VECTOR_FUNCTIONS.get(name) or vector_address(name) for name in code.functions],
             code.checks,
         )
         workspace = code.workspace // _VECTOR

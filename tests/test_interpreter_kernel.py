@@ -15,7 +15,7 @@ from test_bytecode import dot
 from test_codegen_c import grid, layouts, one_operation, rational, samples
 
 from symdiff._kernels.call import NativeCall
-from symdiff._kernels.interpreter import OPCODES, SCALARS, VECTORS, Machine
+from symdiff._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from symdiff.build import build, native_target, vector_address
 from symdiff.bytecode import WAITING, assemble
 from symdiff.codegen.c import Target, emit_c
@@ -42,7 +42,7 @@ TARGETS = {
 def interpreted(program: Program, target: Target, **options: Any) -> NativeCall:
     code = assemble(program, target, **options)
     single = options.get("single", False)
-    functions = [SCALARS.get(name) or vector_address(name) for name in code.functions]
+    functions = [SCALARS.get(name) or VECTOR_FUNCTIONS.get(name) or vector_address(name) for name in code.functions]
     assert all(functions)
     machine = Machine(code.lanes, single, code.code, code.numbers, code.vectors, code.rows, functions, code.checks)
     return NativeCall(
@@ -328,3 +328,33 @@ def test_a_machine_for_every_width() -> None:
         assert Machine(lanes, single, [OPCODES["end"]], [], [], [], [], []).address
     with pytest.raises(ValueError, match="vectors of 3 numbers"):
         Machine(3, False, [OPCODES["end"]], [], [], [], [], [])
+
+
+def test_the_exponential_of_every_width() -> None:
+    t = Tape(("x", ()))
+    t.out((), [t.op("exp", t.load(0))])
+    program = t.program()
+    edges = [0.0, -0.0, np.inf, -np.inf, np.nan, 709.782712893384, 709.782712893385, -745.1332191, -745.1332192]
+    edges += [-708.3, -708.4, -744.5, 710.0, -746.0, 1e300, -1e300, 1e17, -1e17, np.finfo(float).max, 5e-324, 1e-300]
+    rng = np.random.default_rng(0)
+    spread = [rng.uniform(low, high, 2000) for low, high in ((-0.4, 0.4), (-30, 30), (-745.2, 709.8), (-746, -708))]
+    x = np.concatenate([edges, *spread])
+    with np.errstate(over="ignore"):
+        exact = np.exp(x.astype(np.longdouble))
+        want = exact.astype(float)
+    first: npt.NDArray[np.float64] | None = None
+    for lanes, prefix in ((4, "_ZGVd"), (8, "_ZGVe")):
+        if native_target().lanes < lanes:
+            continue
+        target = Target(lanes, prefix)
+        assert "EXPONENTIAL" in emit_c(program, target).text
+        for make in (interpreted, generated):
+            out = np.zeros(len(x))
+            assert make(program, target).run([x], [out], len(x)) is None
+            np.testing.assert_array_equal(out[: len(edges)], want[: len(edges)])
+            if np.finfo(np.longdouble).nmant > 60:
+                inner = np.isfinite(out)
+                off = (out[inner] - exact[inner]) / np.spacing(want[inner])
+                assert float(np.max(np.abs(off))) < 1.1
+            first = out if first is None else first
+            np.testing.assert_array_equal(out, first)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "exponential.h"
 #include "special.h"
 
 #ifndef __has_builtin
@@ -224,6 +225,15 @@ static size_t sd_machine(long lanes, int single) {
 #endif
   if (lanes == 2 && !single) return (size_t)sd_interpret_d2;
   return lanes == 4 && single ? (size_t)sd_interpret_f4 : 0;
+}
+
+/* Address of the exponential of vectors of this many float64, or 0. */
+static size_t sd_exponential(long lanes) {
+#if defined __x86_64__
+  return lanes == 8 ? (size_t)sd_exp_d8 : lanes == 4 ? (size_t)sd_exp_d4 : 0;
+#else
+  return 0 * lanes;
+#endif
 }
 
 /* Tiles in registers besides the accumulator that the machine for such vectors has. */

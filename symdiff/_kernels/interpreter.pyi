@@ -5,6 +5,7 @@ LINES: int
 LINE: int
 OPCODES: dict[str, int]
 SCALARS: dict[str, int]
+VECTOR_FUNCTIONS: dict[str, int]
 
 def registers(lanes: int, single: bool) -> int: ...
 

@@ -25,6 +25,7 @@ cdef extern from "interpreter.h":
     const char **sd_opcodes
     const sd_scalar *sd_scalars
     size_t sd_machine(long lanes, int single)
+    size_t sd_exponential(long lanes)
     long sd_registers(long lanes, int single)
 
 #: Vectors in a tile, which is what an instruction works on.
@@ -36,6 +37,8 @@ LINES, LINE = SD_LINES, SD_LINE
 OPCODES = {sd_opcodes[i].decode(): i for i in range(SD_OPCODE_COUNT)}
 #: Address of each function that is computed lane by lane, by the name of its operation.
 SCALARS = {sd_scalars[i].name.decode(): <size_t>sd_scalars[i].function for i in range(SD_SCALARS)}
+#: Address of each of our own functions of whole vectors, by name; 0 where there is none.
+VECTOR_FUNCTIONS = {"sd_exp_d4": sd_exponential(4), "sd_exp_d8": sd_exponential(8)}
 
 
 def registers(long lanes, bint single):

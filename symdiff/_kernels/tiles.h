@@ -87,6 +87,29 @@ INLINE V NAME(sd_fma)(V a, V b, V c) {
 #endif
 }
 
+/* The same for our own functions of whole vectors, which are called. */
+#if !SD_SINGLE && W >= 4
+#if defined __x86_64__ && !defined __clang__ && W == 8
+INLINE V NAME(sd_least)(V a, V b) { return __builtin_ia32_minpd512_mask(a, b, a, -1, 4); }
+INLINE V NAME(sd_most)(V a, V b) { return __builtin_ia32_maxpd512_mask(a, b, a, -1, 4); }
+#elif defined __x86_64__ && !defined __clang__ && W == 4
+INLINE V NAME(sd_least)(V a, V b) { return __builtin_ia32_minpd256(a, b); }
+INLINE V NAME(sd_most)(V a, V b) { return __builtin_ia32_maxpd256(a, b); }
+#else
+INLINE V NAME(sd_least)(V a, V b) { return NAME(sd_where)((M)(a < b), a, b); }
+INLINE V NAME(sd_most)(V a, V b) { return NAME(sd_where)((M)(a > b), a, b); }
+#endif
+#if defined __x86_64__ && W == 8
+INLINE V NAME(sd_scale)(V p, V n) { return __builtin_ia32_scalefpd512_mask(p, n, p, -1, 4); }
+#else
+INLINE V NAME(sd_scale)(V p, V n) {
+  M k = (M)(n + B(0x1.8p52)), h = k >> 1;
+  return p * (V)((h << 52) + (M)B(1.0)) * (V)(((k - h) << 52) + (M)B(1.0));
+}
+#endif
+EXPONENTIAL(static V NAME(sd_exp), V, B, NAME(sd_fma), NAME(sd_least), NAME(sd_most), NAME(sd_scale))
+#endif
+
 #define F_add(x, y) ((x) + (y))
 #define F_subtract(x, y) ((x) - (y))
 #define F_multiply(x, y) ((x) * (y))

@@ -30,11 +30,14 @@ class Spelling:
         Texts that must stand before it, in order.
     symbol : str
         The vector library's function called through a pointer, or "".
+    own : str
+        The name that our own function of whole vectors has in the interpreter, or "".
     """
 
     form: str
     needs: tuple[str, ...] = ()
     symbol: str = ""
+    own: str = ""
 
 
 _REAL = "V v%s={};"
@@ -135,6 +138,25 @@ INLINE V do_fma(V a,V b,V c){for(int l=0;l<W;l++)a[l]=__builtin_fmaSUFFIX(a[l],b
     ),
 }
 
+# Ends and powers of two: what an instruction does, or several.
+_ENDS = """\
+#if defined __AVX512F__ && BITS==512 && !defined __clang__
+INLINE V do_least(V a,V b){return __builtin_ia32_minpd512_mask(a,b,a,-1,4);}
+INLINE V do_most(V a,V b){return __builtin_ia32_maxpd512_mask(a,b,a,-1,4);}
+#elif defined __AVX__ && BITS==256 && !defined __clang__
+INLINE V do_least(V a,V b){return __builtin_ia32_minpd256(a,b);}
+INLINE V do_most(V a,V b){return __builtin_ia32_maxpd256(a,b);}
+#else
+INLINE V do_least(V a,V b){return do_where((M)(a<b),a,b);}
+INLINE V do_most(V a,V b){return do_where((M)(a>b),a,b);}
+#endif
+#if defined __AVX512F__ && BITS==512
+INLINE V do_scale(V p,V n){return __builtin_ia32_scalefpd512_mask(p,n,p,-1,4);}
+#else
+INLINE V do_scale(V p,V n){M k=(M)(n+B(0x1.8p52)),h=k>>1;
+  return p*(V)((h<<52)+(M)B(1.0))*(V)(((k-h)<<52)+(M)B(1.0));}
+#endif
+"""
 _MOD = """\
 static double one_mod(double a,double b){double r=__builtin_fmod(a,b);
   if(b==0)return r;
@@ -163,6 +185,19 @@ _LANE_LOOP = {
 }
 
 
+#: Lanes of float64 from which on a machine multiplies and adds in one instruction, and our own exponential is used.
+_FUSED = 4
+
+
+@cache
+def _own_exponential() -> tuple[str, ...]:
+    """Return the C texts of the exponential, as the compiled package has it."""
+    text = Path(__file__).parent.parent.joinpath("_kernels", "exponential.h").read_text(encoding="utf-8")
+    names = "SLOW V do_exp,V,B,do_fma,do_least,do_most,do_scale"
+    fma = (t.replace("KIND", "d").replace("SUFFIX", "") for t in _INLINE["fma"])
+    return (_SELECT, *fma, _ENDS, f"{text}EXPONENTIAL({names})\n")
+
+
 @cache
 def special_text() -> str:
     """Return the C text of the functions that libm lacks, as the compiled package has it."""
@@ -178,7 +213,7 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
     op : str
     lanes : int
     prefix : str
-        First part of the vector library's names for this instruction set, or "".
+        First part of the vector library's names for this instruction set, or "" for functions as exact as libm's.
     vector_math : frozenset of str
         The vector library's functions that this machine has.
     single : bool
@@ -192,6 +227,8 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
     if op in _LANES:
         scalar, before = _LANES[op]
         return Spelling(_call(op), (*(special_text() if t == "special" else t for t in before), _loop(op, scalar)))
+    if op == "exp" and prefix and lanes >= _FUSED and not single:
+        return Spelling(_call(op), _own_exponential(), own=f"sd_exp_d{lanes}")
     name = FUNCTIONS[op].vector
     symbol = f"{prefix}N{lanes}{'v' * len(SIGNATURES[op])}_{name}{'f' if single else ''}"
     if prefix and symbol in vector_math:
