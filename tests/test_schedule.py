@@ -197,3 +197,19 @@ def test_one_exponential_for_two(op: Callable[[sd.Array], sd.Array]) -> None:
     pairs = np.concatenate([pairs, np.random.default_rng(1).normal(0, 3, (1000, 2))])
     want = three(np.column_stack([pairs, np.full(len(pairs), -np.inf)]))
     np.testing.assert_array_equal(two(pairs), want[:, :2] if want.ndim == 2 else want)
+
+
+def test_even_and_odd_functions_of_differences_taken_both_ways() -> None:
+    both = [np.sin(x - y), np.sin(y - x), np.cos(x - y), np.cos(y - x), np.abs(y - x) + np.abs(x - y)]
+    found = counts(*both)
+    assert (found["sin"], found["cos"], found["abs"]) == (1, 1, 1)
+    assert counts(np.exp(x - y), np.exp(y - x))["exp"] == 2
+    kernel = sd.compile(both, [x, y], backend="interpreter")
+    at = np.array([0.3, -2.0, 1.5, 0.0, 7.0, np.inf, np.nan]), np.array([1.1, -2.0, 9.0, 0.0, -3.0, 1.0, 1.0])
+    with np.errstate(invalid="ignore"):
+        d = at[0] - at[1]
+        want = [np.sin(d), np.sin(-d), np.cos(d), np.cos(-d), 2 * np.abs(d)]
+    for got, expected in zip(kernel(*at), want, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-14)
+    # where the two are equal every difference is +0, and so is its sine
+    assert not np.signbit(kernel(*at)[1][[1, 3]]).any()

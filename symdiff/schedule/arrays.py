@@ -43,7 +43,7 @@ def lower_elementwise(code: Code, node: Node, args: list[Ids]) -> Ids:
     def apply(*values: int) -> int:
         if direct is not None:
             return direct(code, *values)
-        return code.emit(op, *[code.real(v) for v in values])
+        return code.call(op, *[code.real(v) for v in values])
 
     if node.shape == ():
         return np.array(apply(*[int(a) for a in args]), np.int64)

@@ -24,6 +24,9 @@ _EXACT = 64
 _ROOM = 900
 #: How many factors of a quotient are looked through for a root.
 _LOOK = 4
+#: Functions of which f(-x) = f(x), and those of which f(-x) = -f(x), in the libraries' bits as well.
+_EVEN = frozenset(("abs", "cos", "cosh"))
+_ODD = frozenset(("sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "erf", "cbrt"))
 #: The value number of a structural zero: known to be 0 whatever the inputs are.
 ZERO = -1
 
@@ -73,6 +76,18 @@ class Code:
         """Return a value number for an output: a condition becomes 1.0 or 0.0."""
         value = self.real(value)
         return self.emit("to_real", value) if self.ops[value] in MASK_OPS else value
+
+    def call(self, op: str, *args: int) -> int:
+        """Return a function's value; an even or odd one of b - a is that of a - b, where this is computed already."""
+        if op in _EVEN or op in _ODD:
+            (x,) = args
+            if self.ops[x] == "subtract":
+                a, b = self.args[x]
+                other = self._known.get((op, self._known.get(("subtract", b, a), -1)))
+                if other is not None:
+                    # 0 - f, and not -f: where a = b all differences are 0, and so is the function of each
+                    return other if op in _EVEN else self.emit("subtract", self.number(0.0), other)
+        return self.emit(op, *args)
 
     def emit(self, op: str, *args: int) -> int:
         """Return the value number of an operation on earlier values."""
