@@ -41,7 +41,7 @@ class Spelling:
 
 
 _REAL = "V v%s={};"
-_MASK = "M v%s={};"
+_MASK = "K v%s={};"
 
 _DIRECT = {
     "add": _REAL.format("%s+%s"),
@@ -50,22 +50,51 @@ _DIRECT = {
     "divide": _REAL.format("%s/%s"),
     "negative": _REAL.format("-%s"),
     "abs": _REAL.format("(V)((M)%s&~SIGN)"),
-    "to_real": _REAL.format("(V)(%s&(M)B(1.0))"),
-    "less": _MASK.format("(M)(%s<%s)"),
-    "less_equal": _MASK.format("(M)(%s<=%s)"),
-    "equal": _MASK.format("(M)(%s==%s)"),
-    "not_equal": _MASK.format("(M)(%s!=%s)"),
-    "to_mask": _MASK.format("(M)(%s!=B(0.0))"),
+}
+_MASKS = {
+    "to_real": _REAL.format("NUMBERS(%s)"),
+    "less": _MASK.format("LESS(%s,%s)"),
+    "less_equal": _MASK.format("LESS_EQUAL(%s,%s)"),
+    "equal": _MASK.format("EQUAL(%s,%s)"),
+    "not_equal": _MASK.format("NOT_EQUAL(%s,%s)"),
+    "to_mask": _MASK.format("NOT_EQUAL(%s,B(0.0))"),
     "logical_and": _MASK.format("%s&%s"),
     "logical_or": _MASK.format("%s|%s"),
     "logical_not": _MASK.format("~%s"),
 }
 
-_SELECT = "INLINE V do_where(M m,V a,V b){return (V)((m&(M)a)|(~m&(M)b));}\n"
+# Of which lanes a condition holds: a bit for each in a register of its own, where there are such and the
+# compiler does not find them by itself, or all bits of a lane. gcc takes three operations for what is one.
+_CONDITIONS = """\
+#if defined __AVX512DQ__ && BITS==512 && !defined __clang__
+typedef unsigned BITTYPE K;
+#define COMPARE(a,b,how) __builtin_ia32_cmppKIND512_mask(a,b,how,-1,4)
+#define EQUAL(a,b) COMPARE(a,b,0)
+#define LESS(a,b) COMPARE(a,b,1)
+#define LESS_EQUAL(a,b) COMPARE(a,b,2)
+#define NOT_EQUAL(a,b) COMPARE(a,b,4)
+#define LANES(k) ((V)__builtin_ia32_cvtmask2WORD512(k))
+#define OF_LANES(v) ((K)__builtin_ia32_cvtWORD2mask512((M)(v)))
+INLINE V do_where(K k,V a,V b){return __builtin_ia32_blendmpKIND_512_mask(b,a,k);}
+#define NUMBERS(k) do_where(k,B(1.0),B(0.0))
+#else
+typedef M K;
+#define EQUAL(a,b) ((K)((a)==(b)))
+#define LESS(a,b) ((K)((a)<(b)))
+#define LESS_EQUAL(a,b) ((K)((a)<=(b)))
+#define NOT_EQUAL(a,b) ((K)((a)!=(b)))
+#define LANES(k) ((V)(k))
+#define OF_LANES(v) ((K)(v))
+INLINE V do_where(K k,V a,V b){return (V)((k&(M)a)|(~k&(M)b));}
+#define NUMBERS(k) ((V)((k)&(M)B(1.0)))
+#endif
+"""
+
+_SELECT = "INLINE V pick(M m,V a,V b){return (V)((m&(M)a)|(~m&(M)b));}\n"
 # Adding 2^52 (2^23 to float32) leaves no room for a fraction; larger numbers have none. The sign of zero is kept.
 _RINT = """\
 INLINE V do_rint(V x){V c=B(sizeof(T)==4?0x1p23:0x1p52),a=(V)((M)x&~SIGN);
-  return do_where((M)(a<c),(V)((M)((a+c)-c)|((M)x&SIGN)),x);}
+  return pick((M)(a<c),(V)((M)((a+c)-c)|((M)x&SIGN)),x);}
 """
 # clang drops a processor's own builtins where its general ones came to say the same.
 _HAS = """\
@@ -74,7 +103,7 @@ _HAS = """\
 #endif
 """
 _INLINE = {
-    "where": (_SELECT,),
+    "where": (_CONDITIONS,),
     "rint": (_SELECT, _RINT),
     "floor": (
         _SELECT,
@@ -94,8 +123,14 @@ INLINE V do_trunc(V x){V a=(V)((M)x&~SIGN),r=do_rint(a);
   return (V)((M)(r-(V)((M)(r>a)&(M)B(1.0)))|((M)x&SIGN));}
 """,
     ),
-    "minimum": (_SELECT, "INLINE V do_minimum(V a,V b){return do_where((M)(a<=b)|(M)(a!=a),a,b);}\n"),
-    "maximum": (_SELECT, "INLINE V do_maximum(V a,V b){return do_where((M)(a>=b)|(M)(a!=a),a,b);}\n"),
+    "minimum": (
+        _CONDITIONS,
+        "INLINE V do_minimum(V a,V b){return do_where(LESS_EQUAL(a,b)|NOT_EQUAL(a,a),a,b);}\n",
+    ),
+    "maximum": (
+        _CONDITIONS,
+        "INLINE V do_maximum(V a,V b){return do_where(LESS_EQUAL(b,a)|NOT_EQUAL(a,a),a,b);}\n",
+    ),
     "sign": (
         _SELECT,
         """\
@@ -147,8 +182,8 @@ INLINE V do_most(V a,V b){return __builtin_ia32_maxpd512_mask(a,b,a,-1,4);}
 INLINE V do_least(V a,V b){return __builtin_ia32_minpd256(a,b);}
 INLINE V do_most(V a,V b){return __builtin_ia32_maxpd256(a,b);}
 #else
-INLINE V do_least(V a,V b){return do_where((M)(a<b),a,b);}
-INLINE V do_most(V a,V b){return do_where((M)(a>b),a,b);}
+INLINE V do_least(V a,V b){return pick((M)(a<b),a,b);}
+INLINE V do_most(V a,V b){return pick((M)(a>b),a,b);}
 #endif
 #if defined __AVX512F__ && BITS==512
 INLINE V do_scale(V p,V n){return __builtin_ia32_scalefpd512_mask(p,n,p,-1,4);}
@@ -194,8 +229,7 @@ def _own_exponential() -> tuple[str, ...]:
     """Return the C texts of the exponential, as the compiled package has it."""
     text = Path(__file__).parent.parent.joinpath("_kernels", "exponential.h").read_text(encoding="utf-8")
     names = "SLOW V do_exp,V,B,do_fma,do_least,do_most,do_scale"
-    fma = (t.replace("KIND", "d").replace("SUFFIX", "") for t in _INLINE["fma"])
-    return (_SELECT, *fma, _ENDS, f"{text}EXPONENTIAL({names})\n")
+    return (_SELECT, *_of_type(_INLINE["fma"], False), _ENDS, f"{text}EXPONENTIAL({names})\n")
 
 
 @cache
@@ -221,9 +255,10 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
     """
     if op in _DIRECT:
         return Spelling(_DIRECT[op])
+    if op in _MASKS:
+        return Spelling(_MASKS[op], _of_type((_CONDITIONS,), single))
     if op in _INLINE:
-        kind, suffix = ("s", "f") if single else ("d", "")
-        return Spelling(_call(op), tuple(t.replace("KIND", kind).replace("SUFFIX", suffix) for t in _INLINE[op]))
+        return Spelling(_call(op), _of_type(_INLINE[op], single))
     if op in _LANES:
         scalar, before = _LANES[op]
         return Spelling(_call(op), (*(special_text() if t == "special" else t for t in before), _loop(op, scalar)))
@@ -234,6 +269,15 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
     if prefix and symbol in vector_math:
         return Spelling(_call(op), (), symbol)
     return Spelling(_call(op), (_loop(op, f"__builtin_{name}"),))
+
+
+def _of_type(texts: tuple[str, ...], single: bool) -> tuple[str, ...]:
+    """Put the names of builtins for float32 or float64 in."""
+    names = {"KIND": "sd"[not single], "SUFFIX": "f" * single, "WORD": "qd"[single]}
+    names["BITTYPE"] = "short" if single else "char"
+    for name, spelled in names.items():
+        texts = tuple(text.replace(name, spelled) for text in texts)
+    return texts
 
 
 def _call(op: str) -> str:

@@ -342,7 +342,7 @@ class Pieces(_Functions):
         def rename(number: int) -> None:
             for value in born.get(number, ()):
                 mask = program.ops[value] in MASK_OPS
-                names[value] = f"((M)w[{slots[value]}])" if mask else f"w[{slots[value]}]"
+                names[value] = f"OF_LANES(w[{slots[value]}])" if mask else f"w[{slots[value]}]"
 
         for k, (value, _) in enumerate(program.checks):
             if value in last and value not in slots:
@@ -356,7 +356,8 @@ class Pieces(_Functions):
             lines: list[str] = []
             for i in values:
                 lines.append(forms[ops[i]] % (i, *[names[a] for a in arguments[i]]))
-                lines.append(f"w[{slots[i]}]=(V)v{i};\n" if i in slots else "\n")
+                kept = f"LANES(v{i})" if ops[i] in MASK_OPS else f"v{i}"
+                lines.append(f"w[{slots[i]}]={kept};\n" if i in slots else "\n")
             texts.append(self.function(f"piece{number}", "PIECE", lines, (), ()))
             rename(number)
         return texts + list(self.epilogue(slots))
