@@ -49,8 +49,9 @@ def test_two_vectors_give_what_one_gives(columns: bool, single: bool, monkeypatc
         assert ("long j=" in source.text) is paired
         runner = NativeRunner(program, columns=columns)
         for n in (1, 7, 8, 9, 15, 16, 17, 24, 25, 100, 1001):
-            x = [a.astype(np.float32) if single else a for a in samples(n)]
-            out = [np.zeros((n, *port.shape), x[0].dtype) for port in program.outputs]
+            dtype = np.dtype("f4" if single else "f8")
+            x = [np.asarray(a, dtype) for a in samples(n)]
+            out = [np.zeros((n, *port.shape), dtype) for port in program.outputs]
             if columns:
                 x = [np.asfortranarray(a) for a in x]
                 out = [np.asfortranarray(a) for a in out]
@@ -110,3 +111,18 @@ def test_values_alive() -> None:
     t.out((), [value])
     assert pairs.alive(t.program()) == 2
 
+
+
+def test_wide_rows_are_asked_for_before_they_are_wanted() -> None:
+    def text(size: int, **options: bool) -> str:
+        t = Tape(("x", (size,)))
+        t.out((size,), [t.op("sin", v) for v in t.row(0)])
+        source = emit_c(t.program(), native_target(), **options).text
+        return source[source.index("long kernel(") :]
+
+    assert "__builtin_prefetch(in[0]" in text(50)
+    assert ",1);" in text(50)
+    assert "__builtin_prefetch" not in text(20)
+    assert "__builtin_prefetch" not in text(2000)
+    assert "__builtin_prefetch" not in text(50, columns=True)
+    assert "__builtin_prefetch" not in text(50, reduce=True)

@@ -26,6 +26,11 @@ MOVES = 100
 #: Blocks transposed in place; a program with more calls a function for each, which builds faster.
 INLINE_STORES = 16
 
+#: Bytes of a sample's rows from which on the next samples' are asked for: narrower ones the processor foresees.
+WIDE = 512
+#: Bytes asked for at most, which have to stay in the first cache until they are wanted.
+AT_ONCE = 12288
+
 #: Elements of rows that are moved whole.
 SHORT = (2, 3)
 
@@ -247,6 +252,22 @@ class _Functions:
             "char*y=out[fill_port[k]]+fill_element[k]*so[fill_port[k]];\n"
             "for(long i=begin;i<end;i+=W)*(U*)(y+i*(long)sizeof(T))=v;}}\n"
         )
+
+    def ahead(self) -> str:
+        """Print what asks for the rows of the next samples, all of them at once, or nothing."""
+        groups = {"in": self.program.inputs, "out": self.program.outputs}
+        row = self.item * sum(port.size for group in groups.values() for port in group)
+        taken = self.vectors * self.lanes
+        if self.layout.columns or self.reduce or row < WIDE or row * taken > AT_ONCE:
+            return ""
+        lines = []
+        for kind, group in groups.items():
+            for p, port in enumerate(group):
+                if port.size > 1 and not (kind == "in" and self.one_sample(p)):
+                    own = self.item * port.size
+                    lines.append(f"if(s{kind[0]}[{p}]=={own})for(long l={taken * own};l<{2 * taken * own};l+=64)")
+                    lines.append(f"__builtin_prefetch({kind}[{p}]+i*{own}+l,{int(kind == 'out')});\n")
+        return "".join(lines)
 
     def function(self, name: str, kind: str, body: Iterable[str], reads: Iterable[int], writes: Iterable[int]) -> str:
         """Print one function around ``body``."""
