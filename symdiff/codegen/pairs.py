@@ -1,7 +1,7 @@
 """Tell which kernels take two vectors of samples at once, one operation for each in turn.
 
 A processor looks ahead some hundred instructions, hardly further than one vector's: where each
-waits for the one before, as in a chain of functions and quotients, it is idle. The other
+waits for the one before, as in a chain of functions, it is idle. The other
 vector's are there to be done meanwhile, as long as registers hold the values of both.
 """
 
@@ -14,6 +14,8 @@ __all__ = ["in_pairs"]
 
 #: What an operation that is not cheap counts as beside an addition.
 _SLOW = 8
+#: Operations that are slow, but not so slow that one vector's leave the processor idle.
+_BRIEF = frozenset(("divide", "sqrt", "floor", "ceil", "rint", "trunc", "sign", "copysign"))
 #: Operations for each number read or written from which on time is spent on these and not on memory.
 #: Columns are streams of their own, of which twice as much at once is more than the processor follows.
 _WORK = {False: 2, True: 4}
@@ -32,11 +34,12 @@ def in_pairs(program: Program, lanes: int, *, columns: bool = False, single: boo
     columns, single : bool
         As in :func:`symdiff.codegen.c.emit_c`.
     """
-    slow = sum(op not in CHEAP for op in program.ops)
+    slow = [op for op in program.ops if op not in CHEAP]
     moved = sum(port.size for port in (*program.inputs, *program.outputs))
     registers = 32 if lanes * ITEM[single] >= _LONG else 16
-    busy = len(program.ops) - len(program.consts) + _SLOW * slow >= _WORK[columns] * moved
-    return bool(slow) and busy and 2 * alive(program) <= registers
+    busy = len(program.ops) - len(program.consts) + _SLOW * len(slow) >= _WORK[columns] * moved
+    waits = any(op not in _BRIEF for op in slow)
+    return waits and busy and 2 * alive(program) <= registers
 
 
 def alive(program: Program) -> int:
