@@ -10,12 +10,12 @@ from __future__ import annotations
 from ..program import CHEAP, Program
 from .lanes import ITEM
 
-__all__ = ["in_pairs"]
+__all__ = ["in_pairs", "is_function"]
 
 #: What an operation that is not cheap counts as beside an addition.
 _SLOW = 8
-#: Operations that are slow, but not so slow that one vector's leave the processor idle.
-_BRIEF = frozenset(("divide", "sqrt", "floor", "ceil", "rint", "trunc", "sign", "copysign"))
+#: Operations that take longer than an addition, but are instructions.
+_BRIEF = frozenset(("divide", "sqrt", "floor", "ceil", "rint", "trunc", "sign", "copysign", "to_mask"))
 #: Operations for each number read or written from which on time is spent on these and not on memory.
 #: Columns are streams of their own, of which twice as much at once is more than the processor follows.
 _WORK = {False: 2, True: 4}
@@ -34,12 +34,17 @@ def in_pairs(program: Program, lanes: int, *, columns: bool = False, single: boo
     columns, single : bool
         As in :func:`symdiff.codegen.c.emit_c`.
     """
-    slow = [op for op in program.ops if op not in CHEAP]
+    slow = sum(op not in CHEAP for op in program.ops)
     moved = sum(port.size for port in (*program.inputs, *program.outputs))
     registers = 32 if lanes * ITEM[single] >= _LONG else 16
-    busy = len(program.ops) - len(program.consts) + _SLOW * len(slow) >= _WORK[columns] * moved
-    waits = any(op not in _BRIEF for op in slow)
+    busy = len(program.ops) - len(program.consts) + _SLOW * slow >= _WORK[columns] * moved
+    waits = any(map(is_function, program.ops))
     return waits and busy and 2 * alive(program) <= registers
+
+
+def is_function(op: str) -> bool:
+    """Tell whether an operation takes so long that one vector's leave the processor idle."""
+    return op not in CHEAP and op not in _BRIEF
 
 
 def alive(program: Program) -> int:

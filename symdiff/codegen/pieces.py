@@ -15,7 +15,7 @@ import numpy as np
 
 from ..program import MASK_OPS, Program
 from .lanes import ITEM, block_widths
-from .pairs import in_pairs
+from .pairs import in_pairs, is_function
 
 __all__ = ["ARGUMENTS", "CHUNK", "Layout", "Pieces", "Whole", "length", "literal"]
 
@@ -303,6 +303,12 @@ class Whole(_Functions):
         writes = (p for p, port in enumerate(program.outputs) if port.size)
         return [self.function("whole", "static inline", steps, reads, writes)]
 
+    def not_twice(self, i: int, line: str) -> str:
+        """Print a function of the second vector such that it is not called where that is the first once more."""
+        declared, _, value = line.partition("=")
+        name = declared.split()[-1]
+        return f"{declared}=v{i};if(j!=i){name}={value}"
+
     def steps(self) -> list[str]:
         """Print the operations in order, with the loads before them and the stores after them."""
         program, names = self.program, self.names
@@ -331,7 +337,8 @@ class Whole(_Functions):
                 if i in before:
                     lines.append(before[i])
             else:
-                lines.append(form % (f"{i}{self.end}", *[names[a] for a in arguments[i]]) + "\n")
+                line = form % (f"{i}{self.end}", *[names[a] for a in arguments[i]])
+                lines.append((self.not_twice(i, line) if self.end and is_function(op) else line) + "\n")
             if i in after:
                 lines += after[i]
         return lines
