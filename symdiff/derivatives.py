@@ -481,6 +481,10 @@ def _magnitude(shape: Shape) -> float:
 
 def _forward(cut: _Cut, view: View, shape: Shape) -> Node:
     n = view.node.ndim
+    if n and all(size == 1 for size in view.node.shape):
+        # by one number: without axes of its own, which would be everywhere in the result
+        (moved,) = pushforward([cut.node], {view.base: view.push(reshape(ONE, view.node.shape), 0)})
+        return zeros(shape) if moved is None else reshape(moved, shape)
     seed = view.push(identity(view.node.shape), n)
     (pushed,) = pushforward([cut.node], {view.base: seed}, n)
     if pushed is None:

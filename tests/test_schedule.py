@@ -213,3 +213,24 @@ def test_even_and_odd_functions_of_differences_taken_both_ways() -> None:
         np.testing.assert_allclose(got, expected, rtol=1e-14)
     # where the two are equal every difference is +0, and so is its sine
     assert not np.signbit(kernel(*at)[1][[1, 3]]).any()
+
+
+def test_a_vector_of_one_is_as_good_as_a_number() -> None:
+    def operations(by: sd.Array, at: sd.Array) -> int:
+        value = at + 1.5
+        for k in range(11):
+            value = value * at + 0.1 * k
+        slope = sd.gradient(value, by)
+        assert slope.shape == by.shape
+        ops = unroll([by.node], inline([slope.node])).ops
+        return sum(op not in ("load", "const") for op in ops)
+
+    one = sd.vector("one", 1)
+    corner = sd.matrix("corner", 1, 1)
+    number = operations(x, x)
+    assert operations(one, one[0]) <= number + 2
+    assert operations(corner, corner[0, 0]) <= number + 2
+    (got,) = sd.compile(sd.gradient(one[0] ** 3 + np.sin(one[0]), one), [one], backend="numpy")(np.array([0.7]))
+    assert got == pytest.approx(3 * 0.7**2 + np.cos(0.7))
+    flat = sd.jacobian(np.stack([one[0] ** 2, 3 * one[0]]), one)
+    assert flat.shape == (2, 1)
