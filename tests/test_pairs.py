@@ -48,6 +48,7 @@ def test_two_vectors_give_what_one_gives(columns: bool, single: bool, monkeypatc
         source = emit_c(program, native_target(), columns=columns, single=single)
         assert ("long j=" in source.text) is paired
         assert ("if(j!=i)" in source.text) is paired  # one sample takes no function twice
+        assert source.workspace == (2 + paired * 2)  # the checks of each vector
         runner = NativeRunner(program, columns=columns)
         for n in (1, 7, 8, 9, 15, 16, 17, 24, 25, 100, 1001):
             dtype = np.dtype("f4" if single else "f8")
