@@ -86,12 +86,17 @@ class AutoRunner(Units):
             return not self._pending
 
     def make(self, variant: Variant) -> NativeCall:
-        """Make a unit of the interpreter, and have native code made to replace it."""
-        unit = self._interpreter.call(variant.reduce, variant.columns, variant.single)
-        self._pending.add(variant)
-        # A kernel that nobody holds any more is not built.
-        background.submit(_Build(weakref.ref(self), variant))
-        return unit
+        """Make a unit of the interpreter."""
+        return self._interpreter.call(variant.reduce, variant.columns, variant.single)
+
+    def add(self, variant: Variant, unit: NativeCall) -> bool:
+        """Use a unit, and only then have native code made to replace it, which may be there at once."""
+        added = super().add(variant, unit)
+        if added:
+            self._pending.add(variant)
+            # A kernel that nobody holds any more is not built.
+            background.submit(_Build(weakref.ref(self), variant))
+        return added
 
     def build(self, variant: Variant) -> None:
         """Build a unit and put it in use; in the background."""

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["run", "stop"]
+__all__ = ["StoppedError", "run", "stop"]
 
 # The watcher waits for the pipe's end; the command itself reads nothing. A status above 128
 # says that the command was ended by a signal.
@@ -30,7 +30,12 @@ kill $! 2>/dev/null
 exit $status
 """
 
+#: By the thread that waits for it; what was stopped is not there any more.
 _running: dict[int, subprocess.Popen[bytes]] = {}
+
+
+class StoppedError(Exception):
+    """A command did not come to its end because :func:`stop` was called: it tells nothing about the command."""
 
 
 def run(
@@ -54,6 +59,8 @@ def run(
         When it cannot be run.
     subprocess.TimeoutExpired
         When it took longer.
+    StoppedError
+        When another thread stopped it.
     """
     if not os.access(command[0], os.X_OK):
         raise PermissionError(f"{command[0]} is no program that may be run")
@@ -71,8 +78,10 @@ def run(
     try:
         said, complained = _listen(child, timeout)
     finally:
-        _running.pop(me, None)
+        stopped = _running.pop(me, None) is None
         _end(child)
+    if stopped:
+        raise StoppedError(f"{command[0]} was stopped")
     status = child.returncode
     return subprocess.CompletedProcess(command, 128 - status if status > 128 else status, said, complained)
 
@@ -89,7 +98,7 @@ def _listen(child: subprocess.Popen[bytes], timeout: float | None) -> tuple[byte
 
 def stop(thread: int) -> None:
     """Kill what a thread is running, with everything that started in turn."""
-    child = _running.get(thread)
+    child = _running.pop(thread, None)
     if child is not None and child.returncode is None:
         _kill(child)
 

@@ -115,15 +115,32 @@ class Units(ABC):
     def put(self, variant: Variant, unit: NativeCall) -> None:
         """Use a unit from now on, in place of the one of its kind that there may be."""
         self._units[variant] = unit
+        self._hand_over(variant)
+
+    def _hand_over(self, variant: Variant) -> None:
         for install in self._install[variant.reduce]:
+            self._install_latest(install, variant)
+
+    def _install_latest(self, install: Callable[[NativeCall], None], variant: Variant) -> None:
+        """Install a unit; again, when another thread has replaced it meanwhile. A lock would not survive a fork."""
+        unit = None
+        while unit is not self._units[variant]:
+            unit = self._units[variant]
             install(unit)
 
     def call(self, reduce: bool = False, columns: bool = False, single: bool = False) -> NativeCall:
         """Return a unit, made if it was not there yet."""
         variant = Variant(reduce, columns, single)
         if variant not in self._units:
-            self.put(variant, self.make(variant))
+            self.add(variant, self.make(variant))
         return self._units[variant]
+
+    def add(self, variant: Variant, unit: NativeCall) -> bool:
+        """Use a unit, unless another thread has made one meanwhile; tell which."""
+        added = self._units.setdefault(variant, unit) is unit
+        if added:
+            self._hand_over(variant)
+        return added
 
     def bind(self, install: Callable[[NativeCall], None], reduce: bool) -> None:
         """Hand over every unit that there is and will be, which sums over the batch or does not.
@@ -135,9 +152,9 @@ class Units(ABC):
         reduce : bool
         """
         self._install[reduce].append(install)
-        for variant, unit in list(self._units.items()):
+        for variant in list(self._units):
             if variant.reduce == reduce:
-                install(unit)
+                self._install_latest(install, variant)
 
     def run(
         self,

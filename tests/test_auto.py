@@ -20,7 +20,10 @@ import pytest
 
 import symdiff as sd
 from symdiff import background, children
+from symdiff.auto import AutoRunner
+from symdiff.build import Library, find_compiler
 from symdiff.compiler import _warn_no_compiler
+from symdiff.embedded import InterpreterRunner
 from symdiff.errors import BuildError, SingularMatrixError
 
 X = np.random.default_rng(0).uniform(1, 2, (700, 3, 3))
@@ -304,6 +307,62 @@ def test_a_fork_breaks_the_compiler_off(sleeping: Path) -> None:
             break
         time.sleep(0.01)
     assert len(sleeping.read_text(encoding="ascii").split()) > 1
+
+
+@pytest.mark.filterwarnings("ignore:CC=.* does not run")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_while_the_compiler_is_asked_who_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told, path = tmp_path / "asked", tmp_path / "cc"
+    asked = f'[ "$1" = --version ] && echo $$ >> {told} && sleep 1'
+    path.write_text(f'#!/bin/sh\n{asked}\nexec gcc "$@"\n', encoding="ascii")
+    path.chmod(0o755)
+    monkeypatch.setenv("CC", str(path))
+    k = sd.compile(formula(6.75), A=(3, 3))
+    number_of(told)
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert k.wait(60)
+    assert k.backend == "c", k.stats
+    # What was broken off says nothing about the compiler.
+    found = find_compiler()
+    assert found is not None
+    assert found.command == (str(path),)
+
+
+def test_native_code_that_is_there_at_once_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = background.submit
+
+    def wait(job: background.Job) -> None:
+        submit(job)
+        while background._worker.thread is not None:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(background, "submit", wait)
+    k = sd.compile(formula(7.25), A=(3, 3))
+    runner = k._runner
+    assert isinstance(runner, AutoRunner)
+    assert k.backend == "c"
+    assert isinstance(runner.call().library, Library)
+
+
+def test_a_unit_that_is_replaced_while_it_is_handed_over() -> None:
+    k = sd.compile(formula(7.75), A=(3, 3))
+    assert k.wait(60)
+    runner = k._runner
+    assert isinstance(runner, AutoRunner)
+    native, other = runner.call(), InterpreterRunner(runner.program).call()
+    installed = []
+
+    def install(unit: Any) -> None:
+        installed.append(unit)
+        if unit is other:
+            runner._units[runner.usual] = native
+
+    runner._units[runner.usual] = other
+    runner.bind(install, reduce=False)
+    assert installed == [other, native]
 
 
 def test_a_child_that_takes_too_long_is_killed_with_all_it_started(tmp_path: Path) -> None:
