@@ -110,7 +110,8 @@ def as_floats(name: str, argument: Any) -> Floats:
     if isinstance(argument, np.ma.MaskedArray):
         raise DtypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(...) or select first")
     try:
-        array = np.asarray(argument)
+        # Of large integers NumPy makes objects.
+        array = np.asarray(float(argument) if type(argument) is int else argument)
     except ValueError as error:
         raise ShapeError(f"{name} is no array of numbers: {error}") from error
     except Exception as error:
@@ -175,7 +176,7 @@ def stack_batches(
         raise ShapeError(
             f"batch axes do not broadcast: {told}; they follow NumPy's rule, equal or 1 from the last axis backwards"
         ) from None
-    firm = [a for a, x in zip(arrays, arguments, strict=True) if not isinstance(x, int | float)]
+    firm = [a for a, x in zip(arrays, arguments, strict=True) if type(x) not in (bool, int, float)]
     single = bool(firm) and all(a.dtype == np.float32 for a in firm)
     dtype = np.dtype(np.float32 if single else np.float64)
     # Python's numbers have no type of their own; axes that a batch lacks have length 1.
@@ -206,6 +207,16 @@ def overlap(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
     return np.may_share_memory(a, b, max_work=effort)
 
 
+def _is_tangled(array: npt.NDArray[Any]) -> bool:
+    """Whether elements may share memory: a step along some axis is no longer than all smaller steps together reach."""
+    reach = array.itemsize
+    for step, length in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if step < reach:
+            return True
+        reach += step * (length - 1)
+    return False
+
+
 def check_outs(
     outputs: Sequence[Parameter], shapes: Sequence[tuple[int, ...]], outs: Sequence[Any], dtype: np.dtype[Any]
 ) -> None:
@@ -225,8 +236,8 @@ def check_outs(
             raise DtypeError(f"{name} holds {out.dtype}; expected {dtype}")
         if not out.flags.writeable:
             raise ArgumentError(f"{name} is read-only; pass an array that can be written")
-        if out.size and any(step == 0 and length > 1 for step, length in zip(out.strides, out.shape, strict=True)):
-            raise ArgumentError(f"{name} is a broadcast array whose elements share memory; pass one of its own")
+        if out.size and _is_tangled(out):
+            raise ArgumentError(f"{name} is a view whose elements share memory, such as a broadcast one; pass its own")
     for k, out in enumerate(outs):
         if any(overlap(out, other) for other in outs[:k]):
             raise ArgumentError(f"out for {outputs[k].name} overlaps another output; pass arrays apart")

@@ -271,6 +271,26 @@ def test_results_over_their_own_inputs(axis: int) -> None:
         same_bits(part(turned, 0), want)
 
 
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_out_may_be_any_view_of_its_own_elements(backend: str) -> None:
+    k = sd.compile("outer(x, y)", x=4, y=3, backend=backend)
+    x, y = numbers((5,), (4,), 0), np.linspace(1, 2, 3)
+    want = x[:, :, None] * y
+    for order in itertools.permutations(range(3)):
+        base = np.full([2 * want.shape[axis] + 1 for axis in order], 7.0)
+        view = base[tuple(slice(1, None, 2) for _ in order)].transpose(np.argsort(order))
+        for signs in itertools.product([1, -1], repeat=3):
+            out = view[tuple(slice(None, None, sign) for sign in signs)]
+            k(x, y, out=out)
+            np.testing.assert_array_equal(out, want)
+            assert (base == 7.0).sum() == base.size - want.size
+            out[...] = 7.0
+    diagonals = np.full((5, 5, 4, 3), 7.0)
+    out = np.einsum("iijk->ijk", diagonals)
+    k(x, y, out=out)
+    np.testing.assert_array_equal(np.einsum("iijk->ijk", diagonals), want)
+
+
 def test_what_is_refused() -> None:
     k = KERNELS[0]
     A, x, s = (numbers((7,), shape, i) for i, shape in enumerate(SHAPES.values()))
@@ -281,6 +301,7 @@ def test_what_is_refused() -> None:
         ([good[0], np.empty(7, np.float32)], DtypeError),
         ([good[0], read_only(good[1])], ArgumentError),
         ([good[0], np.broadcast_to(np.zeros(1), (7,))], ArgumentError),
+        ([np.lib.stride_tricks.as_strided(np.zeros(11), (7, 5), (8, 8)), good[1]], ArgumentError),
         ([memory[:35].reshape(7, 5), memory[30:37]], ArgumentError),
         ([good[0]], ArgumentError),
         (good[0], ArgumentError),

@@ -191,6 +191,8 @@ def test_kinds_of_numbers() -> None:
     np.testing.assert_array_equal(single, want.astype(np.float32))
     assert k(A.astype(np.float32), x, s).dtype == np.float64
     assert k(A.astype(np.float32), x.astype(np.float32), 2).dtype == np.float32  # a Python number takes part in none
+    assert k(A.astype(np.float32), x.astype(np.float32), np.float64(2)).dtype == np.float64  # NumPy's has a type
+    assert np.isfinite(k(A, x, 2**70)).all()
     np.testing.assert_array_equal(k(A > 0, x, s), k((A > 0) * 1.0, x, s))
 
 
@@ -320,6 +322,9 @@ def frozen(*shape: int) -> npt.NDArray[np.float64]:
         (np.full((4, 2), 7), DtypeError, "out holds int64"),
         (frozen(4, 2), ArgumentError, "read-only"),
         (np.lib.stride_tricks.as_strided(np.full(2, 7.0), (4, 2), (0, 8)), ArgumentError, "share memory"),
+        (np.lib.stride_tricks.as_strided(np.full(5, 7.0), (4, 2), (8, 8)), ArgumentError, "share memory"),
+        (np.lib.stride_tricks.as_strided(np.full(5, 7.0)[3:], (4, 2), (-8, 8)), ArgumentError, "share memory"),
+        (np.lib.stride_tricks.as_strided(np.full(9, 7.0), (4, 2), (4, 40)), ArgumentError, "share memory"),
         (np.full((1, 4, 2), 7.0), ShapeError, "expected"),
     ],
 )

@@ -4,7 +4,7 @@ Functions for ``call.pyx``, compiled into it. They hold no Python object and rai
 """
 
 cimport numpy as cnp
-from libc.stdlib cimport malloc
+from libc.stdlib cimport labs, malloc
 from libc.string cimport memset
 
 cdef extern from "pack.h":
@@ -165,6 +165,23 @@ cdef inline bint overlap(cnp.ndarray a, cnp.ndarray b) noexcept:
     return low_a < high_b and low_b < high_a
 
 
+cdef inline bint tangled(cnp.ndarray array) noexcept:
+    """Whether elements may share memory: a step along some axis is no longer than all smaller steps together reach."""
+    cdef cnp.npy_intp *shape = cnp.PyArray_DIMS(array)
+    cdef cnp.npy_intp *strides = cnp.PyArray_STRIDES(array)
+    cdef cnp.npy_intp reach
+    cdef int axis, other, ndim = cnp.PyArray_NDIM(array)
+    for axis in range(ndim):
+        reach = cnp.PyArray_ITEMSIZE(array)
+        for other in range(ndim):
+            if other != axis and shape[other] > 1 and (labs(strides[other]) < labs(strides[axis]) or
+                                                       labs(strides[other]) == labs(strides[axis]) and other < axis):
+                reach += (shape[other] - 1) * labs(strides[other])
+        if shape[axis] > 1 and labs(strides[axis]) < reach:
+            return True
+    return False
+
+
 cdef inline bint fits(cnp.ndarray array, int ndim, const cnp.npy_intp *wanted, bint narrow) noexcept:
     """Whether an array can take results."""
     cdef int axis, kind = cnp.PyArray_TYPE(array)
@@ -175,9 +192,7 @@ cdef inline bint fits(cnp.ndarray array, int ndim, const cnp.npy_intp *wanted, b
     for axis in range(ndim):
         if cnp.PyArray_DIMS(array)[axis] != wanted[axis]:
             return False
-        if cnp.PyArray_STRIDES(array)[axis] == 0 and wanted[axis] > 1:
-            return False
-    return True
+    return cnp.PyArray_IS_C_CONTIGUOUS(array) or not tangled(array)
 
 
 cdef inline bint lie_in_columns(const sd_port *ports, int number, long count, bint single, bint usual) noexcept:
