@@ -80,7 +80,8 @@ class AutoRunner(Units):
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until nothing is being built for this kernel; tell whether that is so."""
-        background.urge()
+        if not background.urge():
+            return not self._pending
         with self._changed:
             self._changed.wait_for(lambda: background.ended() or not self._pending, timeout)
             return not self._pending

@@ -45,7 +45,7 @@ class _Worker:
         with self.lock:
             if self.thread is None and self.jobs and not self.held:
                 thread = threading.Thread(target=self.work, name="symdiff-build", daemon=True)
-                # At shutdown no thread can be started; the jobs then stay undone.
+                # At shutdown, or beyond the system's limit, no thread can be started; the jobs then stay undone.
                 with contextlib.suppress(RuntimeError):
                     thread.start()
                     self.thread = thread
@@ -110,9 +110,10 @@ def broken_off() -> bool:
     return _worker.held
 
 
-def urge() -> None:
-    """Go on with what a fork left undone."""
+def urge() -> bool:
+    """Go on with what a fork left undone; tell whether it will be done, which takes a thread to be had."""
     _worker.start()
+    return _worker.thread is not None or _worker.held or not _worker.jobs
 
 
 def ended() -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import hashlib
 import itertools
 import os
@@ -73,6 +74,8 @@ FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off", "-fno-mat
 # Looking for dead stores takes gcc a third of the time of a kernel and finds none. Of what -O2 adds, two
 # matter here: values may stay in registers that a call does not change, and calls of our own change few.
 GCC_FLAGS = ("-fno-tree-dse", "-fno-dse", "-fcaller-saves", "-fipa-ra")
+#: What says nothing about a command that cannot be run, and is over when others have ended.
+_PASSING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 #: Seconds a command has to tell its version before it is taken for something else than a compiler.
 PATIENCE = 20.0
 
@@ -129,6 +132,11 @@ def find_compiler() -> Compiler | None:
     -------
     Compiler or None
         None when there is none that runs.
+
+    Raises
+    ------
+    BuildError
+        When nothing can be run at the moment, for want of memory, processes or open files.
     """
     return _find_compiler(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
 
@@ -166,7 +174,9 @@ def _compiler(words: list[str], path: str) -> Compiler | None:
     try:
         file = os.stat(place)
         said = run([*command, "--version"], timeout=PATIENCE)
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.TimeoutExpired) as error:
+        if isinstance(error, OSError) and error.errno in _PASSING:
+            raise BuildError(f"the compiler {place} cannot be run now: {error.strerror}") from error
         return None
     if said.returncode != 0:
         return None

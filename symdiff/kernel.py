@@ -372,7 +372,7 @@ class Kernel(CallPath):
         Returns
         -------
         bool
-            False if the build goes on; true if there is none, or none any more.
+            False if there is still something to build; true if there is nothing, or nothing any more.
         """
         return self._runner.wait(timeout) if isinstance(self._runner, Changing) else True
 

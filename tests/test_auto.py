@@ -331,6 +331,21 @@ def test_a_fork_while_the_compiler_is_asked_who_it_is(tmp_path: Path, monkeypatc
     assert found.command == (str(path),)
 
 
+def test_waiting_when_no_thread_is_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        k = sd.compile(formula(7.0), A=(3, 3))
+        start = time.perf_counter()
+        assert not k.wait(60)
+        assert time.perf_counter() - start < 30
+        assert np.isfinite(k(X)).all()
+    assert k.wait(60)
+    assert k.backend == "c"
+
+
 def test_native_code_that_is_there_at_once_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     submit = background.submit
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import errno
 import stat
+import subprocess
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -139,6 +142,24 @@ def test_a_wish_that_does_not_run_is_told(folder: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("CC", "/no/such/compiler -O9")
     with pytest.warns(RuntimeWarning, match="CC='/no/such/compiler -O9' does not run"):
         assert find_compiler() is not None
+
+
+def test_what_passes_is_not_remembered_of_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "cc"
+    path.write_text("#!/bin/sh\necho cc 1.0\n", encoding="ascii")
+    path.chmod(0o755)
+    monkeypatch.setenv("CC", str(path))
+
+    def fail(*arguments: Any, **options: Any) -> Any:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "Popen", fail)
+        with pytest.raises(BuildError, match="cannot be run now: Too many open files"):
+            find_compiler()
+    found = find_compiler()
+    assert found is not None
+    assert found.version == "cc 1.0"
 
 
 def test_without_a_compiler(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
