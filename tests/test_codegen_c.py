@@ -579,6 +579,7 @@ FORMULAS: list[tuple[str, dict[str, Any]]] = [
     ("[inv(A)[0, 0], det(A), sum(A * b), digamma(b) + b % 3 + floor(b) * sign(b)]", {"A": (3, 3), "b": ()}),
     ("where(x > y, exp(x) * minimum(x, y), abs(y) ** 0.3) - sqrt(x) * (x == y)", {"x": 3, "y": ()}),
     ("hessian(log(det(A)), A)", {"A": (5, 5)}),
+    ("jacobian(2 * x, x)", {"x": 3}),
 ]
 
 

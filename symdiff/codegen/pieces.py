@@ -300,7 +300,7 @@ class Whole(_Functions):
             self.names = self.fresh_names()
             steps = [line for both in zip(steps, self.steps(), strict=True) for line in both]
         reads = {a[0] for op, a in zip(program.ops, program.args, strict=True) if op == "load"}
-        writes = (p for p, port in enumerate(program.outputs) if port.size)
+        writes = {port for port, _, _ in self.store_blocks()}
         return [self.function("whole", "static inline", steps, reads, writes)]
 
     def not_twice(self, i: int, line: str) -> str:
