@@ -17,6 +17,7 @@ import platform
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -74,6 +75,8 @@ FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off", "-fno-mat
 # Looking for dead stores takes gcc a third of the time of a kernel and finds none. Of what -O2 adds, two
 # matter here: values may stay in registers that a call does not change, and calls of our own change few.
 GCC_FLAGS = ("-fno-tree-dse", "-fno-dse", "-fcaller-saves", "-fipa-ra")
+#: Bytes of the header of a 64-bit ELF file, and of what it tells of each part that is mapped.
+_ELF_HEADER, _ELF_SEGMENT = 64, 56
 #: What says nothing about a command that cannot be run, and is over when others have ended.
 _PASSING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 #: Seconds a command has to tell its version before it is taken for something else than a compiler.
@@ -365,6 +368,22 @@ def _load(source: CSource, contents: bytes, seconds: float) -> Library:
     return Library(kernel, tuple(vector_address(name) for name in source.symbols), handle, seconds)
 
 
+def _is_cut_short(contents: bytes) -> bool:
+    """Whether a library (64-bit ELF; others are not looked at) is shorter than it says: loaders map that and crash."""
+    if contents[:6] != b"\x7fELF\x02\x01":
+        return False
+    if len(contents) < _ELF_HEADER:
+        return True
+    segments, sections = struct.unpack_from("<QQ", contents, 32)
+    count, section, section_count = struct.unpack_from("<3H", contents, 56)
+    ends: list[int] = [segments + _ELF_SEGMENT * count, sections + section * section_count]
+    if max(ends) <= len(contents):
+        for place in range(segments, ends[0], _ELF_SEGMENT):
+            offset, length = struct.unpack_from("<8xQ16xQ", contents, place)
+            ends.append(offset + length)
+    return max(ends) > len(contents)
+
+
 def load_bytes(contents: bytes, load: Callable[[str], T]) -> T:
     """Load a library from bytes, by a function that takes a path.
 
@@ -376,6 +395,8 @@ def load_bytes(contents: bytes, load: Callable[[str], T]) -> T:
     BuildError
         When the loader does not take it.
     """
+    if _is_cut_short(contents):
+        raise BuildError("the built library cannot be loaded: its end is missing")
     if hasattr(os, "memfd_create"):
         with contextlib.suppress(OSError, ImportError):
             handle = os.memfd_create("symdiff-kernel")

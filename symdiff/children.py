@@ -18,7 +18,8 @@ from pathlib import Path
 
 __all__ = ["StoppedError", "run", "stop"]
 
-# The watcher waits for the pipe's end; the command itself reads nothing. A status above 128
+# The watcher waits for the pipe's end; the command itself reads nothing. When it ends, so does
+# what it left in the background, which would keep what we listen to open. A status above 128
 # says that the command was ended by a signal.
 _SCRIPT = """
 exec 3<&0 </dev/null
@@ -26,7 +27,8 @@ exec 3<&0 </dev/null
 exec 3<&-
 "$@"
 status=$?
-kill $! 2>/dev/null
+trap "" TERM
+kill 0
 exit $status
 """
 

@@ -396,5 +396,6 @@ def test_what_a_child_says_and_how_it_ends() -> None:
     assert run("echo out; echo err >&2; exit 7") == (7, b"out\n", b"err\n")
     assert run("kill -9 $$")[0] == -signal.SIGKILL
     assert run("cat; echo end") == (0, b"end\n", b"")
+    assert run("echo out; sleep 3600 & exit 7") == (7, b"out\n", b"")
     with pytest.raises(OSError, match="no program"):
         children.run(["/nonexistent/cc"], folder=None, environment=os.environ)

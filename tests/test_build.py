@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 import subprocess
+import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -136,6 +138,33 @@ def test_what_is_no_library_is_told(folder: Path, tmp_path: Path, monkeypatch: p
     with pytest.raises(BuildError, match="cannot be loaded"):
         build(example(6.0))
     assert not entries(folder)
+
+
+_CUT = """
+import ctypes, pathlib, sys
+from symdiff.build import load_bytes
+from symdiff.errors import BuildError
+contents = pathlib.Path(sys.argv[1]).read_bytes()[32:]
+assert load_bytes(contents, ctypes.CDLL)["kernel"]
+for length in range(0, len(contents), 97):
+    try:
+        load_bytes(contents[:length], ctypes.CDLL)
+    except BuildError:
+        continue
+    raise AssertionError(length)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="about the loader of Linux")
+def test_a_library_that_is_cut_short_is_told(folder: Path) -> None:
+    # In a process of its own, since mapping what is not there ends it.
+    build(example(7.0))
+    (file,) = folder.glob("*.kernel")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", _CUT, str(file)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_wish_that_does_not_run_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
