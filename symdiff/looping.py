@@ -304,7 +304,7 @@ class LoopRunner:
                 results = [view.of(array) for view, array in zip(part.outputs, sums, strict=True)]
                 shape = (batch, *part.counts)
                 try:
-                    unit.run(given, results, step.total, shape, threads, kept=step.total)
+                    unit.run(given, results, step.total, shape, threads, kept=step.total, single=single)
                 except SingularMatrixError as error:
                     raise SingularMatrixError(str(error), (error.index[0] // math.prod(part.counts),)) from None
                 if more:

@@ -165,6 +165,7 @@ class Units(ABC):
         threads: int = 1,
         *,
         kept: bool = False,
+        single: bool | None = None,
     ) -> None:
         """Compute all samples of a batch.
 
@@ -172,7 +173,7 @@ class Units(ABC):
         ----------
         inputs : sequence of ndarray of float64 or float32
             One for each input, with the batch's axes in front, each of its length or of length 1.
-            Any strides. When all are float32, so is the computation.
+            Any strides.
         outs : sequence of ndarray of float64 or float32
             Filled; of shape ``(*batch, ...)``, or with axes of length 1 when ``reduce``. They
             overlap nothing.
@@ -185,6 +186,8 @@ class Units(ABC):
             At most so many.
         kept : bool
             Of the batch's axes, sum over all but the first; each sum has the order that it has alone.
+        single : bool, optional
+            Compute in float32; by default when all inputs are of that.
 
         Raises
         ------
@@ -194,7 +197,8 @@ class Units(ABC):
         if batch is None:
             lengths = {len(array) for array in inputs} - {1}
             batch = (lengths.pop() if lengths else 1 if reduce or not outs else len(outs[0]),)
-        single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
+        if single is None:
+            single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
         moved = inputs if reduce else [*inputs, *outs]
         columns = prefers_columns(moved, batch, single, self.usual.columns)
         failed = self.call(reduce, columns, single).run(inputs, outs, batch, threads, kept=kept)

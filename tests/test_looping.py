@@ -260,6 +260,17 @@ def test_strides_types_and_places(text: str, shapes: dict[str, Any]) -> None:
         assert np.isnan(out).sum() == out.size - view.size
 
 
+@pytest.mark.parametrize("text", ["x * sin(y) + exp(-x)", "sum(exp(y) * x[1:]) + sum(y**2) * x", "sum(sin(x * y)) * x"])
+def test_float32_beside_float64_is_computed_in_float64(text: str) -> None:
+    kernel = sd.compile(text, x="n", y=(), backend="native")
+    x, y = np.random.default_rng(3).random((5, 40)), np.array([0.1, 0.2, 0.3, 0.4, 0.5], np.float32)
+    pairs: list[tuple[Any, Any]] = [(x, y), (x.astype(np.float32), y.astype(float))]
+    for parts in pairs:
+        double = [part.astype(float) for part in parts]
+        np.testing.assert_array_equal(kernel(*parts), kernel(*double))
+        np.testing.assert_array_equal(kernel(parts[0][0], parts[1][0]), kernel(double[0][0], double[1][0]))
+
+
 def test_in_place() -> None:
     x = np.linspace(0.5, 1.5, 1000)
     kernel = sd.compile(f"gradient({CHAIN}, x)", x="n")
