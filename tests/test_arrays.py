@@ -352,27 +352,28 @@ def test_random_views(data: st.DataObject) -> None:
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_results_larger_than_caches_have_the_same_bits(axis: int, dtype: Any) -> None:
-    # 64 MB of results are written past the caches; a part of them is not that large.
+    # 32 MB of wide results are written past the caches; a part of them is not that large.
     x = sd.vector("x", 2)
-    k = sd.compile([np.concatenate([x * 3, [0, 1, x[0] / x[1]]]), x[1] - x[0]], [x], backend="native", batch_axis=axis)
-    n = 1_450_007 * (1 if dtype == np.float64 else 2)
-    data = np.random.default_rng(0).random((n, 2)).astype(dtype)
-    large = np.empty((n + 1, 5), dtype)[1:], np.empty(n + 3, dtype)[3:]
-    if axis == -1:
-        data = np.ascontiguousarray(data.T)
-        large = np.empty((5, n), dtype), large[1]
-    k(data, out=list(large))
-    step = n // 5
-    for start in range(0, n, step):
-        part = slice(start, start + step)
-        rows, last = k(data[part] if axis == 0 else data[:, part])
-        np.testing.assert_array_equal(large[0][part] if axis == 0 else large[0][:, part], rows)
-        np.testing.assert_array_equal(large[1][part], last)
-    if axis == 0:  # apart from each other
-        wide = np.zeros((n, 7), dtype)
-        k(data, out=[wide[:, 1:6], wide[:, 6]])
-        np.testing.assert_array_equal(wide[:, 1:6], large[0])
-        assert not wide[:, 0].any()
+    few = np.concatenate([x * 3, [0, 1, x[0] / x[1]]])
+    k = sd.compile([np.stack([few + i for i in range(32)]), x[1] - x[0]], [x], backend="native", batch_axis=axis)
+    for n in (60_007, 60_016):  # columns of the second begin at lines of the cache
+        data = np.random.default_rng(0).random((n, 2)).astype(dtype)
+        large = np.empty((n + 1, 32, 5), dtype)[1:], np.empty(n + 3, dtype)[3:]
+        if axis == -1:
+            data = np.ascontiguousarray(data.T)
+            large = np.empty((32, 5, n), dtype), large[1]
+        k(data, out=list(large))
+        step = n // 5
+        for start in range(0, n, step):
+            part = slice(start, start + step)
+            rows, last = k(data[part] if axis == 0 else data[:, part])
+            np.testing.assert_array_equal(large[0][part] if axis == 0 else large[0][..., part], rows)
+            np.testing.assert_array_equal(large[1][part], last)
+        if axis == 0:  # apart from each other
+            wide = np.zeros((n, 34, 5), dtype)
+            k(data, out=[wide[:, 1:33], wide[:, 33, 0]])
+            np.testing.assert_array_equal(wide[:, 1:33], large[0])
+            assert not wide[:, 0].any()
 
 
 def test_the_layout_is_chosen_by_what_most_arrays_have() -> None:

@@ -33,10 +33,11 @@ enum { SD_FEW = 24, SD_ROOM = 4096 };
 /* Samples of the last batch axis from which arrays with a stride of their own along each axis are read
    and written where they lie, a run along that axis at a time. Sums run along all axes but the one kept. */
 enum { SD_RUNS = 2, SD_LONG_RUN = 64 };
-/* Bytes of results beyond what caches keep. They are written past the caches, which would otherwise
-   read every line before it is overwritten; lines must come whole and in order for that, so results
-   pass through a buffer. */
-enum { SD_LARGE = 1 << 26, SD_LARGE_BUFFER = 1 << 19 };
+/* Bytes of results beyond what caches keep, and bytes of one sample's that are wide. Wide ones are written past
+   the caches, which would otherwise read every line before it is overwritten; lines must come whole and in
+   order for that, so results pass through a buffer. Nothing is computed while that is written, and of narrow
+   results the processor reads the lines in time. */
+enum { SD_LARGE = 1 << 25, SD_WIDE = 512, SD_LARGE_BUFFER = 1 << 19, SD_LINE = 64 };
 
 typedef struct {
   char *data;
@@ -293,6 +294,16 @@ static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, l
 
 #include "sums.h"
 
+/* Whether results are written past the caches. Columns that begin in the midst of lines would be written by halves. */
+static int sd_large(const sd_call *c, long total) {
+  const sd_unit *u = c->unit;
+  long bytes = total * (u->single ? 4 : 8);
+  if (u->reduce || !c->count || bytes < SD_WIDE || bytes < SD_LARGE / c->count) return 0;
+  for (int p = u->inputs; u->columns && p < u->inputs + u->outputs; p++)
+    if (c->ports[p].size > 1 && c->ports[p].step % SD_LINE) return 0;
+  return 1;
+}
+
 /* Lay out what a thread needs in `local`, or in memory of its own; 0 without memory. */
 static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
   const sd_unit *u = c->unit;
@@ -306,7 +317,7 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
     if (p >= u->inputs) r->total += c->ports[p].size;
   }
   r->direct = !packed;
-  r->large = !u->reduce && c->count > 0 && r->total * item >= SD_LARGE / c->count;
+  r->large = sd_large(c, r->total);
   packed |= r->large || u->reduce;
   if (packed) /* a power of two of samples, so that tiles divide the blocks of a sum, and of both its vectors */
     for (r->tile = SD_BLOCK; r->tile > u->lanes * (u->reduce ? 2 : 1) && (r->tile * widest * item > (r->large ? SD_LARGE_BUFFER : SD_BUFFER) || r->tile >= 2 * c->count);)
