@@ -208,11 +208,18 @@ static void sd_move(const sd_unit *u, const sd_port *p, const long *where, long 
 /* Copy past the caches whole lines of 64 bytes, and the rest as usual. */
 static void sd_stream(char *to, const char *from, long bytes) {
 #ifdef __SSE2__
-  long head = (long)(-(size_t)to % 64);
-  if (head < bytes && bytes >= 64) {
+  long head = (long)(-(size_t)to % SD_LINE);
+  if (head < bytes && bytes >= SD_LINE) {
     memcpy(to, from, (size_t)head);
-    for (to += head, from += head, bytes -= head; bytes >= 64; to += 64, from += 64, bytes -= 64)
-      for (int k = 0; k < 64; k += 16) _mm_stream_si128((__m128i *)(to + k), _mm_loadu_si128((const __m128i *)(from + k)));
+    for (to += head, from += head, bytes -= head; bytes >= SD_LINE; to += SD_LINE, from += SD_LINE, bytes -= SD_LINE) {
+      /* all of a line before it is written, as one */
+      __m128i a = _mm_loadu_si128((const __m128i *)from), b = _mm_loadu_si128((const __m128i *)(from + 16));
+      __m128i c = _mm_loadu_si128((const __m128i *)(from + 32)), d = _mm_loadu_si128((const __m128i *)(from + 48));
+      _mm_stream_si128((__m128i *)to, a);
+      _mm_stream_si128((__m128i *)(to + 16), b);
+      _mm_stream_si128((__m128i *)(to + 32), c);
+      _mm_stream_si128((__m128i *)(to + 48), d);
+    }
   }
 #endif
   memcpy(to, from, (size_t)bytes);
