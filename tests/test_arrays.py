@@ -376,6 +376,24 @@ def test_results_larger_than_caches_have_the_same_bits(axis: int, dtype: Any) ->
             assert not wide[:, 0].any()
 
 
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_long_batches_have_the_same_bits_wherever_they_begin(axis: int, backend: str) -> None:
+    """The first samples are run apart, as many as let the others begin at lines of the cache."""
+    x, t = sd.vector("x", 3), sd.scalar("t")
+    k = sd.compile([t / np.sqrt(x @ x), x * t], [x, t], backend=backend, batch_axis=axis)
+    rng, n = np.random.default_rng(2), 8200
+    space, times = rng.random((n + 8, 3)), rng.random(n + 8)
+    for first in range(9):
+        s, part = space[first : first + n], times[first : first + n]
+        own = np.ascontiguousarray(s.T) if axis else s
+        whole = k(own, part)
+        pieces = [slice(i, i + 1000) for i in range(0, n, 1000)]
+        short = [k(own[..., piece] if axis else own[piece], part[piece]) for piece in pieces]
+        for got, *want in zip(whole, *short, strict=True):
+            np.testing.assert_array_equal(got, np.concatenate(want, axis=axis))
+
+
 def test_the_layout_is_chosen_by_what_most_arrays_have() -> None:
     rows, columns = np.zeros((2000, 8)), np.zeros((8, 2000)).T
     assert not prefers_columns([rows, rows], (2000,), False, True)

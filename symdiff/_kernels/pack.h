@@ -38,6 +38,8 @@ enum { SD_RUNS = 2, SD_LONG_RUN = 64 };
    order for that, so results pass through a buffer. Nothing is computed while that is written, and of narrow
    results the processor reads the lines in time. */
 enum { SD_LARGE = 1 << 25, SD_WIDE = 512, SD_LARGE_BUFFER = 1 << 19, SD_LINE = 64 };
+/* Samples from which it is worth beginning at lines of the cache, and elements of rows that are short. */
+enum { SD_MANY = 8192, SD_SHORT = 3 };
 
 typedef struct {
   char *data;
@@ -468,6 +470,26 @@ static long sd_single(const sd_call *c, long *which) {
              : 0;
 }
 
+/* Samples of a long batch that are run by themselves, so that the others begin at lines of the cache in as many
+   arrays as can be: what lies across two lines is written and read twice. Results count twice. Only short rows
+   are moved by whole vectors, and of others each begins somewhere else. */
+static long sd_uneven(const sd_call *c) {
+  const sd_unit *u = c->unit;
+  long best = 0, most = 0;
+  if (c->count < SD_MANY) return 0;
+  for (long k = 0; k < u->lanes && k < SD_LINE; k++) {
+    long even = 0;
+    for (int p = 0; p < u->inputs + u->outputs; p++) {
+      const sd_port *port = c->ports + p;
+      if (port->scattered || !sd_lies(u, port, p)) continue;
+      if (port->size > 1 && (u->columns ? port->step % SD_LINE : port->size > SD_SHORT)) continue;
+      if (((size_t)port->data + (size_t)(k * port->stride)) % SD_LINE == 0) even += port->size << (p >= u->inputs);
+    }
+    if (even > most) most = even, best = k;
+  }
+  return best;
+}
+
 /* Run a whole batch. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
 static long sd_run(const sd_call *c, long *which) {
   if (c->unit->reduce) return sd_sum(c, which);
@@ -484,7 +506,8 @@ static long sd_run(const sd_call *c, long *which) {
         c->ports[p].scattered = SD_RUNS;
         c->ports[p].stride = c->ports[p].strides[c->axes - 1];
       }
-  return sd_share(&call, 0, c->count, c->unit->lanes, c->unit->cost, 0, which);
+  long head = sd_uneven(&call), failed = head ? sd_share(&call, 0, head, head, c->unit->cost, 0, which) : -1;
+  return failed != -1 ? failed : sd_share(&call, head, c->count, c->unit->lanes, c->unit->cost, 0, which);
 }
 
 /* Threads of a call whose kernel does not say how many. Found by name, by threadpoolctl for one. */
