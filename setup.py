@@ -24,12 +24,15 @@ kernels = [
         [f"symdiff/_kernels/{name}.pyx"],
         depends=[f"symdiff/_kernels/{header}" for header in headers],
         include_dirs=["symdiff/_kernels", np.get_include()],
-        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+        define_macros=[
+            ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
+            ("NPY_TARGET_VERSION", "NPY_1_22_API_VERSION"),
+        ],
         extra_compile_args=flags,
         libraries=libraries,
     )
     for name, headers in {
-        "call": ["ports.pxd", "pack.h", "sums.h", "pool.h", "vectorcall.h"],
+        "call": ["ports.pxd", "pack.h", "sums.h", "pool.h", "results.pxd", "results.h", "vectorcall.h"],
         "interpreter": ["interpreter.h", "tiles.h", "exponential.h", "special.h"],
         "special": ["special.h"],
     }.items()

@@ -22,6 +22,7 @@ from .build import Library
 from .errors import ArgumentError, SingularMatrixError, UnsupportedError
 from .native import plain_function
 from .program import Program
+from .results import empty
 from .sizes import fixed, show
 from .structure import LEAF, pack, unpack
 from .structure import show as show_structure
@@ -249,7 +250,7 @@ class Kernel(CallPath):
         lead = () if self.options.reduce else batch.shape
         full = [(*shape, *lead) if columns else (*lead, *shape) for shape in shapes]
         if out is None:
-            targets = [np.empty(shape, batch.dtype) for shape in full]
+            targets = [empty(shape, batch.dtype) for shape in full]
             self._run(batch, shapes, targets)
             return self._pack([t if t.ndim else t[()] for t in targets])
         targets = unpack(self._structure, out)

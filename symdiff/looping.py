@@ -26,6 +26,7 @@ from .errors import SingularMatrixError
 from .graph import Node
 from .interpret import bind_sizes
 from .native import NativeRunner
+from .results import empty
 from .schedule.loops import ArrayStep, Loops, LoopStep, Piece
 from .schedule.places import Access
 from .schedule.ranges import LEAST
@@ -294,7 +295,7 @@ class LoopRunner:
             for node in step.results:
                 target = wanted.get(node)
                 if target is None or len(target) != batch:
-                    target = np.empty((batch, *bound.shapes[node]), dtype)
+                    target = empty((batch, *bound.shapes[node]), dtype)
                 arrays[node] = target
                 targets.append(target)
             for k, (piece, unit, part) in enumerate(zip(step.pieces, units, ranges, strict=True)):

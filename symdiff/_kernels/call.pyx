@@ -8,6 +8,7 @@ done once a sample. What a call needs it allocates, so threads may share a kerne
 
 cimport numpy as cnp
 from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdlib cimport calloc, free
@@ -33,7 +34,12 @@ from .ports cimport (
     symdiff_set_num_threads,
 )
 
+from .results cimport fresh, sd_keep, sd_kept_bytes, sd_result_memory
+
 cnp.import_array()
+
+#: Where the memory of large results comes from, as NumPy takes it.
+cdef object _memory = PyCapsule_New(&sd_result_memory, "mem_handler", NULL)
 
 cdef extern from "vectorcall.h":
     ctypedef PyObject *(*sd_vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *)
@@ -57,6 +63,27 @@ def set_num_threads(int count):
 def get_num_threads():
     """Return the number of threads of calls whose kernels do not say how many."""
     return symdiff_get_num_threads()
+
+
+def empty(tuple shape not None, bint single):
+    """Return an array of float64 or float32 for results, of memory that earlier ones gave up if it is large."""
+    cdef cnp.npy_intp lengths[64]
+    cdef int axis
+    if len(shape) > 64:
+        raise ValueError(f"an array of {len(shape)} axes")
+    for axis in range(len(shape)):
+        lengths[axis] = shape[axis]
+    return fresh(_memory, len(shape), lengths, single)
+
+
+def keep_memory(size_t most):
+    """Keep at most so many bytes of results that are given up, for the next ones."""
+    sd_keep(most)
+
+
+def kept_memory():
+    """Return how many bytes of results that were given up are kept."""
+    return sd_kept_bytes()
 
 
 def end_threads():
@@ -503,7 +530,7 @@ cdef class CallPath:
                 shape[at + axis] = call.lengths[axis]
             extents += rank
             if out is None:
-                thing = cnp.PyArray_EMPTY(extra + rank, shape, cnp.NPY_FLOAT32 if narrow else cnp.NPY_FLOAT64, 0)
+                thing = fresh(_memory, extra + rank, shape, narrow)
             else:
                 thing = out if self.alone else out[p - self.inputs]
                 if not cnp.PyArray_CheckExact(thing) or not fits(<cnp.ndarray>thing, extra + rank, shape, narrow):
