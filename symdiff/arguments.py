@@ -12,13 +12,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from .binding import bind
-from .errors import ArgumentError, DtypeError, ShapeError
+from .errors import ArgumentError, DtypeError, LimitError, ShapeError
 from .sizes import Dim, Shape, Size, show, value
 
 __all__ = ["Batch", "Parameter", "check_outs", "match", "one_axis", "overlap", "stack_batches"]
@@ -146,6 +147,12 @@ def stack_batches(
         Inputs that may have batch axes; None for all.
     columns : bool
         Batch axes stand behind a sample's own axes, not before.
+
+    Raises
+    ------
+    DtypeError, ShapeError
+    LimitError
+        For more samples than can be counted.
     """
     arrays: list[Floats] = []
     batches: list[tuple[int, ...]] = []
@@ -173,6 +180,9 @@ def stack_batches(
         shape = np.broadcast_shapes(*batches)
     except ValueError:
         told = ", ".join(f"{p.name} {show(b)}" for p, b in zip(inputs, batches, strict=True) if b)
+        aligned = zip_longest(*(lead[::-1] for lead in batches), fillvalue=1)
+        if all(len({*lengths} - {1}) <= 1 for lengths in aligned):
+            raise LimitError(f"a batch of more samples than can be counted: {told}") from None
         raise ShapeError(
             f"batch axes do not broadcast: {told}; they follow NumPy's rule, equal or 1 from the last axis backwards"
         ) from None

@@ -7,6 +7,7 @@ code or the interpreter's, calls reach it in the same way (``_kernels/call.pyx``
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._kernels.call import NativeCall, prefers_columns
-from .errors import SingularMatrixError
+from ._kernels.call import MOST_SAMPLES, NativeCall, prefers_columns
+from .errors import LimitError, SingularMatrixError
 from .program import CHEAP, Program
 
 __all__ = ["Units", "Variant", "cost"]
@@ -193,10 +194,14 @@ class Units(ABC):
         ------
         SingularMatrixError
             With the index, along the flattened batch, of the first sample with such a matrix.
+        LimitError
+            For more samples than can be counted.
         """
         if batch is None:
             lengths = {len(array) for array in inputs} - {1}
             batch = (lengths.pop() if lengths else 1 if reduce or not outs else len(outs[0]),)
+        if math.prod(batch) > MOST_SAMPLES:
+            raise LimitError(f"a batch of more samples than can be counted: {batch}")
         if single is None:
             single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
         moved = inputs if reduce else [*inputs, *outs]

@@ -15,6 +15,7 @@ from orders import in_order
 import symdiff as sd
 from symdiff._kernels.call import NativeCall
 from symdiff.embedded import InterpreterRunner
+from symdiff.errors import LimitError
 from symdiff.native import NativeRunner, target_of
 from symdiff.units import Units
 
@@ -239,3 +240,23 @@ def test_an_axis_is_kept_by_sums_only() -> None:
         runner("native").call(True).run(arrays, outs, (3, 4), kept=True)
     with pytest.raises(ValueError, match="an array of shape"):  # a single result
         runner("native").call(True).run(arrays, [outs[0][:1, :1], outs[1][:1, :1]], (3, 4), kept=True)
+
+
+@BACKENDS
+@pytest.mark.parametrize("batches", [((2**59 + 1, 1), (32,)), ((2**30, 1), (2**30,)), ((1, 2**59), (1024, 1))], ids=str)
+def test_more_samples_than_can_be_counted_are_refused(batches: list[tuple[int, ...]], backend: str) -> None:
+    # Arrays that samples share take no memory, and a product of 2^64 + 32 samples would be taken for 32.
+    x, y = sd.scalar("x"), sd.scalar("y")
+    given = [np.broadcast_to(1.0, batch) for batch in batches]
+    for reduce in (None, "sum"):
+        if reduce or math.prod(map(math.prod, batches)) >= 2**63:  # else it is NumPy that has no such array
+            with pytest.raises(LimitError, match="more samples than can be counted"):
+                sd.compile(x * y, [x, y], backend=backend, reduce=reduce)(*given)
+    a, b = sd.vector("a", "n"), sd.vector("b", "m")
+    loop = sd.compile(np.exp(np.outer(a, b)).sum(), [a, b], backend=backend)
+    with pytest.raises(LimitError, match="more samples than can be counted"):
+        loop(np.broadcast_to(1.0, 2**59 + 1), np.broadcast_to(1.0, 32))
+    with pytest.raises(ValueError, match="a batch of shape"):
+        runner(backend).call(True).run(
+            numbers((1, 1), np.float64), [np.empty((1, 1, 2)), np.empty((1, 1))], (2**32, 2**33)
+        )

@@ -13,10 +13,13 @@ from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdlib cimport calloc, free
 
+import math
+
 import numpy as np
 
 from .ports cimport (
     SD_AXES,
+    SD_MOST,
     SD_NO_MEMORY,
     describe,
     fits,
@@ -53,6 +56,10 @@ cdef enum:
     QUICK_PORTS = 24
     #: Operations of a call for which it lets go of the GIL.
     LONG = 5000
+
+
+#: Samples of one call, at most.
+MOST_SAMPLES = SD_MOST
 
 
 def set_num_threads(int count):
@@ -189,6 +196,8 @@ cdef class NativeCall:
         if len(inputs) != self.unit.inputs or len(outputs) != self.unit.outputs or len(shape) > SD_AXES:
             raise ValueError(f"{len(inputs)} inputs and {len(outputs)} outputs for a kernel of "
                              f"{self.unit.inputs} and {self.unit.outputs}, or {len(shape)} batch axes")
+        if math.prod(shape) > SD_MOST:
+            raise ValueError(f"a batch of shape {shape}")
         if kept and not (self.unit.reduce and shape):
             raise ValueError("an axis to keep, of a unit that does not sum or a batch without axes")
         call.kept = kept
@@ -437,7 +446,7 @@ cdef class CallPath:
             call.unit = &unit.unit
             call.ports = ports
             call.threads = self.threads or symdiff_get_num_threads()
-            if call.count * unit.unit.cost < LONG:
+            if call.count < LONG and call.count * unit.unit.cost < LONG:
                 failed = sd_run(&call, &which)
             else:
                 with nogil:
@@ -462,6 +471,7 @@ cdef class CallPath:
         cdef cnp.ndarray array
         cdef PyObject *thing
         cdef int p, axis, rank, extra, at, arrays = 0, singles = 0
+        cdef double about = 1.0
         call.axes = call.kept = 0
         call.count = 1
         for p in range(self.inputs):
@@ -502,9 +512,11 @@ cdef class CallPath:
                 elif own[axis] != call.lengths[at] and own[axis] != 1:
                     return -1
         for axis in range(call.axes):
-            call.count *= call.lengths[axis]
-        if call.count == 0:
+            about *= call.lengths[axis]
+        if about == 0.0 or about > SD_MOST:
             return -1
+        for axis in range(call.axes):
+            call.count *= call.lengths[axis]
         return arrays > 0 and singles == arrays
 
     cdef object targets(self, PyObject *const *arguments, object out, const sd_call *call, bint narrow):

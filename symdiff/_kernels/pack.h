@@ -9,6 +9,7 @@
    A call shares nothing with another, so several Python threads may call one kernel at any time;
    threads are another matter (pool.h). */
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __SSE2__
@@ -28,6 +29,9 @@ enum { SD_BLOCK = 1024, SD_BUFFER = 1 << 17, SD_VECTOR = 64, SD_AXES = 8, SD_LOC
 /* Operations for which a thread is worth its while. */
 enum { SD_WORTH = 500000 };
 enum { SD_NO_MEMORY = -2, SD_ELSEWHERE = -3 };
+/* Samples of a call, at most. Arrays that samples share take no memory, so there may be any number; beyond the
+   last of them threads still count on by a few pieces. */
+#define SD_MOST (LONG_MAX / 64)
 /* Arrays and bytes of workspace for which one sample needs nothing to be laid out. */
 enum { SD_FEW = 24, SD_ROOM = 4096 };
 /* Samples of the last batch axis from which arrays with a stride of their own along each axis are read

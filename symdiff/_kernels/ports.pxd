@@ -10,6 +10,7 @@ from libc.string cimport memset
 cdef extern from "pack.h":
     enum: SD_AXES
     enum: SD_NO_MEMORY
+    const long SD_MOST
     ctypedef long (*sd_kernel)(long, long, const char **, const long *, char **, const long *, void *,
                                void **, long *) noexcept nogil
     ctypedef struct sd_port:
