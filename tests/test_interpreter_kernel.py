@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,9 @@ from hypothesis import strategies as st
 from strategies import formulas, sample
 from tape import Tape
 from test_bytecode import dot
-from test_codegen_c import grid, layouts, one_operation, rational, samples
+from test_codegen_c import COMPILERS, grid, layouts, one_operation, rational, samples
 
+import symdiff
 from symdiff._kernels.call import NativeCall
 from symdiff._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from symdiff.build import build, native_target, vector_address
@@ -321,6 +324,16 @@ def test_ports_without_elements() -> None:
     out = [np.empty((5, 0)), np.empty(5)]
     interpreted(t.program(), native_target()).run([np.empty((5, 0)), np.empty((5, 2, 0))], out, 5)
     np.testing.assert_array_equal(out[1], 2.0)
+
+
+@pytest.mark.parametrize("header", ["interpreter.h", "pack.h"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_every_compiler_takes_the_headers(compiler: str, header: str) -> None:
+    # Each names the processor's instructions in its own way; the package is built by one of them only.
+    path = Path(symdiff.__file__).parent / "_kernels" / header
+    command = [compiler, "-x", "c", "-fsyntax-only", "-O2", "-Wall", "-Wextra", "-Wno-unused", "-Werror", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_machine_for_every_width() -> None:

@@ -65,6 +65,8 @@ INLINE V NAME(sd_sign)(V x) {
 INLINE V NAME(sd_sqrt)(V x) {
 #if defined __clang__ && __has_builtin(__builtin_elementwise_sqrt)
   return __builtin_elementwise_sqrt(x);
+#elif defined __x86_64__ && defined __clang__ && SD_BITS == 512
+  return (V)SD_KIND(__builtin_ia32_sqrtp, 512)(x, 4);
 #elif defined __x86_64__ && SD_BITS == 512
   return (V)SD_KIND(__builtin_ia32_sqrtp, 512_mask)(x, x, -1, 4);
 #elif defined __x86_64__ && SD_BITS == 256
@@ -77,9 +79,11 @@ INLINE V NAME(sd_sqrt)(V x) {
 #endif
 }
 INLINE V NAME(sd_fma)(V a, V b, V c) {
-#if defined __x86_64__ && !defined __clang__ && SD_BITS == 512
+#if defined __clang__ && __has_builtin(__builtin_elementwise_fma)
+  return __builtin_elementwise_fma(a, b, c);
+#elif defined __x86_64__ && SD_BITS == 512
   return (V)SD_KIND(__builtin_ia32_vfmaddp, 512_mask)(a, b, c, -1, 4);
-#elif defined __x86_64__ && !defined __clang__ && SD_BITS == 256
+#elif defined __x86_64__ && SD_BITS == 256
   return (V)SD_KIND(__builtin_ia32_vfmaddp, 256)(a, b, c);
 #else
   for (int l = 0; l < W; l++) a[l] = sizeof(T) == 4 ? __builtin_fmaf(a[l], b[l], c[l]) : __builtin_fma(a[l], b[l], c[l]);
