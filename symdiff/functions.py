@@ -435,7 +435,7 @@ _unary("erf", lambda x, f: TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erf"
 _unary("erfc", lambda x, f: -TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erfc", sympy="erfc", source="7.2.2",
        vector="erfc")
 _unary("gamma", lambda x, f: f * _f("digamma")(x), POSITIVE, numpy="special.gamma", sympy="gamma", source="5.2.2")
-_unary("lgamma", lambda x, f: _f("digamma")(x), POSITIVE, numpy="special.gammaln", sympy="loggamma", source="5.2.2")
+_unary("lgamma", lambda x, f: _f("digamma")(x), POSITIVE, numpy="lgamma", sympy="loggamma", source="5.2.2")
 _unary("digamma", lambda x, f: elementwise("polygamma", (constant(1.0), x)), POSITIVE, numpy="special.digamma",
        sympy="digamma", source="5.15.1")
 _row("polygamma", (NONE, _polygamma), ((1.0, 1.0), POSITIVE), numpy="polygamma", sympy="polygamma", source="5.15.1")
@@ -453,8 +453,8 @@ _row("logaddexp", (lambda x, y, f: sigmoid(x - y), lambda x, y, f: sigmoid(y - x
      expansion=_logaddexp)
 _row("xlogy", (lambda x, y, f: log(y), _xlogy_logarithm),
      (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy)
-_unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), source="10.49.3",
-       expansion=_sinc)
+_unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), numpy="sinc",
+       source="10.49.3", expansion=_sinc)
 
 # Pieces: the mean of the one-sided derivatives at a kink
 _unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from . import special
 from ._kernels import special as compiled
 from .errors import ShapeError, SingularMatrixError, UnsupportedError
 
@@ -86,6 +87,18 @@ def inversion_x(x: Array, y: Array) -> Array:
 def inversion_y(x: Array, y: Array) -> Array:
     """Return y / (x**2 + y**2), whose squares do not overflow."""
     return inversion_x(y, x)
+
+
+def sinc(x: Array) -> Array:
+    """Return sin(pi x) / (pi x), its limits 1 at 0 and 0 at infinity included."""
+    return spherical_jn(0, np.pi * x)
+
+
+def lgamma(x: Array) -> Array:
+    """Return log(abs(gamma(x))) (DLMF 5.2.1), inf at -inf as in C; SciPy has -inf there, and inf next to 0."""
+    small = np.abs(x) < np.finfo(np.float64).tiny
+    value = np.where(small, -np.log(np.abs(x)), special.gammaln(x))
+    return np.asarray(np.where(x == -np.inf, np.inf, value), dtype=np.float64)
 
 
 def polygamma(order: Array | float, x: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import special
 
 from .errors import SingularMatrixError
+from .numeric import lgamma
 from .program import Program
 
 
@@ -92,7 +93,7 @@ TWINS: dict[str, Callable[..., Any]] = {
     "erf": math.erf,
     "erfc": math.erfc,
     "gamma": special.gamma,
-    "lgamma": special.gammaln,
+    "lgamma": lgamma,
     "digamma": special.digamma,
     "polygamma": _polygamma,
     "spherical_jn": lambda order, x: special.spherical_jn(int(order), x),

@@ -554,8 +554,6 @@ def test_operations_in_float32(op: str, target: Target) -> None:
     program = one_operation(op)
     with np.errstate(over="ignore"):
         x = grid(op).astype(np.float32)
-    if op == "lgamma":  # C and SciPy differ at -inf
-        x = x[x[:, 0] > -np.inf]
     source = emit_c(program, target, single=True)
     library = build(source)
     sizes = [p.size for p in program.inputs], [p.size for p in program.outputs]

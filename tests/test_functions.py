@@ -438,6 +438,21 @@ def test_nan_in_gives_nan_out_of_every_derivative(name: str) -> None:
         assert all(math.isnan(v) for v in everywhere(by, **values))
 
 
+EXTREMES = (0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 0.5, LARGEST, -LARGEST, 5e-324, 3.0, -800.0, 1e10)
+
+
+@pytest.mark.parametrize("name", [n for n, row in FUNCTIONS.items() if row.takes is not BOOL and n != "where"])
+def test_every_backend_says_the_same_far_out(name: str) -> None:
+    args = symbols(name)
+    at = np.array(list(itertools.product(EXTREMES, repeat=len(args))))
+    for order in (0.0, 1.0, 3.0) if name in ORDERED else (None,):
+        f = formula(name, order, args) * 1.0
+        by_numpy, by_interpreter = (
+            sd.compile(f, args, backend=backend)(*at.T) for backend in ("numpy", "interpreter")
+        )
+        np.testing.assert_allclose(by_interpreter, by_numpy, rtol=1e-12, atol=1e-300)
+
+
 @pytest.mark.parametrize("name", [n for n, row in FUNCTIONS.items() if BOOL in (row.gives, row.takes)])
 def test_conditions_have_no_slope(name: str) -> None:
     row = FUNCTIONS[name]
