@@ -81,6 +81,11 @@ _ELF_HEADER, _ELF_SEGMENT = 64, 56
 _PASSING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 #: Seconds a command has to tell its version before it is taken for something else than a compiler.
 PATIENCE = 20.0
+#: Seconds a compiler has for a kernel, and more for each byte of its text, before it is taken to hang and to keep later
+#: builds waiting. That is thousands of times what a short kernel takes, and some twenty times what a long one does.
+LIMIT, LIMIT_A_BYTE = 300.0, 1e-4
+
+_REMEDY = "set CC to another compiler, or use backend='interpreter'"
 
 #: What this process has loaded, by key. Nothing is ever unloaded, so keeping it costs nothing more.
 _loaded: dict[str, Library] = {}
@@ -265,7 +270,7 @@ def build(source: CSource) -> Library:
     """
     compiler = find_compiler()
     if compiler is None:
-        raise BuildError("no C compiler: none of $CC, cc, gcc and clang runs; install one, or use backend='numpy'")
+        raise BuildError(f"no C compiler: none of $CC, cc, gcc and clang runs. Install one; {_REMEDY}")
     start = time.perf_counter()
     key = _key(source, compiler)
     if key in _loaded:
@@ -328,10 +333,14 @@ def _compile(source: CSource, compiler: Compiler) -> bytes:
                 command = ["/bin/sh", "-c", _PARTS, "sh", str(os.cpu_count() or 1), str(len(source.parts)), *command]
             else:
                 command += ["kernel0.c", "-o", library.name, "-lm"]
-            done = run(command, folder)
+            done = run(command, folder, LIMIT + LIMIT_A_BYTE * len(source.text))
             if done.returncode == 0 and library.exists():
                 _remove_abandoned()
                 return library.read_bytes()
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(
+            f"the compiler did not come to an end within {error.timeout:.3g} seconds: {shlex.join(command)}\n{_REMEDY}"
+        ) from None
     except OSError as error:
         raise BuildError(
             f"a kernel cannot be built: {error}. There must be room below $TMPDIR, and {compiler.command[0]} must run"
@@ -342,10 +351,7 @@ def _compile(source: CSource, compiler: Compiler) -> bytes:
 def failure(command: list[str], done: subprocess.CompletedProcess[bytes]) -> BuildError:
     """Return the error for a command that failed, with its words."""
     words = (done.stderr or done.stdout).decode(errors="replace").strip()
-    return BuildError(
-        f"the compiler {_fate(done.returncode)}: {shlex.join(command)}\n{words[:4000]}\n"
-        "Set CC to another compiler, or use backend='numpy'"
-    )
+    return BuildError(f"the compiler {_fate(done.returncode)}: {shlex.join(command)}\n{words[:4000]}\n{_REMEDY}")
 
 
 def _fate(status: int) -> str:

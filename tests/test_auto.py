@@ -20,6 +20,7 @@ import pytest
 
 import symdiff as sd
 from symdiff import background, children
+from symdiff import build as building
 from symdiff.auto import AutoRunner
 from symdiff.build import Library, find_compiler
 from symdiff.compiler import _warn_no_compiler
@@ -378,6 +379,20 @@ def test_a_unit_that_is_replaced_while_it_is_handed_over() -> None:
     runner._units[runner.usual] = other
     runner.bind(install, reduce=False)
     assert installed == [other, native]
+
+
+def test_a_compiler_that_hangs_keeps_no_other_build_waiting(
+    sleeping: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "LIMIT", 1.0)
+    hanging = sd.compile(formula(2.625), A=(3, 3))
+    number_of(sleeping)
+    monkeypatch.delenv("CC")
+    after = sd.compile(formula(2.875), A=(3, 3))
+    assert after.wait(60)
+    assert hanging.wait(0)
+    assert (hanging.backend, after.backend) == ("interpreter", "c")
+    assert "did not come to an end" in hanging.stats["build_failure"]
 
 
 def test_a_child_that_takes_too_long_is_killed_with_all_it_started(tmp_path: Path) -> None:

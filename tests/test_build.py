@@ -115,6 +115,16 @@ def test_a_command_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monk
         assert find_compiler() is not None
 
 
+def test_a_compiler_that_hangs_is_told(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging = tmp_path / "cc"
+    hanging.write_text('#!/bin/sh\ncase "$*" in *--version*) echo 1.0;; *) sleep 3600;; esac\n')
+    hanging.chmod(0o700)
+    monkeypatch.setattr(building, "LIMIT", 0.2)
+    monkeypatch.setenv("CC", str(hanging))
+    with pytest.raises(BuildError, match=r"did not come to an end within 0\.\d+ seconds"):
+        build(example(6.0))
+
+
 def test_libraries_load_where_there_are_no_files_in_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*args: object) -> int:
         raise OSError(38, "Function not implemented")
