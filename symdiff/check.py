@@ -18,7 +18,6 @@ import numpy as np
 from . import derivatives
 from .array import Array
 from .compiler import compile, merge_shapes
-from .derivatives import View
 from .differences import Numbers, Tally, extrapolate
 from .errors import ArgumentError, NotDifferentiableError, SingularMatrixError
 from .formula import order_inputs, read_formula
@@ -31,6 +30,7 @@ from .simplify import inline, recall, simplify
 from .sizes import Shape, Size, value
 from .structure import leaves
 from .symbols import array
+from .wrt import View
 
 __all__ = ["Finding", "Report", "check"]
 

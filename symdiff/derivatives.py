@@ -17,19 +17,15 @@ from .cost import cost
 from .deltas import ONE
 from .differentiate import identity, pullback, pushforward
 from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitError, ShapeError
-from .graph import BOOL, Node, inputs_of, placeholder, postorder, reshape, substitute, zeros
-from .printing import text
-from .rules import LINEAR
-from .simplify import mark_hessian, recall, remember, simplify, stabilize
+from .graph import BOOL, Node, postorder, reshape, zeros
+from .simplify import mark_hessian
 from .sizes import Shape, Size, show
+from .wrt import Cut, Known, Orders, View, disconnection
 
 determinant.register()
 
 #: What to differentiate by: an array, or several in a tuple or list.
 Wrt: TypeAlias = Any
-#: What simplification made of nodes, for derivatives of one formula by several arrays.
-Known: TypeAlias = dict[Node, Node]
-_VIEWS = ("slice", "gather", "reshape", "contract")
 
 
 def gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
@@ -126,14 +122,14 @@ def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error") -> Array
     if len(given) != len(group):
         raise ArgumentError(f"{len(given)} tangents for {len(group)} arrays to differentiate by; expected one each")
     directions = [_direction(t, w.shape, "tangent", "wrt") for t, w in zip(given, group, strict=True)]
-    with _Cut(node, group, disconnected) as cut:
-        tangents: dict[Node, Node] = {}
-        for view, direction in zip(cut.views, directions, strict=True):
-            whole = view.push(direction, 0)
-            known = tangents.get(view.base)
-            tangents[view.base] = whole if known is None else known + whole
-        (result,) = pushforward([cut.node], tangents)
-        return cut.finish([zeros(node.shape) if result is None else result])[0]
+    cut = Cut(node, group, disconnected)
+    tangents: dict[Node, Node] = {}
+    for view, direction in zip(cut.views, directions, strict=True):
+        whole = view.push(direction, 0)
+        known = tangents.get(view.base)
+        tangents[view.base] = whole if known is None else known + whole
+    (result,) = pushforward([cut.node], tangents)
+    return cut.finish([zeros(node.shape) if result is None else result])[0]
 
 
 def jacobian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
@@ -192,15 +188,16 @@ def hessian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     >>> hessian(x @ A @ x, x)
     A + A.T
     """
-    group = _group(wrt)
-    slopes = gradient(f, tuple(map(Array, group)), disconnected=disconnected)
+    several = isinstance(wrt, tuple | list)
+    orders = Orders(_formula(f), _group(wrt), disconnected)
+    slopes = gradient(orders.formula, orders.wrt, disconnected=disconnected)
     known: Known = {}
-    rows = tuple(tuple(_jacobian(s.node, w, "zero", known) for w in group) for s in slopes)
+    rows = [orders.finish([_jacobian(s.node, w.node, "zero", known) for w in orders.wrt]) for s in slopes]
     # a custom function's own derivative need not be one of any function
-    if not any(node.op == "custom" for node in postorder([_formula(f)])):
+    if not any(node.op == "custom" for node in postorder([orders.formula.node])):
         for k, row in enumerate(rows):
             mark_hessian(row[k].node)
-    return rows if isinstance(wrt, tuple | list) else rows[0][0]
+    return tuple(map(tuple, rows)) if several else rows[0][0]
 
 
 def hvp(f: Any, wrt: Wrt, vector: Any, *, disconnected: str = "error") -> Any:
@@ -221,10 +218,11 @@ def hvp(f: Any, wrt: Wrt, vector: Any, *, disconnected: str = "error") -> Any:
         Of the shape of ``wrt``.
     """
     several = isinstance(wrt, tuple | list)
-    slopes = gradient(f, wrt, disconnected=disconnected)
-    if not several:
-        return jvp(slopes, wrt, vector, disconnected="zero")
-    return tuple(jvp(s, wrt, vector, disconnected="zero") for s in slopes)
+    vectors = vector if several else (vector,)
+    orders = Orders(_formula(f), _group(wrt), disconnected)
+    slopes = gradient(orders.formula, orders.wrt, disconnected=disconnected)
+    products = orders.finish([jvp(s, orders.wrt, vectors, disconnected="zero") for s in slopes])
+    return tuple(products) if several else products[0]
 
 
 def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error") -> Array:
@@ -254,10 +252,11 @@ def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error
         raise ArgumentError(f"order={order!r}; expected a whole number from 0 up")
     if order > 20:
         raise LimitError("a derivative of an order over 20, which is the limit")
-    result = Array(_formula(f))
+    orders = Orders(_formula(f), _group([wrt]), disconnected)
+    (by,), result = orders.wrt, orders.formula
     for step in range(order):
-        result = jacobian(result, wrt, disconnected=disconnected if step == 0 else "zero")
-    return result
+        result = jacobian(result, by, disconnected=disconnected if step == 0 else "zero")
+    return orders.finish([result])[0]
 
 
 # ---------------------------------------------------------------------------- pieces
@@ -296,110 +295,6 @@ def _direction(value: Any, shape: Shape, what: str, of: str) -> Node:
     return node
 
 
-class View:
-    """A part of an independent array: the array, and the linear steps from it to the part."""
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self.steps: list[Node] = []
-        base = node
-        while base.op in _VIEWS and len(base.args) == 1 and _is_choice(base):
-            self.steps.append(base)
-            base = base.args[0]
-        if base.op not in ("input", "named"):
-            base, self.steps = node, []
-        self.base = base
-
-    def push(self, tangent: Node, prefix: int) -> Node:
-        """Return the tangent of the whole array when the part moves along ``tangent``."""
-        for step in self.steps:
-            tangent = LINEAR[step.op].pull(step, 0, tangent, prefix)
-        return tangent
-
-    def pull(self, cotangent: Node, prefix: int) -> Node:
-        """Return the part of a cotangent of the whole array."""
-        for step in reversed(self.steps):
-            cotangent = LINEAR[step.op].push(step, 0, cotangent, prefix)
-        return cotangent
-
-
-def _is_choice(node: Node) -> bool:
-    """Tell whether a step takes each element at most once, so that it is a part and not a formula."""
-    if node.op == "gather":
-        return len(set(node.payload[1])) == len(node.payload[1])
-    if node.op == "contract":
-        labels, out, repeated = node.payload
-        return not repeated and set(labels[0]) == set(out)
-    return True
-
-
-class _Cut:
-    """The formula with what is differentiated by made an input, stabilised; and the way back."""
-
-    def __init__(self, node: Node, group: Sequence[Node], disconnected: str) -> None:
-        if disconnected not in ("error", "zero"):
-            raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
-        views = [View(w) for w in group]
-        order = postorder([node])
-        below = set(order)
-        for view in views:
-            if view.base in below:
-                continue
-            if disconnected == "error":
-                raise DisconnectedInputError(_disconnected(node, view.node))
-        self.views = views
-        bases = list(dict.fromkeys(view.base for view in views))
-        stand_in = {b: placeholder(("wrt", i), b.shape) for i, b in enumerate(bases) if b.op != "input"}
-        self._check_nested(bases)
-        self._back = {s: b for b, s in stand_in.items()}
-        (cut,) = substitute([node], stand_in) if stand_in else [node]
-        for view in views:
-            view.base = stand_in.get(view.base, view.base)
-        self.rewrites = recall([node])
-        (self.node,) = stabilize([cut], self.rewrites)
-
-    @staticmethod
-    def _check_nested(bases: list[Node]) -> None:
-        for base in bases:
-            order = postorder([base])
-            inside = [other for other in bases if other is not base and other in set(order)]
-            if inside:
-                raise ArgumentError(
-                    "one of the arrays to differentiate by is computed from another; expected independent ones "
-                    "(differentiate by each in a call of its own)"
-                )
-
-    def __enter__(self) -> _Cut:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def finish(self, results: Sequence[Node], known: Known | None = None) -> list[Array]:
-        """Simplify results and put the sub-formulas back."""
-        shown = simplify(results, known=known)
-        if self._back:
-            shown = simplify(substitute(shown, self._back))
-        for result in shown:
-            remember(result, self.rewrites)
-        return [Array(result) for result in shown]
-
-
-def _disconnected(f: Node, w: Node) -> str:
-    known = ", ".join(n.payload for n in inputs_of([f]) if isinstance(n.payload, str)) or "no input"
-    return (
-        f"the formula of shape {show(f.shape)} does not depend on {_name(w)} (it depends on: {known}); differentiate "
-        "by one of those, or pass disconnected='zero' for zeros"
-    )
-
-
-def _name(node: Node) -> str:
-    if node.op in ("input", "named") and isinstance(node.payload, str):
-        return repr(node.payload)
-    shown = text(node)
-    return f"the sub-formula {shown if len(shown) <= 60 else shown[:57] + '...'}"
-
-
 def _gradient(node: Node, group: list[Node], disconnected: str) -> list[Array]:
     if len(group) == 1 and _magnitude(group[0].shape) == 1:  # by one number forward mode may be the cheaper
         return [_jacobian(node, group[0], disconnected, {})]
@@ -407,14 +302,14 @@ def _gradient(node: Node, group: list[Node], disconnected: str) -> list[Array]:
 
 
 def _pull(node: Node, cotangent: Node, group: list[Node], disconnected: str) -> list[Array]:
-    with _Cut(node, group, disconnected) as cut:
-        bases = list(dict.fromkeys(view.base for view in cut.views))
-        pulled = dict(zip(bases, pullback({cut.node: cotangent}, bases), strict=True))
-        results = []
-        for view in cut.views:
-            slope = pulled[view.base]
-            results.append(zeros(view.node.shape) if slope is None else view.pull(slope, 0))
-        finished = cut.finish(results)
+    cut = Cut(node, group, disconnected)
+    bases = list(dict.fromkeys(view.base for view in cut.views))
+    pulled = dict(zip(bases, pullback({cut.node: cotangent}, bases), strict=True))
+    results = []
+    for view in cut.views:
+        slope = pulled[view.base]
+        results.append(zeros(view.node.shape) if slope is None else view.pull(slope, 0))
+    finished = cut.finish(results)
     for w, result in zip(group, finished, strict=True):
         _check_part(node, w, result, disconnected)
     return finished
@@ -423,13 +318,13 @@ def _pull(node: Node, cotangent: Node, group: list[Node], disconnected: str) -> 
 def _jacobian(node: Node, w: Node, disconnected: str, known: Known) -> Array:
     if node.shape == () and _magnitude(w.shape) != 1:
         return _pull(node, ONE, [w], disconnected)[0]
-    with _Cut(node, [w], disconnected) as cut:
-        (view,) = cut.views
-        shape = (*node.shape, *w.shape)
-        if view.base not in postorder([cut.node]):
-            return cut.finish([zeros(shape)])[0]
-        candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
-        finished = [cut.finish([c], known)[0] for c in _promising(candidates)]
+    cut = Cut(node, [w], disconnected)
+    (view,) = cut.views
+    shape = (*node.shape, *w.shape)
+    if view.base not in postorder([cut.node]):
+        return cut.finish([zeros(shape)])[0]
+    candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
+    finished = [cut.finish([c], known)[0] for c in _promising(candidates)]
     best = min(finished, key=lambda result: cost([result.node])) if len(finished) > 1 else finished[0]
     _check_part(node, w, best, disconnected)
     return best
@@ -459,10 +354,10 @@ def _check_part(node: Node, w: Node, result: Array, disconnected: str) -> None:
     if disconnected == "error" and is_zero(result.node):
         view = View(w)
         if view.steps and not is_zero(_jacobian(node, view.base, "zero", {}).node):
-            raise DisconnectedInputError(_disconnected(node, w))
+            raise DisconnectedInputError(disconnection(node, w))
 
 
-def _modes(outputs: Shape, inputs: Shape) -> list[Callable[[_Cut, View, Shape], Node]]:
+def _modes(outputs: Shape, inputs: Shape) -> list[Callable[[Cut, View, Shape], Node]]:
     """Return the modes worth trying: one of them where the shapes decide."""
     m, n = _magnitude(outputs), _magnitude(inputs)
     if n > 8 * m:
@@ -479,7 +374,7 @@ def _magnitude(shape: Shape) -> float:
     return total
 
 
-def _forward(cut: _Cut, view: View, shape: Shape) -> Node:
+def _forward(cut: Cut, view: View, shape: Shape) -> Node:
     n = view.node.ndim
     if n and all(size == 1 for size in view.node.shape):
         # by one number: without axes of its own, which would be everywhere in the result
@@ -493,7 +388,7 @@ def _forward(cut: _Cut, view: View, shape: Shape) -> Node:
     return einsum([pushed], [own], (*own[n:], *own[:n]))
 
 
-def _reverse(cut: _Cut, view: View, shape: Shape) -> Node:
+def _reverse(cut: Cut, view: View, shape: Shape) -> Node:
     m = cut.node.ndim
     (pulled,) = pullback({cut.node: identity(cut.node.shape)}, [view.base], m)
     return zeros(shape) if pulled is None else view.pull(pulled, m)

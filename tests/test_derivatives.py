@@ -12,12 +12,12 @@ import pytest
 from calculus import check_backends, check_calculus
 
 import symdiff as sd
-from symdiff import Array, DisconnectedInputError, NotDifferentiableError, ShapeError, derivatives
+from symdiff import Array, DisconnectedInputError, NotDifferentiableError, ShapeError, derivatives, wrt
 from symdiff.contraction import einsum, is_plain
 from symdiff.errors import ArgumentError, DtypeError
 from symdiff.graph import Node, constant, contract, delta, label_sizes, onehot, postorder
 from symdiff.interpret import evaluate
-from symdiff.simplify import simplify
+from symdiff.simplify import engine, simplify
 
 RNG = np.random.default_rng(3)
 
@@ -60,7 +60,7 @@ def test_of_two_long_results_the_dearer_is_dropped_before_it_is_simplified(monke
         counted.append(len(nodes))
         return simplify(nodes, **options)
 
-    monkeypatch.setattr(derivatives, "simplify", counting)
+    monkeypatch.setattr(wrt, "simplify", counting)
     cases = ((10_000, 0, 1.0, 2), (0, 10_000, 1e9, 2), (0, 0, 1e9, 1), (0, 10_000, 1.0, 1))
     for long, very_long, close, times in cases:
         monkeypatch.setattr(derivatives, "_LONG", long)
@@ -131,6 +131,41 @@ def test_by_a_named_or_unnamed_part_of_the_formula() -> None:
         chained = sd.vjp(h, x, sd.gradient(loss, h)) + sd.gradient(sd.stop_gradient(h)[0] * x[1], x)
         np.testing.assert_allclose(compute(chained, **at), compute(sd.gradient(loss, x), **at), rtol=1e-13)
         np.testing.assert_array_equal(compute(sd.hessian(loss, h), **at), 2 * np.eye(2))
+
+
+@pytest.mark.parametrize("longest", [2000, 0])  # of what is simplified for reading
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize(
+    "part",
+    [np.negative, lambda x: 1 / x, lambda x: x + x, lambda x: np.log(1 + np.exp(x)), lambda x: np.exp(np.log(x))],
+    ids=["-x", "1 / x", "x + x", "log(1 + exp(x))", "exp(log(x))"],
+)
+def test_twice_by_what_is_simplified_away(
+    part: Callable[[Any], Any], named: bool, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "_SMALL", longest)
+    x, w = sd.vector("x", 3), sd.vector("w", 3)
+    z = sd.name(part(x), "z") if named else part(x)
+    at = np.array([0.5, 1.25, 2.0])
+
+    def f(z: Array) -> Any:
+        return (z * z * x[1]).sum() + 1 / (z[0] * z[1]) + np.log(z * z + 1).sum()
+
+    want = compute(sd.hessian(f(w), w), w=part(at), x=at)
+    assert np.abs(want).min() < 1e-3 < np.abs(want).max()
+    tight = {"rtol": 1e-9, "atol": 1e-9}
+    np.testing.assert_allclose(compute(sd.hessian(f(z), z), x=at), want, **tight)
+    np.testing.assert_allclose(compute(sd.derivative(f(z), z, 2), x=at), want, **tight)
+    np.testing.assert_allclose(compute(sd.hvp(f(z), z, [1.0, 2.0, 3.0]), x=at), want @ [1, 2, 3], **tight)
+    if named:  # the name is there to be found in the first derivative
+        np.testing.assert_allclose(compute(sd.jacobian(sd.gradient(f(z), z), z), x=at), want, **tight)
+
+
+def test_rewrites_are_told_of_derivatives_by_parts_of_the_formula() -> None:
+    x = sd.scalar("x")
+    z = sd.name(x + x, "z")
+    kernel = sd.compile(sd.hessian(np.log(1 + np.exp(z)), z), [x], backend="numpy")
+    assert kernel.rewrites == ("log(1 + exp(x)) → softplus(x)",)
 
 
 def test_a_part_of_a_named_formula() -> None:

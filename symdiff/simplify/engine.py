@@ -107,13 +107,14 @@ def simplify(
         Receives a line for each kind of stability rewrite that was made.
     known : dict of Node to Node, optional
         What was made of nodes of other formulas that have parts in common with these; receives
-        what is made of these.
+        what is made of these. A node that it maps to itself stays as it is.
     """
     order = postorder(roots)
-    if len(order) > _SMALL:
-        return _run(roots, [node for node in order if node.settled < PLAIN], PLAIN, {}, rewrites)
-    current = list(roots)
     new = {} if known is None else known
+    if len(order) > _SMALL:
+        todo = [node for node in order if node.settled < PLAIN and new.get(node) is not node]
+        return _run(roots, todo, PLAIN, {}, rewrites)
+    current = list(roots)
     for _ in range(_PASSES):
         todo = postorder(current, lambda node: node.settled >= READING or node in new)
         following = _run(current, todo, READING, new, rewrites)

@@ -1,0 +1,148 @@
+"""What a formula is differentiated by: an input, a part of one (``X[0]``), or any sub-formula.
+
+A sub-formula is treated as if it were an input, so one stands in its place while the formula is
+differentiated, and it is put back into the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from .array import Array
+from .errors import ArgumentError, DisconnectedInputError
+from .graph import Node, inputs_of, placeholder, postorder, substitute
+from .printing import text
+from .rules import LINEAR
+from .simplify import recall, remember, simplify, stabilize
+from .sizes import show
+
+__all__ = ["Cut", "Known", "Orders", "View", "disconnection"]
+
+#: What simplification made of nodes, for derivatives of one formula by several arrays.
+Known: TypeAlias = dict[Node, Node]
+_VIEWS = ("slice", "gather", "reshape", "contract")
+
+
+class View:
+    """A part of an independent array: the array, and the linear steps from it to the part."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.steps: list[Node] = []
+        base = node
+        while base.op in _VIEWS and len(base.args) == 1 and _is_choice(base):
+            self.steps.append(base)
+            base = base.args[0]
+        if base.op not in ("input", "named"):
+            base, self.steps = node, []
+        self.base = base
+
+    def push(self, tangent: Node, prefix: int) -> Node:
+        """Return the tangent of the whole array when the part moves along ``tangent``."""
+        for step in self.steps:
+            tangent = LINEAR[step.op].pull(step, 0, tangent, prefix)
+        return tangent
+
+    def pull(self, cotangent: Node, prefix: int) -> Node:
+        """Return the part of a cotangent of the whole array."""
+        for step in reversed(self.steps):
+            cotangent = LINEAR[step.op].push(step, 0, cotangent, prefix)
+        return cotangent
+
+
+def _is_choice(node: Node) -> bool:
+    """Tell whether a step takes each element at most once, so that it is a part and not a formula."""
+    if node.op == "gather":
+        return len(set(node.payload[1])) == len(node.payload[1])
+    if node.op == "contract":
+        labels, out, repeated = node.payload
+        return not repeated and set(labels[0]) == set(out)
+    return True
+
+
+class Cut:
+    """The formula with what is differentiated by made an input, stabilised; and the way back."""
+
+    def __init__(self, node: Node, group: Sequence[Node], disconnected: str) -> None:
+        if disconnected not in ("error", "zero"):
+            raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
+        views = [View(w) for w in group]
+        below = set(postorder([node]))
+        for view in views:
+            if disconnected == "error" and view.base not in below:
+                raise DisconnectedInputError(disconnection(node, view.node))
+        self.views = views
+        bases = list(dict.fromkeys(view.base for view in views))
+        stand_in = {b: placeholder(("wrt", i), b.shape) for i, b in enumerate(bases) if b.op != "input"}
+        self._check_nested(bases)
+        self.back = {s: b for b, s in stand_in.items()}
+        (cut,) = substitute([node], stand_in) if stand_in else [node]
+        for view in views:
+            view.base = stand_in.get(view.base, view.base)
+        self.rewrites = recall([node])
+        (self.node,) = stabilize([cut], self.rewrites)
+
+    @staticmethod
+    def _check_nested(bases: list[Node]) -> None:
+        for base in bases:
+            if len(set(bases).intersection(postorder([base]))) > 1:
+                raise ArgumentError(
+                    "one of the arrays to differentiate by is computed from another; expected independent ones "
+                    "(differentiate by each in a call of its own)"
+                )
+
+    def finish(self, results: Sequence[Node], known: Known | None = None) -> list[Array]:
+        """Simplify results and put the sub-formulas back."""
+        shown = simplify(results, known=known)
+        return _put_back(shown, self.back, self.rewrites)
+
+
+class Orders:
+    """A formula and what it is differentiated by more than once: sub-formulas are inputs until the end.
+
+    A first derivative, simplified, need not show a sub-formula any more: by ``z = -x`` that of ``1 / z`` is
+    ``-1 / x ** 2``, and nobody could tell the second by ``z`` from it.
+    """
+
+    def __init__(self, f: Node, group: Sequence[Node], disconnected: str) -> None:
+        self._back: dict[Node, Node] = {}
+        self._rewrites: list[str] = []
+        if any(View(w).base.op != "input" for w in group):
+            self._rewrites = recall([f])
+            self._back = Cut(f, group, disconnected).back
+            stand_in = {base: stand for stand, base in self._back.items()}
+            f, *group = substitute([f, *group], stand_in)
+        self.formula, self.wrt = Array(f), tuple(map(Array, group))
+
+    def finish(self, results: Sequence[Array]) -> list[Array]:
+        """Put the sub-formulas back."""
+        if not self._back:
+            return list(results)
+        nodes = [result.node for result in results]
+        return _put_back(nodes, self._back, [*self._rewrites, *recall(nodes)])
+
+
+def _put_back(results: Sequence[Node], back: Mapping[Node, Node], rewrites: Sequence[str]) -> list[Array]:
+    """Put sub-formulas back as they were written, so that what comes can be differentiated by them again."""
+    if back:
+        results = simplify(substitute(results, back), known={base: base for base in back.values()})
+    for result in results:
+        remember(result, rewrites)
+    return [Array(result) for result in results]
+
+
+def disconnection(f: Node, w: Node) -> str:
+    """Say that a formula does not depend on what it is to be differentiated by."""
+    known = ", ".join(n.payload for n in inputs_of([f]) if isinstance(n.payload, str)) or "no input"
+    return (
+        f"the formula of shape {show(f.shape)} does not depend on {_name(w)} (it depends on: {known}); differentiate "
+        "by one of those, or pass disconnected='zero' for zeros"
+    )
+
+
+def _name(node: Node) -> str:
+    if node.op in ("input", "named") and isinstance(node.payload, str):
+        return repr(node.payload)
+    shown = text(node)
+    return f"the sub-formula {shown if len(shown) <= 60 else shown[:57] + '...'}"
