@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -116,15 +118,18 @@ def test_values_alive() -> None:
 
 
 def test_wide_rows_are_asked_for_before_they_are_wanted() -> None:
-    def text(size: int, **options: bool) -> str:
+    def asked(size: int, **options: bool) -> list[list[int]]:
+        """Return what is asked for of a row, in bytes from its beginning, of inputs and then of outputs."""
         t = Tape(("x", (size,)))
         t.out((size,), [t.op("sin", v) for v in t.row(0)])
         source = emit_c(t.program(), native_target(), **options).text
-        return source[source.index("long kernel(") :]
+        found = re.findall(r"(?:ASK|ask)\(([xy])0\+(\d+)\+(\d+)\*s[io]0,", source)
+        assert len({samples for _, _, samples in found}) <= 1
+        return [sorted(int(at) for letter, at, _ in found if letter == kind) for kind in "xy"]
 
-    assert "__builtin_prefetch(in[0]" in text(50)
-    assert ",1);" in text(50)
-    assert "__builtin_prefetch" not in text(20)
-    assert "__builtin_prefetch" not in text(2000)
-    assert "__builtin_prefetch" not in text(50, columns=True)
-    assert "__builtin_prefetch" not in text(50, reduce=True)
+    for size in (50, 65, 300):  # in one function, and in many
+        every = [list(range(0, 8 * size, 32)), list(range(0, 8 * size, 64))]
+        assert asked(size) == every
+        assert asked(2 * size, single=True) == every
+    assert asked(20) == asked(5000) == asked(50, columns=True) == [[], []]
+    assert asked(50, reduce=True) == [[], []]

@@ -152,7 +152,7 @@ def emit_c(
         head.append(moving_functions(lanes, single))
     fills = functions.fills()
     definitions = functions.definitions()
-    entry = _entry(program, functions.calls, bool(fills), functions.held, functions.vectors, functions.ahead())
+    entry = _entry(program, functions.calls, bool(fills), functions.held, functions.vectors)
     text = "".join([*head, *consts.values(), fills, *definitions, entry])
     known = tuple(s.symbol for _, s in symbols)
     parts = tuple(_parts("".join(head), consts, definitions, functions.calls, fills + entry))
@@ -173,7 +173,7 @@ def _parts(
         yield "".join(["#define PARTS\n", head, *(consts[name] for name in used), body])
 
 
-def _entry(program: Program, calls: Iterable[str], fills: bool, held: int, vectors: int, ahead: str) -> str:
+def _entry(program: Program, calls: Iterable[str], fills: bool, held: int, vectors: int) -> str:
     """Print the function that callers see: all pieces for each vector of samples, and the checks."""
     head = "long kernel(long begin,long end,const char*const*in,const long*si,char*const*out,const long*so,\n"
     head += "V*w,void*const*fn,long*which)"
@@ -184,7 +184,6 @@ def _entry(program: Program, calls: Iterable[str], fills: bool, held: int, vecto
         lines.append(f"for(long t=begin;t<end;t+={TILE}){{long stop=t+{TILE}<end?t+{TILE}:end;fill(t,stop,out,so);\n")
     first, end = ("t", "stop") if fills else ("begin", "end")
     lines.append(f"for(long i={first};i<{end};i+={vectors}*W){{\n")
-    lines.append(ahead)
     second = ""
     if vectors > 1:
         # What is left over at the end is taken twice, and written twice.

@@ -184,17 +184,19 @@ def _singles(lanes: int) -> str:
 
 
 # A port of one element is a column when its samples are neighbours, and one number when it has no batch axis.
-# Columns are more streams than the processor follows by itself, so it is told what comes next: four lines
-# ahead of each, since thirty streams that are asked for further ahead drive each other out of the first cache.
+# Columns, and rows that are far apart, are more streams than the processor follows by itself, so it is told what comes
+# next, eight lines of a column ahead. It comes to the second cache: the first one waits for a few lines at a time only,
+# and thirty streams drive each other out of it.
 _SINGLE = """\
 #define AT(p,s,k) (*(const D*)((p)+(k)*(s)))
 #define GATHER(p,s,c0) {{c0=(V){{{gather}}};}}
 #define SCATTER(p,s,c0) {{{scatter}}}
 #define LOAD1(p,s,c0) if((s)==sizeof(T))c0=*(const U*)(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
 #define STORE1(p,s,c0) if((s)==sizeof(T))*(U*)(p)=c0;else SCATTER(p,s,c0)
-#define AHEAD 256
-#define LOADC(p,s,k,c0) c0=*(const U*)((p)+(k)*(s));__builtin_prefetch((p)+(k)*(s)+AHEAD);
-#define STOREC(p,s,k,c0) *(U*)((p)+(k)*(s))=c0;__builtin_prefetch((p)+(k)*(s)+AHEAD,1);
+#define COME(p) __builtin_prefetch(p,0,2);
+#define ASK(p,s) {{{asks}}}
+#define LOADC(p,s,k,c0) c0=*(const U*)((p)+(k)*(s));COME((p)+(k)*(s)+512)
+#define STOREC(p,s,k,c0) *(U*)((p)+(k)*(s))=c0;COME((p)+(k)*(s)+512)
 #define SHARED(p,k,c0) c0=B(*(const D*)((p)+(k)*sizeof(T)));
 """
 
@@ -258,7 +260,8 @@ def _alone(numbers: Sequence[str], single: bool) -> str:
 
 def moving_functions(lanes: int, single: bool = False) -> str:
     """Print functions that move blocks, for programs with so many that code in place would take long to build."""
-    text = ""
+    # What only asks has no effect that a compiler knows of, and is not called unless something in it is volatile.
+    text = 'SLOW void ask(const char*p,long s){ASK(p,s)__asm__ volatile("");}\n'
     loads, stores = block_widths(lanes, single)
     for width in loads:
         targets, values = (",".join(f"{kind}c{k}" for k in range(width)) for kind in ("V*", "*"))
@@ -295,7 +298,8 @@ def preamble(lanes: int, single: bool = False) -> str:
         copies=spread,
     )
     blocks = _singles(lanes) if single else _DOUBLES + _BLOCKS[lanes][0]
-    singles = _SINGLE.format(gather=gather, scatter=scatter)
+    asks = "".join(f"COME((p)+{k}*(s))" for k in range(lanes))
+    singles = _SINGLE.format(gather=gather, scatter=scatter, asks=asks)
     return types + blocks + _fills(lanes, single) + singles + _short_rows(lanes)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..program import MASK_OPS, Program
+from .ahead import Ahead
 from .lanes import ITEM, block_widths
 from .pairs import in_pairs, is_function
 
@@ -25,11 +26,6 @@ CHUNK = 500
 MOVES = 100
 #: Blocks transposed in place; a program with more calls a function for each, which builds faster.
 INLINE_STORES = 16
-
-#: Bytes of a sample's rows from which on the next samples' are asked for: narrower ones the processor foresees.
-WIDE = 512
-#: Bytes asked for at most, which have to stay in the first cache until they are wanted.
-AT_ONCE = 12288
 
 #: Elements of rows that are moved whole.
 SHORT = (2, 3)
@@ -115,11 +111,13 @@ class _Functions:
         self.vectors = 1
         #: What ends the names of values and addresses: nothing, or :data:`SECOND` for the second vector.
         self.end = ""
+        self.ahead = None if layout.columns or layout.reduce else Ahead(program, self.item, lanes)
         #: How each value is written as an operand.
         self.names = self.fresh_names()
         self.calls: list[str] = []
         blocks = (block for _, _, block in self.store_blocks() if len(block) > 1)
-        self.store_name = "STORE" if sum(not self.constant(block) for block in blocks) <= INLINE_STORES else "store"
+        few = sum(not self.constant(block) for block in blocks) <= INLINE_STORES
+        self.store_name, self.ask_name = ("STORE", "ASK") if few else ("store", "ask")
 
     def fresh_names(self) -> list[str]:
         """Name all values of one vector of samples."""
@@ -195,6 +193,13 @@ class _Functions:
                     done = start + width
 
     def store(self, port: int, start: int, values: tuple[int, ...]) -> str:
+        """Print the store of one block, and what asks for its place in later samples."""
+        text = self.store_block(port, start, values)
+        if self.ahead:
+            text += self.ahead.ask(self.ask_name, "out", port, f"y{port}{self.end}", start, len(values))
+        return text
+
+    def store_block(self, port: int, start: int, values: tuple[int, ...]) -> str:
         """Print the store of one block."""
         if self.reduce:
             return f"{'HOLD' if self.held else 'ADD'}({start},{self.names[values[0]]})\n"
@@ -214,6 +219,13 @@ class _Functions:
         return f"{self.store_name if len(values) > 1 else 'STORE'}{len(values)}({at},{row});\n"
 
     def load(self, port: int, start: int, targets: list[str], *, call: bool = False) -> str:
+        """Print the load of one block, in place or by a call, and what asks for it in later samples."""
+        text = self.load_block(port, start, targets, call=call)
+        if self.ahead and not self.one_sample(port):
+            text += self.ahead.ask(self.ask_name, "in", port, f"x{port}{self.end}", start, len(targets))
+        return text
+
+    def load_block(self, port: int, start: int, targets: list[str], *, call: bool) -> str:
         """Print the load of one block, in place or by a call."""
         size = self.program.inputs[port].size
         if self.one_sample(port):
@@ -250,24 +262,8 @@ class _Functions:
             "static void fill(long begin,long end,char*const*out,const long*so){\n"
             f"for(int k=0;k<{len(found)};k++){{V v=B(fill_number[k]);"
             "char*y=out[fill_port[k]]+fill_element[k]*so[fill_port[k]];\n"
-            "for(long i=begin;i<end;i+=W)*(U*)(y+i*(long)sizeof(T))=v;}}\n"
+            "for(char*stop=y+end*(long)sizeof(T),*p=y+begin*(long)sizeof(T);p<stop;p+=sizeof(V)){*(U*)p=v;COME(p+2048)}}}\n"
         )
-
-    def ahead(self) -> str:
-        """Print what asks for the rows of the next samples, all of them at once, or nothing."""
-        groups = {"in": self.program.inputs, "out": self.program.outputs}
-        row = self.item * sum(port.size for group in groups.values() for port in group)
-        taken = self.vectors * self.lanes
-        if self.layout.columns or self.reduce or row < WIDE or row * taken > AT_ONCE:
-            return ""
-        lines = []
-        for kind, group in groups.items():
-            for p, port in enumerate(group):
-                if port.size > 1 and not (kind == "in" and self.one_sample(p)):
-                    own = self.item * port.size
-                    lines.append(f"if(s{kind[0]}[{p}]=={own})for(long l={taken * own};l<{2 * taken * own};l+=64)")
-                    lines.append(f"__builtin_prefetch({kind}[{p}]+i*{own}+l,{int(kind == 'out')});\n")
-        return "".join(lines)
 
     def function(self, name: str, kind: str, body: Iterable[str], reads: Iterable[int], writes: Iterable[int]) -> str:
         """Print one function around ``body``."""
@@ -346,6 +342,10 @@ class Whole(_Functions):
 
 class Pieces(_Functions):
     """A long program: functions of bounded length, values that cross between them in the workspace."""
+
+    def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
+        super().__init__(program, lanes, forms, layout)
+        self.ask_name = "ask"
 
     def definitions(self) -> list[str]:
         """Print the functions in the order they are called."""

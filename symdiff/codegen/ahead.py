@@ -1,0 +1,69 @@
+"""Print what asks for the rows of later samples, so that they are in the cache when they are wanted.
+
+Rows of samples one after the other are as many streams as there are lanes, and each is read and written
+in steps: of wide rows the processor does not foresee what comes next. They are asked for beside the block
+that stands at the same place, so that a few lines at a time are on their way, and come to the second
+cache: the first one waits for a few lines only, and computing waits for it.
+"""
+
+from __future__ import annotations
+
+from ..program import Program
+
+__all__ = ["Ahead"]
+
+#: Bytes of a sample's rows from which on the next samples' are asked for: narrower ones the processor foresees.
+WIDE = 512
+#: Bytes asked for at most, which stay in the second cache until they are wanted.
+AT_ONCE = 1 << 18
+#: Vectors of samples from one to the one asked for.
+VECTORS = 2
+#: Bytes of a row from one that is asked for to the next. Caches have lines of 64; of what is read, each is asked for
+#: twice, for not all come that are asked for once. Of what is written they come in the end.
+STEPS = {"in": 32, "out": 64}
+#: Bytes of a row that is not asked for: the next ones are beside it.
+LINE = 64
+
+
+class Ahead:
+    """What has been asked for of a program's rows.
+
+    Parameters
+    ----------
+    program : Program
+    item : int
+        Bytes of a number.
+    lanes : int
+        Samples in a vector.
+    """
+
+    def __init__(self, program: Program, item: int, lanes: int) -> None:
+        self.rows = {"in": program.inputs, "out": program.outputs}
+        self.item = item
+        row = item * sum(port.size for port in (*program.inputs, *program.outputs))
+        #: How many samples ahead rows are asked for, or 0 if they are not.
+        self.samples = VECTORS * lanes if WIDE <= row <= AT_ONCE // (VECTORS * lanes) else 0
+        self._asked: set[tuple[str, int]] = set()
+
+    def ask(self, macro: str, kind: str, port: int, row: str, start: int, count: int) -> str:
+        """Print what asks for the places of a block in later samples, those that no block before it has asked for.
+
+        Parameters
+        ----------
+        macro : str
+            What asks at an address and a distance from row to row.
+        kind : {"in", "out"}
+        port : int
+        row : str
+            Name of the address of this vector's rows.
+        start, count : int
+            The block's elements.
+        """
+        if not self.samples or self.item * self.rows[kind][port].size <= LINE:
+            return ""
+        step, stride, text = STEPS[kind], f"s{kind[0]}{port}", ""
+        for k in range(self.item * start // step, (self.item * (start + count) - 1) // step + 1):
+            if (row, k) not in self._asked:
+                self._asked.add((row, k))
+                text += f"{macro}({row}+{step * k}+{self.samples}*{stride},{stride});\n"
+        return text
