@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._kernels.call import NativeCall
-from ._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, Machine
+from ._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from .build import vector_address
 from .bytecode import assemble
 from .native import target_of
@@ -74,4 +74,5 @@ class InterpreterRunner(Units):
             code.checks,
         )
         workspace = code.workspace // _VECTOR
-        return self.around(variant, machine.address, [machine.argument], code.lanes, workspace, machine)
+        samples = VECTORS * code.lanes
+        return self.around(variant, machine.address, [machine.argument], code.lanes, workspace, machine, samples)

@@ -86,7 +86,8 @@ class NativeRunner(Units):
         """Build a unit, or take it from the cache."""
         source = self._source(variant)
         library = self._libraries[variant] = build(source)
-        return self.around(variant, library.address, library.symbols, source.lanes, source.workspace, library)
+        lanes, samples = source.lanes, source.vectors * source.lanes
+        return self.around(variant, library.address, library.symbols, lanes, source.workspace, library, samples)
 
 
 def plain_function(program: Program, accuracy: str, constant: Sequence[bool]) -> Library:

@@ -78,7 +78,14 @@ class Units(ABC):
         """Make a unit that is not there yet."""
 
     def around(
-        self, variant: Variant, address: int, functions: Sequence[int], lanes: int, workspace: int, holder: object
+        self,
+        variant: Variant,
+        address: int,
+        functions: Sequence[int],
+        lanes: int,
+        workspace: int,
+        holder: object,
+        samples: int = 0,
     ) -> NativeCall:
         """Return a unit around a function.
 
@@ -96,6 +103,8 @@ class Units(ABC):
             Vectors that it needs.
         holder : object
             What the function is there with, kept alive.
+        samples : int, optional
+            Samples that it takes at once, if these are more than ``lanes``.
         """
         inputs, outputs = ([port.size for port in ports] for ports in (self.program.inputs, self.program.outputs))
         return NativeCall(
@@ -111,6 +120,7 @@ class Units(ABC):
             single=variant.single,
             constant=self.constant,
             cost=cost(self.program),
+            samples=samples,
         )
 
     def put(self, variant: Variant, unit: NativeCall) -> None:

@@ -36,6 +36,7 @@ class NativeCall:
         single: bool = False,
         constant: Sequence[bool] = (),
         cost: int = 100,
+        samples: int = 0,
     ) -> None: ...
     @property
     def columns(self) -> bool: ...

@@ -124,6 +124,8 @@ cdef class NativeCall:
         Inputs that it reads from one sample, the same for all.
     cost : int, optional
         About the operations of one sample.
+    samples : int, optional
+        Samples that the function takes at once, a power of two; the lanes if it is not given.
     """
 
     cdef sd_unit unit
@@ -133,7 +135,7 @@ cdef class NativeCall:
     cdef readonly object library
 
     def __cinit__(self, size_t address, functions, long lanes, long workspace, inputs, outputs, bint reduce, library,
-                  *, bint columns=False, bint single=False, constant=(), long cost=100):
+                  *, bint columns=False, bint single=False, constant=(), long cost=100, long samples=0):
         cdef bint some = False
         self.library = library
         self.functions = <void **>calloc(len(functions) + 1, sizeof(void *))
@@ -148,8 +150,8 @@ cdef class NativeCall:
         for i, value in enumerate(constant):
             self.constant[i] = value
             some = some or value
-        self.unit = sd_unit(<sd_kernel>address, self.functions, lanes, workspace, cost, len(inputs), len(outputs),
-                            reduce, columns, single, NULL)
+        self.unit = sd_unit(<sd_kernel>address, self.functions, lanes, workspace, max(samples, lanes), cost,
+                            len(inputs), len(outputs), reduce, columns, single, NULL)
         if some:
             self.unit.constant = self.constant
 

@@ -37,11 +37,13 @@ enum { SD_FEW = 24, SD_ROOM = 4096 };
 /* Samples of the last batch axis from which arrays with a stride of their own along each axis are read
    and written where they lie, a run along that axis at a time. Sums run along all axes but the one kept. */
 enum { SD_RUNS = 2, SD_LONG_RUN = 64 };
-/* Bytes of results beyond what caches keep, and bytes of one sample's that are wide. Wide ones are written past
-   the caches, which would otherwise read every line before it is overwritten; lines must come whole and in
-   order for that, so results pass through a buffer. Nothing is computed while that is written, and of narrow
-   results the processor reads the lines in time. */
-enum { SD_LARGE = 1 << 25, SD_WIDE = 512, SD_LARGE_BUFFER = 1 << 19, SD_LINE = 64 };
+/* Bytes of results beyond what caches keep, and bytes of one sample's that are wide, in rows and in columns. Wide
+   ones are written past the caches, which would otherwise read every line before it is overwritten; lines must
+   come whole and in order for that, so results pass through a buffer: in rows of a few samples, that the first
+   cache holds; in columns of many, so that a run of each is written. Nothing is computed while that is written,
+   and of narrow results the lines are read in time. */
+enum { SD_LARGE = 1 << 25, SD_WIDE_ROWS = 512, SD_WIDE_COLUMNS = 2048, SD_LINE = 64 };
+enum { SD_LARGE_ROWS = 1 << 15, SD_LARGE_COLUMNS = 1 << 18 };
 /* Samples from which it is worth beginning at lines of the cache, and elements of rows that are short. */
 enum { SD_MANY = 8192, SD_SHORT = 3 };
 
@@ -61,6 +63,7 @@ typedef struct {
   sd_kernel kernel;
   void *const *functions;
   long lanes, workspace; /* a power of two; in vectors */
+  long samples;          /* that it takes at once: a power of two, the lanes or more */
   long cost;             /* about the operations of one sample; decides how many threads are worth it */
   int inputs, outputs, reduce;
   int columns, single;      /* what the unit reads and writes */
@@ -311,7 +314,7 @@ static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, l
 static int sd_large(const sd_call *c, long total) {
   const sd_unit *u = c->unit;
   long bytes = total * (u->single ? 4 : 8);
-  if (u->reduce || !c->count || bytes < SD_WIDE || bytes < SD_LARGE / c->count) return 0;
+  if (u->reduce || !c->count || bytes < (u->columns ? SD_WIDE_COLUMNS : SD_WIDE_ROWS) || bytes < SD_LARGE / c->count) return 0;
   for (int p = u->inputs; u->columns && p < u->inputs + u->outputs; p++)
     if (c->ports[p].size > 1 && c->ports[p].step % SD_LINE) return 0;
   return 1;
@@ -332,9 +335,12 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
   r->direct = !packed;
   r->large = sd_large(c, r->total);
   packed |= r->large || u->reduce;
-  if (packed) /* a power of two of samples, so that tiles divide the blocks of a sum, and of both its vectors */
-    for (r->tile = SD_BLOCK; r->tile > u->lanes * (u->reduce ? 2 : 1) && (r->tile * widest * item > (r->large ? SD_LARGE_BUFFER : SD_BUFFER) || r->tile >= 2 * c->count);)
+  if (packed) { /* a power of two of samples, so that tiles divide the blocks of a sum, and of both its vectors */
+    long least = u->reduce ? 2 * u->lanes : r->large ? u->samples : u->lanes;
+    long most = !r->large ? SD_BUFFER : u->columns ? SD_LARGE_COLUMNS : SD_LARGE_ROWS;
+    for (r->tile = SD_BLOCK; r->tile > least && (r->tile * widest * item > most || r->tile >= 2 * c->count);)
       r->tile /= 2;
+  }
   if (u->reduce) r->together = sd_together(c, r->total);
   vectors = sd_padded(r->together * sd_sum_bytes(u, r));
   bytes = 3 * pointers + 2 * sd_padded(8L * ports) + sd_padded(8L * (packed ? r->tile : u->lanes)) +
@@ -479,8 +485,9 @@ static long sd_single(const sd_call *c, long *which) {
    are moved by whole vectors, and of others each begins somewhere else. */
 static long sd_uneven(const sd_call *c) {
   const sd_unit *u = c->unit;
-  long best = 0, most = 0;
-  if (c->count < SD_MANY) return 0;
+  long best = 0, most = 0, total = 0;
+  for (int p = u->inputs; p < u->inputs + u->outputs; p++) total += c->ports[p].size;
+  if (c->count < SD_MANY && !sd_large(c, total)) return 0;
   for (long k = 0; k < u->lanes && k < SD_LINE; k++) {
     long even = 0;
     for (int p = 0; p < u->inputs + u->outputs; p++) {

@@ -28,6 +28,7 @@ cdef extern from "pack.h":
         void **functions
         long lanes
         long workspace
+        long samples
         long cost
         int inputs
         int outputs

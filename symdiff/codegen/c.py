@@ -88,6 +88,8 @@ class CSource:
     parts : tuple of str
         The same as several translation units, which may be compiled at once, or () for a program
         that is not long enough. What they share is hidden from outside.
+    vectors : int
+        Vectors of samples that are taken at once.
     """
 
     text: str
@@ -99,6 +101,7 @@ class CSource:
     single: bool = False
     constant: tuple[bool, ...] = ()
     parts: tuple[str, ...] = ()
+    vectors: int = 1
 
 
 def emit_c(
@@ -156,7 +159,8 @@ def emit_c(
     text = "".join([*head, *consts.values(), fills, *definitions, entry])
     known = tuple(s.symbol for _, s in symbols)
     parts = tuple(_parts("".join(head), consts, definitions, functions.calls, fills + entry))
-    return CSource(text, known, lanes, functions.workspace, reduce, columns, single, layout.constant, parts)
+    workspace, vectors = functions.workspace, functions.vectors
+    return CSource(text, known, lanes, workspace, reduce, columns, single, layout.constant, parts, vectors)
 
 
 def _parts(
