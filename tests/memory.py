@@ -5,10 +5,10 @@
 
 Kernels of every operation and of the benchmarks' formulas run over batches of many lengths and
 layouts, as native code and on the interpreter, into fresh arrays, arrays of every layout and their
-own inputs, summed, and in threads; their results are compared with NumPy's, and any report about
-generated code, the interpreter, or the call path around them fails. The sanitizers see the package's
-compiled part as well, of which they build one of their own. Names of formulas behind the tool run
-these alone.
+own inputs, summed, in threads and by address; so do loops over sizes known when they run, and results
+that are written past the caches. Results are compared with NumPy's, and any report about generated
+code, the interpreter, or the call path around them fails. The sanitizers see the package's compiled
+part as well, of which they build one of their own. Names of formulas behind the tool run these alone.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 #: Reports about anything else are of Python or NumPy.
 OURS = re.compile(r"symdiff-build-|symdiff/_kernels/|memfd:symdiff")
+#: What the code of some formulas has in it.
+MEANT = {"pairs": "long j=", "held": "HOLD(", "rows": "__builtin_prefetch(in["}
 SANITIZERS = "-g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 
 
@@ -111,11 +113,20 @@ def kernels(names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any], bool]]:
             "x": 5,
             "y": (),
         },
-        "special": {"formula": "digamma(x) + polygamma(2, abs(x)) + lgamma(y) + floor(x) * sign(y)", "x": (), "y": 3},
+        "special": {
+            "formula": "digamma(x) * polygamma(1, y) + polygamma(2, abs(x)) + lgamma(y) + floor(x) * sign(y)",
+            "x": (),
+            "y": 3,
+        },
         "wide": {"formula": "outer(x, x)", "x": 17},
         "constants": {"formula": "jacobian(A @ x, x)", "A": (3, 3), "x": 3},
         "pieces": {"formula": "inv(A)", "A": (7, 7)},
         "solve": {"formula": "solve(A, b)", "A": (4, 4), "b": 4},
+        # two vectors at once, with a check in each
+        "pairs": {"formula": "sin(exp(sin(A[0, 1] + x))) / x + inv(A)[0, 0]", "A": (2, 2), "x": ()},
+        "held": {"formula": "where(x > y, exp(x) - y, x * y)", "x": 3, "y": ()},  # sums in registers
+        "symmetric": {"formula": "hessian(log(sum(exp(x))), x)", "x": 5},
+        "rows": {"formula": "outer(x, exp(x))", "x": 8},  # asked for before they are wanted
     }
     for name, arguments in texts.items():
         if not names or name in names:
@@ -150,6 +161,7 @@ def inside(names: Sequence[str]) -> None:
     import numpy as np
     from test_codegen_cython import every_operation
 
+    import symdiff as sd
     from symdiff.embedded import InterpreterRunner
     from symdiff.native import NativeRunner
 
@@ -173,10 +185,143 @@ def inside(names: Sequence[str]) -> None:
                     for layout in sums.LAYOUTS:
                         sums.test_sums_of_arrays_in_any_layout(layout, kept, dtype, backend)
         print("sums", flush=True)
+    if not names or "two" in names:
+        two_vectors()
+        print("two", flush=True)
+    if not names or "large" in names:
+        large_results(rng)
+        print("large", flush=True)
+    if not names or "loops" in names:
+        loops(rng)
+        print("loops", flush=True)
     for name, arguments, steady in kernels(names):
+        if name in MEANT:
+            made = sd.compile(**arguments, backend="native")._runner
+            assert isinstance(made, NativeRunner)
+            assert MEANT[name] in made.source(name == "held"), f"{name} is no longer what it is meant to be"
         print(
             name if run_all_ways(arguments, rng, steady) else f"{name}: left out, it is not made of scalars", flush=True
         )
+
+
+def two_vectors() -> None:
+    """Run a program with checks for two vectors of samples at once, whatever this machine's registers are."""
+    import pytest
+    import test_pairs as pairs
+
+    for columns in (False, True):
+        for single in (False, True):
+            with pytest.MonkeyPatch.context() as patch:
+                pairs.test_two_vectors_give_what_one_gives(columns, single, patch)
+    for bad in ([7], [8], [40], [47, 48]):
+        with pytest.MonkeyPatch.context() as patch:
+            pairs.test_checks_of_both_vectors_tell_the_first_sample(bad, patch)
+
+
+def large_results(rng: Any) -> None:
+    """Write results of more than 32 MB: wide ones go past the caches, by lines that they may begin in the midst of."""
+    import numpy as np
+
+    import symdiff as sd
+
+    for dtype, wide in ((np.float64, 8), (np.float32, 16)):
+        line = 64 // np.dtype(dtype).itemsize
+        count = 65536 + line + 3  # vectors are left over
+        x, y = (rng.uniform(0.5, 1.0, (count, n)).astype(dtype) for n in (wide, 8))
+        want = x[:, :, None] * y[:, None, :], x[:, 0] + y[:, 0]
+        turned, across = (moved(x), moved(y)), (moved(want[0]), want[1])
+        p, q = sd.vector("p", wide), sd.vector("q", 8)
+        for backend in ("native", "interpreter"):
+            rows, columns, product = (
+                sd.compile(formula, [p, q], batch_axis=axis, threads=threads, backend=backend)
+                for formula, axis, threads in (
+                    ([np.outer(p, q), p[0] + q[0]], 0, 1),
+                    ([np.outer(p, q), p[0] + q[0]], -1, 2),
+                    (np.outer(p, q), 0, 2),
+                )
+            )
+            for before in (0, 1):
+                for gap in (0, 3):
+                    table, held = beside((count, wide * 8), before, gap, dtype)
+                    narrow, other = beside((count, 1), before, gap, dtype)
+                    results = [split(table, wide), narrow[:, 0]]
+                    written(rows(x, y, out=results), want, held, other)
+                    # columns: as far apart as lines, and not
+                    for between in (gap, -count % line):
+                        table, held = beside((wide, 8, count), before, between, dtype)
+                        results = [table, narrow[:, 0]]
+                        written(columns(*turned, out=results), across, held, other)
+            # batches of two axes, with a distance of its own along each
+            table, held = beside((66, 1000, wide * 8), 1, 0, dtype)
+            part = split(table[:, :993], wide)
+            given = x[: 66 * 993].reshape(66, 993, wide), y[:993]
+            written([product(*given, out=part)], [given[0][..., None] * given[1][:, None, :]], held)
+
+
+def beside(shape: tuple[int, ...], before: int, between: int, dtype: Any) -> tuple[Any, Any]:
+    """Return an array that begins so many numbers after a line, with others behind each last axis, and all of them."""
+    import numpy as np
+
+    whole = math.prod(shape[:-1]) * (shape[-1] + between)
+    held = np.full(whole + 128, 7.0, dtype)
+    start = -held.ctypes.data % 64 // held.itemsize + before
+    return held[start : start + whole].reshape(*shape[:-1], -1)[..., : shape[-1]], held
+
+
+def written(results: Sequence[Any], want: Sequence[Any], *held: Any) -> None:
+    """Compare results, and see that nothing beside them was written."""
+    import numpy as np
+
+    for array, expected in zip(results, want, strict=True):
+        np.testing.assert_array_equal(array, expected)
+        array[...] = 7.0
+    assert all((array == 7.0).all() for array in held)
+
+
+def split(table: Any, rows: int) -> Any:
+    """Take the last axis of an array apart, where it is."""
+    import numpy as np
+
+    shape = (*table.shape[:-1], rows, table.shape[-1] // rows)
+    strides = (*table.strides[:-1], shape[-1] * table.itemsize, table.itemsize)
+    return np.lib.stride_tricks.as_strided(table, shape, strides)
+
+
+def loops(rng: Any) -> None:
+    """Run formulas of symbolic sizes as loops: maps cut into pieces, sums, sums for each place of a result."""
+    import numpy as np
+
+    import symdiff as sd
+    from symdiff.looping import LoopRunner
+
+    x, y, X, t = sd.vector("x", "n"), sd.vector("y", "m"), sd.matrix("X", "m", 3), sd.vector("t", 3)
+    product = np.outer(x, y)
+    # and sizes for which several threads are wanted
+    formulas: list[tuple[Any, list[Any], tuple[int, int]]] = [
+        (sd.gradient(((x[1:] - x[:-1] ** 2) ** 2).sum(), x), [x], (700_001, 1)),
+        ([(np.exp(x) * x[0]).sum(), x * x], [x], (700_001, 1)),
+        (sd.hessian(sd.softplus(-y * (X @ t)).sum(), t), [X, y, t], (1, 300_001)),
+        (np.where(product > 0.3, product, sd.digamma(x[0])), [x, y], (1033, 901)),
+    ]
+    for formula, inputs, large in formulas:
+        for backend in ("native", "interpreter"):
+            rows, sums = (
+                [sd.compile(formula, inputs, reduce=reduce, threads=2, backend=b) for b in (backend, "numpy")]
+                for reduce in (None, "sum")
+            )
+            assert isinstance(rows[0]._runner, LoopRunner)
+            for sizes in ((2, 3), (15, 17), (17, 15), (40, 16), (1029, 70), large):
+                known = dict(zip("nm", sizes, strict=True))
+                shapes = [tuple(known.get(str(d), d) for d in p.shape) for p in rows[0].inputs]
+                if sizes == large:
+                    agree(rows, [rng.uniform(0.1, 1.0, shape) for shape in shapes], into=False)
+                    continue
+                data = [list(layouts(shape, 3, rng)) for shape in shapes]
+                for choice in zip(*data, strict=True):
+                    agree(rows, choice)
+                    agree(sums, choice)
+                agree(rows, [values[0] if k else values[0][0] for k, values in enumerate(data)])
+                agree(rows, [values[0][0] for values in data])
 
 
 def run_all_ways(arguments: dict[str, Any], rng: Any, steady: bool) -> bool:
@@ -198,7 +343,7 @@ def run_all_ways(arguments: dict[str, Any], rng: Any, steady: bool) -> bool:
             return False
         rows, sums, columns, threads = pairs
         shapes = [tuple(n for n in p.shape if isinstance(n, int)) for p in rows[0].inputs]
-        for count in (1, 2, 7, 8, 9, 64, 1031):
+        for count in (1, 2, 7, 8, 9, 60, 1031):
             data = [list(layouts(shape, count, rng)) for shape in shapes]
             for choice in zip(*data, strict=True):
                 agree(rows, choice)
@@ -206,6 +351,8 @@ def run_all_ways(arguments: dict[str, Any], rng: Any, steady: bool) -> bool:
                 agree(columns, [moved(array) for array in choice])
             agree(rows, [values[0] if k else values[0][0] for k, values in enumerate(data)])
             agree(rows, [values[0][0] for values in data])
+            if backend == "native":
+                agree_with_address(rows[0], [values[0] for values in data])
             # batches of two axes, of which every array lacks one
             agree(rows, [values[0][:3, None] if k % 2 else values[0][None] for k, values in enumerate(data)])
         # as many as three threads are wanted for
@@ -253,8 +400,25 @@ def agree(pair: Any, arrays: Sequence[Any], *, into: bool = True) -> None:
     if kernel._single and not single:
         for k, array in enumerate(arrays):
             if array.shape == want[0].shape and array.dtype == want[0].dtype:
-                copies = [other.copy() for other in arrays]
+                copies = [np.array(other, order="K") for other in arrays]
                 compare(kernel(*copies, out=copies[k]))
+
+
+def agree_with_address(kernel: Any, arrays: Sequence[Any]) -> None:
+    """Call a kernel as other languages do."""
+    import ctypes
+
+    import numpy as np
+
+    from symdiff.structure import leaves
+
+    want = leaves(kernel(*arrays))
+    got = [np.full(array.shape, np.nan) for array in want]
+    places = [(ctypes.c_void_p * len(of))(*(array.ctypes.data for array in of)) for of in (arrays, got)]
+    function = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)(kernel.address)
+    assert function(len(arrays[0]), *places) == -1
+    for array, expected in zip(got, want, strict=True):
+        np.testing.assert_array_equal(array, expected)
 
 
 def blank(shape: tuple[int, ...], kind: int) -> Any:
