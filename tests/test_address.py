@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import cffi
@@ -12,6 +14,7 @@ import numpy.typing as npt
 import pytest
 
 import symdiff as sd
+from symdiff.build import find_compiler
 from symdiff.codegen.plain import SIGNATURE
 from symdiff.errors import UnsupportedError
 from symdiff.kernel import Kernel
@@ -95,3 +98,45 @@ def test_kernels_that_have_none() -> None:
         print(compiled(reduce="sum").address)
     with pytest.raises(UnsupportedError, match="runs on the backend 'numpy'"):
         print(sd.compile("x * 2", x=3, backend="numpy").address)
+
+
+IN_USE = r"""
+typedef long function(long, const double *const *, double *const *);
+long uses_them(long n, const double *const *x, double *const *y) {
+  __asm__ volatile("vcmpps $15,%%ymm0,%%ymm0,%%ymm0" : : : "xmm0");
+  return -1;
+}
+long in_use(function *f, long n, const double *const *x, double *const *y) {
+  unsigned low, high;
+  __asm__ volatile("vzeroupper");
+  f(n, x, y);
+  __asm__ volatile(".byte 0x0f,0x01,0xd0" : "=a"(low), "=d"(high) : "c"(1)); /* xgetbv */
+  return low & 4;
+}
+"""
+
+
+def has_xgetbv() -> bool:
+    try:
+        return "xgetbv1" in Path("/proc/cpuinfo").read_text().split()
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not has_xgetbv(), reason="no instruction that tells which registers are in use")
+def test_upper_parts_of_registers_are_not_left_in_use(tmp_path: Path) -> None:
+    # Code for shorter registers, like much of NumPy's, would be several times as slow from then on.
+    compiler = find_compiler()
+    assert compiler is not None
+    (tmp_path / "state.c").write_text(IN_USE)
+    library = tmp_path / "state.so"
+    subprocess.run([*compiler.command, "-shared", "-fPIC", "-o", library, tmp_path / "state.c"], check=True)
+    state = ctypes.CDLL(str(library))
+    assert state.in_use(state.uses_them, ctypes.c_long(0), None, None)
+    for text in ("exp(x) * y", "solve([[x, y], [y, x]], [1, x])"):  # with checks, too
+        k = sd.compile(text, x=(), y=(), backend="native")
+        inputs, out = [np.full(16, 3.0), np.full(16, 2.0)], [np.empty((16, 2))]
+        call = ctypes.c_void_p(k.address), ctypes.c_long(16), pointers(inputs), pointers(out)
+        assert not state.in_use(*call)
+        inputs[0][5] = inputs[1][5]  # a singular matrix
+        assert not state.in_use(*call)

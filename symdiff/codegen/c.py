@@ -32,6 +32,16 @@ PART = 8
 
 _CALL = "i,in,si,out,so,w,fn"
 
+# Where upper parts of vector registers are left in use, code for shorter ones that is not of the same kind, such as
+# NumPy's einsum, takes up to three times as long from then on. gcc clears them by itself only where it optimises more.
+_LEAVE = """\
+#ifdef __AVX__
+#define LEAVE __builtin_ia32_vzeroupper();
+#else
+#define LEAVE
+#endif
+"""
+
 # A sum waits for its last addition; two run beside each other. In memory it would wait for the store as well, which
 # takes several times as long. What is held changes places after each vector, so that the code is the same for all.
 _SUMS = """\
@@ -141,7 +151,7 @@ def emit_c(
         if op not in ("load", "const")
     }
     symbols = [(op, s) for op, s in spell.items() if s.symbol]
-    head = [preamble(lanes, single), _SUMS * reduce]
+    head = [preamble(lanes, single), _LEAVE, _SUMS * reduce]
     head += dict.fromkeys(text for s in spell.values() for text in s.needs)
     for number, (op, s) in enumerate(symbols):
         kinds = ",".join(["V"] * (s.form.count("%s") - 1))
@@ -202,10 +212,10 @@ def _entry(program: Program, calls: Iterable[str], fills: bool, held: int, vecto
         lines.append(f"M bad=(M){{0}};for(int k=0;k<{count};k++)bad|=(M)(c[k]==B(0.0));\n")
         lines.append("long long any=0;for(int l=0;l<W;l++)any|=bad[l];\n")
         lines.append("if(any)for(int l=0;l<W;l++)")
-        lines.append(f"for(int k=0;k<{count};k++)if(c[k][l]==0){{*which=k;return h+l;}}}}\n")
+        lines.append(f"for(int k=0;k<{count};k++)if(c[k][l]==0){{LEAVE *which=k;return h+l;}}}}\n")
     lines.append("}}\n" if fills else "}\n")
     if held:
         lines.append("long odd=(end-begin)/W&1;\n")  # after which they have changed places
         lines += (f"sums[{2 * k}+odd]=acc[{2 * k}];sums[{2 * k + 1}-odd]=acc[{2 * k + 1}];\n" for k in range(held))
-    lines.append("return -1;}\n")
+    lines.append("LEAVE return -1;}\n")
     return "".join(lines)
