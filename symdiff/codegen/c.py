@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ..program import Program
 from .lanes import moving_functions, preamble
 from .operations import spelling
-from .pieces import ARGUMENTS, CHUNK, Layout, Pieces, Whole, length, literal
+from .pieces import ARGUMENTS, CHUNK, Functions, Layout, Pieces, Whole, length, literal
 
 __all__ = ["CHUNK", "CSource", "Target", "emit_c"]
 
@@ -165,7 +165,7 @@ def emit_c(
         head.append(moving_functions(lanes, single))
     fills = functions.fills()
     definitions = functions.definitions()
-    entry = _entry(program, functions.calls, bool(fills), functions.held, functions.vectors)
+    entry = _entry(functions, bool(fills))
     text = "".join([*head, *consts.values(), fills, *definitions, entry])
     known = tuple(s.symbol for _, s in symbols)
     parts = tuple(_parts("".join(head), consts, definitions, functions.calls, fills + entry))
@@ -187,8 +187,9 @@ def _parts(
         yield "".join(["#define PARTS\n", head, *(consts[name] for name in used), body])
 
 
-def _entry(program: Program, calls: Iterable[str], fills: bool, held: int, vectors: int) -> str:
+def _entry(functions: Functions, fills: bool) -> str:
     """Print the function that callers see: all pieces for each vector of samples, and the checks."""
+    held, vectors, count = functions.held, functions.vectors, len(functions.program.checks)
     head = "long kernel(long begin,long end,const char*const*in,const long*si,char*const*out,const long*so,\n"
     head += "V*w,void*const*fn,long*which)"
     lines = [head, ";\n", head, "{\n"]
@@ -203,11 +204,9 @@ def _entry(program: Program, calls: Iterable[str], fills: bool, held: int, vecto
         # What is left over at the end is taken twice, and written twice.
         lines.append(f"long j=i+W<{end}?i+W:i;\n")
         second = "j,"
-    lines += (f"{name}({second}{_CALL}{',acc' * bool(held)});\n" for name in calls)
-    if program.checks:
-        # The values of the checks are the first vectors of the workspace.
-        # Those of a second vector stand behind them.
-        count = len(program.checks)
+    lines += (f"{name}({second}{_CALL}{',acc' * bool(held)});\n" for name in functions.calls)
+    if count:
+        # The values of the checks are the first vectors of the workspace; a second vector's stand behind them.
         lines.append(f"const V*c=w;long h=i;for(int n=0;n<{vectors};n++,c+={count},h+=W){{\n")
         lines.append(f"M bad=(M){{0}};for(int k=0;k<{count};k++)bad|=(M)(c[k]==B(0.0));\n")
         lines.append("long long any=0;for(int l=0;l<W;l++)any|=bad[l];\n")

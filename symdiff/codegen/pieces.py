@@ -18,7 +18,7 @@ from .ahead import Ahead
 from .lanes import ITEM, block_widths
 from .pairs import in_pairs, is_function
 
-__all__ = ["ARGUMENTS", "CHUNK", "Layout", "Pieces", "Whole", "length", "literal"]
+__all__ = ["ARGUMENTS", "CHUNK", "Functions", "Layout", "Pieces", "Whole", "length", "literal"]
 
 #: Operations in one C function; code up to twice as long stays whole.
 CHUNK = 500
@@ -96,7 +96,7 @@ def _blocks(elements: Iterable[int], size: int, widths: tuple[int, ...]) -> Iter
         yield start, width
 
 
-class _Functions:
+class Functions:
     """The functions of a program: what is common to one and to many."""
 
     def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
@@ -276,7 +276,7 @@ class _Functions:
         return f"{kind} void {name}({taken}){{\n{start}{unused}\n{''.join(body)}}}\n"
 
 
-class Whole(_Functions):
+class Whole(Functions):
     """A program short enough for one function: values are local, the compiler keeps them in registers."""
 
     def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
@@ -340,7 +340,7 @@ class Whole(_Functions):
         return lines
 
 
-class Pieces(_Functions):
+class Pieces(Functions):
     """A long program: functions of bounded length, values that cross between them in the workspace."""
 
     def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
