@@ -32,7 +32,7 @@ kernels = [
         libraries=libraries,
     )
     for name, headers in {
-        "call": ["ports.pxd", "pack.h", "sums.h", "pool.h", "results.pxd", "results.h", "vectorcall.h"],
+        "call": ["ports.pxd", "pack.h", "moves.h", "sums.h", "pool.h", "results.pxd", "results.h", "vectorcall.h"],
         "interpreter": ["interpreter.h", "tiles.h", "exponential.h", "special.h"],
         "special": ["special.h"],
     }.items()

@@ -4,8 +4,9 @@
    instruction is straight-line code over those registers, so what is computed from the value just
    before it never goes to memory, and dispatch is paid once for eight vectors. Where a processor has
    32 vector registers, 16 of them are two more tiles, b and c, for values that are wanted again soon:
-   what takes time is loads and stores. symdiff/bytecode.py writes the code. The machine takes the place of a generated kernel (see pack.h): same lanes, same
-   vector functions, same order of sums, no contraction, hence the same bits.
+   what takes time is loads and stores. symdiff/bytecode.py writes the code. The machine takes the place
+   of a generated kernel (see pack.h): same lanes, same vector functions, same order of sums, no
+   contraction, hence the same bits.
 
    tiles.h is the machine itself. It is compiled once for every instruction set that a processor of
    this architecture may have, and for float64 and float32; which one runs is decided where it runs. */
@@ -92,7 +93,8 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #define SD_PRODUCT(X, name) X(name, multiply, ms, P, P, ONE) X(name, multiply, mk, P, K, ONE_NUMBER)
 #define SD_INSTRUCTIONS(MOVE, UNARY, BINARY, OUTER, LATER) \
   MOVE(end) MOVE(load) MOVE(save) \
-  MOVE(rows1) MOVE(rows2) MOVE(rows3) MOVE(rows4) MOVE(rows8) MOVE(column) MOVE(shared) MOVE(stores) MOVE(columns) MOVE(sums) \
+  MOVE(rows1) MOVE(rows2) MOVE(rows3) MOVE(rows4) MOVE(rows8) MOVE(column) MOVE(shared) \
+  MOVE(stores) MOVE(columns) MOVE(sums) \
   MOVE(to_column) MOVE(to_number) MOVE(to_sum) MOVE(ask_rows) MOVE(ask_column) \
   MOVE(call1) MOVE(call2) MOVE(lanes1) MOVE(lanes2) \
   SD_SYMMETRIC(BINARY, add) SD_ORDERED(BINARY, subtract) \

@@ -2,10 +2,11 @@
    on a machine with other things to do; a new one is often put behind its maker, on the same core.
 
    A call has its threads for itself from sd_hire to sd_dismiss, so several may be under way at once;
-   one that has not begun when everything is done is not waited for. Who waits looks again and again for some microseconds, since calls come in rows, and then sleeps;
-   who has slept for a second leaves. Before a fork those that wait are sent away, because a copy of
-   this process has none of them; at its end, too. The lock guards the list of those that wait and
-   going to sleep; a call and its thread tell each other by `state` alone what they can see at once. */
+   one that has not begun when everything is done is not waited for. Who waits looks again and again
+   for some microseconds, since calls come in rows, and then sleeps; who has slept for a second leaves.
+   Before a fork those that wait are sent away, because a copy of this process has none of them; at its
+   end, too. The lock guards the list of those that wait and going to sleep; a call and its thread tell
+   each other by `state` alone what they can see at once. */
 
 #ifndef _WIN32
 #include <errno.h>

@@ -30,8 +30,8 @@ static long sd_together(const sd_call *c, long total) {
   return together;
 }
 
-/* Where a sum of `total` elements stands in vectors is: two for each element, which are added to in turns. Add
-   `count` lanes of the first, from lane `skip` on, to lanes of the one or the other of another sum. */
+/* A sum is two vectors for each of its `total` elements, which are added to in turns. Add `count` lanes of another
+   sum's first vectors, from lane `skip` on, to the first lanes of its first or second ones. */
 static void sd_add(const sd_unit *u, long total, char *to, long turn, const char *from, long skip, long count) {
   for (long k = 0; k < total; k++)
     for (long l = 0; l < count; l++) {
