@@ -261,7 +261,9 @@ def _alone(numbers: Sequence[str], single: bool) -> str:
 def moving_functions(lanes: int, single: bool = False) -> str:
     """Print functions that move blocks, for programs with so many that code in place would take long to build."""
     # What only asks has no effect that a compiler knows of, and is not called unless something in it is volatile.
-    text = 'SLOW void ask(const char*p,long s){ASK(p,s)__asm__ volatile("");}\n'
+    # Without a distance between samples there is no later one.
+    text = 'SLOW void ask_rows(const char*p,long s){ASK(p,s)__asm__ volatile("");}\n'
+    text += "#define ask(p,s) if(s)ask_rows(p,s)\n"
     loads, stores = block_widths(lanes, single)
     for width in loads:
         targets, values = (",".join(f"{kind}c{k}" for k in range(width)) for kind in ("V*", "*"))
