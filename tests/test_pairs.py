@@ -116,7 +116,6 @@ def test_values_alive() -> None:
     assert pairs.alive(t.program()) == 2
 
 
-
 def test_wide_rows_are_asked_for_before_they_are_wanted() -> None:
     def asked(size: int, **options: bool) -> list[list[int]]:
         """Return what is asked for of a row, in bytes from its beginning, of inputs and then of outputs."""
