@@ -113,3 +113,14 @@ def test_what_a_custom_rule_makes_of_a_hessian_is_kept() -> None:
     wrong = sd.custom(lambda a: a[0] * a[1], vjp=lambda args, c: (c * np.stack([args[0][1], args[0][0] * 3.0]),))
     hessian = sd.compile(sd.hessian(wrong(x), x), [x], backend="native")(np.ones(2))
     np.testing.assert_array_equal(hessian, [[0.0, 1.0], [3.0, 0.0]])
+
+
+def test_a_formula_derived_again_is_computed_alike() -> None:
+    """What is known of a Hessian by then must not change what is made of it."""
+    v = sd.vector("v", 3)
+    sources = []
+    for _ in range(2):
+        f = np.log(v[0] / v[1]) + (v[0] - 1.0) * np.log(v[2] / v[1]) - (v[2] / v[1]) ** v[0]
+        outputs = [f, sd.gradient(f, v[:2]), sd.hessian(f, v[:2])]
+        sources.append(sd.compile(outputs, [v], backend="native").source())
+    assert sources[0] == sources[1]

@@ -24,7 +24,10 @@ _hessians: WeakSet[Node] = WeakSet()
 
 
 def mark_hessian(node: Node) -> None:
-    """Keep that ``node`` is the Hessian of some formula by one array: its axes are those of the array, twice."""
+    """Keep that ``node`` is the Hessian of some formula by one array: its axes are those of the array, twice.
+
+    Simplification does not ask for it: what is made of a formula must not depend on what was derived before.
+    """
     if node.args:
         _hessians.add(node)
 
@@ -52,8 +55,6 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
     """
     if node.ndim != 2 or node.shape[0] != node.shape[1] or depth == 0:
         return False
-    if node in _hessians:
-        return True
     if node.op == "constant":
         return bool(np.array_equal(node.value, node.value.T))
     if node.op == "delta":
