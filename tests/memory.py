@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 #: Reports about anything else are of Python or NumPy.
 OURS = re.compile(r"symdiff-build-|symdiff/_kernels/|memfd:symdiff")
 #: What the code of some formulas has in it.
-MEANT = {"pairs": "long j=", "held": "HOLD(", "rows": "__builtin_prefetch(in["}
+MEANT = {"pairs": "long j=", "held": "HOLD(", "rows": "ASK(y0"}
 SANITIZERS = "-g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 
 
@@ -226,36 +226,37 @@ def large_results(rng: Any) -> None:
 
     for dtype, wide in ((np.float64, 8), (np.float32, 16)):
         line = 64 // np.dtype(dtype).itemsize
-        count = 65536 + line + 3  # vectors are left over
-        x, y = (rng.uniform(0.5, 1.0, (count, n)).astype(dtype) for n in (wide, 8))
-        want = x[:, :, None] * y[:, None, :], x[:, 0] + y[:, 0]
-        turned, across = (moved(x), moved(y)), (moved(want[0]), want[1])
-        p, q = sd.vector("p", wide), sd.vector("q", 8)
-        for backend in ("native", "interpreter"):
-            rows, columns, product = (
-                sd.compile(formula, [p, q], batch_axis=axis, threads=threads, backend=backend)
-                for formula, axis, threads in (
-                    ([np.outer(p, q), p[0] + q[0]], 0, 1),
-                    ([np.outer(p, q), p[0] + q[0]], -1, 2),
-                    (np.outer(p, q), 0, 2),
-                )
-            )
-            for before in (0, 1):
-                for gap in (0, 3):
-                    table, held = beside((count, wide * 8), before, gap, dtype)
-                    narrow, other = beside((count, 1), before, gap, dtype)
-                    results = [split(table, wide), narrow[:, 0]]
-                    written(rows(x, y, out=results), want, held, other)
-                    # columns: as far apart as lines, and not
-                    for between in (gap, -count % line):
-                        table, held = beside((wide, 8, count), before, between, dtype)
-                        results = [table, narrow[:, 0]]
-                        written(columns(*turned, out=results), across, held, other)
-            # batches of two axes, with a distance of its own along each
-            table, held = beside((66, 1000, wide * 8), 1, 0, dtype)
-            part = split(table[:, :993], wide)
-            given = x[: 66 * 993].reshape(66, 993, wide), y[:993]
-            written([product(*given, out=part)], [given[0][..., None] * given[1][:, None, :]], held)
+        for axis, high, about in ((0, 8, 65536), (-1, 32, 16384)):  # of columns, samples of more bytes are wide
+            count = about + line + 3  # vectors are left over
+            x, y = (rng.uniform(0.5, 1.0, (count, n)).astype(dtype) for n in (wide, high))
+            want = x[:, :, None] * y[:, None, :], x[:, 0] + y[:, 0]
+            given = [x, y]
+            if axis:
+                want, given = (moved(want[0]), want[1]), [moved(x), moved(y)]
+            p, q = sd.vector("p", wide), sd.vector("q", high)
+            for backend in ("native", "interpreter"):
+                kernel = sd.compile([np.outer(p, q), p[0] + q[0]], [p, q], batch_axis=axis, threads=2, backend=backend)
+                for before in (0, 1):
+                    # apart from each other, and columns as far as lines are
+                    for gap in (0, 3, -count % line):
+                        shape = (wide, high, count) if axis else (count, wide * high)
+                        table, held = beside(shape, before, gap, dtype)
+                        narrow, other = beside((count, 1), before, gap, dtype)
+                        results = [table if axis else split(table, wide), narrow[:, 0]]
+                        written(kernel(*given, out=results), want, held, other)
+                if not axis:  # batches of two axes, with a distance of its own along each
+                    table, held = beside((66, 1000, wide * 8), 1, 0, dtype)
+                    part = split(table[:, :993], wide)
+                    product = sd.compile(np.outer(p, q), [p, q], threads=2, backend=backend)
+                    many = x[: 66 * 993].reshape(66, 993, wide), y[:993]
+                    written([product(*many, out=part)], [many[0][..., None] * many[1][:, None, :]], held)
+    # as few as would not reach a line of the cache
+    s, n = sd.scalar("s"), 920
+    kernel = sd.compile(s * np.eye(n), [s], backend="interpreter")
+    held = np.full(13 * n * n, 7.0)
+    for first in range(8):
+        values, _ = beside((5,), first, 0, np.float64)
+        written([kernel(values, out=held[: 5 * n * n].reshape(5, n, n))], [values[:, None, None] * np.eye(n)], held)
 
 
 def beside(shape: tuple[int, ...], before: int, between: int, dtype: Any) -> tuple[Any, Any]:

@@ -343,7 +343,7 @@ static long sd_uneven(const sd_call *c) {
   long best = 0, most = 0, total = 0;
   for (int p = u->inputs; p < u->inputs + u->outputs; p++) total += c->ports[p].size;
   if (c->count < SD_MANY && !sd_large(c, total)) return 0;
-  for (long k = 0; k < u->lanes && k < SD_LINE; k++) {
+  for (long k = 0; k < u->lanes && k < c->count; k++) {
     long even = 0;
     for (int p = 0; p < u->inputs + u->outputs; p++) {
       const sd_port *port = c->ports + p;

@@ -102,9 +102,10 @@ static void *sd_result_malloc(void *context, size_t size) {
 }
 
 static void sd_result_free(void *context, void *array, size_t size) {
-  sd_memory *block = (sd_memory *)((char *)array - SD_HEAD);
+  sd_memory *block;
   (void)context, (void)size;
   if (!array) return;
+  block = (sd_memory *)((char *)array - SD_HEAD);
   if (block->bytes > sd_kept.most) {
     munmap(block, block->bytes);
     return;
