@@ -394,6 +394,20 @@ def test_long_batches_have_the_same_bits_wherever_they_begin(axis: int, backend:
             np.testing.assert_array_equal(got, np.concatenate(want, axis=axis))
 
 
+def test_few_samples_of_large_results_are_written_where_they_belong() -> None:
+    """Where there are fewer samples than lead to a line of the cache, none is run apart."""
+    x, n = sd.scalar("x"), 920
+    kernel = sd.compile(x * np.eye(n), [x], backend="interpreter")
+    held = np.full(5 * n * n + 8 * n * n, 7.0)  # 5 samples of 7 MB, and room for what must not be written
+    out = held[: 5 * n * n].reshape(5, n, n)
+    line = np.arange(64.0)
+    line = line[-line.ctypes.data % 64 // 8 :]
+    for start in range(1, 9):  # samples up to the next line
+        kernel(line[start : start + 5], out=out)
+        np.testing.assert_array_equal(np.diagonal(out, axis1=1, axis2=2)[:, 7], line[start : start + 5])
+        assert (held[5 * n * n :] == 7.0).all()
+
+
 def test_the_layout_is_chosen_by_what_most_arrays_have() -> None:
     rows, columns = np.zeros((2000, 8)), np.zeros((8, 2000)).T
     assert not prefers_columns([rows, rows], (2000,), False, True)
