@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ._kernels.call import is_tangled
 from .binding import bind
 from .errors import ArgumentError, DtypeError, LimitError, ShapeError
 from .sizes import Dim, Shape, Size, show, value
@@ -217,16 +218,6 @@ def overlap(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
     return np.may_share_memory(a, b, max_work=effort)
 
 
-def _is_tangled(array: npt.NDArray[Any]) -> bool:
-    """Whether elements may share memory: a step along some axis is no longer than all smaller steps together reach."""
-    reach = array.itemsize
-    for step, length in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
-        if step < reach:
-            return True
-        reach += step * (length - 1)
-    return False
-
-
 def check_outs(
     outputs: Sequence[Parameter], shapes: Sequence[tuple[int, ...]], outs: Sequence[Any], dtype: np.dtype[Any]
 ) -> None:
@@ -246,7 +237,7 @@ def check_outs(
             raise DtypeError(f"{name} holds {out.dtype}; expected {dtype}")
         if not out.flags.writeable:
             raise ArgumentError(f"{name} is read-only; pass an array that can be written")
-        if out.size and _is_tangled(out):
+        if out.size and is_tangled(out):
             raise ArgumentError(f"{name} is a view whose elements share memory, such as a broadcast one; pass its own")
     for k, out in enumerate(outs):
         if any(overlap(out, other) for other in outs[:k]):

@@ -35,6 +35,7 @@ from .ports cimport (
     sd_unit,
     symdiff_get_num_threads,
     symdiff_set_num_threads,
+    tangled,
 )
 
 from .results cimport fresh, sd_keep, sd_kept_bytes, sd_result_memory
@@ -81,6 +82,11 @@ def empty(tuple shape not None, bint single):
     for axis in range(len(shape)):
         lengths[axis] = shape[axis]
     return fresh(_memory, len(shape), lengths, single)
+
+
+def is_tangled(cnp.ndarray array not None):
+    """Whether elements of an array with elements may share memory."""
+    return bool(tangled(array))
 
 
 def keep_memory(size_t most):
