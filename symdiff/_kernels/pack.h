@@ -101,6 +101,13 @@ static int sd_lies(const sd_unit *u, const sd_port *p, int number) {
   return u->columns ? p->stride == item : p->step == item;
 }
 
+/* Numbers of one sample's results. */
+static long sd_total(const sd_call *c) {
+  long total = 0;
+  for (int p = c->unit->inputs; p < c->unit->inputs + c->unit->outputs; p++) total += c->ports[p].size;
+  return total;
+}
+
 #include "moves.h"
 
 /* Run samples first .. first + count: a multiple of the lanes, or fewer than them. */
@@ -165,10 +172,10 @@ static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, l
 #include "sums.h"
 
 /* Whether results are written past the caches. Columns that begin in the midst of lines would be written by halves. */
-static int sd_large(const sd_call *c, long total) {
+static int sd_large(const sd_call *c) {
   const sd_unit *u = c->unit;
-  long bytes = total * (u->single ? 4 : 8);
-  if (u->reduce || !c->count || bytes < (u->columns ? SD_WIDE_COLUMNS : SD_WIDE_ROWS) || bytes < SD_LARGE / c->count) return 0;
+  long bytes = sd_total(c) * (u->single ? 4 : 8), wide = u->columns ? SD_WIDE_COLUMNS : SD_WIDE_ROWS;
+  if (u->reduce || !c->count || bytes < wide || bytes < SD_LARGE / c->count) return 0;
   for (int p = u->inputs; u->columns && p < u->inputs + u->outputs; p++)
     if (c->ports[p].size > 1 && c->ports[p].step % SD_LINE) return 0;
   return 1;
@@ -184,10 +191,10 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local) {
   for (int p = 0; p < ports; p++) {
     widest += c->ports[p].size;
     if (p < moved) packed |= !sd_lies(u, c->ports + p, p);
-    if (p >= u->inputs) r->total += c->ports[p].size;
   }
   r->direct = !packed;
-  r->large = sd_large(c, r->total);
+  r->total = sd_total(c);
+  r->large = sd_large(c);
   packed |= r->large || u->reduce;
   if (packed) { /* a power of two of samples, so that tiles divide the blocks of a sum, and of both its vectors */
     long least = u->reduce ? 2 * u->lanes : r->large ? u->samples : u->lanes;
@@ -340,9 +347,8 @@ static long sd_single(const sd_call *c, long *which) {
    are moved by whole vectors, and of others each begins somewhere else. */
 static long sd_uneven(const sd_call *c) {
   const sd_unit *u = c->unit;
-  long best = 0, most = 0, total = 0;
-  for (int p = u->inputs; p < u->inputs + u->outputs; p++) total += c->ports[p].size;
-  if (c->count < SD_MANY && !sd_large(c, total)) return 0;
+  long best = 0, most = 0;
+  if (c->count < SD_MANY && !sd_large(c)) return 0;
   for (long k = 0; k < u->lanes && k < c->count; k++) {
     long even = 0;
     for (int p = 0; p < u->inputs + u->outputs; p++) {

@@ -177,11 +177,10 @@ static void sd_find_run(const sd_call *c, sd_port *p) {
 static long sd_sum(const sd_call *c, long *which) {
   const sd_unit *u = c->unit;
   sd_groups g = sd_grouping(c);
-  long total = 0, levels = 2, items = g.groups * g.blocks, round, depth = 0, block = 0, group = 0, failed = -1;
+  long total = sd_total(c), levels = 2, items = g.groups * g.blocks, round, depth = 0, block = 0, group = 0, failed = -1;
   double *memory, *sums;
   for (int p = 0; p < u->inputs; p++)
     if (c->kept && c->ports[p].scattered) sd_find_run(c, c->ports + p);
-  for (int p = u->inputs; p < u->inputs + u->outputs; p++) total += c->ports[p].size;
   for (long b = g.blocks; b > 0; b /= 2) levels++;
   /* as many blocks at once as some megabytes of sums hold */
   round = (1 << 22) / (8 * (total + 1)) + c->threads;
