@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -196,11 +197,9 @@ def test_calls_from_several_threads_while_it_goes_over() -> None:
             if not np.array_equal(k(X), want):
                 wrong.append(1)
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        for done in [pool.submit(work) for _ in range(3)]:
+            done.result()
     assert not wrong
     assert k.backend == "c"
 

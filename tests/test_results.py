@@ -6,8 +6,8 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -140,11 +140,9 @@ def test_several_threads(numbers: npt.NDArray[np.float64]) -> None:
             if not np.array_equal(kernel(numbers[:n]), want[:n]):
                 wrong.append(k)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(work) for _ in range(4)]:
+            done.result()
     assert not wrong
 
 
