@@ -18,7 +18,7 @@ REAL, MASK = "real", "mask"
 SIGNATURES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         (
-            *("negative", "sqrt", "abs", "floor", "ceil", "rint", "trunc", "sign", "to_mask"),
+            *("negative", "sqrt", "abs", "floor", "ceil", "rint", "trunc", "sign"),
             *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt"),
             *("sin", "cos", "tan", "arcsin", "arccos", "arctan"),
             *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
@@ -44,7 +44,7 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
 
 #: Operations whose value is a mask (true or false); all others give a real number.
 MASK_OPS = frozenset(
-    ("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not", "to_mask")
+    ("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not")
 )
 
 #: Operations that take about as long as an addition, or no time.

@@ -99,6 +99,5 @@ TWINS: dict[str, Callable[..., Any]] = {
     "spherical_jn": lambda order, x: special.spherical_jn(int(order), x),
     "fma": _fma,
     "to_real": lambda mask: mask,
-    "to_mask": lambda x: x != 0,
     "where": lambda mask, a, b: a if mask else b,
 }

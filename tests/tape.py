@@ -28,6 +28,10 @@ class Tape:
         self.consts[len(self.ops)] = x
         return self.op("const")
 
+    def mask(self, value: int) -> int:
+        """Record whether a value is not 0."""
+        return self.op("not_equal", value, self.const(0.0))
+
     def load(self, port: int, element: int = 0) -> int:
         return self.op("load", port, element)
 

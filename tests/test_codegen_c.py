@@ -80,7 +80,7 @@ def one_operation(op: str, order: float | None = None) -> Program:
     kinds = SIGNATURES[op]
     t = Tape(("x", (len(kinds),)))
     loads = t.row(0)
-    args = [t.op("to_mask", v) if kind == "mask" else v for v, kind in zip(loads, kinds, strict=True)]
+    args = [t.mask(v) if kind == "mask" else v for v, kind in zip(loads, kinds, strict=True)]
     if order is not None:
         args[0] = t.const(order)
     value = t.op(op, *args)
@@ -534,7 +534,7 @@ def test_source_builds_without_a_warning(lanes: int, monkeypatch: pytest.MonkeyP
     t = Tape(("x", (3,)))
     values = t.row(0)
     for op, kinds in SIGNATURES.items():
-        args = [t.op("to_mask", values[-1]) if k == "mask" else values[-1] for k in kinds]
+        args = [t.mask(values[-1]) if k == "mask" else values[-1] for k in kinds]
         if op in MAX_ORDER:
             args[0] = t.const(1.0)
         value = t.op(op, *args)

@@ -31,7 +31,7 @@ def every_operation() -> tuple[Program, list[str]]:
     names = sorted(SIGNATURES)
     for op in names:
         kinds = SIGNATURES[op]
-        args = [t.op("to_mask", v) if kind == "mask" else v for v, kind in zip(loads, kinds, strict=False)]
+        args = [t.mask(v) if kind == "mask" else v for v, kind in zip(loads, kinds, strict=False)]
         if op in MAX_ORDER:
             args = [t.const(LIMIT[op]), loads[0]]
         value = t.op(op, *args)

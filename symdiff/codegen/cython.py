@@ -35,7 +35,6 @@ _FORMS = {
     "logical_and": "{} and {}",
     "logical_or": "{} or {}",
     "logical_not": "not {}",
-    "to_mask": "{} != 0.0",
     "to_real": "1.0 if {} else 0.0",
     "where": "{1} if {0} else {2}",
 }

@@ -15,7 +15,7 @@ __all__ = ["in_pairs", "is_function"]
 #: What an operation that is not cheap counts as beside an addition.
 _SLOW = 8
 #: Operations that take longer than an addition, but are instructions.
-_BRIEF = frozenset(("divide", "sqrt", "floor", "ceil", "rint", "trunc", "sign", "copysign", "to_mask"))
+_BRIEF = frozenset(("divide", "sqrt", "floor", "ceil", "rint", "trunc", "sign", "copysign"))
 #: Operations for each number read or written from which on time is spent on these and not on memory.
 #: Columns are streams of their own, of which twice as much at once is more than the processor follows.
 _WORK = {False: 2, True: 4}
