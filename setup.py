@@ -33,7 +33,7 @@ kernels = [
     )
     for name, headers in {
         "call": ["ports.pxd", "pack.h", "moves.h", "sums.h", "pool.h", "results.pxd", "results.h", "vectorcall.h"],
-        "interpreter": ["interpreter.h", "tiles.h", "exponential.h", "special.h"],
+        "interpreter": ["interpreter.h", "machine.h", "vector.h", "exponential.h", "transpose.h", "special.h"],
         "special": ["special.h"],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name}.pyx")

@@ -8,21 +8,20 @@
    of a generated kernel (see pack.h): same lanes, same vector functions, same order of sums, no
    contraction, hence the same bits.
 
-   tiles.h is the machine itself. It is compiled once for every instruction set that a processor of
+   machine.h is the machine itself. It is compiled once for every instruction set that a processor of
    this architecture may have, and for float64 and float32; which one runs is decided where it runs. */
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "exponential.h"
 #include "special.h"
 
 #ifndef __has_builtin
 #define __has_builtin(x) 0
 #endif
 
-/* Vectors in a tile; tiles.h names its registers one by one. SD_AHEAD tiles ahead of where it is, the
+/* Vectors in a tile; machine.h names its registers one by one. SD_AHEAD tiles ahead of where it is, the
    machine asks for what it will read and write, SD_LINES lines of the cache at once; rows further apart
    than SD_FAR bytes would fill the second cache. */
 enum { SD_VECTORS = 8, SD_AHEAD = 2, SD_LINES = 16, SD_LINE = 64, SD_FAR = 4096 };
@@ -76,7 +75,7 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 /* Every instruction, by where its operands are: a, b and c are tiles in registers, a the accumulator;
    m is a tile in memory, s the one before it once more, k a number, one vector for all of the tile.
    What is computed goes to the accumulator. A row has the name, the form, the operands by their names
-   in tiles.h, and what reads them from the code. Operands that may change places are in the order
+   in machine.h, and what reads them from the code. Operands that may change places are in the order
    a, m, b, c, k. OUTER and LATER are two operations in one, the second on the result of the first;
    LATER has the accumulator behind it. */
 #define SD_FORMS(X, name) \
@@ -107,7 +106,7 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
   SD_PRODUCT(OUTER, add) SD_PRODUCT(OUTER, subtract) SD_PRODUCT(LATER, subtract) \
   SD_UNARY(UNARY, negative) SD_UNARY(UNARY, abs) SD_UNARY(UNARY, sqrt) SD_UNARY(UNARY, floor) \
   SD_UNARY(UNARY, ceil) SD_UNARY(UNARY, rint) SD_UNARY(UNARY, trunc) SD_UNARY(UNARY, sign) \
-  SD_UNARY(UNARY, logical_not) SD_UNARY(UNARY, to_mask) SD_UNARY(UNARY, to_real) \
+  SD_UNARY(UNARY, logical_not) SD_UNARY(UNARY, to_real) \
   MOVE(where_amm) MOVE(where_mam) MOVE(where_mma) MOVE(where_mmm) \
   MOVE(fma_amm) MOVE(fma_mma) MOVE(fma_mmm) MOVE(fma_amk) MOVE(fma_mmk)
 
@@ -130,7 +129,7 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
   SD_SYMMETRIC_REGISTERS(BINARY, multiply) SD_ORDERED_REGISTERS(BINARY, divide) \
   SD_PRODUCT_REGISTERS(OUTER, add) SD_PRODUCT_REGISTERS(OUTER, subtract) SD_PRODUCT_REGISTERS(LATER, subtract)
 
-/* What to make of a row: its number, its name as text, and in tiles.h its code. */
+/* What to make of a row: its number, its name as text, and in machine.h its code. */
 #define SD_NUMBER(name) SD_OP_##name,
 #define SD_STRING(name) #name,
 #define SD_LABEL(name) &&do_##name,
@@ -164,16 +163,16 @@ static const char *const sd_opcodes[] = {
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw")
 #endif
 #define SD_REGISTERS 1
-#define SD_SINGLE 0
+#define SINGLE 0
 #define W 8
-#include "tiles.h"
+#include "machine.h"
 #undef W
-#undef SD_SINGLE
-#define SD_SINGLE 1
+#undef SINGLE
+#define SINGLE 1
 #define W 16
-#include "tiles.h"
+#include "machine.h"
 #undef W
-#undef SD_SINGLE
+#undef SINGLE
 #undef SD_REGISTERS
 #if defined __clang__
 #pragma clang attribute pop
@@ -184,16 +183,16 @@ static const char *const sd_opcodes[] = {
 #pragma GCC target("avx2,fma")
 #endif
 #define SD_REGISTERS 0
-#define SD_SINGLE 0
+#define SINGLE 0
 #define W 4
-#include "tiles.h"
+#include "machine.h"
 #undef W
-#undef SD_SINGLE
-#define SD_SINGLE 1
+#undef SINGLE
+#define SINGLE 1
 #define W 8
-#include "tiles.h"
+#include "machine.h"
 #undef W
-#undef SD_SINGLE
+#undef SINGLE
 #undef SD_REGISTERS
 #if defined __clang__
 #pragma clang attribute pop
@@ -207,16 +206,16 @@ static const char *const sd_opcodes[] = {
 #else
 #define SD_REGISTERS 0
 #endif
-#define SD_SINGLE 0
+#define SINGLE 0
 #define W 2
-#include "tiles.h"
+#include "machine.h"
 #undef W
-#undef SD_SINGLE
-#define SD_SINGLE 1
+#undef SINGLE
+#define SINGLE 1
 #define W 4
-#include "tiles.h"
+#include "machine.h"
 #undef W
-#undef SD_SINGLE
+#undef SINGLE
 
 /* Address of the machine for vectors of this many numbers, or 0. */
 static size_t sd_machine(long lanes, int single) {
@@ -233,7 +232,7 @@ static size_t sd_machine(long lanes, int single) {
 /* Address of the exponential of vectors of this many float64, or 0. */
 static size_t sd_exponential(long lanes) {
 #if defined __x86_64__
-  return lanes == 8 ? (size_t)sd_exp_d8 : lanes == 4 ? (size_t)sd_exp_d4 : 0;
+  return lanes == 8 ? (size_t)do_exp_d8 : lanes == 4 ? (size_t)do_exp_d4 : 0;
 #else
   return 0 * lanes;
 #endif

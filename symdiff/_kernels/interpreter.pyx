@@ -38,7 +38,7 @@ OPCODES = {sd_opcodes[i].decode(): i for i in range(SD_OPCODE_COUNT)}
 #: Address of each function that is computed lane by lane, by the name of its operation.
 SCALARS = {sd_scalars[i].name.decode(): <size_t>sd_scalars[i].function for i in range(SD_SCALARS)}
 #: Address of each of our own functions of whole vectors, by name; 0 where there is none.
-VECTOR_FUNCTIONS = {"sd_exp_d4": sd_exponential(4), "sd_exp_d8": sd_exponential(8)}
+VECTOR_FUNCTIONS = {"do_exp_d4": sd_exponential(4), "do_exp_d8": sd_exponential(8)}
 
 
 def registers(long lanes, bint single):

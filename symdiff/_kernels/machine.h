@@ -1,31 +1,47 @@
-/* The machine of interpreter.h for vectors of W numbers, float32 if SD_SINGLE and float64 if not.
+/* The machine of interpreter.h for vectors of W numbers, float32 if SINGLE and float64 if not.
    Included once for each, under the options of an instruction set that has such registers; all names
    end in W or are undefined at the end. */
 
-#if SD_SINGLE
+#if SINGLE
 #define NAME(x) SD_JOIN(SD_JOIN(x, _f), W)
 #define T float
 #define SD_INTEGER int
+#define BITS (32 * W)
+#define KIND(before, after) SD_JOIN(SD_JOIN(before, s), after)
 #else
 #define NAME(x) SD_JOIN(SD_JOIN(x, _d), W)
 #define T double
 #define SD_INTEGER long long
+#define BITS (64 * W)
+#define KIND(before, after) SD_JOIN(SD_JOIN(before, d), after)
 #endif
-#if SD_SINGLE
-#define SD_BITS (32 * W)
-#define SD_KIND(before, after) SD_JOIN(SD_JOIN(before, s), after)
+#if defined __x86_64__
+#define X86 BITS
 #else
-#define SD_BITS (64 * W)
-#define SD_KIND(before, after) SD_JOIN(SD_JOIN(before, d), after)
+#define X86 0
 #endif
 #define V NAME(sd_v)
 #define U NAME(sd_u)
 #define M NAME(sd_m)
+#define D NAME(sd_number)
+#define Q NAME(sd_16_bytes)
+#define H NAME(sd_32_bytes)
+#define F NAME(sd_pair)
+#define G NAME(sd_pairs)
 #define INLINE static inline __attribute__((always_inline, unused))
+#define SLOW static __attribute__((noinline, unused))
 
 typedef T V __attribute__((vector_size(sizeof(T) * W), may_alias));
 typedef T U __attribute__((vector_size(sizeof(T) * W), aligned(sizeof(T)), may_alias));
 typedef SD_INTEGER M __attribute__((vector_size(sizeof(T) * W)));
+typedef T D __attribute__((may_alias));
+typedef T Q __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
+typedef T H __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+#if SINGLE
+typedef double F __attribute__((aligned(4), may_alias));
+typedef double G __attribute__((vector_size(4 * W), may_alias));
+#endif
+typedef T NAME(sd_row) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 #if W == 16
 #define ALL(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
@@ -39,88 +55,18 @@ typedef SD_INTEGER M __attribute__((vector_size(sizeof(T) * W)));
 #define B(x) ((V){ALL(x)})
 #define SIGN ((M)B(-0.0))
 
-/* ---- functions of one vector, to the letter those of generated code (codegen/operations.py) */
-
-INLINE V NAME(sd_where)(M m, V a, V b) { return (V)((m & (M)a) | (~m & (M)b)); }
-INLINE V NAME(sd_rint)(V x) {
-  V c = B(sizeof(T) == 4 ? 0x1p23 : 0x1p52), a = (V)((M)x & ~SIGN);
-  return NAME(sd_where)((M)(a < c), (V)((M)((a + c) - c) | ((M)x & SIGN)), x);
-}
-INLINE V NAME(sd_floor)(V x) {
-  V r = NAME(sd_rint)(x);
-  return r - (V)((M)(r > x) & (M)B(1.0));
-}
-INLINE V NAME(sd_ceil)(V x) {
-  V r = NAME(sd_rint)(x);
-  return (V)((M)(r + (V)((M)(r < x) & (M)B(1.0))) | ((M)x & SIGN));
-}
-INLINE V NAME(sd_trunc)(V x) {
-  V a = (V)((M)x & ~SIGN), r = NAME(sd_rint)(a);
-  return (V)((M)(r - (V)((M)(r > a) & (M)B(1.0))) | ((M)x & SIGN));
-}
-INLINE V NAME(sd_sign)(V x) {
-  M p = (M)(x > B(0.0)), n = (M)(x < B(0.0));
-  return (V)((p & (M)B(1.0)) | (n & (M)B(-1.0)) | ((M)(x != x) & (M)x));
-}
-INLINE V NAME(sd_sqrt)(V x) {
-#if defined __clang__ && __has_builtin(__builtin_elementwise_sqrt)
-  return __builtin_elementwise_sqrt(x);
-#elif defined __x86_64__ && defined __clang__ && SD_BITS == 512
-  return (V)SD_KIND(__builtin_ia32_sqrtp, 512)(x, 4);
-#elif defined __x86_64__ && SD_BITS == 512
-  return (V)SD_KIND(__builtin_ia32_sqrtp, 512_mask)(x, x, -1, 4);
-#elif defined __x86_64__ && SD_BITS == 256
-  return (V)SD_KIND(__builtin_ia32_sqrtp, 256)(x);
-#elif defined __x86_64__
-  return (V)SD_KIND(__builtin_ia32_sqrtp, )(x);
-#else
-  for (int l = 0; l < W; l++) x[l] = __builtin_sqrt(x[l]);
-  return x;
-#endif
-}
-INLINE V NAME(sd_fma)(V a, V b, V c) {
-#if defined __clang__ && __has_builtin(__builtin_elementwise_fma)
-  return __builtin_elementwise_fma(a, b, c);
-#elif defined __x86_64__ && SD_BITS == 512
-  return (V)SD_KIND(__builtin_ia32_vfmaddp, 512_mask)(a, b, c, -1, 4);
-#elif defined __x86_64__ && SD_BITS == 256
-  return (V)SD_KIND(__builtin_ia32_vfmaddp, 256)(a, b, c);
-#else
-  for (int l = 0; l < W; l++) a[l] = sizeof(T) == 4 ? __builtin_fmaf(a[l], b[l], c[l]) : __builtin_fma(a[l], b[l], c[l]);
-  return a;
-#endif
-}
-
-/* The same for our own functions of whole vectors, which are called. */
-#if !SD_SINGLE && W >= 4
-#if defined __x86_64__ && !defined __clang__ && W == 8
-INLINE V NAME(sd_least)(V a, V b) { return __builtin_ia32_minpd512_mask(a, b, a, -1, 4); }
-INLINE V NAME(sd_most)(V a, V b) { return __builtin_ia32_maxpd512_mask(a, b, a, -1, 4); }
-#elif defined __x86_64__ && !defined __clang__ && W == 4
-INLINE V NAME(sd_least)(V a, V b) { return __builtin_ia32_minpd256(a, b); }
-INLINE V NAME(sd_most)(V a, V b) { return __builtin_ia32_maxpd256(a, b); }
-#else
-INLINE V NAME(sd_least)(V a, V b) { return NAME(sd_where)((M)(a < b), a, b); }
-INLINE V NAME(sd_most)(V a, V b) { return NAME(sd_where)((M)(a > b), a, b); }
-#endif
-#if defined __x86_64__ && W == 8
-INLINE V NAME(sd_scale)(V p, V n) { return __builtin_ia32_scalefpd512_mask(p, n, p, -1, 4); }
-#else
-INLINE V NAME(sd_scale)(V p, V n) {
-  M k = (M)(n + B(0x1.8p52)), h = k >> 1;
-  return p * (V)((h << 52) + (M)B(1.0)) * (V)(((k - h) << 52) + (M)B(1.0));
-}
-#endif
-EXPONENTIAL(static V NAME(sd_exp), V, B, NAME(sd_fma), NAME(sd_least), NAME(sd_most), NAME(sd_scale))
+#include "vector.h"
+#if !SINGLE && W >= 4
+#include "exponential.h"
 #endif
 
 #define F_add(x, y) ((x) + (y))
 #define F_subtract(x, y) ((x) - (y))
 #define F_multiply(x, y) ((x) * (y))
 #define F_divide(x, y) ((x) / (y))
-#define F_minimum(x, y) NAME(sd_where)((M)(x <= y) | (M)(x != x), x, y)
-#define F_maximum(x, y) NAME(sd_where)((M)(x >= y) | (M)(x != x), x, y)
-#define F_copysign(x, y) ((V)(((M)x & ~SIGN) | ((M)y & SIGN)))
+#define F_minimum(x, y) NAME(do_pick)((M)(x <= y) | (M)(x != x), x, y)
+#define F_maximum(x, y) NAME(do_pick)((M)(x >= y) | (M)(x != x), x, y)
+#define F_copysign(x, y) NAME(do_copysign)(x, y)
 #define F_less(x, y) ((V)(M)(x < y))
 #define F_less_equal(x, y) ((V)(M)(x <= y))
 #define F_equal(x, y) ((V)(M)(x == y))
@@ -129,264 +75,27 @@ EXPONENTIAL(static V NAME(sd_exp), V, B, NAME(sd_fma), NAME(sd_least), NAME(sd_m
 #define F_logical_or(x, y) ((V)((M)x | (M)y))
 #define F_negative(x) (-(x))
 #define F_abs(x) ((V)((M)x & ~SIGN))
-#define F_sqrt(x) NAME(sd_sqrt)(x)
-#define F_floor(x) NAME(sd_floor)(x)
-#define F_ceil(x) NAME(sd_ceil)(x)
-#define F_rint(x) NAME(sd_rint)(x)
-#define F_trunc(x) NAME(sd_trunc)(x)
-#define F_sign(x) NAME(sd_sign)(x)
+#define F_sqrt(x) NAME(do_sqrt)(x)
+#define F_floor(x) NAME(do_floor)(x)
+#define F_ceil(x) NAME(do_ceil)(x)
+#define F_rint(x) NAME(do_rint)(x)
+#define F_trunc(x) NAME(do_trunc)(x)
+#define F_sign(x) NAME(do_sign)(x)
 #define F_logical_not(x) ((V) ~(M)x)
-#define F_to_mask(x) ((V)(M)(x != B(0.0)))
 #define F_to_real(x) ((V)((M)x & (M)B(1.0)))
 
-/* ---- moves between rows and vectors: transposes of blocks, by shuffles of whole registers */
-
-typedef T NAME(sd_number) __attribute__((may_alias));
-typedef T NAME(sd_two) __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
-typedef T NAME(sd_four) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
-typedef T NAME(sd_row) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
-#define LANE(p) (*(NAME(sd_number) *)(p))
-#define ROW2(p, s, r) (*(NAME(sd_two) *)((p) + (r) * (s)))
-#define ROW4(p, s, r) (*(NAME(sd_four) *)((p) + (r) * (s)))
-#define ROWV(p, s, r) (*(U *)((p) + (r) * (s)))
-#define AT2(p, s, r) LANE(p + (r) * s), LANE(p + (r + 1) * s)
-#define AT4(p, s, r) AT2(p, s, r), AT2(p, s, r + 2)
-#define AT8(p, s, r) AT4(p, s, r), AT4(p, s, r + 4)
-#if W == 16
-#define GATHER(p, s) ((V){AT8(p, s, 0), AT8(p, s, 8)})
-#elif W == 8
-#define GATHER(p, s) ((V){AT8(p, s, 0)})
-#elif W == 4
-#define GATHER(p, s) ((V){AT4(p, s, 0)})
-#else
-#define GATHER(p, s) ((V){AT2(p, s, 0)})
+#include "transpose.h"
+/* Blocks wider than the shuffles take are moved by parts: whole rows of eight seldom lie in one line of the cache. */
+#ifndef LOAD4
+#define LOAD4(p, s, c0, c1, c2, c3) { LOAD2(p, s, c0, c1) LOAD2((p) + 16, s, c2, c3) }
+#define STORE4(p, s, c0, c1, c2, c3) { STORE2(p, s, c0, c1) STORE2((p) + 16, s, c2, c3) }
 #endif
-#if defined __clang__ || __GNUC__ >= 12
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (M){__VA_ARGS__})
+#define LOAD8(p, s, c0, c1, c2, c3, c4, c5, c6, c7) { \
+  LOAD4(p, s, c0, c1, c2, c3) LOAD4((p) + 4 * sizeof(T), s, c4, c5, c6, c7) }
+#ifndef STORE8
+#define STORE8(p, s, c0, c1, c2, c3, c4, c5, c6, c7) { \
+  STORE4(p, s, c0, c1, c2, c3) STORE4((p) + 4 * sizeof(T), s, c4, c5, c6, c7) }
 #endif
-
-#if !SD_SINGLE
-#if defined __clang__ || __GNUC__ >= 12
-#define JOIN2(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3)
-#define JOIN4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
-#define PART2(v, k) __builtin_shufflevector(v, v, 2 * (k), 2 * (k) + 1)
-#define PART4(v, k) __builtin_shufflevector(v, v, 4 * (k), 4 * (k) + 1, 4 * (k) + 2, 4 * (k) + 3)
-#else
-#define JOIN2(a, b) ((NAME(sd_four)){(a)[0], (a)[1], (b)[0], (b)[1]})
-#define JOIN4(a, b) ((V){(a)[0], (a)[1], (a)[2], (a)[3], (b)[0], (b)[1], (b)[2], (b)[3]})
-#define PART2(v, k) ((NAME(sd_two)){(v)[2 * (k)], (v)[2 * (k) + 1]})
-#define PART4(v, k) ((NAME(sd_four)){(v)[4 * (k)], (v)[4 * (k) + 1], (v)[4 * (k) + 2], (v)[4 * (k) + 3]})
-#endif
-#if W == 8
-#define LOW(a, b) SHUFFLE(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
-#define HIGH(a, b) SHUFFLE(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
-#define EVEN(a, b) SHUFFLE(a, b, 0, 1, 4, 5, 8, 9, 12, 13)
-#define ODD(a, b) SHUFFLE(a, b, 2, 3, 6, 7, 10, 11, 14, 15)
-#define LEFT(a, b) SHUFFLE(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
-#define RIGHT(a, b) SHUFFLE(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
-#elif W == 4
-#define LOW(a, b) SHUFFLE(a, b, 0, 4, 2, 6)
-#define HIGH(a, b) SHUFFLE(a, b, 1, 5, 3, 7)
-#define LEFT(a, b) SHUFFLE(a, b, 0, 1, 4, 5)
-#define RIGHT(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
-#else
-#define LOW(a, b) SHUFFLE(a, b, 0, 2)
-#define HIGH(a, b) SHUFFLE(a, b, 1, 3)
-#endif
-
-/* W rows of 2, 4 or 8 elements, s bytes apart, to as many vectors at t. */
-INLINE void NAME(sd_load2)(const char *p, long s, V *t) {
-#if W == 8
-  const V a = JOIN4(JOIN2(ROW2(p, s, 0), ROW2(p, s, 2)), JOIN2(ROW2(p, s, 4), ROW2(p, s, 6)));
-  const V b = JOIN4(JOIN2(ROW2(p, s, 1), ROW2(p, s, 3)), JOIN2(ROW2(p, s, 5), ROW2(p, s, 7)));
-#elif W == 4
-  const V a = JOIN2(ROW2(p, s, 0), ROW2(p, s, 2)), b = JOIN2(ROW2(p, s, 1), ROW2(p, s, 3));
-#else
-  const V a = ROW2(p, s, 0), b = ROW2(p, s, 1);
-#endif
-  t[0] = LOW(a, b), t[1] = HIGH(a, b);
-}
-INLINE void NAME(sd_load4)(const char *p, long s, V *t) {
-#if W == 2
-  NAME(sd_load2)(p, s, t), NAME(sd_load2)(p + 16, s, t + 2);
-#else
-#if W == 8
-  const V a = JOIN4(ROW4(p, s, 0), ROW4(p, s, 4)), b = JOIN4(ROW4(p, s, 1), ROW4(p, s, 5));
-  const V c = JOIN4(ROW4(p, s, 2), ROW4(p, s, 6)), d = JOIN4(ROW4(p, s, 3), ROW4(p, s, 7));
-#else
-  const V a = ROWV(p, s, 0), b = ROWV(p, s, 1), c = ROWV(p, s, 2), d = ROWV(p, s, 3);
-#endif
-  const V e = LOW(a, b), f = HIGH(a, b), g = LOW(c, d), h = HIGH(c, d);
-  t[0] = LEFT(e, g), t[1] = LEFT(f, h), t[2] = RIGHT(e, g), t[3] = RIGHT(f, h);
-#endif
-}
-INLINE void NAME(sd_load8)(const char *p, long s, V *t) {
-  /* halves of rows: whole ones seldom lie in one line of the cache */
-  NAME(sd_load4)(p, s, t), NAME(sd_load4)(p + 32, s, t + 4);
-}
-
-/* And back: a block of vectors to rows. */
-INLINE void NAME(sd_store2)(char *p, long s, V x, V y) {
-  const V a = LOW(x, y), b = HIGH(x, y);
-#if W == 2
-  ROW2(p, s, 0) = a, ROW2(p, s, 1) = b;
-#else
-  ROW2(p, s, 0) = PART2(a, 0), ROW2(p, s, 1) = PART2(b, 0), ROW2(p, s, 2) = PART2(a, 1), ROW2(p, s, 3) = PART2(b, 1);
-#if W == 8
-  ROW2(p, s, 4) = PART2(a, 2), ROW2(p, s, 5) = PART2(b, 2), ROW2(p, s, 6) = PART2(a, 3), ROW2(p, s, 7) = PART2(b, 3);
-#endif
-#endif
-}
-INLINE void NAME(sd_store4)(char *p, long s, V x, V y, V z, V w) {
-#if W == 2
-  NAME(sd_store2)(p, s, x, y), NAME(sd_store2)(p + 16, s, z, w);
-#else
-  const V a = LOW(x, y), b = HIGH(x, y), c = LOW(z, w), d = HIGH(z, w);
-  const V e = LEFT(a, c), f = LEFT(b, d), g = RIGHT(a, c), h = RIGHT(b, d);
-#if W == 4
-  ROWV(p, s, 0) = e, ROWV(p, s, 1) = f, ROWV(p, s, 2) = g, ROWV(p, s, 3) = h;
-#else
-  ROW4(p, s, 0) = PART4(e, 0), ROW4(p, s, 1) = PART4(f, 0), ROW4(p, s, 2) = PART4(g, 0), ROW4(p, s, 3) = PART4(h, 0);
-  ROW4(p, s, 4) = PART4(e, 1), ROW4(p, s, 5) = PART4(f, 1), ROW4(p, s, 6) = PART4(g, 1), ROW4(p, s, 7) = PART4(h, 1);
-#endif
-#endif
-}
-INLINE void NAME(sd_store8)(char *p, long s, V a, V b, V c, V d, V e, V f, V g, V h) {
-#if W == 8
-  const V i = LOW(a, b), j = HIGH(a, b), k = LOW(c, d), l = HIGH(c, d);
-  const V m = LOW(e, f), n = HIGH(e, f), o = LOW(g, h), q = HIGH(g, h);
-  const V i0 = EVEN(i, k), i1 = EVEN(j, l), i2 = ODD(i, k), i3 = ODD(j, l);
-  const V i4 = EVEN(m, o), i5 = EVEN(n, q), i6 = ODD(m, o), i7 = ODD(n, q);
-  ROWV(p, s, 0) = EVEN(i0, i4), ROWV(p, s, 1) = EVEN(i1, i5), ROWV(p, s, 2) = EVEN(i2, i6);
-  ROWV(p, s, 3) = EVEN(i3, i7), ROWV(p, s, 4) = ODD(i0, i4), ROWV(p, s, 5) = ODD(i1, i5);
-  ROWV(p, s, 6) = ODD(i2, i6), ROWV(p, s, 7) = ODD(i3, i7);
-#else
-  NAME(sd_store4)(p, s, a, b, c, d), NAME(sd_store4)(p + 32, s, e, f, g, h);
-#endif
-}
-#else
-/* float32: vectors hold four neighbours of W / 4 rows in each 128 bits; turning transposes these. */
-#define FOURS_LOW(k) k, W + k, k + 1, W + k + 1
-#define FOURS_HIGH(k) k + 2, W + k + 2, k + 3, W + k + 3
-#define FOURS_LEFT(k) k, k + 1, W + k, W + k + 1
-#define FOURS_RIGHT(k) k + 2, k + 3, W + k + 2, W + k + 3
-#define EVENS(k) 2 * (k), 2 * (k) + 2, 2 * (k) + 4, 2 * (k) + 6
-#define ODDS(k) 2 * (k) + 1, 2 * (k) + 3, 2 * (k) + 5, 2 * (k) + 7
-#define ZIP(k) (k) / 2, W + (k) / 2, (k) / 2 + 1, W + (k) / 2 + 1
-#define ZIP_BACK(k) W / 2 + (k) / 2, W + W / 2 + (k) / 2, W / 2 + (k) / 2 + 1, W + W / 2 + (k) / 2 + 1
-#define OF(v, k) (v)[k], (v)[k + 1], (v)[k + 2], (v)[k + 3]
-#if W == 16
-#define FOURS(f) f(0), f(4), f(8), f(12)
-#define ROWS4(p, s, r) \
-  ((V){OF(ROW2(p, s, r), 0), OF(ROW2(p, s, r + 4), 0), OF(ROW2(p, s, r + 8), 0), OF(ROW2(p, s, r + 12), 0)})
-#elif W == 8
-#define FOURS(f) f(0), f(4)
-#define ROWS4(p, s, r) ((V){OF(ROW2(p, s, r), 0), OF(ROW2(p, s, r + 4), 0)})
-#else
-#define FOURS(f) f(0)
-#define ROWS4(p, s, r) ((V)ROW2(p, s, r))
-#endif
-typedef double NAME(sd_pairs) __attribute__((vector_size(4 * W), may_alias));
-typedef double NAME(sd_pair) __attribute__((aligned(4), may_alias));
-#define PAIR(p, s, r) (*(NAME(sd_pair) *)((p) + (r) * (s)))
-
-INLINE void NAME(sd_turn)(V a, V b, V c, V d, V *t) {
-  const V e = SHUFFLE(a, b, FOURS(FOURS_LOW)), f = SHUFFLE(c, d, FOURS(FOURS_LOW));
-  const V g = SHUFFLE(a, b, FOURS(FOURS_HIGH)), h = SHUFFLE(c, d, FOURS(FOURS_HIGH));
-  t[0] = SHUFFLE(e, f, FOURS(FOURS_LEFT)), t[1] = SHUFFLE(e, f, FOURS(FOURS_RIGHT));
-  t[2] = SHUFFLE(g, h, FOURS(FOURS_LEFT)), t[3] = SHUFFLE(g, h, FOURS(FOURS_RIGHT));
-}
-INLINE void NAME(sd_load2)(const char *p, long s, V *t) {
-  NAME(sd_pairs) a, b;
-#pragma GCC unroll 16
-  for (int r = 0; r < W / 2; r++) a[r] = PAIR(p, s, r), b[r] = PAIR(p, s, W / 2 + r);
-  t[0] = SHUFFLE((V)a, (V)b, FOURS(EVENS)), t[1] = SHUFFLE((V)a, (V)b, FOURS(ODDS));
-}
-INLINE void NAME(sd_load4)(const char *p, long s, V *t) {
-  NAME(sd_turn)(ROWS4(p, s, 0), ROWS4(p, s, 1), ROWS4(p, s, 2), ROWS4(p, s, 3), t);
-}
-INLINE void NAME(sd_load8)(const char *p, long s, V *t) {
-  NAME(sd_load4)(p, s, t), NAME(sd_load4)(p + 16, s, t + 4);
-}
-INLINE void NAME(sd_store2)(char *p, long s, V x, V y) {
-  const NAME(sd_pairs) a = (NAME(sd_pairs))SHUFFLE(x, y, FOURS(ZIP)), b = (NAME(sd_pairs))SHUFFLE(x, y, FOURS(ZIP_BACK));
-#pragma GCC unroll 16
-  for (int r = 0; r < W / 2; r++) PAIR(p, s, r) = a[r], PAIR(p, s, W / 2 + r) = b[r];
-}
-INLINE void NAME(sd_store4)(char *p, long s, V x, V y, V z, V w) {
-  V t[4];
-  NAME(sd_turn)(x, y, z, w, t);
-#pragma GCC unroll 4
-  for (int k = 0; k < 4; k++)
-#pragma GCC unroll 4
-    for (int r = 0; r < W; r += 4) ROW2(p, s, r + k) = (NAME(sd_two)){OF(t[k], r)};
-}
-INLINE void NAME(sd_store8)(char *p, long s, V a, V b, V c, V d, V e, V f, V g, V h) {
-  NAME(sd_store4)(p, s, a, b, c, d), NAME(sd_store4)(p + 16, s, e, f, g, h);
-}
-#undef FOURS_LOW
-#undef FOURS_HIGH
-#undef FOURS_LEFT
-#undef FOURS_RIGHT
-#undef EVENS
-#undef ODDS
-#undef ZIP
-#undef ZIP_BACK
-#undef OF
-#undef FOURS
-#undef ROWS4
-#undef PAIR
-#endif
-INLINE void NAME(sd_store1)(char *p, long s, V x) {
-#pragma GCC unroll 16
-  for (int r = 0; r < W; r++) LANE(p + r * s) = x[r];
-}
-
-/* Rows of two or three elements without gaps: whole vectors of memory, taken apart and put together
-   in two steps of two operands each. Number k of memory is element k % n of row k / n. */
-#if W == 16
-#define LANES_(f, n, j) \
-  f(0, n, j), f(1, n, j), f(2, n, j), f(3, n, j), f(4, n, j), f(5, n, j), f(6, n, j), f(7, n, j), f(8, n, j), \
-      f(9, n, j), f(10, n, j), f(11, n, j), f(12, n, j), f(13, n, j), f(14, n, j), f(15, n, j)
-#elif W == 8
-#define LANES_(f, n, j) \
-  f(0, n, j), f(1, n, j), f(2, n, j), f(3, n, j), f(4, n, j), f(5, n, j), f(6, n, j), f(7, n, j)
-#elif W == 4
-#define LANES_(f, n, j) f(0, n, j), f(1, n, j), f(2, n, j), f(3, n, j)
-#else
-#define LANES_(f, n, j) f(0, n, j), f(1, n, j)
-#endif
-#define OUT_OF(r, n, j) ((n) * (r) + (j))
-#define OUT_OF_TWO(r, n, j) ((n) * (r) + (j) < 2 * W ? (n) * (r) + (j) : 0)
-#define OUT_OF_LAST(r, n, j) ((n) * (r) + (j) < 2 * W ? (r) : (n) * (r) + (j) - W)
-#define INTO(l, n, q) (((q) * W + (l)) % (n) * W + ((q) * W + (l)) / (n))
-#define INTO_TWO(l, n, q) (((q) * W + (l)) % (n) < 2 ? ((q) * W + (l)) % (n) * W + ((q) * W + (l)) / (n) : 0)
-#define INTO_LAST(l, n, q) (((q) * W + (l)) % (n) < 2 ? (l) : W + ((q) * W + (l)) / (n))
-INLINE void NAME(sd_load_dense2)(const char *p, V *t) {
-  const V a = ROWV(p, (long)sizeof(V), 0), b = ROWV(p, (long)sizeof(V), 1);
-  t[0] = SHUFFLE(a, b, LANES_(OUT_OF, 2, 0)), t[1] = SHUFFLE(a, b, LANES_(OUT_OF, 2, 1));
-}
-INLINE void NAME(sd_store_dense2)(char *p, V x, V y) {
-  ROWV(p, (long)sizeof(V), 0) = SHUFFLE(x, y, LANES_(INTO, 2, 0));
-  ROWV(p, (long)sizeof(V), 1) = SHUFFLE(x, y, LANES_(INTO, 2, 1));
-}
-INLINE void NAME(sd_load_dense3)(const char *p, V *t) {
-  const V a = ROWV(p, (long)sizeof(V), 0), b = ROWV(p, (long)sizeof(V), 1), c = ROWV(p, (long)sizeof(V), 2);
-  const V x = SHUFFLE(a, b, LANES_(OUT_OF_TWO, 3, 0)), y = SHUFFLE(a, b, LANES_(OUT_OF_TWO, 3, 1));
-  const V z = SHUFFLE(a, b, LANES_(OUT_OF_TWO, 3, 2));
-  t[0] = SHUFFLE(x, c, LANES_(OUT_OF_LAST, 3, 0)), t[1] = SHUFFLE(y, c, LANES_(OUT_OF_LAST, 3, 1));
-  t[2] = SHUFFLE(z, c, LANES_(OUT_OF_LAST, 3, 2));
-}
-INLINE void NAME(sd_store_dense3)(char *p, V x, V y, V z) {
-  const V a = SHUFFLE(x, y, LANES_(INTO_TWO, 3, 0)), b = SHUFFLE(x, y, LANES_(INTO_TWO, 3, 1));
-  const V c = SHUFFLE(x, y, LANES_(INTO_TWO, 3, 2));
-  ROWV(p, (long)sizeof(V), 0) = SHUFFLE(a, z, LANES_(INTO_LAST, 3, 0));
-  ROWV(p, (long)sizeof(V), 1) = SHUFFLE(b, z, LANES_(INTO_LAST, 3, 1));
-  ROWV(p, (long)sizeof(V), 2) = SHUFFLE(c, z, LANES_(INTO_LAST, 3, 2));
-}
-#undef LANES_
 
 #define AT(operand) ((char *)((operand) < 0 ? consts : w) + (operand))
 #define VECTOR(p, g) (((const V *)(p))[g])
@@ -436,15 +145,15 @@ static __attribute__((noinline)) long NAME(sd_failed)(const sd_bytecode *b, char
 
 #define MOVE_TO(k, to, from) to(k) = from(k);
 #define SAVE(k, to) ((V *)to)[k] = a##k;
-#define SAVE_ROW(k, to) ROWV(to, (long)sizeof(V), k) = a##k;
-#define SAVE_FIRST(k, to) if (k < groups) ROWV(to, (long)sizeof(V), k) = a##k;
+#define SAVE_ROW(k, to) V_AT(to, (long)sizeof(V), k) = a##k;
+#define SAVE_FIRST(k, to) if (k < groups) V_AT(to, (long)sizeof(V), k) = a##k;
 #define ADD_FIRST(k, to) if (k < groups) to[k & 1] += a##k;
 #define DO_UNARY(k, f, x) { const V x_ = x(k); a##k = f(x_); }
 #define DO_BINARY(k, f, x, y) { const V x_ = x(k), y_ = y(k); a##k = f(x_, y_); }
 #define DO_OUTER(k, f, g, x, y) { const V x_ = x(k), y_ = y(k), z_ = g(x_, y_); a##k = f(a##k, z_); }
 #define DO_LATER(k, f, g, x, y) { const V x_ = x(k), y_ = y(k), z_ = g(x_, y_); a##k = f(z_, a##k); }
-#define WHERE(k, m, x, y) a##k = NAME(sd_where)((M)m(k), x(k), y(k));
-#define FMA(k, x, y, z) a##k = NAME(sd_fma)(x(k), y(k), z(k));
+#define WHERE(k, m, x, y) a##k = NAME(do_pick)((M)m(k), x(k), y(k));
+#define FMA(k, x, y, z) a##k = NAME(do_fma)(x(k), y(k), z(k));
 #define CODE(name)
 #define CODE_UNARY(name, form, x, read) \
   do_##name##_##form : { read; EIGHT(DO_UNARY, F_##name, OF_##x) } NEXT;
@@ -585,7 +294,7 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
     char *to = w + ip[2];
     p = AT(ip[3]), ip += 4;
     FORGET
-    for (long l = 0; l < groups * W; l++) LANE(to + sizeof(T) * l) = f(LANE(p + sizeof(T) * l));
+    for (long l = 0; l < groups * W; l++) *(D *)(to + sizeof(T) * l) = f(*(D *)(p + sizeof(T) * l));
     p = to;
     EIGHT(MOVE_TO, OF_A, OF_P)
     NEXT;
@@ -596,7 +305,7 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
     p = AT(ip[3]), q = AT(ip[4]), ip += 5;
     FORGET
     for (long l = 0; l < groups * W; l++)
-      LANE(to + sizeof(T) * l) = f(LANE(p + sizeof(T) * l), LANE(q + sizeof(T) * l));
+      *(D *)(to + sizeof(T) * l) = f(*(D *)(p + sizeof(T) * l), *(D *)(q + sizeof(T) * l));
     p = to;
     EIGHT(MOVE_TO, OF_A, OF_P)
     NEXT;
@@ -614,41 +323,38 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
 #define TO(e) ((V *)(w + to[e]))[g] = t[e]
   do_rows8: {
     ROWS(8) {
-      NAME(sd_load8)(from, s, t);
+      LOAD8(from, s, t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7])
       TO(0), TO(1), TO(2), TO(3), TO(4), TO(5), TO(6), TO(7);
     }
     NEXT;
   }
   do_rows4: {
     ROWS(4) {
-      NAME(sd_load4)(from, s, t);
+      LOAD4(from, s, t[0], t[1], t[2], t[3])
       TO(0), TO(1), TO(2), TO(3);
     }
     NEXT;
   }
   do_rows3: {
     ROWS(3) {
-      if (s == 3 * (long)sizeof(T))
-        NAME(sd_load_dense3)(from, t);
-      else
-        NAME(sd_load2)(from, s, t), t[2] = GATHER((from + 2 * sizeof(T)), s);
+      LOADROW3(from, s, t[0], t[1], t[2])
       TO(0), TO(1), TO(2);
     }
     NEXT;
   }
   do_rows2: {
     ROWS(2) {
-      if (s == 2 * (long)sizeof(T))
-        NAME(sd_load_dense2)(from, t);
-      else
-        NAME(sd_load2)(from, s, t);
+      LOADROW2(from, s, t[0], t[1])
       TO(0), TO(1);
     }
     NEXT;
   }
   do_rows1: {
     ROWS(1) {
-      t[0] = s == sizeof(T) ? (V)ROWV(from, s, 0) : GATHER(from, s);
+      if (s == sizeof(T))
+        t[0] = V_AT(from, s, 0);
+      else
+        GATHER(from, s, t[0])
       TO(0);
     }
     NEXT;
@@ -657,11 +363,11 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
     const char *from = in[ip[1]] + ip[2] * si[ip[1]] + first * (long)sizeof(T);
     V *to = (V *)(w + ip[3]);
     ip += 4;
-    for (long g = 0; g < groups; g++) to[g] = ROWV(from, (long)sizeof(V), g);
+    for (long g = 0; g < groups; g++) to[g] = V_AT(from, (long)sizeof(V), g);
     NEXT;
   }
   do_shared: {
-    const V same = B(LANE(in[ip[1]] + ip[2]));
+    const V same = B(*(D *)(in[ip[1]] + ip[2]));
     V *to = (V *)(w + ip[3]);
     for (long g = 0; g < groups; g++) to[g] = same;
     ip += 4;
@@ -675,7 +381,7 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
     for (ip += 2; ip < stop; ip += 3) {
       char *to = out[ip[0]] + ip[1] * so[ip[0]] + first * (long)sizeof(T);
       p = AT(ip[2]);
-      for (long g = 0; g < groups; g++) ROWV(to, (long)sizeof(V), g) = VECTOR(p, g);
+      for (long g = 0; g < groups; g++) V_AT(to, (long)sizeof(V), g) = VECTOR(p, g);
     }
     NEXT;
   }
@@ -694,28 +400,22 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
 #define FROM(e) VECTOR(AT(ip[e]), g)
         switch (width) {
           case 8:
-            NAME(sd_store8)(to, s, FROM(0), FROM(1), FROM(2), FROM(3), FROM(4), FROM(5), FROM(6), FROM(7));
+            STORE8(to, s, FROM(0), FROM(1), FROM(2), FROM(3), FROM(4), FROM(5), FROM(6), FROM(7))
             break;
           case 4:
-            NAME(sd_store4)(to, s, FROM(0), FROM(1), FROM(2), FROM(3));
+            STORE4(to, s, FROM(0), FROM(1), FROM(2), FROM(3))
             break;
           case 3:
-            if (s == 3 * (long)sizeof(T))
-              NAME(sd_store_dense3)(to, FROM(0), FROM(1), FROM(2));
-            else
-              NAME(sd_store2)(to, s, FROM(0), FROM(1)), NAME(sd_store1)(to + 2 * sizeof(T), s, FROM(2));
+            STOREROW3(to, s, FROM(0), FROM(1), FROM(2))
             break;
           case 2:
-            if (s == 2 * (long)sizeof(T))
-              NAME(sd_store_dense2)(to, FROM(0), FROM(1));
-            else
-              NAME(sd_store2)(to, s, FROM(0), FROM(1));
+            STOREROW2(to, s, FROM(0), FROM(1))
             break;
           case 1:
             if (s == sizeof(T))
-              ROWV(to, s, 0) = FROM(0);
+              V_AT(to, s, 0) = FROM(0);
             else
-              NAME(sd_store1)(to, s, FROM(0));
+              SCATTER(to, s, FROM(0))
             break;
           default: {
             const NAME(sd_row) row = *(const NAME(sd_row) *)(code->rows + 8 * sizeof(T) * ip[1]);
@@ -749,7 +449,7 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
     } else {
       V tile[SD_VECTORS];
       EIGHT(SAVE, tile)
-      for (long l = 0; l < groups * W; l++) LANE(to + l * s) = LANE((char *)tile + l * (long)sizeof(T));
+      for (long l = 0; l < groups * W; l++) *(D *)(to + l * s) = *(D *)((char *)tile + l * (long)sizeof(T));
     }
     NEXT;
   }
@@ -803,34 +503,77 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
 #undef NAME
 #undef T
 #undef SD_INTEGER
-#undef SD_BITS
-#undef SD_KIND
+#undef BITS
+#undef KIND
+#undef X86
 #undef V
 #undef U
 #undef M
+#undef D
+#undef Q
+#undef H
+#undef F
+#undef G
 #undef INLINE
+#undef SLOW
 #undef ALL
 #undef B
 #undef SIGN
-#undef SHUFFLE
-#undef LOW
-#undef HIGH
-#undef EVEN
-#undef ODD
-#undef LEFT
-#undef RIGHT
-#undef GATHER
-#undef AT2
-#undef AT4
-#undef AT8
-#undef JOIN2
-#undef JOIN4
-#undef PART2
-#undef PART4
-#undef ROW2
-#undef ROW4
-#undef ROWV
-#undef LANE
 #undef AT
 #undef VECTOR
 #undef FORGET
+#undef LOAD8
+#undef BACK_4
+#undef D_AT
+#undef EACH
+#undef EACH_2_LANES
+#undef EACH_4_LANES
+#undef EACH_8_LANES
+#undef EVEN
+#undef EVENS_4
+#undef FOURS
+#undef FOUR_OF
+#undef FRONT_4
+#undef GATHER
+#undef GATHERED
+#undef HALF
+#undef HIGH
+#undef HIGH_4
+#undef H_AT
+#undef INTO
+#undef INTO_LAST
+#undef INTO_TWO
+#undef JOIN_2
+#undef JOIN_4
+#undef LEFT
+#undef LEFT_4
+#undef LOAD2
+#undef LOAD4
+#undef LOADROW2
+#undef LOADROW3
+#undef LOW
+#undef LOW_4
+#undef ODD
+#undef ODDS_4
+#undef OUT_OF
+#undef OUT_OF_LAST
+#undef OUT_OF_TWO
+#undef PAIR_OF
+#undef PAIR_TO
+#undef PARTS_4
+#undef PART_2
+#undef PART_4
+#undef Q_AT
+#undef RIGHT
+#undef RIGHT_4
+#undef ROWS_4
+#undef SCATTER
+#undef SCATTERED
+#undef SHUFFLE
+#undef STORE2
+#undef STORE4
+#undef STORE8
+#undef STOREROW2
+#undef STOREROW3
+#undef TURN
+#undef V_AT

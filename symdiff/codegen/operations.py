@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from ..functions import FUNCTIONS
 from ..program import SIGNATURES
+from .texts import kernel_text, with_needs
 
 __all__ = ["Spelling", "special_text", "spelling"]
 
@@ -57,7 +57,6 @@ _MASKS = {
     "less_equal": _MASK.format("LESS_EQUAL(%s,%s)"),
     "equal": _MASK.format("EQUAL(%s,%s)"),
     "not_equal": _MASK.format("NOT_EQUAL(%s,%s)"),
-    "to_mask": _MASK.format("NOT_EQUAL(%s,B(0.0))"),
     "logical_and": _MASK.format("%s&%s"),
     "logical_or": _MASK.format("%s|%s"),
     "logical_not": _MASK.format("~%s"),
@@ -68,14 +67,14 @@ _MASKS = {
 _CONDITIONS = """\
 #if defined __AVX512DQ__ && BITS==512 && !defined __clang__
 typedef unsigned BITTYPE K;
-#define COMPARE(a,b,how) __builtin_ia32_cmppKIND512_mask(a,b,how,-1,4)
+#define COMPARE(a,b,how) __builtin_ia32_cmppLETTER512_mask(a,b,how,-1,4)
 #define EQUAL(a,b) COMPARE(a,b,0)
 #define LESS(a,b) COMPARE(a,b,1)
 #define LESS_EQUAL(a,b) COMPARE(a,b,2)
 #define NOT_EQUAL(a,b) COMPARE(a,b,4)
 #define LANES(k) ((V)__builtin_ia32_cvtmask2WORD512(k))
 #define OF_LANES(v) ((K)__builtin_ia32_cvtWORD2mask512((M)(v)))
-INLINE V do_where(K k,V a,V b){return __builtin_ia32_blendmpKIND_512_mask(b,a,k);}
+INLINE V do_where(K k,V a,V b){return __builtin_ia32_blendmpLETTER_512_mask(b,a,k);}
 #define NUMBERS(k) do_where(k,B(1.0),B(0.0))
 #else
 typedef M K;
@@ -90,39 +89,9 @@ INLINE V do_where(K k,V a,V b){return (V)((k&(M)a)|(~k&(M)b));}
 #endif
 """
 
-_SELECT = "INLINE V pick(M m,V a,V b){return (V)((m&(M)a)|(~m&(M)b));}\n"
-# Adding 2^52 (2^23 to float32) leaves no room for a fraction; larger numbers have none. The sign of zero is kept.
-_RINT = """\
-INLINE V do_rint(V x){V c=B(sizeof(T)==4?0x1p23:0x1p52),a=(V)((M)x&~SIGN);
-  return pick((M)(a<c),(V)((M)((a+c)-c)|((M)x&SIGN)),x);}
-"""
-# clang drops a processor's own builtins where its general ones came to say the same.
-_HAS = """\
-#ifndef __has_builtin
-#define __has_builtin(x) 0
-#endif
-"""
-_INLINE = {
+#: Functions of whole vectors that take conditions.
+_CHOICES = {
     "where": (_CONDITIONS,),
-    "rint": (_SELECT, _RINT),
-    "floor": (
-        _SELECT,
-        _RINT,
-        "INLINE V do_floor(V x){V r=do_rint(x);return r-(V)((M)(r>x)&(M)B(1.0));}\n",
-    ),
-    "ceil": (
-        _SELECT,
-        _RINT,
-        "INLINE V do_ceil(V x){V r=do_rint(x);return (V)((M)(r+(V)((M)(r<x)&(M)B(1.0)))|((M)x&SIGN));}\n",
-    ),
-    "trunc": (
-        _SELECT,
-        _RINT,
-        """\
-INLINE V do_trunc(V x){V a=(V)((M)x&~SIGN),r=do_rint(a);
-  return (V)((M)(r-(V)((M)(r>a)&(M)B(1.0)))|((M)x&SIGN));}
-""",
-    ),
     "minimum": (
         _CONDITIONS,
         "INLINE V do_minimum(V a,V b){return do_where(LESS_EQUAL(a,b)|NOT_EQUAL(a,a),a,b);}\n",
@@ -131,67 +100,10 @@ INLINE V do_trunc(V x){V a=(V)((M)x&~SIGN),r=do_rint(a);
         _CONDITIONS,
         "INLINE V do_maximum(V a,V b){return do_where(LESS_EQUAL(b,a)|NOT_EQUAL(a,a),a,b);}\n",
     ),
-    "sign": (
-        _SELECT,
-        """\
-INLINE V do_sign(V x){M p=(M)(x>B(0.0)),n=(M)(x<B(0.0));
-  return (V)((p&(M)B(1.0))|(n&(M)B(-1.0))|((M)(x!=x)&(M)x));}
-""",
-    ),
-    "copysign": ("INLINE V do_copysign(V x,V y){return (V)(((M)x&~SIGN)|((M)y&SIGN));}\n",),
-    "sqrt": (
-        _HAS,
-        """\
-#if defined __clang__ && __has_builtin(__builtin_elementwise_sqrt)
-INLINE V do_sqrt(V x){return __builtin_elementwise_sqrt(x);}
-#elif defined __AVX512F__ && defined __clang__ && BITS==512
-INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND512(x,4);}
-#elif defined __AVX512F__ && BITS==512
-INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND512_mask(x,x,-1,4);}
-#elif defined __AVX__ && BITS==256
-INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND256(x);}
-#elif defined __SSE2__ && BITS==128
-INLINE V do_sqrt(V x){return (V)__builtin_ia32_sqrtpKIND(x);}
-#else
-INLINE V do_sqrt(V x){for(int l=0;l<W;l++)x[l]=__builtin_sqrt(x[l]);return x;}
-#endif
-""",
-    ),
-    "fma": (
-        _HAS,
-        """\
-#if defined __clang__ && __has_builtin(__builtin_elementwise_fma)
-INLINE V do_fma(V a,V b,V c){return __builtin_elementwise_fma(a,b,c);}
-#elif defined __AVX512F__ && BITS==512
-INLINE V do_fma(V a,V b,V c){return (V)__builtin_ia32_vfmaddpKIND512_mask(a,b,c,-1,4);}
-#elif defined __FMA__ && BITS==256
-INLINE V do_fma(V a,V b,V c){return (V)__builtin_ia32_vfmaddpKIND256(a,b,c);}
-#else
-INLINE V do_fma(V a,V b,V c){for(int l=0;l<W;l++)a[l]=__builtin_fmaSUFFIX(a[l],b[l],c[l]);return a;}
-#endif
-""",
-    ),
 }
+#: Functions of whole vectors that the interpreter has in the same words.
+_SHARED = frozenset(("rint", "floor", "ceil", "trunc", "sign", "copysign", "sqrt", "fma"))
 
-# Ends and powers of two: what an instruction does, or several.
-_ENDS = """\
-#if defined __AVX512F__ && BITS==512 && !defined __clang__
-INLINE V do_least(V a,V b){return __builtin_ia32_minpd512_mask(a,b,a,-1,4);}
-INLINE V do_most(V a,V b){return __builtin_ia32_maxpd512_mask(a,b,a,-1,4);}
-#elif defined __AVX__ && BITS==256 && !defined __clang__
-INLINE V do_least(V a,V b){return __builtin_ia32_minpd256(a,b);}
-INLINE V do_most(V a,V b){return __builtin_ia32_maxpd256(a,b);}
-#else
-INLINE V do_least(V a,V b){return pick((M)(a<b),a,b);}
-INLINE V do_most(V a,V b){return pick((M)(a>b),a,b);}
-#endif
-#if defined __AVX512F__ && BITS==512
-INLINE V do_scale(V p,V n){return __builtin_ia32_scalefpd512_mask(p,n,p,-1,4);}
-#else
-INLINE V do_scale(V p,V n){M k=(M)(n+B(0x1.8p52)),h=k>>1;
-  return p*(V)((h<<52)+(M)B(1.0))*(V)(((k-h)<<52)+(M)B(1.0));}
-#endif
-"""
 _MOD = """\
 static double one_mod(double a,double b){double r=__builtin_fmod(a,b);
   if(b==0)return r;
@@ -225,17 +137,9 @@ _FUSED = 4
 
 
 @cache
-def _own_exponential() -> tuple[str, ...]:
-    """Return the C texts of the exponential, as the compiled package has it."""
-    text = Path(__file__).parent.parent.joinpath("_kernels", "exponential.h").read_text(encoding="utf-8")
-    names = "SLOW V do_exp,V,B,do_fma,do_least,do_most,do_scale"
-    return (_SELECT, *_of_type(_INLINE["fma"], False), _ENDS, f"{text}EXPONENTIAL({names})\n")
-
-
-@cache
 def special_text() -> str:
     """Return the C text of the functions that libm lacks, as the compiled package has it."""
-    return Path(__file__).parent.parent.joinpath("_kernels", "special.h").read_text(encoding="utf-8")
+    return kernel_text("special.h")
 
 
 @cache
@@ -257,13 +161,15 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
         return Spelling(_DIRECT[op])
     if op in _MASKS:
         return Spelling(_MASKS[op], _of_type((_CONDITIONS,), single))
-    if op in _INLINE:
-        return Spelling(_call(op), _of_type(_INLINE[op], single))
+    if op in _CHOICES:
+        return Spelling(_call(op), _of_type(_CHOICES[op], single))
+    if op in _SHARED:
+        return Spelling(_call(op), with_needs(f"do_{op}", "vector.h"))
     if op in _LANES:
         scalar, before = _LANES[op]
         return Spelling(_call(op), (*(special_text() if t == "special" else t for t in before), _loop(op, scalar)))
     if op == "exp" and prefix and lanes >= _FUSED and not single:
-        return Spelling(_call(op), _own_exponential(), own=f"sd_exp_d{lanes}")
+        return Spelling(_call(op), with_needs("do_exp", "vector.h", "exponential.h"), own=f"do_exp_d{lanes}")
     name = FUNCTIONS[op].vector
     symbol = f"{prefix}N{lanes}{'v' * len(SIGNATURES[op])}_{name}{'f' if single else ''}"
     if prefix and symbol in vector_math:
@@ -273,7 +179,7 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
 
 def _of_type(texts: tuple[str, ...], single: bool) -> tuple[str, ...]:
     """Put the names of builtins for float32 or float64 in."""
-    names = {"KIND": "sd"[not single], "SUFFIX": "f" * single, "WORD": "qd"[single]}
+    names = {"LETTER": "sd"[not single], "WORD": "qd"[single]}
     names["BITTYPE"] = "short" if single else "char"
     for name, spelled in names.items():
         texts = tuple(text.replace(name, spelled) for text in texts)
