@@ -26,11 +26,13 @@ from .check import Report, check
 from .compiler import compile, merge_shapes
 from .custom import custom
 from .errors import (
+    AbsentError,
     ArgumentError,
     BuildError,
     DataError,
     DisconnectedInputError,
     DtypeError,
+    InternalError,
     LimitError,
     NotDifferentiableError,
     ParseError,
@@ -41,6 +43,8 @@ from .errors import (
     UnsupportedError,
 )
 from .export import export
+from .guard import guarded as _guarded
+from .interop import Definitions
 from .kernel import Kernel
 from .library import LIBRARY as _LIBRARY
 from .parse import parse_graph as _parse_graph
@@ -50,6 +54,7 @@ from .symbols import stop as stop_gradient
 __version__ = "0.1.0"
 
 
+@_guarded
 def parse(text: str, shapes: dict[str, Any] | None = None, **named_shapes: Any) -> Any:
     """Read formula text as SymPy.
 
@@ -64,11 +69,15 @@ def parse(text: str, shapes: dict[str, Any] | None = None, **named_shapes: Any) 
     Returns
     -------
     SymPy expression, matrix or array
+        Or :class:`symdiff.Definitions`, a tuple ``(definitions, result)``, where the formula is nested
+        deeper than SymPy can hold. A tuple of these where the text gives several derivatives.
 
     Raises
     ------
     ParseError, ShapeError, LimitError
         If the text is not a sound formula; nothing in it is ever executed.
+    UnsupportedError
+        If SymPy has no form for it.
 
     Examples
     --------
@@ -83,7 +92,7 @@ def parse(text: str, shapes: dict[str, Any] | None = None, **named_shapes: Any) 
 def __getattr__(attribute: str) -> Any:
     if attribute in _LIBRARY:
         return function(attribute)
-    raise AttributeError(f"module 'symdiff' has no attribute {attribute!r}")
+    raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}")
 
 
 def __dir__() -> list[str]:
@@ -91,12 +100,15 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "AbsentError",
     "ArgumentError",
     "Array",
     "BuildError",
     "DataError",
+    "Definitions",
     "DisconnectedInputError",
     "DtypeError",
+    "InternalError",
     "Kernel",
     "LimitError",
     "NotDifferentiableError",

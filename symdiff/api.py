@@ -11,11 +11,13 @@ from .array import Array
 from .compiler import merge_shapes
 from .errors import ArgumentError
 from .formula import read_formula
+from .guard import guarded
 
 
 def _widen(function: Any) -> Any:
     """Let a derivative of symbols take text and SymPy."""
 
+    @guarded
     @wraps(function)
     def run(
         f: Any,

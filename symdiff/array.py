@@ -9,21 +9,26 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
+from numbers import Number
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from . import interop, layout, operations, printing
-from .errors import ArgumentError, DtypeError, ShapeError, SymbolError, SymdiffError, UnsupportedError
+from .errors import AbsentError, ArgumentError, DtypeError, ShapeError, SymbolError, UnsupportedError
 from .functions import apply, compare, to_real
 from .graph import BOOL, REAL, Node, constant
+from .guard import guarded, refuse
 from .indexing import getitem
 from .library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
+from .signatures import bind_options
 from .simplify import present
 from .sizes import Dim, Shape, show
 
 if TYPE_CHECKING:
     from sympy import Basic
+
+    from .interop import Definitions
 
 
 class Array:
@@ -52,6 +57,8 @@ class Array:
     node: Node
 
     def __init__(self, node: Node) -> None:
+        if node.__class__ is not Node:
+            raise ArgumentError(f"Array of a {type(node).__name__}; expected asarray(...), or scalar, vector, matrix")
         self.node = node
 
     # ------------------------------------------------------------ what it is
@@ -88,12 +95,14 @@ class Array:
 
     # ------------------------------------------------------------ what it says
 
+    @guarded
     def __str__(self) -> str:
         return printing.text(present(self.node))
 
     def __repr__(self) -> str:
         return str(self)
 
+    @guarded
     def latex(self) -> str:
         r"""Return the formula in LaTeX, without dollar signs."""
         return printing.latex(present(self.node))
@@ -102,8 +111,15 @@ class Array:
         return f"$\\displaystyle {self.latex()}$"
 
     @property
-    def sympy(self) -> Basic:
-        """The formula as a SymPy expression, matrix or array."""
+    @guarded
+    def sympy(self) -> Basic | Definitions:
+        """The formula as a SymPy expression, matrix or array.
+
+        SymPy fails on expressions nested some 165 deep, so of a formula that is deep, or large and
+        much shared, this is a :class:`symdiff.Definitions` instead: a tuple ``(definitions, result)``,
+        where ``definitions`` holds pairs of a symbol and its expression, each in terms of those
+        before it, and ``result`` is in terms of the symbols. Functions of symdiff read it back.
+        """
         return interop.to_sympy(present(self.node))
 
     # ------------------------------------------------------------ arithmetic
@@ -165,8 +181,15 @@ class Array:
     def __abs__(self) -> Array:
         return Array(apply("abs", self.node))
 
-    def __round__(self, digits: int = 0) -> Array:
-        return Array(LIBRARY["round"].call(self.node, digits))
+    def __round__(self, digits: int | None = None) -> Array:
+        rounded: Array = call(LIBRARY["round"], (self, 0 if digits is None else digits), {})
+        return rounded
+
+    def __divmod__(self, other: Any) -> tuple[Array, Array]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Array, Array]:
+        return other // self, other % self
 
     # ------------------------------------------------------------ comparison and logic
 
@@ -215,6 +238,7 @@ class Array:
 
     # ------------------------------------------------------------ shape
 
+    @guarded
     def __getitem__(self, key: Any) -> Array:
         for part in key if isinstance(key, tuple) else (key,):
             if isinstance(part, Array):
@@ -233,21 +257,25 @@ class Array:
         """The last two axes exchanged."""
         return Array(layout.swapaxes(self.node, -1, -2))
 
+    @guarded
     def reshape(self, *shape: Any) -> Array:
         """Return the elements in C order in another shape."""
         return Array(layout.reshape_to(self.node, shape[0] if len(shape) == 1 else shape))
 
+    @guarded
     def transpose(self, *axes: Any) -> Array:
         """Permute the axes; reverse them by default."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
         return Array(layout.permute(self.node, order))
 
+    @guarded
     def astype(self, dtype: Any) -> Array:
         """Return the array itself for a real dtype; others are refused."""
         if np.dtype(dtype).kind != "f":
             raise UnsupportedError(f"astype({dtype!r}) of a symbol; symbols are real numbers")
         return Array(to_real(self.node))
 
+    @guarded
     def copy(self) -> Array:
         """Return the array itself: symbols do not change."""
         return self
@@ -258,7 +286,10 @@ class Array:
         if name in LIBRARY and isinstance(getattr(np, name, None), np.ufunc):
             # What NumPy calls on each element of an object array: np.exp(np.array([x, y])).
             return lambda *others: call(LIBRARY[name], (self, *others), {})
-        raise AttributeError(f"a symbolic array has no {name!r}")
+        own = getattr(Array, name, None)
+        if isinstance(own, property) and own.fget is not None:
+            return own.fget(self)  # it raised an AttributeError of its own, which is not to be hidden
+        raise AbsentError(f"a symbolic array has no {name!r}")
 
     # ------------------------------------------------------------ what it cannot do
 
@@ -308,6 +339,7 @@ class Array:
 
     # ------------------------------------------------------------ NumPy's protocols
 
+    @guarded
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         name = ufunc.__name__
         if method != "__call__":
@@ -367,17 +399,23 @@ def _entry(name: str) -> Entry:
 
 
 def _binary(name: str, a: Any, b: Any) -> Array:
-    left = a.node if isinstance(a, Array) else as_node(a)
-    right = b.node if isinstance(b, Array) else as_node(b)
-    if name == "matmul":
-        return Array(operations.matmul(left, right))
-    if name.startswith("greater"):
-        return Array(compare(name, left, right))
-    return Array(apply(name, left, right))
+    try:
+        left = a.node if isinstance(a, Array) else as_node(a)
+        right = b.node if isinstance(b, Array) else as_node(b)
+        if name == "matmul":
+            return Array(operations.matmul(left, right))
+        if name.startswith("greater"):
+            return Array(compare(name, left, right))
+        return Array(apply(name, left, right))
+    except Exception as error:
+        refuse(error, name, (a, b))
 
 
 def _logic(name: str, a: Any, b: Any) -> Array:
-    left, right = as_node(a), as_node(b)
+    try:
+        left, right = as_node(a), as_node(b)
+    except Exception as error:
+        refuse(error, name, (a, b))
     if left.dtype is REAL or right.dtype is REAL:
         sign = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}[name]
         raise DtypeError(f"{sign} of real numbers; expected conditions, e.g. (x > 0) {sign} (y > 0)")
@@ -403,7 +441,12 @@ def as_node(value: Any) -> Node:
         return constant(value if isinstance(value, float | bool) else operator.index(value))
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
         return _stack_list(value)
-    array = np.asarray(value)
+    if isinstance(value, np.ma.MaskedArray):
+        raise DtypeError("a masked array in a formula, whose mask would be lost; pass its .filled(...)")
+    try:
+        array = np.asarray(value)
+    except Exception:  # whatever the object's own __array__ raises
+        array = np.array(None, dtype=object)
     if array.dtype == object:
         raise DtypeError(
             f"a value of type {type(value).__name__}; expected a symbol, a real number, or an array of them"
@@ -420,8 +463,9 @@ def _stack_list(value: Any) -> Node:
         return as_node(items[0])
     if not any(isinstance(leaf, Array | Node) for leaf in _leaves(items)):
         try:
-            array = np.array(value, dtype=float if isinstance(value, np.ndarray) else None)
-        except (ValueError, TypeError):
+            objects = isinstance(value, np.ndarray) and all(isinstance(leaf, Number) for leaf in _leaves(items))
+            array = np.array(value, dtype=float if objects else None)
+        except (ValueError, TypeError, OverflowError):
             array = np.array(None, dtype=object)
         if array.dtype.kind in "buif":
             return constant(array)
@@ -434,16 +478,23 @@ def _stack_list(value: Any) -> Node:
         raise ShapeError(f"a list of symbols whose parts differ in shape: {error}") from None
 
 
+#: Axes of NumPy's arrays, at most.
+_DEEPEST = 64
+
+
 def _leaves(items: Sequence[Any]) -> Iterator[Any]:
-    todo = list(items)
+    todo = [(item, 1) for item in items]
     while todo:
-        item = todo.pop()
+        item, depth = todo.pop()
         if isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.dtype == object and item.ndim):
-            todo.extend(item)
+            if depth > _DEEPEST:
+                raise DtypeError(f"lists nested deeper than the {_DEEPEST} axes that an array may have")
+            todo.extend((part, depth + 1) for part in item)
         else:
             yield item
 
 
+@guarded
 def asarray(value: Any) -> Array:
     """Return a symbol, number, array or (nested) list of them as a symbolic array."""
     return value if isinstance(value, Array) else Array(as_node(value))
@@ -468,44 +519,30 @@ def call(entry: Entry, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         If the number of arguments or a keyword does not fit.
     """
     given = {k: v for k, v in kwargs.items() if v is not np._NoValue}
-    for key in given:
-        if key not in entry.keywords:
-            known = f"known: {', '.join(entry.keywords)}" if entry.keywords else "it takes none"
-            raise UnsupportedError(f"{entry.name} with {key}=; {known}")
-    if len(args) < entry.least - len(given) or (entry.most is not None and len(args) > entry.most):
-        wanted = str(entry.least) if entry.most == entry.least else f"{entry.least} to {entry.most or 'any number'}"
-        raise ArgumentError(f"{entry.name} takes {wanted} arguments; {len(args)} came")
     try:
-        return wrap(entry.call(*_convert(entry, args), **_convert_bounds(entry, given)))
-    except TypeError as error:
-        if isinstance(error, SymdiffError):
-            raise
-        raise ArgumentError(f"{entry.name} with arguments of the wrong kind: {error}") from None
+        arrays, options = bind_options(entry, args, given)
+        return wrap(entry.call(*_convert(entry, arrays), **_convert_options(entry, options)))
+    except Exception as error:
+        refuse(error, entry.name, args, given)
 
 
 def _convert(entry: Entry, args: Sequence[Any]) -> list[Any]:
     if entry.arrays == "list":
-        parts = list(args[0]) if isinstance(args[0], list | tuple | Array | np.ndarray) else [args[0]]
-        return [[as_node(p) for p in parts], *args[1:]]
+        if not isinstance(args[0], list | tuple | Array | np.ndarray):
+            raise ArgumentError(f"{entry.name} of a {type(args[0]).__name__}; expected a list of arrays")
+        return [[as_node(part) for part in args[0]]]
     if entry.arrays == "text":
         return [args[0], *map(as_node, args[1:])]
     if entry.arrays == "rows":
         return [_nested(args[0])]
-    if entry.arrays == "none":
-        return list(args)
-    count = len(args) if entry.arrays == "all" else int(entry.arrays)
-    return [None if a is None else as_node(a) if i < count else a for i, a in enumerate(args)]
+    return [None if a is None and i and entry.name == "clip" else as_node(a) for i, a in enumerate(args)]
 
 
-def _convert_bounds(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+def _convert_options(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     if entry.name == "clip":
         return {k: None if v is None else as_node(v) for k, v in given.items()}
-    if entry.name == "reshape":
-        return {"shape" if k == "newshape" else k: v for k, v in given.items()}
     if entry.name == "average" and given.get("weights") is not None:
         return {**given, "weights": as_node(given["weights"])}
-    if entry.name == "eye":
-        return {"m" if k == "M" else k: v for k, v in given.items()}
     return {k: v for k, v in given.items() if k != "optimize"}
 
 

@@ -156,14 +156,23 @@ def compiler_in_sight() -> bool:
 
 @cache
 def _in_sight(wish: str, path: str) -> bool:
-    wished = [wish, *shlex.split(wish)[:1]] if wish.strip() else []
+    wished = [wish, *_words(wish)[:1]] if wish.strip() else []
     return any(shutil.which(name, path=path) for name in (*wished, "gcc", "cc", "clang"))
+
+
+def _words(wish: str) -> list[str]:
+    """Return a command and its arguments as a shell would read them; nothing where a quotation mark is left open."""
+    try:
+        return shlex.split(wish)
+    except ValueError:
+        return []
 
 
 @cache
 def _find_compiler(wish: str, path: str) -> Compiler | None:
     if wish.strip():
-        wished = _compiler([wish] if shutil.which(wish, path=path) else shlex.split(wish), path)
+        words = [wish] if shutil.which(wish, path=path) else _words(wish)
+        wished = _compiler(words, path) if words else None
         if wished is not None:
             return wished
         warnings.warn(f"CC={wish!r} does not run; looking for cc, gcc and clang", RuntimeWarning, stacklevel=3)

@@ -23,6 +23,7 @@ from .errors import ArgumentError, NotDifferentiableError, SingularMatrixError
 from .formula import order_inputs, read_formula
 from .graph import REAL, Node, inputs_of, placeholder, postorder, substitute
 from .graph import custom as custom_node
+from .guard import guarded
 from .interpret import bind_sizes, evaluate
 from .kinks import find_kinks
 from .printing import text
@@ -98,6 +99,7 @@ class Report:
         return "\n  ".join(lines)
 
 
+@guarded
 def check(
     formula: Any,
     wrt: Any = None,
@@ -152,6 +154,9 @@ def check(
         raise ArgumentError(f"at= holds {', '.join(unknown)}; the inputs are {', '.join(inputs) or 'none'}")
     chosen = list(map(Array, inputs.values())) if wrt is None else read.read(wrt)
     chosen = list(chosen) if isinstance(chosen, tuple | list) else [chosen]
+    for one in chosen:
+        if not isinstance(one, Array):
+            raise ArgumentError(f"wrt holds a {type(one).__name__}; expected inputs, or names of them")
     return _Check(outputs, inputs, [a.node for a in chosen], given, np.random.default_rng(seed)).run()
 
 
@@ -278,6 +283,8 @@ class _Check:
 
     def _compare(self, point: dict[str, Numbers], *, at_kink: bool) -> None:
         for w in self.wrt:
+            if not math.prod(self._fixed(w.shape)):
+                continue  # there is no direction to move an array without elements in
             ways = _Ways(self.outputs, self.inputs, w, self._fixed)
             title = _title(w)
             rows = list(self._directions(math.prod(self._fixed(w.shape))))

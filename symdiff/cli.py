@@ -28,6 +28,7 @@ from .diagnosis import diagnose, megabytes
 from .errors import ArgumentError, ShapeError, SymdiffError
 from .export import export
 from .formula import Formula, read_formula
+from .guard import refuse
 from .kernel import Kernel
 from .options import LIMITS
 from .printing import latex, text
@@ -55,10 +56,15 @@ class Commands(click.Group):
             warnings.showwarning = lambda message, *_: click.echo(f"Warning: {message}", err=True)
             try:
                 return super().invoke(ctx)
-            except SymdiffError as error:
-                raise Failure(str(error)) from error
+            except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+                raise
             except MemoryError as error:
                 raise Failure("not enough memory for arrays of these sizes; use smaller ones, or parts") from error
+            except Exception as error:
+                try:
+                    refuse(error, ctx.invoked_subcommand or "symdiff")
+                except SymdiffError as ours:
+                    raise Failure(str(ours)) from error
 
 
 class FormulaCommand(click.Command):

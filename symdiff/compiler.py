@@ -30,6 +30,7 @@ from .errors import ArgumentError, UnsupportedError
 from .extension import CythonRunner
 from .formula import Formula, order_inputs, read_formula
 from .graph import Node, flatten, postorder, unflatten
+from .guard import guarded
 from .kernel import Kernel, Options, Origin, Runner
 from .looping import LoopRunner
 from .native import NativeRunner
@@ -43,6 +44,7 @@ from .structure import leaves, names, pack, template_of
 BACKENDS = ("auto", "native", "interpreter", "numpy", "cython")
 
 
+@guarded
 def compile(
     formula: Any,
     inputs: Sequence[Any] | None = None,
@@ -214,7 +216,7 @@ def _warn_no_compiler() -> None:
         "no C compiler was found (looked for $CC, gcc, cc and clang); kernels run on the embedded interpreter, about "
         "half as fast. Install one, or pass backend='interpreter' to say that this is meant",
         RuntimeWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
 
 

@@ -15,10 +15,12 @@ from .contraction import is_zero
 from .errors import ArgumentError, NotDifferentiableError, ShapeError
 from .graph import Node, dependents, placeholder, postorder, zeros
 from .graph import custom as custom_node
+from .guard import guarded, users
 from .rules import CustomRule
 from .sizes import show
 
 
+@guarded
 def custom(
     function: Callable[..., Any],
     *,
@@ -73,12 +75,16 @@ def custom(
     given = [rule for rule in (differential, vjp, jacobian) if rule is not None]
     if len(given) != 1:
         raise ArgumentError(f"{len(given)} derivatives; expected exactly one of differential=, vjp= and jacobian=")
+    for one in (function, *given):
+        if not callable(one):
+            raise ArgumentError(f"a {type(one).__name__} came; expected a function of symbolic arrays")
     title = name or str(getattr(function, "__name__", "custom"))
 
+    @guarded
     def call(*args: Any) -> Array:
         nodes = [as_node(a) for a in args]
         parameters = tuple(placeholder((title, i), node.shape) for i, node in enumerate(nodes))
-        body = as_node(function(*map(Array, parameters)))
+        body = as_node(users(function)(*map(Array, parameters)))
         rule = _rule(title, parameters, body, differential, vjp, jacobian)
         _try(rule, body)
         return Array(custom_node(rule, nodes, body))
@@ -123,12 +129,12 @@ def _rule(
 
     def forward(args: Sequence[Node], tangents: Sequence[Node]) -> Node:
         assert differential is not None
-        image = shaped(as_node(differential(arrays(args), arrays(tangents))), body.shape, "differential")
+        image = shaped(as_node(users(differential)(arrays(args), arrays(tangents))), body.shape, "differential")
         return _linear(image, tangents, f"the differential of {title}", "tangents")
 
     def reverse(args: Sequence[Node], cotangent: Node) -> list[Node]:
         assert vjp is not None
-        parts = several(vjp(arrays(args), Array(cotangent)), len(args))
+        parts = several(users(vjp)(arrays(args), Array(cotangent)), len(args))
         return [
             _linear(shaped(p, a.shape, "vjp"), [cotangent], f"the vjp of {title}", "cotangent")
             for p, a in zip(parts, args, strict=True)
@@ -136,7 +142,7 @@ def _rule(
 
     def whole(args: Sequence[Node]) -> list[Node]:
         assert jacobian is not None
-        parts = several(jacobian(arrays(args)), len(args))
+        parts = several(users(jacobian)(arrays(args)), len(args))
         return [shaped(p, (*body.shape, *a.shape), "Jacobian") for p, a in zip(parts, args, strict=True)]
 
     return CustomRule(

@@ -7,15 +7,20 @@ the place, before memory is spent on it, and nothing in a file is ever executed.
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 import math
 import os
 import re
 import stat
+import struct
 import zipfile
-import zlib
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -23,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import DataError
+from .options import LIMITS, Limits
 
 __all__ = ["SUFFIXES", "Table", "read_array", "read_table", "split_source"]
 
@@ -49,7 +55,7 @@ def split_source(source: str) -> tuple[Path, str]:
     return Path(source), ""
 
 
-def read_array(source: str, name: str = "") -> Numbers:
+def read_array(source: str, name: str = "", limits: Limits = LIMITS) -> Numbers:
     """Read an array of real numbers.
 
     Parameters
@@ -59,6 +65,8 @@ def read_array(source: str, name: str = "") -> Numbers:
         with ``:column`` or ``:column,column`` behind it for some of its columns.
     name : str, optional
         The input it is for: an array of this name is taken from a .npz file of several.
+    limits : Limits, optional
+        Bounds on lines of a .csv file and on what a compressed array may unpack to.
 
     Returns
     -------
@@ -76,13 +84,13 @@ def read_array(source: str, name: str = "") -> Numbers:
     if kind not in SUFFIXES:
         raise DataError(f"{str(path)!r}: expected a file of numbers called {', '.join('*' + s for s in SUFFIXES)}")
     if kind == ".csv":
-        return read_table(path).numbers(part)
+        return read_table(path, limits).numbers(part)
     if kind == ".npy" and part:
         raise DataError(f"{path} holds one array; expected no {':' + part!r} behind it")
     size = _size(path)
     try:
         if kind == ".npz":
-            return _read_npz(path, part, name)
+            return _read_npz(path, part, name, limits)
         with path.open("rb") as stream:
             return _read_npy(stream, str(path), size)
     except OSError as error:
@@ -109,41 +117,74 @@ def _size(path: Path) -> int:
 # ---------------------------------------------------------------------------- .npy and .npz
 
 
-def _read_npy(stream: IO[bytes], where: str, size: int) -> Numbers:
+def _read_npy(stream: IO[bytes], where: str, size: int, limit: int | None = None) -> Numbers:
     """Read the .npy format, believing its header only as far as there are bytes."""
-    readers: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
     try:
         version = np.lib.format.read_magic(stream)
     except ValueError:
         raise DataError(f"{where} is not a .npy file (it does not begin as one); write it with numpy.save") from None
-    if version not in readers:
+    if version not in _LENGTHS:
         raise DataError(f"{where} is a .npy file of version {version}; expected 1.0 or 2.0, which hold plain arrays")
-    try:
-        shape, fortran, dtype = readers[version](stream)
-    except ValueError as error:
-        raise DataError(f"{where} has a damaged header: {str(error).splitlines()[0]:.200}") from error
+    shape, fortran, dtype = _read_header(stream, where, _LENGTHS[version])
     _check_dtype(dtype, where)
-    if any(length < 0 for length in shape):
-        raise DataError(f"{where} has a damaged header: the shape {shape}")
+    counts = all(type(length) is int and 0 <= length < _MOST for length in shape)
+    if len(shape) > _AXES or not counts or math.prod(length or 1 for length in shape) * dtype.itemsize >= _MOST:
+        told = f"{len(shape)} axes" if len(shape) > _AXES else f"the shape {shape!s:.100}"
+        raise DataError(f"{where} has a damaged header: {told}; expected up to {_AXES} sizes from 0 up")
     wanted, there = math.prod(shape) * dtype.itemsize, size - stream.tell()
     if wanted > there:
         raise DataError(f"{where} is cut off: an array of shape {shape} takes {wanted} bytes and {there} are there")
     _check_memory(wanted, where)
-    data = stream.read(wanted)
-    if len(data) != wanted:
-        raise DataError(f"{where} is cut off: an array of shape {shape} takes {wanted} bytes, {len(data)} were read")
-    return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
+    if limit is not None and wanted > limit:
+        raise DataError(
+            f"{where} unpacks to {wanted} bytes, more than the {limit} that a compressed file of this size may; save "
+            "it as .npy, or with numpy.savez"
+        )
+    data = np.empty(wanted, np.uint8)
+    read = 0
+    while read < wanted:
+        count = stream.readinto(data[read : read + _CHUNK])  # type: ignore[attr-defined]
+        if not count:
+            raise DataError(f"{where} is cut off: an array of shape {shape} takes {wanted} bytes, {read} were read")
+        read += count
+    return data.view(dtype).reshape(shape, order="F" if fortran else "C")
+
+
+#: How the length of the header is written in each version of the format.
+_LENGTHS = {(1, 0): "<H", (2, 0): "<I"}
+#: Bytes of a header, levels of brackets in it, and axes of an array, at most.
+_HEADER, _LEVELS, _AXES = 10_000, 10, 32
+#: No array has so many bytes, or so long an axis.
+_MOST = 2**63
+#: Bytes read at a time, and bytes of the table of contents of an archive.
+_CHUNK, _CONTENTS = 2**20, 2**22
+
+
+def _read_header(stream: IO[bytes], where: str, length: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read shape, order and type; the text of them is small and flat, whatever it says it is."""
+    count = stream.read(struct.calcsize(length))
+    (size,) = struct.unpack(length, count) if len(count) == struct.calcsize(length) else (0,)
+    text = stream.read(min(size, _HEADER + 1))
+    problem = ""
+    if not text or len(text) < size <= _HEADER:
+        problem = "it ends within it"
+    elif size > _HEADER or text.count(b"(") + text.count(b"[") + text.count(b"{") > _LEVELS * 10 or b"\0" in text:
+        problem = f"{size} bytes, which are no description of a plain array"
+    else:
+        try:
+            return np.lib.format.read_array_header_2_0(io.BytesIO(struct.pack("<I", size) + text))
+        except (Exception, RecursionError) as error:  # whatever Python says of text that is no description
+            problem = (str(error).splitlines() or [type(error).__name__])[0]
+    raise DataError(f"{where} has a damaged header: {problem:.200}")
 
 
 def _check_dtype(dtype: np.dtype[Any], where: str) -> None:
     if dtype.hasobject:
         raise DataError(f"{where} holds pickled Python objects, which are never loaded; save an array of floats")
-    if dtype.kind not in "fiub" or dtype.itemsize > 8:
+    if dtype.kind not in "fiub" or dtype.itemsize > 8 or dtype.shape:
         remedy = "give its parts as two inputs" if dtype.kind == "c" else "convert it with .astype(float)"
-        raise DataError(f"{where} holds {dtype}; expected real numbers (float64, float32, integers or bool); {remedy}")
+        found = f"{dtype!s:.100}"
+        raise DataError(f"{where} holds {found}; expected real numbers (float64, float32, integers or bool); {remedy}")
 
 
 def _check_memory(wanted: int, where: str) -> None:
@@ -155,21 +196,44 @@ def _check_memory(wanted: int, where: str) -> None:
         raise DataError(f"{where} takes {wanted} bytes, more than the memory of this machine; split it into parts")
 
 
-def _read_npz(path: Path, part: str, name: str) -> Numbers:
+def _read_npz(path: Path, part: str, name: str, limits: Limits) -> Numbers:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as file, _Archive(file) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             wanted = part or (name if name in members else next(iter(members), "") if len(members) == 1 else "")
             if wanted not in members:
-                asked = f"no array {part!r}" if part else f"{len(members)} arrays, none called {name!r}"
-                raise DataError(
-                    f"{path} has {asked}; expected one of {', '.join(members) or 'at least one'}, as {path}:NAME"
-                )
+                asked = f"no array {part!r:.80}" if part else f"{len(members)} arrays, none called {name!r:.80}"
+                listed = f"{', '.join([*islice(members, 20)]) or 'at least one':.300}"
+                raise DataError(f"{path} has {asked}; expected one of {listed}, as {path}:NAME")
             info = members[wanted]
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise DataError(f"{path}:{wanted:.80} is packed in a way that numpy.savez does not know")
+            # what is packed well may be a thousand times as long, and a small file more than the memory
+            limit = max(limits.unpacked_bytes, 20 * info.compress_size)
             with archive.open(info) as stream:
-                return _read_npy(stream, f"{path}:{wanted}", info.file_size)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise DataError(f"{path} is not a sound .npz file: {error}; write it with numpy.savez") from error
+                return _read_npy(stream, f"{path}:{wanted:.80}", info.file_size, limit)
+    except (DataError, OSError):
+        raise
+    except Exception as error:  # an archive can be damaged in as many ways as zipfile has errors
+        raise DataError(f"{path} is not a sound .npz file: {error!s:.200}; write it with numpy.savez") from error
+
+
+class _Archive(zipfile.ZipFile):
+    """An archive whose table of contents is looked at before it is read: each entry of it takes memory."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        file.seek(0, os.SEEK_END)
+        file.seek(-min(file.tell(), 2**16 + 22), os.SEEK_CUR)
+        tail = file.read()
+        at = tail.rfind(b"PK\x05\x06")
+        if 0 <= at <= len(tail) - 22:
+            (size,) = struct.unpack_from("<I", tail, at + 12)
+            wide = tail.rfind(b"PK\x06\x06", 0, at)
+            if wide >= 0 and len(tail) >= wide + 48:
+                size = max(size % 0xFFFFFFFF, *struct.unpack_from("<Q", tail, wide + 40))
+            if size > _CONTENTS:
+                raise zipfile.BadZipFile(f"a table of contents of {size} bytes")
+        super().__init__(file)
 
 
 # ---------------------------------------------------------------------------- .csv
@@ -177,23 +241,25 @@ def _read_npz(path: Path, part: str, name: str) -> Numbers:
 
 @dataclass(frozen=True)
 class Table:
-    """The cells of a .csv file.
+    """A .csv file, which is read row by row when numbers of it are asked for.
 
     Parameters
     ----------
     path : Path
     header : list of str, optional
         Names of the columns; None when the first line holds numbers.
-    rows : list of list of str
-        All of one length.
-    lines : list of int
-        The line of the file that each row ends on, for messages.
+    count : int
+        Number of columns.
+    delimiter : str, optional
+        Between cells; None for blanks.
+    limits : Limits
     """
 
     path: Path
     header: list[str] | None
-    rows: list[list[str]]
-    lines: list[int]
+    count: int
+    delimiter: str | None
+    limits: Limits = LIMITS
 
     def numbers(self, columns: str = "") -> Numbers:
         """Return columns as numbers.
@@ -209,31 +275,45 @@ class Table:
         ndarray of float64, shape (rows, columns), or (rows,) for a single column
         """
         wanted = self._columns(columns)
-        values = np.array([[self._number(r, c) for c in wanted] for r in range(len(self.rows))])
+        found = array("d")
+        for number, row in self._rows():
+            found.extend([self._number(number, row[c], c, not found) for c in wanted])
+        values = np.array(found).reshape(-1, len(wanted))
         return values[:, 0] if len(wanted) == 1 else values
 
     def text(self, column: str) -> list[str]:
         """Return one column as it is written."""
         (place,) = self._columns(column)
-        return [row[place] for row in self.rows]
+        return [row[place] for _, row in self._rows()]
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Give the rows of numbers, each with the line of the file it is on."""
+        rows = _cells(self.path, self.delimiter, self.limits)
+        first, row = next(rows)
+        if self.header is None:
+            yield first, row
+        for number, row in rows:
+            if len(row) != self.count:
+                expected = f"expected {self.count}, as in line {first}"
+                raise DataError(f"{self.path}, line {number}: {len(row)} cells; {expected}")
+            yield number, row
 
     def _columns(self, wanted: str) -> list[int]:
-        count = len(self.rows[0])
         if not wanted:
-            return list(range(count))
-        names = [str(k) for k in range(count)] if self.header is None else self.header
+            return list(range(self.count))
+        names = [str(k) for k in range(self.count)] if self.header is None else self.header
         found = []
         for name in wanted.split(","):
             key = name.strip()
             if names.count(key) != 1:
                 what = "two columns" if key in names else "no column"
                 origin = "" if self.header is not None else " (it has no header, so columns are counted from 0)"
-                raise DataError(f"{self.path} has {what} {key!r}{origin}; expected one of {', '.join(names)[:300]}")
+                listed = f"{', '.join(names[:100]):.300}"
+                raise DataError(f"{self.path} has {what} {key!r:.80}{origin}; expected one of {listed}")
             found.append(names.index(key))
         return found
 
-    def _number(self, row: int, column: int) -> float:
-        cell = self.rows[row][column].strip()
+    def _number(self, line: int, cell: str, column: int, first: bool) -> float:
         if _NUMBER.fullmatch(cell):
             value = float(cell)
             if math.isfinite(value):
@@ -247,14 +327,14 @@ class Table:
             problem = "has a decimal comma; expected a decimal point"
         else:
             problem = "is not a number" + (
-                "; a header has names only, no numbers" if row == 0 and self.header is None else ""
+                "; a header has names only, no numbers" if first and self.header is None else ""
             )
-        name = f" ({self.header[column]})" if self.header else ""
-        raise DataError(f"{self.path}, line {self.lines[row]}, column {column + 1}{name}: {cell[:40]!r} {problem}")
+        name = f" ({self.header[column]:.80})" if self.header else ""
+        raise DataError(f"{self.path}, line {line}, column {column + 1}{name}: {cell[:40]!r} {problem}")
 
 
-def read_table(path: Path) -> Table:
-    """Read the cells of a .csv file.
+def read_table(path: Path, limits: Limits = LIMITS) -> Table:
+    """Begin to read a .csv file.
 
     The delimiter is the first of semicolon, tab and comma that the first line has, else blanks.
     Empty lines and lines beginning with ``#`` are skipped. The first line is a header when no
@@ -263,50 +343,57 @@ def read_table(path: Path) -> Table:
     Raises
     ------
     DataError
-        If it is not text in UTF-8, or its rows have different lengths.
+        If it is not text in UTF-8, or has no rows.
     """
-    _check_memory(_size(path), str(path))
+    _check_memory(4 * _size(path), str(path))  # a number takes eight bytes, and at least two in the file
+    first = next(_lines(path, limits), None)
+    if first is None:
+        raise DataError(f"{path} has no rows; expected numbers")
+    delimiter = next((d for d in ";\t," if d in first[1]), None)
+    rows = _cells(path, delimiter, limits)
+    _, row = next(rows)
+    header = None
+    if not any(_NUMBER.fullmatch(cell) for cell in row) and any(c.lower() not in _MISSING for c in row):
+        header = row
+        if next(rows, None) is None:
+            raise DataError(f"{path} has a header and no rows; expected numbers below it")
+    return Table(path, header, len(row), delimiter, limits)
+
+
+def _lines(path: Path, limits: Limits) -> Iterator[tuple[int, str]]:
+    """Give the lines of a text file that are not empty, with their numbers; none is longer than the limit."""
+    number = 0
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        byte = error.object[error.start]
-        raise DataError(f"{path}, line {line}: byte {byte:#04x} is no UTF-8; save it as UTF-8") from error
+        with path.open("rb") as stream:
+            for raw in iter(partial(stream.readline, limits.line_bytes + 1), b""):
+                if len(raw) > limits.line_bytes:
+                    raise DataError(
+                        f"{path}, line {number + 1} is longer than {limits.line_bytes} bytes; expected a sample in "
+                        "each line (save long rows as .npy)"
+                    )
+                try:
+                    text = raw.removeprefix(codecs.BOM_UTF8 if not number else b"").decode()
+                except UnicodeDecodeError as error:
+                    byte = error.object[error.start]
+                    words = f"byte {byte:#04x} is no UTF-8; save it as UTF-8"
+                    raise DataError(f"{path}, line {number + 1}: {words}") from error
+                if "\0" in text:
+                    raise DataError(f"{path}, line {number + 1}: a zero byte; this is not text")
+                for line in text.splitlines():
+                    number += 1
+                    if line.strip() and not line.lstrip().startswith("#"):
+                        yield number, line
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    if "\0" in text:
-        raise DataError(f"{path}, line {text[: text.index(chr(0))].count(chr(10)) + 1}: a zero byte; this is not text")
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if not _skipped(line)]
-    if not lines:
-        raise DataError(f"{path} has no rows; expected numbers")
-    delimiter = next((d for d in ";\t," if d in lines[0][1]), None)
-    rows, numbers = _cells(path, lines, delimiter)
-    header = None
-    if not any(_NUMBER.fullmatch(cell) for cell in rows[0]) and any(c.lower() not in _MISSING for c in rows[0]):
-        header, rows, numbers = rows[0], rows[1:], numbers[1:]
-        if not rows:
-            raise DataError(f"{path} has a header and no rows; expected numbers below it")
-    return Table(path, header, rows, numbers)
 
 
-def _skipped(line: str) -> bool:
-    return not line.strip() or line.lstrip().startswith("#")
-
-
-def _cells(path: Path, lines: Sequence[tuple[int, str]], delimiter: str | None) -> tuple[list[list[str]], list[int]]:
-    numbers = [number for number, _ in lines]
-    if delimiter is None:
-        rows = [line.split() for _, line in lines]
-    else:
-        # Line by line, so that an open quotation mark is told at its line and cannot swallow the rest.
-        rows = []
-        for number, line in lines:
-            try:
-                rows.append([c.strip() for c in next(csv.reader([line], delimiter=delimiter, strict=True))])
-            except csv.Error as error:
-                raise DataError(f"{path}, line {number}: {error}") from error
-    for number, row in zip(numbers, rows, strict=True):
-        if len(row) != len(rows[0]):
-            expected = f"expected {len(rows[0])}, as in line {numbers[0]}"
-            raise DataError(f"{path}, line {number}: {len(row)} cells; {expected}")
-    return rows, numbers
+def _cells(path: Path, delimiter: str | None, limits: Limits) -> Iterator[tuple[int, list[str]]]:
+    """Give the cells of each line."""
+    for number, line in _lines(path, limits):
+        if delimiter is None:
+            yield number, line.split()
+            continue
+        try:  # line by line, so that an open quotation mark is told at its line and cannot swallow the rest
+            yield number, [c.strip() for c in next(csv.reader([line], delimiter=delimiter, strict=True))]
+        except csv.Error as error:
+            raise DataError(f"{path}, line {number}: {error}") from error

@@ -32,8 +32,8 @@ from .comparison import Batch, compare
 from .compiler import compile as compile_formula
 from .datafiles import read_table
 from .errors import ArgumentError, DataError
+from .files import check_writable, replace_file
 from .kernel import Kernel
-from .resultfiles import check_writable, replace_file
 from .symbols import matrix, scalar, vector
 from .terminal import can_show, readable, say
 

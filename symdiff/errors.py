@@ -81,12 +81,20 @@ class SingularMatrixError(SymdiffError, np.linalg.LinAlgError):
         super().__init__(message)
 
 
+class AbsentError(SymdiffError, AttributeError):
+    """An attribute that a symbolic array, or symdiff, does not have."""
+
+
+class InternalError(SymdiffError, RuntimeError):
+    """A defect of symdiff: an error that it did not foresee, which is the ``__cause__``."""
+
+
 class BuildError(SymdiffError, RuntimeError):
     """The system's compiler failed; the message carries its words."""
 
 
 class DataError(SymdiffError, ValueError):
-    """A data file that cannot be read, or whose contents do not fit the formula."""
+    """A file that cannot be read or written, or whose contents do not fit the formula."""
 
 
 def with_caret(message: str, text: str, position: int) -> str:

@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 
 from .errors import ArgumentError
+from .files import write_folder
+from .guard import guarded
 from .kernel import Kernel
 
 __all__ = ["export"]
@@ -44,6 +46,7 @@ py-modules = []
 """
 
 
+@guarded
 def export(
     kernel: Kernel, folder: str | os.PathLike[str], name: str = "formula", *, overwrite: bool = False
 ) -> list[Path]:
@@ -72,11 +75,15 @@ def export(
     ------
     ArgumentError
         For a name that no module can have, or files that are there already.
+    DataError
+        If something else is in the way, or the folder cannot be written; nothing is changed then.
     UnsupportedError
         For a kernel that does not become scalar code: symbolic sizes, or too many operations.
     """
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", name, re.ASCII) or keyword.iskeyword(name):
-        raise ArgumentError(f"{name!r} is no name for a module; expected letters, digits and '_', a letter first")
+    if not isinstance(kernel, Kernel):
+        raise ArgumentError(f"export of a {type(kernel).__name__}; expected a kernel, made by compile")
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", str(name), re.ASCII) or keyword.iskeyword(name):
+        raise ArgumentError(f"{name!r:.80} is no name for a module; expected letters, digits and '_', a letter first")
     if name.lower() in ("setup", "symdiff", "numpy", "math"):
         raise ArgumentError(f"a module called {name!r} would hide another one; choose another name")
     texts = {
@@ -85,10 +92,7 @@ def export(
         "pyproject.toml": _PROJECT.format(name=name),
     }
     place = Path(folder)
-    there = [file for file in texts if (place / file).exists()]
+    there = [file for file in texts if os.path.lexists(place / file)]
     if there and not overwrite:
         raise ArgumentError(f"{', '.join(there)} exist in {place}; choose another folder, or pass overwrite=True")
-    place.mkdir(parents=True, exist_ok=True)
-    for file, text in texts.items():
-        (place / file).write_text(text, encoding="utf-8")
-    return [place / file for file in texts]
+    return write_folder(place, texts)

@@ -15,6 +15,7 @@ from typing import Any
 from .array import Array, as_node
 from .errors import ArgumentError, ParseError
 from .graph import Node, inputs_of
+from .guard import users
 from .interop import Inputs, from_sympy, is_sympy
 from .parse import parse_graph, parse_known
 from .structure import leaves
@@ -70,7 +71,7 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None) -> Formu
         return _read_text(formula, given)
     if callable(formula) and not isinstance(formula, Array) and not is_sympy(formula):
         return _trace(formula, given)
-    parts = leaves(formula)
+    parts = [formula] if is_sympy(formula) else leaves(formula)
     if any(isinstance(part, str) for part in parts):
         raise ArgumentError("text among several formulas; give one text, [f, g] or derivatives inside it, or symbols")
     if any(is_sympy(part) for part in parts):
@@ -169,7 +170,7 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any]) -> Formula:
             f"one for each, e.g. {(missing or ['x'])[0]}=(3, 3)"
         )
     symbols = {name: array(check_name(name), shapes[name]) for name in wanted}
-    value = _map(function(**symbols), lambda part: Array(as_node(part)))
+    value = _map(users(function)(**symbols), lambda part: Array(as_node(part)))
 
     def read(part: Any) -> Any:
         return _map(part, lambda leaf: parse_known(leaf, symbols) if isinstance(leaf, str) else leaf)

@@ -20,6 +20,7 @@ from ._kernels.call import CallPath, NativeCall, with_vectorcall
 from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, overlap, sample_shape, stack_batches
 from .build import Library
 from .errors import ArgumentError, SingularMatrixError, UnsupportedError
+from .guard import guarded, refuse
 from .native import plain_function
 from .program import Program
 from .results import empty
@@ -177,6 +178,7 @@ class Kernel(CallPath):
         How batches are treated.
     """
 
+    @guarded
     def __init__(
         self,
         inputs: Sequence[Parameter],
@@ -288,6 +290,8 @@ class Kernel(CallPath):
                 self._run_rows(batch, shapes, fronts, reduce)
         except SingularMatrixError as error:
             raise self._located(error, batch) from None
+        except Exception as error:
+            refuse(error, "a call of a kernel", batch.arrays)
 
     def _run_rows(
         self, batch: Batch, shapes: Sequence[tuple[int, ...]], fronts: Sequence[Floats], reduce: bool
@@ -317,6 +321,7 @@ class Kernel(CallPath):
     def _pack(self, results: Sequence[Any]) -> Any:
         return pack(self._structure, iter(results))
 
+    @guarded
     def values(self, *args: Any, inputs: Mapping[str, Any] | None = None, **named: Any) -> dict[str, Any]:
         """Compute the named sub-formulas at some inputs.
 
@@ -332,17 +337,20 @@ class Kernel(CallPath):
         result: dict[str, Any] = self._origin.named()(*args, inputs=inputs, **named)
         return result
 
+    @guarded
     def source(self, language: str | None = None) -> str:
         """Return the generated source in ``language``, "c", "cython" or "numpy"; by default the one that runs."""
         return self._origin.source(language or self.backend)
 
+    @guarded
     def latex(self) -> str:
         """Return the formula as LaTeX."""
         return self._origin.latex()
 
     @property
+    @guarded
     def sympy(self) -> Any:
-        """The formula as SymPy."""
+        """The formula as SymPy, in the kernel's structure; see :attr:`symdiff.Array.sympy` for :class:`Definitions`."""
         return self._origin.sympy()
 
     @property
@@ -356,10 +364,12 @@ class Kernel(CallPath):
         return self._origin.rewrites
 
     @property
+    @guarded
     def stats(self) -> dict[str, Any]:
         """Counts and times of the compilation; what serves now, and why."""
         return {**self._origin.stats, **(self._runner.stats if isinstance(self._runner, Changing) else {})}
 
+    @guarded
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for native code that is being built in the background.
 
@@ -378,6 +388,7 @@ class Kernel(CallPath):
         return self._runner.wait(timeout) if isinstance(self._runner, Changing) else True
 
     @property
+    @guarded
     def address(self) -> int:
         """Address of the kernel as a C function, for ctypes, cffi, or code in another language.
 
@@ -407,6 +418,7 @@ class Kernel(CallPath):
         return self._function.address
 
     @property
+    @guarded
     def signature(self) -> str:
         """Names and shapes of one sample: ``(X: (2, 4), y: (4,)) -> (2, 2, 4)``."""
         results = show_structure(self._structure, (show(p.shape) for p in self.outputs))
@@ -415,6 +427,7 @@ class Kernel(CallPath):
     def _names(self) -> list[str]:
         return [p.name for p in self.inputs]
 
+    @guarded
     def __repr__(self) -> str:
         options = f", reduce={self.options.reduce!r}" if self.options.reduce else ""
         if self.options.batch is not None:
@@ -423,6 +436,7 @@ class Kernel(CallPath):
             options += f", batch_axis={self.options.batch_axis}"
         return f"<symdiff.Kernel {self.signature}, backend={self.backend!r}{options}>"
 
+    @guarded
     def __reduce__(self) -> tuple[Any, ...]:
         return self._origin.rebuild()
 

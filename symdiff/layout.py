@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Iterable, Sequence
-from typing import Any, SupportsIndex, TypeAlias
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,23 +32,44 @@ from .sizes import Dim, Shape, Size, divide, named, product, show
 
 Axis: TypeAlias = int | Sequence[int] | None
 
+#: Elements of an array, at most: numbers of eight bytes that an address reaches.
+_MOST = 2**63 // 8
 
-def axis_of(x: Node, axis: SupportsIndex) -> int:
+
+def axis_of(x: Node, axis: Any) -> int:
     """Return one axis counted from the front."""
-    try:
-        number = operator.index(axis)
-    except TypeError:
-        raise ArgumentError(f"axis={axis!r}; expected a whole number") from None
+    number = whole_number("axis", axis)
     if not -x.ndim <= number < x.ndim:
         raise ShapeError(f"axis {number} of an array of shape {show(x.shape)}; expected -{x.ndim} to {x.ndim - 1}")
     return number % x.ndim
+
+
+def whole_number(name: str, value: Any) -> int:
+    """Return ``value`` as a whole number; truth values and fractions are none.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if not isinstance(value, bool | np.bool_):
+        with suppress(Exception):  # an array of several numbers; whatever an object's own __index__ raises
+            return operator.index(value)
+    raise ArgumentError(f"{name}={shown(value)}; expected a whole number")
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message: simple ones as they are written, the kind of others."""
+    simple = value is None or isinstance(value, bool | float | str | list | tuple)
+    with suppress(Exception):  # what a list holds may not be printable
+        return f"{value!r:.60}" if simple else f"a {type(value).__name__}"
+    return f"a {type(value).__name__}"
 
 
 def axes_of(x: Node, axis: Axis) -> tuple[int, ...]:
     """Return axes counted from the front, sorted; all of them for None."""
     if axis is None:
         return tuple(range(x.ndim))
-    if isinstance(axis, Iterable):
+    if isinstance(axis, tuple | list):
         found = [axis_of(x, a) for a in axis]
         if len(set(found)) != len(found):
             raise ShapeError(f"axis={tuple(axis)} names an axis twice")
@@ -56,8 +79,32 @@ def axes_of(x: Node, axis: Axis) -> tuple[int, ...]:
 
 def parse_shape(shape: Any) -> Shape:
     """Return a shape given as a size or a sequence of sizes (whole numbers, names or Size)."""
-    sizes = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
-    return tuple(parse_size(size) for size in sizes)
+    return countable(tuple(parse_size(size) for size in several(shape)))
+
+
+def several(value: Any) -> list[Any]:
+    """Return the members of a sequence, or one thing as the only member."""
+    return list(value) if isinstance(value, list | tuple | range) or _ndim(value) == 1 else [value]
+
+
+def _ndim(value: Any) -> int:
+    return value.ndim if isinstance(value, np.ndarray) else 0
+
+
+def countable(shape: Shape) -> Shape:
+    """Return a shape whose elements can be counted, as NumPy counts them.
+
+    Raises
+    ------
+    LimitError
+        If it has more than 64 axes, or elements than a machine can address.
+    """
+    sizes = [size for size in shape if isinstance(size, int)]
+    if len(shape) > 64 or math.prod(size or 1 for size in sizes) > _MOST:
+        raise LimitError(
+            f"an array of {len(shape)} axes and shape {show(shape):.60} has more elements than can be counted"
+        )
+    return shape
 
 
 def parse_size(size: Any) -> Dim:
@@ -71,9 +118,10 @@ def parse_size(size: Any) -> Dim:
         if not size.isidentifier() or len(size) > 64:
             raise ShapeError(f"the size {size[:40]!r} is not a name; expected letters, digits and _, e.g. 'n'")
         return named(size)
-    if isinstance(size, bool) or not isinstance(size, SupportsIndex):
-        raise ShapeError(f"the size {size!r} is neither a whole number nor a name")
-    number = operator.index(size)
+    try:
+        number = whole_number("size", size)
+    except ArgumentError:
+        raise ShapeError(f"the size {shown(size)} is neither a whole number nor a name") from None
     if number < 0:
         raise ShapeError(f"the size {number} is negative; expected 0 or more")
     return number
@@ -120,8 +168,8 @@ def reshape_to(x: Node, shape: Any, order: str = "C") -> Node:
     """Reshape, in C order; one size may be -1 and follows from the others."""
     if order != "C":
         raise UnsupportedError(f"reshape with order={order!r}; expected 'C' (transpose before and after for Fortran's)")
-    asked = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
-    unknown = [i for i, n in enumerate(asked) if isinstance(n, int) and n == -1]
+    asked = several(shape)
+    unknown = [i for i, n in enumerate(asked) if isinstance(n, int | np.integer) and n == -1]
     if len(unknown) > 1:
         raise ShapeError(f"reshape to {tuple(asked)}: only one size may be -1")
     known = [parse_size(n) for i, n in enumerate(asked) if i not in unknown]
@@ -137,9 +185,9 @@ def permute(x: Node, axes: Sequence[int] | None = None) -> Node:
     """Permute the axes; reverse them by default."""
     if axes is None:
         return transpose(x)
-    order = [axis_of(x, a) for a in axes]
+    order = [axis_of(x, a) for a in several(axes)]
     if sorted(order) != list(range(x.ndim)):
-        raise ShapeError(f"transpose with axes={tuple(axes)} of an array with {x.ndim} axes; expected each axis once")
+        raise ShapeError(f"transpose with axes={axes!r:.60} of an array with {x.ndim} axes; expected each axis once")
     return transpose(x, order)
 
 
@@ -153,10 +201,10 @@ def swapaxes(x: Node, axis1: int, axis2: int) -> Node:
 
 def moveaxis(x: Node, source: Any, destination: Any) -> Node:
     """Move axes to other places, the rest keeping their order."""
-    src = [axis_of(x, a) for a in ([source] if isinstance(source, int) else source)]
-    dst = [axis_of(x, a) for a in ([destination] if isinstance(destination, int) else destination)]
-    if len(src) != len(dst):
-        raise ShapeError(f"moveaxis of {len(src)} axes to {len(dst)} places")
+    src = [axis_of(x, a) for a in several(source)]
+    dst = [axis_of(x, a) for a in several(destination)]
+    if len(src) != len(dst) or len(set(src)) != len(src) or len(set(dst)) != len(dst):
+        raise ShapeError(f"moveaxis of {src} to {dst}; expected as many places as axes, and each once")
     order = [a for a in range(x.ndim) if a not in src]
     for place, axis in sorted(zip(dst, src, strict=True)):
         order.insert(place, axis)
@@ -165,8 +213,9 @@ def moveaxis(x: Node, source: Any, destination: Any) -> Node:
 
 def expand_dims(x: Node, axis: Axis) -> Node:
     """Add axes of size 1."""
-    given = axis if isinstance(axis, Iterable) else () if axis is None else (axis,)
-    places = [operator.index(p) for p in given]
+    if axis is None:
+        raise ArgumentError("expand_dims without a place; expected axis=0 or the like")
+    places = [whole_number("axis", p) for p in several(axis)]
     rank = x.ndim + len(places)
     at = {p % rank for p in places if -rank <= p < rank}
     if len(at) != len(places):
@@ -266,7 +315,7 @@ def roll(x: Node, shift: int, axis: int | None = None) -> Node:
     size = x.shape[at]
     if not isinstance(size, int):
         raise UnsupportedError(f"roll along an axis of symbolic size {size}; expected a fixed size")
-    k = operator.index(shift) % size if size else 0
+    k = whole_number("shift", shift) % size if size else 0
     if k == 0:
         return x
     head = [slice(None)] * at
@@ -278,28 +327,36 @@ def repeat(x: Node, repeats: int, axis: int | None = None) -> Node:
     if axis is None:
         return repeat(ravel(x), repeats, 0)
     at = axis_of(x, axis)
-    n = operator.index(repeats)
+    n = _count("repeat", repeats)
     before, after = x.shape[: at + 1], x.shape[at + 1 :]
     wide = broadcast_to(reshape(x, (*before, 1, *after)), (*before, n, *after))
-    return reshape(wide, (*x.shape[:at], x.shape[at] * n, *x.shape[at + 1 :]))
+    return reshape(wide, countable((*x.shape[:at], x.shape[at] * n, *x.shape[at + 1 :])))
+
+
+def _count(what: str, given: Any) -> int:
+    """Return how many times something is repeated."""
+    times = whole_number(f"the count of {what}", given)
+    if times < 0:
+        raise ShapeError(f"{what} {times} times; expected 0 or more")
+    return times
 
 
 def tile(x: Node, reps: Any) -> Node:
     """Repeat the whole array along each axis."""
-    counts = [operator.index(r) for r in (reps if isinstance(reps, Iterable) else [reps])]
+    counts = [_count("tile", r) for r in several(reps)]
     rank = max(x.ndim, len(counts))
     counts = [1] * (rank - len(counts)) + counts
     shape = (1,) * (rank - x.ndim) + x.shape
     x = reshape(x, tuple(m for n in shape for m in (1, n)))
     x = broadcast_to(x, tuple(m for r, n in zip(counts, shape, strict=True) for m in (r, n)))
-    return reshape(x, tuple(r * n for r, n in zip(counts, shape, strict=True)))
+    return reshape(x, countable(tuple(r * n for r, n in zip(counts, shape, strict=True))))
 
 
 def diff(x: Node, n: int = 1, axis: int = -1) -> Node:
     """Return differences of neighbours along an axis."""
     at = axis_of(x, axis)
     head = (slice(None),) * at
-    times = operator.index(n)
+    times = whole_number("n", n)
     if times < 0:
         raise ArgumentError(f"diff of order {times}; expected 0 or more")
     size = x.shape[at]
@@ -317,7 +374,7 @@ def full(shape: Any, value: float) -> Node:
 
 def eye(n: Any, m: Any = None, k: int = 0) -> Node:
     """Return a matrix with ones on diagonal ``k``."""
-    rows, columns = parse_size(n), parse_size(n if m is None else m)
+    rows, columns = parse_shape((n, n if m is None else m))
     if k == 0 and rows == columns:
         return delta(rows, columns)
     if isinstance(rows, int) and isinstance(columns, int):
@@ -325,7 +382,7 @@ def eye(n: Any, m: Any = None, k: int = 0) -> Node:
             raise LimitError(
                 f"eye of shape {(rows, columns)!s:.60} has more than {LIMITS.elements} elements, the limit"
             )
-        return constant(np.eye(rows, columns, operator.index(k)))
+        return constant(np.eye(rows, columns, max(min(k, columns), -rows)))
     raise UnsupportedError("eye of symbolic sizes off the main diagonal; expected fixed sizes")
 
 

@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any
 
 from . import layout, operations
-from .errors import LimitError, UnsupportedError
+from .errors import DtypeError, LimitError, UnsupportedError
 from .functions import ALIASES, FUNCTIONS, apply, compare, where
-from .graph import Node, broadcast_to, matrix, stop_gradient
+from .graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -94,10 +94,12 @@ def _where(*args: Node) -> Node:
     return operations.select(*args)
 
 
-def _clip(x: Node, lower: Any = None, upper: Any = None, **bounds: Any) -> Node:
-    lower = bounds.get("a_min", bounds.get("min", lower))
-    upper = bounds.get("a_max", bounds.get("max", upper))
-    return operations.clip(x, lower, upper)
+def _of_conditions(name: str, *args: Node) -> Node:
+    """Apply NumPy's functions of bits, which are logic for conditions and something else for numbers."""
+    for arg in args:
+        if arg.dtype is not BOOL:
+            raise DtypeError(f"{name.replace('logical', 'bitwise')} of real numbers; expected conditions such as x > 0")
+    return apply(name, *args)
 
 
 def _copysign(x: Node, y: Node) -> Node:
@@ -128,11 +130,16 @@ _COMPOSED: dict[str, tuple[int, Callable[..., Node]]] = {
 for _name, (_arity, _call) in _COMPOSED.items():
     _add(_name, _call, _arity, _arity, _arity)
 _add("copysign", _copysign, 2, 2, 2)
+for _name, _target in (("and", "logical_and"), ("or", "logical_or"), ("xor", "logical_xor"), ("not", "logical_not")):
+    _add(f"bitwise_{_name}", partial(_of_conditions, _target), FUNCTIONS[_target].arity, FUNCTIONS[_target].arity,
+         FUNCTIONS[_target].arity)
+LIBRARY["invert"] = LIBRARY["bitwise_not"]
+_add("divmod", lambda x, y: (apply("floor_divide", x, y), apply("mod", x, y)), 2, 2, 2, in_text=False)
 _add("polygamma", _polygamma, 2, 2, 2)
 _add("round", _round, 1, 1, 2, ("decimals",))
 _add("rint", lambda x: apply("rint", x))
 _add("where", _where, "all", 1, 3)
-_add("clip", _clip, 3, 1, 3, ("a_min", "a_max", "min", "max"))
+_add("clip", operations.clip, 3, 1, 3, ("a_min", "a_max", "min", "max"))
 _add("stop_gradient", stop_gradient)
 
 for _name in ("sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"):
@@ -190,7 +197,7 @@ _add("zeros", lambda shape: layout.full(shape, 0.0), "none")
 _add("ones", lambda shape: layout.full(shape, 1.0), "none")
 _add("zeros_like", lambda x: layout.like(x, 0.0))
 _add("ones_like", lambda x: layout.like(x, 1.0))
-_add("full_like", lambda x, value: apply("multiply", layout.like(x, 1.0), value), 2, 2, 2)
+_add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)
 
 for _alias, _target in {
     **ALIASES,

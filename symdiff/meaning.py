@@ -24,6 +24,7 @@ from .array import Array, asarray
 from .errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from .grammar import Term, Tree
 from .graph import extent, walk_sizes
+from .guard import refuse
 from .library import REFUSED
 from .options import Limits
 from .shapes import check_elements
@@ -157,19 +158,25 @@ class _Builder:
                 if isinstance(value, Array) and value.shape not in self.sound:
                     check_elements(value.shape, self.limits)
                     self.sound.add(value.shape)
-            except SymdiffError as error:
+            except Exception as error:
                 raise self.located(error, term) from error
             self.values.append(value)
         last = len(self.terms) - 1
         is_derivatives = self.terms[last].kind in ("call", "index") and isinstance(self.values[last], tuple)
         try:
             result = self.values[last] if is_derivatives else self.array(last)
-        except SymdiffError as error:
+        except Exception as error:
             raise self.located(error, self.terms[last]) from error
         return Parsed(result, self.inputs, self.names)
 
-    def located(self, error: SymdiffError, term: Term) -> SymdiffError:
-        """Return ``error`` with the sub-formula and a caret."""
+    def located(self, error: Exception, term: Term) -> Exception:
+        """Return ``error`` as symdiff's own, with the sub-formula and a caret."""
+        try:
+            refuse(error, str(term.value[0]) if term.kind == "call" else "this part of the formula")
+        except SymdiffError as ours:
+            error = ours
+        except Exception as passing:  # a warning that is an error
+            return passing
         if isinstance(error, ParseError):
             return error if error.text is not None else ParseError(str(error), self.text, term.caret)
         part = _shortened(" ".join(self.text[term.start : term.end].split()), 60)

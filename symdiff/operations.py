@@ -37,7 +37,7 @@ from .graph import (
 )
 from .graph import matmul as stack_matmul
 from .indexing import getitem
-from .layout import Axis, axes_of, axis_of, ravel
+from .layout import Axis, axes_of, axis_of, ravel, several, shown
 from .sizes import Dim, product, show
 
 
@@ -251,10 +251,10 @@ def tensordot(a: Node, b: Node, axes: Any = 2) -> Node:
             raise ShapeError(f"tensordot over {n} axes of shapes {show(a.shape)} and {show(b.shape)}")
         first, second = list(range(a.ndim - n, a.ndim)), list(range(n))
     else:
-        first, second = (
-            [axis_of(x, i) for i in ([own] if isinstance(own, int) else own)]
-            for x, own in zip((a, b), axes, strict=True)
-        )
+        pair = several(axes)
+        if len(pair) != 2:
+            raise ShapeError(f"tensordot with axes={shown(axes)}; expected a number, or axes of each array in a pair")
+        first, second = ([axis_of(x, i) for i in several(own)] for x, own in zip((a, b), pair, strict=True))
     if len(first) != len(second):
         raise ShapeError(f"tensordot over {len(first)} axes of one array and {len(second)} of the other")
     for i, j in zip(first, second, strict=True):
@@ -268,6 +268,8 @@ def tensordot(a: Node, b: Node, axes: Any = 2) -> Node:
 
 def einsum(subscripts: str, *operands: Node) -> Node:
     """Multiply and sum by Einstein's notation, as ``numpy.einsum``; ``...`` stands for leading axes."""
+    if not isinstance(subscripts, str):
+        raise ArgumentError(f"einsum with a {type(subscripts).__name__} first; expected subscripts such as 'ij,jk->ik'")
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
@@ -310,6 +312,9 @@ def multi_dot(parts: Sequence[Node]) -> Node:
     """Multiply several matrices; the first and last may be vectors."""
     if len(parts) < 2:
         raise ArgumentError(f"multi_dot of {len(parts)} arrays; expected two or more")
+    for part in parts:
+        if not 1 <= part.ndim <= 2:
+            raise ShapeError(f"multi_dot of an array of shape {show(part.shape)}; expected matrices or vectors")
     result = parts[0]
     for part in parts[1:]:
         result = matmul(result, part)
@@ -321,11 +326,11 @@ def polyval(coefficients: Node, x: Node) -> Node:
     if coefficients.ndim != 1 or not isinstance(coefficients.shape[0], int):
         shape = show(coefficients.shape)
         raise ShapeError(f"polyval with coefficients of shape {shape}; expected a vector of fixed size")
-    total: Node = constant(0.0)
+    total: Node = broadcast_to(constant(0.0), x.shape)
     for i in range(coefficients.shape[0]):
         c = getitem(coefficients, i)
         total = c if i == 0 else apply("add", apply("multiply", total, x), c)
-    return total if coefficients.shape[0] == 0 or total.shape == x.shape else broadcast_to(total, x.shape)
+    return total if total.shape == x.shape else broadcast_to(total, x.shape)
 
 
 def kron(a: Node, b: Node) -> Node:
@@ -465,7 +470,7 @@ def select(condition: Node, a: Node, b: Node) -> Node:
     return where(condition, to_real(a), to_real(b))
 
 
-def clip(x: Node, lower: Node | None, upper: Node | None) -> Node:
+def clip(x: Node, lower: Node | None = None, upper: Node | None = None) -> Node:
     """Limit elements to [lower, upper]."""
     if lower is not None:
         x = apply("maximum", x, lower)

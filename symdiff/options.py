@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on one formula; exceeding any raises ``LimitError``.
+    """Bounds on one formula, and on files; exceeding any raises ``LimitError``, for files ``DataError``.
 
     Parameters
     ----------
@@ -34,6 +34,10 @@ class Limits:
         Elements of one array of known size.
     axes : int
         Axes of one array.
+    unpacked_bytes : int
+        Bytes that an array of a compressed file may unpack to; 20 times those it has in the file, if that is more.
+    line_bytes : int
+        Bytes of one line of a .csv file.
     unrolled_operations : int
         Scalar operations up to which ``backend="auto"`` takes arrays apart into native code.
     native_operations : int
@@ -53,6 +57,8 @@ class Limits:
     integer_bits: int = 1_024
     elements: int = 100_000_000
     axes: int = 32
+    unpacked_bytes: int = 2**28
+    line_bytes: int = 2**22
     unrolled_operations: int = 20_000
     native_operations: int = 2_000_000
 

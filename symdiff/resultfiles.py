@@ -7,9 +7,8 @@ something else, an input that would be overwritten) is found out before it begin
 from __future__ import annotations
 
 import os
-import secrets
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -18,8 +17,9 @@ import numpy.typing as npt
 
 from .datafiles import SUFFIXES
 from .errors import DataError
+from .files import check_writable, replace_file
 
-__all__ = ["check_target", "check_writable", "replace_file", "write_arrays"]
+__all__ = ["check_target", "write_arrays"]
 
 Numbers: TypeAlias = npt.NDArray[Any]
 
@@ -50,30 +50,6 @@ def check_target(path: Path, sources: Sequence[Path], axes: Sequence[int] = (0,)
     for source in sources:
         if os.path.exists(path) and os.path.exists(source) and path.samefile(source):
             raise DataError(f"--out {path} is the input {source}; write to another file")
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a file in a missing folder, or a name that is no ordinary file's.
-
-    Raises
-    ------
-    DataError
-    """
-    try:
-        folder = path.resolve().parent
-        problem = (
-            f"there is no folder {folder}; make it first"
-            if not folder.is_dir()
-            else "it exists and is no ordinary file; write to another name"
-            if path.exists() and not path.is_file()
-            else f"the folder {folder} cannot be written"
-            if not os.access(folder, os.W_OK)
-            else ""
-        )
-    except (OSError, ValueError, RuntimeError) as error:  # a name too long, a zero byte, a loop of links
-        raise DataError(f"{str(path)!r:.200} cannot be written: {error}") from error
-    if problem:
-        raise DataError(f"{path}: {problem}")
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Numbers]) -> int:
@@ -111,28 +87,3 @@ def write_arrays(path: Path, arrays: Mapping[str, Numbers]) -> int:
             np.savetxt(stream, np.atleast_1d(first), fmt="%.17g", delimiter=",")
 
     return replace_file(path, fill)
-
-
-def replace_file(path: Path, fill: Callable[[IO[bytes]], None]) -> int:
-    """Write a file beside ``path`` and rename it when it is complete; return its bytes.
-
-    Raises
-    ------
-    DataError
-        If that fails; nothing is left behind.
-    """
-    target = path.resolve()
-    unfinished = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
-    try:
-        try:
-            with unfinished.open("xb") as stream:
-                fill(stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-            size = unfinished.stat().st_size
-            unfinished.replace(target)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
-    return size

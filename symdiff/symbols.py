@@ -9,6 +9,7 @@ from typing import Any
 from .array import Array, as_node, call
 from .errors import ArgumentError
 from .graph import input, label, stop_gradient
+from .guard import guarded
 from .layout import parse_shape
 from .library import LIBRARY
 
@@ -32,6 +33,7 @@ def check_name(name: object) -> str:
     return name
 
 
+@guarded
 def scalar(name: str) -> Array:
     """Return a symbolic number.
 
@@ -49,16 +51,19 @@ def scalar(name: str) -> Array:
     return array(name, ())
 
 
+@guarded
 def vector(name: str, n: int | str) -> Array:
     """Return a symbolic vector of ``n`` elements; a name such as "n" is a size known at call time."""
     return array(name, (n,))
 
 
+@guarded
 def matrix(name: str, n: int | str, m: int | str) -> Array:
     """Return a symbolic matrix of ``n`` rows and ``m`` columns, whole numbers or names."""
     return array(name, (n, m))
 
 
+@guarded
 def array(name: str, shape: Any) -> Array:
     """Return a symbolic array.
 
@@ -82,6 +87,7 @@ def array(name: str, shape: Any) -> Array:
     return Array(input(check_name(name), parse_shape(shape)))
 
 
+@guarded
 def name(x: Any, label_: str) -> Array:
     """Return ``x`` under a name: its value can be read, and one can differentiate by it.
 
@@ -93,14 +99,24 @@ def name(x: Any, label_: str) -> Array:
     return Array(label(as_node(x), check_name(label_)))
 
 
+@guarded
 def stop(x: Any) -> Array:
     """Return ``x`` as something whose derivative is zero by decree."""
     return Array(stop_gradient(as_node(x)))
 
 
+@guarded
 def function(entry_name: str) -> Callable[..., Any]:
-    """Return an operation of the library as a function of symbols and numbers."""
-    entry = LIBRARY[entry_name]
+    """Return an operation of the library as a function of symbols and numbers.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such operation.
+    """
+    entry = LIBRARY.get(entry_name) if isinstance(entry_name, str) else None
+    if entry is None:
+        raise ArgumentError(f"{entry_name!r:.60} is not an operation of symdiff; docs/functions.md lists them")
 
     def run(*args: Any, **kwargs: Any) -> Any:
         return call(entry, args, kwargs)

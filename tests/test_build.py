@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from tape import Tape
 
 from symdiff import build as building
-from symdiff.build import build, find_compiler, native_target
+from symdiff.build import build, compiler_in_sight, find_compiler, native_target
 from symdiff.cache import clear, entries
 from symdiff.codegen.c import CSource, emit_c
 from symdiff.errors import BuildError
@@ -177,10 +178,12 @@ def test_a_library_that_is_cut_short_is_told(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_wish_that_does_not_run_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", "/no/such/compiler -O9")
-    with pytest.warns(RuntimeWarning, match="CC='/no/such/compiler -O9' does not run"):
+@pytest.mark.parametrize("wish", ["/no/such/compiler -O9", "gcc 'x", 'gcc "', "''", "\\"])
+def test_a_wish_that_does_not_run_is_told(wish: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", wish)
+    with pytest.warns(RuntimeWarning, match=re.escape(f"CC={wish!r} does not run")):
         assert find_compiler() is not None
+    assert compiler_in_sight()
 
 
 def test_what_passes_is_not_remembered_of_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -286,6 +286,21 @@ def test_export(run: Run) -> None:
     assert "def evaluate(x, *, out=None):" in Path("new/formula.pyx").read_text()
     assert "size" in run("export", "A + 1", "--shape", "A=n,n", "--out", "letters", code=2).stderr
     assert "add --wrt NAME" in run("export", "x**2", "--kind", "hessian", "--out", "other", code=2).stderr
+    Path("taken").write_text("mine", encoding="utf-8")
+    for place in ("taken", "taken/below"):
+        assert "taken exists and is no folder" in run("export", "x + 1", "--out", place, code=2).stderr
+    assert Path("taken").read_text() == "mine"
+
+
+def test_what_nobody_foresaw_is_a_message(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*args: object, **kwargs: object) -> None:
+        raise KeyError("the cause")
+
+    monkeypatch.setattr("symdiff.cli.differentiate", lost)
+    said = run("derive", "x", "--wrt", "x", code=2).stderr
+    assert "which is a defect of it" in said
+    assert "the cause" in said
+    assert "Traceback" not in said
 
 
 # ---------------------------------------------------------------------------- the rest

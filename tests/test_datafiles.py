@@ -3,7 +3,9 @@ from __future__ import annotations
 import io
 import os
 import struct
+import tracemalloc
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from symdiff.datafiles import read_array, read_table, split_source
 from symdiff.errors import DataError
+from symdiff.options import LIMITS
 from symdiff.resultfiles import write_arrays
 
 
@@ -25,6 +28,10 @@ def claim(header: str, data: bytes = b"") -> bytes:
     text = header.encode("latin1")
     text += b" " * (118 - len(text) - 1) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
+
+
+def long_header(text: str) -> bytes:
+    return b"\x93NUMPY\x02\x00" + struct.pack("<I", len(text) + 1) + text.encode() + b"\n" + b"0" * 80
 
 
 @pytest.mark.parametrize(
@@ -80,14 +87,33 @@ BAD_NPY = [
     (claim("{'descr': '<f8', 'shape': (1,), }", b"0" * 80), "damaged header"),
     (claim("__import__('os').mkdir('pwned')", b"0" * 80), "damaged header"),
     (b"\x93NUMPY\x09\x00" + SQUARE[8:], "version (9, 0)"),
+    *[
+        (claim(f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}", b"0" * 800), "damaged header")
+        for shape in (
+            *("(0, 10**20)", "(0, 100000000000000000000)", "(True,)", "(1.5,)", "3", "[3]", "(0, -1)", "None"),
+            *("(" + "1, " * 33 + ")", "(9223372036854775807, 9223372036854775807, 0)", "(9223372036854775808,)"),
+        )
+    ],
+    (claim("{'descr': ('<f8', (2,)), 'fortran_order': False, 'shape': (1,), }", b"0" * 80), "expected real numbers"),
+    *[
+        (long_header(text), "damaged header")
+        for text in (
+            "{" * 3000,
+            "(" * 60 + ")" * 60,
+            "-" * 9000 + "1",
+            "9" * 6000,
+            "[" * 90 + "]" * 90,
+            "{" + " " * 70_000,
+        )
+    ],
+    (SQUARE[:8] + b"\xff\xff", "damaged header"),
+    (SQUARE[:6] + b"\x02\x00\xff\xff\xff\xff", "damaged header"),
 ]
 
 
 @pytest.mark.parametrize(("contents", "words"), BAD_NPY, ids=range(len(BAD_NPY)))
 @pytest.mark.parametrize("packed", [False, True])
-def test_bad_npy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: bytes, words: str, packed: bool
-) -> None:
+def test_bad_npy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: bytes, words: str, packed: bool) -> None:
     monkeypatch.chdir(tmp_path)
     if packed:
         with zipfile.ZipFile("x.npz", "w") as archive:
@@ -131,6 +157,69 @@ def test_damaged_npz(tmp_path: Path, damage: str) -> None:
     path.write_bytes(bytes(contents))
     with pytest.raises(DataError, match=r"x\.npz is not a sound \.npz file"):
         read_array(str(path))
+
+
+def packed(count: int) -> bytes:
+    """Return a .npz file of so many zeros, a thousandth of their size."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("x.npy", "w") as member:
+        member.write(claim(f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({count},), }}"))
+        for _ in range(count // 10**6):
+            member.write(bytes(8 * 10**6))
+    return stream.getvalue()
+
+
+def test_what_is_packed_unpacks_within_a_bound(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    contents = packed(3 * 10**6)
+    path.write_bytes(contents)
+    assert len(contents) < 50_000
+    np.testing.assert_array_equal(read_array(str(path)), np.zeros(3 * 10**6))
+    tight = replace(LIMITS, unpacked_bytes=2 * 10**7)
+    tracemalloc.start()
+    with pytest.raises(DataError, match="unpacks to 24000000 bytes, more than the 20000000 that a compressed file"):
+        read_array(str(path), limits=tight)
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()
+    # what is as long in the file as in memory is bounded by the file
+    np.savez(path, x=np.ones(3 * 10**6))
+    assert read_array(str(path), limits=tight).shape == (3 * 10**6,)
+
+
+def test_an_archive_that_says_less_than_it_holds_is_read_no_further(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    contents = bytearray(packed(10**6))
+    at = contents.rindex(b"PK\x01\x02")
+    contents[at + 24 : at + 28] = struct.pack("<I", 500)  # the size that it says it has unpacked
+    path.write_bytes(bytes(contents))
+    with pytest.raises(DataError, match=r"cut off|not a sound"):
+        read_array(str(path))
+    contents[at + 24 : at + 28] = struct.pack("<I", 2**31)
+    path.write_bytes(bytes(contents))
+    np.testing.assert_array_equal(read_array(str(path)), np.zeros(10**6))
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_an_archive_is_packed_as_numpy_does(tmp_path: Path, how: int) -> None:
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(path, "w", how) as archive:
+        archive.writestr("x.npy", npy(np.ones(3)))
+    with pytest.raises(DataError, match=r"numpy\.savez does not know"):
+        read_array(str(path))
+
+
+def test_an_archive_with_a_long_table_of_contents_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    entry = (
+        struct.pack("<4s6H3L5H2L", b"PK\x01\x02", *(20, 20, 0, 0, 0, 0), *(0, 0, 0), *(1, 0, 0, 0, 0), *(0, 0)) + b"x"
+    )
+    table = entry * 100_000
+    path.write_bytes(table + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, len(table), 0, 0))
+    tracemalloc.start()
+    with pytest.raises(DataError, match="a table of contents of 4700000 bytes"):
+        read_array(str(path))
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()
 
 
 def test_what_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,6 +317,11 @@ def test_csv_keeps_every_bit(tmp_path: Path) -> None:
         ("1,2\n".encode("utf-16"), "no UTF-8"),
         (b'1,"2\n3,4"\n', "line 1: unexpected end of data"),
         (b"1," + b"9" * 200_000 + b"\n", "line 1: field larger than"),
+        (b"1,2\n3,4,\n", "line 2: 3 cells; expected 2"),
+        (b"1,2\n\x00" + b"\x00" * 100, "line 2: a zero byte"),
+        (b"1\n" + b"," * (2**22 + 1), "line 2 is longer than 4194304 bytes"),
+        (b"1 " * 2**22, "line 1 is longer than 4194304 bytes"),
+        (b"a," * 2**20 + b"a", "has a header and no rows"),
     ],
 )
 def test_bad_csv(tmp_path: Path, contents: bytes, words: str) -> None:
@@ -237,3 +331,22 @@ def test_bad_csv(tmp_path: Path, contents: bytes, words: str) -> None:
         read_array(str(path))
     assert words in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+def test_a_table_is_read_row_by_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("1,2,3,4\n" * 10_000)
+    tracemalloc.start()
+    found = read_array(str(path))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.shape == (10_000, 4)
+    assert most < 4 * found.nbytes
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028"])
+def test_lines_are_counted_whatever_ends_them(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(end.join(["1,2", "# 3", "", "3,x"]).encode())
+    with pytest.raises(DataError, match="line 4, column 2: 'x' is not a number"):
+        read_array(str(path))

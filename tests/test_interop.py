@@ -25,6 +25,7 @@ from sympy.tensor.array.expressions import (
     PermuteDims,
 )
 
+import symdiff as sd
 from symdiff import indexing, layout
 from symdiff import operations as ops
 from symdiff.errors import ArgumentError, LimitError, ShapeError, SymdiffError, UnsupportedError
@@ -543,6 +544,33 @@ def test_deep_results_come_as_definitions() -> None:
     result = float(written.result.subs({s: values[s.name] for s in written.result.free_symbols}))
     assert result == pytest.approx(float(evaluate([node], {"x": 0.3})[0]), abs=1e-9)
     _assert_round_trip(node, {"x": np.array(0.3)})
+
+
+def test_definitions_say_what_they_are_and_are_read_back() -> None:
+    x = sd.scalar("x")
+    f = x
+    for _ in range(60):
+        f = sd.function("sin")(f) + x
+    for made in (f.sympy, sd.parse(str(f), x=()), sd.compile(f, backend="numpy").sympy):
+        assert isinstance(made, sd.Definitions)
+        definitions, result = made
+        assert str(made).splitlines() == [*(f"{symbol} = {value}" for symbol, value in definitions), str(result)]
+        assert repr(made).startswith(f"<symdiff.Definitions of {len(definitions)} symbols and a result>")
+        again = sd.compile(made, backend="numpy")
+        assert again(0.3) == pytest.approx(sd.compile(f, [x], backend="numpy")(0.3), rel=1e-14)
+        assert sd.gradient(made, "x").shape == ()
+
+
+def test_what_sympy_cannot_hold_is_refused_as_such() -> None:
+    v, a, A = sd.vector("v", 2), sd.matrix("A", 2, 3), sp.MatrixSymbol("A", 2, 3)
+    y = sd.matrix("y", 1, 1)
+    for f in ((a > 0).T, a > 0, sd.maximum(sd.scalar("x"), y[0] @ y), (a > 0).T[0] ^ (v[0] > 0)):
+        with pytest.raises(sd.UnsupportedError, match="SymPy has no"):
+            f.sympy  # noqa: B018
+    assert str(sd.parse("x % 0")) == "nan"
+    chosen = sd.where((a > 0).T[:2, 0], v, 0.0).sympy
+    assert chosen.shape == (2, 1)
+    assert [piece.args[0][1] for piece in chosen] == [sp.Lt(0, A[0, k], evaluate=False) for k in (0, 1)]
 
 
 def test_deep_matrix_results_come_as_definitions() -> None:

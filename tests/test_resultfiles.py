@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from symdiff.errors import DataError
-from symdiff.resultfiles import check_target, replace_file, write_arrays
+from symdiff.files import replace_file
+from symdiff.resultfiles import check_target, write_arrays
 
 
 def test_results_read_back(tmp_path: Path) -> None:

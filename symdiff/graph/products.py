@@ -173,6 +173,8 @@ def matrix(op: str, *args: Node) -> Node:
         b = args[1]
         if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
             raise ShapeError(f"{op} of shapes {show(a.shape)} and {show(b.shape)}; expected as many rows in both")
+        if op == "adjugate_differential" and b.shape[-2:] != a.shape[-2:]:
+            raise ShapeError(f"{op} of shapes {show(a.shape)} and {show(b.shape)}; expected two matrices of one shape")
         lead = broadcast_shapes([a.shape[:-2], b.shape[:-2]], "matrix stacks")
         pair = (broadcast_to(a, (*lead, *a.shape[-2:])), broadcast_to(b, (*lead, *b.shape[-2:])))
         return intern(op, pair, None, (*lead, *b.shape[-2:]))

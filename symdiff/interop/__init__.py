@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from ..errors import SymdiffError, UnsupportedError
 from ..graph import Node
 from .definitions import Definitions
 from .inputs import Inputs
@@ -16,9 +17,15 @@ from .inputs import Inputs
 __all__ = ["Definitions", "Inputs", "from_sympy", "is_sympy", "to_sympy"]
 
 
+#: What SymPy raises where it cannot hold an expression, such as a comparison with nan.
+_REFUSALS = (TypeError, ValueError, NotImplementedError, ArithmeticError, AttributeError, LookupError)
+
+
 def is_sympy(value: object) -> bool:
-    """Tell whether ``value`` is an expression, matrix or array of SymPy."""
-    return any(cls.__module__.partition(".")[0] == "sympy" for cls in type(value).__mro__)
+    """Tell whether ``value`` is an expression, matrix or array of SymPy, or definitions of them."""
+    # the class of an undefined function has no module
+    packages = {str(cls.__module__).partition(".")[0] for cls in type(value).__mro__}
+    return "sympy" in packages or isinstance(value, Definitions)
 
 
 def from_sympy(expr: Any, inputs: Inputs | None = None) -> Node:
@@ -78,4 +85,12 @@ def to_sympy(node: Node, inputs: Inputs | None = None) -> Any:
     >>> to_sympy(swap(matrix("inv", input("A", (2, 2)))))
     (A**(-1)).T
     """
-    return import_module(".writing", __name__).write(node, Inputs() if inputs is None else inputs)
+    try:
+        return import_module(".writing", __name__).write(node, Inputs() if inputs is None else inputs)
+    except _REFUSALS as error:
+        if isinstance(error, SymdiffError | RecursionError):
+            raise
+        raise UnsupportedError(
+            f"SymPy has no form for this formula ({type(error).__name__}: {error!s:.200}); read it with str() or "
+            ".latex()"
+        ) from error

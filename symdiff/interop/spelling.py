@@ -132,6 +132,10 @@ def log(x: Any) -> Any:
     return sp.log(x, evaluate=False)
 
 
+def _mod(x: Any, y: Any) -> Any:
+    return sp.nan if y.is_zero else sp.Mod(x, y, evaluate=False)
+
+
 def _rint(x: Any) -> Any:
     up = add([x, HALF])
     floor = sp.floor(up, evaluate=False)
@@ -189,7 +193,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "ceil": _f(sp.ceiling),
     "rint": _rint,
     "trunc": lambda x: mul(sp.sign(x, evaluate=False), sp.floor(sp.Abs(x, evaluate=False), evaluate=False)),
-    "mod": _f(sp.Mod),
+    "mod": _mod,
     "floor_divide": lambda x, y: sp.floor(mul(x, inverse(y)), evaluate=False),
     "maximum": _f(sp.Max),
     "minimum": _f(sp.Min),

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.logic.boolalg import Boolean
 from sympy.tensor.array.expressions import array_expressions as arrays
 
 from ..errors import UnsupportedError
@@ -84,7 +85,7 @@ class _Writer:
                 piece, depth[own] = self.define(term, piece), 0
             self.pieces[own] = piece
         result = self.pieces[id(top)]
-        if top.kind in CONDITIONS and top.ndim:
+        if top.ndim and (top.kind in CONDITIONS or _is_condition(result)):
             raise UnsupportedError("SymPy has no matrices of conditions; write where(condition, 1, 0)")
         return Definitions(tuple(self.definitions), result) if self.definitions else result
 
@@ -130,6 +131,8 @@ class _Writer:
             return self.pieces[id(term.args[0])]
         args = tuple(self.pieces[id(arg)] for arg in term.args)
         explicit = any(isinstance(arg, sp.MatrixBase | sp.NDimArray) for arg in args)
+        if any(map(_is_condition, args)) and term.kind not in (*CONDITIONS, "where", "call") and self.small(term):
+            explicit = True  # SymPy's matrices hold no conditions, so they are taken entry by entry
         matrices = all(arg.ndim <= 2 for arg in (term, *term.args)) and term.ndim + sum(a.ndim for a in term.args) > 0
         if matrices and not (explicit and self.small(term) and term.kind in ENTRIES):
             whole = self.wholes.build(term, args)
@@ -238,11 +241,16 @@ class _Writer:
         return entry if term.kind in CONDITIONS else sp.FunctionMatrix(*self.wholes.shape(term), entry)
 
 
+def _is_condition(piece: Any) -> bool:
+    """Tell whether a piece is a condition or an array of them, and no number."""
+    return isinstance(piece, np.ndarray) or (isinstance(piece, Boolean) and not isinstance(piece, sp.Expr))
+
+
 def pack(entries: Entries, term: Term) -> Any:
     """Return entries as SymPy's scalar, matrix or array; conditions, which SymPy's matrices lack, as they are."""
     if entries.ndim == 0:
         return entries[()]
-    if term.kind in CONDITIONS:
+    if term.kind in CONDITIONS or any(map(_is_condition, entries.flat)):
         return entries
     if entries.ndim <= 2:
         rows, columns = (*entries.shape, 1)[:2]

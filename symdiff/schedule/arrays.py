@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import BOOL, Node
-from ..program import MAX_ORDER
+from ..program import MAX_ORDER, SIGNATURES
 from . import gamma
 from .code import ZERO, Code, Ids, fixed_shape
 from .matrices import MATRICES
@@ -36,6 +36,8 @@ def lower_elementwise(code: Code, node: Node, args: list[Ids]) -> Ids:
     op = node.op
     if op in MAX_ORDER and not (args[0].ndim == 0 and 0 <= code.consts.get(int(args[0]), -1) <= MAX_ORDER[op]):
         raise UnsupportedError(f"{op} of an order that is not one number up to {MAX_ORDER[op]}")
+    if op not in SIGNATURES and op not in _DIRECT:
+        raise UnsupportedError(f"{op} has neither an operation of the scalar program nor an expansion")
     direct = _DIRECT.get(op)
     if op in _LONG and math.prod(fixed_shape(node.shape)) <= _SEVERAL:
         direct = _LONG[op]

@@ -1,0 +1,17 @@
+"""The table of kinds: each is one module that draws, runs and shrinks."""
+
+from __future__ import annotations
+
+from . import arguments, files, layouts, texts, values
+from .case import Kind
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("texts", texts.draw, texts.run, texts.smaller),
+        Kind("values", values.draw, values.run, values.smaller, seconds=60.0),
+        Kind("layouts", layouts.draw, layouts.run, layouts.smaller, seconds=30.0),
+        Kind("files", files.draw, files.run, files.smaller, seconds=5.0, megabytes=2048),
+        Kind("arguments", arguments.draw, arguments.run, arguments.smaller),
+    )
+}

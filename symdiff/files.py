@@ -1,0 +1,131 @@
+"""Writing files: under its name a file appears complete or not at all.
+
+What would go wrong at the end of a long computation (a missing folder, a name that is taken by
+something else) is found out before it begins.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO
+
+from .errors import DataError
+
+__all__ = ["check_writable", "replace_file", "write_folder"]
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file in a missing folder, or a name that is no ordinary file's.
+
+    Raises
+    ------
+    DataError
+    """
+    try:
+        folder = path.resolve().parent
+        problem = (
+            f"there is no folder {folder}; make it first"
+            if not folder.is_dir()
+            else "it exists and is no ordinary file; write to another name"
+            if path.exists() and not path.is_file()
+            else f"the folder {folder} cannot be written"
+            if not os.access(folder, os.W_OK)
+            else ""
+        )
+    except (OSError, ValueError, RuntimeError) as error:  # a name too long, a zero byte, a loop of links
+        raise DataError(f"{str(path)!r:.200} cannot be written: {error}") from error
+    if problem:
+        raise DataError(f"{path}: {problem}")
+
+
+def replace_file(path: Path, fill: Callable[[IO[bytes]], None]) -> int:
+    """Write a file beside ``path`` and rename it when it is complete; return its bytes.
+
+    Raises
+    ------
+    DataError
+        If that fails; nothing is left behind.
+    """
+    target = path.resolve()
+    unfinished = _beside(target)
+    try:
+        try:
+            size = _write(unfinished, fill)
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
+    return size
+
+
+def write_folder(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write several files into a folder, which is made if it is absent: all of them, or none.
+
+    Parameters
+    ----------
+    folder : Path
+    texts : mapping of str to str
+        Contents by name; files of these names are replaced.
+
+    Returns
+    -------
+    list of Path
+        The files, in order.
+
+    Raises
+    ------
+    DataError
+        If something is in the way or cannot be written; what was there stays as it was.
+    """
+    made: list[Path] = []
+    unfinished: dict[Path, Path] = {}
+    try:
+        for part in (folder, *folder.parents):
+            if part.exists() and not part.is_dir():
+                raise DataError(f"{part} exists and is no folder; write to another one")
+        for name in texts:
+            if (folder / name).is_dir():
+                raise DataError(f"{folder / name} is a folder, where a file is to be written; write to another folder")
+        try:
+            for part in reversed([folder, *folder.parents]):
+                if not part.exists():
+                    part.mkdir()
+                    made.append(part)
+            for name, text in texts.items():
+                target = folder / name
+                unfinished[target] = _beside(target)
+                _write(unfinished[target], lambda stream, text=text: _put(stream, text))  # type: ignore[misc]
+            for target, written in unfinished.items():
+                written.replace(target)
+            made.clear()
+        finally:
+            for written in unfinished.values():
+                written.unlink(missing_ok=True)
+            for part in reversed(made):
+                part.rmdir()
+    except (OSError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        words = error.strerror if isinstance(error, OSError) else None
+        raise DataError(f"{str(folder)!r:.200} cannot be written: {words or error}") from error
+    return list(unfinished)
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
+
+
+def _put(stream: IO[bytes], text: str) -> None:
+    stream.write(text.encode("utf-8"))
+
+
+def _write(path: Path, fill: Callable[[IO[bytes]], None]) -> int:
+    with path.open("xb") as stream:
+        fill(stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return path.stat().st_size

@@ -1,0 +1,134 @@
+"""The guard at the public entries: whatever SymPy, NumPy or Python raises leaves as symdiff's own error.
+
+What is foreseen is refused where it happens, in words of its own. What is not (a value no check
+thought of, a limit of Python's, a defect) reaches the guard of the entry that was called, which
+says what was called with what, and keeps the error as the cause. The user's own errors, raised
+in a function that they gave, pass as they are; so do warnings that are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import wraps
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+import numpy as np
+
+from .errors import (
+    ArgumentError,
+    DataError,
+    InternalError,
+    LimitError,
+    SingularMatrixError,
+    SymdiffError,
+    UnsupportedError,
+)
+
+__all__ = ["guarded", "refuse", "users"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Errors and what they become, the first that fits; anything else is a defect of symdiff.
+_MEANINGS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[SymdiffError], str], ...] = (
+    (
+        RecursionError,
+        LimitError,
+        "is nested deeper than Python can follow; give parts of it names (sd.name), or split it",
+    ),
+    (MemoryError, LimitError, "takes more memory than there is; use smaller arrays, or parts"),
+    (OverflowError, LimitError, "meets a number that is too large"),
+    (np.linalg.LinAlgError, SingularMatrixError, "meets a matrix that cannot be solved with"),
+    (NotImplementedError, UnsupportedError, "is not offered"),
+    (TypeError, ArgumentError, "has an argument of the wrong kind"),
+    (ValueError, ArgumentError, "has an argument with a wrong value"),
+    (OSError, DataError, "cannot use a file"),
+)
+_DEFECT = "failed inside symdiff, which is a defect of it; please report the formula"
+
+#: The attribute that marks an exception of the user's own code.
+_MARK = "_symdiff_raised_by_user"
+
+
+def guarded(function: Callable[P, T]) -> Callable[P, T]:
+    """Let no exception but symdiff's own, warnings and the user's leave a public function.
+
+    Examples
+    --------
+    >>> @guarded
+    ... def third(items):
+    ...     return items[2]
+    >>> third([1, 2])
+    Traceback (most recent call last):
+    symdiff.errors.InternalError: third(list of 2) failed inside symdiff, ...
+    """
+    title = function.__qualname__.rpartition(">.")[2]
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            refuse(error, title, args, kwargs)
+
+    return run
+
+
+def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> NoReturn:
+    """Raise ``error`` as symdiff's own; inside an ``except`` clause this costs nothing where nothing is raised.
+
+    Parameters
+    ----------
+    error : Exception
+        Symdiff's own, a warning, the user's, or one of NumPy's error states is raised as it is.
+    title : str
+        What was called.
+    args, kwargs : sequence, mapping
+        With what.
+    """
+    if isinstance(error, SymdiffError | Warning | FloatingPointError) or _MARK in error.__dict__:
+        raise error
+    given = [*map(_described, args), *(f"{name}={_described(value)}" for name, value in (kwargs or {}).items())]
+    call = f"{title}({', '.join(given):.300})"
+    words = (str(error).strip().splitlines() or [""])[0]
+    found = f"{type(error).__name__}: {words:.300}" if words else type(error).__name__
+    for kinds, meaning, told in _MEANINGS:
+        if isinstance(error, kinds):
+            raise meaning(f"{call} {told} ({found})") from error
+    raise InternalError(f"{call} {_DEFECT} ({found})") from error
+
+
+def users(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of the user's, whose exceptions every guard lets pass.
+
+    Parameters
+    ----------
+    function : callable
+        Given to ``compile``, ``custom`` and the like.
+    """
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            BaseException.__setattr__(error, _MARK, True)  # whatever its own class makes of attributes
+            raise
+
+    return run
+
+
+def _described(value: Any) -> str:
+    """Name an argument in a few words, whatever it is."""
+    if isinstance(value, int) and not -(2**64) < value < 2**64:
+        return f"a number of {value.bit_length()} bits"
+    if value is None or isinstance(value, bool | int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return repr(value[:40]) + ("..." if len(value) > 40 else "")
+    kind = type(value).__name__
+    if isinstance(value, list | tuple | dict):
+        return f"{kind} of {len(value)}"
+    with suppress(Exception):
+        return f"{kind} of shape {value.shape}"[:80]
+    return kind
