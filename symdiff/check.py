@@ -148,6 +148,8 @@ def check(
     outputs = [leaf.node for leaf in leaves(read.value) if leaf.node.dtype is REAL]
     if not outputs or not inputs:
         raise ArgumentError("nothing to differentiate: expected a formula of real numbers with at least one input")
+    if at is not None and not isinstance(at, Mapping):
+        raise ArgumentError(f"at= is a {type(at).__name__}; expected a dict of numbers by input")
     given = {_name_of(key): number for key, number in (at or {}).items()}
     unknown = sorted(given.keys() - inputs.keys())
     if unknown:

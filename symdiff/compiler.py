@@ -135,7 +135,11 @@ def merge_shapes(shapes: Mapping[str, Any] | None, named: Mapping[str, Any]) -> 
 def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
     """Return the names of some of the inputs."""
     several = [wanted] if isinstance(wanted, str | Array) else wanted
-    return [one if isinstance(one, str) else str(formula.read(one).node.payload) for one in several]
+    found = [one if isinstance(one, str) else formula.read(one) for one in several]
+    for one in found:
+        if not isinstance(one, str | Array):
+            raise ArgumentError(f"batch= holds a {type(one).__name__}; expected inputs, or names of them")
+    return [one if isinstance(one, str) else str(one.node.payload) for one in found]
 
 
 def build_kernel(

@@ -24,6 +24,8 @@ def getitem(x: Node, key: Any) -> Node:
     """
     keys = list(key) if isinstance(key, tuple) else [key]
     keys = [k.item() if isinstance(k, np.generic) or (isinstance(k, np.ndarray) and k.ndim == 0) else k for k in keys]
+    if any(isinstance(k, np.ma.MaskedArray) for k in keys):
+        raise DtypeError("a masked array as an index, whose mask would be lost; select first")
     keys = [np.asarray(k) if isinstance(k, (list, tuple)) else k for k in keys]
     used = sum(
         k.ndim if isinstance(k, np.ndarray) and k.dtype == bool else 1

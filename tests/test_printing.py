@@ -389,3 +389,10 @@ def test_what_has_one_column_or_one_row_is_not_square() -> None:
     for node in (apply("multiply", z, column), rectangle, diagonal):
         again = parse_graph(text(node), {"v": 3, "w": 3, "z": (3, 1)}).result.node
         np.testing.assert_array_equal(evaluate([again], point)[0], evaluate([node], point)[0])
+
+
+@pytest.mark.parametrize("text", ["[x][1:]", "[[x][1:]] + x", "[[x, x]][1:]", "sin([x])[:0] * [[x]]"])
+def test_an_array_without_elements_is_shown_as_one(text: str) -> None:
+    made = sd.asarray(parse_graph(text, {"x": ()}).result)
+    assert made.size == 0
+    assert parse_graph(str(made), {"x": ()}).result.shape == made.shape

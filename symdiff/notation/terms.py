@@ -124,8 +124,9 @@ def index(x: Term, items: tuple[Any, ...], shape: Shape) -> Term:
     if x.kind == "filled":
         return Term("filled", (), x.data, shape) if shape else number(x.data)
     if x.kind == "expand":
-        whole = [item == (0, 1, size) for item, size in zip(items, x.shape, strict=True)]
-        if all(full or not own for full, own in zip(whole, x.data, strict=True)):
+        # of an axis of size 1 that is new, nothing is left where a slice takes none of it
+        stays = [item == (0, 1, size) for item, size in zip(items, x.shape, strict=True)]
+        if all(full or (not own and item[2] != 0) for full, own, item in zip(stays, x.data, items, strict=True)):
             kept = tuple(own for own, (_, _, length) in zip(x.data, items, strict=True) if length is not None)
             return expand(x.args[0], kept, shape)
     return Term("index", (x,), items, shape)
