@@ -34,6 +34,7 @@ kernels = [
     for name, headers in {
         "call": ["ports.pxd", "pack.h", "moves.h", "sums.h", "pool.h", "results.pxd", "results.h", "vectorcall.h"],
         "interpreter": ["interpreter.h", "machine.h", "vector.h", "exponential.h", "transpose.h", "special.h"],
+        "loader": ["loader.h"],
         "special": ["special.h"],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name}.pyx")

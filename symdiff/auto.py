@@ -16,6 +16,7 @@ from . import background
 from ._kernels.call import NativeCall
 from .build import compiler_in_sight
 from .embedded import InterpreterRunner
+from .loading import RoomError
 from .native import NativeRunner
 from .program import Program
 from .units import Units, Variant
@@ -56,7 +57,7 @@ class AutoRunner(Units):
         self._changed = threading.Condition()
         self._pending: set[Variant] = set()
         self._built: set[Variant] = set()
-        self._failure = ""
+        self._failure = self._obstacle = ""
         self.call(reduce, columns)
 
     @property
@@ -70,7 +71,7 @@ class AutoRunner(Units):
         pending, failure = bool(self._pending), self._failure
         reason = "native code is built" if self.usual in self._built else "native code is being built"
         if failure and not pending:
-            reason = "native code could not be built"
+            reason = self._obstacle
         told = {"reason": reason, "building": pending, "build_seconds": self._native.build_seconds}
         return {**told, "build_failure": failure} if failure else told
 
@@ -101,18 +102,20 @@ class AutoRunner(Units):
 
     def build(self, variant: Variant) -> None:
         """Build a unit and put it in use; in the background."""
-        failure = ""
+        failure = obstacle = ""
         try:
             unit = self._native.make(variant)
         except Exception as error:  # whatever it is, calls go on; the user is told by stats
             if background.broken_off():
                 return
             failure = f"{type(error).__name__}: {error}"
+            full = isinstance(error, RoomError)
+            obstacle = "no room for more native code" if full else "native code could not be built"
         else:
             self.put(variant, unit)
             self._built.add(variant)
         with self._changed:
-            self._failure = self._failure or failure
+            self._failure, self._obstacle = self._failure or failure, self._obstacle or obstacle
             self._pending.discard(variant)
             self._changed.notify_all()
 
@@ -123,6 +126,10 @@ class _Build:
 
     runner: weakref.ref[AutoRunner]
     variant: Variant
+
+    def is_wanted(self) -> bool:
+        """Whether anybody has the kernel."""
+        return self.runner() is not None
 
     def __call__(self) -> None:
         runner = self.runner()

@@ -13,14 +13,25 @@ import contextlib
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from typing import Protocol
 
 from . import children
 
-__all__ = ["broken_off", "ended", "submit", "urge"]
+__all__ = ["Job", "broken_off", "ended", "submit", "urge"]
 
-#: Does something, or returns at once because nobody wants it any more.
-Job = Callable[[], None]
+
+class Job(Protocol):
+    """Something to do."""
+
+    def __call__(self) -> None:
+        """Do it, or return at once if nobody wants it any more."""
+
+    def is_wanted(self) -> bool:
+        """Whether anybody wants it still."""
+
+
+#: Jobs from which on the queue is looked through for those that nobody wants any more.
+MANY = 100
 #: Seconds between two looks at whether the thread has gone, and how many there are.
 PAUSE, TRIES = 0.02, 500
 
@@ -31,6 +42,7 @@ class _Worker:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.jobs: deque[Job] = deque()
+        self.many = MANY
         self.thread: threading.Thread | None = None
         self.held = False
         self.over = False
@@ -38,7 +50,19 @@ class _Worker:
     def add(self, job: Job) -> None:
         with self.lock:
             self.jobs.append(job)
+            if len(self.jobs) > self.many:
+                self.forget()
         self.start()
+
+    def forget(self) -> None:
+        """Take out what nobody wants any more, as a compiler may keep what waits for long. With the lock held."""
+        first = self.jobs.popleft()  # may be under way
+        for _ in range(len(self.jobs)):
+            job = self.jobs.popleft()
+            if job.is_wanted():
+                self.jobs.append(job)
+        self.jobs.appendleft(first)
+        self.many = max(MANY, 2 * len(self.jobs))
 
     def start(self) -> None:
         """Start the thread if there is something to do and nobody does it."""
@@ -98,7 +122,7 @@ def submit(job: Job) -> None:
 
     Parameters
     ----------
-    job : callable
+    job : Job
         Raises nothing. It may be called again when it was broken off, which
         :func:`broken_off` tells it.
     """

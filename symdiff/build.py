@@ -11,29 +11,28 @@ import contextlib
 import ctypes
 import errno
 import hashlib
-import itertools
 import os
 import platform
 import shlex
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import MutableMapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from . import cache as store
 from . import children
 from .codegen.c import CSource, Target
 from .errors import BuildError
 from .functions import FUNCTIONS
+from .loading import Code, load_code, require_room, use
 from .program import SIGNATURES
 from .scratch import build_folder, remove_abandoned
 
@@ -45,14 +44,11 @@ __all__ = [
     "failure",
     "find_compiler",
     "flags",
-    "load_bytes",
     "native_target",
     "processor",
     "run",
     "vector_address",
 ]
-
-T = TypeVar("T")
 
 # Several compilers at once, in one child, so that whatever ends it ends all of them.
 _PARTS = """
@@ -72,11 +68,11 @@ exec "$@" kernel*.o -o kernel.so -lm
 # No -ffast-math and no contraction: a value has the same bits wherever it is computed. That
 # errno and floating-point traps are not looked at changes no value and frees the optimiser.
 FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+# A library of few parts: a process may have so many mappings, and each takes the loader time. Two in place of five.
+LINKER_FLAGS = ("-Wl,-z,noseparate-code", "-Wl,-z,norelro") if sys.platform == "linux" else ()
 # Looking for dead stores takes gcc a third of the time of a kernel and finds none. Of what -O2 adds, two
 # matter here: values may stay in registers that a call does not change, and calls of our own change few.
 GCC_FLAGS = ("-fno-tree-dse", "-fno-dse", "-fcaller-saves", "-fipa-ra")
-#: Bytes of the header of a 64-bit ELF file, and of what it tells of each part that is mapped.
-_ELF_HEADER, _ELF_SEGMENT = 64, 56
 #: What says nothing about a command that cannot be run, and is over when others have ended.
 _PASSING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 #: Seconds a command has to tell its version before it is taken for something else than a compiler.
@@ -87,9 +83,8 @@ LIMIT, LIMIT_A_BYTE = 300.0, 1e-4
 
 _REMEDY = "set CC to another compiler, or use backend='interpreter'"
 
-#: What this process has loaded, by key. Nothing is ever unloaded, so keeping it costs nothing more.
-_loaded: dict[str, Library] = {}
-_numbers = itertools.count(1)
+#: What this process has loaded, by key, for as long as somebody holds it.
+_loaded: MutableMapping[str, Code] = WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -121,7 +116,7 @@ class Library:
         Of the function ``kernel`` as :class:`~symdiff.codegen.c.CSource` describes it.
     symbols : tuple of int
         Addresses of the vector library's functions it calls.
-    handle : ctypes.CDLL
+    code : Code
         Keeps the library loaded.
     seconds : float
         Time the build took; 0 when the cache had it.
@@ -129,7 +124,7 @@ class Library:
 
     address: int
     symbols: tuple[int, ...]
-    handle: ctypes.CDLL
+    code: Code
     seconds: float
 
 
@@ -266,7 +261,7 @@ def flags(compiler: Compiler) -> tuple[str, ...]:
     own = GCC_FLAGS if "Free Software Foundation" in compiler.identity else ()
     # A processor that does not tell its features gets the baseline of its architecture.
     native = ("-march=native",) if processor() and platform.machine() == "x86_64" else ()
-    return (*FLAGS, *own, *native)
+    return (*FLAGS, *LINKER_FLAGS, *own, *native)
 
 
 def build(source: CSource) -> Library:
@@ -275,26 +270,29 @@ def build(source: CSource) -> Library:
     Raises
     ------
     BuildError
-        When there is no compiler, or it fails; with the compiler's words.
+        When there is no compiler, or it fails, with the compiler's words; when as much native code
+        is loaded as this process may hold (``RoomError``).
     """
     compiler = find_compiler()
     if compiler is None:
         raise BuildError(f"no C compiler: none of $CC, cc, gcc and clang runs. Install one; {_REMEDY}")
     start = time.perf_counter()
     key = _key(source, compiler)
-    if key in _loaded:
-        return replace(_loaded[key], seconds=0.0)
+    code = _loaded.get(key)
+    if code is not None:
+        return _library(source, use(code), 0.0)
+    require_room()
     folder = store.usable_folder()
     kept = None if folder is None else store.lookup(folder, key)
     if kept is not None:
         # What does not load here was built against another C library, say; the new build takes its place.
         with contextlib.suppress(BuildError):
-            return _loaded.setdefault(key, _load(source, kept, 0.0))
+            return _load(source, kept, key, 0.0)
     contents = _compile(source, compiler)
-    library = _load(source, contents, time.perf_counter() - start)
+    library = _load(source, contents, key, time.perf_counter() - start)
     if folder is not None:
         store.publish(folder, key, contents)
-    return _loaded.setdefault(key, library)
+    return library
 
 
 def _key(source: CSource, compiler: Compiler) -> str:
@@ -372,60 +370,16 @@ def _fate(status: int) -> str:
         return f"was stopped by signal {-status}"
 
 
-def _load(source: CSource, contents: bytes, seconds: float) -> Library:
-    handle = load_bytes(contents, ctypes.CDLL)
-    try:
-        kernel = ctypes.cast(handle["kernel"], ctypes.c_void_p).value
-    except AttributeError:
-        kernel = None
-    if kernel is None:
+def _load(source: CSource, contents: bytes, key: str, seconds: float) -> Library:
+    code = load_code(contents)
+    library = _library(source, code, seconds)
+    # Another thread may have loaded the same meanwhile: both stand, and the later one is shared.
+    _loaded[key] = use(code)
+    return library
+
+
+def _library(source: CSource, code: Code, seconds: float) -> Library:
+    kernel = code.address("kernel")
+    if not kernel:
         raise BuildError("the built library has no function called kernel")
-    return Library(kernel, tuple(vector_address(name) for name in source.symbols), handle, seconds)
-
-
-def _is_cut_short(contents: bytes) -> bool:
-    """Whether a library (64-bit ELF; others are not looked at) is shorter than it says: loaders map that and crash."""
-    if contents[:6] != b"\x7fELF\x02\x01":
-        return False
-    if len(contents) < _ELF_HEADER:
-        return True
-    segments, sections = struct.unpack_from("<QQ", contents, 32)
-    count, section, section_count = struct.unpack_from("<3H", contents, 56)
-    ends: list[int] = [segments + _ELF_SEGMENT * count, sections + section * section_count]
-    if max(ends) <= len(contents):
-        for place in range(segments, ends[0], _ELF_SEGMENT):
-            offset, length = struct.unpack_from("<8xQ16xQ", contents, place)
-            ends.append(offset + length)
-    return max(ends) > len(contents)
-
-
-def load_bytes(contents: bytes, load: Callable[[str], T]) -> T:
-    """Load a library from bytes, by a function that takes a path.
-
-    The system maps a file, and what becomes of the file afterwards becomes of the code. Nobody
-    else can reach a file in memory, nor is it refused where disks are full or not for programs.
-
-    Raises
-    ------
-    BuildError
-        When the loader does not take it.
-    """
-    if _is_cut_short(contents):
-        raise BuildError("the built library cannot be loaded: its end is missing")
-    if hasattr(os, "memfd_create"):
-        with contextlib.suppress(OSError, ImportError):
-            handle = os.memfd_create("symdiff-kernel")
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(contents)
-                stream.flush()
-                # The loader takes two libraries of one name for the same, and numbers of closed
-                # files come again; so each gets a spelling of its own: a count in "./" and "/".
-                spelling = "".join("./" if bit == "1" else "/" for bit in f"{next(_numbers):b}")
-                return load(f"/proc/self/fd/{spelling}{handle}")
-    try:
-        with build_folder() as folder:
-            path = folder / "kernel.so"
-            path.write_bytes(contents)
-            return load(str(path))
-    except (OSError, ImportError) as error:
-        raise BuildError(f"the built library cannot be loaded: {error}") from error
+    return Library(kernel, tuple(vector_address(name) for name in source.symbols), code, seconds)

@@ -237,19 +237,19 @@ def _schedule(inputs: list[Node], nodes: list[Node], backend: str) -> Program | 
             raise UnsupportedError(f"the formula takes more than {limit} scalar operations")
         return unroll(inputs, nodes, limit)
     except UnsupportedError as error:
-        why = error
+        why = str(error)  # the error itself would hold this frame, and the frame it
     try:
         loops = plan_loops(inputs, nodes, limit)
         if backend == "auto" or loops.is_whole:
             return loops
-        no_loops = UnsupportedError("a part of it is no loop")
+        no_loops = "a part of it is no loop"
     except UnsupportedError as error:
-        no_loops = error
+        no_loops = str(error)
     try:
         if backend != "auto":
             return unroll(inputs, nodes, LIMITS.native_operations)
     except UnsupportedError as error:
-        why = error
+        why = str(error)
     raise UnsupportedError(f"{why}; as loops: {no_loops}")
 
 

@@ -1,7 +1,8 @@
 """The "cython" backend of one kernel: builds the module that a user would ship, and runs it.
 
 It is there so that the module can be tried where it was made, against the same tests as every
-other backend. For speed there is native code.
+other backend. For speed there is native code. Python cannot unload a module that was compiled,
+so kernels of one formula share theirs, and a process loads no more than some.
 """
 
 from __future__ import annotations
@@ -23,14 +24,21 @@ import numpy as np
 import numpy.typing as npt
 
 from . import cache as store
-from .build import Compiler, failure, find_compiler, load_bytes, run
+from .build import Compiler, failure, find_compiler, run
 from .errors import BuildError, SingularMatrixError
+from .loading import RoomError, load_bytes
 from .scratch import build_folder
 
 __all__ = ["FLAGS", "CythonRunner"]
 
 #: As for native code: no contraction of products and sums, and nobody looks at errno.
 FLAGS = ("-O2", "-ffp-contract=off", "-fno-math-errno")
+
+#: Modules of one process, at most: each takes some 200 KB and six of the mappings that a process may have.
+MOST = 500
+
+#: What this process has imported, by key.
+_imported: dict[str, ModuleType] = {}
 
 #: The exported function PyInit_kernel fixes the name that a build here has.
 _NAME = "kernel"
@@ -47,7 +55,8 @@ class CythonRunner:
     Raises
     ------
     BuildError
-        Without Cython or a compiler, or when one of them fails.
+        Without Cython or a compiler, when one of them fails, or when the process has as many modules
+        as it may (``RoomError``).
     """
 
     def __init__(self, text: str) -> None:
@@ -85,13 +94,20 @@ def _module(text: str) -> tuple[ModuleType, bool]:
     # Another interpreter or Cython makes another module of the same text.
     parts = (text, *FLAGS, compiler.identity, sys.version, sysconfig.get_config_var("EXT_SUFFIX"), platform.platform())
     key = hashlib.sha256("\0".join(map(str, (*parts, cython))).encode()).hexdigest()
+    module = _imported.get(key)
+    if module is not None:
+        return module, False
+    if len(_imported) >= MOST:
+        raise RoomError(
+            f"{MOST} Cython modules are loaded, and Python cannot unload any; use backend='native', or another process"
+        )
     folder = store.usable_folder()
     kept = None if folder is None else store.lookup(folder, key)
     if kept is not None:
         with contextlib.suppress(BuildError):
-            return load_bytes(kept, _import), False
+            return _imported.setdefault(key, load_bytes(kept, _import)), False
     contents = _build(text, compiler)
-    module = load_bytes(contents, _import)
+    module = _imported.setdefault(key, load_bytes(contents, _import))
     if folder is not None:
         store.publish(folder, key, contents)
     return module, True

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -234,7 +235,8 @@ class Kernel(CallPath):
             packed,
             self.options.threads,
         )
-        runner.bind(self._install, reduce)
+        # The runner does not hold the kernel: both end, and their code, with the last reference to the kernel.
+        runner.bind(partial(_install_in, ref(self)), reduce)
         register()
 
     def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
@@ -397,7 +399,8 @@ class Kernel(CallPath):
         if it is not among the inputs named in ``batch=``), and output ``i`` has room for as many;
         nothing may overlap. It returns -1, or the first sample in which a matrix is singular, or
         -2 without memory; outputs are then unspecified. Several threads may call it at once. It
-        is there for as long as the process.
+        is there for as long as the process, even when the kernel is gone: to read an address is
+        to keep its code loaded.
 
         Raises
         ------
@@ -439,6 +442,13 @@ class Kernel(CallPath):
     @guarded
     def __reduce__(self) -> tuple[Any, ...]:
         return self._origin.rebuild()
+
+
+def _install_in(kernel: ref[Kernel], unit: NativeCall) -> None:
+    """Have a kernel use a unit, if there is the kernel still."""
+    found = kernel()
+    if found is not None:
+        found._install(unit)
 
 
 def _packed(structure: Any, results: Sequence[Any]) -> Any:

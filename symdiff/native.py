@@ -11,6 +11,7 @@ from .build import Library, build, native_target
 from .codegen import plain
 from .codegen.c import CSource, Target, emit_c
 from .codegen.plain import emit_plain
+from .loading import keep
 from .program import Program
 from .units import Units, Variant
 
@@ -91,7 +92,7 @@ class NativeRunner(Units):
 
 
 def plain_function(program: Program, accuracy: str, constant: Sequence[bool]) -> Library:
-    """Build the function that other languages call; its address is the library's.
+    """Build the function that other languages call; its address is the library's, and there for as long as the process.
 
     Parameters
     ----------
@@ -106,9 +107,8 @@ def plain_function(program: Program, accuracy: str, constant: Sequence[bool]) ->
         Without a compiler, or when it fails.
     """
     library = build(emit_plain(program, target_of(accuracy), constant))
-    table = (ctypes.c_void_p * (len(library.symbols) + 1)).in_dll(library.handle, plain.FUNCTIONS)
+    code = keep(library.code)
+    table = (ctypes.c_void_p * (len(library.symbols) + 1)).from_address(code.address(plain.FUNCTIONS))
     for number, symbol in enumerate(library.symbols):
         table[number] = symbol
-    address = ctypes.cast(library.handle[plain.FUNCTION], ctypes.c_void_p).value
-    assert address is not None
-    return replace(library, address=address)
+    return replace(library, address=code.address(plain.FUNCTION))

@@ -153,8 +153,8 @@ def test_what_is_no_library_is_told(folder: Path, tmp_path: Path, monkeypatch: p
 
 _CUT = """
 import ctypes, pathlib, sys
-from symdiff.build import load_bytes
 from symdiff.errors import BuildError
+from symdiff.loading import load_bytes
 contents = pathlib.Path(sys.argv[1]).read_bytes()[32:]
 assert load_bytes(contents, ctypes.CDLL)["kernel"]
 for length in range(0, len(contents), 97):

@@ -1,0 +1,14 @@
+/* The system's loader of libraries. */
+
+#ifndef _WIN32
+#include <dlfcn.h>
+static void *sd_open(const char *path) { return dlopen(path, RTLD_NOW | RTLD_LOCAL); }
+static void *sd_find(void *library, const char *name) { return dlsym(library, name); }
+static const char *sd_complaint(void) { return dlerror(); }
+static void sd_close(void *library) { dlclose(library); }
+#else
+static void *sd_open(const char *path) { return 0; }
+static void *sd_find(void *library, const char *name) { return 0; }
+static const char *sd_complaint(void) { return "not on this system"; }
+static void sd_close(void *library) {}
+#endif

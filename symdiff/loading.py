@@ -1,0 +1,208 @@
+"""Native code in this process: loaded from memory, shared, and unloaded when nobody can be in it.
+
+A process may have so many mappings, and a library takes some of them; a program that makes
+formulas for days would come to the end of them. So code is unloaded with the last reference to
+its :class:`Code`. Every unit holds its code (``NativeCall.library``), whoever calls a unit holds
+the unit until the call returns, and no call returns before the threads that it hired have left
+the unit. So the last reference goes when nobody is in the code, whatever threads, forks and
+replaced units there are. What other languages have an address of is never unloaded, nor is
+anything once the interpreter ends.
+
+The libraries that were used last stay for a while, as the same kernel is often made again. Long
+before a system's limit is reached, more code is refused: a process at that limit can load
+nothing, start no thread, and may end at any allocation of memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import os
+import struct
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import TypeVar
+
+from ._kernels.loader import Code, loaded
+from .errors import BuildError
+from .scratch import build_folder
+
+__all__ = ["Code", "RoomError", "keep", "load_bytes", "load_code", "require_room", "use"]
+
+T = TypeVar("T")
+
+#: Libraries that stay loaded for a while after their last use.
+RECENT = 64
+#: Mappings that a library takes at most, and the part (one in so many) of a process's mappings and address space that
+#: all libraries may take together. Where the system tells no limit of mappings, Linux's usual one is taken.
+MAPPINGS, PART, USUAL_MAPPINGS = 5, 2, 65530
+#: Bytes of a library beside those of its file: pages begun, and what the loader notes.
+_MORE = 32768
+#: Bytes of the header of a 64-bit ELF file, and of what it tells of each part that is mapped.
+_ELF_HEADER, _ELF_SEGMENT = 64, 56
+
+_numbers = itertools.count(1)
+
+
+class RoomError(BuildError):
+    """As much native code is loaded as this process may hold."""
+
+
+class _Held:
+    """What stays loaded though no unit may hold it."""
+
+    # Without locks, in steps that are one operation each: a thread that loads while another forks would leave the child
+    # a locked one.
+    def __init__(self) -> None:
+        self.recent: OrderedDict[Code, None] = OrderedDict()
+        self.kept: set[Code] = set()
+        #: Libraries there were when cyclic garbage was last looked through for some, in vain.
+        self.searched = -1
+
+
+_held = _Held()
+
+
+def load_code(contents: bytes) -> Code:
+    """Load a library.
+
+    Raises
+    ------
+    BuildError
+        When the loader does not take it.
+    """
+    code = load_bytes(contents, lambda path: Code(path, len(contents) + _MORE))
+    return code if _unloads() else keep(code)
+
+
+def use(code: Code) -> Code:
+    """Keep code for a while."""
+    recent = _held.recent
+    recent[code] = None
+    with contextlib.suppress(KeyError):  # another thread may remove anything meanwhile
+        recent.move_to_end(code)
+        while len(recent) > RECENT:
+            recent.popitem(last=False)
+    return code
+
+
+def keep(code: Code) -> Code:
+    """Keep code for as long as the process."""
+    _held.kept.add(code)
+    return code
+
+
+def require_room() -> None:
+    """Raise ``RoomError`` if as much native code is loaded as this process may hold."""
+    if _has_room():
+        return
+    with contextlib.suppress(KeyError):
+        while _held.recent:
+            _held.recent.popitem()
+    count, _ = loaded()
+    if not _has_room() and count != _held.searched:
+        # Kernels may hold each other in a circle. Looking for that takes long, so it is not done again in vain.
+        gc.collect()
+        _held.searched, _ = loaded()
+    if not _has_room():
+        raise RoomError(
+            f"{count} libraries of native code are loaded, as many as this process may hold ({_limits()}). Drop "
+            "kernels that are not needed, use backend='auto' or 'interpreter', or raise that limit before the start"
+        )
+
+
+def _has_room() -> bool:
+    (count, size), (most, most_bytes) = loaded(), budget()
+    return count < most and size < most_bytes
+
+
+@cache
+def budget() -> tuple[int, int]:
+    """Return how many libraries may be loaded at once, and how many bytes they may take."""
+    return _mappings() // (PART * MAPPINGS), _address_space() // PART
+
+
+def _mappings() -> int:
+    """Return how many mappings this process may have."""
+    with contextlib.suppress(OSError, ValueError), open("/proc/sys/vm/max_map_count", encoding="ascii") as file:
+        return int(file.read())
+    return USUAL_MAPPINGS
+
+
+def _address_space() -> int:
+    """Return how many bytes of addresses this process may have."""
+    try:
+        resource = import_module("resource")
+    except ImportError:  # not on this system
+        return sys.maxsize
+    limit: int
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit
+
+
+def _limits() -> str:
+    space = _address_space()
+    return f"vm.max_map_count is {_mappings()}" + (f", RLIMIT_AS {space} bytes" if space < sys.maxsize else "")
+
+
+@cache
+def _unloads() -> bool:
+    """Whether the loader unloads anything. That of musl does not; its library tells no name."""
+    if sys.platform != "linux":
+        return True
+    try:
+        return bool(os.confstr("CS_GNU_LIBC_VERSION"))
+    except (ValueError, OSError):
+        return False
+
+
+def _is_cut_short(contents: bytes) -> bool:
+    """Whether a library (64-bit ELF; others are not looked at) is shorter than it says: loaders map that and crash."""
+    if contents[:6] != b"\x7fELF\x02\x01":
+        return False
+    if len(contents) < _ELF_HEADER:
+        return True
+    segments, sections = struct.unpack_from("<QQ", contents, 32)
+    count, section, section_count = struct.unpack_from("<3H", contents, 56)
+    ends: list[int] = [segments + _ELF_SEGMENT * count, sections + section * section_count]
+    if max(ends) <= len(contents):
+        for place in range(segments, ends[0], _ELF_SEGMENT):
+            offset, length = struct.unpack_from("<8xQ16xQ", contents, place)
+            ends.append(offset + length)
+    return max(ends) > len(contents)
+
+
+def load_bytes(contents: bytes, load: Callable[[str], T]) -> T:
+    """Load a library from bytes, by a function that takes a path.
+
+    The system maps a file, and what becomes of the file afterwards becomes of the code. Nobody
+    else can reach a file in memory, nor is it refused where disks are full or not for programs.
+
+    Raises
+    ------
+    BuildError
+        When the loader does not take it.
+    """
+    if _is_cut_short(contents):
+        raise BuildError("the built library cannot be loaded: its end is missing")
+    if hasattr(os, "memfd_create"):
+        with contextlib.suppress(OSError, ImportError):
+            handle = os.memfd_create("symdiff-kernel")
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(contents)
+                stream.flush()
+                # The loader takes two libraries of one name for the same, and numbers of closed
+                # files come again; so each gets a spelling of its own: a count in "./" and "/".
+                spelling = "".join("./" if bit == "1" else "/" for bit in f"{next(_numbers):b}")
+                return load(f"/proc/self/fd/{spelling}{handle}")
+    try:
+        with build_folder() as folder:
+            path = folder / "kernel.so"
+            path.write_bytes(contents)
+            return load(str(path))
+    except (OSError, ImportError) as error:
+        raise BuildError(f"the built library cannot be loaded: {error}") from error
