@@ -60,7 +60,7 @@ class _Held:
     def __init__(self) -> None:
         self.recent: OrderedDict[Code, None] = OrderedDict()
         self.kept: set[Code] = set()
-        #: Libraries there were when cyclic garbage was last looked through for some, in vain.
+        #: How many libraries had been unloaded when there was last no room, not even after a collection.
         self.searched = -1
 
 
@@ -103,12 +103,11 @@ def require_room() -> None:
     with contextlib.suppress(KeyError):
         while _held.recent:
             _held.recent.popitem()
-    count, _ = loaded()
-    if not _has_room() and count != _held.searched:
-        # Kernels may hold each other in a circle. Looking for that takes long, so it is not done again in vain.
+    if not _has_room() and _held.searched != loaded()[2]:
+        # Kernels may hold themselves in a circle. To look for that takes long, so it is not done again in vain.
         gc.collect()
-        _held.searched, _ = loaded()
     if not _has_room():
+        count, _, _held.searched = loaded()
         raise RoomError(
             f"{count} libraries of native code are loaded, as many as this process may hold ({_limits()}). Drop "
             "kernels that are not needed, use backend='auto' or 'interpreter', or raise that limit before the start"
@@ -116,7 +115,7 @@ def require_room() -> None:
 
 
 def _has_room() -> bool:
-    (count, size), (most, most_bytes) = loaded(), budget()
+    (count, size, _), (most, most_bytes) = loaded(), budget()
     return count < most and size < most_bytes
 
 

@@ -21,12 +21,13 @@ cdef extern from "loader.h":
 
 cdef long libraries = 0
 cdef size_t bytes_of_all = 0
+cdef long unloaded = 0
 cdef bint ended = False
 
 
 def loaded():
-    """Return how many libraries are loaded, and the bytes that they take."""
-    return libraries, bytes_of_all
+    """Return how many libraries are loaded, the bytes that they take, and how many were unloaded so far."""
+    return libraries, bytes_of_all, unloaded
 
 
 cdef class Code:
@@ -62,12 +63,13 @@ cdef class Code:
         bytes_of_all += size
 
     def __dealloc__(self):
-        global libraries, bytes_of_all
+        global libraries, bytes_of_all, unloaded
         # Once the process ends, threads that nobody waits for may still be in the code.
         if self.library == NULL or ended:
             return
         libraries -= 1
         bytes_of_all -= self.size
+        unloaded += 1
         sd_close(self.library)
 
     def address(self, str name not None):
