@@ -148,6 +148,15 @@ def test_what_was_used_last_stays_for_a_while(monkeypatch: pytest.MonkeyPatch) -
     assert loaded()[2] == unloaded + 1
 
 
+def test_where_the_loader_unloads_nothing_code_is_shared_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_unloads", lambda: False)
+    monkeypatch.setattr(loading._held, "kept", set())
+    before = now()
+    for _ in range(3):
+        assert compiled(number=61.0)([1, 1, 1], [0, 0, 0])[0] == 61
+        assert now() == before + 1
+
+
 def kinds() -> dict[str, Callable[[], sd.Kernel]]:
     """Return kernels of every backend and kind."""
     result: dict[str, Callable[[], sd.Kernel]] = {
