@@ -21,12 +21,12 @@ from .compiler import compile, merge_shapes
 from .differences import Numbers, Tally, extrapolate
 from .errors import ArgumentError, NotDifferentiableError, SingularMatrixError
 from .formula import order_inputs, read_formula
-from .graph import REAL, Node, inputs_of, placeholder, postorder, substitute
-from .graph import custom as custom_node
+from .graph import REAL, Node, inputs_of
 from .guard import guarded
-from .interpret import bind_sizes, evaluate
+from .interpret import bind_sizes
 from .kinks import find_kinks
 from .printing import text
+from .rulecheck import compare_rules, move
 from .simplify import inline, recall, simplify
 from .sizes import Shape, Size, value
 from .structure import leaves
@@ -49,9 +49,10 @@ class Finding:
 
     Parameters
     ----------
-    kind : {"derivative", "custom", "point", "kink", "unsettled", "rewrite"}
-        A wrong derivative, a wrong rule of a custom function, no point to check at; a place
-        that is not smooth, differences too coarse to tell, a rewrite for stability.
+    kind : {"derivative", "custom", "point", "approximate", "kink", "unsettled", "rewrite"}
+        A wrong derivative, a wrong rule of a custom function, no point to check at; a rule that
+        is approximate by its author's word, a place that is not smooth, differences too coarse
+        to tell, a rewrite for stability.
     message : str
     wrong : bool
         Whether it makes the report not ok.
@@ -134,7 +135,8 @@ def check(
     Forward mode, reverse mode and, where it is small, the Jacobian are compared, in every
     direction of small arrays and in random ones of large arrays. Beside disagreements the
     report lists kinks that the point lies on, custom rules that are not the derivative of
-    their own function, and stability rewrites. ``stop_gradient`` holds its argument fixed.
+    their own function, and stability rewrites. ``stop_gradient`` holds its argument fixed, and
+    a custom function made with ``approximate=True`` changes by its rule.
 
     Examples
     --------
@@ -200,15 +202,15 @@ class _Check:
         kinks = find_kinks(plain, inputs_of(self.wrt), point)
         for message in kinks:
             self._find("kink", message)
-        for node in postorder(self.outputs):
-            if node.op == "custom":
-                self._compare_rule(node, point)
-        try:
-            self._compare(point, at_kink=bool(kinks))
-            if kinks:  # once more where no convention excuses a wrong rule
-                self._compare(self._beside(point), at_kink=False)
-        except NotDifferentiableError as error:
-            self._find("derivative", str(error), wrong=True)
+        for verdict in compare_rules(self.outputs, point, self.rng):
+            self._find(*verdict[:2], wrong=verdict.wrong)
+        for w in self.wrt:
+            try:
+                self._compare([w], point, at_kink=bool(kinks))
+                if kinks:  # once more where no convention excuses a wrong rule
+                    self._compare([w], self._beside(point), at_kink=False)
+            except NotDifferentiableError as error:
+                self._find("derivative", str(error), wrong=True)
         for line in rewrites:
             self._find("rewrite", line)
         return Report(tuple(self.findings), point, self.compared, self.worst)
@@ -283,8 +285,8 @@ class _Check:
 
     # ---------------------------------------------------------------- derivatives against differences
 
-    def _compare(self, point: dict[str, Numbers], *, at_kink: bool) -> None:
-        for w in self.wrt:
+    def _compare(self, wrt: list[Node], point: dict[str, Numbers], *, at_kink: bool) -> None:
+        for w in wrt:
             if not math.prod(self._fixed(w.shape)):
                 continue  # there is no direction to move an array without elements in
             ways = _Ways(self.outputs, self.inputs, w, self._fixed)
@@ -328,38 +330,6 @@ class _Check:
         if tally.unsettled:
             self._find("unsettled", f"{tally.title}: differences of {tally.unsettled} numbers do not settle")
 
-    def _compare_rule(self, node: Node, point: Mapping[Any, Numbers]) -> None:
-        """Compare a custom rule with the derivative of the function it belongs to."""
-        rule, body = node.payload
-        carriers = [*self.inputs.values(), *rule.parameters]
-        numbers = evaluate(inline(node.args), point, [n for n in carriers if n.payload in point])
-        arguments = [placeholder(("checked", i), arg.shape) for i, arg in enumerate(node.args)]
-        (plain,) = substitute([body], dict(zip(rule.parameters, arguments, strict=True)))
-        here = {**point, **{a.payload: n for a, n in zip(arguments, numbers, strict=True)}}
-        for i, argument in enumerate(arguments):
-            direction, seed = placeholder(("direction", i), argument.shape), placeholder(("seed", i), body.shape)
-            here[direction.payload] = self.rng.normal(size=self._fixed(argument.shape))
-            here[seed.payload] = self.rng.normal(size=self._fixed(body.shape))
-            pairs = []
-            for f in (custom_node(rule, arguments, body), plain):
-                slope = derivatives.jvp(Array(f), Array(argument), Array(direction), disconnected="zero").node
-                pulled = derivatives.vjp(Array(f), Array(argument), Array(seed), disconnected="zero").node
-                known = [n for n in (*self.inputs.values(), *arguments) if n.payload in here]
-                pairs.append(evaluate(inline([slope, pulled]), here, known))
-            for way, got, expected in zip(("forward", "reverse"), *pairs, strict=True):
-                tally = Tally("")
-                tally.add(got.ravel(), expected.ravel(), np.zeros(expected.size))
-                if tally.wrong:
-                    self._find(
-                        "custom",
-                        f"the rule of {rule.name} is not the derivative of its function by argument {i + 1} "
-                        f"({way} mode: {tally.example})",
-                        wrong=True,
-                    )
-        for inner in postorder([plain]):
-            if inner.op == "custom":
-                self._compare_rule(inner, here)
-
 
 def _title(w: Node) -> str:
     shown = text(w).rpartition("\n")[2]
@@ -380,11 +350,10 @@ class _Ways:
         self._direction = array(_fresh("direction", inputs), w.shape)
         self._step = array(_fresh("step", inputs), ())
         self._seeds = [array(_fresh(f"seed{i}", inputs), node.shape) for i, node in enumerate(outputs)]
-        # the array moves along the direction; what stands behind a barrier stays
+        # the array moves along the direction
         view = View(w)
-        move = view.push((self._step * self._direction).node, 0)
-        barriers = {node: node for node in postorder(outputs) if node.op == "stop_gradient"}
-        moved = substitute(outputs, {**barriers, view.base: view.base + move})
+        change = view.push((self._step * self._direction).node, 0)
+        moved = move(outputs, view.base, view.base + change)
         arrays, by = list(map(Array, outputs)), Array(w)
         slopes = [derivatives.jvp(f, by, self._direction, disconnected="zero") for f in arrays]
         pulls = [

@@ -11,8 +11,8 @@ and before sums, so that an infinite partial derivative in the other branch neve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 from typing import NamedTuple, TypeAlias
 
 from .collector import paused
@@ -197,6 +197,8 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, risky: bool) -> Masked |
         return total
     if node.op in DIFFERENTIALS or node.op == "custom":
         moving = [slopes.get(arg) for arg in node.args]
+        if node.op == "custom":
+            moving = [m if m and _has_rule(node, i, partial(_is_nonzero, m)) else None for i, m in enumerate(moving)]
         if not any(moving):
             return None
         value = _differential(node, [None if m is None else m.settle() for m in moving], seed)
@@ -281,7 +283,7 @@ def pullback(cotangents: Mapping[Node, Node], wrt: Sequence[Node], prefix: int =
             pending.setdefault(node.args[0], []).append((node, slope.value))
             continue
         for i, arg in enumerate(node.args):
-            if arg not in active:
+            if arg not in active or (node.op == "custom" and not _has_rule(node, i, partial(_moves, arg, wrt))):
                 continue
             part = _pull_arg(node, i, slope, prefix, risky)
             if part is not None:
@@ -326,7 +328,7 @@ def _transpose(node: Node, i: int, cotangent: Node, prefix: int) -> Node:
     known = LINEAR_IN.get((node.op, i))
     if known is not None:
         return known(node, i, cotangent, prefix)
-    if node.op == "custom" and node.payload[0].differential is None:
+    if node.op == "custom" and node.payload[0].form != "differential":
         return _custom_pull(node, i, cotangent, prefix)
     direction = placeholder(("direction", node.op, i), node.args[i].shape)
     directions = [direction if j == i else None for j in range(len(node.args))]
@@ -347,23 +349,65 @@ def _differential(node: Node, directions: Sequence[Node | None], seed: Shape) ->
         return result if result.shape == (*seed, *node.shape) else broadcast_to(result, (*seed, *node.shape))
     rule: CustomRule = node.payload[0]
     prefix = len(seed)
-    if rule.differential is None:
-        total: Node | None = None
-        for i, direction in enumerate(directions):
-            if direction is not None:
-                block = _custom_jacobian(node, i)
-                part = _contract_tangent(block, direction, node.args[i].ndim, prefix)
-                total = part if total is None else elementwise("add", (total, part))
-        assert total is not None
-        return total
-    # the author's differential takes one direction: put a placeholder in, then push the seed through
-    stand_in = [placeholder(("tangent", id(rule), i), arg.shape) for i, arg in enumerate(node.args)]
-    image = rule.differential(node.args, stand_in)
-    given = {s: d for s, d in zip(stand_in, directions, strict=True) if d is not None}
-    rest = {s: zeros(s.shape) for s, d in zip(stand_in, directions, strict=True) if d is None}
-    (pushed,) = pushforward([image], given, prefix)
-    result = zeros((*seed, *node.shape)) if pushed is None else pushed
-    return substitute([result], rest)[0]
+    if rule.form == "differential":
+        given = {k: direction for k, direction in enumerate(directions) if direction is not None}
+        return _image(node, 0, given, prefix)
+    total: Node | None = None
+    for i, direction in enumerate(directions):
+        if direction is not None:
+            block = _custom_jacobian(node, i)
+            part = _contract_tangent(block, direction, node.args[i].ndim, prefix)
+            total = part if total is None else elementwise("add", (total, part))
+    assert total is not None
+    return total
+
+
+# ---------------------------------------------------------------------------- custom functions
+
+
+def _image(node: Node, which: int, given: Mapping[int, Node], prefix: int = 0) -> Node:
+    """Return an image of a custom rule at the node's arguments, for the seeds ``given`` by number."""
+    rule: CustomRule = node.payload[0]
+    # it is written for one seed: put a placeholder in, then push all of them through, since it is linear
+    stand_in = [placeholder(("seed", rule, k), seed.shape) for k, seed in enumerate(rule.seeds)]
+    written = dict(zip((*rule.parameters, *rule.seeds), (*node.args, *stand_in), strict=True))
+    (image,) = substitute([rule.images[which]], written)
+    if rule.form == "jacobian":
+        return image
+    (pushed,) = pushforward([image], {stand_in[k]: seed for k, seed in given.items()}, prefix)
+    lead = next(iter(given.values())).shape[:prefix]
+    return zeros((*lead, *image.shape)) if pushed is None else pushed
+
+
+def _has_rule(node: Node, i: int, moves: Callable[[], bool]) -> bool:
+    """Tell whether a custom function has a derivative by argument ``i``; one captured from outside has none.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If the value changes with a captured array that ``moves``.
+    """
+    rule: CustomRule = node.payload[0]
+    if i < rule.arity:
+        return True
+    captured = rule.captured[i - rule.arity]
+    if captured.counts and moves():
+        raise NotDifferentiableError(
+            f"the function of {rule.name} uses {captured.title} without taking it as an argument, so the rule of "
+            f"{rule.name} gives no derivative by it; pass it to {rule.name} as an argument, or use "
+            "stop_gradient of it where it is meant to be held fixed"
+        )
+    return False
+
+
+def _is_nonzero(slope: Masked) -> bool:
+    return not is_zero(slope.value)
+
+
+def _moves(node: Node, wrt: Sequence[Node]) -> bool:
+    """Tell whether ``node`` has a derivative by any of ``wrt``, which barriers and steps may keep from it."""
+    (slope,) = pushforward([node], {w: w for w in wrt})
+    return slope is not None and not is_zero(slope)
 
 
 def _contract_tangent(block: Node, direction: Node, rank: int, prefix: int) -> Node:
@@ -373,12 +417,8 @@ def _contract_tangent(block: Node, direction: Node, rank: int, prefix: int) -> N
 
 
 def _custom_pull(node: Node, i: int, cotangent: Node, prefix: int) -> Node:
-    rule: CustomRule = node.payload[0]
-    if rule.vjp is not None:
-        stand_in = placeholder(("cotangent", id(rule)), node.shape)
-        image = rule.vjp(node.args, stand_in)[i]
-        (pushed,) = pushforward([image], {stand_in: cotangent}, prefix)
-        return zeros((*cotangent.shape[:prefix], *node.args[i].shape)) if pushed is None else pushed
+    if node.payload[0].form == "vjp":
+        return _image(node, i, {0: cotangent}, prefix)
     return inner_front(cotangent, _custom_jacobian(node, i), node.ndim, prefix)
 
 
@@ -391,10 +431,8 @@ def inner_front(cotangent: Node, block: Node, rank: int, prefix: int) -> Node:
 
 def _custom_jacobian(node: Node, i: int) -> Node:
     """Return d node / d args[i], shape node + argument, from whichever derivative the author gave."""
-    rule: CustomRule = node.payload[0]
-    if rule.jacobian is not None:
-        return rule.jacobian(node.args)[i]
-    assert rule.vjp is not None
+    if node.payload[0].form == "jacobian":
+        return _image(node, i, {})
     return _custom_pull(node, i, identity(node.shape), node.ndim)
 
 

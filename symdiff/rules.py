@@ -257,20 +257,42 @@ def _subtract(a: Node, b: Node) -> Node:
 # ---------------------------------------------------------------------------- custom functions
 
 
+class Captured(NamedTuple):
+    """An array from outside that a custom function or its rule uses without taking it as an argument.
+
+    ``title`` is how messages call it. ``counts`` tells whether the value changes with it: the rule
+    gives no derivative by it then, and none can be told.
+    """
+
+    title: str
+    counts: bool
+
+
 @dataclass(frozen=True)
 class CustomRule:
-    """The derivative that an author gives for a function; any one of the three is enough.
+    """The derivative that an author gives for a function, written out as formulas.
 
-    ``differential(args, tangents)``, ``vjp(args, cotangent)`` (one result an argument) and
-    ``jacobian(args)`` (one array an argument, of shape value + argument) take and return
-    nodes. ``parameters`` are the placeholders that the body of the function is written with.
+    ``parameters`` are the placeholders that the function's body and ``images`` are written with:
+    one for each argument, then one for each array in ``captured``. Nothing else from outside is in
+    them, so a node of the function has all that it depends on among its arguments.
+
+    The ``form`` says what ``images`` are: a "differential", one image, linear in a tangent for each
+    argument; a "vjp", an image for each argument, linear in the cotangent; or a "jacobian", an array
+    of shape value + argument for each. ``seeds`` are the placeholders of tangents or cotangent.
     """
 
     name: str
     parameters: tuple[Node, ...]
-    differential: Callable[[Sequence[Node], Sequence[Node]], Node] | None = None
-    vjp: Callable[[Sequence[Node], Node], Sequence[Node]] | None = None
-    jacobian: Callable[[Sequence[Node]], Sequence[Node]] | None = None
+    form: str = "jacobian"
+    seeds: tuple[Node, ...] = ()
+    images: tuple[Node, ...] = ()
+    captured: tuple[Captured, ...] = ()
+    approximate: bool = False
+
+    @property
+    def arity(self) -> int:
+        """Number of arguments; what was captured follows them."""
+        return len(self.parameters) - len(self.captured)
 
 
 # ---------------------------------------------------------------------------- linear operations

@@ -47,6 +47,7 @@ from symdiff.graph import (
 from symdiff.graph import input as variable
 from symdiff.interop import Definitions, Inputs, from_sympy, is_sympy, to_sympy
 from symdiff.interpret import evaluate
+from symdiff.rules import CustomRule
 from symdiff.sizes import named
 
 x, y, k = sp.symbols("x y k")
@@ -440,8 +441,9 @@ def test_large_adjugates_are_determinant_times_inverse() -> None:
 
 
 def test_custom_and_named_formulas_are_written_out() -> None:
-    rule = "square plus one"
-    body = apply("add", apply("power", placeholder((rule, 0), ()), 2.0), 1.0)
+    parameter = placeholder("argument", ())
+    rule = CustomRule("square plus one", (parameter,))
+    body = apply("add", apply("power", parameter, 2.0), 1.0)
     assert to_sympy(custom(rule, [label(apply("sin", scalar), "s")], body)) == sp.sin(x) ** 2 + 1
 
 

@@ -167,9 +167,9 @@ def input(name: str, shape: Shape = (), dtype: str = REAL) -> Node:
     return intern("input", (), name, shape, dtype)
 
 
-def placeholder(key: object, shape: Shape) -> Node:
+def placeholder(key: object, shape: Shape, dtype: str = REAL) -> Node:
     """Return an input that no user can name, told apart by ``key``."""
-    return intern("input", (), ("placeholder", key), shape)
+    return intern("input", (), ("placeholder", key), shape, dtype)
 
 
 def constant(value: Any) -> Node:

@@ -17,9 +17,10 @@ from sympy.logic.boolalg import Boolean
 from sympy.tensor.array.expressions import array_expressions as arrays
 
 from ..errors import UnsupportedError
-from ..graph import Node, placeholder, postorder, substitute, walk_sizes
+from ..graph import Node, walk_sizes
 from ..notation import Term, written
 from ..notation import postorder as terms_below
+from ..simplify import inline
 from ..sizes import fixed, show
 from .definitions import Definitions
 from .elements import element
@@ -40,20 +41,8 @@ CONDITIONS = ("compare", "and", "or", "not", "truth")
 
 def write(node: Node, inputs: Inputs) -> Any:
     """Return a formula as SymPy's; see :func:`symdiff.interop.to_sympy`."""
-    return _Writer(inputs).run(_without_customs(node))
-
-
-def _without_customs(node: Node) -> Node:
-    """Put the formula of every custom function in its place."""
-    while True:
-        customs = [part for part in postorder([node]) if part.op == "custom"]
-        if not customs:
-            return node
-        part = customs[0]
-        rule, body = part.payload
-        bound = {placeholder((rule, i), arg.shape): arg for i, arg in enumerate(part.args)}
-        (plain,) = substitute([body], bound)
-        (node,) = substitute([node], {part: plain})
+    (plain,) = inline([node], ("custom",))
+    return _Writer(inputs).run(plain)
 
 
 class _Writer:

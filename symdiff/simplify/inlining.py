@@ -13,13 +13,13 @@ WRAPPERS = ("named", "stop_gradient", "custom")
 def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS) -> list[Node]:
     """Drop names and barriers, and put custom functions' bodies in place: what is computed is left.
 
-    ``wrappers`` are the kinds to drop.
+    ``wrappers`` are the kinds to drop. Names in a custom function are its own and go with it.
     """
     new: dict[Node, Node] = {}
     for node in postorder(roots):
         if node.op == "custom" and node.op in wrappers:
             rule, body = node.payload
-            (plain,) = inline([body], wrappers)
+            (plain,) = inline([body], (*wrappers, "named"))
             stand_in = {b: new[a] for b, a in zip(rule.parameters, node.args, strict=True)}
             (new[node],) = substitute([plain], stand_in)
         elif node.op in WRAPPERS and node.op in wrappers:
