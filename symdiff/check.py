@@ -353,7 +353,7 @@ class _Ways:
         # the array moves along the direction
         view = View(w)
         change = view.push((self._step * self._direction).node, 0)
-        moved = move(outputs, view.base, view.base + change)
+        moved = move(outputs, view.base, change)
         arrays, by = list(map(Array, outputs)), Array(w)
         slopes = [derivatives.jvp(f, by, self._direction, disconnected="zero") for f in arrays]
         pulls = [

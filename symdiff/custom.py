@@ -12,7 +12,7 @@ author's own. So whatever looks at a formula sees all that it depends on.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -110,7 +110,7 @@ def custom(
     minimum(exp(x), 1)
     """
     if not callable(function):
-        raise ArgumentError(f"custom of a {type(function).__name__}; expected a function that takes symbols")
+        raise ArgumentError(f"custom of type {type(function).__name__}; expected a function that takes symbols")
     given = dict(zip(_FORMS, (differential, vjp, jacobian), strict=True))
     forms = [form for form, rule in given.items() if rule is not None]
     if len(forms) != 1:
@@ -257,18 +257,7 @@ class _Author:
         return require_linear(image, seeds, f"the {self.form} of {self.name}", of)
 
     def _run(self, function: Callable[..., Any], what: str, *args: Any) -> Any:
-        try:
-            parameters = inspect.signature(function)
-        except (TypeError, ValueError):  # a function written in C, that does not tell
-            count = getattr(function, "nin", len(args))
-            fits = count == len(args)
-        else:
-            try:
-                parameters.bind(*args)
-                fits = True
-            except TypeError:
-                fits = False
-        if fits:
+        if _takes(function, args):
             return function(*args)
         if what == "function":
             raise ArgumentError(f"{self.name} came with {len(args)} arguments, which its function does not take")
@@ -279,7 +268,7 @@ class _Author:
         parts = list(value) if isinstance(value, tuple | list) else [value]
         if len(parts) != count:
             raise ShapeError(
-                f"the {self.form} of {self.name} gave {len(parts)} arrays; expected {count}, one an argument, in a tuple"
+                f"the {self.form} of {self.name} gave {len(parts)} arrays; expected {count}, one an argument"
             )
         return [self._array(part, self.form) for part in parts]
 
@@ -287,22 +276,21 @@ class _Author:
         """Return what function or rule gave, if it is one array of numbers or symbols."""
         if isinstance(value, tuple | list):
             raise DtypeError(
-                f"the {what} of {self.name} gave a {type(value).__name__} where one array was expected; join arrays "
-                "with np.stack or np.concatenate"
+                f"the {what} of {self.name} gave a {type(value).__name__}; expected one array (np.stack and "
+                "np.concatenate join several)"
             )
         try:
             return as_node(value)
-        except DtypeError as error:
-            kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+        except DtypeError:
+            kind = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
             raise DtypeError(
-                f"the {what} of {self.name} gave {kind} where one array was expected: {error}"
+                f"the {what} of {self.name} gave {'None' if value is None else kind}; expected one array of symbols "
+                "or real numbers"
             ) from None
 
     def _shaped(self, node: Node, shape: Shape) -> Node:
         if node.shape != shape:
-            raise ShapeError(
-                f"the {self.form} of {self.name} has shape {show(node.shape)}; expected {show(shape)}"
-            )
+            raise ShapeError(f"the {self.form} of {self.name} has shape {show(node.shape)}; expected {show(shape)}")
         return to_real(node)
 
     # ------------------------------------------------------------ closing
@@ -328,26 +316,28 @@ class _Author:
         return custom_node(rule, [*nodes, *captured], body)
 
 
+def _takes(function: Callable[..., Any], args: Sequence[Any]) -> bool:
+    """Tell whether a function can be called with so many arguments, as far as it tells."""
+    if isinstance(function, np.ufunc):
+        return function.nin == len(args)
+    try:
+        inspect.signature(function).bind(*args)
+    except ValueError:  # written in C, without a signature
+        return True
+    except TypeError:
+        return False
+    return True
+
+
 def _captured(roots: Sequence[Node], own: Sequence[Node]) -> list[Node]:
     """Return the largest arrays below ``roots`` that are computed from symbols, and not from ``own``.
 
     They are the largest, so that named parts and sub-formulas to differentiate by stay to be found in them.
-
-    Raises
-    ------
-    ArgumentError
-        If one is an argument of a custom function that has been left.
     """
     order = postorder(roots)
     inside = dependents(order, own)
-    outside = dependents(order, [node for node in inputs_of(roots) if node not in inside])
-    for node in outside:
-        key = _Own.of(node)
-        if key is not None and key.scope not in _scopes.get():
-            raise ArgumentError(
-                f"{key.title()} is used outside of it; expected symbols, or what the function of "
-                f"{key.scope.author.name} returned"
-            )
+    outside = dependents(order, [node for node in order if node.op == "input" and node not in inside])
+    refuse_strays(outside)
     found: dict[Node, None] = {}
     for node in order:
         if node in inside:
@@ -356,8 +346,25 @@ def _captured(roots: Sequence[Node], own: Sequence[Node]) -> list[Node]:
     return list(found)
 
 
+def refuse_strays(nodes: Iterable[Node]) -> None:
+    """Refuse what a custom function was called with, outside of it.
+
+    Raises
+    ------
+    ArgumentError
+        If one of the nodes is an argument or a seed of a custom function that has been left.
+    """
+    for node in nodes:
+        own = _Own.of(node)
+        if own is not None and own.scope not in _scopes.get():
+            name = own.scope.author.name
+            raise ArgumentError(
+                f"{own.title()} is used outside of it, where it has no value; expected symbols, or what {name} returned"
+            )
+
+
 def _call(node: Node) -> str:
-    """Return how messages call an array from outside: by its symbols."""
+    """Return how messages call an array from outside: by its name or its symbols."""
     if node.op == "named":
         return repr(node.payload)
     names = []

@@ -48,11 +48,16 @@ def extrapolate(value: Callable[[Numbers], Numbers], first: float = 0.125) -> tu
         ahead, behind = values[:STEPS], values[STEPS:]
         column = (ahead - behind) / (2 * steps).reshape(-1, *(1,) * (values.ndim - 1))
         best, error = column[-1].copy(), np.full(column.shape[1:], np.inf)
+        # no difference is better than the rounding of the values, however well two steps agree
+        largest = np.maximum(np.abs(ahead), np.abs(behind))
+        rounding = np.finfo(float).eps * largest / (2 * steps).reshape(-1, *(1,) * (values.ndim - 1))
         factor = 1.0
         for _ in range(6):
             factor *= 4.0
             finer = (factor * column[1:] - column[:-1]) / (factor - 1.0)
             guess = np.maximum(np.abs(finer - column[1:]), np.abs(finer - column[:-1]))
+            rounding = rounding[1:]
+            guess = np.maximum(guess, rounding)
             guess[~np.isfinite(guess)] = np.inf
             at = np.argmin(guess, axis=0)[None]
             least = np.take_along_axis(guess, at, 0)[0]

@@ -393,15 +393,15 @@ def _has_rule(node: Node, i: int, moves: Callable[[], bool]) -> bool:
     captured = rule.captured[i - rule.arity]
     if captured.counts and moves():
         raise NotDifferentiableError(
-            f"the function of {rule.name} uses {captured.title} without taking it as an argument, so the rule of "
-            f"{rule.name} gives no derivative by it; pass it to {rule.name} as an argument, or use "
-            "stop_gradient of it where it is meant to be held fixed"
+            f"{rule.name} uses {captured.title} without taking it as an argument, so its rule gives no derivative by it; "
+            "pass it as an argument, or use stop_gradient of it to hold it fixed"
         )
     return False
 
 
 def _is_nonzero(slope: Masked) -> bool:
-    return not is_zero(slope.value)
+    value = slope.value
+    return not is_zero(value) and (value.op != "constant" or bool(value.value.any()))
 
 
 def _moves(node: Node, wrt: Sequence[Node]) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .array import Array, as_node
+from .custom import refuse_strays
 from .errors import ArgumentError, ParseError
 from .graph import Node, inputs_of
 from .guard import users
@@ -95,7 +96,9 @@ def _map(value: Any, read: Callable[[Any], Any]) -> Any:
 
 def _inputs_of(value: Any) -> dict[str, Array]:
     found: dict[str, Array] = {}
-    for node in inputs_of([leaf.node for leaf in leaves(value)]):
+    nodes = inputs_of([leaf.node for leaf in leaves(value)])
+    refuse_strays(nodes)
+    for node in nodes:
         name = str(node.payload)
         if name in found:
             raise ArgumentError(

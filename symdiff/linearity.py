@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from .contraction import is_zero
 from .differentiate import pushforward
 from .errors import NotDifferentiableError
-from .graph import REAL, Node, dependents, placeholder, postorder, zeros
+from .graph import REAL, Node, dependents, placeholder, postorder, substitute, zeros
 
 #: Operations that are linear in all their arguments at once.
 _SUMS = frozenset(
@@ -50,7 +50,7 @@ def require_linear(image: Node, seeds: Sequence[Node], rule: str, of: str) -> No
     Returns
     -------
     Node
-        ``image``, or plain zeros where it is zero by its form.
+        ``image``, with plain zeros for what is zero by its form.
 
     Raises
     ------
@@ -61,6 +61,11 @@ def require_linear(image: Node, seeds: Sequence[Node], rule: str, of: str) -> No
     vanishing = _vanishing(order)
     if image in vanishing:
         return zeros(image.shape)
+    live = dependents(order, seeds)
+    if not vanishing.isdisjoint(live):
+        (image,) = substitute([image], {node: zeros(node.shape) for node in vanishing & live})
+        order = postorder([image])
+        vanishing = _vanishing(order)
     if not set(seeds) & set(order):
         raise NotDifferentiableError(
             f"{rule} does not contain the {of}, and is not zero; expected sums of products with one of the {of} each "
@@ -117,20 +122,15 @@ def _vanishing(order: Sequence[Node]) -> set[Node]:
     """Return the nodes that are zero by their form wherever their arguments are finite, as ``0 * x`` is."""
     found: set[Node] = set()
     for node in order:
-        if is_zero(node):
+        if is_zero(node) or (node.op == "constant" and node.dtype is REAL and not node.value.any()):
             found.add(node)
         elif node.op in _PRODUCTS:
             if not found.isdisjoint(node.args):
                 found.add(node)
-        elif node.op == "where":
-            if found.issuperset(node.args[1:]):
+        elif node.op in _SUMS or node.op == "where":
+            if found.issuperset(node.args[1:] if node.op == "where" else node.args):
                 found.add(node)
-        elif node.op in _LINEAR_IN:
-            if node.args[_LINEAR_IN[node.op]] in found:
-                found.add(node)
-        elif node.op in _SUMS and found.issuperset(node.args):
-            found.add(node)
-        elif node.op == "constant" and node.dtype is REAL and not node.value.any():
+        elif node.op in _LINEAR_IN and node.args[_LINEAR_IN[node.op]] in found:
             found.add(node)
     return found
 

@@ -1,8 +1,7 @@
-"""Is the rule of a custom function the derivative of its value, here?
+"""Rules of custom functions, compared with differences of the functions at a point.
 
-The rule is compared with differences of the function alone, argument by argument, so that what is wrong is
-named where it is, and not only seen in the whole formula. Functions within functions and within
-rules are looked at as well.
+Each is compared alone, argument by argument, so that what is wrong is named where it is, and not
+only seen in the whole formula. Functions within functions and within rules are looked at as well.
 """
 
 from __future__ import annotations
@@ -66,32 +65,27 @@ def compare_rules(roots: Sequence[Node], point: Mapping[str, Numbers], rng: np.r
             todo.append(own.inside())
 
 
-def move(roots: Sequence[Node], base: Node, to: Node) -> list[Node]:
-    """Return formulas with one array moved, as derivatives see them.
+def move(roots: Sequence[Node], base: Node, change: Node) -> list[Node]:
+    """Return formulas with one array changed, as derivatives see them.
 
     What stands behind a barrier stays, and a custom function whose rule is approximate by its author's word
-    changes by that rule.
+    goes along the slope that the rule gives.
     """
-    new = {base: to}
+    new = {base: base + change}
     for node in postorder(roots):
         if node not in new:
             args = tuple([new[arg] for arg in node.args])
             if node.op == "stop_gradient" or args == node.args:
                 new[node] = node
-            elif node.op == "custom":
-                new[node] = _move_custom(node, args)
-            else:
+            elif node.op != "custom":
                 new[node] = rebuild(node, args)
+            elif node.payload[0].approximate:
+                (slope,) = pushforward([node], {base: change})
+                new[node] = node if slope is None else node + slope
+            else:
+                rule, body = node.payload
+                new[node] = _moved_body(body, rule.parameters, node.args, args)
     return [new[root] for root in roots]
-
-
-def _move_custom(node: Node, args: Sequence[Node]) -> Node:
-    rule, body = node.payload
-    if rule.approximate:
-        changes = {arg: to - arg for arg, to in zip(node.args, args, strict=True) if to is not arg and arg.dtype is REAL}
-        (slope,) = pushforward([node], changes)
-        return node if slope is None else node + slope
-    return _moved_body(body, rule.parameters, node.args, args)
 
 
 def _moved_body(body: Node, parameters: Sequence[Node], at: Sequence[Node], to: Sequence[Node]) -> Node:
