@@ -146,10 +146,16 @@ def _title(function: Callable[..., Any], name: object) -> str:
 
 
 class _Scope:
-    """One call of a custom function while it is written out; its placeholders are known in it alone."""
+    """One call of a custom function while it is written out; its placeholders are known in it alone.
+
+    ``made`` keeps the custom functions called in it. A rule that calls one as the function did gets the same, so
+    that functions within functions are not written out twice as often at each level.
+    """
 
     def __init__(self, author: _Author) -> None:
         self.author = author
+        self.in_rule = False
+        self.made: dict[tuple[_Author, tuple[Node, ...]], Node] = {}
 
     def stand_in(self, what: str, shape: Shape, dtype: str) -> Node:
         return placeholder(_Own(self, what), shape, dtype)
@@ -192,12 +198,19 @@ class _Author:
     def call(self, args: Sequence[Any]) -> Array:
         if not args:
             raise ArgumentError(f"{self.name} without arguments; expected one array at least")
-        nodes = [self._argument(i, arg) for i, arg in enumerate(args)]
+        nodes = tuple(self._argument(i, arg) for i, arg in enumerate(args))
+        around = _scopes.get()[-1:]
+        for outer in around:
+            if outer.in_rule and (self, nodes) in outer.made:
+                return Array(outer.made[self, nodes])
         try:
             with self._enter() as scope:
-                return Array(self._write(scope, nodes))
+                node = self._write(scope, nodes)
         except RecursionError:
             raise self._endless("deeper than Python's limit of recursion") from None
+        for outer in around:
+            outer.made[self, nodes] = node
+        return Array(node)
 
     def _argument(self, i: int, value: Any) -> Node:
         try:
@@ -231,6 +244,7 @@ class _Author:
         if body.dtype is BOOL:
             raise DtypeError(f"the function of {self.name} gave a condition; expected real numbers")
         seeds = self._seeds(scope, parameters, body)
+        scope.in_rule = True
         images = self._images(arrays, parameters, seeds, body)
         return self._close(nodes, parameters, seeds, body, images)
 

@@ -92,9 +92,7 @@ def _first_nonlinear(order: Sequence[Node], seeds: Iterable[Node], vanishing: se
         if node.op in _SUMS:
             if not vanishing.issuperset(rest):
                 return f"{node.op} of them and of a term without them, which is not zero"
-        elif node.op == "where":
-            if 0 in places:
-                return "where by a condition on them"
+        elif node.op == "where" and 0 not in places:
             if not vanishing.issuperset(rest[1:]):
                 return "where of them or of a value without them, which is not zero"
         elif node.op == "custom":

@@ -199,6 +199,30 @@ def test_captured_symbols_are_seen_by_whatever_reads_a_formula() -> None:
     assert sd.custom(lambda v: v * t, vjp=lambda args, c: (c * t,))(s).sympy == s.sympy * t.sympy
 
 
+def test_names_within_a_function_are_its_own() -> None:
+    f = sd.custom(lambda v: sd.name(np.sin(v), "inner") * v, vjp=lambda args, s: (s,), approximate=True)
+    kernel = sd.compile(sd.name(f(x) + f(y), "z") * 2.0, [x, y], backend="numpy")
+    for one in (kernel, pickle.loads(pickle.dumps(kernel))):
+        assert list(one.values(np.ones(3), np.ones(3))) == ["z"]
+
+
+def test_functions_within_functions_are_written_out_once_a_level() -> None:
+    calls = [0]
+
+    def counted(v: Array) -> Array:
+        calls[0] += 1
+        return np.sin(v)
+
+    def layer(inner: Callable[..., Any]) -> Callable[..., Array]:
+        return sd.custom(lambda v: inner(v) * 2.0, vjp=lambda args, s: (2.0 * sd.vjp(inner(args[0]), args[0], s),))
+
+    f: Callable[..., Any] = counted
+    for _ in range(12):
+        f = layer(f)
+    np.testing.assert_allclose(at(sd.gradient(f(x).sum(), x)), 2**12 * np.cos(AT["x"]))
+    assert calls[0] == 2  # by the value and by the rule of the innermost
+
+
 def test_arguments_are_known_inside_alone() -> None:
     kept: list[Any] = []
 
