@@ -272,7 +272,7 @@ class _Author:
 
     def _run(self, function: Callable[..., Any], what: str, *args: Any) -> Any:
         if _takes(function, args):
-            return function(*args)
+            return users(function)(*args)
         if what == "function":
             raise ArgumentError(f"{self.name} came with {len(args)} arguments, which its function does not take")
         takes = {"differential": "(args, tangents)", "vjp": "(args, cotangent)", "jacobian": "(args)"}[what]
@@ -385,7 +385,8 @@ def _call(node: Node) -> str:
     for symbol in inputs_of([node]):
         key = _Own.of(symbol)
         names.append(repr(symbol.payload) if key is None else key.title())
-    return " and ".join(names) if len(names) < 4 else f"{', '.join(names[:3])} and others"
+    shown = " and ".join(names) if len(names) < 4 else f"{', '.join(names[:3])} and others"
+    return shown if node.op == "input" else f"a formula of {shown}"
 
 
 def _counts(body: Node, parameter: Node) -> bool:

@@ -174,11 +174,12 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any]) -> Formula:
         )
     symbols = {name: array(check_name(name), shapes[name]) for name in wanted}
     value = _map(users(function)(**symbols), lambda part: Array(as_node(part)))
+    used = _inputs_of([*symbols.values(), *leaves(value)])  # symbols that the function takes from outside come last
 
     def read(part: Any) -> Any:
-        return _map(part, lambda leaf: parse_known(leaf, symbols) if isinstance(leaf, str) else leaf)
+        return _map(part, lambda leaf: parse_known(leaf, used) if isinstance(leaf, str) else leaf)
 
-    return Formula(value, symbols, read)
+    return Formula(value, used, read)
 
 
 def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, Node]:

@@ -142,7 +142,9 @@ def test_what_is_captured_is_an_argument_that_the_rule_gives_no_derivative_by(ki
         lambda: sd.hvp(f.sum(), (x, a), (y, y)),
     )
     for derive in ways:
-        with pytest.raises(NotDifferentiableError, match=r"scaled uses 'a' without taking it .*pass it as an argument"):
+        with pytest.raises(
+            NotDifferentiableError, match=r"scaled uses a formula of 'a' without taking it .*pass it as an argument"
+        ):
             derive()
 
 
@@ -165,7 +167,7 @@ def test_sub_formulas_that_are_captured_can_be_differentiated_by() -> None:
     z = sd.name(x * np.sin(a), "z")
     used = sd.custom(lambda v: v * (z + 1.0), vjp=lambda args, s: (s * (z + 1.0),), name="used")
     f, plain = used(y).sum(), (y * (z + 1.0)).sum()
-    with pytest.raises(NotDifferentiableError, match="used uses 'x' and 'a' without"):
+    with pytest.raises(NotDifferentiableError, match="used uses a formula of 'x' and 'a' without"):
         sd.gradient(f, z)
     for got, want in (
         (sd.jacobian(sd.gradient(f, y), z), sd.jacobian(sd.gradient(plain, y), z)),
@@ -197,6 +199,17 @@ def test_captured_symbols_are_seen_by_whatever_reads_a_formula() -> None:
     np.testing.assert_allclose(got[1], values[1] @ values[1][0])
     s, t = sd.scalar("s"), sd.scalar("t")
     assert sd.custom(lambda v: v * t, vjp=lambda args, c: (c * t,))(s).sympy == s.sympy * t.sympy
+
+
+def test_symbols_that_a_python_function_takes_from_outside_are_inputs_behind_its_parameters() -> None:
+    f = scaled(a, "vjp")
+    kernel = sd.compile(lambda v: f(v) * y, v=3, backend="numpy")
+    assert [given.name for given in kernel.inputs] == ["v", "a", "y"]
+    np.testing.assert_allclose(kernel(AT["x"], AT["a"], AT["y"]), at(np.sin(x) * a * y))
+    with pytest.raises(NotDifferentiableError, match="scaled uses 'a' without"):
+        sd.gradient(lambda v: f(v).sum(), "a", v=3)
+    with pytest.raises(ArgumentError, match="two inputs called 'a'"):
+        sd.compile(lambda a: f(x) * a.sum(), a=4)
 
 
 def test_names_within_a_function_are_its_own() -> None:
