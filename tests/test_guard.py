@@ -138,7 +138,7 @@ def test_ours_inside_a_function_that_the_user_gave_stay_ours() -> None:
 
 def test_a_rule_that_is_no_function_is_refused() -> None:
     rules: dict[str, Any] = {"vjp": 3}
-    with pytest.raises(sd.ArgumentError, match="a int came"):
+    with pytest.raises(sd.ArgumentError, match="of type int"):
         sd.custom(np.sin, **rules)
 
 
