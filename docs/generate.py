@@ -78,6 +78,7 @@ def _partial(row: Function, i: int) -> str:
         return _SPECIAL[row.name]
     whole = elementwise(row.name, tuple(args), row.gives)
     partial = rule(*args, whole)
+    assert partial is not None  # of arguments that are no numbers
     support = row.supports[i] if row.supports else None
     condition = support(*args, whole) if support is not None else None
     (shown,) = simplify([partial if condition is None else where(condition, partial, 0.0)])

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
-from .errors import ArgumentError, DtypeError
+from .errors import ArgumentError, DtypeError, UnsupportedError
 from .graph import BOOL, REAL, Node, as_node, broadcast_to, constant, elementwise, postorder, rebuild
 
 
@@ -27,8 +27,10 @@ class Partial(Enum):
 
 
 ZERO, NONE = Partial.ZERO, Partial.NONE
-#: A partial derivative: takes the arguments and then the value itself.
+#: Takes the arguments, and for a derivative then the value itself.
 Formula: TypeAlias = Callable[..., Node]
+#: A partial derivative; None where it is zero by its form.
+Slope: TypeAlias = Callable[..., Node | None]
 Interval: TypeAlias = tuple[float, float]
 
 
@@ -71,7 +73,7 @@ class Function:
     """
 
     name: str
-    partials: tuple[Formula | Partial, ...]
+    partials: tuple[Slope | Partial, ...]
     domain: tuple[Interval, ...]
     numpy: str
     sympy: str = ""
@@ -79,7 +81,7 @@ class Function:
     vector: str = ""
     expansion: Formula | None = None
     written: Formula | None = None
-    supports: tuple[Formula | None, ...] = ()
+    supports: tuple[Slope | None, ...] = ()
     takes: str = REAL
     gives: str = REAL
     source: str = ""
@@ -209,6 +211,8 @@ unless_nan = _f("unless_nan")
 
 def scalar_constant(node: Node) -> float | None:
     """Return the number a node stands for at every element, or None."""
+    while node.op == "reshape" or (node.op == "contract" and _is_relabeling(node)):
+        node = node.args[0]
     if node.op == "constant" and node.dtype is REAL:
         if node.shape == ():
             return float(node.value)
@@ -218,13 +222,27 @@ def scalar_constant(node: Node) -> float | None:
     return None
 
 
-def _power_base(x: Node, y: Node, f: Node) -> Node:
-    # y x^(y-1); a constant exponent of 0 or 1 never meets 0^(-1) or 0^0.
+def _is_relabeling(node: Node) -> bool:
+    """Tell whether a contraction has every element from one place of its one argument."""
+    labels, out, _ = node.payload
+    return len(node.args) == 1 and set(labels[0]) <= set(out)
+
+
+def _order(n: Node) -> float:
+    """Return the order of a family of functions, which simplification may have repeated or reshaped."""
+    order = scalar_constant(n)
+    if order is None:
+        raise UnsupportedError("an order that is no number known beforehand")
+    return order
+
+
+def _power_base(x: Node, y: Node, f: Node) -> Node | None:
+    # y x^(y-1); a constant exponent of 1 never meets 0^0, and with one of 0 the base is not looked at
     n = scalar_constant(y)
     if n is None:
         return y * power(x, y - 1)
     if n == 0:
-        return constant(0.0)
+        return None
     if n == 1:
         return constant(1.0)
     return 2.0 * x if n == 2 else n * power(x, n - 1)
@@ -247,7 +265,7 @@ def _power_log(order: float, x: Node, y: Node) -> Node:
 
 
 def _power_log_base(n: Node, x: Node, y: Node, f: Node) -> Node:
-    order = float(n.value)
+    order = _order(n)
     return y * _power_log(order, x, y - 1.0) + order * _power_log(order - 1.0, x, y - 1.0)
 
 
@@ -294,12 +312,13 @@ def _floor_divide(x: Node, y: Node) -> Node:
 
 
 def _polygamma(n: Node, x: Node, f: Node) -> Node:
-    return elementwise("polygamma", (n + 1.0 if scalar_constant(n) is None else constant(n.value + 1.0), x))
+    order = scalar_constant(n)
+    return elementwise("polygamma", (n + 1.0 if order is None else constant(order + 1.0), x))
 
 
 def _spherical(n: Node, x: Node, f: Node) -> Node:
     # (2n+1) j_n' = n j_(n-1) - (n+1) j_(n+1): no division by x, so exact at 0
-    order = n.value
+    order = _order(n)
     below = elementwise("spherical_jn", (constant(abs(order - 1.0)), x))
     above = elementwise("spherical_jn", (constant(order + 1.0), x))
     return constant(order / (2 * order + 1)) * below - constant((order + 1) / (2 * order + 1)) * above
@@ -346,13 +365,13 @@ UNIT: Interval = (-0.95, 0.95)
 TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
 
-def _row(name: str, partials: tuple[Formula | Partial, ...], domain: tuple[Interval, ...], **rest: Any) -> None:
+def _row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval, ...], **rest: Any) -> None:
     rest.setdefault("numpy", f"np.{name}")
     rest.setdefault("c", "" if "expansion" in rest else name)
     FUNCTIONS[name] = Function(name, partials, domain, **rest)
 
 
-def _unary(name: str, partial: Formula | Partial, domain: Interval = ANY, **rest: Any) -> None:
+def _unary(name: str, partial: Slope | Partial, domain: Interval = ANY, **rest: Any) -> None:
     _row(name, (partial,), (domain,), **rest)
 
 
@@ -363,9 +382,9 @@ _row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4
 _row("divide", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (ANY, POSITIVE), source="1.4.10")
 _row("power", (_power_base, _power_exponent), (POSITIVE, ANY), sympy="Pow", source="4.4.4", vector="pow",
      supports=(_not_both_zero, None))
-_row("power_log", (NONE, _power_log_base, lambda n, x, y, f: _power_log(float(n.value) + 1.0, x, y)),
+_row("power_log", (NONE, _power_log_base, lambda n, x, y, f: _power_log(_order(n) + 1.0, x, y)),
      ((1.0, 1.0), POSITIVE, ANY), numpy="power_log", source="4.4.4", expansion=_power_times_log,
-     written=lambda n, x, y: power(x, y) * (log(x) if n.value == 1 else power(log(x), n)))
+     written=lambda n, x, y: power(x, y) * (log(x) if _order(n) == 1 else power(log(x), n)))
 _unary("negative", lambda x, f: constant(-1.0), source="1.4.8")
 _unary("sqrt", lambda x, f: 0.5 / f, POSITIVE, sympy="sqrt", source="4.4.4")
 _unary("cbrt", lambda x, f: power(f, -2.0) / 3.0, POSITIVE, sympy="cbrt", source="4.4.4", vector="cbrt")
