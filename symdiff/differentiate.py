@@ -5,23 +5,24 @@ Both walk the graph once. Scalar functions take their partial derivatives from
 reverse mode transposes a differential by pulling a cotangent back through it.
 
 A derivative through a branch not taken is a strong zero: beside each value travels the
-condition under which it can be anything else than zero, applied after multiplications
-and before sums, so that an infinite partial derivative in the other branch never shows.
+condition under which it counts (:mod:`symdiff.masking`), applied after multiplications and
+before sums, so that an infinite partial derivative in the other branch never shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from .collector import paused
 from .contraction import einsum, is_structured, is_zero, scale_by
 from .deltas import ONE
 from .errors import NotDifferentiableError
-from .functions import FUNCTIONS, Formula, Partial, compare, to_real, where
+from .functions import FUNCTIONS, Partial, compare, to_real, where
 from .graph import (
     BOOL,
+    MATRIX_OPS,
     Node,
     broadcast_to,
     delta,
@@ -32,35 +33,23 @@ from .graph import (
     substitute,
     zeros,
 )
-from .influence import both, pull_mask, pull_reach, push_mask, push_reach
-from .propagation import assemble_entries, mask_product, single_entries
-from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule
+from .influence import (
+    Walk,
+    extremum_reach,
+    passes,
+    pull_mask,
+    pull_reach,
+    push_mask,
+    push_reach,
+    walk_over,
+    within,
+)
+from .masking import Masked, add, both, either, is_single, multiply
+from .propagation import assemble_entries, single_entries
+from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule, Product, pulled_product, pushed_product
 from .sizes import Dim, Shape
 
-
-class Masked(NamedTuple):
-    """A tangent or cotangent that counts only where ``mask`` holds (everywhere if None)."""
-
-    value: Node
-    mask: Node | None
-
-    def settle(self) -> Node:
-        """Return the plain array, with a strong zero outside the mask."""
-        return self.value if self.mask is None else mask_product(self.mask, self.value)
-
-
 Slopes: TypeAlias = dict[Node, Masked]
-
-
-def _either(a: Node | None, b: Node | None) -> Node | None:
-    if a is None or b is None:
-        return None
-    return a if a is b else elementwise("logical_or", (a, b), BOOL)
-
-
-def _add(a: Masked, b: Masked) -> Masked:
-    value = elementwise("add", (a.settle(), b.settle()))
-    return Masked(value, _either(a.mask, b.mask))
 
 
 def _fit(x: Node, prefix: int, own: int, shape: Shape) -> Node:
@@ -80,10 +69,11 @@ def _fit(x: Node, prefix: int, own: int, shape: Shape) -> Node:
     return einsum([x], [tuple(labels)], tuple(out), sizes)
 
 
-def _shrink(x: Node, prefix: int, shape: Shape) -> Node:
-    """Sum ``x`` over what broadcasting repeated, down to ``shape`` behind the prefix."""
+def _shrink(slope: Masked, prefix: int, shape: Shape, kept: bool) -> Masked:
+    """Sum over what broadcasting repeated, down to ``shape`` behind the prefix."""
+    x = slope.value
     if x.shape[prefix:] == shape:
-        return x
+        return slope
     gap = x.ndim - len(shape)
     out = list(range(prefix))
     sizes: dict[int, Dim] = {}
@@ -91,13 +81,15 @@ def _shrink(x: Node, prefix: int, shape: Shape) -> Node:
         same = size == x.shape[axis]
         out.append(axis if same else -1 - axis)
         sizes[-1 - axis] = 1
-    return einsum([x], [tuple(range(x.ndim))], tuple(out), sizes)
+    labels = tuple(range(x.ndim))
+    product = Product([x], [labels], tuple(out), sizes, 0, labels[prefix:], tuple(out[prefix:]))
+    return multiply(product, slope.mask, lambda factor: False, kept)
 
 
 def _partial(node: Node, i: int) -> tuple[Node | None, Node | None]:
     """Return the partial derivative by argument ``i`` and the condition under which it counts.
 
-    The first is None for a function that is constant in pieces.
+    The first is None for a function that is constant, or is so in pieces.
     """
     row = FUNCTIONS.get(node.op)
     if row is None:
@@ -107,30 +99,9 @@ def _partial(node: Node, i: int) -> tuple[Node | None, Node | None]:
         return None, None
     if isinstance(rule, Partial):
         raise NotDifferentiableError(f"{node.op} is {rule.value} by its argument {i + 1}")
-    formula: Formula = rule
     support = row.supports[i] if row.supports else None
     condition = support(*node.args, node) if support is not None else None
-    return formula(*node.args, node), condition
-
-
-def _singular_above(order: Sequence[Node]) -> set[Node]:
-    """Return the nodes that feed something whose derivative can be infinite."""
-    found: set[Node] = set()
-    for node in reversed(order):
-        row = FUNCTIONS.get(node.op)
-        if node in found or node.op in SINGULAR_OPS or (row is not None and row.singular):
-            found.update(node.args)
-    return found
-
-
-def _singular_below(order: Sequence[Node]) -> set[Node]:
-    """Return the nodes that are computed from something whose derivative can be infinite."""
-    found: set[Node] = set()
-    for node in order:
-        row = FUNCTIONS.get(node.op)
-        if node.op in SINGULAR_OPS or (row is not None and row.singular) or any(a in found for a in node.args):
-            found.add(node)
-    return found
+    return rule(*node.args, node), condition
 
 
 # ---------------------------------------------------------------------------- forward
@@ -161,67 +132,77 @@ def pushforward(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: in
     NotDifferentiableError
         If an operation on the way has no derivative.
     """
-    order = postorder(roots)
-    active = dependents(order, tangents)
-    slopes: Slopes = {node: Masked(tangent, None) for node, tangent in tangents.items()}
-    seed = next(iter(tangents.values())).shape[:prefix] if tangents else ()
-    risky = _singular_above(order) if any(_has_supports(node) for node in order) else set()
+    pushed = _push(roots, {node: Masked(tangent, None) for node, tangent in tangents.items()}, prefix)
+    return [None if slope is None else slope.settle() for slope in pushed]
+
+
+def _push(
+    roots: Sequence[Node], given: Mapping[Node, Masked], prefix: int, outer: Walk | None = None
+) -> list[Masked | None]:
+    order = postorder(roots, None if outer is None else lambda node: node in outer and node not in given)
+    active = dependents(order, given)
+    slopes: Slopes = dict(given)
+    seed = next(iter(given.values())).value.shape[:prefix] if given else ()
+    walk = walk_over(order, given.values(), outer, forward=True)
     for node in order:
         if node in slopes or node not in active:
             continue
-        slope = _push_node(node, slopes, seed, node in risky)
+        slope = _push_node(node, slopes, seed, walk)
         if slope is not None:
-            slopes[node] = slope if slope.mask is None or node in risky else Masked(slope.settle(), None)
-    return [slopes[root].settle() if root in slopes else None for root in roots]
+            slopes[node] = slope
+    return [slopes.get(root) for root in roots]
 
 
-def _has_supports(node: Node) -> bool:
-    row = FUNCTIONS.get(node.op)
-    return (row is not None and bool(row.supports)) or node.op in ("max", "min")
-
-
-def _push_node(node: Node, slopes: Slopes, seed: Shape, risky: bool) -> Masked | None:
+def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk) -> Masked | None:
     prefix = len(seed)
     if node.op == "stop_gradient":
         return None
     if node.op == "where":
-        return _push_where(node, slopes, prefix)
-    total: Masked | None = None
-    if node.op in LINEAR:
-        for i, arg in enumerate(node.args):
-            if arg in slopes:
-                slope = slopes[arg]
-                mask = push_mask(LINEAR[node.op], node, i, slope.mask) if risky else None
-                part = Masked(LINEAR[node.op].push(node, i, slope.settle(), prefix), mask)
-                total = part if total is None else _add(total, part)
-        return total
+        return _push_where(node, slopes, prefix, node in walk.carried)
     if node.op in DIFFERENTIALS or node.op == "custom":
         moving = [slopes.get(arg) for arg in node.args]
         if node.op == "custom":
             moving = [m if m and _has_rule(node, i, partial(_is_nonzero, m)) else None for i, m in enumerate(moving)]
-        if not any(moving):
-            return None
-        value = _differential(node, [None if m is None else m.settle() for m in moving], seed)
-        masks = [push_reach(node, arg, m.mask) for arg, m in zip(node.args, moving, strict=True) if m is not None]
-        return Masked(value, reduce(_either, masks) if risky else None)
+        return _push_operation(node, moving, seed, walk)
+    total: Masked | None = None
     for i, arg in enumerate(node.args):
-        if arg not in slopes:
-            continue
-        factor, condition = _partial(node, i)
-        if factor is None:
-            continue
-        slope = slopes[arg]
-        if prefix or node.shape != arg.shape or factor.shape != node.shape:
-            value = _fit(slope.value, prefix, arg.ndim, node.shape)
-            mask = slope.mask
-        else:
-            value, mask = slope
-        part = Masked(scale_by(factor, value), both(mask, condition))
-        total = part if total is None else _add(total, part)
+        if arg in slopes:
+            push = _push_linear if node.op in LINEAR else _push_function
+            part = push(node, i, slopes[arg], prefix, walk)
+            if part is not None:
+                total = part if total is None else add(total, part, node in walk.carried)
     return total
 
 
-def _push_where(node: Node, slopes: Slopes, prefix: int) -> Masked | None:
+def _push_linear(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked:
+    if node.op == "contract":
+        return multiply(pushed_product(node, i, slope.value, prefix), slope.mask, walk.is_wild, node in walk.carried)
+    free = passes(node, slope.mask, back=False)
+    value = LINEAR[node.op].push(node, i, slope.value if free else slope.settle(), prefix)
+    return Masked(value, push_mask(LINEAR[node.op], node, i, slope.mask) if free or node in walk.carried else None)
+
+
+def _push_function(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked | None:
+    factor, condition = _partial(node, i)
+    if factor is None:
+        return None
+    value, mask = slope
+    arg = node.args[i]
+    if prefix or node.shape != arg.shape or factor.shape != node.shape:
+        value = _fit(value, prefix, arg.ndim, node.shape)
+    return _scaled(node, factor, Masked(value, mask), condition, node in walk.carried)
+
+
+def _scaled(node: Node, factor: Node, slope: Masked, condition: Node | None, kept: bool) -> Masked:
+    """Multiply by a partial derivative that counts under a condition."""
+    scaled = scale_by(factor, slope.value)
+    if condition is not None and slope.mask is None and node.op == "power" and not kept:
+        # no branch, but the one point (0, 0): settled where it stands
+        return Masked(Masked(scaled, condition).settle(), None)
+    return Masked(scaled, both(slope.mask, condition))
+
+
+def _push_where(node: Node, slopes: Slopes, prefix: int, kept: bool) -> Masked | None:
     condition, yes, no = node.args
     arms = []
     for arm, taken in ((yes, condition), (no, elementwise("logical_not", (condition,), BOOL))):
@@ -231,12 +212,41 @@ def _push_where(node: Node, slopes: Slopes, prefix: int) -> Masked | None:
     if len(arms) < 2:
         return arms[0][0] if arms else None
     (a, own), (b, other) = arms
-    mask = None if own is None and other is None else _either(a.mask, b.mask)
+    mask = either(a.mask, b.mask) if kept and (own is not None or other is not None) else None
     if is_structured(a.value) or is_structured(b.value):
-        return Masked(_add(a, b).value, mask)
+        return Masked(add(a, b, kept).settle(), mask)
     left = a.value if own is None else a.settle()
     right = b.value if other is None else b.settle()
     return Masked(where(condition, left, right), mask)
+
+
+def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, walk: Walk) -> Masked | None:
+    """Apply an operation's differential; where a tangent is masked, what it is multiplied by may be anything."""
+    slopes = [slope for slope in moving if slope is not None]
+    if not slopes:
+        return None
+    masked = any(slope.mask is not None for slope in slopes)
+    if node.op == "custom":
+        return Masked(_push_custom(node, moving, seed, walk), None)
+    if not masked:
+        return Masked(_differential(node, [None if m is None else m.value for m in moving], seed), None)
+    reached = [push_reach(node, arg, m.mask) for arg, m in zip(node.args, moving, strict=True) if m is not None]
+    mask = reduce(either, reached)
+    if node.op not in MATRIX_OPS and any(map(walk.is_wild, node.args)):
+        # the products within are looked at one by one
+        stand_in = [placeholder(("tangent", node.op, i), arg.shape) for i, arg in enumerate(node.args)]
+        image = _differential(node, [s if m is not None else None for s, m in zip(stand_in, moving, strict=True)], ())
+        given = {s: m for s, m in zip(stand_in, moving, strict=True) if m is not None}
+        (pushed,) = _push([image], given, len(seed), walk)
+        value = zeros((*seed, *node.shape)) if pushed is None else pushed.settle()
+    else:
+        value = _differential(node, [None if m is None else m.settle() for m in moving], seed)
+    return Masked(value, mask if node in walk.carried or _may_divide(node, walk) else None)
+
+
+def _may_divide(node: Node, walk: Walk) -> bool:
+    """Tell whether an operation's differential may meet something infinite or nan."""
+    return (node.op in SINGULAR_OPS and node.op != "norm") or any(map(walk.is_wild, node.args))
 
 
 # ---------------------------------------------------------------------------- reverse
@@ -266,97 +276,128 @@ def pullback(cotangents: Mapping[Node, Node], wrt: Sequence[Node], prefix: int =
     NotDifferentiableError
         If an operation on the way has no derivative.
     """
-    order = postorder(cotangents)
+    pulled = _pull({node: Masked(value, None) for node, value in cotangents.items()}, wrt, prefix)
+    return [None if slope is None else slope.settle() for slope in pulled]
+
+
+def _pull(
+    cotangents: Mapping[Node, Masked], wrt: Sequence[Node], prefix: int, outer: Walk | None = None
+) -> list[Masked | None]:
     independent = set(wrt)
+    order = postorder(cotangents, None if outer is None else lambda node: node in outer and node not in independent)
     active = dependents(order, independent & set(order))
-    slopes: Slopes = {node: Masked(value, None) for node, value in cotangents.items() if node in active}
-    risky = _singular_below(order) if any(_has_supports(node) for node in order) else set()
+    slopes: Slopes = {node: value for node, value in cotangents.items() if node in active}
+    walk = walk_over(order, cotangents.values(), outer, forward=False)
     single = single_entries(node for node in order if node in active)
-    pending: dict[Node, list[tuple[Node, Node]]] = {}
+    pending: dict[Node, list[tuple[Node, Masked]]] = {}
     for node in reversed(order):
-        for whole in assemble_entries(pending.pop(node), single, prefix) if node in pending else ():
-            slopes[node] = Masked(whole, None) if node not in slopes else _add(slopes[node], Masked(whole, None))
+        if node in pending:
+            whole = _assemble(pending.pop(node), single, prefix)
+            slopes[node] = whole if node not in slopes else add(slopes[node], whole, node in walk.carried)
         if node not in slopes or node in independent or not node.args:
             continue
         slope = slopes.pop(node) if node not in cotangents else slopes[node]
-        if node in single and slope.mask is None and not is_structured(slope.value):
-            pending.setdefault(node.args[0], []).append((node, slope.value))
+        if node in single and not is_structured(slope.value):
+            pending.setdefault(node.args[0], []).append((node, slope))
             continue
         for i, arg in enumerate(node.args):
             if arg not in active or (node.op == "custom" and not _has_rule(node, i, partial(_moves, arg, wrt))):
                 continue
-            part = _pull_arg(node, i, slope, prefix, risky)
+            part = _pull_arg(node, i, slope, prefix, walk)
             if part is not None:
                 known = slopes.get(arg)
-                part = part if known is None else _add(known, part)
-                if part.mask is not None and arg not in risky:
-                    part = Masked(part.settle(), None)
-                slopes[arg] = part
-    return [slopes[node].settle() if node in slopes else None for node in wrt]
+                slopes[arg] = part if known is None else add(known, part, arg in walk.carried)
+    return [slopes.get(node) for node in wrt]
 
 
-def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, risky: set[Node]) -> Masked | None:
+def _assemble(parts: Sequence[tuple[Node, Masked]], single: Mapping[Node, tuple[int, int]], prefix: int) -> Masked:
+    """Put the cotangents of single entries together, and their masks if every one has one."""
+    total = reduce(_sum, assemble_entries([(node, slope.settle()) for node, slope in parts], single, prefix))
+    masks = [(node, slope.mask) for node, slope in parts]
+    spread = [(node, to_real(broadcast_to(mask, node.shape))) for node, mask in masks if mask is not None]
+    if len(spread) < len(masks):
+        return Masked(total, None)
+    return Masked(total, compare("not_equal", reduce(_sum, assemble_entries(spread, single, 0)), 0.0))
+
+
+def _sum(a: Node, b: Node) -> Node:
+    return a + b
+
+
+def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked | None:
     op, arg = node.op, node.args[i]
     if op == "stop_gradient":
         return None
+    if op == "contract":
+        return multiply(pulled_product(node, i, slope.value, prefix), slope.mask, walk.is_wild, arg in walk.carried)
     if op in LINEAR:
-        pulled = LINEAR[op].pull(node, i, slope.settle(), prefix)
-        return Masked(pulled, pull_mask(LINEAR[op], node, i, slope.mask) if arg in risky else None)
+        free = passes(node, slope.mask, back=True)
+        pulled = LINEAR[op].pull(node, i, slope.value if free else slope.settle(), prefix)
+        return Masked(pulled, pull_mask(LINEAR[op], node, i, slope.mask) if free or arg in walk.carried else None)
     if op in DIFFERENTIALS or op == "custom":
-        pulled = _transpose(node, i, slope.settle(), prefix)
-        # An operation singular itself, a norm of zeros, makes nan of a strong zero.
-        kept = arg in risky or node.op in SINGULAR_OPS
-        return Masked(pulled, pull_reach(node, arg, slope.mask) if kept else None)
+        return _pull_operation(node, i, slope, prefix, walk)
     factor, condition = _partial(node, i)
     if factor is None:
         return None
-    if not prefix and node.shape == arg.shape and slope.value.shape == node.shape:
-        return Masked(scale_by(factor, slope.value), both(slope.mask, condition))
-    value = scale_by(factor, slope.value)
-    mask = both(slope.mask, condition)
-    if arg.shape == node.shape:
-        return Masked(value, mask)
-    summed = _shrink(Masked(value, mask).settle(), prefix, arg.shape)
-    if mask is None or arg not in risky:
-        return Masked(summed, None)
-    reached = _shrink(to_real(broadcast_to(mask, node.shape)), 0, arg.shape)
-    return Masked(summed, compare("not_equal", reached, 0.0))
+    scaled = _scaled(node, factor, slope, condition, arg in walk.carried)
+    return _shrink(scaled, prefix, arg.shape, arg in walk.carried)
 
 
-def _transpose(node: Node, i: int, cotangent: Node, prefix: int) -> Node:
+def _pull_operation(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked:
+    arg, kept = node.args[i], node.args[i] in walk.carried
+    if node.op in ("max", "min") and kept:
+        pulled = _transpose(node, i, Masked(slope.settle(), None), prefix, walk)
+        return Masked(pulled, extremum_reach(node, arg, slope.mask))
+    if slope.mask is None:
+        return Masked(_transpose(node, i, slope, prefix, walk), None)
+    mask, wider = within(node, slope.mask)
+    value = slope.settle() if wider else slope.value
+    # columns of a solution, and what an author wrote, are looked at one by one
+    apart = node.op == "custom" or (node.op == "solve" and i == 0 and not is_single(mask))
+    pulled = _transpose(node, i, Masked(value, mask if apart else None), prefix, walk)
+    if wider and not (kept or _may_divide(node, walk)):
+        return Masked(pulled, None)
+    return Masked(pulled, pull_reach(node, arg, mask))
+
+
+def _transpose(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Node:
     """Pull back through an array operation by transposing its differential."""
     known = LINEAR_IN.get((node.op, i))
     if known is not None:
-        return known(node, i, cotangent, prefix)
+        return known(node, i, slope.settle(), prefix)
     if node.op == "custom" and node.payload[0].form != "differential":
-        return _custom_pull(node, i, cotangent, prefix)
+        return _custom_pull(node, i, slope, prefix, walk)
     direction = placeholder(("direction", node.op, i), node.args[i].shape)
     directions = [direction if j == i else None for j in range(len(node.args))]
-    image = _differential(node, directions, ())
-    (pulled,) = pullback({image: cotangent}, [direction], prefix)
-    return zeros((*cotangent.shape[:prefix], *direction.shape)) if pulled is None else pulled
+    if node.op == "custom":
+        image = _push_custom(node, [None if d is None else Masked(d, None) for d in directions], (), walk)
+    else:
+        image = _differential(node, directions, ())
+    (pulled,) = _pull({image: slope}, [direction], prefix, walk)
+    return zeros((*slope.value.shape[:prefix], *direction.shape)) if pulled is None else pulled.settle()
 
 
 # ---------------------------------------------------------------------------- operations with a differential
 
 
 def _differential(node: Node, directions: Sequence[Node | None], seed: Shape) -> Node:
-    if node.op != "custom":
-        shown = [None if d is None or is_zero(d) else d for d in directions]
-        if all(d is None for d in shown):
-            return zeros((*seed, *node.shape))
-        result = DIFFERENTIALS[node.op](node, shown)
-        return result if result.shape == (*seed, *node.shape) else broadcast_to(result, (*seed, *node.shape))
+    shown = [None if d is None or is_zero(d) else d for d in directions]
+    if all(d is None for d in shown):
+        return zeros((*seed, *node.shape))
+    result = DIFFERENTIALS[node.op](node, shown)
+    return result if result.shape == (*seed, *node.shape) else broadcast_to(result, (*seed, *node.shape))
+
+
+def _push_custom(node: Node, moving: Sequence[Masked | None], seed: Shape, walk: Walk) -> Node:
     rule: CustomRule = node.payload[0]
     prefix = len(seed)
     if rule.form == "differential":
-        given = {k: direction for k, direction in enumerate(directions) if direction is not None}
-        return _image(node, 0, given, prefix)
+        given = {k: slope for k, slope in enumerate(moving) if slope is not None}
+        return _image(node, 0, given, prefix, walk)
     total: Node | None = None
-    for i, direction in enumerate(directions):
-        if direction is not None:
-            block = _custom_jacobian(node, i)
-            part = _contract_tangent(block, direction, node.args[i].ndim, prefix)
+    for i, slope in enumerate(moving):
+        if slope is not None:
+            part = _contract_tangent(_custom_jacobian(node, i, walk), slope, node.args[i].ndim, prefix)
             total = part if total is None else elementwise("add", (total, part))
     assert total is not None
     return total
@@ -365,7 +406,7 @@ def _differential(node: Node, directions: Sequence[Node | None], seed: Shape) ->
 # ---------------------------------------------------------------------------- custom functions
 
 
-def _image(node: Node, which: int, given: Mapping[int, Node], prefix: int = 0) -> Node:
+def _image(node: Node, which: int, given: Mapping[int, Masked], prefix: int, walk: Walk) -> Node:
     """Return an image of a custom rule at the node's arguments, for the seeds ``given`` by number."""
     rule: CustomRule = node.payload[0]
     # it is written for one seed: put a placeholder in, then push all of them through, since it is linear
@@ -374,9 +415,9 @@ def _image(node: Node, which: int, given: Mapping[int, Node], prefix: int = 0) -
     (image,) = substitute([rule.images[which]], written)
     if rule.form == "jacobian":
         return image
-    (pushed,) = pushforward([image], {stand_in[k]: seed for k, seed in given.items()}, prefix)
-    lead = next(iter(given.values())).shape[:prefix]
-    return zeros((*lead, *image.shape)) if pushed is None else pushed
+    (pushed,) = _push([image], {stand_in[k]: slope for k, slope in given.items()}, prefix, walk)
+    lead = next(iter(given.values())).value.shape[:prefix]
+    return zeros((*lead, *image.shape)) if pushed is None else pushed.settle()
 
 
 def _has_rule(node: Node, i: int, moves: Callable[[], bool]) -> bool:
@@ -410,30 +451,35 @@ def _moves(node: Node, wrt: Sequence[Node]) -> bool:
     return slope is not None and not is_zero(slope)
 
 
-def _contract_tangent(block: Node, direction: Node, rank: int, prefix: int) -> Node:
+def _contract_tangent(block: Node, slope: Masked, rank: int, prefix: int) -> Node:
     lead = tuple(range(-prefix, 0))
-    own = tuple(range(block.ndim))
-    return einsum([block, direction], [own, (*lead, *own[block.ndim - rank :])], (*lead, *own[: block.ndim - rank]))
+    labels = tuple(range(block.ndim))
+    result, own = labels[: block.ndim - rank], labels[block.ndim - rank :]
+    given = [labels, (*lead, *own)]
+    return _times_block(Product([block, slope.value], given, (*lead, *result), {}, 1, own, result), slope.mask)
 
 
-def _custom_pull(node: Node, i: int, cotangent: Node, prefix: int) -> Node:
+def _custom_pull(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Node:
     if node.payload[0].form == "vjp":
-        return _image(node, i, {0: cotangent}, prefix)
-    return inner_front(cotangent, _custom_jacobian(node, i), node.ndim, prefix)
-
-
-def inner_front(cotangent: Node, block: Node, rank: int, prefix: int) -> Node:
-    """Contract the last ``rank`` axes of a seeded cotangent with the first of a Jacobian."""
+        return _image(node, i, {0: slope}, prefix, walk)
+    block = _custom_jacobian(node, i, walk)
     lead = tuple(range(-prefix, 0))
-    own = tuple(range(block.ndim))
-    return einsum([cotangent, block], [(*lead, *own[:rank]), own], (*lead, *own[rank:]))
+    labels = tuple(range(block.ndim))
+    own, result = labels[: node.ndim], labels[node.ndim :]
+    given = [(*lead, *own), labels]
+    return _times_block(Product([slope.value, block], given, (*lead, *result), {}, 0, own, result), slope.mask)
 
 
-def _custom_jacobian(node: Node, i: int) -> Node:
+def _times_block(product: Product, mask: Node | None) -> Node:
+    """Multiply by a Jacobian that an author wrote, of which nothing is known."""
+    return multiply(product, mask, lambda factor: True).settle()
+
+
+def _custom_jacobian(node: Node, i: int, walk: Walk) -> Node:
     """Return d node / d args[i], shape node + argument, from whichever derivative the author gave."""
     if node.payload[0].form == "jacobian":
-        return _image(node, i, {})
-    return _custom_pull(node, i, identity(node.shape), node.ndim)
+        return _image(node, i, {}, 0, walk)
+    return _custom_pull(node, i, Masked(identity(node.shape), None), node.ndim, walk)
 
 
 def identity(shape: Shape) -> Node:

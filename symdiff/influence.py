@@ -1,60 +1,170 @@
-"""Where a strong zero reaches: which elements an operation lets depend on which.
+"""Where a strong zero reaches: which elements an operation lets depend on which, and what needs one.
 
 A tangent or cotangent that counts in some places only has passed a branch that was not
 taken. Behind a sum, a slice or a matrix product the places are others; the functions here
-say which. They err towards more places, never towards fewer, and None stands for all.
+say which. They err towards more places, never towards fewer, and None stands for all. A mask
+without axes is one condition for everything, and stays it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from .deltas import ONE
-from .functions import compare, to_real
+import numpy as np
+
+from .functions import FUNCTIONS, compare, scalar_constant, to_real
 from .graph import (
-    BOOL,
     MATRIX_OPS,
     NORMALIZATIONS,
     REDUCTIONS,
     Node,
     broadcast_to,
-    elementwise,
-    remake,
     reshape,
-    sum_axes,
 )
-from .rules import Linear, reaches
-from .sizes import Shape
+from .masking import Masked, any_along, both, is_single
+from .rules import SINGULAR_OPS, Linear, reaches
+
+# ---------------------------------------------------------------------------- what needs strong zeros
 
 
-def both(a: Node | None, b: Node | None) -> Node | None:
-    """Return where both conditions hold; None holds everywhere."""
-    if a is None or b is None or a is b:
-        return a if b is None else b
-    return elementwise("logical_and", (a, b), BOOL)
+def is_unbounded(node: Node) -> bool:
+    """Tell whether an operation may take finite numbers to infinity or nan, itself or in its derivatives."""
+    if node.op == "constant":
+        return not np.isfinite(node.value).all()
+    if node.op == "divide":
+        return not _never_zero(node.args[1])
+    if node.op == "power":
+        n = scalar_constant(node.args[1])
+        return n is None or n < 0 or not n.is_integer()
+    row = FUNCTIONS.get(node.op)
+    return node.op in SINGULAR_OPS or node.op == "floor_divide" or (row is not None and row.singular)
+
+
+def _never_zero(divisor: Node) -> bool:
+    if divisor.op == "constant":
+        return bool(divisor.value.all())
+    return divisor.op == "size" or bool(scalar_constant(divisor))
+
+
+def unbounded_below(order: Iterable[Node], known: Callable[[Node], bool]) -> set[Node]:
+    """Return the nodes of a postorder that are computed from something unbounded.
+
+    So is what the formula compares with itself or with infinity, as ``isnan`` and ``isinf`` do.
+    ``known`` tells it of arguments that the postorder leaves out.
+    """
+    found: set[Node] = set()
+    order = list(order)
+    for node in order:
+        if node.op in ("equal", "not_equal", "less") and _asks(node):
+            found.update(node.args)
+            found.update(part for arg in node.args if arg.op == "abs" for part in arg.args)
+    for node in order:
+        found.update(arg for arg in node.args if known(arg))
+        if node not in found and (is_unbounded(node) or not found.isdisjoint(node.args)):
+            found.add(node)
+    return found
+
+
+def _asks(node: Node) -> bool:
+    a, b = node.args
+    return a is b or any(abs(scalar_constant(arg) or 0.0) == np.inf for arg in node.args)
+
+
+#: Operations that multiply no argument by another: what one is cannot reach the other's derivative.
+_APART = frozenset({"add", "subtract", "negative", "where", "concatenate"})
+
+
+def unbounded_above(order: Sequence[Node], below: set[Node]) -> set[Node]:
+    """Return the nodes of a postorder that feed something unbounded, or are multiplied by it."""
+    found: set[Node] = set()
+    for node in reversed(order):
+        if node in found or is_unbounded(node) or (node.op not in _APART and not below.isdisjoint(node.args)):
+            found.update(node.args)
+    return found
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What one walk over the graph knows of the nodes it meets.
+
+    Parameters
+    ----------
+    nodes : set of Node
+        Those of this walk: a differential, differentiated in turn, ends where it reaches them.
+    wild : set of Node
+        Those that may be infinite or nan, or have such a derivative by what they are computed from.
+    carried : set of Node
+        Those at which a mask is made anew where a sum has ended it. A mask that goes through an
+        operation as it is costs nothing and travels anyway.
+    outer : Walk, optional
+        The walk that this one is a part of.
+    """
+
+    nodes: set[Node]
+    wild: set[Node]
+    carried: set[Node]
+    outer: Walk | None = None
+
+    def __contains__(self, node: Node) -> bool:
+        return node in self.nodes or (self.outer is not None and node in self.outer)
+
+    def is_wild(self, node: Node) -> bool:
+        """Tell whether a node, of this walk or of one around it, may be infinite or nan."""
+        return node in self.wild or (self.outer is not None and self.outer.is_wild(node))
+
+
+def walk_over(order: Sequence[Node], given: Iterable[Masked], outer: Walk | None, forward: bool) -> Walk:
+    """Find out which nodes of a walk need masks; none does where nothing has a branch."""
+    walk = Walk(set(order), set(), set(), outer)
+    if any(slope.mask is not None for slope in given) or any(_has_supports(node) for node in order):
+        walk.wild.update(unbounded_below(order, _never if outer is None else outer.is_wild))
+        walk.carried.update(unbounded_above(order, walk.wild) if forward else walk.wild)
+    return walk
+
+
+def _never(node: Node) -> bool:
+    return False
+
+
+def _has_supports(node: Node) -> bool:
+    row = FUNCTIONS.get(node.op)
+    return (row is not None and bool(row.supports)) or node.op in ("max", "min", "custom")
+
+
+# ---------------------------------------------------------------------------- where it reaches
+
+
+#: Operations that put zeros of their own beside what they move, as a tangent and as a cotangent.
+_PLACING = frozenset({"pad", "scatter", "concatenate", "triangle"})
+_PLACING_BACK = frozenset({"slice", "gather", "triangle"})
+
+
+def passes(node: Node, mask: Node | None, back: bool) -> bool:
+    """Tell whether a mask is one condition for all elements, on both sides of a linear operation."""
+    if mask is None or node.op == "named":
+        return True
+    return is_single(mask) and node.op not in (_PLACING_BACK if back else _PLACING)
 
 
 def push_mask(linear: Linear, node: Node, i: int, mask: Node | None) -> Node | None:
     """Return where a linear operation's value can depend on any of the masked elements of argument ``i``."""
-    if mask is None:
-        return None
+    if mask is None or node.op == "named":
+        return mask
+    if passes(node, mask, back=False):
+        return reshape(mask, ())
     spread = to_real(broadcast_to(mask, node.args[i].shape))
-    return compare("not_equal", linear.push(_even(node, i), i, spread, 0), 0.0)
+    return compare("not_equal", linear.push(node, i, spread, 0), 0.0)
 
 
 def pull_mask(linear: Linear, node: Node, i: int, mask: Node | None) -> Node | None:
     """Return where any of the masked elements can have an influence through a linear operation."""
-    if mask is None:
-        return None
+    if mask is None or node.op == "named":
+        return mask
+    if passes(node, mask, back=True):
+        return reshape(mask, ())
     spread = to_real(broadcast_to(mask, node.shape))
-    return compare("not_equal", linear.pull(_even(node, i), i, spread, 0), 0.0)
-
-
-def _even(node: Node, i: int) -> Node:
-    """Return a linear operation with ones for what argument ``i`` is multiplied by."""
-    if node.op != "contract" or len(node.args) == 1:
-        return node
-    return remake(node, tuple(arg if j == i else broadcast_to(ONE, arg.shape) for j, arg in enumerate(node.args)))
+    return compare("not_equal", linear.pull(node, i, spread, 0), 0.0)
 
 
 def push_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
@@ -62,31 +172,49 @@ def push_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
     together = _together(node, arg)
     if mask is None or together is None:
         return None
-    total = sum_axes(to_real(broadcast_to(mask, arg.shape)), together)
-    if node.ndim != total.ndim:
-        total = broadcast_to(reshape(total, _with_units(arg.shape, together)), node.shape)
-    return compare("not_equal", total, 0.0)
+    if is_single(mask):
+        return reshape(mask, ())
+    mask = any_along(_with_rank(mask, arg.ndim), together)
+    if node.ndim == arg.ndim:
+        return mask
+    return reshape(mask, tuple(size for axis, size in enumerate(mask.shape) if axis not in together))
 
 
 def pull_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
     """Return where elements of ``arg`` can influence any of the masked elements of an array operation's value."""
     together = _together(node, arg)
-    if together is None:
+    if mask is None or together is None:
         return None
-    reached = None
-    if node.op in ("max", "min"):
-        reached = reaches(node, arg, reshape(node, _with_units(arg.shape, together)))
-    if mask is None:
-        return reached
-    total = to_real(broadcast_to(mask, node.shape))
+    if is_single(mask):
+        return reshape(mask, ())
+    mask = _with_rank(mask, node.ndim)
     if node.ndim == arg.ndim:
-        total = sum_axes(total, together)
-    total = broadcast_to(reshape(total, _with_units(arg.shape, together)), arg.shape)
-    return both(compare("not_equal", total, 0.0), reached)
+        return any_along(mask, together)
+    sizes = iter(mask.shape)
+    return reshape(mask, tuple(1 if axis in together else next(sizes) for axis in range(arg.ndim)))
+
+
+def extremum_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
+    """Return :func:`pull_reach` of a maximum or minimum, for the elements that reach it alone."""
+    together = _together(node, arg)
+    assert together is not None
+    shape = tuple(1 if axis in together else size for axis, size in enumerate(arg.shape))
+    return both(pull_reach(node, arg, mask), reaches(node, arg, reshape(node, shape)))
+
+
+def within(node: Node, mask: Node) -> tuple[Node, bool]:
+    """Return where an operation's elements are computed together with any that count, and whether that is more."""
+    together = _together(node, node) or ()
+    if node.op not in NORMALIZATIONS and MATRIX_OPS.get(node.op) != 2:
+        together = ()
+    wide = any_along(_with_rank(mask, node.ndim), together) if together and not is_single(mask) else mask
+    return wide, wide is not mask
 
 
 def _together(node: Node, arg: Node) -> tuple[int, ...] | None:
     """Return the axes of ``arg`` along which an array operation mixes all elements, or None if not known."""
+    if node.op == "solve" and arg is not node.args[0]:
+        return (arg.ndim - 2,)  # each column of the right-hand side by itself
     if node.op in MATRIX_OPS:
         return (arg.ndim - 2, arg.ndim - 1)
     if node.op in REDUCTIONS or node.op in NORMALIZATIONS:
@@ -94,5 +222,5 @@ def _together(node: Node, arg: Node) -> tuple[int, ...] | None:
     return None
 
 
-def _with_units(shape: Shape, axes: Sequence[int]) -> Shape:
-    return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+def _with_rank(mask: Node, rank: int) -> Node:
+    return reshape(mask, (*(1,) * (rank - mask.ndim), *mask.shape))

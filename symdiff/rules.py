@@ -309,15 +309,34 @@ class Linear(NamedTuple):
     pull: Callable[[Node, int, Node, int], Node]
 
 
-def _contract_push(node: Node, i: int, t: Node, prefix: int) -> Node:
+class Product(NamedTuple):
+    """What a contraction's tangent or cotangent is multiplied by, as :func:`einsum` takes it.
+
+    Operand ``at`` is the tangent or cotangent itself; ``own`` and ``result`` label the axes of it
+    and of the product that stand behind the seed's.
+    """
+
+    operands: list[Node]
+    labels: list[Labels]
+    out: Labels
+    sizes: dict[int, Dim]
+    at: int
+    own: Labels
+    result: Labels
+
+
+def pushed_product(node: Node, i: int, t: Node, prefix: int) -> Product:
+    """Return the product that pushes the tangent of argument ``i`` through a contraction."""
     labels, out, _ = node.payload
     sizes = label_sizes(node)
     lead = tuple(range(len(sizes), len(sizes) + prefix))
     operands = [*node.args[:i], t, *node.args[i + 1 :]]
-    return einsum(operands, [*labels[:i], (*lead, *labels[i]), *labels[i + 1 :]], (*lead, *out), sizes)
+    given = [*labels[:i], (*lead, *labels[i]), *labels[i + 1 :]]
+    return Product(operands, given, (*lead, *out), sizes, i, labels[i], out)
 
 
-def _contract_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
+def pulled_product(node: Node, i: int, ct: Node, prefix: int) -> Product:
+    """Return the product that pulls a cotangent back to argument ``i`` of a contraction."""
     labels, out, _ = node.payload
     sizes = label_sizes(node)
     fresh = len(sizes)
@@ -334,7 +353,17 @@ def _contract_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
             fresh += 1
         else:
             result.append(own)
-    return einsum(operands, given, (*lead, *result), sizes)
+    return Product(operands, given, (*lead, *result), sizes, 0, out, tuple(result))
+
+
+def _contract_push(node: Node, i: int, t: Node, prefix: int) -> Node:
+    product = pushed_product(node, i, t, prefix)
+    return einsum(product.operands, product.labels, product.out, product.sizes)
+
+
+def _contract_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
+    product = pulled_product(node, i, ct, prefix)
+    return einsum(product.operands, product.labels, product.out, product.sizes)
 
 
 def _items_with(prefix: int, node: Node, lead: Shape) -> tuple[Any, ...]:

@@ -1,0 +1,182 @@
+"""Tangents and cotangents that count in some places only, and how they are multiplied and summed.
+
+A value that has passed a branch carries the condition under which it counts, its mask. Outside
+it the value may be anything, nan too: whatever it is multiplied by there was not observed. A
+product over indices keeps the mask where all of the mask's own indices survive in the result.
+Where one of them is summed over, the sum takes strong zeros from the value, and from every other
+factor that may be infinite or nan: the factor is masked as well, element by element of the product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from .contraction import einsum, is_structured
+from .deltas import is_identity
+from .functions import compare, scalar_constant, to_real, where
+from .graph import BOOL, Labels, Node, contract, elementwise, reshape, slicing
+from .propagation import mask_product
+from .rules import Product
+from .sizes import Dim
+
+
+class Masked(NamedTuple):
+    """A tangent or cotangent that counts only where ``mask`` holds (everywhere if None).
+
+    The mask broadcasts to the axes behind the seed's.
+    """
+
+    value: Node
+    mask: Node | None
+
+    def settle(self) -> Node:
+        """Return the plain array, with a strong zero outside the mask."""
+        return self.value if self.mask is None else mask_product(self.mask, self.value)
+
+
+def both(a: Node | None, b: Node | None) -> Node | None:
+    """Return where both conditions hold; None holds everywhere."""
+    if a is None or b is None or a is b:
+        return a if b is None else b
+    if _implies(a, b) or _implies(b, a):
+        return a if _implies(a, b) else b
+    return elementwise("logical_and", (a, b), BOOL)
+
+
+def either(a: Node | None, b: Node | None) -> Node | None:
+    """Return where one of two conditions holds; None holds everywhere."""
+    if a is None or b is None:
+        return None
+    if _implies(a, b) or _implies(b, a):
+        return b if _implies(a, b) else a
+    return elementwise("logical_or", (a, b), BOOL)
+
+
+def _implies(a: Node, b: Node) -> bool:
+    """Tell whether ``a`` is ``b`` and, perhaps, something else besides."""
+    return a is b or (a.op == "logical_and" and b in a.args)
+
+
+def is_single(mask: Node) -> bool:
+    """Tell whether a mask is one condition for all elements."""
+    return all(size == 1 for size in mask.shape)
+
+
+def add(a: Masked, b: Masked, kept: bool) -> Masked:
+    """Add two values, each where it counts; ``kept`` asks for where either does, if these are different places."""
+    if a.mask is b.mask and not (is_structured(a.value) or is_structured(b.value)):
+        return Masked(elementwise("add", (a.value, b.value)), a.mask)
+    value = elementwise("add", (a.settle(), b.settle()))
+    return Masked(value, either(a.mask, b.mask) if kept or a.mask is b.mask else None)
+
+
+def any_along(mask: Node, axes: Container[int]) -> Node:
+    """Return where a mask holds anywhere along ``axes`` (non-negative), which keep size 1."""
+    long = [axis for axis, size in enumerate(mask.shape) if axis in axes and size != 1]
+    if not long:
+        return mask
+    labels = tuple(range(mask.ndim))
+    total = contract([to_real(mask)], [labels], tuple(axis for axis in labels if axis not in long))
+    shape = tuple(1 if axis in long else size for axis, size in enumerate(mask.shape))
+    return compare("not_equal", reshape(total, shape), 0.0)
+
+
+def multiply(product: Product, mask: Node | None, is_wild: Callable[[Node], bool], kept: bool = False) -> Masked:
+    """Contract a product whose operand ``product.at`` counts where ``mask`` holds.
+
+    Parameters
+    ----------
+    product : Product
+    mask : Node or None
+        Broadcasts to the axes that ``product.own`` labels.
+    is_wild : callable
+        Tells which of the other factors may be infinite or nan.
+    kept : bool
+        Whether a sum, which needs no mask of its own any more, keeps one for what follows.
+    """
+    operands, labels, out, sizes = product.operands, product.labels, product.out, product.sizes
+    if mask is None:
+        return Masked(einsum(operands, labels, out, sizes), None)
+    same = _one_index(product)
+    small, names = _bare(mask, [same.get(k, k) for k in product.own])
+    if set(names) <= {same.get(k, k) for k in product.result}:
+        return Masked(einsum(operands, labels, out, sizes), reach(product, mask))
+    operands, labels = list(operands), list(labels)
+    guarded = False
+    for i, (factor, own) in enumerate(zip(operands, labels, strict=True)):
+        if i != product.at and is_wild(factor):
+            operands[i], labels[i] = _guard(factor, own, small, names, same, sizes)
+            guarded = True
+    known = scalar_constant(operands[product.at])
+    if not guarded or known is None or not math.isfinite(known):
+        operands[product.at] = mask_product(mask, operands[product.at])
+    return Masked(einsum(operands, labels, out, sizes), reach(product, mask) if kept else None)
+
+
+def reach(product: Product, mask: Node) -> Node:
+    """Return where a product can depend on any element of its operand ``product.at`` that counts."""
+    same = _one_index(product)
+    small, names = _bare(mask, [same.get(k, k) for k in product.own])
+    result = [same.get(k, k) for k in product.result]
+    left = tuple(dict.fromkeys(name for name in names if name in result))
+    if len(left) < len(set(names)):
+        total = contract([to_real(small)], [names], left)
+        small, names = compare("not_equal", total, 0.0), left
+    return _placed(small, names, result)
+
+
+def _one_index(product: Product) -> dict[int, int]:
+    """Return, for labels that an identity among the factors makes equal, the one that stands for them."""
+    same: dict[int, int] = {}
+    for factor, own in zip(product.operands, product.labels, strict=True):
+        for pair in _identities(factor, own):
+            i, k = (same.get(label, label) for label in pair)
+            kept, gone = (i, k) if i in product.result or k not in product.result else (k, i)
+            same.update(dict.fromkeys([i, k, *(a for a, b in same.items() if b == gone)], kept))
+    return same
+
+
+def _identities(factor: Node, own: Labels) -> Iterator[Labels]:
+    """Yield the pairs of labels of a factor that an identity in it makes equal."""
+    if not is_structured(factor):
+        return
+    args, labels, out = (factor.args, *factor.payload[:2]) if factor.op == "contract" else ((factor,), (own,), own)
+    names = dict(zip(out, own, strict=True))
+    for arg, places in zip(args, labels, strict=True):
+        if arg.op == "delta" and is_identity(arg) and set(places) <= names.keys():
+            yield tuple(names[label] for label in places)
+
+
+def _bare(mask: Node, own: Sequence[int]) -> tuple[Node, Labels]:
+    """Return a mask without its axes of size 1, and the labels of those that are left."""
+    own = own[len(own) - mask.ndim :]
+    wide = [size != 1 for size in mask.shape]
+    items = tuple((0, 1, size if w else None) for size, w in zip(mask.shape, wide, strict=True))
+    return slicing(mask, items), tuple(label for label, w in zip(own, wide, strict=True) if w)
+
+
+def _placed(small: Node, names: Labels, labels: Sequence[int]) -> Node:
+    """Lay a mask out along ``labels``, with size 1 where it has no such axis."""
+    kept = tuple(dict.fromkeys(label for label in labels if label in names))
+    line = contract([small], [names], kept)
+    sizes: dict[int, Dim] = dict(zip(kept, line.shape, strict=True))
+    # of a label that comes twice, a diagonal, the first place carries the mask
+    shape = tuple(sizes.pop(label, 1) for label in labels)
+    while shape and shape[0] == 1:
+        shape = shape[1:]
+    return reshape(line, shape)
+
+
+def _guard(
+    factor: Node, own: Labels, small: Node, names: Labels, same: Mapping[int, int], sizes: Mapping[int, Dim]
+) -> tuple[Node, Labels]:
+    """Put strong zeros into a factor, for each element of the product that does not count."""
+    known = [same.get(label, label) for label in own]
+    more = tuple(label for label in dict.fromkeys(names) if label not in known)
+    places = (*more, *own)
+    if more and is_structured(factor) and len(set(own)) == len(own):
+        factor = einsum([factor], [own], places, sizes)
+    mask = _placed(small, names, (*more, *known))
+    return (where(mask, factor, 0.0) if factor.ndim < len(places) else mask_product(mask, factor)), places
