@@ -18,6 +18,7 @@ import numpy as np
 from . import derivatives
 from .array import Array
 from .compiler import compile, merge_shapes
+from .demand import guard
 from .differences import Numbers, Tally, extrapolate
 from .errors import ArgumentError, NotDifferentiableError, SingularMatrixError
 from .formula import order_inputs, read_formula
@@ -198,7 +199,7 @@ class _Check:
             self._find("point", "the value is not finite at any point tried; give one in at=", wrong=True)
             return Report(tuple(self.findings), {}, 0, 0.0)
         rewrites = recall(self.outputs)
-        plain = simplify(inline(self.outputs), rewrites)
+        plain = guard(simplify(inline(self.outputs), rewrites))
         kinks = find_kinks(plain, inputs_of(self.wrt), point)
         for message in kinks:
             self._find("kink", message)

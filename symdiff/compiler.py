@@ -25,6 +25,7 @@ from .codegen.cython import emit_cython
 from .codegen.numpy import emit_numpy
 from .codegen.numpy_runner import NumpyRunner
 from .cost import extent
+from .demand import guard
 from .embedded import InterpreterRunner
 from .errors import ArgumentError, UnsupportedError
 from .extension import CythonRunner
@@ -148,7 +149,7 @@ def build_kernel(
     """Run the pipeline on a graph."""
     start = time.perf_counter()
     rewrites = recall(outputs)
-    nodes = simplify(inline(outputs), rewrites)
+    nodes = guard(simplify(inline(outputs), rewrites))
     for output, node in zip(outputs, nodes, strict=True):
         if is_hessian(output):
             mark_hessian(node)
