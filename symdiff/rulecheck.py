@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .demand import guard
 from .differences import Numbers, Tally, extrapolate
 from .differentiate import pullback, pushforward
 from .errors import SingularMatrixError
@@ -120,7 +121,7 @@ class _Placed:
 
     def _values(self, nodes: Sequence[Node], more: Mapping[Any, Numbers] | None = None) -> list[Numbers]:
         try:
-            return evaluate(nodes, {**self.here, **(more or {})}, self.inputs)
+            return evaluate(guard(nodes), {**self.here, **(more or {})}, self.inputs)
         except SingularMatrixError:
             return [np.full(self._fixed(node.shape), np.nan) for node in nodes]
 

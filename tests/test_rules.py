@@ -391,6 +391,17 @@ CALLS = [
     Call("zeros_like", lambda x: sd.zeros_like(x) + x, lambda x: np.zeros_like(x) + x, (a23,)),
     Call("ones_like", lambda x: sd.ones_like(x) * x, lambda x: np.ones_like(x) * x, (a23,)),
     Call("full_like", lambda x, y: sd.full_like(x, y) * x, lambda x, y: np.full_like(x, y) * x, (a23, s0)),
+    *(
+        Call(
+            name,
+            lambda x, y, n=name: sd.where(getattr(sd, n)(x > 0, y > 0), x, y),
+            lambda x, y, n=name: np.where(getattr(np, n)(x > 0, y > 0), x, y),
+            (v3, w3),
+        )
+        for name in ("bitwise_and", "bitwise_or", "bitwise_xor")
+    ),
+    Call("invert", lambda x: sd.where(sd.invert(x > 0), x, 2 * x), lambda x: np.where(~(x > 0), x, 2 * x), (v3,)),
+    Call("divmod", lambda x: sum(sd.divmod(x, 2.0)), lambda x: sum(np.divmod(x, 2.0)), (v3,)),
 ]
 
 SCALAR_ENTRIES = {name for name in LIBRARY if name in FUNCTIONS} - {"where"}
