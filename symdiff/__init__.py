@@ -43,11 +43,14 @@ from .errors import (
     UnsupportedError,
 )
 from .export import export
+from .formula import read_formula as _read_formula
 from .guard import guarded as _guarded
 from .interop import Definitions
 from .kernel import Kernel
 from .library import LIBRARY as _LIBRARY
-from .parse import parse_graph as _parse_graph
+from .structure import leaves as _leaves
+from .structure import pack as _pack
+from .structure import template_of as _template_of
 from .symbols import array, function, matrix, name, scalar, vector
 from .symbols import stop as stop_gradient
 
@@ -84,9 +87,11 @@ def parse(text: str, shapes: dict[str, Any] | None = None, **named_shapes: Any) 
     >>> parse("x * sin(x)")
     x*sin(x)
     """
-    given = merge_shapes(shapes, named_shapes)
-    result = _parse_graph(text, given, undeclared="error" if given else "scalar").result
-    return tuple(r.sympy for r in result) if isinstance(result, tuple) else result.sympy
+    if not isinstance(text, str):
+        raise ParseError(f"a formula came as {type(text).__name__}; expected text (str)")
+    read = _read_formula(text, merge_shapes(shapes, named_shapes), ("shapes",))
+    read.refuse_unused()
+    return _pack(_template_of(read.value), (result.sympy for result in _leaves(read.value)))
 
 
 def __getattr__(attribute: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import wraps
+from inspect import signature
 from typing import Any
 
 from . import derivatives
@@ -16,6 +17,7 @@ from .guard import guarded
 
 def _widen(function: Any) -> Any:
     """Let a derivative of symbols take text and SymPy."""
+    options = [*list(signature(function).parameters)[2:], "shapes"]
 
     @guarded
     @wraps(function)
@@ -32,11 +34,13 @@ def _widen(function: Any) -> Any:
         for key in ("seed", "tangent", "vector"):
             if key in named_shapes and function.__name__ in ("vjp", "jvp", "hvp"):
                 args = (named_shapes.pop(key),)
-        read = read_formula(f, merge_shapes(shapes, named_shapes))
+        read = read_formula(f, merge_shapes(shapes, named_shapes), options)
         if not isinstance(read.value, Array):
             raise ArgumentError(f"{function.__name__} of several formulas; expected one (call it for each)")
         rest = [read.read(a) if not isinstance(a, int | float) else a for a in args]
-        return function(read.value, read.read(wrt), *rest, disconnected=disconnected)
+        by = read.read(wrt)
+        read.refuse_unused()
+        return function(read.value, by, *rest, disconnected=disconnected)
 
     run.__doc__ = (function.__doc__ or "") + _NOTE
     return run

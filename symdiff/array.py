@@ -21,6 +21,7 @@ from .graph import BOOL, REAL, Node, constant
 from .guard import guarded, refuse
 from .indexing import getitem
 from .library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
+from .provenance import NOTHING, Provenance, join, of_node
 from .signatures import bind_options
 from .simplify import present
 from .sizes import Dim, Shape, show
@@ -42,6 +43,8 @@ class Array:
     ----------
     node : Node
         The formula.
+    provenance : Provenance, optional
+        How it came about, if that is more than what the formula itself tells.
 
     Examples
     --------
@@ -51,15 +54,16 @@ class Array:
     sum(exp(x))
     """
 
-    __slots__ = ("__weakref__", "node")
+    __slots__ = ("__weakref__", "_provenance", "node")
     __array_priority__ = 1000
 
     node: Node
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, provenance: Provenance | None = None) -> None:
         if node.__class__ is not Node:
             raise ArgumentError(f"Array of a {type(node).__name__}; expected asarray(...), or scalar, vector, matrix")
         self.node = node
+        self._provenance = provenance
 
     # ------------------------------------------------------------ what it is
 
@@ -93,11 +97,21 @@ class Array:
     def __iter__(self) -> Iterator[Array]:
         return (self[i] for i in range(len(self)))
 
+    @property
+    def provenance(self) -> Provenance:
+        """How it came about, which its node does not tell."""
+        if self._provenance is None:
+            self._provenance = of_node(self.node)
+        return self._provenance
+
     # ------------------------------------------------------------ what it says
+
+    def _presented(self) -> Node:
+        return present(self.node, derived=self.provenance.facts.derived)
 
     @guarded
     def __str__(self) -> str:
-        return printing.text(present(self.node))
+        return printing.text(self._presented())
 
     def __repr__(self) -> str:
         return str(self)
@@ -105,7 +119,7 @@ class Array:
     @guarded
     def latex(self) -> str:
         r"""Return the formula in LaTeX, without dollar signs."""
-        return printing.latex(present(self.node))
+        return printing.latex(self._presented())
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -120,7 +134,7 @@ class Array:
         where ``definitions`` holds pairs of a symbol and its expression, each in terms of those
         before it, and ``result`` is in terms of the symbols. Functions of symdiff read it back.
         """
-        return interop.to_sympy(present(self.node))
+        return interop.to_sympy(self._presented())
 
     # ------------------------------------------------------------ arithmetic
 
@@ -173,13 +187,13 @@ class Array:
         return _binary("matmul", other, self)
 
     def __neg__(self) -> Array:
-        return Array(apply("negative", self.node))
+        return Array(apply("negative", self.node), self.provenance)
 
     def __pos__(self) -> Array:
         return self
 
     def __abs__(self) -> Array:
-        return Array(apply("abs", self.node))
+        return Array(apply("abs", self.node), self.provenance)
 
     def __round__(self, digits: int | None = None) -> Array:
         rounded: Array = call(LIBRARY["round"], (self, 0 if digits is None else digits), {})
@@ -234,7 +248,7 @@ class Array:
     def __invert__(self) -> Array:
         if self.node.dtype is not BOOL:
             raise DtypeError("~ of real numbers; expected a condition such as x > 0")
-        return Array(apply("logical_not", self.node))
+        return Array(apply("logical_not", self.node), self.provenance)
 
     # ------------------------------------------------------------ shape
 
@@ -245,35 +259,35 @@ class Array:
                 raise UnsupportedError(
                     "an index that is itself a symbol; expected constants (to choose by a condition, write where)"
                 )
-        return Array(getitem(self.node, key))
+        return Array(getitem(self.node, key), self.provenance)
 
     @property
     def T(self) -> Array:
         """The axes in reverse order: the transpose of a matrix."""
-        return Array(layout.permute(self.node))
+        return Array(layout.permute(self.node), self.provenance)
 
     @property
     def mT(self) -> Array:
         """The last two axes exchanged."""
-        return Array(layout.swapaxes(self.node, -1, -2))
+        return Array(layout.swapaxes(self.node, -1, -2), self.provenance)
 
     @guarded
     def reshape(self, *shape: Any) -> Array:
         """Return the elements in C order in another shape."""
-        return Array(layout.reshape_to(self.node, shape[0] if len(shape) == 1 else shape))
+        return Array(layout.reshape_to(self.node, shape[0] if len(shape) == 1 else shape), self.provenance)
 
     @guarded
     def transpose(self, *axes: Any) -> Array:
         """Permute the axes; reverse them by default."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return Array(layout.permute(self.node, order))
+        return Array(layout.permute(self.node, order), self.provenance)
 
     @guarded
     def astype(self, dtype: Any) -> Array:
         """Return the array itself for a real dtype; others are refused."""
         if np.dtype(dtype).kind != "f":
             raise UnsupportedError(f"astype({dtype!r}) of a symbol; symbols are real numbers")
-        return Array(to_real(self.node))
+        return Array(to_real(self.node), self.provenance)
 
     @guarded
     def copy(self) -> Array:
@@ -403,10 +417,10 @@ def _binary(name: str, a: Any, b: Any) -> Array:
         left = a.node if isinstance(a, Array) else as_node(a)
         right = b.node if isinstance(b, Array) else as_node(b)
         if name == "matmul":
-            return Array(operations.matmul(left, right))
+            return Array(operations.matmul(left, right), provenance_of(a, b))
         if name.startswith("greater"):
-            return Array(compare(name, left, right))
-        return Array(apply(name, left, right))
+            return Array(compare(name, left, right), provenance_of(a, b))
+        return Array(apply(name, left, right), provenance_of(a, b))
     except Exception as error:
         refuse(error, name, (a, b))
 
@@ -419,7 +433,7 @@ def _logic(name: str, a: Any, b: Any) -> Array:
     if left.dtype is REAL or right.dtype is REAL:
         sign = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}[name]
         raise DtypeError(f"{sign} of real numbers; expected conditions, e.g. (x > 0) {sign} (y > 0)")
-    return Array(apply(name, left, right))
+    return Array(apply(name, left, right), provenance_of(a, b))
 
 
 # ---------------------------------------------------------------------------- to and from nodes
@@ -486,10 +500,12 @@ def _leaves(items: Sequence[Any]) -> Iterator[Any]:
     todo = [(item, 1) for item in items]
     while todo:
         item, depth = todo.pop()
-        if isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.dtype == object and item.ndim):
+        is_array = isinstance(item, np.ndarray) and item.dtype == object
+        if is_array or isinstance(item, list | tuple):
             if depth > _DEEPEST:
                 raise DtypeError(f"lists nested deeper than the {_DEEPEST} axes that an array may have")
-            todo.extend((part, depth + 1) for part in item)
+            parts = [item.item()] if is_array and not item.ndim else item
+            todo.extend((part, depth + 1) for part in parts)
         else:
             yield item
 
@@ -497,15 +513,29 @@ def _leaves(items: Sequence[Any]) -> Iterator[Any]:
 @guarded
 def asarray(value: Any) -> Array:
     """Return a symbol, number, array or (nested) list of them as a symbolic array."""
-    return value if isinstance(value, Array) else Array(as_node(value))
+    return value if isinstance(value, Array) else Array(as_node(value), provenance_of(value))
 
 
-def wrap(value: Any) -> Any:
+def provenance_of(*operands: Any) -> Provenance:
+    """Return what is known of an array made of these: of arrays, and of (nested) lists of them, in their order."""
+    result = NOTHING
+    for operand in operands:
+        if isinstance(operand, Array):
+            result = result.joined(operand.provenance)
+        elif isinstance(operand, Node):
+            result = result.joined(of_node(operand))
+        elif isinstance(operand, list | tuple) or (isinstance(operand, np.ndarray) and operand.dtype == object):
+            found = [leaf for leaf in _leaves([operand]) if isinstance(leaf, Array)]
+            result = join([result, *(leaf.provenance for leaf in found[::-1])])
+    return result
+
+
+def wrap(value: Any, provenance: Provenance) -> Any:
     """Return nodes, and those in tuples, as arrays."""
     if isinstance(value, Node):
-        return Array(value)
+        return Array(value, provenance)
     if isinstance(value, tuple):
-        parts = [wrap(part) for part in value]
+        parts = [wrap(part, provenance) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
 
@@ -521,7 +551,8 @@ def call(entry: Entry, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     given = {k: v for k, v in kwargs.items() if v is not np._NoValue}
     try:
         arrays, options = bind_options(entry, args, given)
-        return wrap(entry.call(*_convert(entry, arrays), **_convert_options(entry, options)))
+        result = entry.call(*_convert(entry, arrays), **_convert_options(entry, options))
+        return wrap(result, provenance_of(*args, *given.values()))
     except Exception as error:
         refuse(error, entry.name, args, given)
 

@@ -8,7 +8,7 @@ formula with differences of the compiled value, and lists what makes a point spe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -27,8 +27,9 @@ from .guard import guarded
 from .interpret import bind_sizes
 from .kinks import find_kinks
 from .printing import text
+from .provenance import join
 from .rulecheck import compare_rules, move
-from .simplify import inline, recall, simplify
+from .simplify import inline, simplify
 from .sizes import Shape, Size, value
 from .structure import leaves
 from .symbols import array
@@ -146,9 +147,10 @@ def check(
     >>> print(check("abs(x)", at={"x": 0.0}).findings[0])
     kink of abs(x): the derivative is the mean of the one-sided ones
     """
-    read = read_formula(formula, merge_shapes(shapes, named_shapes))
+    read = read_formula(formula, merge_shapes(shapes, named_shapes), ("at", "wrt", "shapes", "seed"))
     inputs = order_inputs(read, None)
-    outputs = [leaf.node for leaf in leaves(read.value) if leaf.node.dtype is REAL]
+    results = [leaf for leaf in leaves(read.value) if leaf.node.dtype is REAL]
+    outputs = [result.node for result in results]
     if not outputs or not inputs:
         raise ArgumentError("nothing to differentiate: expected a formula of real numbers with at least one input")
     if at is not None and not isinstance(at, Mapping):
@@ -157,12 +159,14 @@ def check(
     unknown = sorted(given.keys() - inputs.keys())
     if unknown:
         raise ArgumentError(f"at= holds {', '.join(unknown)}; the inputs are {', '.join(inputs) or 'none'}")
-    chosen = list(map(Array, inputs.values())) if wrt is None else read.read(wrt)
+    chosen = list(map(Array, inputs_of(outputs))) if wrt is None else read.read(wrt)
     chosen = list(chosen) if isinstance(chosen, tuple | list) else [chosen]
     for one in chosen:
         if not isinstance(one, Array):
             raise ArgumentError(f"wrt holds a {type(one).__name__}; expected inputs, or names of them")
-    return _Check(outputs, inputs, [a.node for a in chosen], given, np.random.default_rng(seed)).run()
+    read.refuse_unused()
+    rewrites = join(result.provenance for result in results).facts.rewrites
+    return _Check(outputs, inputs, [a.node for a in chosen], given, np.random.default_rng(seed)).run(rewrites)
 
 
 def _name_of(key: Any) -> str:
@@ -193,12 +197,12 @@ class _Check:
         self.compared = 0
         self.worst = 0.0
 
-    def run(self) -> Report:
+    def run(self, known: Sequence[str]) -> Report:
         point = self._choose_point()
         if point is None:
             self._find("point", "the value is not finite at any point tried; give one in at=", wrong=True)
             return Report(tuple(self.findings), {}, 0, 0.0)
-        rewrites = recall(self.outputs)
+        rewrites = list(known)
         plain = guard(simplify(inline(self.outputs), rewrites))
         kinks = find_kinks(plain, inputs_of(self.wrt), point)
         for message in kinks:

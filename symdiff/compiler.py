@@ -13,8 +13,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, TypeAlias
 
 from .arguments import Parameter
 from .array import Array
@@ -38,11 +38,16 @@ from .native import NativeRunner
 from .options import LIMITS
 from .printing import text
 from .program import Program
+from .provenance import Facts, Provenance, join
 from .schedule import Loops, plan_loops, unroll
-from .simplify import inline, is_hessian, mark_hessian, recall, simplify
+from .simplify import inline, simplify
 from .structure import leaves, names, pack, template_of
 
 BACKENDS = ("auto", "native", "interpreter", "numpy", "cython")
+#: Keywords of :func:`compile`; any other is the shape of an input.
+OPTIONS = ("inputs", "batch", "reduce", "batch_axis", "backend", "threads", "accuracy", "shapes")
+#: Takes the formula apart into at most so many scalar operations.
+Lower: TypeAlias = Callable[[int], Program]
 
 
 @guarded
@@ -113,11 +118,12 @@ def compile(
     """
     if backend not in BACKENDS:
         raise ArgumentError(f"backend={backend!r}; expected one of {', '.join(map(repr, BACKENDS))}")
-    read = read_formula(formula, merge_shapes(shapes, named_shapes))
+    read = read_formula(formula, merge_shapes(shapes, named_shapes), OPTIONS)
     arguments = order_inputs(read, inputs)
     batched = None if batch is None else frozenset(order_names(read, batch))
+    read.refuse_unused()
     options = Options(batched, reduce, batch_axis, threads, accuracy)
-    outputs = [leaf.node for leaf in leaves(read.value)]
+    outputs = leaves(read.value)
     if not outputs:
         raise ArgumentError("no outputs; expected at least one formula")
     return build_kernel(arguments, outputs, template_of(read.value), options, backend)
@@ -140,40 +146,42 @@ def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
     for one in found:
         if not isinstance(one, str | Array):
             raise ArgumentError(f"batch= holds a {type(one).__name__}; expected inputs, or names of them")
-    return [one if isinstance(one, str) else str(one.node.payload) for one in found]
+    wanted_names = [one if isinstance(one, str) else str(one.node.payload) for one in found]
+    formula.unused.difference_update(wanted_names)
+    return wanted_names
 
 
 def build_kernel(
-    arguments: Mapping[str, Node], outputs: Sequence[Node], structure: Any, options: Options, backend: str
+    arguments: Mapping[str, Node], outputs: Sequence[Array], structure: Any, options: Options, backend: str
 ) -> Kernel:
     """Run the pipeline on a graph."""
     start = time.perf_counter()
-    rewrites = recall(outputs)
-    nodes = guard(simplify(inline(outputs), rewrites))
-    for output, node in zip(outputs, nodes, strict=True):
-        if is_hessian(output):
-            mark_hessian(node)
+    graph = [output.node for output in outputs]
+    rewrites = list(join(output.provenance for output in outputs).facts.rewrites)
+    nodes = guard(simplify(inline(graph), rewrites))
     inputs = list(arguments.values())
     stats: dict[str, Any] = {"nodes": len(postorder(nodes)), "simplify_seconds": time.perf_counter() - start}
-    runner, language = _choose(inputs, nodes, options, backend, stats)
+    hessians = [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]
+    lower = partial(unroll, inputs, nodes, hessians=hessians)
+    runner, language = _choose(inputs, nodes, lower, options, backend, stats)
     stats["seconds"] = time.perf_counter() - start
     origin = Origin(
         backend=language,
-        source=lambda wanted: _source(wanted, inputs, nodes, options, runner),
-        sympy=lambda: _show(outputs, structure, lambda a: a.sympy),
-        latex=lambda: "\\\\\n".join(Array(node).latex() for node in simplify(outputs)),
-        named=lambda: _named(arguments, outputs, options),
+        source=lambda wanted: _source(wanted, inputs, nodes, lower, options, runner),
+        sympy=lambda: pack(structure, (array.sympy for array in _shown(outputs))),
+        latex=lambda: "\\\\\n".join(array.latex() for array in _shown(outputs)),
+        named=lambda: _named(arguments, graph, options),
         rebuild=lambda: (_rebuild, _packed(arguments, outputs, structure, options, backend)),
         rewrites=tuple(rewrites),
         stats=stats,
     )
     parameters = [Parameter(name, node.shape) for name, node in arguments.items()]
-    results = [Parameter(name, node.shape) for name, node in zip(names(structure), outputs, strict=True)]
+    results = [Parameter(name, node.shape) for name, node in zip(names(structure), graph, strict=True)]
     return Kernel(parameters, results, runner, origin, structure=structure, options=options)
 
 
 def _choose(
-    inputs: list[Node], nodes: list[Node], options: Options, backend: str, stats: dict[str, Any]
+    inputs: list[Node], nodes: list[Node], lower: Lower, options: Options, backend: str, stats: dict[str, Any]
 ) -> tuple[Runner, str]:
     """Return the runner, and put into ``stats`` why it is that one."""
     if backend == "numpy":
@@ -181,11 +189,11 @@ def _choose(
         return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
     if backend == "cython":
         stats["reason"] = "asked for"
-        made = CythonRunner(_cython_source(inputs, nodes, options))
+        made = CythonRunner(_cython_source(nodes, lower, options))
         stats["build_seconds"] = made.build_seconds
         return made, "cython"
     try:
-        program = _schedule(inputs, nodes, backend)
+        program = _schedule(inputs, nodes, lower, backend)
     except UnsupportedError as error:
         if backend != "auto":
             raise UnsupportedError(f"no {backend} code for this formula: {error}; backend='numpy' runs it") from None
@@ -225,7 +233,7 @@ def _warn_no_compiler() -> None:
     )
 
 
-def _schedule(inputs: list[Node], nodes: list[Node], backend: str) -> Program | Loops:
+def _schedule(inputs: list[Node], nodes: list[Node], lower: Lower, backend: str) -> Program | Loops:
     """Take the formula apart where it is small, else find its loops.
 
     A formula of fixed sizes within the limit is taken apart: one call of it has no Python on the
@@ -236,7 +244,7 @@ def _schedule(inputs: list[Node], nodes: list[Node], backend: str) -> Program | 
     try:
         if extent(nodes) > 20.0 * limit:  # the rest is counted while it is done
             raise UnsupportedError(f"the formula takes more than {limit} scalar operations")
-        return unroll(inputs, nodes, limit)
+        return lower(limit)
     except UnsupportedError as error:
         why = str(error)  # the error itself would hold this frame, and the frame it
     try:
@@ -248,13 +256,15 @@ def _schedule(inputs: list[Node], nodes: list[Node], backend: str) -> Program | 
         no_loops = str(error)
     try:
         if backend != "auto":
-            return unroll(inputs, nodes, LIMITS.native_operations)
+            return lower(LIMITS.native_operations)
     except UnsupportedError as error:
         why = str(error)
     raise UnsupportedError(f"{why}; as loops: {no_loops}")
 
 
-def _source(language: str, inputs: list[Node], nodes: list[Node], options: Options, runner: Runner) -> str:
+def _source(
+    language: str, inputs: list[Node], nodes: list[Node], lower: Lower, options: Options, runner: Runner
+) -> str:
     if language == "numpy":
         return emit_numpy(inputs, nodes).text
     if language in ("c", "interpreter"):  # the interpreter does what the C text says
@@ -262,26 +272,28 @@ def _source(language: str, inputs: list[Node], nodes: list[Node], options: Optio
             return runner.source()
         if isinstance(runner, NativeRunner | AutoRunner):
             return runner.source(options.reduce is not None, options.batch_axis == -1)
-        program = unroll(inputs, nodes, LIMITS.native_operations)
+        program = lower(LIMITS.native_operations)
         return emit_c(
             program, native_target(), reduce=options.reduce is not None, columns=options.batch_axis == -1
         ).text
     if language == "cython":
-        return _cython_source(inputs, nodes, options)
+        return _cython_source(nodes, lower, options)
     raise ArgumentError(f"source({language!r}); expected 'c', 'cython' or 'numpy'")
 
 
-def _cython_source(inputs: list[Node], nodes: list[Node], options: Options) -> str:
+def _cython_source(nodes: list[Node], lower: Lower, options: Options) -> str:
     if options.batch_axis != 0:
         raise UnsupportedError("a Cython module takes batch axes in front; compile with batch_axis=0")
-    program = unroll(inputs, nodes, LIMITS.native_operations)
+    program = lower(LIMITS.native_operations)
     shown = "\n".join(text(node) for node in nodes)
     batched = [options.batch is None or port.name in options.batch for port in program.inputs]
     return emit_cython(program, formula=shown, batched=batched, reduce=options.reduce is not None)
 
 
-def _show(outputs: Sequence[Node], structure: Any, show: Callable[[Array], Any]) -> Any:
-    return pack(structure, (show(Array(node)) for node in simplify(outputs)))
+def _shown(outputs: Sequence[Array]) -> list[Array]:
+    """Return the outputs as they are shown."""
+    nodes = simplify([output.node for output in outputs])
+    return [Array(node, output.provenance) for node, output in zip(nodes, outputs, strict=True)]
 
 
 def _named(arguments: Mapping[str, Node], outputs: Sequence[Node], options: Options) -> Kernel:
@@ -293,16 +305,17 @@ def _named(arguments: Mapping[str, Node], outputs: Sequence[Node], options: Opti
     if not found:
         raise ArgumentError("the formula has no named parts; name one with sd.name(part, 'z') or a line 'z = ...'")
     plain = Options(options.batch, None, options.batch_axis, options.threads, options.accuracy)
-    return build_kernel(arguments, list(found.values()), template_of(found), plain, "numpy")
+    return build_kernel(arguments, list(map(Array, found.values())), template_of(found), plain, "numpy")
 
 
 def _packed(
-    arguments: Mapping[str, Node], outputs: Sequence[Node], structure: Any, options: Options, backend: str
+    arguments: Mapping[str, Node], outputs: Sequence[Array], structure: Any, options: Options, backend: str
 ) -> tuple[Any, ...]:
     # a custom function's rule holds Python functions, and its value alone is needed again
-    kept = inline(outputs, ("custom",))
-    hessians = tuple(k for k, node in enumerate(outputs) if is_hessian(node))
-    return (flatten([*arguments.values(), *kept]), tuple(arguments), structure, options, backend, hessians)
+    kept = inline([output.node for output in outputs], ("custom",))
+    facts = [output.provenance.facts for output in outputs]
+    known = [(own.rewrites, output.node in own.hessians, own.derived) for output, own in zip(outputs, facts, strict=True)]
+    return (flatten([*arguments.values(), *kept]), tuple(arguments), structure, options, backend, known)
 
 
 def _rebuild(
@@ -311,11 +324,12 @@ def _rebuild(
     structure: Any,
     options: Options,
     backend: str,
-    hessians: tuple[int, ...],
+    known: Sequence[tuple[tuple[str, ...], bool, bool]],
 ) -> Kernel:
     nodes = unflatten(rows)
     arguments = dict(zip(inputs, nodes[: len(inputs)], strict=True))
-    outputs = nodes[len(inputs) :]
-    for k in hessians:
-        mark_hessian(outputs[k])
+    outputs = [
+        Array(node, Provenance(Facts((), rewrites, (node,) if is_hessian else (), derived)))
+        for node, (rewrites, is_hessian, derived) in zip(nodes[len(inputs) :], known, strict=True)
+    ]
     return build_kernel(arguments, outputs, structure, options, backend)

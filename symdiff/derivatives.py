@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from . import determinant
-from .array import Array, as_node
+from .array import Array, as_node, provenance_of
 from .contraction import einsum, is_zero
 from .cost import cost
 from .deltas import ONE
 from .differentiate import identity, pullback, pushforward
 from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitError, ShapeError
 from .graph import BOOL, Node, postorder, reshape, zeros
-from .simplify import mark_hessian
+from .provenance import Facts, Provenance
 from .sizes import Shape, Size, show
 from .wrt import Cut, Known, Orders, View, disconnection
 
@@ -62,13 +62,8 @@ def gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     >>> gradient(np.log(np.linalg.det(A)), A)
     inv(A).T
     """
-    node = _formula(f)
-    if node.shape not in ((), (1, 1)):
-        raise ShapeError(
-            f"the gradient of a formula of shape {show(node.shape)}; expected a scalar. Write jacobian(f, wrt) for all "
-            "outputs, vjp(f, wrt, seed) for a weighted sum of them, or gradient(sum(f), wrt)"
-        )
-    return _each(wrt, lambda group: _gradient(reshape(node, ()), group, disconnected))
+    node, trail = _formula(f), _Trail(f)
+    return _as_given(wrt, trail.arrays(_gradient(node, _group(wrt), disconnected, trail)))
 
 
 def vjp(f: Any, wrt: Wrt, seed: Any, *, disconnected: str = "error") -> Any:
@@ -96,7 +91,8 @@ def vjp(f: Any, wrt: Wrt, seed: Any, *, disconnected: str = "error") -> Any:
     """
     node = _formula(f)
     cotangent = _direction(seed, node.shape, "seed", "the formula")
-    return _each(wrt, lambda group: _pull(node, cotangent, group, disconnected))
+    trail = _Trail(f, seed)
+    return _as_given(wrt, trail.arrays(_pull(node, cotangent, _group(wrt), disconnected, trail)))
 
 
 def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error") -> Array:
@@ -117,19 +113,9 @@ def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error") -> Array
     """
     node = _formula(f)
     group = _group(wrt)
-    several = isinstance(wrt, tuple | list)
-    given = list(tangent) if several and isinstance(tangent, tuple | list) else [tangent]
-    if len(given) != len(group):
-        raise ArgumentError(f"{len(given)} tangents for {len(group)} arrays to differentiate by; expected one each")
-    directions = [_direction(t, w.shape, "tangent", "wrt") for t, w in zip(given, group, strict=True)]
-    cut = Cut(node, group, disconnected)
-    tangents: dict[Node, Node] = {}
-    for view, direction in zip(cut.views, directions, strict=True):
-        whole = view.push(direction, 0)
-        known = tangents.get(view.base)
-        tangents[view.base] = whole if known is None else known + whole
-    (result,) = pushforward([cut.node], tangents)
-    return cut.finish([zeros(node.shape) if result is None else result])[0]
+    directions = _directions(wrt, group, tangent)
+    trail = _Trail(f, tangent)
+    return trail.arrays([_push(node, group, directions, disconnected, trail)])[0]
 
 
 def jacobian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
@@ -161,7 +147,8 @@ def jacobian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     """
     node = _formula(f)
     known: Known = {}
-    return _each(wrt, lambda group: [_jacobian(node, w, disconnected, known) for w in group])
+    trail = _Trail(f)
+    return _as_given(wrt, trail.arrays([_jacobian(node, w, disconnected, known, trail) for w in _group(wrt)]))
 
 
 def hessian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
@@ -188,16 +175,15 @@ def hessian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     >>> hessian(x @ A @ x, x)
     A + A.T
     """
-    several = isinstance(wrt, tuple | list)
-    orders = Orders(_formula(f), _group(wrt), disconnected)
-    slopes = gradient(orders.formula, orders.wrt, disconnected=disconnected)
+    orders, trail = Orders(_formula(f), _group(wrt), disconnected), _Trail(f)
+    slopes = _gradient(orders.formula, orders.wrt, disconnected, trail)
     known: Known = {}
-    rows = [orders.finish([_jacobian(s.node, w.node, "zero", known) for w in orders.wrt]) for s in slopes]
+    rows = [orders.finish([_jacobian(s, w, "zero", known, trail) for w in orders.wrt]) for s in slopes]
     # a custom function's own derivative need not be one of any function
-    if not any(node.op == "custom" for node in postorder([orders.formula.node])):
-        for k, row in enumerate(rows):
-            mark_hessian(row[k].node)
-    return tuple(map(tuple, rows)) if several else rows[0][0]
+    if not any(part.op == "custom" for part in postorder([orders.formula])):
+        trail.hessians = tuple(row[k] for k, row in enumerate(rows))
+    blocks = [tuple(trail.arrays(row)) for row in rows]
+    return tuple(blocks) if isinstance(wrt, tuple | list) else blocks[0][0]
 
 
 def hvp(f: Any, wrt: Wrt, vector: Any, *, disconnected: str = "error") -> Any:
@@ -217,12 +203,12 @@ def hvp(f: Any, wrt: Wrt, vector: Any, *, disconnected: str = "error") -> Any:
     Array or tuple of Array
         Of the shape of ``wrt``.
     """
-    several = isinstance(wrt, tuple | list)
-    vectors = vector if several else (vector,)
-    orders = Orders(_formula(f), _group(wrt), disconnected)
-    slopes = gradient(orders.formula, orders.wrt, disconnected=disconnected)
-    products = orders.finish([jvp(s, orders.wrt, vectors, disconnected="zero") for s in slopes])
-    return tuple(products) if several else products[0]
+    group = _group(wrt)
+    directions = _directions(wrt, group, vector)
+    orders, trail = Orders(_formula(f), group, disconnected), _Trail(f, vector)
+    slopes = _gradient(orders.formula, orders.wrt, disconnected, trail)
+    products = [_push(s, orders.wrt, directions, "zero", trail) for s in slopes]
+    return _as_given(wrt, trail.arrays(orders.finish(products)))
 
 
 def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error") -> Array:
@@ -252,11 +238,12 @@ def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error
         raise ArgumentError(f"order={order!r}; expected a whole number from 0 up")
     if order > 20:
         raise LimitError("a derivative of an order over 20, which is the limit")
-    orders = Orders(_formula(f), _group([wrt]), disconnected)
+    orders, trail = Orders(_formula(f), _group([wrt]), disconnected), _Trail(f)
     (by,), result = orders.wrt, orders.formula
     for step in range(order):
-        result = jacobian(result, by, disconnected=disconnected if step == 0 else "zero")
-    return orders.finish([result])[0]
+        result = _jacobian(result, by, disconnected if step == 0 else "zero", {}, trail)
+    finished = orders.finish([result])
+    return trail.arrays(finished)[0] if order else Array(finished[0], trail.before)
 
 
 # ---------------------------------------------------------------------------- pieces
@@ -281,9 +268,35 @@ def _group(wrt: Wrt) -> list[Node]:
     return [one.node for one in several]
 
 
-def _each(wrt: Wrt, derive: Callable[[list[Node]], Sequence[Array]]) -> Any:
-    results = tuple(derive(_group(wrt)))
-    return results if isinstance(wrt, tuple | list) else results[0]
+class _Trail:
+    """What leads to the derivatives of one call: what they are made of, and what is rewritten on the way."""
+
+    def __init__(self, *sources: Any) -> None:
+        self.before = provenance_of(*sources)
+        self.rewrites: dict[str, None] = {}
+        self.hessians: tuple[Node, ...] = ()
+
+    def finish(self, cut: Cut, results: Sequence[Node], known: Known | None = None) -> list[Node]:
+        """Simplify results, put the sub-formulas back, and note what was rewritten."""
+        self.rewrites.update(dict.fromkeys(cut.rewrites))
+        return cut.finish(results, known)
+
+    def arrays(self, results: Sequence[Node]) -> list[Array]:
+        """Return the results as users hold them."""
+        own = Provenance(Facts((), tuple(self.rewrites), self.hessians, True))
+        provenance = self.before.joined(own)
+        return [Array(result, provenance) for result in results]
+
+
+def _as_given(wrt: Wrt, results: Sequence[Array]) -> Any:
+    return tuple(results) if isinstance(wrt, tuple | list) else results[0]
+
+
+def _directions(wrt: Wrt, group: Sequence[Node], tangent: Any) -> list[Node]:
+    given = list(tangent) if isinstance(wrt, tuple | list) and isinstance(tangent, tuple | list) else [tangent]
+    if len(given) != len(group):
+        raise ArgumentError(f"{len(given)} tangents for {len(group)} arrays to differentiate by; expected one each")
+    return [_direction(t, w.shape, "tangent", "wrt") for t, w in zip(given, group, strict=True)]
 
 
 def _direction(value: Any, shape: Shape, what: str, of: str) -> Node:
@@ -295,13 +308,30 @@ def _direction(value: Any, shape: Shape, what: str, of: str) -> Node:
     return node
 
 
-def _gradient(node: Node, group: list[Node], disconnected: str) -> list[Array]:
+def _gradient(node: Node, group: list[Node], disconnected: str, trail: _Trail) -> list[Node]:
+    if node.shape not in ((), (1, 1)):
+        raise ShapeError(
+            f"the gradient of a formula of shape {show(node.shape)}; expected a scalar. Write jacobian(f, wrt) for all "
+            "outputs, vjp(f, wrt, seed) for a weighted sum of them, or gradient(sum(f), wrt)"
+        )
+    node = reshape(node, ())
     if len(group) == 1 and _magnitude(group[0].shape) == 1:  # by one number forward mode may be the cheaper
-        return [_jacobian(node, group[0], disconnected, {})]
-    return _pull(node, ONE, group, disconnected)
+        return [_jacobian(node, group[0], disconnected, {}, trail)]
+    return _pull(node, ONE, group, disconnected, trail)
 
 
-def _pull(node: Node, cotangent: Node, group: list[Node], disconnected: str) -> list[Array]:
+def _push(node: Node, group: list[Node], directions: list[Node], disconnected: str, trail: _Trail) -> Node:
+    cut = Cut(node, group, disconnected)
+    tangents: dict[Node, Node] = {}
+    for view, direction in zip(cut.views, directions, strict=True):
+        whole = view.push(direction, 0)
+        known = tangents.get(view.base)
+        tangents[view.base] = whole if known is None else known + whole
+    (result,) = pushforward([cut.node], tangents)
+    return trail.finish(cut, [zeros(node.shape) if result is None else result])[0]
+
+
+def _pull(node: Node, cotangent: Node, group: list[Node], disconnected: str, trail: _Trail) -> list[Node]:
     cut = Cut(node, group, disconnected)
     bases = list(dict.fromkeys(view.base for view in cut.views))
     pulled = dict(zip(bases, pullback({cut.node: cotangent}, bases), strict=True))
@@ -309,24 +339,24 @@ def _pull(node: Node, cotangent: Node, group: list[Node], disconnected: str) -> 
     for view in cut.views:
         slope = pulled[view.base]
         results.append(zeros(view.node.shape) if slope is None else view.pull(slope, 0))
-    finished = cut.finish(results)
+    finished = trail.finish(cut, results)
     for w, result in zip(group, finished, strict=True):
-        _check_part(node, w, result, disconnected)
+        _check_part(node, w, result, disconnected, trail)
     return finished
 
 
-def _jacobian(node: Node, w: Node, disconnected: str, known: Known) -> Array:
+def _jacobian(node: Node, w: Node, disconnected: str, known: Known, trail: _Trail) -> Node:
     if node.shape == () and _magnitude(w.shape) != 1:
-        return _pull(node, ONE, [w], disconnected)[0]
+        return _pull(node, ONE, [w], disconnected, trail)[0]
     cut = Cut(node, [w], disconnected)
     (view,) = cut.views
     shape = (*node.shape, *w.shape)
     if view.base not in postorder([cut.node]):
-        return cut.finish([zeros(shape)])[0]
+        return trail.finish(cut, [zeros(shape)])[0]
     candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
-    finished = [cut.finish([c], known)[0] for c in _promising(candidates)]
-    best = min(finished, key=lambda result: cost([result.node])) if len(finished) > 1 else finished[0]
-    _check_part(node, w, best, disconnected)
+    finished = [trail.finish(cut, [c], known)[0] for c in _promising(candidates)]
+    best = min(finished, key=lambda result: cost([result])) if len(finished) > 1 else finished[0]
+    _check_part(node, w, best, disconnected, trail)
     return best
 
 
@@ -349,11 +379,11 @@ def _promising(candidates: list[Node]) -> list[Node]:
     return [result for result, own in zip(candidates, costs, strict=True) if own <= most]
 
 
-def _check_part(node: Node, w: Node, result: Array, disconnected: str) -> None:
+def _check_part(node: Node, w: Node, result: Node, disconnected: str, trail: _Trail) -> None:
     """Refuse a part of an input that the formula leaves out, as an input left out is refused."""
-    if disconnected == "error" and is_zero(result.node):
+    if disconnected == "error" and is_zero(result):
         view = View(w)
-        if view.steps and not is_zero(_jacobian(node, view.base, "zero", {}).node):
+        if view.steps and not is_zero(_jacobian(node, view.base, "zero", {}, trail)):
             raise DisconnectedInputError(disconnection(node, w))
 
 

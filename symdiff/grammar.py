@@ -37,7 +37,7 @@ _BINARY = {
     "**": _PREFIX + 1,
 }
 _OPENS = {"group": "(", "call": "(", "list": "[", "index": "["}
-_CLOSES = {"group": ")", "call": ")", "list": "]", "index": "]"}
+_CLOSES = {"group": ")", "call": ")", "list": "]", "index": "]", "results": ""}
 
 # What the reader waits for.
 _OPERAND, _OPERATOR, _ATTRIBUTE = range(3)
@@ -84,7 +84,7 @@ def parse_tree(text: str, limits: Limits = LIMITS) -> Tree:
     Parameters
     ----------
     text : str
-        A formula, or lines ``name = formula`` and then a formula.
+        A formula, or lines ``name = formula`` and then a formula, or several with commas between them.
     limits : Limits, optional
 
     Returns
@@ -240,9 +240,9 @@ class _Reader:
             return self.equals(token)
         self.reduce(0)
         top = self.waiting[-1] if self.waiting else None
-        if not isinstance(top, _Bracket):
-            if symbol == ",":
-                raise self.error("a comma outside brackets; a formula has one result", start)
+        if symbol == "," and top is None:
+            return self.open_results(token)
+        if not isinstance(top, _Bracket) or (top.kind == "results" and symbol != ","):
             raise self.error(f"expected an operator or the end, found {symbol!r}, which closes nothing", start)
         if symbol == ":" and top.kind == "index":
             return self.colon(top, self.operands.pop()[0], start)
@@ -290,6 +290,15 @@ class _Reader:
         self.first = -1
         return self.wait(bracket)
 
+    def open_results(self, token: Token) -> int:
+        """Begin a tuple of several results, which has no brackets and ends with its line."""
+        if self.defined is not None:
+            raise self.error("a comma outside brackets; a name is given to one formula", token.start)
+        item, begin, _ = self.operands.pop()
+        bracket = _Bracket("results", begin, begin)
+        self.wait(bracket)
+        return self.end_item(bracket, token, item)
+
     def reduce(self, floor: int) -> None:
         """Apply the waiting operators that bind at least as tightly as ``floor``."""
         while self.waiting:
@@ -336,7 +345,7 @@ class _Reader:
     def close(self, bracket: _Bracket, end: int) -> int:
         self.waiting.pop()
         self.depth -= 1
-        self.brackets -= 1
+        self.brackets -= bracket.kind != "results"
         items = tuple(bracket.items)
         start = bracket.start
         if bracket.kind == "call":
@@ -378,16 +387,22 @@ class _Reader:
     def end_line(self, state: int) -> None:
         """End a line, which is a definition, the result, or blank."""
         for what in reversed(self.waiting):
-            if isinstance(what, _Bracket):
+            if isinstance(what, _Bracket) and what.kind != "results":
                 opened, expected = _OPENS[what.kind], _CLOSES[what.kind]
                 raise self.error(f"{opened!r} is never closed; expected {expected!r}", what.position)
         if self.line < 0:
             return
-        if state != _OPERATOR:
+        several = self.waiting[0] if self.waiting else None
+        is_tuple = isinstance(several, _Bracket)  # all others are closed
+        if state != _OPERATOR and not (is_tuple and self.last.text == ","):
             expected = "T" if state == _ATTRIBUTE else "a number, a name or a bracket"
             message = f"expected {expected}, found the end of the line; inside brackets a formula may go on"
             raise self.error(message, self.last.end)
         self.reduce(0)
+        if isinstance(several, _Bracket):
+            if state == _OPERATOR:
+                several.items.append(self.operands.pop()[0])
+            self.close(several, self.last.end)
         child, start, end = self.operands.pop()
         if self.defined is None:
             self.result = self.line

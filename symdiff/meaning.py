@@ -29,6 +29,7 @@ from .library import REFUSED
 from .options import Limits
 from .shapes import check_elements
 from .sizes import Shape, named
+from .structure import leaves
 from .symbols import array as make_input
 from .symbols import name as name_part
 from .vocabulary import TextFunction
@@ -65,17 +66,21 @@ class Parsed:
 
     Parameters
     ----------
-    result : Array or tuple
-        The last line; a tuple where it is a derivative with respect to several things.
+    result : Array, or tuple or list of them
+        The last line: a tuple where it is one, or a derivative with respect to several things; a
+        list where it is one of arrays that differ in shape.
     inputs : dict of str to Array
         In the order of the shapes given, then of first use.
     names : dict of str to Array
         What the lines before the last define.
+    mentioned : set of str
+        Inputs that the text names.
     """
 
     result: Any
     inputs: dict[str, Array]
     names: dict[str, Array]
+    mentioned: set[str]
 
 
 def build_arrays(
@@ -112,7 +117,8 @@ class _List:
 
     items: list[Any]
     levels: int
-    rank: int  # the largest of its leaves' ranks: 0 whole numbers, 1 numbers, 2 arrays
+    rank: int  # the largest of its leaves' ranks: 0 whole numbers, 1 numbers, 2 arrays, 3 tuples
+    misplaced: int = -1  # the first term that is a tuple, which is no part of an array
 
 
 class _Builder:
@@ -133,6 +139,7 @@ class _Builder:
         self.functions = functions
         self.limits = limits
         self.names: dict[str, Array] = {}
+        self.mentioned: set[str] = set()
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
         self.values: list[Any] = []
         self.sound: set[Shape] = set()  # shapes found to be within the limits
@@ -162,12 +169,14 @@ class _Builder:
                 raise self.located(error, term) from error
             self.values.append(value)
         last = len(self.terms) - 1
-        is_derivatives = self.terms[last].kind in ("call", "index") and isinstance(self.values[last], tuple)
         try:
-            result = self.values[last] if is_derivatives else self.array(last)
+            value = self.values[last]
+            value = value.items if isinstance(value, _List) and value.rank > 1 else value
+            several = isinstance(value, tuple | list) and len(value) > 0 and _shape(value) is None
+            result = _results(value) if several else self.array(last)
         except Exception as error:
             raise self.located(error, self.terms[last]) from error
-        return Parsed(result, self.inputs, self.names)
+        return Parsed(result, self.inputs, self.names, self.mentioned)
 
     def located(self, error: Exception, term: Term) -> Exception:
         """Return ``error`` as symdiff's own, with the sub-formula and a caret."""
@@ -189,6 +198,7 @@ class _Builder:
         if name in self.names:
             return self.names[name]
         if name in self.inputs:
+            self.mentioned.add(name)
             return self.inputs[name]
         if name in self.sizes:
             return Array(extent(self.sizes[name]))
@@ -198,6 +208,7 @@ class _Builder:
             raise ParseError(f"{name!r} is a function; expected its arguments, {name}(...)")
         if self.scalars:
             self.inputs[name] = make_input(name, ())
+            self.mentioned.add(name)
             return self.inputs[name]
         known = [*self.inputs, *self.names]
         close = _close(name, [*CONSTANTS, *known])
@@ -230,11 +241,14 @@ class _Builder:
             return as_operand(value)
         if isinstance(value, _List):
             return self.from_list(value)
-        term = self.terms[place]
+        raise self.no_formula(place)
+
+    def no_formula(self, place: int) -> ParseError:
+        value, term = self.values[place], self.terms[place]
         found = _described(value)
         if isinstance(value, tuple):
             found += ", which only functions take" if term.kind == "tuple" else " of derivatives; pick one by [0]"
-        raise ParseError(f"expected a formula, found {found}", self.text, term.caret)
+        return ParseError(f"expected a formula, found {found}", self.text, term.caret)
 
     def array(self, place: int) -> Array:
         value = self.operand(place)
@@ -269,33 +283,41 @@ class _Builder:
 
     def of_list(self, term: Term) -> _List:
         items: list[Any] = []
-        levels, rank = 1, 0
+        levels, rank, misplaced = 1, 0, -1
         for child in term.children:
             value = self.values[child]
             if isinstance(value, _List):
                 items.append(value.items)
                 levels, rank = max(levels, value.levels + 1), max(rank, value.rank)
+                misplaced = value.misplaced if misplaced < 0 else misplaced
+            elif isinstance(value, tuple):
+                items.append(value)
+                levels, rank = max(levels, _levels(value) + 1), 3
+                misplaced = child if misplaced < 0 else misplaced
             else:
                 item = self.operand(child)
                 items.append(item)
                 rank = max(rank, 2 if isinstance(item, Array) else 1 if isinstance(item, float) else 0)
-        if levels > self.limits.axes:
-            raise LimitError(f"a list nested {levels} levels deep; an array has at most {self.limits.axes} axes")
-        return _List(items, levels, rank)
+        self.check_levels(levels, "list")
+        return _List(items, levels, rank, misplaced)
 
     def of_tuple(self, term: Term) -> tuple[Any, ...]:
-        items = tuple(self.argument(child) for child in term.children)
-        if any(isinstance(item, tuple) and any(isinstance(part, tuple) for part in item) for item in items):
-            raise ParseError("tuples within tuples within a tuple; expected at most two levels")
+        values = [self.values[child] for child in term.children]
+        items = tuple(
+            value.items if isinstance(value, _List) else self.argument(child)
+            for child, value in zip(term.children, values, strict=True)
+        )
+        self.check_levels(_levels(items), "tuple")
         return items
 
+    def check_levels(self, levels: int, kind: str) -> None:
+        if levels > self.limits.axes:
+            raise LimitError(f"a {kind} nested {levels} levels deep; an array has at most {self.limits.axes} axes")
+
     def from_list(self, value: _List) -> Array:
-        if value.rank == 2:
-            return asarray(value.items)
-        try:
-            return asarray(np.array(value.items, float))
-        except ValueError:
-            raise ShapeError("the rows of this matrix differ in length; expected equal lengths") from None
+        if value.rank == 3:
+            raise self.no_formula(value.misplaced)
+        return asarray(value.items) if value.rank == 2 else _matrix(value.items)
 
     def of_slice(self, term: Term) -> slice:
         parts = iter(term.children)
@@ -373,8 +395,43 @@ class _Builder:
         """Return the value of a term as a function takes it: an Array, a number, or a tuple or list of these."""
         value = self.values[place]
         if isinstance(value, _List):
+            if value.rank == 3:
+                raise self.no_formula(value.misplaced)
             return value.items
         return value if isinstance(value, tuple | int) and not isinstance(value, bool) else self.operand(place)
+
+
+def _levels(value: Any) -> int:
+    """Return how deep tuples and lists are nested in each other."""
+    return 1 + max(map(_levels, value), default=0) if isinstance(value, tuple | list) else 0
+
+
+def _shape(value: Any) -> Shape | None:
+    """Return the shape of an array, number or list of such; None where no array is made of it."""
+    if not isinstance(value, list):
+        return value.shape if isinstance(value, Array) else None if isinstance(value, tuple) else ()
+    first, *rest = map(_shape, value) if value else [None]
+    return None if first is None or any(shape != first for shape in rest) else (len(value), *first)
+
+
+def _results(value: Any) -> Any:
+    """Return several results, nested as they are written; a list is an array where its parts have one shape."""
+    if isinstance(value, tuple):
+        if not value:
+            raise ParseError("an empty tuple among the results; expected formulas")
+        return tuple(map(_results, value))
+    if not isinstance(value, list):
+        return asarray(value)
+    if not any(isinstance(leaf, Array) for leaf in leaves(value)):
+        return _matrix(value)
+    return asarray(value) if _shape(value) is not None else list(map(_results, value))
+
+
+def _matrix(rows: list[Any]) -> Array:
+    try:
+        return asarray(np.array(rows, float))
+    except ValueError:
+        raise ShapeError("the rows of this matrix differ in length; expected equal lengths") from None
 
 
 def _ndim(value: Any) -> int:

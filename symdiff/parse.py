@@ -22,7 +22,6 @@ from .tokens import is_name
 from .vocabulary import TEXT_FUNCTIONS, TextFunction
 
 
-@paused
 def parse_graph(
     text: str,
     shapes: Mapping[str, object],
@@ -36,7 +35,7 @@ def parse_graph(
     Parameters
     ----------
     text : str
-        A formula, or lines ``name = formula`` and then a formula.
+        A formula, or lines ``name = formula`` and then a formula, or several with commas between them.
     shapes : mapping of str to shape
         Shape of each input: ``()`` for a scalar, ``4`` or ``(4,)`` for a vector, ``(2, 4)``; a
         size may be a name, ``("n", "n")``.
@@ -64,8 +63,19 @@ def parse_graph(
     >>> parse_graph("log(det(A))", {"A": ("n", "n")}).result.shape
     ()
     """
-    if undeclared not in {"error", "scalar"}:
-        raise ArgumentError(f"undeclared={undeclared!r} came; expected 'error' or 'scalar'")
+    return parse_within(text, declare(shapes, limits), undeclared=undeclared, functions=functions, limits=limits)
+
+
+def declare(shapes: Mapping[str, object], limits: Limits = LIMITS) -> dict[str, Array]:
+    """Return the inputs of these names and shapes.
+
+    Raises
+    ------
+    ArgumentError
+        If a name is none that a formula can mention.
+    ShapeError, LimitError
+        If a shape is none.
+    """
     inputs = {}
     for name, shape in shapes.items():
         if not isinstance(name, str) or not is_name(name):
@@ -73,6 +83,25 @@ def parse_graph(
                 f"an input is called {name!r:.80}; expected a name that a formula can mention, of letters, digits and _"
             )
         inputs[name] = make_input(name, read_shape(name, shape, limits))
+    return inputs
+
+
+@paused
+def parse_within(
+    text: str,
+    inputs: dict[str, Array],
+    *,
+    undeclared: str = "error",
+    functions: Mapping[str, TextFunction] = TEXT_FUNCTIONS,
+    limits: Limits = LIMITS,
+) -> Parsed:
+    """Build the graph of a formula of inputs that are there already, as :func:`parse_graph` does.
+
+    ``inputs`` receives what the text mentions besides, where ``undeclared`` is "scalar", so that several texts
+    share their inputs.
+    """
+    if undeclared not in {"error", "scalar"}:
+        raise ArgumentError(f"undeclared={undeclared!r} came; expected 'error' or 'scalar'")
     return build_arrays(parse_tree(text, limits), inputs, undeclared == "scalar", functions, limits)
 
 
@@ -107,4 +136,4 @@ def parse_known(
     >>> parse_known("X[0]", {"X": make_input("X", (2, 4))}).shape
     (4,)
     """
-    return build_arrays(parse_tree(text, limits), dict(known), False, functions, limits).result
+    return parse_within(text, dict(known), functions=functions, limits=limits).result

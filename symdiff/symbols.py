@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Callable
 from typing import Any
 
-from .array import Array, as_node, call
+from .array import Array, as_node, call, provenance_of
 from .errors import ArgumentError
 from .graph import input, label, stop_gradient
 from .guard import guarded
@@ -96,13 +96,13 @@ def name(x: Any, label_: str) -> Array:
     >>> x = scalar("x")
     >>> z = name(x * x, "z")
     """
-    return Array(label(as_node(x), check_name(label_)))
+    return Array(label(as_node(x), check_name(label_)), provenance_of(x))
 
 
 @guarded
 def stop(x: Any) -> Array:
     """Return ``x`` as something whose derivative is zero by decree."""
-    return Array(stop_gradient(as_node(x)))
+    return Array(stop_gradient(as_node(x)), provenance_of(x))
 
 
 @guarded

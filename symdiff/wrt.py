@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from .array import Array
 from .errors import ArgumentError, DisconnectedInputError
 from .graph import Node, inputs_of, placeholder, postorder, substitute
 from .printing import text
 from .rules import LINEAR
-from .simplify import recall, remember, simplify, stabilize
+from .simplify import simplify, stabilize
 from .sizes import show
 
 __all__ = ["Cut", "Known", "Orders", "View", "disconnection"]
@@ -80,7 +79,7 @@ class Cut:
         (cut,) = substitute([node], stand_in) if stand_in else [node]
         for view in views:
             view.base = stand_in.get(view.base, view.base)
-        self.rewrites = recall([node])
+        self.rewrites: list[str] = []
         (self.node,) = stabilize([cut], self.rewrites)
 
     @staticmethod
@@ -92,10 +91,9 @@ class Cut:
                     "(differentiate by each in a call of its own)"
                 )
 
-    def finish(self, results: Sequence[Node], known: Known | None = None) -> list[Array]:
+    def finish(self, results: Sequence[Node], known: Known | None = None) -> list[Node]:
         """Simplify results and put the sub-formulas back."""
-        shown = simplify(results, known=known)
-        return _put_back(shown, self.back, self.rewrites)
+        return _put_back(simplify(results, known=known), self.back)
 
 
 class Orders:
@@ -107,29 +105,22 @@ class Orders:
 
     def __init__(self, f: Node, group: Sequence[Node], disconnected: str) -> None:
         self._back: dict[Node, Node] = {}
-        self._rewrites: list[str] = []
         if any(View(w).base.op != "input" for w in group):
-            self._rewrites = recall([f])
             self._back = Cut(f, group, disconnected).back
             stand_in = {base: stand for stand, base in self._back.items()}
             f, *group = substitute([f, *group], stand_in)
-        self.formula, self.wrt = Array(f), tuple(map(Array, group))
+        self.formula, self.wrt = f, list(group)
 
-    def finish(self, results: Sequence[Array]) -> list[Array]:
+    def finish(self, results: Sequence[Node]) -> list[Node]:
         """Put the sub-formulas back."""
-        if not self._back:
-            return list(results)
-        nodes = [result.node for result in results]
-        return _put_back(nodes, self._back, [*self._rewrites, *recall(nodes)])
+        return _put_back(results, self._back)
 
 
-def _put_back(results: Sequence[Node], back: Mapping[Node, Node], rewrites: Sequence[str]) -> list[Array]:
+def _put_back(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Node]:
     """Put sub-formulas back as they were written, so that what comes can be differentiated by them again."""
     if back:
-        results = simplify(substitute(results, back), known={base: base for base in back.values()})
-    for result in results:
-        remember(result, rewrites)
-    return [Array(result) for result in results]
+        return simplify(substitute(results, back), known={base: base for base in back.values()})
+    return list(results)
 
 
 def disconnection(f: Node, w: Node) -> str:

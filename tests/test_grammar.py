@@ -109,6 +109,7 @@ f(x,axis=None,keepdims=True) ; f((x)) ; f((x)+y) ; f( x , axis = 0 ) ; f(a=1,b=(
 1 ; 1. ; .5 ; 1.5 ; 1e3 ; 1E-3 ; 1_000 ; 1_0.0_1e1_0 ; 0 ; 00 ; 0.0 ; 0e0 ; 1e-300 ; 123456789012345678901234567890
 007.5 ; 1.5.T ; (1).T ; ( x ) ; ((x)) ; (x+y)*z ; x*(y+z) ; ((x)+(y)) ; [(x),((y))] ; [[x]] ; x . T ; α*β ; x_1+_x
 X2@Y3 ; 1e5*e5 ; e-5 ; 1-e-5 ; (x,y) ; (x,) ; ((x,y),z) ; T.T
+x,y ; x, ; x,y, ; (x,y),z ; x,(y,z), ; -x,f(y,z),[z] ; x<y,a|b&c ; x[0],y.T,2**-x ; (x),(y) ; f(x,y),
 """
 FORMULAS = [text for line in SAME_AS_PYTHON.strip().splitlines() for text in line.split(" ; ")]
 FORMULAS += ["x\t+\ty", "(a\n+b)", "f(a,\n\n  b)", "[1,\r\n2]", "x + y\n", "  x\n\n"]
@@ -273,7 +274,15 @@ REFUSED = {
     "softmax(X @ y": "'\\(' is never closed",
     "[x, (y]": "expected an operator, ',' or '\\)'",
     "x)": "closes nothing",
-    "x, y": "one result",
+    "a = x, y\na": "one formula",
+    "x, , y": "found ','",
+    "x, y)": "closes nothing",
+    "x, (y]": "expected an operator, ',' or '\\)'",
+    "x, y +": "end of the line",
+    "x, y.": "expected T",
+    "x,\ny": "the result comes last",
+    "x, y = z": "beginning of a line",
+    ", x": "found ','",
     "x +": "end of the line",
     "x +\ny": "end of the line",
     "* x": "found '\\*'",

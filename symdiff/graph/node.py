@@ -22,7 +22,7 @@ Number: TypeAlias = float | int | bool
 class _Fresh:
     """A node while it is being filled; :func:`intern` freezes it by making it a Node."""
 
-    __slots__ = ("__weakref__", "args", "dtype", "op", "origin", "payload", "settled", "shape")
+    __slots__ = ("__weakref__", "args", "dtype", "op", "payload", "settled", "shape")
 
     def __init__(self, op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: str) -> None:
         self.op = op
@@ -31,7 +31,6 @@ class _Fresh:
         self.shape = shape
         self.dtype = dtype
         self.settled = 0
-        self.origin: tuple[str, ...] | None = None
 
 
 class Node(_Fresh):
@@ -49,8 +48,6 @@ class Node(_Fresh):
     settled : int
         What simplification knows of the node, which is no part of what it is; see
         :mod:`symdiff.simplify.engine`.
-    origin : tuple of str, optional
-        How it came about, which is no part of what it is either; see :mod:`symdiff.simplify.record`.
 
     Notes
     -----
@@ -152,11 +149,6 @@ def intern(op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: s
 def mark_settled(node: Node, level: int) -> None:
     """Note that simplification has nothing to do at ``node`` and below it, by its rules of a level."""
     object.__setattr__(node, "settled", level)
-
-
-def mark_origin(node: Node, lines: tuple[str, ...]) -> None:
-    """Note how ``node`` came about, the last time that it did."""
-    object.__setattr__(node, "origin", lines)
 
 
 # ---------------------------------------------------------------------------- leaves

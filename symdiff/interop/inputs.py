@@ -131,6 +131,10 @@ class Inputs:
             replace[node] = graph.extent(named(name))
         return replace
 
+    def nodes(self) -> list[graph.Node]:
+        """Return the inputs in the order in which they were read."""
+        return list(self._nodes.values())
+
     def __len__(self) -> int:
         return len(self._nodes)
 

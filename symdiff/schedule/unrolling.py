@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..errors import UnsupportedError
 from ..functions import FUNCTIONS, to_real
 from ..graph import Node, postorder, rebuild
 from ..program import Port, Program
-from ..simplify import is_hessian, is_symmetric
+from ..simplify import is_symmetric
 from ..sizes import show
 from .arrays import ARRAYS, lower_elementwise
 from .code import Code, Ids, fixed_shape
@@ -38,7 +38,9 @@ def expand_functions_once(node: Node) -> list[Node]:
 
 
 @paused
-def unroll(inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_000) -> Program:
+def unroll(
+    inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_000, hessians: Collection[int] = ()
+) -> Program:
     """Take a formula apart into scalar operations.
 
     Parameters
@@ -49,6 +51,8 @@ def unroll(inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_0
         Without names, barriers and custom functions (see :func:`symdiff.simplify.inline`).
     limit : int
         Number of scalar operations beyond which the formula is refused.
+    hessians : collection of int
+        Which outputs are Hessians by one array, and so symmetric, whatever their form.
 
     Returns
     -------
@@ -74,17 +78,17 @@ def unroll(inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_0
             code.room(node)
             values[node] = _lower(code, node, [values[arg] for arg in node.args])
     stores = [
-        [code.stored(v) for v in _by_triangles(node, values[root]).ravel().tolist()]
-        for node, root in zip(outputs, lowered, strict=True)
+        [code.stored(v) for v in _output(values[root], k in hessians or is_symmetric(node)).ravel().tolist()]
+        for k, (node, root) in enumerate(zip(outputs, lowered, strict=True))
     ]
     ports_in = tuple(_port(node, f"x{i}") for i, node in enumerate(inputs))
     ports_out = tuple(_port(node, f"out{i}") for i, node in enumerate(outputs))
     return code.finish(ports_in, ports_out, stores)
 
 
-def _by_triangles(node: Node, values: Ids) -> Ids:
+def _output(values: Ids, symmetric: bool) -> Ids:
     """Return the elements of an output: of a symmetric one the lower triangle twice, and nothing computes the other."""
-    if not (is_hessian(node) or is_symmetric(node)):
+    if not symmetric:
         return values
     side = math.isqrt(values.size)
     square = values.reshape(side, side)

@@ -9,7 +9,6 @@ inlining     names, barriers and custom functions put out of the way before comp
 terms        products as a number and powers, sums of them
 collect      like factors and like terms of a derivative, for reading
 present      single entries shown as the vector or matrix they make up
-record       what was rewritten on the way to a formula
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from . import algebra, arrays, stability, symmetry
 from .engine import RULES, Rule, simplify, stabilize
 from .inlining import inline
 from .present import present
-from .record import recall, remember
-from .symmetry import is_hessian, is_symmetric, mark_hessian
+from .symmetry import is_symmetric
 
 #: The modules whose rules make up the table, in its order.
 SOURCES = (algebra, arrays, symmetry, stability)
@@ -29,12 +27,8 @@ __all__ = [
     "SOURCES",
     "Rule",
     "inline",
-    "is_hessian",
     "is_symmetric",
-    "mark_hessian",
     "present",
-    "recall",
-    "remember",
     "simplify",
     "stabilize",
 ]

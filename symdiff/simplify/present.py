@@ -14,18 +14,20 @@ from ..graph import Node, concatenate, constant, postorder, rebuild, reshape
 from ..sizes import fixed
 from .collect import collect
 from .engine import make
-from .record import holds_derivative
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64
 
 
-def present(root: Node) -> Node:
+def present(root: Node, *, derived: bool) -> Node:
     """Return the formula as a person would write it.
 
     Parameters
     ----------
     root : Node
+    derived : bool
+        Whether it is a derivative or made of one, which is shown collected; what a person wrote
+        is shown as it was written.
 
     Returns
     -------
@@ -45,7 +47,7 @@ def present(root: Node) -> Node:
         else:
             new[node] = node
     whole = _assembled(new, entries, root)
-    return collect(whole) if holds_derivative(order) else whole
+    return collect(whole) if derived else whole
 
 
 def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:

@@ -1,4 +1,4 @@
-"""Symmetric matrices, known by their form: ``X @ X.T``, its inverse, sums and functions of such; and Hessians.
+"""Symmetric matrices, known by their form: ``X @ X.T``, its inverse, sums and functions of such.
 
 A derivative is full of transposes that change nothing. Without them ``logdet(X @ X.T)`` has
 the gradient ``2 * inv(X @ X.T) @ X`` in place of two terms.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import permutations
-from weakref import WeakSet
 
 import numpy as np
 
@@ -19,22 +18,6 @@ from .engine import rule
 
 #: How deep is looked, at how many factors, and how many summed labels are tried in every order.
 _DEPTH, _FACTORS, _SUMMED = 6, 8, 4
-#: Nodes that are Hessians, whatever formula they were derived from: that they are symmetric is no question of form.
-_hessians: WeakSet[Node] = WeakSet()
-
-
-def mark_hessian(node: Node) -> None:
-    """Keep that ``node`` is the Hessian of some formula by one array: its axes are those of the array, twice.
-
-    Simplification does not ask for it: what is made of a formula must not depend on what was derived before.
-    """
-    if node.args:
-        _hessians.add(node)
-
-
-def is_hessian(node: Node) -> bool:
-    """Tell whether ``node`` is known to be a Hessian."""
-    return node in _hessians
 
 
 def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
