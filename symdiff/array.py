@@ -562,6 +562,8 @@ def _convert(entry: Entry, args: Sequence[Any]) -> list[Any]:
         if not isinstance(args[0], list | tuple | Array | np.ndarray):
             raise ArgumentError(f"{entry.name} of a {type(args[0]).__name__}; expected a list of arrays")
         return [[as_node(part) for part in args[0]]]
+    if entry.arrays == "lists":
+        return [_listed(parts) for parts in args]
     if entry.arrays == "text":
         return [args[0], *map(as_node, args[1:])]
     if entry.arrays == "rows":
@@ -569,7 +571,17 @@ def _convert(entry: Entry, args: Sequence[Any]) -> list[Any]:
     return [None if a is None and i and entry.name == "clip" else as_node(a) for i, a in enumerate(args)]
 
 
+def _listed(parts: Any) -> list[Node]:
+    if not isinstance(parts, list | tuple) and not getattr(parts, "ndim", 0):
+        raise ArgumentError(
+            "select of one condition; expected lists, select([x > 0, ...], [a, ...], b), or where(x > 0, a, b)"
+        )
+    return [as_node(part) for part in parts]
+
+
 def _convert_options(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    if entry.name == "select":
+        return {k: as_node(v) if k == "default" else _listed(v) for k, v in given.items()}
     if entry.name == "clip":
         return {k: None if v is None else as_node(v) for k, v in given.items()}
     if entry.name == "average" and given.get("weights") is not None:

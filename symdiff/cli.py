@@ -128,6 +128,7 @@ def derive(
         raise click.UsageError("nothing to differentiate by; add --wrt NAME")
     read = read_formula(_text(formula), read_shapes(shapes))
     kind, results = differentiate(read, wrt, kind, order, seeds)
+    read.refuse_unused("--shape")
     out, notes = Console(), Console(stderr=form is not None)
     for label, result in results.items():
         if len(results) > 1:
@@ -189,6 +190,7 @@ def evaluate(
         if name not in numbers:
             raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")
     kind, results = differentiate(read, wrt, kind, order, seeds) if wrt else ("value", _values(read.value))
+    read.refuse_unused("numbers")
     if out is not None:
         lead = 0 if reduce else max((one.ndim - len(samples[name]) for name, one in numbers.items()), default=0)
         axes = [lead + len(result.shape) for result in results.values()]
@@ -243,6 +245,7 @@ def export_module(
         raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
     read = read_formula(_text(formula), read_shapes(shapes))
     _, results = differentiate(read, wrt, kind, order, seeds) if wrt else ("value", _values(read.value))
+    read.refuse_unused("--shape")
     inputs = [array(key, node.shape) for key, node in read.inputs.items()]
     kernel = compile_formula(results, inputs, reduce=reduce, backend="numpy")
     console = Console()

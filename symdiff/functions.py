@@ -120,7 +120,6 @@ ALIASES = {
     "round": "rint",
     "around": "rint",
     "ln": "log",
-    "select": "where",
 }
 del ALIASES["fmax"], ALIASES["fmin"]  # they drop NaN, which maximum and minimum keep
 

@@ -32,9 +32,9 @@ class Entry:
     name : str
     call : callable
         Takes nodes where arrays are expected, plain Python values elsewhere.
-    arrays : int or {"list", "all", "none", "text", "rows"}
-        Which arguments are arrays: the first so many; one list of them; all; none; all after a
-        text; nested lists of them.
+    arrays : int or {"list", "lists", "all", "none", "text", "rows"}
+        Which arguments are arrays: the first so many; one list of them; two lists of them and what
+        follows; all; none; all after a text; nested lists of them.
     least, most : int or None
         Number of positional arguments (None: no limit).
     keywords : tuple of str
@@ -91,7 +91,7 @@ def _round(x: Node, decimals: int = 0) -> Node:
 def _where(*args: Node) -> Node:
     if len(args) != 3:
         raise UnsupportedError("where with a condition alone; expected where(condition, a, b)")
-    return operations.select(*args)
+    return operations.choose(*args)
 
 
 def _of_conditions(name: str, *args: Node) -> Node:
@@ -139,6 +139,7 @@ _add("polygamma", _polygamma, 2, 2, 2)
 _add("round", _round, 1, 1, 2, ("decimals",))
 _add("rint", lambda x: apply("rint", x))
 _add("where", _where, "all", 1, 3)
+_add("select", operations.select, "lists", 2, 3, ("condlist", "choicelist", "default"))
 _add("clip", operations.clip, 3, 1, 3, ("a_min", "a_max", "min", "max"))
 _add("stop_gradient", stop_gradient)
 

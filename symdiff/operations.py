@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
-from .errors import ArgumentError, LimitError, ShapeError, UnsupportedError
+from .errors import ArgumentError, DtypeError, LimitError, ShapeError, UnsupportedError
 from .functions import apply, compare, to_real, where
 from .graph import (
     BOOL,
@@ -459,7 +459,7 @@ def triu(x: Node, k: int = 0) -> Node:
 # ---------------------------------------------------------------------------- choices
 
 
-def select(condition: Node, a: Node, b: Node) -> Node:
+def choose(condition: Node, a: Node, b: Node) -> Node:
     """Choose element by element, as ``numpy.where`` with three arguments."""
     if condition.dtype is not BOOL:
         condition = compare("not_equal", condition, 0.0)
@@ -468,6 +468,27 @@ def select(condition: Node, a: Node, b: Node) -> Node:
         no = elementwise("logical_and", (elementwise("logical_not", (condition,), BOOL), b), BOOL)
         return elementwise("logical_or", (yes, no), BOOL)
     return where(condition, to_real(a), to_real(b))
+
+
+def select(condlist: Sequence[Node], choicelist: Sequence[Node], default: Node | None = None) -> Node:
+    """Choose element by element by the first condition that holds, as ``numpy.select``; else the default, 0.
+
+    What is not chosen is not observed.
+    """
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ArgumentError(
+            f"select of {len(condlist)} conditions and {len(choicelist)} choices; expected a choice for each condition, "
+            "and one at least"
+        )
+    for place, condition in enumerate(condlist):
+        if condition.dtype is not BOOL:
+            raise DtypeError(f"select's condition {place} is of real numbers; expected one such as x > 0")
+    result = constant(0.0) if default is None else default
+    if builtins.any(choice.dtype is not BOOL for choice in (*choicelist, result)):
+        choicelist, result = [to_real(choice) for choice in choicelist], to_real(result)
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = choose(condition, choice, result)
+    return result
 
 
 def clip(x: Node, lower: Node | None = None, upper: Node | None = None) -> Node:

@@ -63,7 +63,7 @@ class _Signature(NamedTuple):
 
 @cache
 def _signature(entry: Entry) -> _Signature:
-    arrays = {"none": 0, "list": 1, "rows": 1}.get(str(entry.arrays), entry.arrays)
+    arrays = {"none": 0, "list": 1, "rows": 1, "lists": 2}.get(str(entry.arrays), entry.arrays)
     if not isinstance(arrays, int):
         return _Signature((), (), 0)
     given = [p for p in inspect.signature(entry.call).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
