@@ -50,7 +50,8 @@ _NOTE = """
     Notes
     -----
     The formula may be text, SymPy or symbols; what to differentiate by and a seed likewise, text
-    beside text. Shapes of text's inputs are given by keyword or in ``shapes``.
+    beside text. Shapes of text's inputs are given by keyword or in ``shapes``; a kernel of the result
+    takes them in this order, and without shapes in that of first use in the formula.
     """
 
 gradient = _widen(derivatives.gradient)

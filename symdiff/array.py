@@ -521,7 +521,7 @@ def provenance_of(*operands: Any) -> Provenance:
     result = NOTHING
     for operand in operands:
         if isinstance(operand, Array):
-            result = result.joined(operand.provenance)
+            result = result.joined(operand._provenance or operand.provenance)
         elif isinstance(operand, Node):
             result = result.joined(of_node(operand))
         elif isinstance(operand, list | tuple) or (isinstance(operand, np.ndarray) and operand.dtype == object):

@@ -70,10 +70,13 @@ def compile(
     ----------
     formula : str, SymPy expression, Array, callable, or list, tuple or dict of them
         What to compute. A dict's keys name the outputs; results come back in the structure
-        the formula has.
+        the formula has. A name is the same input in several texts.
     inputs : sequence of Array, SymPy symbol or str, optional
-        Order of the kernel's arguments; by default the order of the shapes (text, callable) or
-        of first use. May hold inputs the formula does not use.
+        Order of the kernel's arguments: must hold what the formula depends on, and may hold more.
+        By default the order of the shapes given, wherever they were given; without shapes, the
+        order of first use in the formula as it was written. A derivative takes the arguments of
+        the formula it was made of, those that vanished from it among them, and behind these the
+        inputs of a seed, tangent or vector.
     batch : sequence of Array, SymPy symbol or str, optional
         Inputs that may have batch axes; by default all.
     reduce : {None, "sum"}
@@ -97,7 +100,8 @@ def compile(
     shapes : mapping of str to shape, optional
         Shapes of the inputs of text or of a callable, for names that are also options here.
     **named_shapes
-        The same by keyword: ``X=(2, 4)``, ``y=4``, ``t=()``, ``A=("n", "n")``.
+        The same by keyword: ``X=(2, 4)``, ``y=4``, ``t=()``, ``A=("n", "n")``. A shape is refused
+        whose name is neither in the formula nor in ``inputs`` nor in ``batch``.
 
     Returns
     -------
@@ -313,8 +317,8 @@ def _packed(
 ) -> tuple[Any, ...]:
     # a custom function's rule holds Python functions, and its value alone is needed again
     kept = inline([output.node for output in outputs], ("custom",))
-    facts = [output.provenance.facts for output in outputs]
-    known = [(own.rewrites, output.node in own.hessians, own.derived) for output, own in zip(outputs, facts, strict=True)]
+    facts = [(output.node, output.provenance.facts) for output in outputs]
+    known = [(own.rewrites, node in own.hessians, own.derived) for node, own in facts]
     return (flatten([*arguments.values(), *kept]), tuple(arguments), structure, options, backend, known)
 
 

@@ -19,8 +19,9 @@ from .errors import ArgumentError, ParseError, SymdiffError
 from .graph import Node, inputs_of
 from .guard import users
 from .interop import Inputs, from_sympy, is_sympy
+from .meaning import Parsed
 from .options import LIMITS
-from .parse import Parsed, declare, parse_known, parse_within
+from .parse import declare, parse_known, parse_within
 from .provenance import join, of_inputs
 from .structure import leaves
 from .symbols import array, check_name
@@ -87,6 +88,12 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
         If something is none of these, or shapes are given for a formula that carries its own.
     ParseError, ShapeError, LimitError, UnsupportedError
         If the formula is not sound.
+
+    Notes
+    -----
+    Inputs come in the order of the shapes given, else of first use in the formula as it was written: in
+    text from left to right, in symbols operand by operand, in SymPy in the order in which it keeps its
+    terms (``expr.args``; it sorts them, alike in every process).
     """
     given = dict(shapes or {})
     if callable(formula) and not isinstance(formula, Array) and not is_sympy(formula):
@@ -141,7 +148,7 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
                 raise _unknown(name, options, [n for n in shapes if n in names], "a shape") from None
         raise
     unused = set(inputs)
-    names: dict[str, Array] = {}
+    defined: dict[str, Array] = {}
 
     def parse(text: str, known: dict[str, Array], undeclared: str) -> Parsed:
         parsed = parse_within(text, known, undeclared=undeclared)
@@ -150,14 +157,15 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
 
     def read_output(text: str) -> Any:
         parsed = parse(text, inputs, "error" if shapes else "scalar")
-        names.update(parsed.names)
+        defined.update(parsed.names)
         return parsed.result
 
     def read(part: Any) -> Any:
-        return _map(part, lambda leaf: parse(leaf, {**inputs, **names}, "error").result if isinstance(leaf, str) else leaf)
+        known = {**inputs, **defined}
+        return _map(part, lambda leaf: parse(leaf, known, "error").result if isinstance(leaf, str) else leaf)
 
     value = _map(formula, read_output)
-    for name in names:
+    for name in defined:
         if name in inputs:
             raise ArgumentError(f"{name!r} is defined in one text and an input of another; define it in both")
     return Formula(_remembering(value, inputs), inputs, read, options, unused)
@@ -207,11 +215,12 @@ def _symbols_reader(inputs: Mapping[str, Array]) -> Callable[[Any], Any]:
     def one(leaf: Any) -> Any:
         if not is_sympy(leaf):
             return read(leaf) if isinstance(leaf, str) else leaf
-        node = from_sympy(leaf, Inputs())
+        registry = Inputs()
+        node = from_sympy(leaf, registry)
         for own in inputs_of([node]):
             if f"{own.payload}_1" in inputs:
                 raise ArgumentError(f"several inputs were called {own.payload!r} in SymPy; expected different names")
-        return Array(node)
+        return Array(node, of_inputs(registry.nodes()))
 
     return read
 
@@ -219,13 +228,11 @@ def _symbols_reader(inputs: Mapping[str, Array]) -> Callable[[Any], Any]:
 def _read_sympy(formula: Any) -> Formula:
     registry = Inputs()
 
-    def read_output(part: Any) -> Array:
-        if not is_sympy(part):
-            return asarray(part)
+    def read_one(part: Any) -> Array:
         node = from_sympy(part, registry)
         return Array(node, of_inputs(registry.nodes()))
 
-    value = _map(formula, read_output)
+    value = _map(formula, lambda part: read_one(part) if is_sympy(part) else asarray(part))
     inputs = _inputs_of(value)
 
     def read(part: Any) -> Any:
@@ -234,7 +241,7 @@ def _read_sympy(formula: Any) -> Formula:
                 if leaf not in inputs:
                     raise ArgumentError(f"{leaf!r:.60} is not an input; inputs: {', '.join(inputs) or 'none'}")
                 return inputs[leaf]
-            return Array(from_sympy(leaf, registry)) if is_sympy(leaf) else leaf
+            return read_one(leaf) if is_sympy(leaf) else leaf
 
         return one(part) if is_sympy(part) else _map(part, one)
 

@@ -477,8 +477,8 @@ def select(condlist: Sequence[Node], choicelist: Sequence[Node], default: Node |
     """
     if len(condlist) != len(choicelist) or not condlist:
         raise ArgumentError(
-            f"select of {len(condlist)} conditions and {len(choicelist)} choices; expected a choice for each condition, "
-            "and one at least"
+            f"select of {len(condlist)} conditions and {len(choicelist)} choices; expected as many of both, and one at "
+            "least"
         )
     for place, condition in enumerate(condlist):
         if condition.dtype is not BOOL:

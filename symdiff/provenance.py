@@ -42,84 +42,74 @@ class Facts(NamedTuple):
     hessians: tuple[Node, ...] = ()
     derived: bool = False
 
-    def with_those_of(self, other: Facts) -> Facts:
-        """Return both, these before those; itself where nothing is new."""
-        both = Facts(*map(_both, self[:3], other[:3]), self.derived or other.derived)
-        return self if both == self else both
-
-
-def _both(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
-    if first is second or not second:
-        return first
-    return first + new if (new := tuple([one for one in second if one not in first])) else first
-
 
 class Provenance:
-    """Facts, or the records they are to be read from.
+    """Facts, or two records that they are to be read from, one after the other.
 
     Parameters
     ----------
     facts : Facts, optional
-        None where they are those of ``before``, in order.
-    before : tuple of Provenance
+    halves : two of Provenance
+        Where there are no facts.
 
     Notes
     -----
     It does not change, but for keeping what was read.
     """
 
-    __slots__ = ("_before", "_facts")
+    __slots__ = ("_facts", "_first", "_second", "_size")
 
-    def __init__(self, facts: Facts | None, before: tuple[Provenance, ...] = ()) -> None:
+    def __init__(self, facts: Facts | None, *halves: Provenance) -> None:
         self._facts = facts
-        self._before = before
+        self._first: Provenance | None
+        self._second: Provenance | None
+        self._first, self._second = halves or (None, None)
+        self._size = _FEW if facts is None else sum(map(len, facts[:3]))
 
     @property
     def facts(self) -> Facts:
         """What is known, each once."""
         if self._facts is None:
             self._facts = _read(self)
-            self._before = ()
+            self._first = self._second = None
         return self._facts
 
     def joined(self, other: Provenance) -> Provenance:
-        """Return what is known of an array made of one of this record and one of another."""
+        """Return what is known of an array made of one with this record and one with another."""
         if other is self or other is NOTHING:
             return self
         if self is NOTHING:
             return other
         own, new = self._facts, other._facts
-        if own is not None and new is not None and _count(own) + _count(new) <= _FEW:
-            both = own.with_those_of(new)
-            return self if both is own else other if both == new else Provenance(both)
-        if any(known is other for known in self._before):
-            return self
-        return Provenance(None, (self, other))
+        if own is None or new is None or self._size + other._size > _FEW:
+            return self if other is self._second else Provenance(None, self, other)
+        known = own.inputs
+        if new.derived:
+            both = _read(self, other)
+            return self if both == own else Provenance(both)
+        fresh = [one for one in new.inputs if one not in known]
+        return Provenance(Facts((*known, *fresh), *own[1:])) if fresh else self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Provenance, (self.facts,)
 
 
-def _count(facts: Facts) -> int:
-    return len(facts.inputs) + len(facts.rewrites) + len(facts.hessians)
-
-
-def _read(record: Provenance) -> Facts:
-    """Read a tree of records from left to right, each record once."""
+def _read(*records: Provenance) -> Facts:
+    """Read records, and those that they are made of, from left to right, each once."""
     inputs: dict[Node, None] = {}
     rewrites: dict[str, None] = {}
     hessians: dict[Node, None] = {}
     derived = False
     seen: set[Provenance] = set()
-    stack = [record]
+    stack = [*records[::-1]]
     while stack:
         one = stack.pop()
         if one in seen:
             continue
         seen.add(one)
-        before, facts = one._before, one._facts  # in this order: another thread may just have read it
+        first, second, facts = one._first, one._second, one._facts  # facts last: another thread may be reading
         if facts is None:
-            stack.extend(before[::-1])
+            stack += [half for half in (second, first) if half is not None]
         else:
             inputs.update(dict.fromkeys(facts.inputs))
             rewrites.update(dict.fromkeys(facts.rewrites))

@@ -85,11 +85,27 @@ def test_derive_prints_text_that_means_the_derivative(
     run: Run, formula: str, wrt: str, options: list[str], expected: str
 ) -> None:
     shapes = {"A": (3, 3), "x": (3,), "v": (3,)}
-    declared = [word for name, shape in shapes.items() for word in ("--shape", f"{name}={','.join(map(str, shape))}")]
+    mentioned = [name for name in shapes if name in f"{formula} {options[-1:]}"]
+    declared = [w for name in mentioned for w in ("--shape", f"{name}={','.join(map(str, shapes[name]))}")]
     printed = run("derive", formula, "--wrt", wrt, *declared, *options, "--text").stdout
     numbers = {name: np.random.default_rng(4).normal(size=shape) for name, shape in shapes.items()}
-    found = sd.compile(printed, shapes=shapes, backend="numpy")(inputs=numbers)
-    np.testing.assert_allclose(found, sd.compile(expected, shapes=shapes, backend="numpy")(inputs=numbers), rtol=1e-12)
+    found, wanted = (
+        sd.compile(text, list(shapes), shapes=shapes, backend="numpy")(inputs=numbers) for text in (printed, expected)
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_a_shape_that_nothing_mentions_is_refused(run: Run, tmp_path: Path) -> None:
+    shapes = ["--shape", "lam=()", "--shape", "x=3", "--shape", "lan=3"]
+    for command, *options in (
+        ["derive", "--wrt", "x", *shapes],
+        ["export", "--out", str(tmp_path), *shapes],
+        ["eval", "--value", "lam=1", "--value", "x=3", "--value", "lan=3"],
+    ):
+        refused = run(command, "lam * x", *options, code=2)
+        assert "'lan', which the formula does not mention (close: lam)" in refused.stderr
+    seeded = ["derive", "x * x", "--wrt", "x", "--kind", "vjp", "--seed", "v", "--shape", "x=3", "--shape", "v=3"]
+    assert run(*seeded, "--text").stdout.splitlines()[0] == "2 * x * v"
 
 
 def test_derive_states_kind_shape_layout_and_rewrites(run: Run) -> None:
