@@ -202,7 +202,7 @@ class _Author:
         around = _scopes.get()[-1:]
         for outer in around:
             if outer.in_rule and (self, nodes) in outer.made:
-                return Array(outer.made[self, nodes], provenance_of(*args))
+                return Array(outer.made[self, nodes], provenance_of(*args, outer.made[self, nodes]))
         try:
             with self._enter() as scope:
                 node = self._write(scope, nodes)
@@ -210,7 +210,7 @@ class _Author:
             raise self._endless("deeper than Python's limit of recursion") from None
         for outer in around:
             outer.made[self, nodes] = node
-        return Array(node, provenance_of(*args))
+        return Array(node, provenance_of(*args, node))
 
     def _argument(self, i: int, value: Any) -> Node:
         try:

@@ -156,7 +156,7 @@ def test_no_attribute_error_is_hidden_inside_a_property(name: str, monkeypatch: 
 
 
 def test_an_error_of_sympy_inside_the_property_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(*args: Any) -> Any:
+    def lost(*args: Any, **options: Any) -> Any:
         raise AttributeError("the cause")
 
     monkeypatch.setattr(sys.modules["symdiff.array"], "present", lost)
