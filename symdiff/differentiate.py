@@ -176,7 +176,8 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk) -> Masked | 
 
 def _push_linear(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked:
     if node.op == "contract":
-        return multiply(pushed_product(node, i, slope.value, prefix), slope.mask, walk.is_wild, node in walk.carried)
+        product = pushed_product(node, i, slope.value, prefix)
+        return multiply(product, slope.mask, walk.is_wild, node in walk.carried, data=walk.data)
     free = passes(node, slope.mask, back=False)
     value = LINEAR[node.op].push(node, i, slope.value if free else slope.settle(), prefix)
     return Masked(value, push_mask(LINEAR[node.op], node, i, slope.mask) if free or node in walk.carried else None)
@@ -329,7 +330,8 @@ def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Mas
     if op == "stop_gradient":
         return None
     if op == "contract":
-        return multiply(pulled_product(node, i, slope.value, prefix), slope.mask, walk.is_wild, arg in walk.carried)
+        product = pulled_product(node, i, slope.value, prefix)
+        return multiply(product, slope.mask, walk.is_wild, arg in walk.carried, data=walk.data)
     if op in LINEAR:
         free = passes(node, slope.mask, back=True)
         pulled = LINEAR[op].pull(node, i, slope.value if free else slope.settle(), prefix)

@@ -99,12 +99,16 @@ class Walk:
         operation as it is costs nothing and travels anyway.
     outer : Walk, optional
         The walk that this one is a part of.
+    data : bool
+        Whether inputs may be infinite or nan where they are not observed: somebody wrote ``where``. Of a
+        maximum and its kin they are taken as finite, since the argument that loses was compared.
     """
 
     nodes: set[Node]
     wild: set[Node]
     carried: set[Node]
     outer: Walk | None = None
+    data: bool = False
 
     def __contains__(self, node: Node) -> bool:
         return node in self.nodes or (self.outer is not None and node in self.outer)
@@ -116,11 +120,17 @@ class Walk:
 
 def walk_over(order: Sequence[Node], given: Iterable[Masked], outer: Walk | None, forward: bool) -> Walk:
     """Find out which nodes of a walk need masks; none does where nothing has a branch."""
-    walk = Walk(set(order), set(), set(), outer)
+    data = (outer is not None and outer.data) or any(map(_chooses, order))
+    walk = Walk(set(order), set(), set(), outer, data)
     if any(slope.mask is not None for slope in given) or any(_has_supports(node) for node in order):
         walk.wild.update(unbounded_below(order, _never if outer is None else outer.is_wild))
         walk.carried.update(unbounded_above(order, walk.wild) if forward else walk.wild)
     return walk
+
+
+def _chooses(node: Node) -> bool:
+    """Tell whether a node is a choice between formulas, and not between numbers."""
+    return node.op == "where" and any(arm.op not in ("constant", "where") for arm in node.args[1:])
 
 
 def _never(node: Node) -> bool:

@@ -13,8 +13,10 @@ import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from .contraction import einsum, is_structured
-from .deltas import is_identity
+from .deltas import STRUCTURE, is_identity
 from .functions import compare, scalar_constant, to_real, where
 from .graph import BOOL, Labels, Node, contract, elementwise, reshape, slicing
 from .propagation import mask_product
@@ -83,7 +85,9 @@ def any_along(mask: Node, axes: Container[int]) -> Node:
     return compare("not_equal", reshape(total, shape), 0.0)
 
 
-def multiply(product: Product, mask: Node | None, is_wild: Callable[[Node], bool], kept: bool = False) -> Masked:
+def multiply(
+    product: Product, mask: Node | None, is_wild: Callable[[Node], bool], kept: bool = False, *, data: bool = False
+) -> Masked:
     """Contract a product whose operand ``product.at`` counts where ``mask`` holds.
 
     Parameters
@@ -95,6 +99,9 @@ def multiply(product: Product, mask: Node | None, is_wild: Callable[[Node], bool
         Tells which of the other factors may be infinite or nan.
     kept : bool
         Whether a sum, which needs no mask of its own any more, keeps one for what follows.
+    data : bool
+        Whether inputs may be infinite or nan where the mask does not hold, such as rows of data that a
+        condition leaves out. They are masked where that takes no more than the product itself.
     """
     operands, labels, out, sizes = product.operands, product.labels, product.out, product.sizes
     if mask is None:
@@ -106,13 +113,20 @@ def multiply(product: Product, mask: Node | None, is_wild: Callable[[Node], bool
     operands, labels = list(operands), list(labels)
     guarded = False
     for i, (factor, own) in enumerate(zip(operands, labels, strict=True)):
-        if i != product.at and is_wild(factor):
+        if i != product.at and (is_wild(factor) or (data and _holds_mask(factor, own, names, same))):
             operands[i], labels[i] = _guard(factor, own, small, names, same, sizes)
             guarded = True
     known = scalar_constant(operands[product.at])
     if not guarded or known is None or not math.isfinite(known):
         operands[product.at] = mask_product(mask, operands[product.at])
     return Masked(einsum(operands, labels, out, sizes), reach(product, mask) if kept else None)
+
+
+def _holds_mask(factor: Node, own: Labels, names: Labels, same: Mapping[int, int]) -> bool:
+    """Tell whether a factor has all of a mask's indices, so that a select masks it element by element as it is."""
+    if factor.op in STRUCTURE or (factor.op == "constant" and np.isfinite(factor.value).all()):
+        return False
+    return set(names) <= {same.get(label, label) for label in own}
 
 
 def reach(product: Product, mask: Node) -> Node:

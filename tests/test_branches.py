@@ -444,3 +444,23 @@ def test_third_derivatives_of_functions_inside_arrays(name: str, way: str) -> No
     got = compute([sd.derivative(f, x, 3, disconnected="zero")], [x], [at])[0]
     want = compute([sd.derivative(inside, x, 3, disconnected="zero")], [x], [at])[0]
     np.testing.assert_allclose(got.ravel(), want.ravel(), rtol=1e-9, atol=1e-12)
+
+
+# ---------------------------------------------------------------------------- data that a condition leaves out
+
+
+@pytest.mark.parametrize("backend", ["numpy", "interpreter", "native"])
+def test_rows_of_data_that_are_left_out_may_be_nan(backend: str) -> None:
+    text = "sum(where(m > 0, (X @ w - y)**2, 0))"
+    shapes: dict[str, Any] = {"m": 3, "X": (3, 2), "w": 2, "y": 3}
+    parts = [text, f"gradient({text}, w)", f"hessian({text}, w)", f"jvp({text}, w, [1, 2])", f"gradient({text}, X)"]
+    kernel = sd.compile(parts, **shapes, backend=backend)
+    m, w, y = np.array([1.0, 0.0, 1.0]), np.array([1.0, 2.0]), np.array([0.5, np.nan, -1.0])
+    X = np.array([[1.0, 2.0], [np.nan, np.inf], [3.0, -1.0]])
+    value, slope, curvature, along, data = kernel(m, X, w, y)
+    seen, rest = X[[0, 2]], X[[0, 2]] @ w - y[[0, 2]]
+    np.testing.assert_allclose(value, rest @ rest, rtol=1e-14)
+    np.testing.assert_allclose(slope, 2 * seen.T @ rest, rtol=1e-14)
+    np.testing.assert_allclose(curvature, 2 * seen.T @ seen, rtol=1e-14)
+    np.testing.assert_allclose(along, 2 * rest @ seen @ [1, 2], rtol=1e-14)
+    np.testing.assert_allclose(data, [2 * rest[0] * w, [0, 0], 2 * rest[1] * w], rtol=1e-14)
