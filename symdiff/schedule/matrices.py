@@ -1,24 +1,24 @@
-"""Small matrices as straight-line code: cofactors up to 4×4, elimination with pivoting above."""
+"""Small matrices as straight-line code: elimination with pivoting, and cofactors where these are asked for."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import Node
 from .code import ZERO, Code, Ids, fixed_shape
+from .elimination import Factors, Matrix, factorise, largest_first, product, sign
 
-#: Largest matrix inverted and differentiated by cofactors.
+#: Largest matrix of which the cofactors are computed.
 COFACTOR_LIMIT = 4
 #: Largest matrix eliminated as straight-line code.
 ELIMINATION_LIMIT = 12
 SINGULAR = "a matrix to invert is singular"
 INDEFINITE = "a matrix to factorise is not positive definite"
-
-Matrix: TypeAlias = list[list[int]]
 
 
 def _each_matrix(lower: Callable[..., Any], result: int) -> Callable[[Code, Node, list[Ids]], Ids]:
@@ -38,114 +38,130 @@ def _require_small(op: str, n: int, limit: int) -> None:
         raise UnsupportedError(f"{op} of a {n}×{n} matrix as straight-line code; the limit is {limit}×{limit}")
 
 
-def _minors(code: Code, rows: Matrix, columns: Sequence[int], from_below: bool = False) -> int:
-    """Return the determinant of ``rows`` over ``columns`` by Laplace's expansion along an outer row."""
+def _minors(code: Code, rows: Matrix, columns: Sequence[int]) -> int:
+    """Return the determinant of ``rows`` over ``columns`` by Laplace's expansion along the first row."""
     if not rows:
         return code.number(1.0)
-    along, others = (rows[-1], rows[:-1]) if from_below else (rows[0], rows[1:])
     total = ZERO
     for place, column in enumerate(columns):
-        if along[column] == ZERO:
+        if rows[0][column] == ZERO:
             continue
-        rest = [c for c in columns if c != column]
-        term = code.multiply(along[column], _minors(code, others, rest, from_below))
-        odd = (place + (len(rows) - 1 if from_below else 0)) % 2
-        total = code.subtract(total, term) if odd else code.add(total, term)
+        term = code.multiply(rows[0][column], _minors(code, rows[1:], [c for c in columns if c != column]))
+        total = code.subtract(total, term) if place % 2 else code.add(total, term)
     return total
 
 
 def _cofactors(code: Code, a: Matrix) -> Matrix:
-    """Return adj(a): the transposed cofactors.
-
-    Cofactors of upper rows are expanded downwards and those of lower rows upwards, so that they
-    share the minors of the lower and of the upper half.
-    """
+    """Return adj(a): the transposed cofactors."""
     n = len(a)
     result = [[ZERO] * n for _ in range(n)]
     for i in range(n):
         others = [row for r, row in enumerate(a) if r != i]
         for j in range(n):
-            minor = _minors(code, others, [c for c in range(n) if c != j], from_below=2 * i >= n)
+            minor = _minors(code, others, [c for c in range(n) if c != j])
             result[j][i] = code.negative(minor) if (i + j) % 2 else minor
     return result
 
 
 def _det(code: Code, op: str, a: Matrix) -> int:
     n = len(a)
-    if n <= COFACTOR_LIMIT:
-        value = code.real(_minors(code, a, range(n)))
-    else:
-        _require_small(op, n, ELIMINATION_LIMIT)
-        upper, sign = _eliminate(code, a, [[] for _ in a])[1:]
-        value = sign
-        for i in range(n):
-            value = code.multiply(value, upper[i][i])
-        value = code.real(value)
-    if op == "logdet":
-        return code.emit("log", value)
-    return code.emit("log", code.emit("abs", value)) if op == "logabsdet" else value
+    _require_small(op, n, ELIMINATION_LIMIT)
+    if op == "det" and n <= 2:
+        return code.real(_minors(code, a, range(n)))
+    found = factorise(code, a)
+    sizes = [code.emit("abs", pivot) for pivot in found.pivots]
+    if op == "det":
+        return code.multiply(sign(code, found), product(code, sizes))
+    value = code.real(code.sum(code.emit("log", size) for size in sizes))
+    if op == "logabsdet":
+        return value
+    negative = code.emit("less", sign(code, found), code.number(0.0))
+    if found.zeros:
+        negative = code.emit("logical_and", negative, code.emit("logical_not", _any(code, found.zeros)))
+    return code.where(negative, code.number(math.nan), value)
+
+
+def _any(code: Code, conditions: Sequence[int]) -> int:
+    first, *rest = conditions
+    for condition in rest:
+        first = code.emit("logical_or", first, condition)
+    return first
+
+
+def _require_regular(code: Code, found: Factors) -> None:
+    if found.zeros:
+        code.check(code.emit("to_real", code.emit("logical_not", _any(code, found.zeros))), SINGULAR)
 
 
 def _inv(code: Code, op: str, a: Matrix) -> Matrix:
+    """Return U⁻¹ (L⁻¹ P)."""
     n = len(a)
-    if n <= COFACTOR_LIMIT:
-        adjugate = _cofactors(code, a)
-        det = code.real(code.dot(a[0], [row[0] for row in adjugate])) if n else code.number(1.0)
-        code.check(det, SINGULAR)
-        scale = code.divide(code.number(1.0), det)
-        return [[code.multiply(v, scale) for v in row] for row in adjugate]
+    _require_small(op, n, ELIMINATION_LIMIT)
+    found = factorise(code, a)
+    _require_regular(code, found)
     one = code.number(1.0)
-    return _solve(code, op, a, [[one if i == j else ZERO for j in range(n)] for i in range(n)])
+    x = [[one if i == j else ZERO for j in range(n)] for i in range(n)]
+    _forwards(code, found, x)
+    inverses = [code.divide(one, pivot) for pivot in found.pivots]
+    _backwards(code, found, x, lambda i, value: code.multiply(value, inverses[i]))
+    columns = [list(column) for column in zip(*x, strict=True)]
+    for swap in reversed(found.swaps):
+        swap.apply(code, columns)
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _solve(code: Code, op: str, a: Matrix, b: Matrix) -> Matrix:
-    n = len(a)
-    _require_small(op, n, ELIMINATION_LIMIT)
-    right, upper, _ = _eliminate(code, a, b)
-    for i in range(n):
-        code.check(upper[i][i], SINGULAR)
-    width = len(b[0]) if b else 0
-    x = [[ZERO] * width for _ in range(n)]
-    for i in reversed(range(n)):
-        for j in range(width):
-            known = code.dot(upper[i][i + 1 :], [x[k][j] for k in range(i + 1, n)])
-            x[i][j] = code.divide(code.subtract(right[i][j], known), upper[i][i])
+    _require_small(op, len(a), ELIMINATION_LIMIT)
+    found = factorise(code, a)
+    _require_regular(code, found)
+    x = [list(row) for row in b]
+    for swap in found.swaps:
+        swap.apply(code, x)
+    _forwards(code, found, x)
+    _backwards(code, found, x, lambda i, value: code.divide(value, found.pivots[i]))
     return x
 
 
-def _eliminate(code: Code, a: Matrix, b: Matrix) -> tuple[Matrix, Matrix, int]:
-    """Eliminate [a b] with partial pivoting: rows change places by selection, without a branch.
+def _forwards(code: Code, found: Factors, x: Matrix) -> None:
+    """Put L⁻¹ x in the place of x."""
+    for i, row in enumerate(found.rows):
+        for j in range(len(x[i])):
+            x[i][j] = code.subtract(x[i][j], code.dot(row[:i], [x[k][j] for k in range(i)]))
 
-    Returns the right side, the upper triangle, and the sign of the permutation.
-    """
-    rows = [[*p, *q] for p, q in zip(a, b, strict=True)]
-    n = len(a)
-    sign = code.number(1.0)
-    for k in range(n):
-        for i in range(k + 1, n):
-            if rows[i][k] == ZERO:
-                continue
-            if rows[k][k] == ZERO:
-                rows[k], rows[i] = rows[i], rows[k]
-                sign = code.negative(sign)
-                continue
-            larger = code.emit("less", code.emit("abs", rows[k][k]), code.emit("abs", rows[i][k]))
-            top, low = rows[k], rows[i]
-            rows[k] = [*top[:k], *(code.where(larger, q, p) for p, q in zip(top[k:], low[k:], strict=True))]
-            rows[i] = [*low[:k], *(code.where(larger, p, q) for p, q in zip(top[k:], low[k:], strict=True))]
-            sign = code.where(larger, code.negative(sign), sign)
-        for i in range(k + 1, n):
-            if rows[i][k] == ZERO:
-                continue
-            factor = code.divide(rows[i][k], rows[k][k])
-            pairs = zip(rows[i][k + 1 :], rows[k][k + 1 :], strict=True)
-            rows[i] = [*rows[i][:k], ZERO, *(code.subtract(p, code.multiply(factor, q)) for p, q in pairs)]
-    return [row[n:] for row in rows], [row[:n] for row in rows], sign
+
+def _backwards(code: Code, found: Factors, x: Matrix, over: Callable[[int, int], int]) -> None:
+    """Put U⁻¹ x in the place of x; ``over`` divides a value by a pivot."""
+    n = len(x)
+    for i in reversed(range(n)):
+        for j in range(len(x[i])):
+            known = code.dot(found.rows[i][i + 1 :], [x[k][j] for k in range(i + 1, n)])
+            x[i][j] = over(i, code.subtract(x[i][j], known))
 
 
 def _adjugate(code: Code, op: str, a: Matrix) -> Matrix:
-    _require_small(op, len(a), COFACTOR_LIMIT)
-    return _cofactors(code, a)
+    """Return cofactors; of a 4×4 matrix after one step of elimination with complete pivoting.
+
+    Minors of two rows lose no more digits than an inverse does, those of three do. The step leaves
+    P A Q = [[1, 0], [l, I]] [[d, u], [0, S]], and the adjugate of the second matrix is
+    [[det S, -u adj S], [0, d adj S]]. As d is the largest element, det S = (s/d) (d adj S) for the
+    first row s of S does not lose more than d adj S has. Nothing is divided but by d. The adjugate of
+    sqrt(d) S is d adj S, and neither overflows nor underflows unless that does.
+    """
+    n = len(a)
+    _require_small(op, n, COFACTOR_LIMIT)
+    if n < COFACTOR_LIMIT:
+        return _cofactors(code, a)
+    step = largest_first(code, a)
+    d, inside = step.pivot, step.rest
+    root = code.emit("sqrt", code.emit("abs", d))
+    minors = _cofactors(code, [[code.multiply(root, v) for v in row] for row in inside])
+    turned = code.multiply(step.sign, code.emit("copysign", code.number(1.0), d))
+    minors = [[code.multiply(turned, v) for v in row] for row in minors]
+    det = code.dot([step.over(code, v) for v in inside[0]], [row[0] for row in minors])
+    top = [code.dot(step.right, column) for column in zip(*minors, strict=True)]
+    result = [[code.add(det, code.dot(top, step.left)), *(code.negative(v) for v in top)]]
+    result += [[code.negative(code.dot(row, step.left)), *row] for row in minors]
+    return step.put_back(code, result)
 
 
 def _adjugate_differential(code: Code, op: str, a: Matrix, e: Matrix) -> Matrix:
