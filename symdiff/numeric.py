@@ -321,14 +321,13 @@ def adjugate(a: Array) -> Array:
 
     Notes
     -----
-    With A = U S V^T: adj(A) = det(U) det(V) V diag(prod of the other singular values) U^T,
-    from adj(XY) = adj(Y) adj(X) (Magnus and Neudecker, section 2.9). Nothing is divided.
+    With A = X D Y of :func:`_revealed`: adj(A) = det(X) det(Y) Y^-1 diag(product of the other pivots) X^-1,
+    from adj(XY) = adj(Y) adj(X) (Magnus and Neudecker, section 2.9). Nothing is divided by a pivot of D.
     """
-    n = a.shape[-1]
-    if n <= 1:
+    if a.shape[-1] <= 1:
         return np.ones_like(a)
-    u, s, v, sign = _svd(a)
-    product: Array = (v * (sign * _others(s))[..., None, :]) @ np.swapaxes(u, -1, -2)
+    x, d, y, sign = _revealed(a)
+    product: Array = (y * (sign * _others(d))[..., None, :]) @ x
     return product
 
 
@@ -337,36 +336,69 @@ def adjugate_differential(a: Array, e: Array) -> Array:
 
     Notes
     -----
-    With A = U S V^T, B = U^T E V and P_ik the product of the singular values but those of i
-    and k (P_ii = 0): det(U) det(V) V (diag(P diag(B)) - offdiag(P * B)) U^T, since the
-    adjugate of a diagonal matrix plus B is, to first order in B, that bracket.
+    With A = X D Y of :func:`_revealed`, B = X^-1 E Y^-1 and P_ik the product of the pivots but those of
+    i and k (P_ii = 0): det(X) det(Y) Y^-1 (diag(P diag(B)) - offdiag(P * B)) X^-1, since the adjugate of
+    a diagonal matrix plus B is, to first order in B, that bracket.
     """
     n = a.shape[-1]
     shape = np.broadcast_shapes(a.shape, e.shape)
     if n <= 1:
         return np.where(np.isnan(a) | np.isnan(e), np.nan, np.zeros(shape))
-    u, s, v, sign = _svd(a)
-    b = np.swapaxes(u, -1, -2) @ e @ v
+    x, d, y, sign = _revealed(a)
+    b = x @ e @ y
     eye = np.eye(n, dtype=np.bool_)
-    # row i: the singular values with that of i put to 1, each left out in turn
-    p = np.where(eye, 0.0, _others(np.where(eye, 1.0, s[..., None, :])))
+    # row i: the pivots with that of i put to 1, each left out in turn
+    p = np.where(eye, 0.0, _others(np.where(eye, 1.0, d[..., None, :])))
     on_diagonal = (p @ np.diagonal(b, axis1=-2, axis2=-1)[..., None])[..., 0]
     middle = np.where(eye, on_diagonal[..., None], -p * b)
-    result: Array = sign[..., None] * (v @ middle @ np.swapaxes(u, -1, -2))
+    result: Array = sign[..., None] * (y @ middle @ x)
     return result
 
 
-def _others(s: Array) -> Array:
-    """Return, for each element of the last axis, the product of the others."""
-    one = np.ones((*s.shape[:-1], 1))
-    before = np.cumprod(np.concatenate([one, s[..., :-1]], axis=-1), axis=-1)
-    after = np.cumprod(np.concatenate([one, s[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
-    return before * after
+def _others(d: Array) -> Array:
+    """Return, for each element of the last axis, the product of the others, without overflow on the way."""
+    mantissas, exponents = np.frexp(d)
+    one = np.ones((*d.shape[:-1], 1))
+    before = np.cumprod(np.concatenate([one, mantissas[..., :-1]], axis=-1), axis=-1)
+    after = np.cumprod(np.concatenate([one, mantissas[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
+    return np.ldexp(before * after, exponents.sum(axis=-1, keepdims=True) - exponents)
 
 
-def _svd(a: Array) -> tuple[Array, Array, Array, Array]:
-    """Return U, the singular values, V and det(U) det(V), all nan where ``a`` is not finite."""
+def _revealed(a: Array) -> tuple[Array, Array, Array, Array]:
+    """Return X^-1, the diagonal of D, Y^-1 and det(X) det(Y) for A = X D Y; all nan where ``a`` is not finite.
+
+    Elimination with complete pivoting, P A Q = L D U: X = P^T L and Y = U Q^T have elements of at most 1
+    and are inverted without loss, as the orthogonal factors of singular values would be. Those are found
+    to the largest one's rounding error; pivots have digits of their own where rows or columns are of very
+    different size (Demmel and others, Computing the singular value decomposition with high relative
+    accuracy, 1999, section 4).
+    """
+    n = a.shape[-1]
     known = np.asarray(np.isfinite(a).all(axis=(-2, -1)))
-    u, s, vt = np.linalg.svd(np.where(known[..., None, None], a, np.eye(a.shape[-1])))
-    sign = np.where(known, np.sign(np.linalg.det(u) * np.linalg.det(vt)), np.nan)[..., None]
-    return u, s, np.swapaxes(vt, -1, -2), sign
+    work = np.where(known[..., None, None], a, np.eye(n)).reshape(-1, n, n)
+    rows, columns = (np.tile(np.arange(n), (len(work), 1)) for _ in range(2))
+    sign = np.ones(len(work))
+    every = np.arange(len(work))
+    for k in range(n):
+        place = np.abs(work[:, k:, k:]).reshape(len(work), (n - k) ** 2).argmax(axis=-1)
+        i, j = k + place // (n - k), k + place % (n - k)
+        work[every, k], work[every, i] = work[every, i], work[every, k]
+        rows[every, k], rows[every, i] = rows[every, i], rows[every, k]
+        work[every, :, k], work[every, :, j] = work[every, :, j], work[every, :, k]
+        columns[every, k], columns[every, j] = columns[every, j], columns[every, k]
+        sign = np.where((i == k) == (j == k), sign, -sign)
+        pivot = work[:, k, k, None]
+        divisor = np.where(pivot == 0, 1.0, pivot)
+        left, right = work[:, k + 1 :, k], work[:, k, k + 1 :]
+        left /= divisor
+        work[:, k + 1 :, k + 1 :] -= left[:, :, None] * right[:, None, :]
+        right /= divisor
+    d = np.diagonal(work, axis1=-2, axis2=-1)
+    eye = np.eye(n)
+    x, y = np.linalg.inv(np.tril(work, -1) + eye), np.linalg.inv(np.triu(work, 1) + eye)
+    # the columns of L^-1 and the rows of U^-1 go where those of A were
+    x = np.take_along_axis(x, np.argsort(rows, axis=-1)[:, None, :], axis=-1)
+    y = np.take_along_axis(y, np.argsort(columns, axis=-1)[:, :, None], axis=-2)
+    lead = a.shape[:-2]
+    sign = np.where(known.reshape(-1), sign, np.nan)
+    return x.reshape(*lead, n, n), d.reshape(*lead, n), y.reshape(*lead, n, n), sign.reshape(*lead, 1)
