@@ -152,7 +152,8 @@ class Kernel(CallPath):
     * Inputs are real numbers: float64 and float32 are read where they lie, whatever their
       strides, integers and bool are converted. If all arrays are float32, so are the computation
       (with the accuracy of that: about six digits, numbers up to 3.4e38) and the results; Python's
-      own numbers are of the type of the others. Else all is float64.
+      own numbers are of the type of the others. Else all is float64. Small formulas with inverses,
+      determinants and the like are computed in float64 and rounded, as NumPy's are.
     * ``out`` is an array of the result's exact shape, or the structure of them that the result
       has. It may overlap the inputs. It saves making an array, for which large results are
       slower than the computation.

@@ -321,11 +321,15 @@ def adjugate(a: Array) -> Array:
 
     Notes
     -----
-    With A = X D Y of :func:`_revealed`: adj(A) = det(X) det(Y) Y^-1 diag(product of the other pivots) X^-1,
-    from adj(XY) = adj(Y) adj(X) (Magnus and Neudecker, section 2.9). Nothing is divided by a pivot of D.
+    Up to 3×3, cofactors as they are defined. Beyond, with A = X D Y of :func:`_revealed`: adj(A) =
+    det(X) det(Y) Y^-1 diag(product of the other pivots) X^-1, from adj(XY) = adj(Y) adj(X) (Magnus and
+    Neudecker, section 2.9). Nothing is divided by a pivot of D.
     """
-    if a.shape[-1] <= 1:
+    n = a.shape[-1]
+    if n <= 1:
         return np.ones_like(a)
+    if n <= 3:
+        return _turned(a) if n == 2 else np.swapaxes(_crosses(a, a), -1, -2)
     x, d, y, sign = _revealed(a)
     product: Array = (y * (sign * _others(d))[..., None, :]) @ x
     return product
@@ -336,14 +340,19 @@ def adjugate_differential(a: Array, e: Array) -> Array:
 
     Notes
     -----
-    With A = X D Y of :func:`_revealed`, B = X^-1 E Y^-1 and P_ik the product of the pivots but those of
-    i and k (P_ii = 0): det(X) det(Y) Y^-1 (diag(P diag(B)) - offdiag(P * B)) X^-1, since the adjugate of
-    a diagonal matrix plus B is, to first order in B, that bracket.
+    Up to 3×3, that of cofactors as they are defined. Beyond, with A = X D Y of :func:`_revealed`,
+    B = X^-1 E Y^-1 and P_ik the product of the pivots but those of i and k (P_ii = 0): det(X) det(Y)
+    Y^-1 (diag(P diag(B)) - offdiag(P * B)) X^-1, since the adjugate of a diagonal matrix plus B is, to
+    first order in B, that bracket.
     """
     n = a.shape[-1]
     shape = np.broadcast_shapes(a.shape, e.shape)
     if n <= 1:
         return np.where(np.isnan(a) | np.isnan(e), np.nan, np.zeros(shape))
+    if n == 2:
+        return np.where(np.isnan(a).any(axis=(-2, -1), keepdims=True), np.nan, _turned(np.broadcast_to(e, shape)))
+    if n == 3:
+        return np.swapaxes(_crosses(a, e) + _crosses(e, a), -1, -2)
     x, d, y, sign = _revealed(a)
     b = x @ e @ y
     eye = np.eye(n, dtype=np.bool_)
@@ -355,13 +364,26 @@ def adjugate_differential(a: Array, e: Array) -> Array:
     return result
 
 
+def _turned(a: Array) -> Array:
+    """Return the adjugate of 2×2 matrices."""
+    turned: Array = a[..., ::-1, ::-1].swapaxes(-1, -2) * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return turned
+
+
+def _crosses(a: Array, b: Array) -> Array:
+    """Return the cross products a1 × b2, a2 × b0 and a0 × b1 of the rows of 3×3 matrices; with b = a the cofactors."""
+    a, b = np.broadcast_arrays(a, b)
+    return np.stack([np.cross(a[..., (i + 1) % 3, :], b[..., (i + 2) % 3, :]) for i in range(3)], axis=-2)
+
+
 def _others(d: Array) -> Array:
     """Return, for each element of the last axis, the product of the others, without overflow on the way."""
     mantissas, exponents = np.frexp(d)
     one = np.ones((*d.shape[:-1], 1))
     before = np.cumprod(np.concatenate([one, mantissas[..., :-1]], axis=-1), axis=-1)
     after = np.cumprod(np.concatenate([one, mantissas[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
-    return np.ldexp(before * after, exponents.sum(axis=-1, keepdims=True) - exponents)
+    product: Array = np.ldexp(before * after, exponents.sum(axis=-1, keepdims=True) - exponents)
+    return product
 
 
 def _revealed(a: Array) -> tuple[Array, Array, Array, Array]:
@@ -393,8 +415,10 @@ def _revealed(a: Array) -> tuple[Array, Array, Array, Array]:
         left /= divisor
         work[:, k + 1 :, k + 1 :] -= left[:, :, None] * right[:, None, :]
         right /= divisor
-    d = np.diagonal(work, axis1=-2, axis2=-1)
+    d: Array = np.diagonal(work, axis1=-2, axis2=-1)
     eye = np.eye(n)
+    x: Array
+    y: Array
     x, y = np.linalg.inv(np.tril(work, -1) + eye), np.linalg.inv(np.triu(work, 1) + eye)
     # the columns of L^-1 and the rows of U^-1 go where those of A were
     x = np.take_along_axis(x, np.argsort(rows, axis=-1)[:, None, :], axis=-1)

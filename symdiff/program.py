@@ -98,6 +98,8 @@ class Program:
     checks : tuple of (int, str)
         Values that must not be zero (pivots, determinants), with the message of the
         :class:`~symdiff.errors.SingularMatrixError` raised where one is.
+    wide : bool
+        Computed in float64 for inputs of float32 too.
     """
 
     inputs: tuple[Port, ...]
@@ -107,6 +109,7 @@ class Program:
     consts: dict[int, float]
     stores: tuple[tuple[int, ...], ...]
     checks: tuple[tuple[int, str], ...] = ()
+    wide: bool = False
 
     def validate(self) -> None:
         """Check every rule of the form, in one pass.

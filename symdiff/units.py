@@ -140,8 +140,8 @@ class Units(ABC):
             install(unit)
 
     def call(self, reduce: bool = False, columns: bool = False, single: bool = False) -> NativeCall:
-        """Return a unit, made if it was not there yet."""
-        variant = Variant(reduce, columns, single)
+        """Return a unit, made if it was not there yet; of float64 where the program asks for that."""
+        variant = Variant(reduce, columns, single and not self.program.wide)
         if variant not in self._units:
             self.add(variant, self.make(variant))
         return self._units[variant]
@@ -198,7 +198,7 @@ class Units(ABC):
         kept : bool
             Of the batch's axes, sum over all but the first; each sum has the order that it has alone.
         single : bool, optional
-            Compute in float32; by default when all inputs are of that.
+            Compute in float32, unless the program asks for float64; by default when all inputs are of that.
 
         Raises
         ------
@@ -214,6 +214,7 @@ class Units(ABC):
             raise LimitError(f"a batch of more samples than can be counted: {batch}")
         if single is None:
             single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
+        single = single and not self.program.wide
         moved = inputs if reduce else [*inputs, *outs]
         columns = prefers_columns(moved, batch, single, self.usual.columns)
         failed = self.call(reduce, columns, single).run(inputs, outs, batch, threads, kept=kept)

@@ -48,6 +48,7 @@ class Code:
         self.args: list[tuple[int, ...]] = []
         self.consts: dict[int, float] = {}
         self.checks: list[tuple[int, str]] = []
+        self.wide = False
         self._known: dict[tuple[object, ...], int] = {}
         self._quotients: dict[tuple[float, int], tuple[int, float]] = {}
         self._others: dict[int, tuple[tuple[int, ...], int]] = {}
@@ -348,4 +349,5 @@ class Code:
             consts={place[v]: c for v, c in self.consts.items() if place[v] >= 0},
             stores=tuple(tuple([place[v] for v in store]) for store in stores),
             checks=tuple((place[v], message) for v, message in checks),
+            wide=self.wide,
         )

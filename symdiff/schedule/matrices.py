@@ -26,6 +26,8 @@ def _each_matrix(lower: Callable[..., Any], result: int) -> Callable[[Code, Node
 
     def run(code: Code, node: Node, args: list[Ids]) -> Ids:
         lead = args[0].shape[:-2]
+        # as NumPy has it: what float32 loses to the condition of a matrix is soon all of its digits
+        code.wide |= args[0].shape[-1] > 1
         parts = [lower(code, node.op, *[a[index].tolist() for a in args]) for index in np.ndindex(lead)]
         shape = fixed_shape(node.shape)
         return np.array(parts, np.int64).reshape(shape) if result else np.array(parts, np.int64).reshape(lead)
