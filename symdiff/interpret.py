@@ -165,7 +165,7 @@ def find_function(spelling: str) -> Callable[..., Any]:
 
 
 _MATRICES: dict[str, Callable[..., Any]] = {
-    "det": np.linalg.det,
+    "det": numeric.det,
     "logdet": numeric.logdet,
     "logabsdet": numeric.logabsdet,
     "inv": numeric.inv,

@@ -249,15 +249,20 @@ def join(parts: Sequence[Array], axis: int) -> Array:
 # ---------------------------------------------------------------------------- matrices
 
 
+def det(a: Array) -> Array:
+    """Return the determinant. BLAS passes over NaN when it looks for a pivot, and then sees a singular matrix."""
+    return np.where(np.isnan(a).any(axis=(-2, -1)), np.nan, np.linalg.det(a))
+
+
 def logdet(a: Array) -> Array:
     """Return log(det(a)): nan where the determinant is negative, -inf where it is zero."""
-    sign, magnitude = np.linalg.slogdet(a)
-    return np.where(sign < 0, np.nan, magnitude)
+    sign = np.linalg.slogdet(a)[0]
+    return np.where(sign < 0, np.nan, logabsdet(a))
 
 
 def logabsdet(a: Array) -> Array:
     """Return log(abs(det(a))), -inf where the determinant is zero."""
-    return np.asarray(np.linalg.slogdet(a)[1], dtype=np.float64)
+    return np.where(np.isnan(a).any(axis=(-2, -1)), np.nan, np.linalg.slogdet(a)[1])
 
 
 def inv(a: Array) -> Array:
@@ -397,7 +402,7 @@ def _revealed(a: Array) -> tuple[Array, Array, Array, Array]:
     """
     n = a.shape[-1]
     known = np.asarray(np.isfinite(a).all(axis=(-2, -1)))
-    work = np.where(known[..., None, None], a, np.eye(n)).reshape(-1, n, n)
+    work: Array = np.where(known[..., None, None], a, np.eye(n)).reshape(-1, n, n)
     rows, columns = (np.tile(np.arange(n), (len(work), 1)) for _ in range(2))
     sign = np.ones(len(work))
     every = np.arange(len(work))
@@ -417,9 +422,7 @@ def _revealed(a: Array) -> tuple[Array, Array, Array, Array]:
         right /= divisor
     d: Array = np.diagonal(work, axis1=-2, axis2=-1)
     eye = np.eye(n)
-    x: Array
-    y: Array
-    x, y = np.linalg.inv(np.tril(work, -1) + eye), np.linalg.inv(np.triu(work, 1) + eye)
+    x, y = (np.asarray(np.linalg.inv(part + eye), dtype=np.float64) for part in (np.tril(work, -1), np.triu(work, 1)))
     # the columns of L^-1 and the rows of U^-1 go where those of A were
     x = np.take_along_axis(x, np.argsort(rows, axis=-1)[:, None, :], axis=-1)
     y = np.take_along_axis(y, np.argsort(columns, axis=-1)[:, :, None], axis=-2)

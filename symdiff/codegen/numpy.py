@@ -39,9 +39,6 @@ INFIX = {
     "not_equal": "!=",
 }
 
-#: Where each function of a matrix is found.
-MATRIX_SPELLING = {op: f"np.linalg.{op}" if op == "det" else op for op in MATRIX_OPS}
-
 
 @dataclass(frozen=True)
 class NumpySource:
@@ -137,7 +134,7 @@ def load_numpy(source: NumpySource) -> Callable[..., tuple[npt.NDArray[Any], ...
 
 NUMERIC_NAMES = (
     *(row.numpy for row in FUNCTIONS.values() if "." not in row.numpy),
-    *(spelling for spelling in MATRIX_SPELLING.values() if "." not in spelling),
+    *MATRIX_OPS,
     *("span", "at", "positions", "nonempty", "shifted_identity", "join"),
     *("norm", "logsumexp", "softmax", "log_softmax", "unit"),
 )
@@ -341,9 +338,7 @@ class _Emitter:
         for arg in node.args:
             self._variable(arg)
         texts = [self._operand(arg, rank, "real") for arg in node.args]
-        spelling = MATRIX_SPELLING[node.op]
-        text = f"{spelling}({', '.join(texts)})" if "." in spelling else self.writer.call(spelling, *texts)
-        return self.writer.assign(text, node.shape)
+        return self.writer.assign(self.writer.call(node.op, *texts), node.shape)
 
 
 def _axes(axes: tuple[int, ...]) -> str:

@@ -97,6 +97,8 @@ def _quotient(code: Code, value: int, pivot: int, zero: list[int]) -> int:
 
 def _choose(code: Code, rows: Matrix, k: int, swaps: list[Swap]) -> None:
     """Bring the largest element of column ``k`` to the diagonal: the winners of pairs, pairs of these, and so on."""
+    if rows[k][k] != ZERO and all(v == ZERO for v in rows[k][k + 1 :]):
+        return  # as in a lower triangle: nothing is added to other rows, so nothing grows
     left = list(range(k, len(rows)))
     while len(left) > 1:
         for one, other in zip(left[::2], left[1::2], strict=False):
