@@ -21,7 +21,7 @@ from symdiff.schedule import unroll
 BACKENDS = ("native", "interpreter", "numpy")
 DTYPES = (np.float64, np.float32)
 #: Matrices of each family.
-COUNT = 8
+COUNT = 12
 
 
 def orthogonal(g: np.random.Generator, n: int) -> Any:
@@ -154,14 +154,15 @@ def references(n: int, dtype: Any) -> dict[str, tuple[Any, Any, Any, list[tuple[
             for a, right, weights in zip(stack, b, c, strict=True):
                 inverse, det = exact(a)
                 wide = [np.vectorize(lambda v: mpmath.mpf(float(v)), otypes=[object])(v) for v in (right, weights)]
-                want = closed(inverse, det, mpmath.log(abs(det)), inverse.dot(wide[0]), wide[1], n <= 4)
+                second = n <= 3 or (n == 4 and dtype is np.float64)
+                want = closed(inverse, det, mpmath.log(abs(det)), inverse.dot(wide[0]), wide[1], second)
                 theirs = closed(
                     np.linalg.inv(a),
                     np.linalg.det(a),
                     np.linalg.slogdet(a)[1],
                     np.linalg.solve(a, right),
                     weights,
-                    n <= 4,
+                    second,
                 )
                 pairs.append(({key: np.array(v, dtype=float) for key, v in want.items()}, theirs))
         found[name] = (stack, b, c, pairs)
@@ -186,7 +187,7 @@ def rounded(a: Any, inverse: Any) -> float:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float64", "float32"])
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 7])
+@pytest.mark.parametrize("n", [2, 3, 4, 6])
 def test_errors_are_at_most_ten_times_those_of_numpy(n: int, dtype: Any, backend: str) -> None:
     names, compute = kernel(n, backend)
     eps = float(np.finfo(dtype).eps)
@@ -195,7 +196,7 @@ def test_errors_are_at_most_ten_times_those_of_numpy(n: int, dtype: Any, backend
             got = dict(zip(names, compute(a, b, c), strict=True))
         # by luck NumPy may lose nothing: what rounded elements cost is no defect, whichever algorithm it is
         floor = max(rounded(m, want["inv"]) for m, (want, _) in zip(a, pairs, strict=True)) / 4
-        for name in names:
+        for name in pairs[0][0].keys() & set(names):
             ours = max(error(got[name][k], want[name], dtype) for k, (want, _) in enumerate(pairs))
             theirs = max(error(numpy[name], want[name], dtype) for want, numpy in pairs)
             assert ours <= 10 * max(theirs, floor) + 4 * eps, f"{name} of {family}: {ours:.1e}, NumPy {theirs:.1e}"

@@ -5,9 +5,8 @@ paddings, triangles) are never computed, equal scalars are computed once, powers
 products, and what no output needs is dropped. The values come out in an order that keeps
 few of them alive. Emitters only print what stands here.
 
-Small matrices are inverted by cofactors up to 4×4, as Eigen does for fixed sizes, and by
-elimination with partial pivoting above; a determinant's derivatives take cofactors, which
-are finite at every rank.
+Small matrices are inverted by elimination with partial pivoting, rows changing places by
+selection; a determinant's derivatives take cofactors, which are finite at every rank.
 """
 
 from __future__ import annotations
