@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..graph import Node
 from .code import ZERO, Code, Ids, fixed_shape
-from .elimination import Factors, Matrix, factorise, largest_first, product, sign
+from .pivoting import Factors, Matrix, factorise, largest_first, product, sign
 
 #: Largest matrix of which the cofactors are computed.
 COFACTOR_LIMIT = 4
