@@ -22,6 +22,7 @@ from typing import Any
 
 from .api import derivative, gradient, hessian, hvp, jacobian, jvp, vjp
 from .array import Array, asarray
+from .budget import budgeted as _budgeted
 from .check import Report, check
 from .compiler import compile, merge_shapes
 from .custom import custom
@@ -48,6 +49,7 @@ from .guard import guarded as _guarded
 from .interop import Definitions
 from .kernel import Kernel
 from .library import LIBRARY as _LIBRARY
+from .options import Budget
 from .structure import leaves as _leaves
 from .structure import pack as _pack
 from .structure import template_of as _template_of
@@ -58,7 +60,10 @@ __version__ = "0.1.0"
 
 
 @_guarded
-def parse(text: str, shapes: dict[str, Any] | None = None, **named_shapes: Any) -> Any:
+@_budgeted
+def parse(
+    text: str, shapes: dict[str, Any] | None = None, *, budget: str | Budget | None = None, **named_shapes: Any
+) -> Any:
     """Read formula text as SymPy.
 
     Parameters
@@ -66,6 +71,8 @@ def parse(text: str, shapes: dict[str, Any] | None = None, **named_shapes: Any) 
     text : str
         A formula, or lines ``name = formula`` and a last line with the result.
     shapes : dict of str to shape, optional
+    budget : {None, "default", "strict"} or Budget, optional
+        How much work the formula may take: "strict" for text from strangers. See :class:`Budget`.
     **named_shapes
         Shapes of the inputs: ``X=(2, 4)``, ``y=4``, ``A=("n", "n")``; without any, inputs are scalars.
 
@@ -108,6 +115,7 @@ __all__ = [
     "AbsentError",
     "ArgumentError",
     "Array",
+    "Budget",
     "BuildError",
     "DataError",
     "Definitions",

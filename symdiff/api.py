@@ -9,10 +9,12 @@ from typing import Any
 
 from . import derivatives
 from .array import Array
+from .budget import budgeted
 from .compiler import merge_shapes
 from .errors import ArgumentError
 from .formula import read_formula
 from .guard import guarded
+from .options import Budget
 
 
 def _widen(function: Any) -> Any:
@@ -21,12 +23,14 @@ def _widen(function: Any) -> Any:
 
     @guarded
     @wraps(function)
+    @budgeted
     def run(
         f: Any,
         wrt: Any,
         *args: Any,
         disconnected: str = "error",
         shapes: Mapping[str, Any] | None = None,
+        budget: str | Budget | None = None,
         **named_shapes: Any,
     ) -> Any:
         if function is derivatives.derivative and "order" in named_shapes:
@@ -51,7 +55,9 @@ _NOTE = """
     -----
     The formula may be text, SymPy or symbols; what to differentiate by and a seed likewise, text
     beside text. Shapes of text's inputs are given by keyword or in ``shapes``; a kernel of the result
-    takes them in this order, and without shapes in that of first use in the formula.
+    takes them in this order, and without shapes in that of first use in the formula. ``budget`` bounds the
+    work: ``"strict"`` is for text from strangers, see :class:`symdiff.Budget`; by default text has
+    ``"default"`` and anything else no bound.
     """
 
 gradient = _widen(derivatives.gradient)

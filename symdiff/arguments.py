@@ -245,5 +245,9 @@ def check_outs(
 
 
 def sample_shape(shape: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Return a shape with the numbers of its symbolic sizes."""
-    return tuple(value(size, sizes) for size in shape)
+    """Return a shape with the numbers of its symbolic sizes; a size below 0, of slices beyond an end, is refused."""
+    found = tuple([value(size, sizes) for size in shape])
+    if found and min(found) < 0:
+        told = ", ".join(f"{name} = {number}" for name, number in sizes.items())
+        raise ShapeError(f"an array of shape {show(tuple(shape))} does not exist for {told}; give larger arrays")
+    return found

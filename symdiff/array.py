@@ -559,7 +559,9 @@ def call(entry: Entry, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 def _convert(entry: Entry, args: Sequence[Any]) -> list[Any]:
     if entry.arrays == "list":
-        if not isinstance(args[0], list | tuple | Array | np.ndarray):
+        if isinstance(args[0], Array | np.ndarray):
+            return [as_node(args[0])]
+        if not isinstance(args[0], list | tuple):
             raise ArgumentError(f"{entry.name} of a {type(args[0]).__name__}; expected a list of arrays")
         return [[as_node(part) for part in args[0]]]
     if entry.arrays == "lists":

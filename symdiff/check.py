@@ -16,21 +16,25 @@ from typing import Any
 import numpy as np
 
 from . import derivatives
+from .arguments import sample_shape
 from .array import Array
+from .budget import budgeted, require, spend
 from .compiler import compile, merge_shapes
+from .cost import cost, extent
 from .demand import guard
-from .differences import Numbers, Tally, extrapolate
+from .differences import STEPS, Numbers, Tally, extrapolate
 from .errors import ArgumentError, NotDifferentiableError, SingularMatrixError
 from .formula import order_inputs, read_formula
 from .graph import REAL, Node, inputs_of
 from .guard import guarded
 from .interpret import bind_sizes
 from .kinks import find_kinks
+from .options import Budget
 from .printing import text
 from .provenance import join
 from .rulecheck import compare_rules, move
 from .simplify import inline, simplify
-from .sizes import Shape, Size, value
+from .sizes import Shape, Size
 from .structure import leaves
 from .symbols import array
 from .wrt import View
@@ -103,6 +107,7 @@ class Report:
 
 
 @guarded
+@budgeted
 def check(
     formula: Any,
     wrt: Any = None,
@@ -110,6 +115,7 @@ def check(
     at: Mapping[Any, Any] | None = None,
     shapes: Mapping[str, Any] | None = None,
     seed: int = 0,
+    budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> Report:
     """Compare the derivatives of a formula with differences of its value.
@@ -126,6 +132,8 @@ def check(
         As for :func:`compile`. Named sizes are small numbers where ``at`` does not tell.
     seed : int
         Of the random numbers.
+    budget : {None, "default", "strict"} or Budget, optional
+        As for :func:`compile`.
 
     Returns
     -------
@@ -192,6 +200,8 @@ class _Check:
         self.given = {name: np.asarray(number, float) for name, number in given.items()}
         self.rng = rng
         self.sizes = self._choose_sizes()
+        self._cost = cost(outputs)
+        require(8 * extent(outputs))
         self._value = compile(list(map(Array, outputs)), list(map(Array, inputs.values())))
         self.findings: list[Finding] = []
         self.compared = 0
@@ -234,7 +244,7 @@ class _Check:
         return known | {name: SMALL_SIZES[i % len(SMALL_SIZES)] for i, name in enumerate(rest)}
 
     def _fixed(self, shape: Shape) -> tuple[int, ...]:
-        return tuple(value(size, self.sizes) for size in shape)
+        return sample_shape(shape, self.sizes)
 
     def _choose_point(self) -> dict[str, Numbers] | None:
         drawn = [name for name in self.inputs if name not in self.given]
@@ -248,6 +258,7 @@ class _Check:
         return None
 
     def _is_finite(self, point: Mapping[str, Numbers]) -> bool:
+        charge(self._cost)
         try:
             return all(bool(np.isfinite(result).all()) for result in self._value(inputs=point))
         except SingularMatrixError:
@@ -296,7 +307,10 @@ class _Check:
                 continue  # there is no direction to move an array without elements in
             ways = _Ways(self.outputs, self.inputs, w, self._fixed)
             title = _title(w)
+            if not ways.size:
+                continue
             rows = list(self._directions(math.prod(self._fixed(w.shape))))
+            require(16 * ways.size * min(ways.size, DIRECTIONS))
             seeds = np.array(list(self._directions(ways.size)))
             forward = Tally(f"forward mode by {title}")
             reverse = Tally(f"reverse mode by {title}")
@@ -304,6 +318,7 @@ class _Check:
             pulled = np.array([ways.reverse(point, seed) for seed in seeds])
             jacobian = ways.jacobian(point) if ways.size * rows[0].size <= JACOBIAN_ELEMENTS else None
             for row in rows:
+                charge(100 * ways.size + 2 * ways.size * len(seeds))
                 slope, error = extrapolate(partial(ways.moved, point, row))
                 forward.add(ways.forward(point, row), slope, error)
                 if jacobian is not None:
@@ -336,6 +351,11 @@ class _Check:
             self._find("unsettled", f"{tally.title}: differences of {tally.unsettled} numbers do not settle")
 
 
+def charge(operations: float) -> None:
+    """Charge a run of a kernel: some hundred operations are a step, and a call takes some."""
+    spend(20 + int(operations) // 200)
+
+
 def _title(w: Node) -> str:
     shown = text(w).rpartition("\n")[2]
     return shown if len(shown) <= 40 else shown[:37] + "..."
@@ -366,12 +386,17 @@ class _Ways:
         ]
         self._blocks = [derivatives.jacobian(f, by, disconnected="zero") for f in arrays]
         self._known = known
+        self._costs = [cost([a.node for a in group]) for group in (slopes, pulls, self._blocks)]
+        self._costs.append(cost(moved))
+        require(8 * max(extent([a.node for a in group]) for group in (slopes, pulls, self._blocks)))
+        require(8 * STEPS * extent(moved))
         self._moved = compile(list(map(Array, moved)), [*known, self._direction, self._step], batch=[self._step])
         self._forward = compile(slopes, [*known, self._direction])
         self._reverse = compile(pulls, [*known, *self._seeds])
 
     def moved(self, point: Mapping[str, Numbers], direction: Numbers, steps: Numbers) -> Numbers:
         """Return the outputs at each step along a direction, (steps, size)."""
+        charge(self._costs[3] * len(steps))
         along = {_name_of(self._direction): direction.reshape(self.wrt_shape), _name_of(self._step): steps}
         try:
             return self._flat(self._moved(inputs={**point, **along}), len(steps))
@@ -380,12 +405,14 @@ class _Ways:
 
     def forward(self, point: Mapping[str, Numbers], direction: Numbers) -> Numbers:
         """Return the Jacobian times a direction."""
+        charge(self._costs[0])
         along = {_name_of(self._direction): direction.reshape(self.wrt_shape)}
         flat: Numbers = self._flat(self._forward(inputs={**point, **along}), 1)[0]
         return flat
 
     def reverse(self, point: Mapping[str, Numbers], seed: Numbers) -> Numbers:
         """Return a seed times the Jacobian."""
+        charge(self._costs[1])
         parts = np.split(seed, np.cumsum(self.sizes)[:-1])
         seeds = {
             _name_of(symbol): part.reshape(shape)
@@ -396,8 +423,10 @@ class _Ways:
 
     def jacobian(self, point: Mapping[str, Numbers]) -> Numbers:
         """Return the Jacobian, (size, elements of what is differentiated by)."""
+        charge(self._costs[2])
         blocks = compile(self._blocks, self._known)(inputs=point)
-        return np.concatenate([np.reshape(b, (n, -1)) for b, n in zip(blocks, self.sizes, strict=True)])
+        width = math.prod(self.wrt_shape)
+        return np.concatenate([np.reshape(b, (n, width)) for b, n in zip(blocks, self.sizes, strict=True)])
 
     @staticmethod
     def _flat(results: list[Any], lead: int) -> Numbers:

@@ -7,6 +7,7 @@ of symdiff.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 import warnings
@@ -20,8 +21,10 @@ from rich.console import Console
 
 from . import __version__, cache
 from .array import Array
+from .budget import limits, opened, spend
 from .compiler import BACKENDS
 from .compiler import compile as compile_formula
+from .cost import cost
 from .datafiles import split_source
 from .demo import run_demo
 from .diagnosis import diagnose, megabytes
@@ -30,7 +33,6 @@ from .export import export
 from .formula import Formula, read_formula
 from .guard import refuse
 from .kernel import Kernel
-from .options import LIMITS
 from .printing import latex, text
 from .request import KINDS, Numbers, batched, differentiate, read_data, read_shapes, sample_shapes, split_pair
 from .resultfiles import check_target, write_arrays
@@ -68,7 +70,17 @@ class Commands(click.Group):
 
 
 class FormulaCommand(click.Command):
-    """A command that takes a formula, which may begin with a minus sign."""
+    """A command that takes a formula, which may begin with a minus sign and may come from anybody."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        words = "The formula comes from a stranger: refuse it where it would take more than about two seconds."
+        self.params.append(click.Option(["--untrusted"], is_flag=True, help=words))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command within the budget of the formula."""
+        with opened("strict" if ctx.params.pop("untrusted") else "default"):
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; where a formula was taken for an option, say how to give it."""
@@ -192,12 +204,13 @@ def evaluate(
     kind, results = differentiate(read, wrt, kind, order, seeds) if wrt else ("value", _values(read.value))
     read.refuse_unused("numbers")
     if out is not None:
-        lead = 0 if reduce else max((one.ndim - len(samples[name]) for name, one in numbers.items()), default=0)
+        lead = 0 if reduce else len(_lead(numbers, samples))
         axes = [lead + len(result.shape) for result in results.values()]
         check_target(out, [split_source(source)[0] for source in sources.values()], axes)
     inputs = {name: array(name, shape) for name, shape in samples.items()}
     wide = None if rows is None else [inputs[name] for name in rows]
     kernel = compile_formula(results, list(inputs.values()), batch=wide, reduce=reduce, backend=backend)
+    spend(int(cost([one.node for one in results.values()]) * math.prod(_lead(numbers, samples))) // 200)
     served, start = kernel.backend, time.perf_counter()
     computed = {label: np.asarray(one) for label, one in kernel(inputs=numbers).items()}
     seconds = time.perf_counter() - start
@@ -303,7 +316,7 @@ def cache_clear() -> None:
 
 def _text(formula: str) -> str:
     """Return the formula, read from standard input for ``-``."""
-    return sys.stdin.read(LIMITS.characters + 1) if formula == "-" else formula
+    return sys.stdin.read(limits().characters + 1) if formula == "-" else formula
 
 
 def _printed(result: Array, form: str | None) -> str:
@@ -336,6 +349,12 @@ def _read_samples(formula: str, samples: Mapping[str, tuple[int, ...]]) -> Formu
         told = ", ".join(f"{name} {show(shape)}" for name, shape in samples.items())
         remedy = "say --batch NAME where a file has one sample a row, or --shape NAME=4,4"
         raise ShapeError(f"{error}\nShapes of one sample: {told}; {remedy}") from error
+
+
+def _lead(numbers: Mapping[str, Numbers], samples: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the batch axes of the input that has most."""
+    leads = [one.shape[: one.ndim - len(samples[name])] for name, one in numbers.items()]
+    return max(leads, key=len, default=())
 
 
 def _values(value: Any) -> Mapping[str, Array]:

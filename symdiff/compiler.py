@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 from .arguments import Parameter
 from .array import Array
 from .auto import AutoRunner
+from .budget import budgeted, limits
 from .build import compiler_in_sight, native_target
 from .codegen.c import emit_c
 from .codegen.cython import emit_cython
@@ -35,7 +36,7 @@ from .guard import guarded
 from .kernel import Kernel, Options, Origin, Runner
 from .looping import LoopRunner
 from .native import NativeRunner
-from .options import LIMITS
+from .options import Budget
 from .printing import text
 from .program import Program
 from .provenance import Facts, Provenance, join
@@ -45,12 +46,13 @@ from .structure import leaves, names, pack, template_of
 
 BACKENDS = ("auto", "native", "interpreter", "numpy", "cython")
 #: Keywords of :func:`compile`; any other is the shape of an input.
-OPTIONS = ("inputs", "batch", "reduce", "batch_axis", "backend", "threads", "accuracy", "shapes")
+OPTIONS = ("inputs", "batch", "reduce", "batch_axis", "backend", "threads", "accuracy", "shapes", "budget")
 #: Takes the formula apart into at most so many scalar operations.
 Lower: TypeAlias = Callable[[int], Program]
 
 
 @guarded
+@budgeted
 def compile(
     formula: Any,
     inputs: Sequence[Any] | None = None,
@@ -62,6 +64,7 @@ def compile(
     threads: int | None = None,
     accuracy: str = "default",
     shapes: Mapping[str, Any] | None = None,
+    budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> Kernel:
     """Compile a formula to a kernel that runs over NumPy arrays.
@@ -99,6 +102,9 @@ def compile(
         vector library's (below four), in native code and for float64.
     shapes : mapping of str to shape, optional
         Shapes of the inputs of text or of a callable, for names that are also options here.
+    budget : {None, "default", "strict"} or Budget, optional
+        How much work the formula may take: "strict" for text from strangers, see
+        :class:`symdiff.Budget`. By default text has "default" and anything else no bound.
     **named_shapes
         The same by keyword: ``X=(2, 4)``, ``y=4``, ``t=()``, ``A=("n", "n")``. A shape is refused
         whose name is neither in the formula nor in ``inputs`` nor in ``batch``.
@@ -244,7 +250,7 @@ def _schedule(inputs: list[Node], nodes: list[Node], lower: Lower, backend: str)
     way. Beyond that, and with letters for sizes, its long axes become loops, whose code does not
     grow with them. What has no loops is taken apart all the same where that is insisted on.
     """
-    limit = LIMITS.unrolled_operations
+    limit = limits().unrolled_operations
     try:
         if extent(nodes) > 20.0 * limit:  # the rest is counted while it is done
             raise UnsupportedError(f"the formula takes more than {limit} scalar operations")
@@ -260,7 +266,7 @@ def _schedule(inputs: list[Node], nodes: list[Node], lower: Lower, backend: str)
         no_loops = str(error)
     try:
         if backend != "auto":
-            return lower(LIMITS.native_operations)
+            return lower(limits().native_operations)
     except UnsupportedError as error:
         why = str(error)
     raise UnsupportedError(f"{why}; as loops: {no_loops}")
@@ -276,7 +282,7 @@ def _source(
             return runner.source()
         if isinstance(runner, NativeRunner | AutoRunner):
             return runner.source(options.reduce is not None, options.batch_axis == -1)
-        program = lower(LIMITS.native_operations)
+        program = lower(limits().native_operations)
         return emit_c(
             program, native_target(), reduce=options.reduce is not None, columns=options.batch_axis == -1
         ).text
@@ -288,7 +294,7 @@ def _source(
 def _cython_source(nodes: list[Node], lower: Lower, options: Options) -> str:
     if options.batch_axis != 0:
         raise UnsupportedError("a Cython module takes batch axes in front; compile with batch_axis=0")
-    program = lower(LIMITS.native_operations)
+    program = lower(limits().native_operations)
     shown = "\n".join(text(node) for node in nodes)
     batched = [options.batch is None or port.name in options.batch for port in program.inputs]
     return emit_cython(program, formula=shown, batched=batched, reduce=options.reduce is not None)

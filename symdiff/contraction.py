@@ -14,6 +14,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
+from .budget import spend
 from .deltas import ONE, STRUCTURE
 from .elimination import Factor, eliminate, users_of
 from .graph import (
@@ -102,6 +103,7 @@ def einsum(
     >>> einsum([delta(3, 3), x], [(0, 1), (1,)], (0,)) is x
     True
     """
+    spend(1 + (len(out) >> 1))
     spread = _distribute(operands, labels, out, sizes) if not _SUMS.isdisjoint([n.op for n in operands]) else None
     if spread is not None:
         return spread
@@ -132,11 +134,29 @@ def einsum(
         for factor in factors[1:]:
             product = elementwise("multiply", (product, factor.node))
         factors = [Factor(product, [])]
+    if len(factors) > _MANY:
+        factors = _grouped(factors)
     if len(factors) > 2:
         _associate(factors, out)
     if scale != 1.0 or not factors:
         factors.insert(0, Factor(constant(scale), []))
     return _product(factors, scale, out, extra)
+
+
+#: From so many factors on, those along the same axes are multiplied element by element first.
+_MANY = 12
+
+
+def _grouped(factors: list[Factor]) -> list[Factor]:
+    """Multiply dense factors with the same labels: a product that grows in every step would be copied in each."""
+    groups: dict[object, Factor] = {}
+    for factor in factors:
+        node, own = factor.node, factor.labels
+        alone = node.op in STRUCTURE or node.dtype is not REAL or len(set(own)) < len(own)
+        known = groups.setdefault(len(groups) if alone else tuple(own), factor)
+        if known is not factor:
+            known.node = elementwise("multiply", (known.node, node))
+    return list(groups.values())
 
 
 def _product(factors: list[Factor], scale: float, out: Labels, extra: Mapping[int, Dim]) -> Node:

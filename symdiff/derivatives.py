@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from . import determinant
 from .array import Array, as_node, provenance_of
+from .budget import current
 from .contraction import einsum, is_zero
 from .cost import cost
 from .deltas import ONE
@@ -19,6 +20,8 @@ from .differentiate import identity, pullback, pushforward
 from .errors import ArgumentError, DisconnectedInputError, DtypeError, LimitError, ShapeError
 from .graph import BOOL, Node, postorder, reshape, zeros
 from .provenance import Facts, Provenance
+from .shapes import check_elements
+from .simplify import as_polynomial
 from .sizes import Shape, Size, show
 from .wrt import Cut, Known, Orders, View, disconnection
 
@@ -240,14 +243,62 @@ def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error
         raise LimitError("a derivative of an order over 20, which is the limit")
     orders, trail = Orders(_formula(f), _group([wrt]), disconnected), _Trail(f)
     (by,), result = orders.wrt, orders.formula
+    _check_size((*result.shape, *(by.shape * order)))
+    start = result, 0
+    longest = max(_LONGEST, 2 * len(postorder([result])))
     for step in range(order):
+        if step > 1 and len(postorder([result])) > longest:
+            result = _repeated(*start, by, order, trail)
+            break
         result = _jacobian(result, by, disconnected if step == 0 else "zero", {}, trail)
+        if step == 0 and _magnitude(by.shape) != 1:
+            start = result, 1  # of many numbers reverse mode takes the first derivative
     finished = orders.finish([result])
     return trail.arrays(finished)[0] if order else Array(finished[0], trail.before)
 
 
 # ---------------------------------------------------------------------------- pieces
 
+
+#: A derivative of more nodes, and of twice as many as the formula, is not simplified between further orders.
+_LONGEST = 60
+
+
+def _repeated(f: Node, done: int, by: Node, order: int, trail: _Trail) -> Node:
+    """Return the derivative of order ``order`` of a formula differentiated ``done`` times.
+
+    Forward mode again and again, and nothing simplified in between: the k-th derivative of each
+    part is one node, met wherever a product or a chain rule asks for it, so that the formula grows
+    as a polynomial of the order. Simplified forms of sums of products have no such parts in common,
+    and would grow exponentially.
+    """
+    cut = Cut(f, [by], "zero")
+    (view,) = cut.views
+    whole = postorder([cut.node])
+    for step in range(order - done):
+        cut.node = _forward(cut, view, (*cut.node.shape, *by.shape))
+        if step == 0:
+            whole += postorder(_summands(cut.node))
+    (result,) = trail.finish(cut, [cut.node])
+    if result.shape == ():
+        collected = as_polynomial(cut.node, {node for node in whole if node.op in ("add", "subtract")})
+        if collected is not None:
+            (shorter,) = trail.finish(cut, [collected])
+            if len(postorder([shorter])) < len(postorder([result])):
+                return shorter
+    return result
+
+
+def _summands(node: Node) -> list[Node]:
+    """Return the terms of a sum; of anything else the node itself."""
+    terms, todo = [], [node]
+    while todo:
+        part = todo.pop()
+        if part.op in ("add", "subtract"):
+            todo += part.args
+        else:
+            terms.append(part)
+    return terms
 
 def _formula(f: Any) -> Node:
     node = as_node(f)
@@ -351,6 +402,7 @@ def _jacobian(node: Node, w: Node, disconnected: str, known: Known, trail: _Trai
     cut = Cut(node, [w], disconnected)
     (view,) = cut.views
     shape = (*node.shape, *w.shape)
+    _check_size(shape)
     if view.base not in postorder([cut.node]):
         return trail.finish(cut, [zeros(shape)])[0]
     candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
@@ -358,6 +410,13 @@ def _jacobian(node: Node, w: Node, disconnected: str, known: Known, trail: _Trai
     best = min(finished, key=lambda result: cost([result])) if len(finished) > 1 else finished[0]
     _check_part(node, w, best, disconnected, trail)
     return best
+
+
+def _check_size(shape: Shape) -> None:
+    """Refuse a derivative of text that is too large, before it is made."""
+    account = current()
+    if account is not None:
+        check_elements(shape, account.budget.limits)
 
 
 #: Of two results that have more nodes than the first, the dearer is dropped as it is; up to the second,

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .array import Array, as_node, asarray
+from .budget import limits
 from .custom import refuse_strays
 from .errors import ArgumentError, ParseError, SymdiffError
 from .graph import Node, inputs_of
 from .guard import users
 from .interop import Inputs, from_sympy, is_sympy
 from .meaning import Parsed
-from .options import LIMITS
 from .parse import declare, parse_known, parse_within
 from .provenance import join, of_inputs
 from .structure import leaves
@@ -142,7 +142,7 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
     try:
         inputs = declare(shapes)
     except SymdiffError:
-        names = {token.text for text in texts for token in scan(text, LIMITS) if token.kind == NAME}
+        names = {token.text for text in texts for token in scan(text, limits()) if token.kind == NAME}
         for name in shapes:
             if _close(name, options) and name not in names:
                 raise _unknown(name, options, [n for n in shapes if n in names], "a shape") from None

@@ -57,7 +57,7 @@ def getitem(x: Node, key: Any) -> Node:
             length = items[-1][2]
             assert length is not None
             shape.append(length)
-        elif isinstance(k, SupportsIndex) and not isinstance(k, bool):
+        elif type(k) is int or (isinstance(k, SupportsIndex) and not isinstance(k, bool)):
             items.append((_index(operator.index(k), size), 1, None))
         else:
             raise UnsupportedError(

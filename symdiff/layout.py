@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .budget import limits, reserve
 from .errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from .functions import apply, to_real
 from .graph import (
@@ -27,7 +28,6 @@ from .graph import (
     whole,
 )
 from .indexing import gather_array, getitem
-from .options import LIMITS
 from .sizes import Dim, Shape, Size, divide, named, product, show
 
 Axis: TypeAlias = int | Sequence[int] | None
@@ -233,8 +233,25 @@ def squeeze(x: Node, axis: Axis = None) -> Node:
     return reshape(x, tuple(n for a, n in enumerate(x.shape) if a not in gone))
 
 
-def join(parts: Sequence[Node], axis: int | None = 0) -> Node:
+def _check_rows(x: Node, what: str) -> None:
+    """Refuse an array that has no rows to join. Of others the result is a view, however many rows there are."""
+    if not x.ndim:
+        raise ShapeError(f"{what} of a scalar; expected a list of arrays")
+    if x.shape[0] == 0:
+        raise ArgumentError(f"{what} of no arrays; expected at least one")
+
+
+def join(parts: Sequence[Node] | Node, axis: int | None = 0) -> Node:
     """Concatenate along an axis (flattened for None)."""
+    if isinstance(parts, Node):
+        _check_rows(parts, "concatenate")
+        if axis is None:
+            return ravel(parts)
+        if parts.ndim == 1:
+            raise ShapeError("concatenate of scalars; use stack to make a vector of them")
+        at = axis_of(getitem(parts, 0), axis)
+        rows, *sizes = parts.shape
+        return reshape(moveaxis(parts, 0, at), (*sizes[:at], rows * sizes[at], *sizes[at + 1 :]))
     if not parts:
         raise ArgumentError("concatenate of no arrays; expected at least one")
     if axis is None:
@@ -246,8 +263,12 @@ def join(parts: Sequence[Node], axis: int | None = 0) -> Node:
     return concatenate(parts, axis_of(parts[0], axis))
 
 
-def stack(parts: Sequence[Node], axis: int = 0) -> Node:
+def stack(parts: Sequence[Node] | Node, axis: int = 0) -> Node:
     """Join arrays of one shape along a new axis."""
+    if isinstance(parts, Node):
+        _check_rows(parts, "stack")
+        expand_dims(getitem(parts, 0), axis)  # refuses an axis out of range
+        return moveaxis(parts, 0, operator.index(axis) % parts.ndim)
     if not parts:
         raise ArgumentError("stack of no arrays; expected at least one")
     for part in parts:
@@ -256,19 +277,32 @@ def stack(parts: Sequence[Node], axis: int = 0) -> Node:
     return join([expand_dims(p, axis) for p in parts], axis)
 
 
-def hstack(parts: Sequence[Node]) -> Node:
+def hstack(parts: Sequence[Node] | Node) -> Node:
     """Join along the second axis, or the first of vectors."""
+    if isinstance(parts, Node):
+        _check_rows(parts, "hstack")
+        return parts if parts.ndim == 1 else join(parts, 0 if parts.ndim == 2 else 1)
     wide = [ravel(p) if p.ndim == 0 else p for p in parts]
     return join(wide, 0 if wide and wide[0].ndim == 1 else 1)
 
 
-def vstack(parts: Sequence[Node]) -> Node:
+def vstack(parts: Sequence[Node] | Node) -> Node:
     """Join along the first axis, vectors becoming rows."""
+    if isinstance(parts, Node):
+        _check_rows(parts, "vstack")
+        if parts.ndim > 2:
+            return join(parts, 0)
+        return parts if parts.ndim == 2 else reshape(parts, (parts.size, 1))
     return join([reshape(p, (1, *(p.shape or (1,)))) if p.ndim < 2 else p for p in parts], 0)
 
 
-def column_stack(parts: Sequence[Node]) -> Node:
+def column_stack(parts: Sequence[Node] | Node) -> Node:
     """Join along the second axis, vectors becoming columns."""
+    if isinstance(parts, Node):
+        _check_rows(parts, "column_stack")
+        if parts.ndim > 2:
+            return join(parts, 1)
+        return transpose(parts) if parts.ndim == 2 else reshape(parts, (1, parts.size))
     return join([reshape(p, (p.size, 1)) if p.ndim < 2 else p for p in parts], 1)
 
 
@@ -378,10 +412,10 @@ def eye(n: Any, m: Any = None, k: int = 0) -> Node:
     if k == 0 and rows == columns:
         return delta(rows, columns)
     if isinstance(rows, int) and isinstance(columns, int):
-        if rows * columns > LIMITS.elements:
-            raise LimitError(
-                f"eye of shape {(rows, columns)!s:.60} has more than {LIMITS.elements} elements, the limit"
-            )
+        most = limits().elements
+        if rows * columns > most:
+            raise LimitError(f"eye of shape {(rows, columns)!s:.60} has more than {most} elements, the limit")
+        reserve(8 * rows * columns)
         return constant(np.eye(rows, columns, max(min(k, columns), -rows)))
     raise UnsupportedError("eye of symbolic sizes off the main diagonal; expected fixed sizes")
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from .arithmetic import as_operand, fold, folds
 from .array import Array, asarray
+from .budget import spend
 from .errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from .grammar import Term, Tree
 from .graph import extent, walk_sizes
@@ -161,6 +162,7 @@ class _Builder:
         }
         for term in self.terms:
             try:
+                spend(1 + len(term.children))
                 value = meaning[term.kind](term)
                 if isinstance(value, Array) and value.shape not in self.sound:
                     check_elements(value.shape, self.limits)

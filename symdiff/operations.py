@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
 from .errors import ArgumentError, DtypeError, LimitError, ShapeError, UnsupportedError
-from .functions import apply, compare, to_real, where
+from .functions import apply, compare, scalar_constant, to_real, where
 from .graph import (
     BOOL,
     Node,
@@ -308,8 +308,13 @@ def einsum(subscripts: str, *operands: Node) -> Node:
     return contract(nodes, labels, tuple(out), sizes)
 
 
-def multi_dot(parts: Sequence[Node]) -> Node:
+def multi_dot(parts: Sequence[Node] | Node) -> Node:
     """Multiply several matrices; the first and last may be vectors."""
+    if isinstance(parts, Node):
+        count = parts.shape[0] if parts.ndim else 0
+        if not isinstance(count, int):
+            raise UnsupportedError(f"multi_dot of {count} arrays, a number known at call time only; give a list")
+        parts = [getitem(parts, i) for i in range(count)]
     if len(parts) < 2:
         raise ArgumentError(f"multi_dot of {len(parts)} arrays; expected two or more")
     for part in parts:
@@ -326,11 +331,30 @@ def polyval(coefficients: Node, x: Node) -> Node:
     if coefficients.ndim != 1 or not isinstance(coefficients.shape[0], int):
         shape = show(coefficients.shape)
         raise ShapeError(f"polyval with coefficients of shape {shape}; expected a vector of fixed size")
-    total: Node = broadcast_to(constant(0.0), x.shape)
+    known = _numbers(coefficients)
+    parts = [] if known is None else [constant(float(c)) for c in known]
+    total: Node | None = None
+    leading = True  # all coefficients so far are 0, and so is their polynomial wherever x is a number
     for i in range(coefficients.shape[0]):
-        c = getitem(coefficients, i)
-        total = c if i == 0 else apply("add", apply("multiply", total, x), c)
+        zero = known is not None and known[i] == 0.0
+        if total is None:
+            total = getitem(coefficients, 0) if known is None else parts[0]
+        elif not (zero and leading and i > 1):
+            total = apply("multiply", total, x)
+            if not zero:
+                total = apply("add", total, getitem(coefficients, i) if known is None else parts[i])
+        leading = leading and zero
+    if total is None:
+        return broadcast_to(constant(0.0), x.shape)
     return total if total.shape == x.shape else broadcast_to(total, x.shape)
+
+
+def _numbers(x: Node) -> Any:
+    """Return the numbers of a constant vector, also of one number repeated; None for anything else."""
+    if x.op == "contract" and len(x.args) == 1 and not x.args[0].shape:
+        only = scalar_constant(x.args[0])
+        return None if only is None else [only] * int(str(x.shape[0]))
+    return x.value if x.op == "constant" else None
 
 
 def kron(a: Node, b: Node) -> Node:
@@ -362,7 +386,7 @@ def diagonal(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
     """Take the diagonal over two axes; it becomes the last axis."""
     if x.ndim < 2:
         raise ShapeError(f"the diagonal of an array of shape {show(x.shape)}; expected at least two axes")
-    p, q = axis_of(x, axis1), axis_of(x, axis2)
+    p, q, offset = axis_of(x, axis1), axis_of(x, axis2), operator.index(offset)
     rows, columns = x.shape[p], x.shape[q]
     down, right = (0, offset) if offset >= 0 else (-offset, 0)
     if rows == columns:
@@ -384,7 +408,7 @@ def diag(x: Node, k: int = 0) -> Node:
         return diagonal(x, k)
     if x.ndim != 1:
         raise ShapeError(f"diag of an array of shape {show(x.shape)}; expected a vector or a matrix")
-    n = x.shape[0]
+    n, k = x.shape[0], operator.index(k)
     square = contract([delta(n, n), _real(x)], [(0, 1), (0,)], (0, 1))
     if k == 0:
         return square

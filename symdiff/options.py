@@ -2,7 +2,8 @@
 
 A formula may come from a stranger. Whatever grows with the text of one (characters, nodes,
 nesting, numbers, arrays) therefore has a bound, checked before the memory or the time is
-spent, and crossing it raises :class:`~symdiff.errors.LimitError`.
+spent, and crossing it raises :class:`~symdiff.errors.LimitError`. Limits bound what is written;
+a budget bounds what is made of it (:mod:`symdiff.budget`).
 """
 
 from __future__ import annotations
@@ -63,5 +64,57 @@ class Limits:
     native_operations: int = 2_000_000
 
 
-#: The limits in force unless a caller gives others.
+#: The limits in force unless a caller or a budget gives others.
 LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much one call may make and do for a formula; going beyond raises ``LimitError``.
+
+    Parameters
+    ----------
+    nodes : int
+        Operations of the formula's graph, made or met again: of the formula, its derivatives and
+        all forms on the way.
+    steps : int
+        Other work: nodes walked over, rules tried, operations scheduled, characters printed. A
+        step takes some ten microseconds at most.
+    memory : int
+        Bytes of constants, index lists and text.
+    limits : Limits
+        Of the text, and of each array.
+    name : str
+        For messages.
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> sd.gradient("x**2", "x", budget=sd.Budget(nodes=2))
+    Traceback (most recent call last):
+        ...
+    symdiff.errors.LimitError: the formula takes more than 2 nodes of the formula's graph, which is its budget; ...
+    """
+
+    nodes: int = 10_000_000
+    steps: int = 1_000_000_000
+    memory: int = 8_000_000_000
+    limits: Limits = LIMITS
+    name: str = ""
+
+
+#: Budgets by the names that ``budget=`` takes. What "default" allows takes minutes; what "strict"
+#: allows takes two seconds and 500 MB at most, whatever the text is.
+BUDGETS = {
+    "default": Budget(name="default"),
+    "strict": Budget(
+        nodes=16_000,
+        steps=100_000,
+        memory=32_000_000,
+        limits=Limits(
+            characters=20_000, nodes=3_000, depth=100, elements=1_000_000, axes=16, unrolled_operations=2_000,
+            native_operations=2_000,
+        ),
+        name="strict",
+    ),
+}

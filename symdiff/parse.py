@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from .array import Array
+from .budget import limits as limits_in_force
 from .collector import paused
 from .errors import ArgumentError
 from .grammar import parse_tree
 from .meaning import Parsed, build_arrays
-from .options import LIMITS, Limits
+from .options import Limits
 from .shapes import read_shape
 from .symbols import array as make_input
 from .tokens import is_name
@@ -28,7 +29,7 @@ def parse_graph(
     *,
     undeclared: str = "error",
     functions: Mapping[str, TextFunction] = TEXT_FUNCTIONS,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Parsed:
     """Build the graph of a formula.
 
@@ -44,6 +45,7 @@ def parse_graph(
     functions : mapping of str to TextFunction, optional
         What the formula may call.
     limits : Limits, optional
+        Those of the budget by default.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def parse_graph(
     return parse_within(text, declare(shapes, limits), undeclared=undeclared, functions=functions, limits=limits)
 
 
-def declare(shapes: Mapping[str, object], limits: Limits = LIMITS) -> dict[str, Array]:
+def declare(shapes: Mapping[str, object], limits: Limits | None = None) -> dict[str, Array]:
     """Return the inputs of these names and shapes.
 
     Raises
@@ -76,6 +78,7 @@ def declare(shapes: Mapping[str, object], limits: Limits = LIMITS) -> dict[str, 
     ShapeError, LimitError
         If a shape is none.
     """
+    limits = limits or limits_in_force()
     inputs = {}
     for name, shape in shapes.items():
         if not isinstance(name, str) or not is_name(name):
@@ -93,7 +96,7 @@ def parse_within(
     *,
     undeclared: str = "error",
     functions: Mapping[str, TextFunction] = TEXT_FUNCTIONS,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Parsed:
     """Build the graph of a formula of inputs that are there already, as :func:`parse_graph` does.
 
@@ -102,6 +105,7 @@ def parse_within(
     """
     if undeclared not in {"error", "scalar"}:
         raise ArgumentError(f"undeclared={undeclared!r} came; expected 'error' or 'scalar'")
+    limits = limits or limits_in_force()
     return build_arrays(parse_tree(text, limits), inputs, undeclared == "scalar", functions, limits)
 
 
@@ -110,7 +114,7 @@ def parse_known(
     known: Mapping[str, Array],
     *,
     functions: Mapping[str, TextFunction] = TEXT_FUNCTIONS,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Any:
     """Build a further formula of inputs and definitions that are known already.
 

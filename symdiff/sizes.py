@@ -12,9 +12,12 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from .errors import ShapeError
+from .budget import spend
+from .errors import LimitError, ShapeError
 
 Monomial: TypeAlias = tuple[str, ...]
+#: Bounds of one size: factors of a product, bits of a number, terms. No array that could be has more.
+_DEGREE, _BITS, _TERMS = 64, 256, 1_000
 
 
 class Size:
@@ -45,6 +48,7 @@ class Size:
     __radd__ = __add__
 
     def __mul__(self, other: Dim) -> Dim:
+        spend(len(self.terms) * len(_terms(other)))
         return _collect([(tuple(sorted(m + k)), c * d) for m, c in self.terms for k, d in _terms(other)])
 
     __rmul__ = __mul__
@@ -89,8 +93,15 @@ def _terms(size: Dim) -> tuple[tuple[Monomial, int], ...]:
 def _collect(terms: Iterable[tuple[Monomial, int]]) -> Dim:
     total: dict[Monomial, int] = {}
     for monomial, coefficient in terms:
+        if len(monomial) > _DEGREE or coefficient.bit_length() > _BITS:
+            raise LimitError(
+                f"a size that is a product of more than {_DEGREE} sizes, or has a number of more than {_BITS} bits, "
+                "which are the limits; give smaller sizes, or reshape the array before it grows"
+            )
         total[monomial] = total.get(monomial, 0) + coefficient
     kept = sorted(((m, c) for m, c in total.items() if c), key=lambda t: (-len(t[0]), t[0]))
+    if len(kept) > _TERMS:
+        raise LimitError(f"a size of more than {_TERMS} terms, which is the limit; give sizes as numbers")
     if not kept:
         return 0
     if len(kept) == 1 and kept[0][0] == ():

@@ -84,12 +84,15 @@ class Cut:
 
     @staticmethod
     def _check_nested(bases: list[Node]) -> None:
-        for base in bases:
-            if len(set(bases).intersection(postorder([base]))) > 1:
-                raise ArgumentError(
-                    "one of the arrays to differentiate by is computed from another; expected independent ones "
-                    "(differentiate by each in a call of its own)"
-                )
+        several, above = set(bases), set[Node]()
+        for node in postorder(bases) if len(several) > 1 else ():
+            if any(arg in several or arg in above for arg in node.args):
+                above.add(node)
+        if not above.isdisjoint(several):
+            raise ArgumentError(
+                "one of the arrays to differentiate by is computed from another; expected independent ones "
+                "(differentiate by each in a call of its own)"
+            )
 
     def finish(self, results: Sequence[Node], known: Known | None = None) -> list[Node]:
         """Simplify results and put the sub-formulas back."""

@@ -10,6 +10,7 @@ from weakref import ref
 
 import numpy as np
 
+from ..budget import NODE_STEPS, current, reserve
 from ..errors import DtypeError, LimitError, ShapeError
 from ..sizes import Dim, Shape, fixed, product, show
 
@@ -126,6 +127,12 @@ def _forget(entry: _Entry) -> None:
 
 def intern(op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: str = REAL) -> Node:
     """Return the one node of this description, making it when it is new."""
+    account = current()
+    if account is not None:  # nodes that are there already cost as much, and must not depend on other formulas
+        account.nodes -= 1
+        account.steps -= NODE_STEPS
+        if account.nodes < 0:
+            account.refuse("nodes")
     key = (op, payload, shape, dtype, args)
     entry = _table.get(key)
     if entry is not None:
@@ -180,6 +187,7 @@ def constant(value: Any) -> Node:
     if type(value) is float:
         return intern("constant", (), _pack(value), ())
     array = np.asarray(value)
+    reserve(array.nbytes)
     if array.dtype.kind == "b":
         return intern("constant", (), array.tobytes(), array.shape, BOOL)
     if array.dtype.kind not in "iuf":

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from ..budget import reserve, spend
 from ..errors import ShapeError
 from ..sizes import Dim, Shape, product, show
 from .node import BOOL, REAL, Node, intern
 
 #: One axis of a slice: (start, step, length); a length of None takes one index and drops the axis.
 Item: TypeAlias = tuple[Dim, int, Dim | None]
+#: What a whole number in a tuple takes.
+INDEX_BYTES = 40
 
 
 def _check_axis(x: Node, axis: int) -> None:
@@ -92,6 +95,7 @@ def pad(x: Node, items: tuple[Item, ...], shape: Shape) -> Node:
 def gather(x: Node, axis: int, indices: tuple[int, ...]) -> Node:
     """Take the given positions of ``axis`` (all non-negative), with repeats."""
     _check_axis(x, axis)
+    reserve(INDEX_BYTES * len(indices))
     size = x.shape[axis]
     if isinstance(size, int) and indices and not 0 <= min(indices) <= max(indices) < size:
         raise ShapeError(f"index {max(indices)} is out of range for an axis of size {size}")
@@ -102,6 +106,7 @@ def gather(x: Node, axis: int, indices: tuple[int, ...]) -> Node:
 def scatter(x: Node, axis: int, indices: tuple[int, ...], size: Dim) -> Node:
     """Add the slices of ``x`` into zeros at ``indices`` of ``axis``: gather's transpose."""
     _check_axis(x, axis)
+    reserve(INDEX_BYTES * len(indices))
     if x.shape[axis] != len(indices):
         raise ShapeError(f"{len(indices)} indices for an axis of size {x.shape[axis]}")
     return intern("scatter", (x,), (axis - x.ndim, indices), (*x.shape[:axis], size, *x.shape[axis + 1 :]))
@@ -122,6 +127,7 @@ def concatenate(parts: Sequence[Node], axis: int) -> Node:
     if len(parts) == 1:
         return first
     total: Dim = 0
+    spend(len(parts))
     for part in parts:
         total = total + part.shape[axis]
     dtype = BOOL if all(part.dtype is BOOL for part in parts) else REAL

@@ -6,6 +6,7 @@ import copyreg
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..budget import spend
 from ..sizes import Size
 from .node import BOOL, REAL, Node, elementwise, intern
 from .products import MATRIX_OPS, contract, matrix
@@ -55,6 +56,7 @@ def postorder(roots: Iterable[Node], skip: Callable[[Node], bool] | None = None)
             else:
                 done.add(node)
                 order.append(node)
+    spend(len(order) >> 2)
     return order
 
 

@@ -7,14 +7,16 @@ SymPy expressions and works as NumPy does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
+from ..budget import spend
 from ..notation import Term
 from . import spelling
 from .spelling import SCALARS, add, inverse, mul, negative, number, piecewise, power
@@ -25,6 +27,7 @@ Entries = npt.NDArray[np.object_]
 def filled(shape: Sequence[int], entry: Callable[..., Any]) -> Entries:
     """Return the array whose entry at each index is ``entry(*index)``."""
     result = np.empty(tuple(shape), dtype=object)
+    spend(4 * result.size)
     for index in np.ndindex(*shape):
         result[index] = entry(*index)
     return result
@@ -40,6 +43,7 @@ def contract(args: Sequence[Entries], labels: Sequence[Sequence[int]], out: Sequ
     """Multiply and sum by Einstein's notation."""
     sizes = {label: n for arg, own in zip(args, labels, strict=True) for label, n in zip(own, arg.shape, strict=True)}
     inner = [label for label in sizes if label not in out]
+    spend(4 * math.prod(sizes.values()))
 
     def entry(*index: int) -> Any:
         place = dict(zip(out, index, strict=True))
@@ -55,13 +59,20 @@ def contract(args: Sequence[Entries], labels: Sequence[Sequence[int]], out: Sequ
 
 
 def _sum(term: Term, *args: Entries) -> Entries:
-    signed = [each(negative, arg) if minus else arg for arg, minus in zip(args, term.data, strict=True)]
-    return each(lambda *terms: add([t for t in terms if t is not sp.S.Zero] or [sp.S.Zero]), *signed)
+    return each(partial(_scalar_sum, term), *args)
+
+
+def _scalar_sum(term: Term, *args: Any) -> Any:
+    signed = [negative(x) if minus else x for x, minus in zip(args, term.data, strict=True)]
+    return add([x for x in signed if x is not sp.S.Zero] or [sp.S.Zero])
 
 
 def _product(term: Term, *args: Entries) -> Entries:
-    divided = [each(inverse, arg) if divides else arg for arg, divides in zip(args, term.data, strict=True)]
-    return each(mul, *divided)
+    return each(partial(_scalar_product, term), *args)
+
+
+def _scalar_product(term: Term, *args: Any) -> Any:
+    return mul(*[inverse(x) if divides else x for x, divides in zip(args, term.data, strict=True)])
 
 
 def _reduced(x: Entries, axes: Sequence[int], function: Callable[[list[Any]], Any]) -> Entries:
@@ -126,6 +137,7 @@ def _cumsum(term: Term, x: Entries) -> Entries:
     axis, backwards = term.data
     if backwards:
         x = np.flip(x, axis)
+    spend(x.size * x.shape[axis])
     slices = [np.take(x, range(k + 1), axis=axis) for k in range(x.shape[axis])]
     sums = np.stack([_reduced(part, (axis,), _total) for part in slices], axis=axis) if slices else x
     return np.flip(sums, axis) if backwards else sums
@@ -156,6 +168,15 @@ def _matmul(term: Term, *args: Entries) -> Entries:
 
     return reduce(product, args)
 
+
+#: Terms of scalars, of which there are many in a long formula, without arrays around them.
+SCALAR_TERMS: dict[str, Callable[..., Any]] = {
+    "sum": _scalar_sum,
+    "product": _scalar_product,
+    "negative": lambda term, x: negative(x),
+    "power": lambda term, x, y: power(x, y),
+    "call": lambda term, *args: SCALARS[term.data](*args),
+}
 
 ENTRIES: dict[str, Callable[..., Entries]] = {
     "array": lambda term: filled(term.shape, lambda *i: number(float(term.data[i]))),

@@ -13,7 +13,9 @@ from functools import cmp_to_key
 from typing import Any
 
 import sympy as sp
+from sympy.functions.elementary.piecewise import ExprCondPair
 
+from ..budget import spend
 from ..notation import spelled
 from ..sizes import Dim, Size
 
@@ -73,6 +75,7 @@ def _joined(kind: Any, parts: Sequence[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
     flat = [own for part in parts for own in kind.make_args(part)]
+    spend(8 * len(flat))
     if len(flat) <= SORTED:
         flat.sort(key=cmp_to_key(sp.Basic.compare))
         flat.sort(key=lambda part: not part.is_Number)
@@ -114,8 +117,23 @@ def negative(x: Any) -> Any:
 
 
 def piecewise(*cases: tuple[Any, Any]) -> Any:
-    """Return a choice."""
-    return sp.Piecewise(*cases, evaluate=False)
+    """Return a choice, as ``Piecewise(..., evaluate=False)`` does.
+
+    That would look through each condition for choices and multiply them out, evaluated or not, and
+    there may be 2**n of them.
+    """
+    spend(10)
+    pairs = []
+    for x, condition in cases:
+        c = {True: sp.true, False: sp.false}[condition] if isinstance(condition, bool) else condition
+        if c is sp.false:
+            continue
+        pairs.append(sp.Tuple.__new__(ExprCondPair, x, c))
+        if c is sp.true:
+            break
+    if len(pairs) == 1 and pairs[0].cond is sp.true:
+        return pairs[0].expr
+    return sp.Basic.__new__(sp.Piecewise, *pairs)
 
 
 def _f(cls: Any) -> Callable[..., Any]:

@@ -237,7 +237,10 @@ class Wholes:
             return MatrixElement(x, *places)
         ends = [self.size(start + (1 if length is None else length)) for start, _, length in items]
         (i, j), (k, m) = places, ends
-        part = sp.MatrixSlice(x, (i, k, 1), (j, m, 1))
+        try:
+            part = sp.MatrixSlice(x, (i, k, 1), (j, m, 1))
+        except (IndexError, TypeError):  # an empty part; an end of which SymPy cannot tell whether it is inside
+            return None
         return sp.Transpose(part) if len(term.data) == 2 and items[0][2] is None else part
 
     def _reduce(self, term: Term, x: Any) -> Any:

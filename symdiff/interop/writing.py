@@ -7,6 +7,7 @@ dies at about 165 levels, so deep or much shared formulas come as definitions an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ import sympy as sp
 from sympy.logic.boolalg import Boolean
 from sympy.tensor.array.expressions import array_expressions as arrays
 
+from ..budget import spend
 from ..errors import UnsupportedError
 from ..graph import Node, walk_sizes
 from ..notation import Term, written
@@ -24,13 +26,15 @@ from ..simplify import inline
 from ..sizes import fixed, show
 from .definitions import Definitions
 from .elements import element
-from .entries import ENTRIES, Entries
+from .entries import ENTRIES, SCALAR_TERMS, Entries
 from .inputs import Inputs
 from .spelling import number, piecewise, size
 from .wholes import Wholes
 
 #: Nesting beyond which a piece becomes a definition; one level here is up to three of SymPy's.
 DEEP = 30
+#: What a block matrix counts as: SymPy asks all matrices within one for their shapes, again and again.
+BLOCK, JOINS = 7, ("concatenate", "stack")
 #: Terms up to which nothing is defined for being shared, and terms that make sharing worth it.
 SHORT, WORTH = 200, 6
 #: Entries an explicit array may have.
@@ -68,7 +72,8 @@ class _Writer:
         for term in order:
             own = id(term)
             piece = self.piece(term)
-            depth[own] = 1 + max([depth[id(arg)] for arg in term.args], default=-1)
+            nested = BLOCK if term.kind in JOINS and term.ndim else 1
+            depth[own] = nested + max([depth[id(arg)] for arg in term.args], default=-1)
             shared = uses.get(own, 0) > 1 and not short and weight[own] >= WORTH
             if term is not top and term.args and (shared or depth[own] >= DEEP):
                 piece, depth[own] = self.define(term, piece), 0
@@ -94,6 +99,7 @@ class _Writer:
         count = len(self.definitions) + 1
         while f"t{count}" in self.names:
             count += 1
+            spend(1)
         name = f"t{count}"
         self.names.add(name)
         symbol: Any = sp.Symbol(name)
@@ -108,6 +114,7 @@ class _Writer:
 
     def piece(self, term: Term) -> Any:
         """Return the SymPy object of a term whose arguments are written."""
+        spend(30 + 2 * len(term.args))
         if term.kind == "name":
             return self.symbol(term)
         if term.kind == "number":
@@ -118,7 +125,9 @@ class _Writer:
             return size(term.data, self.inputs.sizes)
         if term.kind == "named" or (term.kind == "function" and term.data == "stop_gradient"):
             return self.pieces[id(term.args[0])]
-        args = tuple(self.pieces[id(arg)] for arg in term.args)
+        args = tuple([self.pieces[id(arg)] for arg in term.args])
+        if term.kind in SCALAR_TERMS and not term.ndim and all(not arg.ndim for arg in term.args):
+            return SCALAR_TERMS[term.kind](term, *args)
         explicit = any(isinstance(arg, sp.MatrixBase | sp.NDimArray) for arg in args)
         if any(map(_is_condition, args)) and term.kind not in (*CONDITIONS, "where", "call") and self.small(term):
             explicit = True  # SymPy's matrices hold no conditions, so they are taken entry by entry
@@ -173,6 +182,7 @@ class _Writer:
         """Return the entries of a term's piece, in the shape of the term."""
         piece = self.pieces[id(term)]
         shape = fixed(term.shape) or ()
+        spend(math.prod(shape))
         result = np.empty(shape, dtype=object)
         for index in np.ndindex(*shape):
             result[index] = element(piece, index)

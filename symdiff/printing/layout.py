@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..budget import reserve, spend
 from ..graph import Node
 from ..notation import Term, postorder, written
 
@@ -75,7 +76,6 @@ def lay_out(roots: Sequence[Node], style: Style) -> Layout:
     order = postorder(tops)
     uses: dict[int, int] = {}
     weight: dict[int, int] = {}
-    taken = {term.data for term in order if term.kind in ("name", "named")}
     for term in order:
         for arg in term.args:
             uses[id(arg)] = uses.get(id(arg), 0) + 1
@@ -84,38 +84,50 @@ def lay_out(roots: Sequence[Node], style: Style) -> Layout:
     last = {id(top) for top in tops}
     depth: dict[int, int] = {}
     definitions: list[tuple[str, str]] = []
-    defined: set[str] = set()
+    names = _Names({str(term.data) for term in order if term.kind in ("name", "named")})
+    spend(len(order))
     for term in order:
         own = id(term)
         if term.kind == "named":
-            name = _unique(str(term.data), defined)
-            defined.add(name)
+            name = names.of_part(str(term.data))
             definitions.append((style.reference(name).text, style.plain(term.args[0])))
             style.pieces[own], depth[own] = style.reference(name), 0
             continue
         piece = style.write(term)
         depth[own] = 1 + max([depth[id(arg)] for arg in term.args], default=-1)
         size = len(piece.text)
+        reserve(size)
         shared = uses.get(own, 0) > 1 and not short and size >= WORTH
         if term.args and own not in last and (shared or depth[own] >= DEEP or size > LONG):
-            name = _next(taken, len(definitions))
-            taken.add(name)
+            name = names.fresh(len(definitions))
             definitions.append((style.reference(name).text, piece.text))
             piece, depth[own] = style.reference(name), 0
         style.pieces[own] = piece
     return Layout(definitions, [style.plain(top) for top in tops])
 
 
-def _unique(name: str, defined: set[str]) -> str:
-    count, result = 0, name
-    while result in defined:
-        count += 1
-        result = f"{name}_{count}"
-    return result
+class _Names:
+    """Names of definitions, each once; none is tried twice."""
 
+    def __init__(self, taken: set[str]) -> None:
+        self.taken = taken
+        self.defined: set[str] = set()
+        self.counts: dict[str, int] = {}
+        self.number = 0
 
-def _next(taken: set[object], count: int) -> str:
-    number = count + 1
-    while f"t{number}" in taken:
-        number += 1
-    return f"t{number}"
+    def of_part(self, name: str) -> str:
+        """Return a name for a part that its author called ``name``."""
+        count, result = self.counts.get(name, 0), name
+        while result in self.defined:
+            count += 1
+            result = f"{name}_{count}"
+        self.counts[name] = count
+        self.defined.add(result)
+        return result
+
+    def fresh(self, count: int) -> str:
+        """Return a name for the definition after ``count`` others."""
+        self.number = max(self.number, count) + 1
+        while f"t{self.number}" in self.taken:
+            self.number += 1
+        return f"t{self.number}"

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..budget import spend
 from ..errors import UnsupportedError
 from ..graph import Node
 from ..program import MASK_OPS, Port, Program
@@ -44,6 +45,8 @@ class Code:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.most = 8 * limit  # operations within one node; most of those of a product are dropped where it is zero
+        self.charged = 0
         self.ops: list[str] = []
         self.args: list[tuple[int, ...]] = []
         self.consts: dict[int, float] = {}
@@ -54,9 +57,15 @@ class Code:
         self._others: dict[int, tuple[tuple[int, ...], int]] = {}
 
     def room(self, node: Node) -> None:
-        """Refuse a formula before it grows beyond the limit."""
+        """Refuse a formula before it grows beyond the limit, and charge what has been made."""
+        spend(1 + len(self.ops) - self.charged)
+        self.charged = len(self.ops)
         if len(self.ops) + math.prod(fixed_shape(node.shape)) > self.limit:
-            raise UnsupportedError(f"the formula takes more than {self.limit} scalar operations")
+            raise self.too_long()
+
+    def too_long(self) -> UnsupportedError:
+        """Return the error of a formula of too many operations."""
+        return UnsupportedError(f"the formula takes more than {self.limit} scalar operations")
 
     def number(self, value: float) -> int:
         """Return the value number of a constant."""
@@ -96,6 +105,8 @@ class Code:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = len(self.ops)
+            if found > self.most:
+                raise self.too_long()
             self.ops.append(op)
             self.args.append(args)
         return found

@@ -314,7 +314,7 @@ class _Planner:
             try:
                 return self._make_pieces(tasks, ranges)
             except CutError as error:
-                finer = cut(ranges[error.loop], error.places)
+                finer = cut(ranges[error.loop], error.places, PIECES + 1)
                 if len(finer) == len(ranges[error.loop]):
                     raise NoLoopError("where a part of an array ends depends on its sizes") from None
                 ranges[error.loop] = finer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from ..sizes import Dim, Size, named
@@ -36,13 +37,15 @@ def sign(size: Dim) -> int:
     return -1 if all(c <= 0 for c in coefficients) and constant < 0 else 0
 
 
-def cut(ranges: list[Range], places: list[Dim]) -> list[Range]:
-    """Cut adjoining ranges at those of ``places`` that stand within one of them."""
-    result = []
-    for low, high in ranges:
-        inside = [at for at in places if sign(at - low - 1) == 1 and sign(high - at - 1) == 1]
-        if inside:
-            result += cut([(low, inside[0]), (inside[0], high)], inside)
+def cut(ranges: list[Range], places: Sequence[Dim], most: int = 32) -> list[Range]:
+    """Cut adjoining ranges at those of ``places`` that stand within one of them; stop when there are too many."""
+    result: list[Range] = []
+    todo = [(part, list(dict.fromkeys(places))) for part in ranges[::-1]]
+    while todo:
+        (low, high), within = todo.pop()
+        inside = [at for at in within if sign(at - low - 1) == 1 and sign(high - at - 1) == 1]
+        if inside and len(result) + len(todo) + 2 <= most:
+            todo += [((inside[0], high), inside), ((low, inside[0]), inside)]
         else:
             result.append((low, high))
     return result

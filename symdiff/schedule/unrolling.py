@@ -21,20 +21,23 @@ from .code import Code, Ids, fixed_shape
 def expand_functions(roots: Sequence[Node]) -> list[Node]:
     """Replace functions the scalar program lacks by their expansion in the table of functions."""
     new: dict[Node, Node] = {}
-    for node in postorder(roots):
-        row = FUNCTIONS.get(node.op)
-        args = tuple([new[arg] for arg in node.args])
-        if row is not None and row.expansion is not None and not row.c:
-            (new[node],) = expand_functions_once(row.expansion(*args))
-        else:
-            new[node] = rebuild(node, args) if args else node
+    done: set[Node] = set()  # without such functions, as is everything below
+
+    def expand(tops: Sequence[Node]) -> None:
+        for node in postorder(tops, lambda node: node in done):
+            row = FUNCTIONS.get(node.op)
+            args = tuple([new.get(arg, arg) for arg in node.args])
+            if row is not None and row.expansion is not None and not row.c:
+                body = row.expansion(*args)
+                expand([body])  # by functions that may have to be expanded, too
+                made = new.get(body, body)
+            else:
+                made = rebuild(node, args) if args else node
+            new[node] = made
+            done.add(made)
+
+    expand(roots)
     return [new[root] for root in roots]
-
-
-def expand_functions_once(node: Node) -> list[Node]:
-    """Expand again what an expansion is written with, if that is not a machine function either."""
-    again = [n for n in postorder([node]) if n.op in FUNCTIONS and not FUNCTIONS[n.op].c]
-    return expand_functions([node]) if again else [node]
 
 
 @paused

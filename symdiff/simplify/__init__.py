@@ -8,6 +8,7 @@ symmetry     what is symmetric, and its transposes
 inlining     names, barriers and custom functions put out of the way before compilation
 terms        products as a number and powers, sums of them
 collect      like factors and like terms of a derivative, for reading
+powers       derivatives of high order as polynomials in a few functions
 present      single entries shown as the vector or matrix they make up
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 from . import algebra, arrays, stability, symmetry
 from .engine import RULES, Rule, simplify, stabilize
 from .inlining import inline
+from .powers import as_polynomial
 from .present import present
 from .symmetry import is_symmetric
 
@@ -26,6 +28,7 @@ __all__ = [
     "RULES",
     "SOURCES",
     "Rule",
+    "as_polynomial",
     "inline",
     "is_symmetric",
     "present",

@@ -74,6 +74,11 @@ def _named_throughout(order: Sequence[Node]) -> Node:
     return new[bare[order[-1]]]
 
 
+def _is_wide(product: Product) -> bool:
+    """Tell whether a product has so many factors that it stays one factor: chains would be copied in every link."""
+    return len(product.over) + len(product.under) > WINDOW
+
+
 class _Collector:
     """One pass over a graph, arguments first."""
 
@@ -82,8 +87,12 @@ class _Collector:
         self.new: dict[Node, Node] = {}
         #: What the nodes that were put together here consist of.
         self.parts: dict[Node, Product] = {}
+        #: The same, taken apart as far as can be.
+        self.deeper: dict[Node, Product] = {}
         #: The terms of the sums that were put together here.
         self.sums: dict[Node, Sequence[Product]] = {}
+        #: How many factors are written for each.
+        self.lengths: dict[Node, int] = {}
         self.users: dict[Node, int] = dict.fromkeys(order, 0)
         #: Sums that only stand in one sum, and products that only stand in one product.
         self.inner = {node for node in order[:-1] if node.op in _SUMS or node.op in _PRODUCTS}
@@ -122,7 +131,7 @@ class _Collector:
             part, power = todo.pop()
             if part is not node and part not in self.inner:
                 made = self.new[part]
-                if made not in self.parts:
+                if made not in self.parts or _is_wide(self.parts[made]):
                     result.take(made, power)
                 elif self.users[part] == 1:
                     result.merge(self.parts[made], power)
@@ -172,11 +181,19 @@ class _Collector:
         """Take the factors of a product apart that were put together here."""
         result = Product(product.number)
         for base, n in product.factors():
-            if base in self.parts:
-                result.merge(self.deep(self.parts[base]), n)
-            else:
+            inside = self.inside(base)
+            if inside is None:
                 result.take(base, n)
+            else:
+                result.merge(inside, n)
         return result
+
+    def inside(self, base: Node) -> Product | None:
+        """Return a factor taken apart, or None where it was not put together here, or of too much."""
+        if base in self.parts and base not in self.deeper:
+            self.deeper[base] = self.deep(self.parts[base])
+        inside = self.deeper.get(base)
+        return None if inside is None or _is_wide(inside) else inside
 
     def factors(self, node: Node) -> Product:
         """Return what a node consists of: itself, if it was not put together here."""
@@ -334,18 +351,23 @@ class _Collector:
         for term in terms:
             total += term.number not in (1.0, -1.0)
             for base in (*term.over, *term.under):
-                total += self.length(self.sums[base]) if base in self.sums else 1
+                total += self.lengths[base] if base in self.sums else 1
         return total
 
     def linear(self, terms: list[Product]) -> list[Product]:
         """Add products with deltas that differ in one operand: diag(v) + diag(w) is diag(v + w)."""
         result: list[Product] = []
+        structured: list[int] = []  # places of those that hold a delta
         for term in terms:
-            for place, known in enumerate(result):
-                both = self.as_one(known, term)
-                if both is not None:
-                    result[place] = both
-                    break
+            if any(is_structured(base) for base in term.over):
+                for place in structured:
+                    both = self.as_one(result[place], term)
+                    if both is not None:
+                        result[place] = both
+                        break
+                else:
+                    structured.append(len(result))
+                    result.append(term)
             else:
                 result.append(term)
         return result
@@ -408,6 +430,7 @@ class _Collector:
         result = spread(constant(0.0) if result is None else result, shape)
         if len(terms) > 1:
             self.sums[result] = terms
+            self.lengths[result] = self.length(terms)
         return result
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
+from ..budget import spend
 from ..collector import paused
 from ..functions import FUNCTIONS, scalar_constant
 from ..graph import Node, broadcast_to, elementwise, mark_settled, number, postorder, rebuild
@@ -140,6 +141,7 @@ def _run(
     that a later pass looks only at what an earlier one made and has not looked at.
     """
     tables = scalars, arrays = _tables(*_KINDS[level])
+    spend(len(todo))
     for node in todo:
         old = node.args
         args = tuple([new.get(arg, arg) for arg in old])
@@ -166,6 +168,7 @@ def _settle(node: Node, tables: tuple[Table, Table], rewrites: list[str] | None)
                 continue
             found = row.rewrite(node)
             if found is not None and found is not node:
+                spend(1)
                 if rewrites is not None and row.kind == "stability":
                     line = f"{row.pattern} → {row.result}"
                     if line not in rewrites:
