@@ -12,8 +12,7 @@ call within a call charges the outer one. Without an account, as for symbols, no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
@@ -113,8 +112,7 @@ def read_budget(given: object) -> Budget | None:
     return BUDGETS[given]
 
 
-@contextmanager
-def opened(given: object) -> Iterator[None]:
+class Opened:
     """Count the work of a block against a budget; within another budget, that one goes on.
 
     Parameters
@@ -125,25 +123,29 @@ def opened(given: object) -> Iterator[None]:
     Examples
     --------
     >>> from symdiff.options import Budget
-    >>> with opened(Budget(steps=10)):
+    >>> with Opened(Budget(steps=10)):
     ...     spend(11)
     Traceback (most recent call last):
         ...
     symdiff.errors.LimitError: the formula takes more than 10 steps of work, which is its budget; take a smaller ...
     """
-    budget = read_budget(given)
-    if budget is None or current() is not None:
-        yield
-        return
-    token = _current.set(Account(budget))
-    try:
-        yield
-    except (RecursionError, MemoryError) as error:
-        if budget.name != "strict":
-            raise
-        raise LimitError(f"the formula is too large or too deep ({type(error).__name__}); take a smaller one") from None
-    finally:
-        _current.reset(token)
+
+    def __init__(self, given: object) -> None:
+        budget = read_budget(given)
+        self.account = None if budget is None or current() is not None else Account(budget)
+
+    def __enter__(self) -> None:
+        if self.account is not None:
+            self.token = _current.set(self.account)
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self.account is None:
+            return
+        _current.reset(self.token)
+        if self.account.budget.name == "strict" and isinstance(error, RecursionError | MemoryError):
+            raise LimitError(
+                f"the formula is too large or too deep ({type(error).__name__}); take a smaller one"
+            ) from None
 
 
 def _holds_text(formula: object) -> bool:
@@ -160,7 +162,7 @@ def budgeted(function: Callable[P, T]) -> Callable[P, T]:
         given: Any = kwargs.get("budget")
         if given is None and args and _holds_text(args[0]):
             given = "default"
-        with opened(given):
+        with Opened(given):
             return function(*args, **kwargs)
 
     return run

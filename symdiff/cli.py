@@ -21,7 +21,7 @@ from rich.console import Console
 
 from . import __version__, cache
 from .array import Array
-from .budget import limits, opened, spend
+from .budget import Opened, limits, spend
 from .compiler import BACKENDS
 from .compiler import compile as compile_formula
 from .cost import cost
@@ -79,7 +79,7 @@ class FormulaCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command within the budget of the formula."""
-        with opened("strict" if ctx.params.pop("untrusted") else "default"):
+        with Opened("strict" if ctx.params.pop("untrusted") else "default"):
             return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

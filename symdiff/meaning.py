@@ -431,9 +431,10 @@ def _results(value: Any) -> Any:
 
 def _matrix(rows: list[Any]) -> Array:
     try:
-        return asarray(np.array(rows, float))
+        numbers = np.array(rows, float)
     except ValueError:
         raise ShapeError("the rows of this matrix differ in length; expected equal lengths") from None
+    return asarray(numbers)
 
 
 def _ndim(value: Any) -> int:

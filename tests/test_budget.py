@@ -110,18 +110,22 @@ SHAPES = {"x": [], "v": [3], "u": ["n"], "A": [4, 4], "B": ["n", "m"], "M": [100
 
 #: What a process of its own does with the texts: each way of use, with what it took.
 _PROCESS = """
-import json, resource, sys, time
+import json, re, resource, sys, time
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 import numpy, sympy, symdiff as sd
 texts, shapes = json.load(sys.stdin)
 shapes = {name: tuple(shape) for name, shape in shapes.items()}
-known = {"shapes": shapes, "budget": "strict"}
+
+def known(text):
+    names = set(re.findall("[A-Za-z_]+", text)) | {"x"}
+    return {"shapes": {name: shape for name, shape in shapes.items() if name in names}, "budget": "strict"}
+
 ways = {
-    "parse": lambda t: sd.parse(t, **known),
-    "gradient": lambda t: str(sd.jacobian(t, "x", disconnected="zero", **known)),
-    "derivative": lambda t: sd.derivative(t, "x", 3, disconnected="zero", **known).latex(),
-    "compile": lambda t: sd.compile(t, backend="interpreter", **known),
-    "check": lambda t: sd.check(t, **known),
+    "parse": lambda t: sd.parse(t, **known(t)),
+    "gradient": lambda t: str(sd.jacobian(t, "x", disconnected="zero", **known(t))),
+    "derivative": lambda t: sd.derivative(t, "x", 3, disconnected="zero", **known(t)).latex(),
+    "compile": lambda t: sd.compile(t, backend="interpreter", **known(t)),
+    "check": lambda t: sd.check(t, **known(t)),
 }
 told = []
 for number, text in enumerate(texts):
@@ -232,7 +236,7 @@ def test_symbols_have_no_budget_and_text_has_one() -> None:
     assert seen[0] is None
     assert isinstance(seen[1], budget.Account)
     assert budget.limits() is LIMITS
-    with budget.opened("strict"):
+    with budget.Opened("strict"):
         assert budget.limits() is STRICT.limits
     assert budget.current() is None
 
@@ -264,7 +268,7 @@ def test_threads_have_accounts_of_their_own() -> None:
             return "refused"
         return "answered"
 
-    with ThreadPoolExecutor(4) as pool, budget.opened(Budget(nodes=1)):
+    with ThreadPoolExecutor(4) as pool, budget.Opened(Budget(nodes=1)):
         assert list(pool.map(one, range(12))) == ["answered", "refused"] * 6
 
 
