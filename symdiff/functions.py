@@ -47,7 +47,8 @@ class Function:
     domain : tuple of (float, float)
         Where tests draw each argument from; inside the function's real domain.
     numpy : str
-        Spelling in NumPy source (``np`` and ``special`` are in scope).
+        Spelling in NumPy source (``np`` and ``special`` are in scope), or "" where it is written
+        as its expansion.
     sympy : str
         Name of SymPy's class, or "" where interop composes it.
     c : str
@@ -186,6 +187,24 @@ def as_written(roots: Sequence[Node]) -> list[Node]:
         row = FUNCTIONS.get(node.op)
         new[node] = rebuild(node, args) if row is None or row.written is None else row.written(*args)
     return [new[root] for root in roots]
+
+
+def expanded(roots: Sequence[Node]) -> list[Node]:
+    """Put in place of each row that NumPy source has no name for its expansion."""
+    current = list(roots)
+    while True:
+        order = postorder(current)
+        if not any(node.op in FUNCTIONS and not FUNCTIONS[node.op].numpy for node in order):
+            return current
+        new: dict[Node, Node] = {}
+        for node in order:
+            args = tuple([new[arg] for arg in node.args])
+            row = FUNCTIONS.get(node.op)
+            if row is None or row.numpy or row.expansion is None:
+                new[node] = rebuild(node, args) if args else node
+            else:
+                new[node] = row.expansion(*args)
+        current = [new[root] for root in current]
 
 
 # ---------------------------------------------------------------------------- partial derivatives that need words
@@ -340,6 +359,36 @@ def _logaddexp(a: Node, b: Node) -> Node:
     return maximum(a, b) + elementwise("log1p", (exp(gap),))
 
 
+def _exp_share(b: Node, c: Node, t: Node) -> Node:
+    # exp(-|t|) cannot overflow; with b = -c the difference is that of exp(-|t|) and 1
+    small, far = exp(-absolute(t)), compare("greater", t, 0.0)
+    if scalar_constant(b) is not None and scalar_constant(b) == -(scalar_constant(c) or 0.0):
+        rest = c * elementwise("expm1", (-absolute(t),))
+        return where(far, -(small / rest), 1.0 / rest)
+    return where(far, small / (b * small + c), 1.0 / (b + c * small))
+
+
+def _exp_sum_as_written(b: Node, c: Node, t: Node) -> Node:
+    first, second = scalar_constant(b), scalar_constant(c)
+    power = exp(t)
+    if first is not None and first < 0:
+        return (power if second == 1.0 else c * power) - constant(-first)
+    return b - power if second == -1.0 else b + (power if second == 1.0 else c * power)
+
+
+def _log_exp_sum(b: Node, c: Node, t: Node) -> Node:
+    small, far = exp(-absolute(t)), compare("greater", t, 0.0)
+    large, rest = where(far, c, b), where(far, b, c) * small
+    inside = where(compare("greater", large, 0.0), log(large) + elementwise("log1p", (rest / large,)), log(large + rest))
+    return maximum(t, 0.0) + inside
+
+
+def _log_cosh(x: Node) -> Node:
+    size, wave = absolute(x), sinh(x)
+    far = size - LN2 + elementwise("log1p", (exp(-2.0 * size),))
+    return where(compare("less", size, 1.0), 0.5 * elementwise("log1p", (wave * wave,)), far)
+
+
 def _xlogy(x: Node, y: Node) -> Node:
     zero = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", y, y)), BOOL)
     return where(zero, 0.0, x * log(y))
@@ -437,6 +486,8 @@ _unary("tanh", lambda x, f: power(_f("sech")(x), 2.0), sympy="tanh", source="4.3
 # a row of its own: the derivative of cosh(x)**-2 meets 0 * inf beyond 710
 _unary("sech", lambda x, f: -(f * tanh(x)), sympy="sech", numpy="sech", source="4.34.5",
        expansion=lambda x: 1.0 / cosh(x))
+_unary("csch", lambda x, f: -(f / tanh(x)), (0.2, 3.0), numpy="", source="4.34.6", expansion=lambda x: 1.0 / sinh(x),
+       written=lambda x: 1.0 / sinh(x))
 _unary("arcsinh", lambda x, f: 1.0 / hypot(1.0, x), sympy="asinh", source="4.38.9", vector="asinh")
 _unary("arccosh", lambda x, f: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0)), (1.1, 4.0), sympy="acosh", source="4.38.10",
        vector="acosh")
@@ -464,6 +515,16 @@ _unary("log_sigmoid", lambda x, f: sigmoid(-x), numpy="special.log_expit", sourc
 _unary("softplus", lambda x, f: sigmoid(x), numpy="softplus", source="4.7.1", expansion=_log1p_exp)
 _row("logaddexp", (lambda x, y, f: sigmoid(x - y), lambda x, y, f: sigmoid(y - x)), (ANY, ANY), source="4.7.1",
      expansion=_logaddexp)
+# 1 / (b + c exp(t)): times exp(t) it is the same of (c, b, -t), so that all its derivatives are products of two of them
+_row("exp_share", (lambda b, c, t, f: -(f * f), lambda b, c, t, f: -(f * _f("exp_share")(c, b, -t)),
+                   lambda b, c, t, f: -(c * f * _f("exp_share")(c, b, -t))),
+     (POSITIVE, POSITIVE, ANY), numpy="", source="4.7.7", expansion=_exp_share,
+     written=lambda b, c, t: 1.0 / _exp_sum_as_written(b, c, t))
+_row("log_exp_sum", (lambda b, c, t, f: _f("exp_share")(b, c, t), lambda b, c, t, f: _f("exp_share")(c, b, -t),
+                     lambda b, c, t, f: c * _f("exp_share")(c, b, -t)),
+     (POSITIVE, POSITIVE, ANY), numpy="", source="4.7.1", expansion=_log_exp_sum,
+     written=lambda b, c, t: log(_exp_sum_as_written(b, c, t)))
+_unary("log_cosh", lambda x, f: tanh(x), numpy="", source="4.34.2", expansion=_log_cosh, written=lambda x: log(cosh(x)))
 _row("xlogy", (lambda x, y, f: log(y), _xlogy_logarithm),
      (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy)
 _unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), numpy="sinc",
@@ -501,6 +562,6 @@ _unary("to_real", ZERO, takes=BOOL, numpy="to_real", source="constant pieces")
 
 for _name in ("divide", "power", "power_log", "sqrt", "cbrt", "log", "log2", "log10", "log1p", "arctan2", "hypot",
               "arcsin", "direction_cos", "direction_sin", "inversion_x", "inversion_y",
-              "exp", "exp2", "expm1", "sinh", "cosh",
+              "exp", "exp2", "expm1", "sinh", "cosh", "csch", "exp_share", "log_exp_sum",
               "arccos", "arccosh", "arctanh", "gamma", "lgamma", "digamma", "polygamma", "xlogy", "tan", "mod"):
     FUNCTIONS[_name] = replace(FUNCTIONS[_name], singular=True)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from . import numeric, special
 from .binding import bind
 from .errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
-from .functions import FUNCTIONS
+from .functions import FUNCTIONS, expanded
 from .graph import BOOL, MATRIX_OPS, Item, Node, inputs_of, label_sizes, postorder
 from .sizes import show, value
 
@@ -106,7 +106,7 @@ def evaluate(roots: Sequence[Node], values: Mapping[Any, npt.ArrayLike], inputs:
     sizes = bind_sizes(needed, [given[node].shape for node in needed])
     with np.errstate(all="ignore"):
         try:
-            return _evaluate(roots, given, sizes)
+            return _evaluate(expanded(roots), given, sizes)
         except SingularMatrixError as error:
             raise SingularMatrixError(str(error)) from None
 

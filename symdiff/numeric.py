@@ -137,7 +137,13 @@ Axes = tuple[int, ...]
 
 def norm(x: Array, axes: Axes) -> Array:
     """Return the root of the sum of squares over ``axes``."""
-    return np.asarray(np.sqrt(np.sum(x * x, axis=axes)), dtype=np.float64)
+    length = np.sqrt(np.sum(x * x, axis=axes))
+    if axes and not np.all((length > 1e-140) & (length < np.inf)):  # the squares of 1e200 and 1e-200 are beyond a double
+        largest = np.max(np.abs(x), axis=axes, keepdims=True, initial=0.0)
+        scale = np.where((largest > 0) & (largest < np.inf), largest, 1.0)
+        small = x / scale
+        length = np.sqrt(np.sum(small * small, axis=axes)) * np.squeeze(scale, axis=axes)
+    return np.asarray(length, dtype=np.float64)
 
 
 def logsumexp(x: Array, axes: Axes) -> Array:

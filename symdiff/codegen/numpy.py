@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from .. import numeric, special
 from ..errors import ArgumentError, ShapeError, UnsupportedError
-from ..functions import FUNCTIONS
+from ..functions import FUNCTIONS, expanded
 from ..graph import BOOL, MATRIX_OPS, Node, postorder
 from ..sizes import Dim, Size
 from .numpy_contraction import emit_contraction, emit_structure
@@ -98,7 +98,7 @@ def emit_numpy(inputs: Sequence[Node], outputs: Sequence[Node]) -> NumpySource:
         return (v1,)
     """
     emitter = _Emitter(inputs)
-    results = emitter.emit(outputs)
+    results = emitter.emit(expanded(outputs))
     writer = emitter.writer
     imports = ["import numpy as np"]
     if any("special." in line for line in writer.lines):
@@ -133,7 +133,7 @@ def load_numpy(source: NumpySource) -> Callable[..., tuple[npt.NDArray[Any], ...
 
 
 NUMERIC_NAMES = (
-    *(row.numpy for row in FUNCTIONS.values() if "." not in row.numpy),
+    *(row.numpy for row in FUNCTIONS.values() if row.numpy and "." not in row.numpy),
     *MATRIX_OPS,
     *("span", "at", "positions", "nonempty", "shifted_identity", "join"),
     *("norm", "logsumexp", "softmax", "log_softmax", "unit"),

@@ -7,34 +7,18 @@ computed as it is written, and 1 when it comes from softplus. The kernel lists w
 from __future__ import annotations
 
 from ..functions import scalar_constant
-from ..graph import Node, concatenate, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
+from ..graph import Node, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
 from ..sizes import Dim
 from .engine import is_number, peel, rule, spread, stabilize
+from .exponentials import logarithm, normal_form
+from .roots import length_of, square_of
+from .weights import softmax_form
 
 
 def _exp_of(node: Node) -> Node | None:
     """Return a with node = exp(a)."""
     node = peel(node)
     return node.args[0] if node.op == "exp" else None
-
-
-def _exponents(node: Node, limit: int = 64) -> list[Node] | None:
-    """Return a, b, ... when node = exp(a) + exp(b) + ..., a 1 counting as exp(0)."""
-    found: list[Node] = []
-    todo = [node]
-    while todo:
-        term = peel(todo.pop())
-        if term.op == "add":
-            todo.extend(term.args[::-1])
-        elif term.op == "exp":
-            found.append(term.args[0])
-        elif is_number(term, 1.0):
-            found.append(constant(0.0))
-        else:
-            return None
-        if len(found) + len(todo) > limit:
-            return None
-    return found
 
 
 @rule("log", "log(1 + exp(x))", "softplus(x)", "stability")
@@ -53,20 +37,6 @@ def _log_one_plus_exp(node: Node) -> Node | None:
 def _log1p_exp(node: Node) -> Node | None:
     x = _exp_of(node.args[0])
     return None if x is None else elementwise("softplus", (x,))
-
-
-@rule("log", "log(exp(a) + exp(b) + ...)", "logsumexp([a, b, ...])", "stability")
-def _log_sum_of_exps(node: Node) -> Node | None:
-    inside = peel(node.args[0])
-    if inside.op != "add":
-        return None
-    terms = _exponents(inside)
-    if terms is None:
-        return None
-    if len(terms) == 2:
-        return elementwise("logaddexp", (terms[0], terms[1]))
-    parts = [reshape(spread(t, node.shape), (*node.shape, 1)) for t in terms]
-    return reduce("logsumexp", concatenate(parts, node.ndim), (node.ndim,))
 
 
 def _sum_over(node: Node) -> tuple[Node, tuple[int, ...]] | None:
@@ -166,41 +136,62 @@ def _log_of_det(node: Node) -> Node | None:
     return None
 
 
-@rule("divide", "1 / (1 + exp(-x)), exp(x) / (1 + exp(x))", "sigmoid(x)", "stability")
-def _sigmoid_forms(node: Node) -> Node | None:
-    top, bottom = peel(node.args[0]), peel(node.args[1])
-    if bottom.op != "add":
-        return None
-    for one, other in (bottom.args, bottom.args[::-1]):
-        x = _exp_of(other)
-        if x is None or not is_number(one, 1.0) or x.shape != node.shape:
+@rule("multiply divide power", "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), exp(x) / (1 + exp(x))**2, sinh(x) / cosh(x), ...",
+      "sigmoid(x), sigmoid(x), sigmoid(x) sigmoid(-x), tanh(x), ...", "stability")
+def _quotient_of_exponentials(node: Node) -> Node | None:
+    return normal_form(node)
+
+
+@rule("log", "log(exp(a) + exp(b) + ...), log(cosh(x)), log(x exp(a))", "logsumexp([a, b, ...]), log_cosh(x), log(x) + a",
+      "stability")
+def _log_of_exponentials(node: Node) -> Node | None:
+    found = logarithm(node.args[0], node.shape)
+    return None if found is None else spread(found, node.shape)
+
+
+@rule("add subtract", "1 - sigmoid(x), 2 sigmoid(x) - 1, 1 + tanh(x), 1 - tanh(x)**2, 1 - b / (b + c exp(x))",
+      "sigmoid(-x), tanh(x / 2), 2 sigmoid(2 x), sech(x)**2, c / (c + b exp(-x))", "stability")
+def _number_and_step(node: Node) -> Node | None:
+    """Rewrite a number and a multiple of a step whose sum is another step."""
+    for place in (0, 1):
+        a, c = scalar_constant(node.args[place]), 1.0
+        if a is None or a == 0.0:
             continue
-        if is_number(top, 1.0):
-            return elementwise("sigmoid", (_negated(x),))
-        if peel(other) is top:
-            return elementwise("sigmoid", (x,))
+        step = peel(node.args[1 - place])
+        if node.op == "subtract":
+            a, c = (a, -1.0) if place == 0 else (-a, 1.0)
+        while step.op in ("multiply", "negative", "divide"):
+            number = -1.0 if step.op == "negative" else scalar_constant(step.args[step.op == "divide"])
+            if number is None or number == 0:
+                break
+            c = c / number if step.op == "divide" else c * number
+            step = peel(step.args[step.op == "multiply"])
+        found = _other_step(a, c, step)
+        if found is not None:
+            scale, base = found
+            base = base if scale in (1.0, -1.0) else elementwise("multiply", (constant(abs(scale)), base))
+            return spread(base if scale > 0 else elementwise("negative", (base,)), node.shape)
     return None
 
 
-@rule("divide", "exp(a) / (exp(a) + exp(b) + ...)", "sigmoid(a - b), softmax([a, b, ...])[0]", "stability")
-def _share_of_exps(node: Node) -> Node | None:
-    a, bottom = _exp_of(node.args[0]), peel(node.args[1])
-    terms = _exponents(bottom) if a is not None and bottom.op == "add" else None
-    if a is None or terms is None or terms.count(a) != 1:
-        return None
-    place = terms.index(a)
-    if len(terms) == 2:
-        return spread(elementwise("sigmoid", (elementwise("subtract", (a, terms[1 - place])),)), node.shape)
-    parts = [reshape(spread(t, node.shape), (*node.shape, 1)) for t in terms]
-    shares = normalize("softmax", concatenate(parts, node.ndim), (node.ndim,))
-    return slicing(shares, (*((0, 1, n) for n in node.shape), (place, 1, None)))
-
-
-@rule("subtract", "1 - sigmoid(x)", "sigmoid(-x)", "stability")
-def _rest_of_sigmoid(node: Node) -> Node | None:
-    other = peel(node.args[1])
-    if is_number(node.args[0], 1.0) and other.op == "sigmoid" and other.shape == node.shape:
-        return elementwise("sigmoid", (_negated(other.args[0]),))
+def _other_step(a: float, c: float, step: Node) -> tuple[float, Node] | None:
+    """Return (d, z) with a + c step = d z."""
+    if step.op == "sigmoid":
+        (x,) = step.args
+        if c == -a:
+            return a, elementwise("sigmoid", (_negated(x),))
+        if c == -2.0 * a:
+            return -a, elementwise("tanh", (elementwise("multiply", (constant(0.5), x)),))
+    if step.op == "tanh" and c in (a, -a):
+        return 2.0 * a, elementwise("sigmoid", (elementwise("multiply", (constant(2.0 * c / a), step.args[0])),))
+    if step.op == "exp_share":
+        first, second, t = step.args
+        if scalar_constant(first) is not None and c == -a * (scalar_constant(first) or 0.0):
+            return a, elementwise("multiply", (second, elementwise("exp_share", (second, first, _negated(t)))))
+    square = square_of(step)
+    if square is not None and c == -a and square.op in ("tanh", "sech"):
+        other = elementwise("sech" if square.op == "tanh" else "tanh", square.args)
+        return a, elementwise("power", (other, constant(2.0)))
     return None
 
 
@@ -208,21 +199,10 @@ def _negated(x: Node) -> Node:
     return x.args[0] if x.op == "negative" else elementwise("negative", (x,))
 
 
-@rule("divide", "exp(x) / sum(exp(x))", "softmax(x)", "stability")
+@rule("divide", "exp(x) / sum(exp(x)), sum(w exp(x)) / sum(exp(x))", "softmax(x), sum(w softmax(x))", "stability",
+      inside="contract reshape named multiply")
 def _softmax_form(node: Node) -> Node | None:
-    top, bottom = peel(node.args[0]), peel(node.args[1])
-    if top.op != "exp" or top.shape != node.shape:
-        return None
-    if bottom.op == "reshape":
-        bottom = peel(bottom.args[0])
-    found = _sum_over(bottom)
-    if found is None or peel(found[0]) is not top:
-        return None
-    spread = tuple(1 if a in found[1] else n for a, n in enumerate(top.shape))
-    kept = tuple(n for a, n in enumerate(top.shape) if a not in found[1])
-    if node.args[1].shape != spread and not (kept == () and node.args[1].shape == ()):
-        return None
-    return normalize("softmax", top.args[0], found[1])
+    return softmax_form(*node.args, node.shape)
 
 
 @rule("log", "log(exp(x))", "x", "stability")
@@ -241,6 +221,20 @@ def _log_of_power(node: Node) -> Node | None:
         x = elementwise("abs", (x,))
     (log,) = stabilize([elementwise("log", (x,))])
     return elementwise("multiply", (constant(n), log))
+
+
+@rule("sqrt power", "sqrt(x**2), sqrt(x**2 + y**2), sqrt(sum(v**2))", "abs(x), hypot(x, y), norm(v)", "stability")
+def _root_of_squares(node: Node) -> Node | None:
+    if node.op == "power" and not is_number(node.args[1], 0.5):
+        return None
+    found = length_of(peel(node.args[0]))
+    return None if found is None else spread(found, node.shape)
+
+
+@rule("power multiply", "abs(x)**2", "x**2", "stability", inside="abs named")
+def _squared_abs(node: Node) -> Node | None:
+    base = square_of(node)
+    return elementwise("power", (base.args[0], constant(2.0))) if base is not None and base.op == "abs" else None
 
 
 @rule("power", "norm(x)**2", "sum(x**2)", "stability")

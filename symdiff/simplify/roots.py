@@ -1,0 +1,125 @@
+"""Roots of sums of squares: lengths, which have a derivative by convention at 0, and do not overflow."""
+
+from __future__ import annotations
+
+import math
+
+from ..functions import scalar_constant
+from ..graph import Node, concatenate, constant, elementwise, reduce, reshape
+from .engine import is_number, peel, spread
+
+#: So many terms of a sum and contractions inside each other are looked at.
+_TERMS, _NESTED = 8, 4
+
+
+def square_of(node: Node) -> Node | None:
+    """Return x with node = x**2."""
+    if node.op == "power" and is_number(node.args[1], 2.0):
+        return peel(node.args[0])
+    if node.op == "multiply" and peel(node.args[0]) is peel(node.args[1]):
+        return peel(node.args[0])
+    return None
+
+
+def length_of(node: Node) -> Node | None:
+    """Return sqrt(node) as a length, where the node is a square or a sum of squares; else None.
+
+    A positive number that multiplies or divides the squares is taken out of the root.
+    """
+    factor, node = _positive_factor(node)
+    found = _length(node)
+    if found is None or factor is None:
+        return found
+    op, c = factor
+    value = scalar_constant(c)
+    root = elementwise("sqrt", (c,)) if value is None else constant(math.sqrt(value))
+    return elementwise(op, (found, root) if op == "divide" else (root, found))
+
+
+def _positive_factor(node: Node) -> tuple[tuple[str, Node] | None, Node]:
+    """Return a positive number or a size, whether it multiplies or divides, and what else there is."""
+    if node.op in ("multiply", "divide"):
+        for place in (0, 1) if node.op == "multiply" else (1,):
+            c = node.args[place]
+            value = scalar_constant(c)
+            if c.op == "size" or (value is not None and 0.0 < value < math.inf):
+                return (node.op, c), peel(node.args[1 - place])
+    return None, node
+
+
+def _length(node: Node) -> Node | None:
+    base = square_of(node)
+    if base is not None:
+        return elementwise("abs", (base,))
+    if node.op == "power":
+        n = scalar_constant(node.args[1])
+        if n is not None and n > 0 and n % 2 == 0:  # x**4, abs(x)**3
+            base = node.args[0] if n % 4 == 0 else elementwise("abs", (node.args[0],))
+            return elementwise("power", (base, constant(n / 2)))
+    if node.op == "multiply":
+        bases = [square_of(peel(arg)) for arg in node.args]
+        if bases[0] is not None and bases[1] is not None:
+            return elementwise("abs", (elementwise("multiply", (bases[0], bases[1])),))
+    if node.op == "add":
+        return _length_of_terms(node)
+    if node.op == "reshape":
+        inner = _length(peel(node.args[0]))
+        return None if inner is None else reshape(inner, node.shape)
+    if node.op == "contract":
+        return _norm(node)
+    return None
+
+
+def _length_of_terms(node: Node) -> Node | None:
+    terms: list[Node] = []
+    todo = [node]
+    while todo:
+        term = peel(todo.pop())
+        if term.op == "add":
+            todo.extend(term.args[::-1])
+            continue
+        base = square_of(term)
+        if base is None or base.op == "constant" or len(terms) + len(todo) >= _TERMS:
+            return None
+        terms.append(base)
+    if len(terms) == 2:
+        return elementwise("hypot", (terms[0], terms[1]))
+    parts = [reshape(spread(term, node.shape), (*node.shape, 1)) for term in terms]
+    return reduce("norm", concatenate(parts, node.ndim), (node.ndim,))
+
+
+def _norm(node: Node) -> Node | None:
+    """Return the root of contractions that sum the squares of an array along some of its axes."""
+    count = len(node.payload[1])
+    names: tuple[int, ...] = tuple(range(count))
+    fresh = count
+    part = node
+    for _ in range(_NESTED):
+        labels, out, repeated = part.payload
+        if repeated or len(part.args) > 2:
+            return None
+        known: dict[int, int] = {}
+        for label, name in zip(out, names, strict=True):
+            known[label] = name
+        for label in dict.fromkeys(label for own in labels for label in own):
+            if label not in known:
+                known[label], fresh = fresh, fresh + 1
+        rows = [tuple(known[label] for label in own) for own in labels]
+        if len(part.args) == 2:
+            same = part.args[0] is part.args[1] and rows[0] == rows[1]
+            return _length_along(part.args[0], rows[0], count) if same else None
+        part, names = peel(part.args[0]), rows[0]
+        base = square_of(part)
+        if base is not None:
+            return _length_along(base, names, count) if base.shape == part.shape else None
+        if part.op != "contract":
+            return None
+    return None
+
+
+def _length_along(x: Node, names: tuple[int, ...], count: int) -> Node | None:
+    """Return the norm of ``x`` along its axes whose names are not below ``count``; these are the result's, in order."""
+    kept = [name for name in names if name < count]
+    if len(set(names)) < len(names) or kept != list(range(count)) or len(kept) == len(names):
+        return None
+    return reduce("norm", x, tuple(axis for axis, name in enumerate(names) if name >= count))
