@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from .errors import ArgumentError, DtypeError, UnsupportedError
 from .graph import BOOL, REAL, Node, as_node, broadcast_to, constant, elementwise, postorder, rebuild
+from .remainders import REMAINDERS
 
 
 class Partial(Enum):
@@ -529,6 +530,38 @@ _row("xlogy", (lambda x, y, f: log(y), _xlogy_logarithm),
      (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy)
 _unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), numpy="sinc",
        source="10.49.3", expansion=_sinc)
+
+# Quotients that are 0 / 0 at 0, by the order of the derivative; an even one by x**2 as well
+def _by_order(name: str) -> tuple[Formula | Partial, ...]:
+    return NONE, lambda n, x, f: elementwise(name, (constant(n.value + 1.0), x))
+
+
+def _whole(formula: Callable[[int, Node], Node]) -> Formula:
+    return lambda n, x: formula(int(n.value), x)
+
+
+def _root(s: Node) -> Node:
+    """Return sqrt(s) as a person writes it."""
+    return s.args[0] if s.op == "power" and scalar_constant(s.args[1]) == 2.0 else sqrt(s)
+
+
+def _remainder_rows() -> None:
+    for each in REMAINDERS:
+        domain: Interval = (-0.8, 0.8) if each.function in ("log1p", "arcsin") else (-1.2, 1.2)
+        _row(each.name, _by_order(each.name), ((0.0, 0.0), domain), numpy="", source=each.source,
+             expansion=_whole(each.expansion), written=_whole(each.written))
+        if each.even:
+            name = each.name_by_square
+            _row(name, _by_order(name), ((0.0, 0.0), (0.0, domain[1])), numpy="",
+                 source=each.source, expansion=_whole(each.expansion_by_square),
+                 written=_by_root(each.written_by_square))
+
+
+def _by_root(formula: Callable[[int, Node], Node]) -> Formula:
+    return lambda n, s: formula(int(n.value), _root(s))
+
+
+_remainder_rows()
 
 # Pieces: the mean of the one-sided derivatives at a kink
 _unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1")

@@ -88,7 +88,7 @@ def added(a: Linear, b: Linear, scale: float = 1.0) -> Linear:
     return result
 
 
-def times(a: Linear, scale: float) -> Linear:
+def multiple(a: Linear, scale: float) -> Linear:
     """Return scale a."""
     return {node: c * scale for node, c in a.items()} if scale else {}
 
@@ -141,7 +141,7 @@ def terms_of(node: Node) -> list[Term] | None:
     if node.op in ("cosh", "sinh"):
         sign = 0.5 if node.op == "cosh" else -0.5
         up = linear(node.args[0])
-        return [Term(0.5, (), up), Term(sign, (), times(up, -1.0))]
+        return [Term(0.5, (), up), Term(sign, (), multiple(up, -1.0))]
     if node.op == "negative":
         return _times_number(terms_of(node.args[0]), -1.0)
     if node.op in ("add", "subtract"):
@@ -374,14 +374,19 @@ def _take(result: Product, part: Node, power: float) -> None:
     elif part.op == "sech":
         t = linear(part.args[0])
         result.number *= 2.0**power
-        result.take_sum(_one_and(ONE, ONE, times(t, -2.0)), -power)
+        result.take_sum(_one_and(ONE, ONE, multiple(t, -2.0)), -power)
         result.exponent = added(result.exponent, t, -power)
     elif part.op == "csch":
         t = linear(part.args[0])
         result.number *= (-2.0) ** power
-        result.take_sum(_one_and(ONE, constant(-1.0), times(t, -2.0)), -power)
+        result.take_sum(_one_and(ONE, constant(-1.0), multiple(t, -2.0)), -power)
         result.number *= (-1.0) ** power
         result.exponent = added(result.exponent, t, -power)
+    elif part.op in ("bernoulli_quotient", "csch_quotient") and scalar_constant(part.args[0]) == 0.0:
+        u = part.args[1]  # what is 1 at 0 is u times what exponents can be taken into
+        _take_other(result, u, power)
+        inner = ("exp_share", (constant(-1.0), ONE, u)) if part.op == "bernoulli_quotient" else ("csch", (u,))
+        _take(result, elementwise(*inner), power)
     elif part.op == "exp_share":
         b, c, t = part.args
         result.take_sum(_one_and(b, c, linear(t)), -power)
@@ -466,21 +471,42 @@ def _build(p: Product, shape: Shape) -> Node | None:
         exponent[node - node] = 1.0
     if wide or len(shares) + len(tops) > 4:
         return _wide_form(p, shape) if len(p.sums) <= 2 else None
-    factors: list[Node] = []
+    factors, tops = _without_differences(shares, tops)
     rest: list[tuple[Share, float]] = []
     for top, power in tops:
-        left = power
-        for key, bottom in list(shares.items()):
-            if bottom.t == top.t and {bottom.kind, top.kind} == {1, -1} and left and float(left).is_integer():
-                paired = min(left, bottom.power)
-                half = elementwise("tanh", (as_node(times(top.t, 0.5)),))
-                factors.append(_power(half, paired if top.kind == -1 else -paired))
-                left -= paired
-                shares[key] = replace(bottom, power=bottom.power - paired)
-        if left:
-            rest.append((top, left))
+        key = (top.b, top.c, frozenset(top.t.items()))
+        if key in shares and top.kind == 1:  # (1 + exp(t)) / (1 + exp(t))
+            common = min(power, shares[key].power)
+            shares[key] = replace(shares[key], power=shares[key].power - common)
+            power -= common
+        if power:
+            rest.append((top, power))
     below = [share for share in shares.values() if share.power]
     return _with_tops(p, number, exponent, below, rest, factors, shape)
+
+
+def _without_differences(
+    shares: dict[tuple[Node, Node, frozenset[tuple[Node | None, float]]], Share], tops: list[tuple[Share, float]]
+) -> tuple[list[Node], list[tuple[Share, float]]]:
+    """Write differences of the numerator as exp(t) - 1 = tanh(t / 2) (exp(t) + 1), since terms of theirs would cancel."""
+    factors: list[Node] = []
+    found: list[tuple[Share, float]] = []
+    one = constant(1.0)
+    differences = any(top.kind == -1 for top, _ in tops)
+    for top, power in tops:
+        if top.kind == -1:
+            factors.append(_power(elementwise("tanh", (as_node(multiple(top.t, 0.5)),)), power))
+            top = Share(one, one, top.t)
+        found.append((top, power))
+    sums = [top.t for top, _ in found]
+    for key, share in list(shares.items()):
+        if share.kind == -1 and (differences or share.t in sums):
+            factors.append(_power(elementwise("tanh", (as_node(multiple(share.t, 0.5)),)), -share.power))
+            del shares[key]
+            key = (one, one, key[2])
+            before = shares[key].power if key in shares else 0.0
+            shares[key] = Share(one, one, share.t, before + share.power)
+    return factors, found
 
 
 def _upright(
@@ -489,7 +515,7 @@ def _upright(
     """Write a sum so that equal ones look equal: the first number of t positive, b and c free of a common number."""
     if next(iter(sorted(t.items(), key=lambda pair: (pair[0] is None, _rank(pair[0])))))[1] < 0:
         exponent = added(exponent, t, power)
-        b, c, t = c, b, times(t, -1.0)
+        b, c, t = c, b, multiple(t, -1.0)
     first, second = scalar_constant(b), scalar_constant(c)
     if first is not None and second is not None and abs(first) == abs(second) != 1.0:
         number *= abs(first) ** power
@@ -531,7 +557,7 @@ def _with_tops(
     if below and power in range(2, TERMS):
         return _distributed(p, number, exponent, below, _multiplied_out(top, int(power)), factors, shape)
     if not below:
-        part = times(exponent, 1.0 / power)
+        part = multiple(exponent, 1.0 / power)
         opened = _sum([(top.b, part), (top.c, added(part, top.t))])
         return _join(p, number, {}, [], [*factors, _power(opened, power)], shape)
     if power != 1.0:
@@ -551,7 +577,7 @@ def _multiplied_out(top: Share, power: int) -> list[tuple[Node, Linear]]:
             for base, n in ((top.b, power - k), (top.c, k)):
                 if n:
                     coefficient = coefficient * _power(base, float(n))
-        parts.append((coefficient, times(top.t, float(k))))
+        parts.append((coefficient, multiple(top.t, float(k))))
     return parts
 
 
@@ -671,18 +697,18 @@ def _write_share(share: Share, moved: float) -> tuple[float, list[Node]]:
     up, down = share.power - moved, moved
     if share.kind == 1:
         if up == down:
-            half = times(share.t, 0.5)
+            half = multiple(share.t, 0.5)
             if all(float(c).is_integer() for c in half.values()) or not float(up).is_integer():
                 return 0.5**share.power, [_power(elementwise("sech", (as_node(half),)), share.power)]
             return 1.0, [_power(elementwise("sigmoid_slope", (as_node(share.t),)), up)]
-        pairs = ((times(share.t, -1.0), up), (share.t, down))
+        pairs = ((multiple(share.t, -1.0), up), (share.t, down))
         return 1.0, [_power(elementwise("sigmoid", (as_node(t),)), n) for t, n in pairs if n]
     if share.kind == -1 and up == down:
-        half = as_node(times(share.t, 0.5))  # exp(t / 2) / (exp(t) - 1) = 1 / (2 sinh(t / 2))
+        half = as_node(multiple(share.t, 0.5))  # exp(t / 2) / (exp(t) - 1) = 1 / (2 sinh(t / 2))
         return (2.0 * (scalar_constant(share.c) or 1.0)) ** -share.power, [
             _power(elementwise("csch", (half,)), share.power)
         ]
-    ways = ((share.b, share.c, share.t, up), (share.c, share.b, times(share.t, -1.0), down))
+    ways = ((share.b, share.c, share.t, up), (share.c, share.b, multiple(share.t, -1.0), down))
     return 1.0, [_power(elementwise("exp_share", (b, c, as_node(t))), n) for b, c, t, n in ways if n]
 
 
@@ -814,7 +840,7 @@ def _log_of_sum(found: Sum, shape: Shape) -> Node | None:
         (b, l1), (c, l2) = parts
         if sign == 1:
             first, second = scalar_constant(b) or 1.0, scalar_constant(c) or 1.0
-            if first == second and l1 == times(l2, -1.0):
+            if first == second and l1 == multiple(l2, -1.0):
                 return _plus(elementwise("log_cosh", (as_node(l2 if next(iter(l2.values())) > 0 else l1),)), 2.0 * first)
             if first == second and not l1:
                 return _plus(elementwise("softplus", (as_node(l2),)), first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..functions import scalar_constant
-from ..graph import Node, concatenate, constant, elementwise, reduce, reshape
+from ..graph import Node, concatenate, constant, elementwise, reduce, reshape, slicing
 from .engine import is_number, peel, spread
 
 #: So many terms of a sum and contractions inside each other are looked at.
@@ -84,6 +84,9 @@ def _length_of_terms(node: Node) -> Node | None:
         terms.append(base)
     if len(terms) == 2:
         return elementwise("hypot", (terms[0], terms[1]))
+    part = _part_of_one(terms)
+    if part is not None:
+        return reduce("norm", part, (0,))
     parts = [reshape(spread(term, node.shape), (*node.shape, 1)) for term in terms]
     return reduce("norm", concatenate(parts, node.ndim), (node.ndim,))
 
@@ -106,8 +109,8 @@ def _norm(node: Node) -> Node | None:
                 known[label], fresh = fresh, fresh + 1
         rows = [tuple(known[label] for label in own) for own in labels]
         if len(part.args) == 2:
-            same = part.args[0] is part.args[1] and rows[0] == rows[1]
-            return _length_along(part.args[0], rows[0], count) if same else None
+            (x, first), (y, second) = (_upright(arg, row) for arg, row in zip(part.args, rows, strict=True))
+            return _length_along(x, first, count) if x is y and first == second else None
         part, names = peel(part.args[0]), rows[0]
         base = square_of(part)
         if base is not None:
@@ -115,6 +118,29 @@ def _norm(node: Node) -> Node | None:
         if part.op != "contract":
             return None
     return None
+
+
+def _part_of_one(terms: list[Node]) -> Node | None:
+    """Return the part of a vector whose elements, one after the other, the terms are."""
+    x = terms[0].args[0] if terms[0].op == "slice" else None
+    if x is None or x.ndim != 1 or any(term.op != "slice" or term.args[0] is not x for term in terms):
+        return None
+    places = [term.payload[0][0] for term in terms]
+    if any(term.shape != () for term in terms) or places != [places[0] + i for i in range(len(terms))]:
+        return None
+    return slicing(x, ((places[0], 1, len(terms)),))
+
+
+def _upright(node: Node, names: tuple[int, ...]) -> tuple[Node, tuple[int, ...]]:
+    """Return an array whose transpose a node is, with the names of its axes."""
+    node = peel(node)
+    while node.op == "contract" and len(node.args) == 1:
+        (own,), out, repeated = node.payload
+        if repeated or len(set(own)) < len(own) or set(own) != set(out):
+            break
+        known = dict(zip(out, names, strict=True))
+        node, names = peel(node.args[0]), tuple(known[label] for label in own)
+    return node, names
 
 
 def _length_along(x: Node, names: tuple[int, ...], count: int) -> Node | None:

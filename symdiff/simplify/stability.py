@@ -11,6 +11,7 @@ from ..graph import Node, constant, elementwise, matrix, normalize, reduce, resh
 from ..sizes import Dim
 from .engine import is_number, peel, rule, spread, stabilize
 from .exponentials import logarithm, normal_form
+from .removable import smooth_quotient
 from .roots import length_of, square_of
 from .weights import softmax_form
 
@@ -134,6 +135,12 @@ def _log_of_det(node: Node) -> Node | None:
     if inside.op == "abs" and peel(inside.args[0]).op == "det":
         return matrix("logabsdet", peel(inside.args[0]).args[0])
     return None
+
+
+@rule("multiply divide", "sin(k x) / x, (1 - cos(x)) / x**2, (exp(x) - 1) / x, x / (exp(x) - 1), ...",
+      "quotients that are right at 0, to every order", "stability")
+def _removable_singularity(node: Node) -> Node | None:
+    return smooth_quotient(node)
 
 
 @rule("multiply divide power", "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), exp(x) / (1 + exp(x))**2, sinh(x) / cosh(x), ...",

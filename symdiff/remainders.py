@@ -1,0 +1,358 @@
+"""Quotients with a removable singularity: ``sin(x) / x``, ``(exp(x) - 1) / x``, ``(1 - cos(x)) / x**2``.
+
+As they are written they are 0 / 0 at 0, and their derivatives subtract numbers that are nearly
+equal close to it. Each is ``g(x) / x**m``, where g is a function less the beginning of its Taylor
+series. Near 0 a derivative of any order is its Taylor series, elsewhere Leibniz's rule for the
+quotient. An even quotient has a second form, in s = x**2, whose derivatives by s are smooth too:
+that is what ``sin(norm(w)) / norm(w)`` needs at w = 0, where the norm itself has a kink.
+
+Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import TypeAlias
+
+from .graph import BOOL, Node, constant, elementwise
+
+#: Coefficients of a power series.
+Series: TypeAlias = "tuple[Fraction, ...]"
+#: Terms of the series that are known; what a double needs is far fewer.
+TERMS = 120
+
+
+def _f(name: str, *args: Node) -> Node:
+    return elementwise(name, args)
+
+
+def _product(a: Sequence[Fraction], b: Sequence[Fraction]) -> Series:
+    return tuple(sum((a[i] * b[k - i] for i in range(k + 1)), Fraction(0)) for k in range(min(len(a), len(b))))
+
+
+def _inverse(a: Sequence[Fraction]) -> Series:
+    """Return the series of 1 / a."""
+    found = [1 / a[0]]
+    for k in range(1, len(a)):
+        found.append(-sum((a[i] * found[k - i] for i in range(1, k + 1)), Fraction(0)) / a[0])
+    return tuple(found)
+
+
+@cache
+def series_of(name: str) -> Series:
+    """Return the Taylor series of a function at 0, in all powers of x."""
+    k = range(TERMS)
+    if name in ("exp", "sinh", "cosh", "sin", "cos"):
+        every = [Fraction(1, math.factorial(i)) for i in k]
+        if name == "exp":
+            return tuple(every)
+        odd = name in ("sin", "sinh")
+        sign = -1 if name in ("sin", "cos") else 1
+        return tuple(every[i] * sign ** (i // 2) if i % 2 == odd else Fraction(0) for i in k)
+    if name == "log1p":
+        return tuple(Fraction((-1) ** (i + 1), i) if i else Fraction(0) for i in k)
+    if name == "arctan":
+        return tuple(Fraction((-1) ** (i // 2), i) if i % 2 else Fraction(0) for i in k)
+    if name == "arcsin":
+        return tuple(
+            Fraction(math.comb(i - 1, i // 2), 4 ** (i // 2) * i) if i % 2 else Fraction(0) for i in k
+        )
+    if name in ("tan", "tanh"):
+        top, bottom = ("sin", "cos") if name == "tan" else ("sinh", "cosh")
+        return _product(series_of(top), _inverse(series_of(bottom)))
+    inner = series_of("exp" if name == "bernoulli" else "sinh")
+    return (*_inverse(inner[1:]), Fraction(0))
+
+
+# ---------------------------------------------------------------------------- the functions' own derivatives
+
+
+def _cycle(*names: str, sign: int = 1) -> Callable[[int, Node], Node]:
+    def derivative(n: int, x: Node) -> Node:
+        value = _f(names[n % len(names)], x)
+        return -value if sign < 0 and (n + (names[0] == "cos")) // 2 % 2 else value
+
+    return derivative
+
+
+def _log1p(n: int, x: Node) -> Node:
+    if n == 0:
+        return _f("log1p", x)
+    return constant(float((-1) ** (n - 1) * math.factorial(n - 1))) / _power(1.0 + x, n)
+
+
+def _arctan(n: int, x: Node) -> Node:
+    # (n-1)! cos(a)^n sin(n (a + pi/2)) for a = arctan(x)
+    if n == 0:
+        return _f("arctan", x)
+    if n == 1:
+        return _f("lorentzian", x)
+    angle = _f("arctan", x)
+    wave = _f("sin", constant(float(n)) * (angle + math.pi / 2))
+    return constant(float(math.factorial(n - 1))) * _power(_f("cos", angle), n) * wave
+
+
+def _arcsin(n: int, x: Node) -> Node:
+    if n == 0:
+        return _f("arcsin", x)
+    rest = _f("one_minus_square", x)
+    before, now = _f("arcsin", x), 1.0 / _f("sqrt", rest)
+    for k in range(n - 1):  # (1 - x^2) g_(k+2) = (2k+1) x g_(k+1) + k^2 g_k
+        step = constant(2.0 * k + 1.0) * (x * now)
+        before, now = now, (step + constant(float(k * k)) * before if k else step) / rest
+    return now
+
+
+def _polynomial(coefficients: Sequence[float], x: Node) -> Node:
+    """Return a polynomial by Horner's rule, the lowest power first."""
+    total = constant(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        total = total * x if c == 0.0 else total * x + c
+    return total
+
+
+def _by_polynomials(name: str, change: Sequence[int], n: int, x: Node) -> tuple[Node, list[int]]:
+    """Return T = name(x), and P with T^(n) = P(T), for T' = change(T)."""
+    found = [0, 1]
+    for _ in range(n):
+        slope = [i * c for i, c in enumerate(found)][1:]
+        found = [0] * (len(slope) + len(change) - 1)
+        for i, p in enumerate(slope):
+            for j, q in enumerate(change):
+                found[i + j] += p * q
+    return _f(name, x), found
+
+
+def _tan(n: int, x: Node) -> Node:
+    value, found = _by_polynomials("tan", (1, 0, 1), n, x)
+    return value if n == 0 else _polynomial(list(map(float, found)), value)
+
+
+def _tanh(n: int, x: Node) -> Node:
+    value, found = _by_polynomials("tanh", (1, 0, -1), n, x)
+    if n == 0:
+        return value
+    # each is a product with 1 - T^2 = sech(x)^2
+    quotient: list[int] = []
+    rest = list(found)
+    for i in range(len(found) - 2):
+        quotient.append(rest[i])
+        rest[i + 2] += rest[i]
+    return _power(_f("sech", x), 2) * _polynomial(list(map(float, quotient)), value)
+
+
+def _bose(n: int, x: Node) -> Node:
+    """Return the derivatives of b(x) = 1 / (exp(x) - 1): b' = b(x) b(-x), and b(-x) = -1 - b(x)."""
+    one = constant(1.0)
+    value = _f("exp_share", constant(-1.0), one, x)
+    if n == 0:
+        return value
+    other = _f("exp_share", one, constant(-1.0), -x)  # 1 + b(x)
+    found = [1]
+    for _ in range(n - 1):
+        # (b (1 + b) P(b))' = -b (1 + b) ((1 + 2 b) P + b (1 + b) P')
+        slope = [i * c for i, c in enumerate(found)][1:]
+        new = [0] * (len(found) + 1)
+        for i, c in enumerate(found):
+            new[i] -= c
+            new[i + 1] -= 2 * c
+        for i, c in enumerate(slope):
+            new[i + 1] -= c
+            new[i + 2] -= c
+        found = new
+    return -(value * other * _polynomial(list(map(float, found)), value))
+
+
+def _csch(n: int, x: Node) -> Node:
+    value = _f("csch", x)
+    if n == 0:
+        return value
+    coth = 1.0 / _f("tanh", x)
+    found = [1]
+    for _ in range(n):
+        # (csch P(C))' = -csch (C P + (C^2 - 1) P')
+        slope = [i * c for i, c in enumerate(found)][1:]
+        new = [0] * (len(found) + 1)
+        for i, c in enumerate(found):
+            new[i + 1] -= c
+        for i, c in enumerate(slope):
+            new[i] += c
+            new[i + 2] -= c
+        found = new
+    return value * _polynomial(list(map(float, found)), coth)
+
+
+DERIVATIVES: dict[str, Callable[[int, Node], Node]] = {
+    "sin": _cycle("sin", "cos", sign=-1),
+    "cos": _cycle("cos", "sin", sign=-1),
+    "sinh": _cycle("sinh", "cosh"),
+    "cosh": _cycle("cosh", "sinh"),
+    "exp": _cycle("exp"),
+    "log1p": _log1p,
+    "arctan": _arctan,
+    "arcsin": _arcsin,
+    "tan": _tan,
+    "tanh": _tanh,
+    "bernoulli": _bose,
+    "csch": _csch,
+}
+
+
+def _power(x: Node, n: int) -> Node:
+    if n == 0:
+        return constant(1.0)
+    return x if n == 1 else _f("power", x, constant(float(n)))
+
+
+# ---------------------------------------------------------------------------- the quotients
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """``g(x) / x**order``, with g a function less the terms of its Taylor series below ``order``.
+
+    Parameters
+    ----------
+    function : str
+        A row of the table of functions; "bernoulli" and "csch" stand for x / (exp(x) - 1) and x / sinh(x).
+    order : int
+        How many powers of x divide g; -1 for these two, which multiply.
+    radius : float
+        Up to where the Taylor series is taken.
+    source : str
+        Section of the DLMF with the series.
+    """
+
+    function: str
+    order: int
+    radius: float
+    source: str
+
+    @property
+    def name(self) -> str:
+        """The row's name in the table of functions."""
+        return f"{self.function}_remainder_{self.order}" if self.order > 0 else f"{self.function}_quotient"
+
+    @property
+    def even(self) -> bool:
+        """Whether the quotient is an even function."""
+        return all(c == 0 for c in self.coefficients()[1:60:2])
+
+    def coefficients(self) -> Series:
+        """Return the Taylor series of the quotient, in all powers of x."""
+        return series_of(self.function)[max(self.order, 0) :]
+
+    def numerator(self, n: int, x: Node) -> Node:
+        """Return the derivative of order ``n`` of g."""
+        start = series_of(self.function)[: max(self.order, 0)]
+        if self.order == 1 and self.function == "exp" and n == 0:
+            return _f("expm1", x)
+        result = DERIVATIVES[self.function](n, x)
+        for i, c in enumerate(start[n:], n):
+            if c:
+                part = float(c * math.factorial(i) / math.factorial(i - n))
+                size = constant(abs(part)) if i == n else _times(abs(part), _power(x, i - n))
+                result = result - size if part > 0 else result + size
+        return result
+
+    @property
+    def name_by_square(self) -> str:
+        """The name of the row of s = x**2."""
+        return f"{self.name}_of_square"
+
+    def written(self, n: int, x: Node) -> Node:
+        """Return the derivative of order ``n`` as Leibniz's rule gives it."""
+        m = self.order
+        total: Node | None = None
+        factor = 1
+        for k in range(n + 1):
+            c = math.comb(n, k) * factor
+            factor *= -(m + k)
+            if c:
+                total = _append(total, float(c), self.numerator(n - k, x), x, m + k)
+        assert total is not None
+        return total
+
+    def written_by_square(self, n: int, x: Node) -> Node:
+        """Return the derivative of order ``n`` by s = x**2."""
+        found = {0: Fraction(1)}  # of g^(j) / x^(order + 2 n - j)
+        for step in range(n):
+            new: dict[int, Fraction] = {}
+            for j, c in found.items():
+                a = self.order + 2 * step - j
+                new[j] = new.get(j, Fraction(0)) - c * a / 2
+                new[j + 1] = new.get(j + 1, Fraction(0)) + c / 2
+            found = new
+        total: Node | None = None
+        for j, c in sorted(found.items(), reverse=True):
+            if c:
+                total = _append(total, float(c), self.numerator(j, x), x, self.order + 2 * n - j)
+        assert total is not None
+        return total
+
+    def near(self, n: int, x: Node) -> Node:
+        """Return the Taylor series of the derivative of order ``n``."""
+        series = self.coefficients()
+        found = [series[i] * math.factorial(i) / math.factorial(i - n) for i in range(n, len(series))]
+        if not self.even:
+            return _polynomial(_enough(found, self.radius), x)
+        start = n % 2
+        inner = _polynomial(_enough(found[start::2], self.radius**2), x * x)
+        return inner * x if start else inner
+
+    def near_by_square(self, n: int, s: Node) -> Node:
+        """Return the Taylor series of the derivative of order ``n`` by s = x**2."""
+        series = self.coefficients()[::2]
+        found = [series[i] * math.factorial(i) / math.factorial(i - n) for i in range(n, len(series))]
+        return _polynomial(_enough(found, self.radius**2), s)
+
+    def expansion(self, n: int, x: Node) -> Node:
+        """Return the derivative of order ``n`` as it is computed."""
+        close = elementwise("less", (_f("abs", x), constant(self.radius)), BOOL)
+        return _f("where", close, self.near(n, x), self.written(n, x))
+
+    def expansion_by_square(self, n: int, s: Node) -> Node:
+        """Return the derivative of order ``n`` by s = x**2 as it is computed."""
+        half = self.radius**2 / 2  # from 0 on: there is no root of a negative s
+        close = elementwise("less_equal", (_f("abs", s - half), constant(half)), BOOL)
+        return _f("where", close, self.near_by_square(n, s), self.written_by_square(n, _f("sqrt", s)))
+
+
+def _times(c: float, x: Node) -> Node:
+    return x if c == 1.0 else c * x
+
+
+def _append(total: Node | None, c: float, g: Node, x: Node, power: int) -> Node:
+    part = _times(abs(c), g)
+    part = part / _power(x, power) if power > 0 else part * _power(x, -power) if power < 0 else part
+    if total is None:
+        return part if c > 0 else -part
+    return total + part if c > 0 else total - part
+
+
+def _enough(series: Sequence[Fraction], radius: float) -> list[float]:
+    """Return the coefficients that a double can tell from 0 within a radius."""
+    first = max(abs(float(c)) for c in series[:2])
+    last = max(i for i, c in enumerate(series) if abs(float(c)) * radius**i > first * 2.0**-58)
+    return [float(c) for c in series[: last + 1]]
+
+
+#: The quotients that are recognized: function, order, radius of the series, source.
+REMAINDERS: tuple[Remainder, ...] = (
+    *(Remainder("sin", m, r, "4.19.1") for m, r in ((1, 1.0), (3, 2.0), (5, 3.0))),
+    *(Remainder("cos", m, r, "4.19.2") for m, r in ((2, 1.5), (4, 2.5))),
+    *(Remainder("sinh", m, r, "4.33.1") for m, r in ((1, 1.0), (3, 2.0))),
+    *(Remainder("cosh", m, r, "4.33.2") for m, r in ((2, 1.5), (4, 2.5))),
+    *(Remainder("exp", m, r, "4.2.19") for m, r in ((1, 1.0), (2, 1.5), (3, 2.0))),
+    *(Remainder("log1p", m, r, "4.6.1") for m, r in ((1, 0.125), (2, 0.25))),
+    *(Remainder("arctan", m, r, "4.24.3") for m, r in ((1, 0.25), (3, 0.4))),
+    *(Remainder("arcsin", m, r, "4.24.1") for m, r in ((1, 0.25), (3, 0.4))),
+    *(Remainder("tan", m, r, "4.19.3") for m, r in ((1, 0.4), (3, 0.6))),
+    *(Remainder("tanh", m, r, "4.33.3") for m, r in ((1, 0.4), (3, 0.6))),
+    Remainder("bernoulli", -1, 1.0, "24.2.1"),
+    Remainder("csch", -1, 1.0, "4.33.4"),
+)
