@@ -122,7 +122,8 @@ class Orders:
 def _put_back(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Node]:
     """Put sub-formulas back as they were written, so that what comes can be differentiated by them again."""
     if back:
-        return simplify(substitute(results, back), known={base: base for base in back.values()})
+        known = {base: base for base in back.values()}
+        return simplify(substitute(results, back), known=known, stability=False)
     return list(results)
 
 

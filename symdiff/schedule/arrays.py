@@ -282,7 +282,9 @@ def _fold_norm(code: Code, row: list[int]) -> int:
 
     scale, back = chosen(1.0 / _SCALE, _SCALE), chosen(_SCALE, 1.0 / _SCALE)
     scaled = [code.multiply(v, scale) for v in row]
-    return code.multiply(code.emit("sqrt", code.sum(code.multiply(v, v) for v in scaled)), back)
+    length = code.multiply(code.emit("sqrt", code.sum(code.multiply(v, v) for v in scaled)), back)
+    code.roots[length] = code.emit("sqrt", code.sum(code.multiply(v, v) for v in row))
+    return length
 
 
 def _shifted(code: Code, row: list[int]) -> tuple[int, list[int]]:
@@ -351,7 +353,7 @@ def _lower_unit(code: Code, node: Node, args: list[Ids]) -> Ids:
     for row in rows:
         length = _fold_norm(code, row)
         nothing = code.emit("equal", length, zero)
-        result.append([v if v == ZERO else code.where(nothing, zero, code.divide(v, length)) for v in row])
+        result.append([v if v == ZERO else code.where(nothing, zero, code.emit("divide", v, length)) for v in row])
     return _put_rows(result, args[0], node.payload)
 
 

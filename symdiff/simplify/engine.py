@@ -97,7 +97,10 @@ def _tables(*kinds: str) -> tuple[Table, Table]:
 
 @paused
 def simplify(
-    roots: Sequence[Node], rewrites: list[str] | None = None, known: dict[Node, Node] | None = None
+    roots: Sequence[Node],
+    rewrites: list[str] | None = None,
+    known: dict[Node, Node] | None = None,
+    stability: bool = True,
 ) -> list[Node]:
     """Apply every rule everywhere.
 
@@ -109,16 +112,18 @@ def simplify(
     known : dict of Node to Node, optional
         What was made of nodes of other formulas that have parts in common with these; receives
         what is made of these. A node that it maps to itself stays as it is.
+    stability : bool
+        Whether to apply the rules for stability, which look below names and below ``known``.
     """
     order = postorder(roots)
     new = {} if known is None else known
     if len(order) > _SMALL:
         todo = [node for node in order if node.settled < PLAIN and new.get(node) is not node]
-        return _run(roots, todo, PLAIN, {}, rewrites)
+        return _run(roots, todo, PLAIN, {}, rewrites, stability)
     current = list(roots)
     for _ in range(_PASSES):
         todo = postorder(current, lambda node: node.settled >= READING or node in new)
-        following = _run(current, todo, READING, new, rewrites)
+        following = _run(current, todo, READING, new, rewrites, stability)
         if following == current:
             break
         current = following
@@ -133,14 +138,20 @@ def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[
 
 
 def _run(
-    roots: Sequence[Node], todo: Sequence[Node], level: int, new: dict[Node, Node], rewrites: list[str] | None
+    roots: Sequence[Node],
+    todo: Sequence[Node],
+    level: int,
+    new: dict[Node, Node],
+    rewrites: list[str] | None,
+    stability: bool = True,
 ) -> list[Node]:
     """Rewrite each node of ``todo`` once, arguments first.
 
     ``new`` holds what earlier passes made of a node: a rewrite depends on nothing but the node, so
     that a later pass looks only at what an earlier one made and has not looked at.
     """
-    tables = scalars, arrays = _tables(*_KINDS[level])
+    kinds = _KINDS[level] if stability else tuple(kind for kind in _KINDS[level] if kind != "stability")
+    tables = scalars, arrays = _tables(*kinds)
     spend(len(todo))
     for node in todo:
         old = node.args
@@ -150,7 +161,7 @@ def _run(
         if result.op in table:
             result = _settle(result, tables, rewrites)
         new[node] = result
-        if result.settled < level:
+        if stability and result.settled < level:
             for arg in result.args:
                 if arg.settled < level:
                     break

@@ -252,3 +252,21 @@ def _squared_norm(node: Node) -> Node | None:
     (inside,) = x.args
     square = elementwise("power", (inside, constant(2.0)))
     return sum_axes(square, [axis + inside.ndim for axis in x.payload])
+
+
+@rule("multiply", "s / norm(x) * unit(x)", "s / norm(x) / norm(x) * x", inside="unit")
+def _unit_over_norm(node: Node) -> Node | None:
+    """Multiply by a vector over its norm twice; at 0 both are nan."""
+    for scalar, direction in (node.args, node.args[::-1]):
+        if direction.op != "unit" or scalar.shape or len(direction.payload) != direction.ndim:
+            continue
+        (x,) = direction.args
+        length = reduce("norm", x, tuple(a + x.ndim for a in direction.payload))
+        inside = scalar
+        for _ in range(4):
+            if inside.op == "divide" and inside.args[1] is length:
+                return elementwise("multiply", (elementwise("divide", (scalar, length)), x))
+            if inside.op not in ("multiply", "divide", "negative"):
+                break
+            inside = inside.args[inside.op == "multiply" and inside.args[0].op == "constant"]
+    return None
