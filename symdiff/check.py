@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -30,6 +31,7 @@ from .guard import guarded
 from .interpret import bind_sizes
 from .kinks import find_kinks
 from .options import Budget
+from .overflow import find_overflow
 from .printing import text
 from .provenance import join
 from .rulecheck import compare_rules, move
@@ -55,10 +57,10 @@ class Finding:
 
     Parameters
     ----------
-    kind : {"derivative", "custom", "point", "approximate", "kink", "unsettled", "rewrite"}
-        A wrong derivative, a wrong rule of a custom function, no point to check at; a rule that
-        is approximate by its author's word, a place that is not smooth, differences too coarse
-        to tell, a rewrite for stability.
+    kind : {"derivative", "custom", "point", "range", "approximate", "kink", "unsettled", "rewrite"}
+        A wrong derivative, a wrong rule of a custom function, no point to check at, a nan or inf
+        where the exact number is finite; a rule that is approximate by its author's word, a place
+        that is not smooth, differences too coarse to tell, a rewrite for stability.
     message : str
     wrong : bool
         Whether it makes the report not ok.
@@ -209,6 +211,8 @@ class _Check:
 
     def run(self, known: Sequence[str]) -> Report:
         point = self._choose_point()
+        if point is None and self.given.keys() == self.inputs.keys() and self._out_of_range(self.given):
+            return Report(tuple(self.findings), self.given, 0, 0.0)
         if point is None:
             self._find("point", "the value is not finite at any point tried; give one in at=", wrong=True)
             return Report(tuple(self.findings), {}, 0, 0.0)
@@ -219,6 +223,8 @@ class _Check:
             self._find("kink", message)
         for verdict in compare_rules(self.outputs, point, self.rng):
             self._find(*verdict[:2], wrong=verdict.wrong)
+        with suppress(NotDifferentiableError):  # which the comparison tells
+            self._out_of_range(point)
         for w in self.wrt:
             try:
                 self._compare([w], point, at_kink=bool(kinks))
@@ -234,6 +240,16 @@ class _Check:
         finding = Finding(kind, message, wrong)
         if finding not in self.findings:
             self.findings.append(finding)
+
+    # ---------------------------------------------------------------- nan and inf where the exact number is finite
+
+    def _out_of_range(self, point: Mapping[str, Numbers]) -> bool:
+        """Report values and derivatives that are no numbers, though the exact ones are; tell whether there are any."""
+        before = len(self.findings)
+        results = self._value(inputs=point)
+        for message in find_overflow(self.outputs, self.wrt, point, self.sizes, results):
+            self._find("range", message, wrong=True)
+        return len(self.findings) > before
 
     # ---------------------------------------------------------------- the point
 

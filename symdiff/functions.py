@@ -533,11 +533,18 @@ _unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0
 
 # Quotients that are 0 / 0 at 0, by the order of the derivative; an even one by x**2 as well
 def _by_order(name: str) -> tuple[Formula | Partial, ...]:
-    return NONE, lambda n, x, f: elementwise(name, (constant(n.value + 1.0), x))
+    return NONE, lambda n, x, f: elementwise(name, (constant(_order(n) + 1.0), x))
+
+
+def _order(n: Node) -> int:
+    """Return an order, which may have been given further axes."""
+    while n.args:
+        n = n.args[0]
+    return int(n.value.flat[0])
 
 
 def _whole(formula: Callable[[int, Node], Node]) -> Formula:
-    return lambda n, x: formula(int(n.value), x)
+    return lambda n, x: formula(_order(n), x)
 
 
 def _root(s: Node) -> Node:
@@ -558,7 +565,7 @@ def _remainder_rows() -> None:
 
 
 def _by_root(formula: Callable[[int, Node], Node]) -> Formula:
-    return lambda n, s: formula(int(n.value), _root(s))
+    return lambda n, s: formula(_order(n), _root(s))
 
 
 _remainder_rows()

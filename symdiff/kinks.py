@@ -86,7 +86,7 @@ def _look(node: Node, args: list[Values], active: list[bool]) -> _Spot | None:
         spot = _Spot("kink", ~args[0].any(axis=node.payload), "the derivative is taken as 0")
     else:
         row = FUNCTIONS.get(node.op)
-        if row is None or node.dtype is BOOL or node.op in ("where", "to_real"):
+        if row is None or not row.numpy or node.dtype is BOOL or node.op in ("where", "to_real"):
             return None
         return _from_both_sides(find_function(row.numpy), args, active)
     return spot if np.any(spot.mask) else None

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from symdiff.functions import FUNCTIONS
 from symdiff.graph import Node, inputs_of, label_sizes, postorder
 from symdiff.interpret import bind_sizes
+from symdiff.remainders import REMAINDERS, Remainder, series_of
 from symdiff.sizes import value
 
 Exact = npt.NDArray[np.object_]
@@ -59,6 +60,26 @@ def arctan2(y: Any, x: Any) -> Any:
     return mpmath.atan2(y, x)
 
 
+def remainder(each: Remainder) -> Callable[..., Any]:
+    """Return a quotient of the table of remainders, by its definition or near 0 by its series."""
+    functions = {"bernoulli": lambda x: x / mpmath.expm1(x), "csch": lambda x: x * mpmath.csch(x)}
+
+    def plain(x: Any) -> Any:
+        start = series_of(each.function)[: max(each.order, 0)]
+        f = functions.get(each.function) or SCALARS[each.function]
+        less = mpmath.fsum(mpmath.mpf(c.numerator) / c.denominator * x**i for i, c in enumerate(start))
+        return (f(x) - less) / x ** len(start)
+
+    def value(n: Any, x: Any) -> Any:
+        assert n == 0
+        if abs(x) > 1e-40:
+            with mpmath.workdps(mpmath.mp.dps + 50 * len(each.coefficients()[:6])):
+                return plain(x)
+        return mpmath.fsum(mpmath.mpf(c.numerator) / c.denominator * x**i for i, c in enumerate(each.coefficients()[:8]))
+
+    return value
+
+
 #: Scalar functions by the names of the table, in mpmath's words.
 SCALARS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
@@ -95,6 +116,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "cosh": mpmath.cosh,
     "tanh": mpmath.tanh,
     "sech": mpmath.sech,
+    "csch": mpmath.csch,
     "arcsinh": mpmath.asinh,
     "arccosh": mpmath.acosh,
     "arctanh": mpmath.atanh,
@@ -110,6 +132,9 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "log_sigmoid": lambda x: -mpmath.log1p(mpmath.exp(-x)),
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
     "logaddexp": lambda x, y: max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y))),
+    "exp_share": lambda b, c, t: 1 / (b + c * mpmath.exp(t)),
+    "log_exp_sum": lambda b, c, t: mpmath.log(b + c * mpmath.exp(t)),
+    "log_cosh": lambda x: mpmath.log(mpmath.cosh(x)),
     "xlogy": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log(y),
     "sinc": lambda x: spherical_jn(0, mpmath.pi * x),
     "abs": abs,
@@ -388,6 +413,11 @@ def directional(
                 total[i] = total[i] + int(np.prod(signs)) * part
         scale = (2 * step) ** len(ways)
         return [doubles(part / scale) for part in total]
+
+SCALARS |= {each.name: remainder(each) for each in REMAINDERS}
+SCALARS |= {
+    each.name_by_square: lambda n, s, of=remainder(each): of(n, mpmath.sqrt(s)) for each in REMAINDERS if each.even
+}
 
 
 def missing_scalars() -> set[str]:

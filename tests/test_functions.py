@@ -22,14 +22,21 @@ from symdiff.functions import FUNCTIONS, Partial, apply
 from symdiff.graph import BOOL, constant
 from symdiff.graph import input as variable
 from symdiff.interpret import evaluate
+from symdiff.remainders import REMAINDERS
 
 DIGITS = 150
 ZERO_STEP = 170
 LARGEST = np.finfo(float).max
 TINY = 1e-307
 
+#: Rows that are tested in test_remainders.
+QUOTIENTS = {name for each in REMAINDERS for name in (each.name, each.name_by_square)}
 #: Functions of real numbers with values in them; conditions are tested on their own.
-REALS = [name for name, row in FUNCTIONS.items() if BOOL not in (row.takes, row.gives) and name != "where"]
+REALS = [
+    name
+    for name, row in FUNCTIONS.items()
+    if BOOL not in (row.takes, row.gives) and name != "where" and name not in QUOTIENTS
+]
 PIECES = [name for name in REALS if all(p is Partial.ZERO for p in FUNCTIONS[name].partials)]
 SMOOTH = [name for name in REALS if name not in PIECES]
 #: Functions whose first argument is an order, known beforehand.
@@ -65,6 +72,8 @@ POINTS: dict[str, list[float]] = {
     "cosh": [0.0, *EVERYWHERE, 700.0, -700.0],
     "tanh": [0.0, *EVERYWHERE, 100.0, -100.0, 720.0, -1e3],
     "sech": [0.0, 1e-300, 1e-8, *STEPS, 100.0, -100.0, 300.0, 720.0, -1e3],
+    "csch": [1e-8, -1e-3, 0.3, 1.0, -2.5, 17.0, 300.0, -700.0],
+    "log_cosh": [0.0, *STEPS[2:], 300.0, -700.0, 1e3],
     "arcsinh": [0.0, *EVERYWHERE, 300.0, -1e4, 1e30, -1e30, 1e100, 1e150, 1e160, -1e300],
     "arccosh": [1.5, 1 + 2**-40, np.nextafter(1, 2), 3.0, 1e5, 1e30, 1e100, 1e150, 1e160, 1e300],
     "arctanh": INSIDE,
@@ -91,7 +100,8 @@ LENGTHS = [
 #: Functions of a point in the plane, which one coordinate may hardly move.
 PLANE = ("arctan2", "hypot", "direction_cos", "direction_sin", "inversion_x", "inversion_y")
 #: Functions that differ from a constant, far out, by as little as exp(-1e3).
-LEVEL = ("expm1", "tanh", "erf", "erfc", "sigmoid", "log_sigmoid", "softplus", "logaddexp")
+LEVEL = ("expm1", "tanh", "erf", "erfc", "sigmoid", "log_sigmoid", "softplus", "logaddexp", "log_cosh", "exp_share", "log_exp_sum")
+EXPONENTIALS = [(b, c, t) for b, c in ((1.0, 1.0), (2.0, 0.3)) for t in (0.0, 1e-8, -3.0, 40.0, -40.0, 300.0)]
 PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "add": [(1.0, -1.0), (1e300, 1e-300), (0.0, 0.0)],
     "subtract": [(1.0, 1.0), (1e300, 1e-300), (0.0, 0.0)],
@@ -123,6 +133,8 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
         (5.0, 5.0),
         *((0.0, 1e-300), (0.0, 1e-20), (0.0, 1e-8), (5.0, 5.0 + 1e-10), (0.0, 30.0), (36.0, 0.0)),
     ],
+    "exp_share": EXPONENTIALS,
+    "log_exp_sum": EXPONENTIALS,
     "xlogy": [(0.0, 2.0), (0.0, 1e-300), (1e-300, 1e-300), (2.0, 1.0), (-2.0, 3.0), (1e100, 1 + 1e-9), (3.0, 1e80)],
     "mod": [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (0.3, 5.0), (1e10 + 0.5, 3.0), (1.0, 0.1), (-1.0, 0.3)],
     "maximum": [(1.0, 2.0), (2.0, 1.0), (-1e300, 1e300), (1e-3, -0.5)],
@@ -441,7 +453,7 @@ def test_nan_in_gives_nan_out_of_every_derivative(name: str) -> None:
 EXTREMES = (0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 0.5, LARGEST, -LARGEST, 5e-324, 3.0, -800.0, 1e10)
 
 
-@pytest.mark.parametrize("name", [n for n, row in FUNCTIONS.items() if row.takes is not BOOL and n != "where"])
+@pytest.mark.parametrize("name", [n for n, row in FUNCTIONS.items() if row.takes is not BOOL and n not in ("where", *QUOTIENTS)])
 def test_every_backend_says_the_same_far_out(name: str) -> None:
     args = symbols(name)
     at = np.array(list(itertools.product(EXTREMES, repeat=len(args))))

@@ -46,6 +46,7 @@ from symdiff.graph import (
 from symdiff.graph import (
     input as variable,
 )
+from symdiff.remainders import REMAINDERS
 from symdiff.interpret import bind_sizes, evaluate
 from symdiff.rules import CustomRule
 from symdiff.sizes import named
@@ -104,6 +105,9 @@ REFERENCE = {
 }
 
 
+QUOTIENTS = {each.name for each in REMAINDERS}
+
+
 def reference(name: str) -> Any:
     for spelling in (name, FUNCTIONS[name].sympy):
         if name in REFERENCE:
@@ -129,7 +133,9 @@ def operands(name: str, count: int = 6) -> Any:
 def applied(name: str) -> Any:
     row = FUNCTIONS[name]
     inputs = tuple(
-        variable(f"x{i}", (), BOOL if row.takes is BOOL or (name == "where" and i == 0) else "real")
+        constant(0.0)  # an order that is known beforehand
+        if i == 0 and name.partition("_of_square")[0] in QUOTIENTS
+        else variable(f"x{i}", (), BOOL if row.takes is BOOL or (name == "where" and i == 0) else "real")
         for i in range(row.arity)
     )
     return elementwise(name, inputs, row.gives)

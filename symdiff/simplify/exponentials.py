@@ -67,9 +67,25 @@ def _scaled(part: Node) -> tuple[float, Node] | None:
     first, second = (scalar_constant(arg) for arg in part.args)
     if part.op == "multiply" and first is not None:
         return first, part.args[1]
-    if second is None or second == 0:
+    if second is None:
+        (c, x), (d, y) = (_stripped(arg) for arg in part.args)
+        if part.op == "multiply" and x.op == y.op == "input" and repr(x.payload) > repr(y.payload):
+            x, y = y, x
+        stripped = elementwise(part.op, (x, y))
+        scale = c * d if part.op == "multiply" else c / d
+        return None if stripped is part else (scale, stripped)
+    if second == 0:
         return None
     return (second if part.op == "multiply" else 1.0 / second), part.args[0]
+
+
+def _stripped(factor: Node) -> tuple[float, Node]:
+    """Return (c, x) with factor = c x, as far as one look goes."""
+    factor = peel(factor)
+    if factor.op == "negative":
+        return -1.0, factor.args[0]
+    c = scalar_constant(factor.args[0]) if factor.op == "multiply" else None
+    return (c, factor.args[1]) if c else (1.0, factor)
 
 
 def _put(found: Linear, node: Node | None, c: float) -> None:

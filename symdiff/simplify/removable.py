@@ -11,13 +11,14 @@ import math
 from dataclasses import dataclass, field
 
 from ..functions import scalar_constant
-from ..graph import Node, constant, elementwise, sum_axes
+from ..graph import Node, constant, contract, elementwise, sum_axes
 from ..remainders import REMAINDERS, Remainder, series_of
 from .engine import peel, spread
 from .exponentials import added, as_node, as_sum, multiple, ratio
 
 #: So many factors and terms are looked at.
 _FACTORS, _TERMS = 12, 6
+TWO = constant(2.0)
 _TABLE: dict[str, list[Remainder]] = {}
 for _each in REMAINDERS:
     _TABLE.setdefault(_each.function, []).append(_each)
@@ -223,6 +224,9 @@ def smooth_quotient(node: Node) -> Node | None:
         own = None if known is None else factors_of(known.argument)
         if known is not None and own is not None and own.powers:
             found[base] = known, own
+    for _, own in list(found.values()):
+        for length in own.powers:
+            _gather_squares(product, length)
     chosen = [base for base, (known, own) in found.items() if _is_met(base, known, own, product, found)]
     if not chosen:
         return None
@@ -239,6 +243,26 @@ def smooth_quotient(node: Node) -> Node | None:
         if known.beside is not None:
             smooth.append((known.beside, power))
     return spread(_multiplied(rest, smooth), node.shape)
+
+
+def _gather_squares(product: Factors, length: Node) -> None:
+    """Write what is the square of a length, ``w @ w`` for norm(w), as its second power."""
+    if length.op not in ("norm", "sqrt"):
+        return
+    (x,) = length.args
+    squares = [x]
+    if length.op == "norm":
+        axes = [axis + x.ndim for axis in length.payload]
+        labels = tuple(range(x.ndim))
+        out = tuple(axis for axis in labels if axis not in axes)
+        squares = [sum_axes(elementwise(*square), axes) for square in (("power", (x, TWO)), ("multiply", (x, x)))]
+        squares.append(contract([x, x], [labels, labels], out, {}))
+    for square in squares:
+        power = product.powers.pop(square, 0)
+        if power:
+            product.powers[length] = product.powers.get(length, 0) + 2 * power
+            if not product.powers[length]:
+                del product.powers[length]
 
 
 def _may_vanish(node: Node) -> bool:

@@ -143,8 +143,8 @@ def _removable_singularity(node: Node) -> Node | None:
     return smooth_quotient(node)
 
 
-@rule("multiply divide power", "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), exp(x) / (1 + exp(x))**2, sinh(x) / cosh(x), ...",
-      "sigmoid(x), sigmoid(x), sigmoid(x) sigmoid(-x), tanh(x), ...", "stability")
+@rule("multiply divide power", "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), sinh(x) / cosh(x), ...",
+      "sigmoid(x), sigmoid(x), tanh(x), ...", "stability")
 def _quotient_of_exponentials(node: Node) -> Node | None:
     return normal_form(node)
 

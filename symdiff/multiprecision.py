@@ -1,0 +1,251 @@
+"""What a formula is worth in many digits: the exact value beside a double's nan or inf.
+
+The graph is evaluated on arrays of mpmath's numbers, whose exponents have no end, so that nothing
+overflows; what cancels has digits to lose. Slow and obvious: it is asked at one point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+
+from .errors import UnsupportedError
+from .functions import FUNCTIONS, as_written
+from .graph import MATRIX_OPS, Node, label_sizes, postorder
+from .interpret import STRUCTURE, Bindings
+from .sizes import value
+
+#: Decimal digits, the step of differences, and how far beside a point its limit is looked for.
+DIGITS = 120
+STEP, BESIDE = mp.mpf(10) ** -40, mp.mpf(10) ** -30
+#: Elements up to which an array is computed here.
+MOST = 400
+
+
+def _real(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give nan where a function has no real value."""
+
+    def call(*args: Any) -> Any:
+        try:
+            result = function(*args)
+        except (ZeroDivisionError, ValueError, OverflowError, mp.libmp.NoConvergence):
+            return mp.nan
+        if isinstance(result, mp.mpc):
+            return result.real if result.imag == 0 else mp.nan
+        return result
+
+    return call
+
+
+def _divide(x: Any, y: Any) -> Any:
+    return x / y if y else mp.nan
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "divide": _divide,
+    "negative": lambda x: -x,
+    "power": mp.power,
+    "exp2": lambda x: mp.mpf(2) ** x,
+    "log2": lambda x: mp.log(x, 2),
+    "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),
+    "abs": abs,
+    "rint": mp.nint,
+    "trunc": lambda x: mp.sign(x) * mp.floor(abs(x)),
+    "mod": lambda x, y: x - y * mp.floor(x / y),
+    "floor_divide": lambda x, y: mp.floor(x / y),
+    "maximum": max,
+    "minimum": min,
+    "lgamma": lambda x: mp.log(abs(mp.gamma(x))),
+    "polygamma": lambda n, x: mp.psi(int(n), x),
+    "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
+    "log_sigmoid": lambda x: -mp.log1p(mp.exp(-x)),
+    "softplus": lambda x: mp.log1p(mp.exp(x)),
+    "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
+    "xlogy": lambda x, y: mp.mpf(0) if x == 0 else x * mp.log(y),
+    "sinc": mp.sincpi,
+    "spherical_jn": lambda n, x: mp.sqrt(mp.pi / (2 * abs(x))) * mp.besselj(n + 0.5, abs(x)) * mp.sign(x) ** int(n)
+    if x
+    else mp.mpf(int(n) == 0),
+    "where": lambda c, x, y: x if c else y,
+    "less": lambda x, y: x < y,
+    "less_equal": lambda x, y: x <= y,
+    "equal": lambda x, y: x == y,
+    "not_equal": lambda x, y: x != y,
+    "logical_and": lambda x, y: bool(x) and bool(y),
+    "logical_or": lambda x, y: bool(x) or bool(y),
+    "logical_xor": lambda x, y: bool(x) != bool(y),
+    "logical_not": lambda x: not x,
+    "to_real": lambda x: mp.mpf(bool(x)),
+    **{name: getattr(mp, name) for name in ("sqrt", "exp", "expm1", "log", "log10", "log1p", "sin", "cos", "tan")},
+    **{name: getattr(mp, name) for name in ("sinh", "cosh", "tanh", "erf", "erfc", "gamma", "digamma", "hypot")},
+    **{name: getattr(mp, name) for name in ("sign", "floor", "ceil")},
+    **{f"arc{name}": getattr(mp, f"a{name}") for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")},
+}
+
+
+def exact_values(roots: Sequence[Node], point: Mapping[Any, Any], sizes: Bindings) -> list[Any]:
+    """Evaluate nodes in many digits.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+        Without names, barriers and custom functions (see :func:`symdiff.simplify.inline`).
+    point : mapping
+        An array for each input, by the input's name: of floats or of mpmath's numbers.
+    sizes : mapping of str to int
+        What named sizes are.
+
+    Returns
+    -------
+    list of ndarray of objects
+        nan where there is no real value.
+
+    Raises
+    ------
+    UnsupportedError
+        If an operation is not known here, or an array is too large.
+    """
+    done: dict[Node, Any] = {}
+    written = as_written(roots)
+    with mp.workdps(DIGITS):
+        for node in postorder(written):
+            if math.prod(value(size, sizes) for size in node.shape) > MOST:
+                raise UnsupportedError(f"an array of more than {MOST} elements in many digits")
+            done[node] = _compute(node, [done[arg] for arg in node.args], point, sizes)
+    return [done[root] for root in written]
+
+
+def _objects(array: Any) -> Any:
+    """Return an array of mpmath's numbers; conditions stay what they are."""
+    array = np.asarray(array)
+    if array.dtype.kind == "f":
+        return np.frompyfunc(mp.mpf, 1, 1)(array) if array.ndim else np.asarray(mp.mpf(float(array)), dtype=object)
+    return np.asarray(array, dtype=object)
+
+
+def _compute(node: Node, args: list[Any], point: Mapping[Any, Any], sizes: Bindings) -> Any:
+    if node.op == "input":
+        return _objects(point[node.payload])
+    if node.op in FUNCTIONS:
+        if node.op not in _FUNCTIONS:
+            raise UnsupportedError(f"{node.op} in many digits")
+        return np.asarray(np.frompyfunc(_real(_FUNCTIONS[node.op]), len(args), 1)(*args), dtype=object)
+    if node.op in MATRIX_OPS or node.op in _REDUCED:
+        if node.op not in _REDUCED:
+            raise UnsupportedError(f"{node.op} in many digits")
+        return np.asarray(_REDUCED[node.op](node, args), dtype=object)
+    if node.op == "contract":
+        return _contract(node, args, sizes)
+    if node.op in ("constant", "size", "delta", "onehot", "slice", "reshape", "concatenate"):
+        return _objects(STRUCTURE[node.op](node, args, sizes))
+    raise UnsupportedError(f"{node.op} in many digits")
+
+
+def _contract(node: Node, args: list[Any], sizes: Bindings) -> Any:
+    """Add up products, one combination of indices at a time."""
+    labels, out, _ = node.payload
+    length = {label: value(size, sizes) for label, size in label_sizes(node).items()}
+    summed = [label for label in length if label not in out]
+    if math.prod(length.values()) > MOST * 10:
+        raise UnsupportedError("a product of arrays that are large in many digits")
+    result = np.empty([length[label] for label in out], dtype=object)
+    for place in np.ndindex(*result.shape):
+        at = dict(zip(out, place, strict=True))
+        total = mp.mpf(0)
+        for inner in np.ndindex(*[length[label] for label in summed]):
+            at.update(zip(summed, inner, strict=True))
+            factors = [arg[tuple(at[label] for label in own)] for arg, own in zip(args, labels, strict=True)]
+            total += mp.mpf(0) if 0 in factors else mp.fprod(factors)
+        result[place] = total
+    return result
+
+
+def _each(function: Callable[[Any], Any], x: Any) -> Any:
+    return np.asarray(np.frompyfunc(_real(function), 1, 1)(x), dtype=object)
+
+
+def _total(x: Any, axes: tuple[int, ...], keep: bool = False) -> Any:
+    return np.asarray(np.sum(x, axis=axes, keepdims=keep), dtype=object)
+
+
+def _softmax(node: Node, args: list[Any]) -> Any:
+    powers = _each(mp.exp, args[0])
+    return powers / _total(powers, node.payload, keep=True)
+
+
+def _unit(node: Node, args: list[Any]) -> Any:
+    length = _each(mp.sqrt, _total(args[0] * args[0], node.payload, keep=True))
+    return np.frompyfunc(lambda x, r: x / r if r else mp.mpf(0), 2, 1)(args[0], length)
+
+
+def _by_matrix(function: Callable[[Any], Any]) -> Callable[[Node, list[Any]], Any]:
+    def call(node: Node, args: list[Any]) -> Any:
+        if args[0].ndim != 2:
+            raise UnsupportedError(f"a stack of matrices in {node.op} in many digits")
+        try:
+            return function(*[mp.matrix(arg.tolist()) for arg in args])
+        except ZeroDivisionError:
+            return np.full([len(args[-1])] * (node.ndim > 0) + [args[-1].shape[-1]] * (node.ndim > 1), mp.nan, object)
+
+    return call
+
+
+def _array(m: Any) -> Any:
+    return np.array(m.tolist(), dtype=object).reshape(m.rows, m.cols)
+
+
+_REDUCED: dict[str, Callable[[Node, list[Any]], Any]] = {
+    "max": lambda node, args: np.max(args[0], axis=node.payload),
+    "min": lambda node, args: np.min(args[0], axis=node.payload),
+    "prod": lambda node, args: np.prod(args[0], axis=node.payload),
+    "norm": lambda node, args: _each(mp.sqrt, _total(args[0] * args[0], node.payload)),
+    "logsumexp": lambda node, args: _each(mp.log, _total(_each(mp.exp, args[0]), node.payload)),
+    "softmax": _softmax,
+    "log_softmax": lambda node, args: _each(mp.log, _softmax(node, args)),
+    "unit": _unit,
+    "det": _by_matrix(mp.det),
+    "logdet": _by_matrix(lambda a: mp.log(mp.det(a))),
+    "logabsdet": _by_matrix(lambda a: mp.log(abs(mp.det(a)))),
+    "inv": _by_matrix(lambda a: _array(a**-1)),
+    "solve": _by_matrix(lambda a, b: _array(mp.lu_solve(a, b) if b.cols == 1 else a**-1 * b)),
+}
+
+
+def limit(f: Callable[[Any], Any], smooth: bool = False) -> Any:
+    """Return f(0) in many digits, or the number that f is close to on both sides of 0; nan where there is none.
+
+    Parameters
+    ----------
+    f : callable
+        Takes a number of mpmath, gives an array of such.
+    smooth : bool
+        Whether f(0) itself counts only where f is close to it on both sides.
+    """
+
+    def choose(here: Any, *beside: Any) -> Any:
+        if mp.isfinite(here) and not smooth:
+            return here
+        if not all(map(mp.isfinite, beside)):
+            return mp.nan
+        near = [x for x in (here, *beside) if mp.isfinite(x)]
+        middle = (beside[-2] + beside[-1]) / 2
+        close = all(abs(x - middle) <= mp.mpf(10) ** -8 * (1 + abs(middle)) for x in near)
+        return (here if mp.isfinite(here) else middle) if close else mp.nan
+
+    with mp.workdps(DIGITS):
+        steps = (mp.mpf(0), -1000 * BESIDE, 1000 * BESIDE, -BESIDE, BESIDE)
+        found = [np.asarray(f(t), dtype=object) for t in steps]
+        return np.asarray(np.frompyfunc(choose, len(steps), 1)(*found), dtype=object)
+
+
+def slope(f: Callable[[Any], Any]) -> Any:
+    """Return the derivative of f at 0 by central differences in many digits; nan where f is not smooth."""
+    with mp.workdps(DIGITS):
+        return limit(lambda t: (np.asarray(f(t + STEP)) - np.asarray(f(t - STEP))) / (2 * STEP), smooth=True)

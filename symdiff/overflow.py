@@ -1,0 +1,125 @@
+"""Why a value or a derivative is nan or inf where the exact one is a number, and which operation is to blame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import derivatives
+from .array import Array
+from .errors import SymdiffError
+from .graph import BOOL, Node, dependents, inputs_of, postorder
+from .interpret import Bindings, evaluate
+from .printing import text
+from .simplify import inline, simplify
+from .sizes import value
+
+#: Elements of an output, and of what is differentiated by, that are looked at.
+_ELEMENTS = 16
+
+
+def find_overflow(
+    outputs: Sequence[Node],
+    wrt: Sequence[Node],
+    point: Mapping[str, Any],
+    sizes: Bindings,
+    results: Sequence[Any],
+) -> Iterator[str]:
+    """Say where a value or a first derivative is nan or inf, though the exact one is finite.
+
+    Parameters
+    ----------
+    outputs, wrt : sequence of Node
+    point : mapping of str to ndarray
+    sizes : mapping of str to int
+    results : sequence of ndarray
+        The outputs as they were computed.
+
+    Yields
+    ------
+    str
+        At most one sentence for the value and one for each derivative.
+    """
+    barred = any(node.op in ("stop_gradient", "custom") for node in postorder(outputs))
+    for output, result in zip(outputs, results, strict=True):
+        (plain,) = inline([output])
+        yield from _look([plain], "the value", np.asarray(result), lambda: _value(plain, point, sizes), point)
+        for w in wrt if not barred else ():
+            if w.op != "input" or math.prod(value(size, sizes) for size in w.shape) > _ELEMENTS:
+                continue
+            derivative = derivatives.jacobian(Array(output), Array(w), disconnected="zero").node
+            (got,) = evaluate(inline(simplify([derivative])), point, inputs_of([output]))
+            name = f"the derivative by {w.payload}"
+            yield from _look([derivative], name, got, lambda w=w: _slopes(plain, w, point, sizes), point)  # type: ignore[misc]
+
+
+def _look(roots: Sequence[Node], name: str, got: Any, exact: Any, point: Mapping[str, Any]) -> Iterator[str]:
+    odd = np.argwhere(~np.isfinite(got))
+    if not len(odd) or got.size > _ELEMENTS**2:
+        return
+    try:
+        wanted = exact()
+    except SymdiffError:  # an operation that is not known in many digits: nothing to compare with
+        return
+    for place in map(tuple, odd):
+        number = float(wanted[place])
+        if math.isfinite(number):
+            at = f" at element {[int(i) for i in place]}" if place else ""
+            yield f"{name} is {got[place]}{at}, but the exact one is {number:.6g}: {_culprit(roots, point)}"
+            return
+
+
+def _value(plain: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
+    from .multiprecision import exact_values, limit  # mpmath is loaded when it is needed
+
+    return limit(lambda t: exact_values([plain], _moved(point, t), sizes)[0])
+
+
+def _moved(point: Mapping[str, Any], t: Any) -> dict[str, Any]:
+    """Return the point with each number that is not a condition moved by t."""
+    if not t:
+        return dict(point)
+    return {name: np.frompyfunc(lambda x: t + float(x), 1, 1)(np.asarray(a)) for name, a in point.items()}
+
+
+def _slopes(plain: Node, w: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
+    from .multiprecision import exact_values, slope
+
+    array = np.asarray(point[str(w.payload)], dtype=float)
+    columns = []
+    for place in np.ndindex(*array.shape):
+
+        def along(t: Any, place: tuple[int, ...] = place) -> Any:
+            moved = array.astype(object)
+            moved[place] = t + float(array[place])
+            return exact_values([plain], {**point, str(w.payload): moved}, sizes)[0]
+
+        columns.append(slope(along))
+    stacked = np.stack([np.asarray(column, dtype=object) for column in columns], axis=-1)
+    return stacked.reshape((*stacked.shape[:-1], *array.shape))
+
+
+def _culprit(roots: Sequence[Node], point: Mapping[str, Any]) -> str:
+    """Name the first operation whose arguments are finite and whose result is not."""
+    plain = simplify(inline(roots))
+    order = [node for node in postorder(plain) if node.dtype is not BOOL]
+    carriers = inputs_of(plain)
+    active = dependents(order, carriers)
+    for node in order:
+        if node.args and node in active:
+            result, *args = evaluate([node, *node.args], point, carriers)
+            if not np.isfinite(result).all() and all(np.isfinite(arg).all() for arg in args):
+                shown = text(node).rpartition("\n")[2]
+                shown = shown if len(shown) <= 60 else shown[:57] + "..."
+                kind = "0 / 0" if node.op == "divide" and not np.all(args[1]) else "overflow"
+                return f"{kind} in {shown}; {_ADVICE[kind]}"
+    return "its terms overflow; write it with smaller ones"
+
+
+_ADVICE = {
+    "overflow": "divide above and below the line by what grows, so that exponents are negative",
+    "0 / 0": "write where(x == 0, limit, ...), or a series near that point",
+}

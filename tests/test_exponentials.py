@@ -1,0 +1,196 @@
+"""Quotients of exponentials are finite and right wherever the mathematics is, however they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symdiff as sd
+
+FAR = (-1e5, -1e3, -745.0, -300.0, -40.0, -1.7, 0.0, 0.3, 2.5, 40.0, 300.0, 745.0, 1e3, 1e5)
+
+
+def derivatives(f: Any, x: float) -> list[float]:
+    """Return value, slope and curvature in many digits."""
+    with mpmath.workdps(60):
+        step = mpmath.mpf(10) ** -15
+        low, here, high = (f(mpmath.mpf(x) + k * step) for k in (-1, 0, 1))
+        # closed forms below lose nothing, so that differences have their digits everywhere
+        return [float(here), float((high - low) / (2 * step)), float((high - 2 * here + low) / step**2)]
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + mpmath.exp(-x)) if x > 0 else mpmath.exp(x) / (1 + mpmath.exp(x))
+
+
+def _sech(x: Any) -> Any:
+    return 2 * mpmath.exp(-abs(x)) / (1 + mpmath.exp(-2 * abs(x)))
+
+
+def _tanh(x: Any) -> Any:
+    return mpmath.sign(x) * (1 - 2 / (1 + mpmath.exp(2 * abs(x)))) if abs(x) > 1 else mpmath.tanh(x)
+
+
+#: A function in mpmath's words, and its numerator and denominator: numbers and multiples of x in the exponents.
+Terms = list[tuple[float, float]]
+FUNCTIONS: dict[str, tuple[Any, Terms, Terms]] = {
+    "sigmoid": (_sigmoid, [(1, 0)], [(1, 0), (1, -1)]),
+    "tanh": (_tanh, [(1, 1), (-1, -1)], [(1, 1), (1, -1)]),
+    "sech": (_sech, [(2, 0)], [(1, 1), (1, -1)]),
+    "slope": (lambda x: _sigmoid(x) * _sigmoid(-x), [(1, 1)], [(1, 0), (2, 1), (1, 2)]),
+    "fermi": (lambda x: 1 / (2 + 3 * mpmath.exp(2 * x)), [(1, 0)], [(2, 0), (3, 2)]),
+    "three": (lambda x: mpmath.exp(-abs(x)) / sum(mpmath.exp(k * x - abs(x)) for k in (-1, 0, 1)), [(1, 0)],
+              [(1, 1), (1, 0), (1, -1)]),
+    "mixed": (lambda x: (1 - 2 * mpmath.exp(x)) / (1 + mpmath.exp(x)), [(1, 0), (-2, 1)], [(1, 0), (1, 1)]),
+}
+
+
+def written(terms: Terms, shift: float, scale: float, style: str) -> str:
+    """Write a sum of exponentials, each moved by ``shift`` and multiplied by ``scale``."""
+    parts = []
+    for number, exponent in terms:
+        c, k = number * scale, exponent + shift
+        power = {
+            "plain": f"exp({k!r}*x)",
+            "halved": f"exp({k / 2!r}*x)**2",
+            "under": f"1/exp({-k!r}*x)",
+            "product": f"exp({k - 0.5!r}*x)*exp(x/2)",
+            "named": f"exp({k!r}*t)",
+        }[style]
+        parts.append(f"({c!r})" if k == 0 else power if c == 1 else f"({c!r})*{power}")
+    return " + ".join(parts)
+
+
+FORMS = st.tuples(
+    st.sampled_from(sorted(FUNCTIONS)),
+    st.sampled_from([0.0, 1.0, -1.0, 0.5, 2.0]),
+    st.sampled_from([1.0, -1.0, 3.0, 0.25]),
+    st.sampled_from(["plain", "halved", "under", "product", "named"]),
+    st.sampled_from(["({n})/({d})", "({n})*({d})**-1", "({n})*(1/({d}))", "1/({d})*({n})", "({n})/(2*({d}))*2"]),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(form=FORMS)
+def test_random_forms(form: Any) -> None:
+    name, shift, scale, style, shape = form
+    f, top, bottom = FUNCTIONS[name]
+    quotient = shape.format(n=written(top, shift, scale, style), d=written(bottom, shift, scale, style))
+    text = f"t = 1*x\n{quotient}" if style == "named" else quotient
+    x = sd.scalar("x")
+    parsed = sd.compile(text, x=(), backend="numpy")
+    by_x = [sd.compile(sd.derivative(text, "x", order), [x], backend="numpy") for order in (1, 2)]
+    for at in FAR:
+        want = derivatives(f, at)
+        got = [float(kernel(at)) for kernel in (parsed, *by_x)]
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-14, err_msg=f"{text} at {at}")
+        small = 0 < abs(want[0]) < 1e-14 and abs(want[0]) > 1e-300
+        if small:  # what is nearly 0 has its digits as well
+            np.testing.assert_allclose(got, want, rtol=1e-9, err_msg=f"{text} at {at}")
+
+
+#: Formulas in x, and y; each must be finite, with slopes and curvatures, wherever the mathematics is.
+FORMULAS = [
+    *("x/(1+exp(-x))", "y/(1+exp(-x))", "1/(2+exp(-x))", "1/(1+exp(-x))**2", "x*exp(x)/(1+exp(x))"),
+    *("exp(-x)/(1+exp(-x))**2", "exp(x)/(exp(x)+1)**2", "sinh(x)/cosh(x)", "1/cosh(x)", "cosh(x)/sinh(x)"),
+    *("1-2/(exp(2*x)+1)", "2/(1+exp(-2*x))-1", "exp(x-y)/(1+exp(x-y))", "exp(x)/(exp(x)+exp(y))"),
+    *("(1+exp(-x))**-1", "1-1/(1+exp(-x))", "log(cosh(x))", "log(exp(x)+exp(-x))", "log(1+exp(-abs(x)))"),
+    *("y/(2+y*exp(0.5*x))", "1/(exp(x)-1)", "exp(x)/(exp(x)-1)**2", "3*exp(-2*exp(-x))", "exp(x)/exp(y)"),
+    *("(exp(x)-2)/(exp(x)+1)", "(1+exp(x))**2/(1+exp(2*x))", "sqrt(exp(x)/(1+exp(x)))", "1/sqrt(1+exp(x))"),
+    *("exp(x)*cosh(x)*exp(-2*abs(x))", "exp(-x**2)/(1+exp(-x))", "log(x**2*exp(-x))", "log(2+exp(x))"),
+    *("exp(x)/(1+exp(x)+exp(y))", "1/(1+exp(-x))**0.3", "exp(-x)*(1+exp(x))*exp(-abs(x))", "tanh(x)/cosh(x)"),
+]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_formula_far_out(text: str) -> None:
+    shapes: dict[str, Any] = {"x": (), "y": ()} if "y" in text else {"x": ()}
+    parts = [text, *(f"derivative({text}, x, {order})" for order in (1, 2))]
+    if "y" in text:
+        parts += [f"derivative({text}, y)", f"derivative(derivative({text}, x), y)"]
+    exact = sd.compile(f"[{', '.join(parts)}]", shapes=shapes, backend="interpreter")
+    for at in (-1e5, -1e3, -745.0, 745.0, 1e3, 1e5):
+        values = {"x": at, "y": 0.7} if "y" in text else {"x": at}
+        got = exact(**values)
+        with mpmath.workdps(50):
+            want = reference(text, values)
+        assert abs(float(got[0]) - want) <= 1e-9 * abs(want) or abs(want) > 1e308, (text, at, got, want)
+        if abs(want) < 1e300:
+            assert np.isfinite(got).all(), (text, at, got)
+
+
+def reference(text: str, values: dict[str, float]) -> Any:
+    """Evaluate text by Python's own operators on mpmath's numbers."""
+    import multiprecision  # noqa: PLC0415
+
+    known = {name: mpmath.mpf(number) for name, number in values.items()}
+    return multiprecision.value(text, known).item()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "interpreter", "native"])
+def test_backends_agree(backend: str) -> None:
+    at = np.array(FAR)
+    for text in ("exp(-x)/(1+exp(-x))**2", "1/(2+exp(-x))", "log(cosh(x))", "1/(exp(x)-1)", "exp(x)/(1+exp(2*x)+exp(-x))"):
+        parts = f"[{text}, derivative({text}, x), derivative({text}, x, 2)]"
+        where_finite = at if text != "1/(exp(x)-1)" else at[at != 0]
+        want = sd.compile(parts, x=(), backend="numpy")(where_finite)
+        got = sd.compile(parts, x=(), backend=backend)(where_finite)
+        assert np.isfinite(got).all()
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-300)
+
+
+SUMS = [
+    "exp(x) / sum(exp(x))",
+    "sum(w * exp(x)) / sum(exp(x))",
+    "exp(x) @ w / sum(exp(x))",
+    "sum(w * exp(x)) / sum(w**2 * exp(x))",
+    "w * exp(x) / (3 * sum(exp(x)))",
+    "exp(x) / (1 + sum(exp(x)))",
+    "exp(x[0]) / sum(exp(x))",
+    "sum(exp(-x) * w) / sum(exp(-x))",
+]
+
+
+@pytest.mark.parametrize("text", SUMS)
+def test_weighted_sums(text: str) -> None:
+    """Moved by a large number, shares are those of numbers moved back; the 1 of a reference counts for nothing."""
+    parts = [text, f"jacobian({text}, x)", f"jacobian({text}, w)" if "w" in text else text]
+    for backend in ("numpy", "native"):
+        kernel = sd.compile(f"[ravel({parts[0]})[0], sum(({parts[1]})**2)]", shapes={"x": 3, "w": 3} if "w" in text else {"x": 3},
+                            backend=backend)
+        values: dict[str, Any] = {"w": np.array([0.3, -2.0, 1.1])} if "w" in text else {}
+        near, far = np.array([0.1, -0.4, 0.9]), 1e4 * (-1 if "-x" in text else 1)
+        got, want = kernel(x=near + far, **values), kernel(x=near + far / 2, **values)
+        assert np.isfinite(got).all()
+        np.testing.assert_allclose(got, want, rtol=1e-9)
+        if "1 +" not in text:
+            np.testing.assert_allclose(got, kernel(x=near, **values), rtol=1e-9)
+
+
+def test_nan_stays_nan() -> None:
+    for text in ("exp(x)/exp(x)", "exp(x+1)/exp(x)", "exp(-x)*(1+exp(x))", "x/(1+exp(-x))", "1/(1+exp(x))/(1+exp(-x))"):
+        assert np.isnan(sd.compile(text, x=(), backend="numpy")(np.nan)), text
+
+
+def test_what_is_shown_stays_short() -> None:
+    for text, shown in (
+        ("x/(1+exp(-x))", "sigmoid(x) * (1 + x * sigmoid(-x))"),
+        ("sinh(x)/cosh(x)", "sech(x) ** 2"),
+        ("1/(2+exp(-x))", "1 / ((2 + exp(-x)) * (1 + 2 * exp(x)))"),
+        ("log(cosh(x))", "tanh(x)"),
+        ("exp(-x)/(1+exp(-x))**2", "-sigmoid(x) * sigmoid(-x) * tanh(0.5 * x)"),
+    ):
+        assert str(sd.gradient(text, "x")) == shown
+
+
+def test_long_products_and_sums_take_linear_time() -> None:
+    x = sd.scalar("x")
+    product, total = np.exp(x), np.exp(x)
+    for i in range(400):
+        product, total = product * (x + float(i)), total + np.exp(x * float(i + 2))
+    assert len(sd.compile(product / total, [x], backend="numpy").source("numpy")) < 200_000

@@ -1,0 +1,147 @@
+"""Quotients that are 0 / 0 at 0: their rows, and the formulas that lead to them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from exact import SCALARS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symdiff as sd
+from symdiff import Array
+from symdiff.graph import constant, elementwise
+from symdiff.remainders import REMAINDERS, Remainder
+
+DISTANCES = (1e-300, 1e-160, 1e-20, 1e-8, 1e-4, 0.01, 0.1, 0.3, 0.7, 0.95)
+
+
+def wanted(each: Remainder, n: int, x: float) -> Any:
+    """Return a derivative in many digits: by its series near 0, by differences elsewhere."""
+    if abs(x) > 0.05:
+        at, step = mpmath.mpf(x), mpmath.mpf(10) ** -30
+        f = SCALARS[each.name]
+        return sum((-1) ** k * math.comb(n, k) * f(0, at + (n - 2 * k) * step) for k in range(n + 1)) / (2 * step) ** n
+    terms = enumerate(each.coefficients()[:80])
+    return mpmath.fsum(
+        mpmath.mpf(c.numerator) / c.denominator * math.perm(i, n) * mpmath.mpf(x) ** (i - n) for i, c in terms if i >= n
+    )
+
+
+@pytest.mark.parametrize("each", REMAINDERS, ids=lambda each: each.name)
+def test_row_to_second_order(each: Remainder) -> None:
+    s = sd.scalar("s")
+    direct = [Array(elementwise(each.name, (constant(float(n)), s.node))) for n in range(3)]
+    at = np.array([0.0, *DISTANCES, *(-x for x in DISTANCES), each.radius * 0.999, each.radius * 1.001])
+    at = at[np.abs(at) < (1.0 if each.function in ("log1p", "arcsin") else 1.4)]
+    backends = ("numpy", "interpreter", "native") if each.order in (1, -1) else ("numpy", "interpreter")
+    for backend in backends:
+        results = sd.compile(direct, [s], backend=backend)(at)
+        for n, column in enumerate(results):
+            with mpmath.workdps(150):
+                want = np.array([float(wanted(each, n, x)) for x in at])
+            np.testing.assert_allclose(column, want, rtol=1e-12, atol=1e-15, err_msg=f"{backend} {each.name} {n}")
+
+
+@pytest.mark.parametrize("each", [each for each in REMAINDERS if each.even], ids=lambda each: each.name)
+def test_an_even_row_by_the_square(each: Remainder) -> None:
+    s, x = sd.scalar("s"), sd.scalar("x")
+    by_square = Array(elementwise(each.name_by_square, (constant(0.0), (x * x).node)))
+    plain = Array(elementwise(each.name, (constant(0.0), x.node)))
+    pairs = [[f, sd.gradient(f, x), sd.hessian(f, x)] for f in (by_square, plain)]
+    at = np.array([0.0, 1e-160, 1e-9, 0.01, 0.3, 0.9 * min(each.radius, 1.0), 0.97])
+    first, second = (sd.compile(parts, [x], backend="numpy")(at) for parts in pairs)
+    for got, want in zip(first, second, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-12)
+    negative = Array(elementwise(each.name_by_square, (constant(0.0), s.node)))
+    with np.errstate(all="ignore"):
+        assert math.isnan(sd.compile(negative, [s], backend="numpy")(-1e-3))
+
+
+#: A formula in x and k, and its limit at x = 0 with the first and second derivative there.
+LIMITS: list[tuple[str, Any]] = [
+    ("sin(k*x)/x", lambda k: (k, 0, -(k**3) / 3)),
+    ("(1 - cos(k*x))/x", lambda k: (0, k * k / 2, 0)),
+    ("(1 - cos(k*x))/x**2", lambda k: (k * k / 2, 0, -(k**4) / 12)),
+    ("(exp(k*x) - 1)/x", lambda k: (k, k * k / 2, k**3 / 3)),
+    ("(1 - exp(-k*x))/x", lambda k: (k, -k * k / 2, k**3 / 3)),
+    ("x/(exp(k*x) - 1)", lambda k: (1 / k, -1 / 2, k / 6)),
+    ("tan(k*x)/x", lambda k: (k, 0, 2 * k**3 / 3)),
+    ("sinh(k*x)/x", lambda k: (k, 0, k**3 / 3)),
+    ("(exp(k*x) - exp(-k*x))/x", lambda k: (2 * k, 0, 2 * k**3 / 3)),
+    ("log(1 + k*x)/x", lambda k: (k, -k * k / 2, 2 * k**3 / 3)),
+    ("arctan(k*x)/x", lambda k: (k, 0, -2 * k**3 / 3)),
+    ("arcsin(k*x)/x", lambda k: (k, 0, k**3 / 3)),
+    ("(cosh(k*x) - 1)/x**2", lambda k: (k * k / 2, 0, k**4 / 12)),
+    ("(k*x - sin(k*x))/x**3", lambda k: (k**3 / 6, 0, -(k**5) / 60)),
+    ("x/sin(k*x)", lambda k: (1 / k, 0, k / 3)),
+    ("x/tanh(k*x)", lambda k: (1 / k, 0, 2 * k / 3)),
+    ("x*cosh(k*x)/sinh(k*x)", lambda k: (1 / k, 0, 2 * k / 3)),
+    ("x**2*exp(k*x)/(exp(k*x) - 1)**2", lambda k: (1 / k**2, 0, -1 / 6)),
+    ("(1 - cos(k*x))/sin(k*x)", lambda k: (0, k / 2, 0)),
+    ("(1 - sin(k*x)/(k*x))/x**2", lambda k: (k * k / 6, 0, -(k**4) / 60)),
+]
+
+
+@pytest.mark.parametrize(("text", "limits"), LIMITS, ids=[text for text, _ in LIMITS])
+def test_quotient_at_its_limit(text: str, limits: Any) -> None:
+    kernel = sd.compile(f"[{text}, derivative({text}, x), derivative({text}, x, 2)]", x=(), k=(), backend="interpreter")
+    with np.errstate(all="ignore"):
+        for scale in (0.5, 2.0):
+            for x0 in (0.0, 1e-300, -1e-200, 1e-17):
+                got = kernel(x=x0, k=scale)
+                np.testing.assert_allclose(got, limits(scale), rtol=1e-13, atol=1e-15)
+
+
+def test_far_out_the_quotients_stay_finite() -> None:
+    far = np.array([-1e5, -1e3, -745.0, 745.0, 1e3, 1e5])
+    for text, want in (
+        ("x/(exp(x) - 1)", np.where(far < 0, -far, 0.0)),
+        ("x**2*exp(x)/(exp(x) - 1)**2", np.zeros(6)),
+        ("x/tanh(x)", np.abs(far)),
+        ("x/sinh(x)", np.zeros(6)),
+        ("x**2/(cosh(x) - 1)", np.zeros(6)),
+    ):
+        kernel = sd.compile(f"[{text}, derivative({text}, x), derivative({text}, x, 2)]", x=(), backend="numpy")
+        got = kernel(far)
+        assert np.isfinite(got).all(), text
+        np.testing.assert_allclose(got[:, 0], want, atol=1e-300)
+
+
+def test_rodrigues_formula_at_no_rotation() -> None:
+    w, v = sd.vector("w", 3), sd.vector("v", 3)
+    angle = np.sqrt(w @ w)
+    turned = v + np.sin(angle) / angle * np.cross(w, v) + (1 - np.cos(angle)) / angle**2 * np.cross(w, np.cross(w, v))
+    parts = [turned, sd.jacobian(turned, w), sd.jacobian(sd.jacobian(turned, w), w)]
+    at = np.array([1.0, 2.0, -3.0])
+    for backend in ("numpy", "native"):
+        value, slope, curvature = sd.compile(parts, [w, v], backend=backend)(np.zeros(3), at)
+        np.testing.assert_array_equal(value, at)
+        np.testing.assert_allclose(slope, -np.cross(at, np.eye(3)).T, atol=1e-15)
+        # exp(W) v = v + W v + W W v / 2 + ..., and W W v = w (w v) - v (w w)
+        eye = np.eye(3)
+        want = (eye[:, :, None] * at[None, None, :] + eye[:, None, :] * at[None, :, None]) / 2
+        want = want - at[:, None, None] * eye[None]
+        np.testing.assert_allclose(curvature, want, atol=1e-14)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    f=st.sampled_from(["sin({0})", "expm1({0})", "log1p({0})", "(1 - cos({0}))", "sinh({0})", "tanh({0})"]),
+    g=st.sampled_from(["x", "x*y", "(3*x)", "(x/2)", "(-x)"]),
+    c=st.sampled_from(["1", "y", "2*y", "y**2", "cos(y)"]),
+    inverse=st.booleans(),
+)
+def test_random_quotients_near_zero(f: str, g: str, c: str, inverse: bool) -> None:
+    upper = f.format(f"({c}*x)")
+    text = f"{g}/{upper}*y" if inverse and "cos({0})" not in f else f"y*{upper}/{g}"
+    kernel = sd.compile(f"[{text}, derivative({text}, x), derivative({text}, x, 2)]", x=(), y=(), backend="numpy")
+    # the limits at 0, against the formula as written where it has all its digits
+    close = np.array(kernel(x=np.array([0.0, 1e-200, 1e-9]), y=0.7))
+    assert np.isfinite(close).all(), text
+    np.testing.assert_allclose(close[1], close[0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(close[2], close[0], rtol=1e-7, atol=1e-7)
