@@ -53,6 +53,25 @@ Made from the leaves up, until none fits. Those for stability come before differ
 names the ones that were made.
 """
 
+REMAINING = """## What remains as it was written
+
+These forms are computed as they stand, so a nan or an inf can appear where the mathematics is finite. `symdiff.check`
+computes such a point in 120 digits and names the operation.
+"""
+
+#: Forms that are not rewritten, where they go wrong, and what to write.
+FORMS = (
+    ("differences of poles, `1/tanh(x) - 1/x`, `1/x - 1/(exp(x) - 1)`", "near 0", "one quotient"),
+    ("other functions above and below, `gamma(x) / gamma(x - 1)`, `prod(v) / prod(2*v)`", "overflow", "logarithms"),
+    ("differences of large exponentials, `cosh(x) - sinh(x)`", "overflow", "`exp(-x)`"),
+    ("roots of sums of exponentials, `sqrt(1 + exp(x))`", "overflow", "`exp(softplus(x) / 2)`"),
+    ("several sums of exponentials, coefficients of unknown sign, exponents of several inputs", "overflow", "one sum"),
+    ("sums of squares and a number, `sqrt(x**2 + 1)`", "above 1e154", "`hypot(x, 1)`"),
+    ("a number over a length, `1 / norm(x)`, in native code; norms over long axes", "beyond 1e±154", "scaled x"),
+    ("powers that cancel, `x**3 / x**2`", "at 0", "`x`"),
+    ("a quotient spread over an array, `sin(r) * (w / r)` with `r = norm(w)`", "at 0", "`sin(r) / r * w`"),
+)
+
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
@@ -148,6 +167,8 @@ def make_page() -> str:
         _table(("operation", "rule"), ((_code(name), rule) for name, rule in SOURCES.items())),
         REWRITES,
         _table(("kind", "finds", "puts"), ((r.kind, _code(r.pattern), _code(r.result)) for r in RULES)),
+        REMAINING,
+        _table(("form", "where", "write"), FORMS),
     ]
     return "\n".join(parts)
 

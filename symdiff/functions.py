@@ -380,8 +380,8 @@ def _exp_sum_as_written(b: Node, c: Node, t: Node) -> Node:
 def _log_exp_sum(b: Node, c: Node, t: Node) -> Node:
     small, far = exp(-absolute(t)), compare("greater", t, 0.0)
     large, rest = where(far, c, b), where(far, b, c) * small
-    inside = where(compare("greater", large, 0.0), log(large) + elementwise("log1p", (rest / large,)), log(large + rest))
-    return maximum(t, 0.0) + inside
+    near_one = elementwise("log1p", (rest / large,))
+    return maximum(t, 0.0) + where(compare("greater", large, 0.0), log(large) + near_one, log(large + rest))
 
 
 def _log_cosh(x: Node) -> Node:

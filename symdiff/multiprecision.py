@@ -185,7 +185,7 @@ def _unit(node: Node, args: list[Any]) -> Any:
     return np.frompyfunc(lambda x, r: x / r if r else mp.mpf(0), 2, 1)(args[0], length)
 
 
-def _by_matrix(function: Callable[[Any], Any]) -> Callable[[Node, list[Any]], Any]:
+def _by_matrix(function: Callable[..., Any]) -> Callable[[Node, list[Any]], Any]:
     def call(node: Node, args: list[Any]) -> Any:
         if args[0].ndim != 2:
             raise UnsupportedError(f"a stack of matrices in {node.op} in many digits")

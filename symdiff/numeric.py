@@ -138,7 +138,8 @@ Axes = tuple[int, ...]
 def norm(x: Array, axes: Axes) -> Array:
     """Return the root of the sum of squares over ``axes``."""
     length = np.sqrt(np.sum(x * x, axis=axes))
-    if axes and not np.all((length > 1e-140) & (length < np.inf)):  # the squares of 1e200 and 1e-200 are beyond a double
+    # the squares of 1e200 and 1e-200 are beyond a double
+    if axes and not np.all((length > 1e-140) & (length < np.inf)):
         largest = np.max(np.abs(x), axis=axes, keepdims=True, initial=0.0)
         scale = np.where((largest > 0) & (largest < np.inf), largest, 1.0)
         small = x / scale

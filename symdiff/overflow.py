@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -46,14 +48,14 @@ def find_overflow(
     barred = any(node.op in ("stop_gradient", "custom") for node in postorder(outputs))
     for output, result in zip(outputs, results, strict=True):
         (plain,) = inline([output])
-        yield from _look([plain], "the value", np.asarray(result), lambda: _value(plain, point, sizes), point)
+        yield from _look([plain], "the value", np.asarray(result), partial(_value, plain, point, sizes), point)
         for w in wrt if not barred else ():
             if w.op != "input" or math.prod(value(size, sizes) for size in w.shape) > _ELEMENTS:
                 continue
             derivative = derivatives.jacobian(Array(output), Array(w), disconnected="zero").node
             (got,) = evaluate(inline(simplify([derivative])), point, inputs_of([output]))
             name = f"the derivative by {w.payload}"
-            yield from _look([derivative], name, got, lambda w=w: _slopes(plain, w, point, sizes), point)  # type: ignore[misc]
+            yield from _look([derivative], name, got, partial(_slopes, plain, w, point, sizes), point)
 
 
 def _look(roots: Sequence[Node], name: str, got: Any, exact: Any, point: Mapping[str, Any]) -> Iterator[str]:
@@ -72,10 +74,14 @@ def _look(roots: Sequence[Node], name: str, got: Any, exact: Any, point: Mapping
             return
 
 
-def _value(plain: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
-    from .multiprecision import exact_values, limit  # mpmath is loaded when it is needed
+def _multiprecision() -> Any:
+    """Return the module that computes in many digits; mpmath is loaded when it is needed."""
+    return import_module(".multiprecision", __package__)
 
-    return limit(lambda t: exact_values([plain], _moved(point, t), sizes)[0])
+
+def _value(plain: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
+    digits = _multiprecision()
+    return digits.limit(lambda t: digits.exact_values([plain], _moved(point, t), sizes)[0])
 
 
 def _moved(point: Mapping[str, Any], t: Any) -> dict[str, Any]:
@@ -86,8 +92,7 @@ def _moved(point: Mapping[str, Any], t: Any) -> dict[str, Any]:
 
 
 def _slopes(plain: Node, w: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
-    from .multiprecision import exact_values, slope
-
+    digits = _multiprecision()
     array = np.asarray(point[str(w.payload)], dtype=float)
     columns = []
     for place in np.ndindex(*array.shape):
@@ -95,9 +100,9 @@ def _slopes(plain: Node, w: Node, point: Mapping[str, Any], sizes: Bindings) -> 
         def along(t: Any, place: tuple[int, ...] = place) -> Any:
             moved = array.astype(object)
             moved[place] = t + float(array[place])
-            return exact_values([plain], {**point, str(w.payload): moved}, sizes)[0]
+            return digits.exact_values([plain], {**point, str(w.payload): moved}, sizes)[0]
 
-        columns.append(slope(along))
+        columns.append(digits.slope(along))
     stacked = np.stack([np.asarray(column, dtype=object) for column in columns], axis=-1)
     return stacked.reshape((*stacked.shape[:-1], *array.shape))
 

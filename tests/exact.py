@@ -75,7 +75,8 @@ def remainder(each: Remainder) -> Callable[..., Any]:
         if abs(x) > 1e-40:
             with mpmath.workdps(mpmath.mp.dps + 50 * len(each.coefficients()[:6])):
                 return plain(x)
-        return mpmath.fsum(mpmath.mpf(c.numerator) / c.denominator * x**i for i, c in enumerate(each.coefficients()[:8]))
+        terms = enumerate(each.coefficients()[:8])
+        return mpmath.fsum(mpmath.mpf(c.numerator) / c.denominator * x**i for i, c in terms)
 
     return value
 
@@ -416,7 +417,7 @@ def directional(
 
 SCALARS |= {each.name: remainder(each) for each in REMAINDERS}
 SCALARS |= {
-    each.name_by_square: lambda n, s, of=remainder(each): of(n, mpmath.sqrt(s)) for each in REMAINDERS if each.even
+    each.name_by_square: lambda n, s, of=each.name: SCALARS[of](n, mpmath.sqrt(s)) for each in REMAINDERS if each.even
 }
 
 

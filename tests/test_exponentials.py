@@ -75,7 +75,7 @@ FORMS = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(form=FORMS)
 def test_random_forms(form: Any) -> None:
     name, shift, scale, style, shape = form
@@ -119,14 +119,14 @@ def test_formula_far_out(text: str) -> None:
         got = exact(**values)
         with mpmath.workdps(50):
             want = reference(text, values)
-        assert abs(float(got[0]) - want) <= 1e-9 * abs(want) or abs(want) > 1e308, (text, at, got, want)
+        assert abs(float(got[0]) - want) <= 1e-9 * abs(want) + 1e-300 or abs(want) > 1e308, (text, at, got, want)
         if abs(want) < 1e300:
             assert np.isfinite(got).all(), (text, at, got)
 
 
 def reference(text: str, values: dict[str, float]) -> Any:
     """Evaluate text by Python's own operators on mpmath's numbers."""
-    import multiprecision  # noqa: PLC0415
+    import multiprecision
 
     known = {name: mpmath.mpf(number) for name, number in values.items()}
     return multiprecision.value(text, known).item()
@@ -135,7 +135,8 @@ def reference(text: str, values: dict[str, float]) -> Any:
 @pytest.mark.parametrize("backend", ["numpy", "interpreter", "native"])
 def test_backends_agree(backend: str) -> None:
     at = np.array(FAR)
-    for text in ("exp(-x)/(1+exp(-x))**2", "1/(2+exp(-x))", "log(cosh(x))", "1/(exp(x)-1)", "exp(x)/(1+exp(2*x)+exp(-x))"):
+    three = "exp(x)/(1+exp(2*x)+exp(-x))"
+    for text in ("exp(-x)/(1+exp(-x))**2", "1/(2+exp(-x))", "log(cosh(x))", "1/(exp(x)-1)", three):
         parts = f"[{text}, derivative({text}, x), derivative({text}, x, 2)]"
         where_finite = at if text != "1/(exp(x)-1)" else at[at != 0]
         want = sd.compile(parts, x=(), backend="numpy")(where_finite)
@@ -159,10 +160,10 @@ SUMS = [
 @pytest.mark.parametrize("text", SUMS)
 def test_weighted_sums(text: str) -> None:
     """Moved by a large number, shares are those of numbers moved back; the 1 of a reference counts for nothing."""
-    parts = [text, f"jacobian({text}, x)", f"jacobian({text}, w)" if "w" in text else text]
+    shapes = {"x": 3, "w": 3} if "w" in text else {"x": 3}
+    both = f"[ravel({text})[0], sum(jacobian({text}, x)**2)]"
     for backend in ("numpy", "native"):
-        kernel = sd.compile(f"[ravel({parts[0]})[0], sum(({parts[1]})**2)]", shapes={"x": 3, "w": 3} if "w" in text else {"x": 3},
-                            backend=backend)
+        kernel = sd.compile(both, shapes=shapes, backend=backend)
         values: dict[str, Any] = {"w": np.array([0.3, -2.0, 1.1])} if "w" in text else {}
         near, far = np.array([0.1, -0.4, 0.9]), 1e4 * (-1 if "-x" in text else 1)
         got, want = kernel(x=near + far, **values), kernel(x=near + far / 2, **values)

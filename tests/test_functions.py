@@ -100,7 +100,10 @@ LENGTHS = [
 #: Functions of a point in the plane, which one coordinate may hardly move.
 PLANE = ("arctan2", "hypot", "direction_cos", "direction_sin", "inversion_x", "inversion_y")
 #: Functions that differ from a constant, far out, by as little as exp(-1e3).
-LEVEL = ("expm1", "tanh", "erf", "erfc", "sigmoid", "log_sigmoid", "softplus", "logaddexp", "log_cosh", "exp_share", "log_exp_sum")
+LEVEL = (
+    *("expm1", "tanh", "erf", "erfc", "sigmoid", "log_sigmoid", "softplus", "logaddexp", "log_cosh"),
+    *("exp_share", "log_exp_sum"),
+)
 EXPONENTIALS = [(b, c, t) for b, c in ((1.0, 1.0), (2.0, 0.3)) for t in (0.0, 1e-8, -3.0, 40.0, -40.0, 300.0)]
 PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "add": [(1.0, -1.0), (1e300, 1e-300), (0.0, 0.0)],
@@ -453,7 +456,9 @@ def test_nan_in_gives_nan_out_of_every_derivative(name: str) -> None:
 EXTREMES = (0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 0.5, LARGEST, -LARGEST, 5e-324, 3.0, -800.0, 1e10)
 
 
-@pytest.mark.parametrize("name", [n for n, row in FUNCTIONS.items() if row.takes is not BOOL and n not in ("where", *QUOTIENTS)])
+@pytest.mark.parametrize(
+    "name", [n for n, row in FUNCTIONS.items() if row.takes is not BOOL and n not in ("where", *QUOTIENTS)]
+)
 def test_every_backend_says_the_same_far_out(name: str) -> None:
     args = symbols(name)
     at = np.array(list(itertools.product(EXTREMES, repeat=len(args))))

@@ -46,8 +46,8 @@ from symdiff.graph import (
 from symdiff.graph import (
     input as variable,
 )
-from symdiff.remainders import REMAINDERS
 from symdiff.interpret import bind_sizes, evaluate
+from symdiff.remainders import REMAINDERS
 from symdiff.rules import CustomRule
 from symdiff.sizes import named
 

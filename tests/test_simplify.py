@@ -37,7 +37,12 @@ STABLE: list[tuple[str, str, Callable[[float], float], Callable[[float], float]]
     ("log1p(exp(x))", "log1p(exp(x))", softplus, logistic),
     ("log(sigmoid(x))", "log(sigmoid(x))", lambda x: -softplus(-x), lambda x: logistic(-x)),
     ("1 - sigmoid(x)", "1 - sigmoid(x)", lambda x: logistic(-x), lambda x: -logistic(x) * logistic(-x)),
-    ("exp(2*x) / (exp(2*x) + exp(x))", "1 / (1 + exp(-x)), exp(x) / (1 + exp(x))", logistic, lambda x: logistic(x) * logistic(-x)),
+    (
+        "exp(2*x) / (exp(2*x) + exp(x))",
+        "1 / (1 + exp(-x)), exp(x) / (1 + exp(x))",
+        logistic,
+        lambda x: logistic(x) * logistic(-x),
+    ),
     ("log(1 - sigmoid(x))", "1 - sigmoid(x)", lambda x: -softplus(x), lambda x: -logistic(x)),
     ("1 / (1 + exp(-x))", "1 / (1 + exp(-x)), exp(x) / (1 + exp(x))", logistic, lambda x: logistic(x) * logistic(-x)),
     (

@@ -2,6 +2,13 @@
 
 engine       the table of rules and the pass that applies them
 stability    forms that do not overflow or cancel; applied before differentiation, too
+exponentials quotients of exponentials in one normal form
+exponents    exponents as numbers times nodes, and sums of exponentials
+products     products taken apart into numbers, exponents, sums and the rest
+many         sums of many exponentials, and logarithms
+weights      sums of exponentials along axes
+removable    quotients that are 0 / 0 where their variable is 0
+roots        roots of sums of squares
 algebra      numbers, signs, like terms, common factors
 arrays       contractions, slices, inverses
 symmetry     what is symmetric, and its transposes

@@ -14,7 +14,7 @@ from ..functions import scalar_constant
 from ..graph import Node, constant, contract, elementwise, sum_axes
 from ..remainders import REMAINDERS, Remainder, series_of
 from .engine import peel, spread
-from .exponentials import added, as_node, as_sum, multiple, ratio
+from .exponents import added, as_node, as_sum, multiple, ratio
 
 #: So many factors and terms are looked at.
 _FACTORS, _TERMS = 12, 6

@@ -101,9 +101,7 @@ def _norm(node: Node) -> Node | None:
         labels, out, repeated = part.payload
         if repeated or len(part.args) > 2:
             return None
-        known: dict[int, int] = {}
-        for label, name in zip(out, names, strict=True):
-            known[label] = name
+        known: dict[int, int] = dict(zip(out, names, strict=True))
         for label in dict.fromkeys(label for own in labels for label in own):
             if label not in known:
                 known[label], fresh = fresh, fresh + 1

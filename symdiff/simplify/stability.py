@@ -10,7 +10,8 @@ from ..functions import scalar_constant
 from ..graph import Node, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
 from ..sizes import Dim
 from .engine import is_number, peel, rule, spread, stabilize
-from .exponentials import logarithm, normal_form
+from .exponentials import normal_form
+from .many import logarithm
 from .removable import smooth_quotient
 from .roots import length_of, square_of
 from .weights import softmax_form
@@ -143,14 +144,15 @@ def _removable_singularity(node: Node) -> Node | None:
     return smooth_quotient(node)
 
 
-@rule("multiply divide power", "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), sinh(x) / cosh(x), ...",
-      "sigmoid(x), sigmoid(x), tanh(x), ...", "stability")
+@rule("multiply divide power",
+      "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), sinh(x) / cosh(x), ...", "sigmoid(x), sigmoid(x), tanh(x), ...",
+      "stability")
 def _quotient_of_exponentials(node: Node) -> Node | None:
     return normal_form(node)
 
 
-@rule("log", "log(exp(a) + exp(b) + ...), log(cosh(x)), log(x exp(a))", "logsumexp([a, b, ...]), log_cosh(x), log(x) + a",
-      "stability")
+@rule("log", "log(exp(a) + exp(b) + ...), log(cosh(x)), log(x exp(a))",
+      "logsumexp([a, b, ...]), log(cosh(x)), log(x) + a", "stability")
 def _log_of_exponentials(node: Node) -> Node | None:
     found = logarithm(node.args[0], node.shape)
     return None if found is None else spread(found, node.shape)
@@ -209,7 +211,8 @@ def _negated(x: Node) -> Node:
 @rule("divide", "exp(x) / sum(exp(x)), sum(w exp(x)) / sum(exp(x))", "softmax(x), sum(w softmax(x))", "stability",
       inside="contract reshape named multiply")
 def _softmax_form(node: Node) -> Node | None:
-    return softmax_form(*node.args, node.shape)
+    top, bottom = node.args
+    return softmax_form(top, bottom, node.shape)
 
 
 @rule("log", "log(exp(x))", "x", "stability")

@@ -1,0 +1,250 @@
+"""Exponents as numbers times nodes, and sums of exponentials with their coefficients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from ..functions import scalar_constant
+from ..graph import Node, constant, elementwise, reduce
+from .engine import peel
+
+#: Numbers times nodes, added up; the constant stands under None.
+Linear: TypeAlias = "dict[Node | None, float]"
+#: So many factors of a product, terms of a sum and terms of an exponent are looked at.
+FACTORS, TERMS, EXPONENTS = 12, 8, 12
+
+
+# ---------------------------------------------------------------------------- exponents
+
+
+def linear(node: Node, scale: float = 1.0) -> Linear:
+    """Return an exponent as numbers times nodes; beyond a few terms a sum is one node."""
+    found: Linear = {}
+    seen: set[Node] = set()
+    todo = [(peel(node), scale)]
+    steps = 0
+    while todo:
+        part, c = todo.pop()
+        steps += 1
+        value = scalar_constant(part)
+        if value is not None and math.isfinite(value):
+            _put(found, None, c * value)
+        elif steps > EXPONENTS:
+            seen.add(part)
+            _put(found, part, c)
+        elif part.op in ("add", "subtract"):
+            todo.append((peel(part.args[1]), c if part.op == "add" else -c))
+            todo.append((peel(part.args[0]), c))
+        elif part.op == "negative":
+            todo.append((peel(part.args[0]), -c))
+        elif part.op in ("multiply", "divide"):
+            inner = _scaled(part)
+            if inner is None:
+                seen.add(part)
+                _put(found, part, c)
+            else:
+                todo.append((peel(inner[1]), c * inner[0]))
+        else:
+            seen.add(part)
+            _put(found, part, c)
+    # x - x is nan where x is, so nothing is cancelled within an exponent
+    return found if seen <= found.keys() else {node: scale}
+
+
+def _scaled(part: Node) -> tuple[float, Node] | None:
+    """Return (c, x) with a product or quotient = c x."""
+    first, second = (scalar_constant(arg) for arg in part.args)
+    if part.op == "multiply" and first is not None:
+        return first, part.args[1]
+    if second is None:
+        (c, x), (d, y) = (_stripped(arg) for arg in part.args)
+        if part.op == "multiply" and x.op == y.op == "input" and repr(x.payload) > repr(y.payload):
+            x, y = y, x
+        stripped = elementwise(part.op, (x, y))
+        scale = c * d if part.op == "multiply" else c / d
+        return None if stripped is part else (scale, stripped)
+    if second == 0:
+        return None
+    return (second if part.op == "multiply" else 1.0 / second), part.args[0]
+
+
+def _stripped(factor: Node) -> tuple[float, Node]:
+    """Return (c, x) with factor = c x, as far as one look goes."""
+    factor = peel(factor)
+    if factor.op == "negative":
+        return -1.0, factor.args[0]
+    c = scalar_constant(factor.args[0]) if factor.op == "multiply" else None
+    return (c, factor.args[1]) if c else (1.0, factor)
+
+
+def _put(found: Linear, node: Node | None, c: float) -> None:
+    total = found.get(node, 0.0) + c
+    if total:
+        found[node] = total
+    else:
+        found.pop(node, None)
+
+
+def added(a: Linear, b: Linear, scale: float = 1.0) -> Linear:
+    """Return a + scale b."""
+    result = dict(a)
+    for node, c in b.items():
+        _put(result, node, scale * c)
+    return result
+
+
+def multiple(a: Linear, scale: float) -> Linear:
+    """Return scale a."""
+    return {node: c * scale for node, c in a.items()} if scale else {}
+
+
+def as_node(a: Linear) -> Node:
+    """Return an exponent as a node: positive terms first."""
+    result: Node | None = None
+    for node, c in sorted(a.items(), key=lambda pair: (pair[1] < 0, pair[0] is None)):
+        size = constant(abs(c)) if node is None else node if abs(c) == 1.0 else constant(abs(c)) * node
+        if result is None:
+            result = size if c > 0 else constant(c) if node is None else -node if c == -1.0 else constant(c) * node
+        else:
+            result = result + size if c > 0 else result - size
+    return constant(0.0) if result is None else result
+
+
+def ratio(a: Linear, b: Linear) -> float | None:
+    """Return r with a = r b, or None."""
+    first = next(iter(b))
+    r = a.get(first, 0.0) / b[first]
+    return r if a.keys() <= b.keys() and all(a.get(node, 0.0) == r * c for node, c in b.items()) else None
+
+
+# ---------------------------------------------------------------------------- sums of exponentials
+
+
+@dataclass(frozen=True)
+class Term:
+    """``number * product of factors * exp(exponent)``."""
+
+    number: float
+    factors: tuple[Node, ...]
+    exponent: Linear = field(hash=False)
+
+
+def terms_of(node: Node) -> list[Term] | None:
+    """Return a sum as terms with their exponents; None if it has too many."""
+    node = peel(node)
+    value = scalar_constant(node)
+    if value is not None and math.isfinite(value):
+        return [Term(value, (), {})] if value else []
+    if node.op == "exp":
+        return [Term(1.0, (), linear(node.args[0]))]
+    if node.op == "contract" and is_sum_along_axes(node):
+        x = node.args[0].args[0]
+        axes = tuple(a for a, label in enumerate(node.payload[0][0]) if label not in node.payload[1])
+        return [Term(1.0, (), {reduce("logsumexp", x, axes): 1.0})]
+    if node.op == "expm1":
+        return [Term(1.0, (), linear(node.args[0])), Term(-1.0, (), {})]
+    if node.op in ("cosh", "sinh"):
+        sign = 0.5 if node.op == "cosh" else -0.5
+        up = linear(node.args[0])
+        return [Term(0.5, (), up), Term(sign, (), multiple(up, -1.0))]
+    if node.op == "negative":
+        return _times_number(terms_of(node.args[0]), -1.0)
+    if node.op in ("add", "subtract"):
+        parts = [terms_of(arg) for arg in node.args]
+        if parts[0] is None or parts[1] is None or len(parts[0]) + len(parts[1]) > TERMS:
+            return None
+        return [*parts[0], *(_times_number(parts[1], -1.0 if node.op == "subtract" else 1.0) or [])]
+    if node.op == "multiply":
+        left, right = (terms_of(arg) for arg in node.args)
+        if left is not None and right is not None and (_moves(left) or _moves(right)) and len(left) * len(right) <= 4:
+            return [
+                Term(a.number * b.number, a.factors + b.factors, added(a.exponent, b.exponent))
+                for a in left
+                for b in right
+            ]
+        for c, x in (node.args, node.args[::-1]):
+            number = scalar_constant(c)
+            if number is not None:
+                return _times_number(terms_of(x), number)
+    if node.op == "divide":
+        by = terms_of(node.args[1])
+        if by is not None and len(by) == 1 and not by[0].factors:
+            top = _times_number(terms_of(node.args[0]), 1.0 / by[0].number)
+            return None if top is None else [replace(t, exponent=added(t.exponent, by[0].exponent, -1.0)) for t in top]
+    if node.op == "power":
+        n, base = scalar_constant(node.args[1]), peel(node.args[0])
+        if n is not None and base.op == "exp":
+            return [Term(1.0, (), linear(base.args[0], n))]
+    return [Term(1.0, (node,), {})]
+
+
+def is_sum_along_axes(node: Node) -> bool:
+    """Tell whether a contraction is the sum of exponentials along some axes, the others in their order."""
+    if len(node.args) != 1 or node.args[0].op != "exp":
+        return False
+    (own,), out, repeated = node.payload
+    kept = tuple(label for label in own if label in out)
+    return not repeated and len(set(own)) == len(own) > len(out) and out == kept
+
+
+def _times_number(terms: list[Term] | None, c: float) -> list[Term] | None:
+    if terms is None or c == 1.0:
+        return terms
+    return [replace(t, number=t.number * c) for t in terms]
+
+
+def _moves(terms: Iterable[Term]) -> bool:
+    return any(t.exponent for t in terms)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """``sum of coefficient * exp(exponent)``, exponents all different."""
+
+    coefficients: tuple[Node, ...]
+    exponents: tuple[frozenset[tuple[Node | None, float]], ...]
+
+    def parts(self) -> list[tuple[Node, Linear]]:
+        """Return coefficients and exponents."""
+        return [(c, dict(e)) for c, e in zip(self.coefficients, self.exponents, strict=True)]
+
+    def sign(self) -> int:
+        """Return 1 where all coefficients are positive numbers, -1 where one of two is negative, else 0."""
+        numbers = [scalar_constant(c) for c in self.coefficients]
+        if any(n is None for n in numbers):
+            return 0
+        if all(n is not None and n > 0 for n in numbers):
+            return 1
+        return -1 if len(numbers) == 2 and numbers[0] == -(numbers[1] or 0.0) else 0
+
+
+def as_sum(node: Node) -> Sum | None:
+    """Return a sum of exponentials, one of which moves; None for anything else."""
+    terms = terms_of(node)
+    if terms is None or not _moves(terms):
+        return None
+    found: dict[frozenset[tuple[Node | None, float]], Node] = {}
+    for term in terms:
+        shift = term.exponent.get(None, 0.0)
+        moving: Linear = {n: c for n, c in term.exponent.items() if n is not None}
+        if shift and abs(shift) > 100.0:
+            moving[None] = shift
+            shift = 0.0
+        number = term.number * math.exp(shift)
+        coefficient = constant(number)
+        for i, factor in enumerate(term.factors):
+            coefficient = factor if i == 0 and number == 1.0 else coefficient * factor
+        key = frozenset(moving.items())
+        if key in found:
+            first, second = scalar_constant(found[key]), scalar_constant(coefficient)
+            total = found[key] + coefficient if first is None or second is None else constant(first + second)
+            found[key] = total
+        else:
+            found[key] = coefficient
+    kept = {key: c for key, c in found.items() if scalar_constant(c) != 0.0}
+    if len(kept) < 2:
+        return None
+    return Sum(tuple(kept.values()), tuple(kept))

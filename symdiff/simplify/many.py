@@ -1,0 +1,145 @@
+"""Sums of many exponentials, by logsumexp and softmax of the exponents; and logarithms of sums and products."""
+
+from __future__ import annotations
+
+import math
+
+from ..functions import scalar_constant
+from ..graph import Node, concatenate, constant, elementwise, normalize, reduce, reshape, slicing
+from ..sizes import Shape
+from .engine import is_number, peel, spread
+from .exponents import Linear, Sum, added, as_node, as_sum, multiple
+from .products import ONE, Product, as_product, may_hold_exponentials, multiplied, raised, scaled_node, sum_of
+
+
+def wide_form(p: Product, shape: Shape) -> Node | None:
+    """Return a quotient with sums of many exponentials, by logsumexp and softmax of the exponents."""
+    tops = [(found, power) for found, power in p.sums.items() if power > 0]
+    bottoms = [(found, -power) for found, power in p.sums.items() if power < 0]
+    if len(tops) > 1 or any(power != 1.0 for _, power in tops):
+        return None
+    parts: list[tuple[Node, Linear]] = [(ONE, {})]
+    for top, _ in tops:
+        parts = top.parts()
+    if not bottoms:
+        if not p.exponent:
+            return None
+        total = sum_of([(c, added(e, p.exponent)) for c, e in parts])
+        return multiplied(p, p.number, [total], shape)
+    wide = [(Wide(found, shape), power) for found, power in bottoms]
+    terms = []
+    for coefficient, exponent in parts:
+        e = added(exponent, p.exponent)
+        share = wide[0][0].share(e) if len(wide) == 1 and wide[0][1] == 1.0 else None
+        if share is None:
+            logarithm = as_node(e)
+            for each, power in wide:
+                logarithm = logarithm - scaled_node(power, each.logarithm())
+            share = elementwise("exp", (logarithm,))
+        terms.append(share if scalar_constant(coefficient) == 1.0 else coefficient * share)
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    weights = [raised(each.weight(), -power) for each, power in wide if not each.positive]
+    return multiplied(p, p.number, [total, *weights], shape)
+
+
+class Wide:
+    """A sum of many exponentials as the sum of ``exp(l)`` times a mean of the coefficients.
+
+    Where all coefficients are positive numbers, they are part of the exponents and the mean is 1.
+    """
+
+    def __init__(self, found: Sum, shape: Shape) -> None:
+        self.positive = found.sign() == 1
+        self.coefficients = found.coefficients
+        self.exponents = [e for _, e in found.parts()]
+        shifts = [math.log(scalar_constant(c) or 1.0) if self.positive else 0.0 for c in self.coefficients]
+        self.shape = shape
+        nodes = [as_node(added(e, {None: s} if s else {})) for e, s in zip(self.exponents, shifts, strict=True)]
+        self.stacked = concatenate([reshape(spread(n, shape), (*shape, 1)) for n in nodes], len(shape))
+
+    def logarithm(self) -> Node:
+        """Return log(sum(exp(l)))."""
+        return reduce("logsumexp", self.stacked, (len(self.shape),))
+
+    def _part(self, place: int) -> Node:
+        shares = normalize("softmax", self.stacked, (len(self.shape),))
+        return slicing(shares, (*((0, 1, n) for n in self.shape), (place, 1, None)))
+
+    def share(self, exponent: Linear) -> Node | None:
+        """Return exp(exponent) over the sum of exp(l), where it is one of these."""
+        if exponent not in self.exponents:
+            return None
+        place = self.exponents.index(exponent)
+        c = scalar_constant(self.coefficients[place]) if self.positive else 1.0
+        return self._part(place) if c == 1.0 or c is None else constant(1.0 / c) * self._part(place)
+
+    def weight(self) -> Node:
+        """Return the mean of the coefficients by the shares."""
+        total: Node | None = None
+        for place, c in enumerate(self.coefficients):
+            number = scalar_constant(c)
+            part = self._part(place) if number == 1.0 else c * self._part(place)
+            total = part if total is None else total + part
+        assert total is not None
+        return total
+
+
+def logarithm(node: Node, shape: Shape) -> Node | None:
+    """Return the logarithm of a sum of exponentials, or of a product with exponentials; None for anything else."""
+    inside = peel(node)
+    if inside.op in ("add", "subtract", "cosh", "sinh", "expm1"):
+        found = as_sum(inside)
+        return None if found is None else _log_of_sum(found, shape)
+    if inside.op not in ("multiply", "divide", "power", "negative") or not may_hold_exponentials(inside):
+        return None
+    product = as_product(inside)
+    if product is None or not (product.exponentials or product.sums):
+        return None
+    total = as_node(product.exponent)
+    others = Product(product.number, others=dict(product.others))
+    for found, power in product.sums.items():
+        if found.sign() != 1:
+            return None
+        part = _log_of_sum(found, shape)
+        if part is None:
+            return None
+        total = total + scaled_node(power, part)
+    if scalar_constant(total) == 0.0:
+        return None
+    rest = multiplied(others, others.number, [], shape)
+    return total if is_number(rest, 1.0) else total + elementwise("log", (rest,))
+
+
+def _log_of_sum(found: Sum, shape: Shape) -> Node | None:
+    parts = sorted(found.parts(), key=lambda part: bool(part[1]))
+    sign = found.sign()
+    if len(parts) == 2:
+        (b, l1), (c, l2) = parts
+        if sign == 1:
+            first, second = scalar_constant(b) or 1.0, scalar_constant(c) or 1.0
+            if first == second and l1 == multiple(l2, -1.0):
+                up = l2 if next(iter(l2.values())) > 0 else l1
+                return _plus(elementwise("log_cosh", (as_node(up),)), 2.0 * first)
+            if first == second and not l1:
+                return _plus(elementwise("softplus", (as_node(l2),)), first)
+            pairs = ((l1, first), (l2, second))
+            shifted = tuple(as_node(added(e, {None: math.log(n)} if n != 1.0 else {})) for e, n in pairs)
+            return elementwise("logaddexp", shifted)
+        if sign == -1:
+            if (scalar_constant(b) or 0.0) < 0:
+                (b, l1), (c, l2) = (c, l2), (b, l1)
+            rest = -elementwise("expm1", (as_node(added(l2, l1, -1.0)),))
+            inner = elementwise("log", (rest,))
+            return _plus(as_node(l1) + inner if l1 else inner, scalar_constant(b) or 1.0)
+    if sign == 0 and not all(e for _, e in parts) and len(parts) == 2:
+        return elementwise("log_exp_sum", (parts[0][0], parts[1][0], as_node(parts[1][1])))
+    wide = Wide(found, shape)
+    total = wide.logarithm()
+    return total if wide.positive else total + elementwise("log", (wide.weight(),))
+
+
+def _plus(x: Node, factor: float) -> Node:
+    """Return x + log(factor)."""
+    return x if factor == 1.0 else x + math.log(factor)

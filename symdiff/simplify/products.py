@@ -1,0 +1,221 @@
+"""Products taken apart into a number, one exponent, sums of exponentials with powers, and the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..functions import scalar_constant
+from ..graph import Node, constant, elementwise
+from ..sizes import Shape
+from .engine import peel, spread
+from .exponents import FACTORS, Linear, Sum, added, as_node, as_sum, is_sum_along_axes, linear, multiple
+
+
+@dataclass
+class Product:
+    """``number * exp(exponent) * sums**powers * others**powers``."""
+
+    number: float = 1.0
+    exponent: Linear = field(default_factory=dict)
+    sums: dict[Sum, float] = field(default_factory=dict)
+    others: dict[Node, float] = field(default_factory=dict)
+    #: What stands in exponents.
+    moving: set[Node] = field(default_factory=set)
+    exponentials: int = 0
+    raw: int = 0
+    under: int = 0
+
+    def take_sum(self, found: Sum, power: float) -> None:
+        """Multiply by a power of a sum."""
+        self.moving.update(node for exponent in found.exponents for node, _ in exponent if node is not None)
+        total = self.sums.get(found, 0.0) + power
+        if total:
+            self.sums[found] = total
+        else:
+            self.sums.pop(found, None)
+
+
+_ONE_AND = frozenset[tuple["Node | None", float]]()
+
+
+def _one_and(b: Node, c: Node, t: Linear) -> Sum:
+    return Sum((b, c), (_ONE_AND, frozenset(t.items())))
+
+
+ONE = constant(1.0)
+#: What holds an exponential in a form of its own.
+SHAPES = frozenset(("exp", "sigmoid", "sigmoid_slope", "sech", "csch", "exp_share", "cosh", "sinh", "expm1"))
+_THROUGH = frozenset(("multiply", "divide", "negative", "power", "named", "add", "subtract", "sqrt"))
+
+
+def may_hold_exponentials(node: Node) -> bool:
+    """Tell whether an exponential is among the factors, or the terms of a factor, as far as a short look goes."""
+    todo = list(node.args)
+    steps = 0
+    while todo and steps < 2 * FACTORS:
+        part = todo.pop()
+        steps += 1
+        if part.op in SHAPES or (part.op == "contract" and is_sum_along_axes(part)):
+            return True
+        if part.op in _THROUGH:
+            todo.extend(part.args)
+    return False
+
+
+def as_product(node: Node) -> Product | None:
+    """Take a product apart; None if it has too many factors."""
+    result = Product()
+    todo: list[tuple[Node, float]] = [(node, 1.0)]
+    steps = 0
+    while todo:
+        part, power = todo.pop()
+        part = peel(part)
+        steps += 1
+        if steps > 2 * FACTORS:
+            return None
+        n = scalar_constant(part)
+        if (n is not None and n > 0 and math.isfinite(n)) or (n is not None and n < 0 and power.is_integer()):
+            try:
+                result.number *= n**power
+            except OverflowError:
+                return None
+        elif part.op in ("multiply", "divide"):
+            if part.op == "divide" or power.is_integer():
+                todo.append((part.args[1], power if part.op == "multiply" else -power))
+                todo.append((part.args[0], power))
+            else:
+                _take_other(result, part, power)
+        elif part.op == "negative" and power.is_integer():
+            result.number *= -1.0 if power % 2 else 1.0
+            todo.append((part.args[0], power))
+        elif part.op == "power" and _whole_power(part, power) is not None:
+            todo.append((part.args[0], _whole_power(part, power) or 0.0))
+        elif part.op == "sqrt" and _is_positive(peel(part.args[0])):
+            todo.append((part.args[0], power / 2))
+        else:
+            _take(result, part, power)
+    return result
+
+
+#: What overflows only when it is divided by.
+_BOUNDED = frozenset(("sigmoid", "sigmoid_slope", "sech", "csch", "exp_share"))
+_POSITIVE = frozenset(("exp", "sigmoid", "sigmoid_slope", "sech", "cosh"))
+
+
+def _is_positive(node: Node) -> bool:
+    """Tell whether a node is an exponential or a sum of such with positive coefficients."""
+    if node.op == "add":
+        found = as_sum(node)
+        return found is not None and found.sign() == 1
+    if node.op == "exp_share":
+        return all((scalar_constant(c) or 0.0) > 0 for c in node.args[:2])
+    return node.op in _POSITIVE
+
+
+def _whole_power(part: Node, power: float) -> float | None:
+    """Return n m for a factor (x**n)**m where that is x**(n m)."""
+    n = scalar_constant(part.args[1])
+    if n is None or not math.isfinite(n) or n == 0:
+        return None
+    positive = not n.is_integer() and _is_positive(peel(part.args[0]))
+    return n * power if positive or (n.is_integer() and power.is_integer()) or power == 1.0 else None
+
+
+def _take(result: Product, part: Node, power: float) -> None:
+    if part.op == "exp":
+        exponent = linear(part.args[0])
+        result.moving.update(node for node in exponent if node is not None)
+        result.exponent = added(result.exponent, exponent, power)
+        result.exponentials += 1
+        result.under += power < 0
+        if power != 1.0:
+            result.raw += 1
+        return
+    if part.op in _BOUNDED:
+        result.raw += power < 0
+    if part.op == "sigmoid":
+        result.take_sum(_one_and(ONE, ONE, linear(part.args[0], -1.0)), -power)
+    elif part.op == "sigmoid_slope":
+        t = linear(part.args[0], -1.0)
+        result.take_sum(_one_and(ONE, ONE, t), -2.0 * power)
+        result.exponent = added(result.exponent, t, power)
+    elif part.op == "sech":
+        t = linear(part.args[0])
+        result.number *= 2.0**power
+        result.take_sum(_one_and(ONE, ONE, multiple(t, -2.0)), -power)
+        result.exponent = added(result.exponent, t, -power)
+    elif part.op == "csch":
+        t = linear(part.args[0])
+        result.number *= (-2.0) ** power
+        result.take_sum(_one_and(ONE, constant(-1.0), multiple(t, -2.0)), -power)
+        result.number *= (-1.0) ** power
+        result.exponent = added(result.exponent, t, -power)
+    elif part.op in ("bernoulli_quotient", "csch_quotient") and scalar_constant(part.args[0]) == 0.0:
+        u = part.args[1]  # what is 1 at 0 is u times what exponents can be taken into
+        _take_other(result, u, power)
+        inner = ("exp_share", (constant(-1.0), ONE, u)) if part.op == "bernoulli_quotient" else ("csch", (u,))
+        _take(result, elementwise(*inner), power)
+    elif part.op == "exp_share":
+        b, c, exponent_node = part.args
+        result.take_sum(_one_and(b, c, linear(exponent_node)), -power)
+    else:
+        found = as_sum(part) if part.op in ("add", "subtract", "cosh", "sinh", "expm1") else None
+        if found is None:
+            _take_other(result, part, power)
+        else:
+            result.take_sum(found, power)
+            result.raw += 1
+            result.under += power < 0
+
+
+def _take_other(result: Product, part: Node, power: float) -> None:
+    result.others[part] = result.others.get(part, 0.0) + power
+
+
+def raised(base: Node, n: float) -> Node:
+    """Return base**n, a root or a quotient where it is one."""
+    if abs(n) == 0.5:
+        base, n = elementwise("sqrt", (base,)), 2.0 * n
+    if n == 1.0:
+        return base
+    return 1.0 / base if n == -1.0 else elementwise("power", (base, constant(n)))
+
+
+def sum_of(terms: Sequence[tuple[Node, Linear]]) -> Node:
+    """Return the sum of coefficients times exponentials."""
+    result: Node | None = None
+    for coefficient, exponent in terms:
+        c = scalar_constant(coefficient)
+        power = elementwise("exp", (as_node(exponent),)) if exponent else None
+        size = coefficient if power is None else power if c is not None and abs(c) == 1.0 else coefficient * power
+        if power is not None and c is not None and c == -1.0:
+            result = -size if result is None else result - size
+        else:
+            result = size if result is None else result + size
+    assert result is not None
+    return result
+
+
+def scaled_node(c: float, x: Node) -> Node:
+    """Return c x."""
+    return x if c == 1.0 else c * x
+
+
+def multiplied(p: Product, number: float, factors: Sequence[Node], shape: Shape) -> Node:
+    """Multiply what was not looked at, a number and the factors; divisors at last."""
+    over = [raised(base, n) for base, n in p.others.items() if n > 0]
+    under = [raised(base, -n) for base, n in p.others.items() if n < 0]
+    result: Node | None = None
+    for factor in (*over, *factors):
+        result = factor if result is None else result * factor
+    if result is None:
+        result = constant(number)
+    elif abs(number) != 1.0:
+        result = constant(number) * result
+    elif number < 0:
+        result = -result
+    for divisor in under:
+        result = result / divisor
+    return spread(result, shape)
