@@ -62,7 +62,10 @@ def arctan2(y: Any, x: Any) -> Any:
 
 def remainder(each: Remainder) -> Callable[..., Any]:
     """Return a quotient of the table of remainders, by its definition or near 0 by its series."""
-    functions = {"bernoulli": lambda x: x / mpmath.expm1(x), "csch": lambda x: x * mpmath.csch(x)}
+    functions: dict[str, Callable[..., Any]] = {
+        "bernoulli": lambda x: x / mpmath.expm1(x),
+        "csch": lambda x: x * mpmath.csch(x),
+    }
 
     def plain(x: Any) -> Any:
         start = series_of(each.function)[: max(each.order, 0)]

@@ -27,8 +27,8 @@ SHOWN: list[tuple[str, str, dict[str, Any], str, str]] = [
         "1 / norm(x)",
         "x",
         {"x": 3},
-        "-unit(x) / norm(x) ** 2",
-        "(3 * outer(unit(x), unit(x)) - eye(3)) / norm(x) ** 3",
+        "-x / norm(x) ** 3",
+        "(3 * outer(x, x) / norm(x) ** 2 - eye(3)) / norm(x) ** 3",
     ),
     (
         "norm(A @ x - b)",

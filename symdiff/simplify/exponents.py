@@ -13,8 +13,8 @@ from .engine import peel
 
 #: Numbers times nodes, added up; the constant stands under None.
 Linear: TypeAlias = "dict[Node | None, float]"
-#: So many factors of a product, terms of a sum and terms of an exponent are looked at.
-FACTORS, TERMS, EXPONENTS = 12, 8, 12
+#: So many factors of a product, terms of a sum, terms of an exponent and nodes of a sum are looked at.
+FACTORS, TERMS, EXPONENTS, STEPS = 12, 8, 12, 32
 
 
 # ---------------------------------------------------------------------------- exponents
@@ -132,9 +132,13 @@ class Term:
     exponent: Linear = field(hash=False)
 
 
-def terms_of(node: Node) -> list[Term] | None:
-    """Return a sum as terms with their exponents; None if it has too many."""
+def terms_of(node: Node, room: list[int] | None = None) -> list[Term] | None:
+    """Return a sum as terms with their exponents; None if it has too many. ``room`` counts how many nodes are left."""
     node = peel(node)
+    room = [STEPS] if room is None else room
+    room[0] -= 1
+    if room[0] < 0:
+        return [Term(1.0, (node,), {})]
     value = scalar_constant(node)
     if value is not None and math.isfinite(value):
         return [Term(value, (), {})] if value else []
@@ -151,14 +155,14 @@ def terms_of(node: Node) -> list[Term] | None:
         up = linear(node.args[0])
         return [Term(0.5, (), up), Term(sign, (), multiple(up, -1.0))]
     if node.op == "negative":
-        return _times_number(terms_of(node.args[0]), -1.0)
+        return _times_number(terms_of(node.args[0], room), -1.0)
     if node.op in ("add", "subtract"):
-        parts = [terms_of(arg) for arg in node.args]
+        parts = [terms_of(arg, room) for arg in node.args]
         if parts[0] is None or parts[1] is None or len(parts[0]) + len(parts[1]) > TERMS:
             return None
         return [*parts[0], *(_times_number(parts[1], -1.0 if node.op == "subtract" else 1.0) or [])]
     if node.op == "multiply":
-        left, right = (terms_of(arg) for arg in node.args)
+        left, right = (terms_of(arg, room) for arg in node.args)
         if left is not None and right is not None and (_moves(left) or _moves(right)) and len(left) * len(right) <= 4:
             return [
                 Term(a.number * b.number, a.factors + b.factors, added(a.exponent, b.exponent))
@@ -168,11 +172,11 @@ def terms_of(node: Node) -> list[Term] | None:
         for c, x in (node.args, node.args[::-1]):
             number = scalar_constant(c)
             if number is not None:
-                return _times_number(terms_of(x), number)
+                return _times_number(terms_of(x, room), number)
     if node.op == "divide":
-        by = terms_of(node.args[1])
+        by = terms_of(node.args[1], room)
         if by is not None and len(by) == 1 and not by[0].factors:
-            top = _times_number(terms_of(node.args[0]), 1.0 / by[0].number)
+            top = _times_number(terms_of(node.args[0], room), 1.0 / by[0].number)
             return None if top is None else [replace(t, exponent=added(t.exponent, by[0].exponent, -1.0)) for t in top]
     if node.op == "power":
         n, base = scalar_constant(node.args[1]), peel(node.args[0])

@@ -47,6 +47,7 @@ def _one_and(b: Node, c: Node, t: Linear) -> Sum:
 ONE = constant(1.0)
 #: What holds an exponential in a form of its own.
 SHAPES = frozenset(("exp", "sigmoid", "sigmoid_slope", "sech", "csch", "exp_share", "cosh", "sinh", "expm1"))
+_SUMS = frozenset(("add", "subtract", "cosh", "sinh", "expm1"))
 _THROUGH = frozenset(("multiply", "divide", "negative", "power", "named", "add", "subtract", "sqrt"))
 
 
@@ -54,7 +55,7 @@ def may_hold_exponentials(node: Node) -> bool:
     """Tell whether an exponential is among the factors, or the terms of a factor, as far as a short look goes."""
     todo = list(node.args)
     steps = 0
-    while todo and steps < 2 * FACTORS:
+    while todo and steps < FACTORS:
         part = todo.pop()
         steps += 1
         if part.op in SHAPES or (part.op == "contract" and is_sum_along_axes(part)):
@@ -161,7 +162,7 @@ def _take(result: Product, part: Node, power: float) -> None:
         b, c, exponent_node = part.args
         result.take_sum(_one_and(b, c, linear(exponent_node)), -power)
     else:
-        found = as_sum(part) if part.op in ("add", "subtract", "cosh", "sinh", "expm1") else None
+        found = as_sum(part) if part.op in _SUMS and (part.op in SHAPES or may_hold_exponentials(part)) else None
         if found is None:
             _take_other(result, part, power)
         else:
