@@ -179,32 +179,27 @@ def compare(op: str, a: Node | float, b: Node | float) -> Node:
 
 def as_written(roots: Sequence[Node]) -> list[Node]:
     """Put in place of each row that has no name for people what they write."""
-    order = postorder(roots)
-    if not any(node.op in FUNCTIONS and FUNCTIONS[node.op].written for node in order):
-        return list(roots)
-    new: dict[Node, Node] = {}
-    for node in order:
-        args = tuple([new[arg] for arg in node.args])
-        row = FUNCTIONS.get(node.op)
-        new[node] = rebuild(node, args) if row is None or row.written is None else row.written(*args)
-    return [new[root] for root in roots]
+    return _replaced(roots, lambda row: row.written)
 
 
 def expanded(roots: Sequence[Node]) -> list[Node]:
     """Put in place of each row that NumPy source has no name for its expansion."""
+    return _replaced(roots, lambda row: None if row.numpy else row.expansion)
+
+
+def _replaced(roots: Sequence[Node], choose: Callable[[Function], Formula | None]) -> list[Node]:
+    """Put formulas in place of rows, and of the rows that these formulas hold."""
     current = list(roots)
     while True:
         order = postorder(current)
-        if not any(node.op in FUNCTIONS and not FUNCTIONS[node.op].numpy for node in order):
+        if not any(node.op in FUNCTIONS and choose(FUNCTIONS[node.op]) for node in order):
             return current
         new: dict[Node, Node] = {}
         for node in order:
             args = tuple([new[arg] for arg in node.args])
             row = FUNCTIONS.get(node.op)
-            if row is None or row.numpy or row.expansion is None:
-                new[node] = rebuild(node, args) if args else node
-            else:
-                new[node] = row.expansion(*args)
+            formula = None if row is None else choose(row)
+            new[node] = rebuild(node, args) if formula is None else formula(*args)
         current = [new[root] for root in current]
 
 
@@ -554,12 +549,12 @@ def _root(s: Node) -> Node:
 
 def _remainder_rows() -> None:
     for each in REMAINDERS:
-        domain: Interval = (-0.8, 0.8) if each.function in ("log1p", "arcsin") else (-1.2, 1.2)
+        domain: Interval = (0.5, 0.9)  # where what is written has its digits as well
         _row(each.name, _by_order(each.name), ((0.0, 0.0), domain), numpy="", source=each.source,
              expansion=_whole(each.expansion), written=_whole(each.written))
         if each.even:
             name = each.name_by_square
-            _row(name, _by_order(name), ((0.0, 0.0), (0.0, domain[1])), numpy="",
+            _row(name, _by_order(name), ((0.0, 0.0), domain), numpy="",
                  source=each.source, expansion=_whole(each.expansion_by_square),
                  written=_by_root(each.written_by_square))
 
