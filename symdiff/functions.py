@@ -531,15 +531,8 @@ def _by_order(name: str) -> tuple[Formula | Partial, ...]:
     return NONE, lambda n, x, f: elementwise(name, (constant(_order(n) + 1.0), x))
 
 
-def _order(n: Node) -> int:
-    """Return an order, which may have been given further axes."""
-    while n.args:
-        n = n.args[0]
-    return int(n.value.flat[0])
-
-
 def _whole(formula: Callable[[int, Node], Node]) -> Formula:
-    return lambda n, x: formula(_order(n), x)
+    return lambda n, x: formula(int(_order(n)), x)
 
 
 def _root(s: Node) -> Node:
@@ -560,7 +553,7 @@ def _remainder_rows() -> None:
 
 
 def _by_root(formula: Callable[[int, Node], Node]) -> Formula:
-    return lambda n, s: formula(_order(n), _root(s))
+    return lambda n, s: formula(int(_order(n)), _root(s))
 
 
 _remainder_rows()

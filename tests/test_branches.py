@@ -27,7 +27,8 @@ Floats = npt.NDArray[np.float64]
 #: What an argument is divided by to make it infinite (nan where it is 0), or nan.
 POISONS = (0.0, np.nan)
 SCALARS = [name for name, row in FUNCTIONS.items() if BOOL not in (row.takes, row.gives) and name != "where"]
-ORDERED = ("polygamma", "spherical_jn", "power_log")
+#: Families of functions, whose first argument is an order: its domain is a point.
+ORDERED = tuple(name for name, row in FUNCTIONS.items() if row.domain[0][0] == row.domain[0][1])
 
 
 def compute(results: Sequence[Any], symbols: Sequence[Array], values: Sequence[npt.ArrayLike]) -> list[Floats]:

@@ -193,7 +193,7 @@ def test_every_function_of_text_takes_a_budget(call: Callable[..., Any]) -> None
 
 
 def test_a_refusal_says_which_budget_and_how_to_raise_it() -> None:
-    text = "derivative(tan(x) / x, x, 20)"
+    text = "derivative(arcsin(x) * tan(x), x, 20)"
     with pytest.raises(LimitError, match="more than 16000 nodes") as refusal:
         sd.gradient(text, "x", budget="strict")
     for words in ("'strict'", "budget=symdiff.Budget(nodes=160000)", "budget='default'", "--untrusted", text):
