@@ -401,6 +401,12 @@ CALLS = [
         for name in ("bitwise_and", "bitwise_or", "bitwise_xor")
     ),
     Call("invert", lambda x: sd.where(sd.invert(x > 0), x, 2 * x), lambda x: np.where(~(x > 0), x, 2 * x), (v3,)),
+    Call(
+        "select",
+        lambda x, y: sd.select([x > 0, y > 0], [x, 2 * y], 7.0),
+        lambda x, y: np.select([x > 0, y > 0], [x, 2 * y], 7.0),
+        (v3, w3),
+    ),
     Call("divmod", lambda x: sum(sd.divmod(x, 2.0)), lambda x: sum(np.divmod(x, 2.0)), (v3,)),
 ]
 
