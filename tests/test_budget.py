@@ -15,6 +15,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from effort import calls
 
 import symdiff as sd
 from symdiff import budget
@@ -25,7 +26,6 @@ from symdiff.parse import parse_graph
 from symdiff.schedule import expand_functions, unroll
 from symdiff.schedule.ranges import cut
 from symdiff.sizes import named
-from tests.effort import calls
 
 ROOT = Path(__file__).parent.parent
 STRICT = BUDGETS["strict"]
