@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import TypeAlias
 
 from .graph import BOOL, Node, constant, elementwise
@@ -317,9 +317,61 @@ class Remainder:
 
     def expansion_by_square(self, n: int, s: Node) -> Node:
         """Return the derivative of order ``n`` by s = x**2 as it is computed."""
-        half = self.radius**2 / 2  # from 0 on: there is no root of a negative s
+        # sine's and cosine's first share their series
+        radius = _SHARED_RADIUS if self.function in ("sin", "cos") and self.order < 3 else self.radius
+        half = radius**2 / 2  # from 0 on: there is no root of a negative s
         close = elementwise("less_equal", (_f("abs", s - half), constant(half)), BOOL)
-        return _f("where", close, self.near_by_square(n, s), self.written_by_square(n, _f("sqrt", s)))
+        if self.function in ("sin", "cos"):
+            terms = _by_stumpff(self.order, n)
+            near, far = (_combined(terms, partial(one, s)) for one in (partial(_stumpff_near, radius), _stumpff))
+        else:
+            near, far = self.near_by_square(n, s), self.written_by_square(n, _f("sqrt", s))
+        return _f("where", close, near, far)
+
+
+# Remainders of sine and cosine, by s = x**2, are Stumpff's functions c_k(s) = sum of (-s)^i / (k + 2i)!,
+# with signs. Their derivatives are made of two others, so that a value and its derivatives share two series:
+# c_k' = (k c_(k+2) - c_(k+1)) / 2 and c_k = 1/k! - s c_(k+2) (Danby, Fundamentals of Celestial Mechanics, 6.9).
+_SHARED_RADIUS = 1.5
+
+
+def _by_stumpff(k: int, n: int) -> dict[int, Fraction]:
+    """Return the derivative of order ``n`` of a remainder of sine or cosine: a factor for each c_k."""
+    found = {k: Fraction((-1) ** (k // 2))}
+    for _ in range(n):
+        new: dict[int, Fraction] = {}
+        for each, c in found.items():
+            new[each + 2] = new.get(each + 2, Fraction(0)) + c * each / 2
+            new[each + 1] = new.get(each + 1, Fraction(0)) - c / 2
+        found = new
+    return {each: c for each, c in found.items() if c}
+
+
+def _combined(terms: dict[int, Fraction], one: Callable[[int], Node]) -> Node:
+    total: Node | None = None
+    for k, c in sorted(terms.items()):
+        part = _times(abs(float(c)), one(k))
+        total = (part if c > 0 else -part) if total is None else total + part if c > 0 else total - part
+    assert total is not None
+    return total
+
+
+def _stumpff(s: Node, k: int) -> Node:
+    """Return c_k as sine and cosine give it, away from 0."""
+    if k == 1:
+        root = _f("sqrt", s)
+        return _f("sin", root) / root
+    if k == 2:
+        return (1.0 - _f("cos", _f("sqrt", s))) / s
+    return (constant(1.0 / math.factorial(k - 2)) - _stumpff(s, k - 2)) / s
+
+
+def _stumpff_near(radius: float, s: Node, k: int) -> Node:
+    """Return c_k near 0: the third and fourth by their series, and so the two before them."""
+    if k < 3:
+        return constant(1.0 / math.factorial(k)) - s * _stumpff_near(radius, s, k + 2)
+    series = [Fraction((-1) ** i, math.factorial(k + 2 * i)) for i in range(TERMS // 2)]
+    return _polynomial(_enough(series, radius**2), s)
 
 
 def _times(c: float, x: Node) -> Node:

@@ -261,30 +261,8 @@ def _fold_prod(code: Code, row: list[int]) -> int:
     return total
 
 
-#: Elements beyond these sizes are multiplied by powers of two before they are squared.
-_LARGE, _SMALL, _SCALE = 2.0**500, 2.0**-480, 2.0**600
-
-
 def _fold_norm(code: Code, row: list[int]) -> int:
-    """Return the root of the sum of squares; the squares of 1e200 and 1e-200 are beyond a double."""
-    row = [v for v in row if v != ZERO]
-    if not row:
-        return code.number(0.0)
-    if len(row) == 1:
-        return code.emit("abs", row[0])
-    largest = _fold("maximum")(code, [code.emit("abs", v) for v in row])
-    large = code.emit("less", code.number(_LARGE), largest)
-    small = code.emit("less", largest, code.number(_SMALL))
-
-    def chosen(at_large: float, at_small: float) -> int:
-        inner = code.where(small, code.number(at_small), code.number(1.0))
-        return code.where(large, code.number(at_large), inner)
-
-    scale, back = chosen(1.0 / _SCALE, _SCALE), chosen(_SCALE, 1.0 / _SCALE)
-    scaled = [code.multiply(v, scale) for v in row]
-    length = code.multiply(code.emit("sqrt", code.sum(code.multiply(v, v) for v in scaled)), back)
-    code.roots[length] = code.emit("sqrt", code.sum(code.multiply(v, v) for v in row))
-    return length
+    return code.emit("sqrt", code.real(code.sum(code.multiply(v, v) for v in row)))
 
 
 def _shifted(code: Code, row: list[int]) -> tuple[int, list[int]]:
@@ -351,9 +329,13 @@ def _lower_unit(code: Code, node: Node, args: list[Ids]) -> Ids:
     zero = code.number(0.0)
     result = []
     for row in rows:
-        length = _fold_norm(code, row)
-        nothing = code.emit("equal", length, zero)
-        result.append([v if v == ZERO else code.where(nothing, zero, code.emit("divide", v, length)) for v in row])
+        # scaled by the largest element: the squares of 1e200 and 1e-200 are beyond a double
+        largest = _fold("maximum")(code, [code.emit("abs", v) for v in row if v != ZERO] or [zero])
+        nothing = code.emit("equal", largest, zero)
+        safe = code.where(nothing, code.number(1.0), largest)
+        small = [code.divide(v, safe) for v in row]
+        length = _fold_norm(code, small)
+        result.append([v if v == ZERO else code.where(nothing, zero, code.divide(v, length)) for v in small])
     return _put_rows(result, args[0], node.payload)
 
 

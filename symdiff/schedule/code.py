@@ -54,8 +54,6 @@ class Code:
         self.wide = False
         self._known: dict[tuple[object, ...], int] = {}
         self._quotients: dict[tuple[float, int], tuple[int, float]] = {}
-        #: The plain root of each length that is computed in scaled numbers.
-        self.roots: dict[int, int] = {}
         self._others: dict[int, tuple[tuple[int, ...], int]] = {}
 
     def room(self, node: Node) -> None:
@@ -212,11 +210,10 @@ class Code:
         return self.emit("multiply", a, b) if a <= b else self.emit("multiply", b, a)
 
     def divide(self, a: int, b: int) -> int:
-        """Return a / b; by a length as by its plain root, whose powers are cheap."""
+        """Return a / b."""
         if a == ZERO:
             return ZERO
         b = self.real(b)
-        b = self.roots.get(b, b)
         if self.consts.get(b) == 1.0:
             return a
         if self.ops[a] == "negative":
