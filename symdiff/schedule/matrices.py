@@ -137,12 +137,17 @@ def _forwards(code: Code, found: Factors, x: Matrix) -> None:
 
 
 def _backwards(code: Code, found: Factors, x: Matrix, over: Callable[[int, int], int]) -> None:
-    """Put U⁻¹ x in the place of x; ``over`` divides a value by a pivot."""
+    """Put U⁻¹ x in the place of x; ``over`` divides a value by a pivot.
+
+    Products are subtracted one by one, that of the value found last at the end, so that little waits for it.
+    """
     n = len(x)
     for i in reversed(range(n)):
         for j in range(len(x[i])):
-            known = code.dot(found.rows[i][i + 1 :], [x[k][j] for k in range(i + 1, n)])
-            x[i][j] = over(i, code.subtract(x[i][j], known))
+            rest = x[i][j]
+            for k in reversed(range(i + 1, n)):
+                rest = code.subtract(rest, code.multiply(found.rows[i][k], x[k][j]))
+            x[i][j] = over(i, rest)
 
 
 def _adjugate(code: Code, op: str, a: Matrix) -> Matrix:
