@@ -441,6 +441,30 @@ def test_checks_tell_the_first_sample(count: int) -> None:
     assert caught.value.index == (49,)
 
 
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+def test_a_check_sees_every_lane(target: Target) -> None:
+    program = rational(5, 60)
+    run_call, out = call(program, target), results(program, 32)
+    for k in range(32):
+        x = samples(program, 32)
+        x[0][k, 0] = -4.0
+        found = run_call.run(x, out, 32)
+        assert found is not None
+        assert found[0] == k
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_check_sees_every_lane_of_a_dtype(dtype: Any) -> None:
+    A = sd.matrix("A", 1, 1)
+    compute = sd.compile(sd.inv(A), [A], batch=[A], backend="native")
+    for k in range(64):
+        a = np.ones((64, 1, 1), dtype)
+        a[k] = 0.0
+        with pytest.raises(SingularMatrixError) as caught:
+            compute(a)
+        assert caught.value.index == (k,)
+
+
 def summed(program: Program, x: list[Floats], target: Target | None = None) -> list[Floats]:
     out = [np.full((1, *port.shape), np.nan) for port in program.outputs]
     n = max(len(a) for a in x)
