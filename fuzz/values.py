@@ -55,7 +55,7 @@ UNARY: dict[str, tuple[str, Callable[[Numbers], Numbers]]] = {
     "sigmoid": ("sigmoid({0})", lambda x: 1 / (1 + np.exp(-x))),
     "softplus": ("log(1 + exp({0}))", _softplus),
     "negative": ("-({0})", lambda x: -x),
-    "choice": ("where({0} < {0}, 1/({0} - {0}), sin({0}))", np.sin),
+    "choice": ("where({0} < {0}, 1/({0} - {0} + 0*x), sin({0}))", np.sin),
 }
 #: Other operations: text, NumPy's way, shapes of the arguments, shape of the result.
 OTHERS: dict[str, tuple[str, Callable[..., Numbers], tuple[tuple[int, ...], ...], tuple[int, ...]]] = {

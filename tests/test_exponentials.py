@@ -195,3 +195,14 @@ def test_long_products_and_sums_take_linear_time() -> None:
     for i in range(400):
         product, total = product * (x + float(i)), total + np.exp(x * float(i + 2))
     assert len(sd.compile(product / total, [x], backend="numpy").source("numpy")) < 200_000
+
+
+def test_quotients_of_exponentials_of_whole_arrays_keep_their_shape() -> None:
+    text = "sum(hypot(2 + sin(exp(tanh(A))), log(1 + exp(B))))"
+    A, B = np.array([[0.5, -1.0], [2.0, 0.0]]), np.array([[1.0, 800.0], [-800.0, 0.5]])
+    kernel = sd.compile([f"gradient({text}, B)", f"hessian({text}, B)"], A=(2, 2), B=(2, 2), backend="numpy")
+    slope, curvature = kernel(A, B)
+    b = np.logaddexp(0.0, B)
+    share = 0.5 * (1.0 + np.tanh(0.5 * B))
+    np.testing.assert_allclose(slope, b / np.hypot(2 + np.sin(np.exp(np.tanh(A))), b) * share, rtol=1e-13)
+    assert np.isfinite(curvature).all()

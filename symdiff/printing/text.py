@@ -171,7 +171,10 @@ class TextStyle(Style):
         under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
         text = " * ".join(self.wrapped(arg, UNARY if place else PRODUCT) for place, arg in enumerate(over)) or "1"
         if len(under) == 1:
-            text += f" / {self.wrapped(under[0], UNARY)}"
+            divisor = self.wrapped(under[0], UNARY)
+            if divisor == "0" and all(arg.kind == "number" for arg in over):
+                return Piece(f"divide({text}, 0)", POSTFIX)  # text refuses the quotient of two numbers
+            text += f" / {divisor}"
         elif under:
             text += " / (" + " * ".join(self.wrapped(arg, UNARY) for arg in under) + ")"
         return Piece(text, PRODUCT)

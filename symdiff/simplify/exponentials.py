@@ -199,7 +199,7 @@ def _distributed(
     """Return each term of a numerator over all of the denominator, added up."""
     total: Node | None = None
     for coefficient, shift in parts:
-        term = _join(Product(), 1.0, added(exponent, shift), below, [], ())
+        term = _join(Product(), 1.0, added(exponent, shift), below, [], None)
         if term is None:
             return None
         c = scalar_constant(coefficient)
@@ -217,7 +217,7 @@ def _open(share: Share) -> Node:
 
 
 def _join(
-    p: Product, number: float, exponent: Linear, below: Sequence[Share], factors: Sequence[Node], shape: Shape
+    p: Product, number: float, exponent: Linear, below: Sequence[Share], factors: Sequence[Node], shape: Shape | None
 ) -> Node | None:
     """Take the exponent into the shares as far as it reaches, and multiply everything."""
     written: list[Node] = []

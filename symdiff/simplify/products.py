@@ -204,8 +204,8 @@ def scaled_node(c: float, x: Node) -> Node:
     return x if c == 1.0 else c * x
 
 
-def multiplied(p: Product, number: float, factors: Sequence[Node], shape: Shape) -> Node:
-    """Multiply what was not looked at, a number and the factors; divisors at last."""
+def multiplied(p: Product, number: float, factors: Sequence[Node], shape: Shape | None) -> Node:
+    """Multiply what was not looked at, a number and the factors; divisors at last. Without a shape it keeps its own."""
     over = [raised(base, n) for base, n in p.others.items() if n > 0]
     under = [raised(base, -n) for base, n in p.others.items() if n < 0]
     result: Node | None = None
@@ -219,4 +219,4 @@ def multiplied(p: Product, number: float, factors: Sequence[Node], shape: Shape)
         result = -result
     for divisor in under:
         result = result / divisor
-    return spread(result, shape)
+    return result if shape is None else spread(result, shape)
