@@ -218,6 +218,18 @@ def is_number(node: Node, value: float) -> bool:
     return scalar_constant(node) == value
 
 
+def without_numbers(part: Node) -> tuple[float, Node]:
+    """Return (c, x) with part = c x, through products, quotients, signs and names; c is not 0."""
+    scale = 1.0
+    while part.op in ("multiply", "divide", "negative"):
+        value = -1.0 if part.op == "negative" else scalar_constant(part.args[part.op == "divide"])
+        if value is None or value == 0:
+            break
+        scale = scale / value if part.op == "divide" else scale * value
+        part = peel(part.args[part.op == "multiply"])
+    return scale, part
+
+
 def scaled(node: Node) -> tuple[float, Node]:
     """Return (c, x) with node = c x."""
     if node.op == "multiply":

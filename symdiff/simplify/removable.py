@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ..functions import scalar_constant
 from ..graph import Node, constant, contract, elementwise, sum_axes
 from ..remainders import REMAINDERS, Remainder, series_of
-from .engine import peel, spread
+from .engine import peel, spread, without_numbers
 from .exponents import added, as_node, as_sum, multiple, ratio
 
 #: So many factors and terms are looked at.
@@ -151,7 +151,7 @@ def _remainder(node: Node) -> Vanishing | None:
         if value is not None:
             constant_part += c * value
             continue
-        scale, base = _scaled(part)
+        scale, base = without_numbers(part)
         if base.op in _NAMES or base.op == "expm1":
             if found is not None:
                 return None
@@ -183,18 +183,6 @@ def _remainder(node: Node) -> Vanishing | None:
         if all(math.isclose(polynomial.get(k, 0.0), start.get(k, 0.0), rel_tol=4e-16) for k in keys):
             return Vanishing(scale, u, kind, kind.order - skipped) if kind.order > skipped else None
     return None
-
-
-def _scaled(part: Node) -> tuple[float, Node]:
-    """Return (c, x) with part = c x."""
-    scale = 1.0
-    while part.op in ("multiply", "divide", "negative"):
-        value = -1.0 if part.op == "negative" else scalar_constant(part.args[part.op == "divide"])
-        if value is None or value == 0:
-            break
-        scale = scale / value if part.op == "divide" else scale * value
-        part = peel(part.args[part.op == "multiply"])
-    return scale, part
 
 
 def _exponent_of(term: Factors, own: Factors) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..functions import scalar_constant
 from ..graph import Node, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
 from ..sizes import Dim
-from .engine import is_number, peel, rule, spread, stabilize
+from .engine import is_number, peel, rule, spread, stabilize, without_numbers
 from .exponentials import normal_form
 from .many import logarithm
 from .removable import smooth_quotient
@@ -169,12 +169,8 @@ def _number_and_step(node: Node) -> Node | None:
         step = peel(node.args[1 - place])
         if node.op == "subtract":
             a, c = (a, -1.0) if place == 0 else (-a, 1.0)
-        while step.op in ("multiply", "negative", "divide"):
-            number = -1.0 if step.op == "negative" else scalar_constant(step.args[step.op == "divide"])
-            if number is None or number == 0:
-                break
-            c = c / number if step.op == "divide" else c * number
-            step = peel(step.args[step.op == "multiply"])
+        factor, step = without_numbers(step)
+        c *= factor
         found = _other_step(a, c, step)
         if found is not None:
             scale, base = found
