@@ -62,7 +62,7 @@ passes = [
         "simplify.arrays",
         "simplify.symmetry",
         "cost",
-        "derivatives",
+        "node_derivatives",
         "schedule.code",
         "schedule.factors",
         "schedule.arrays",

@@ -24,7 +24,7 @@ from .api import derivative, gradient, hessian, hvp, jacobian, jvp, vjp
 from .array import Array, asarray
 from .budget import budgeted as _budgeted
 from .check import Report, check
-from .compiler import compile, merge_shapes
+from .compiler import compile
 from .custom import custom
 from .errors import (
     AbsentError,
@@ -44,6 +44,7 @@ from .errors import (
     UnsupportedError,
 )
 from .export import export
+from .formula import merge_shapes as _merge_shapes
 from .formula import read_formula as _read_formula
 from .guard import guarded as _guarded
 from .interop import Definitions
@@ -55,8 +56,9 @@ from .structure import pack as _pack
 from .structure import template_of as _template_of
 from .symbols import array, function, matrix, name, scalar, vector
 from .symbols import stop as stop_gradient
+from .version import VERSION as _VERSION
 
-__version__ = "0.1.0"
+__version__ = _VERSION
 
 
 @_guarded
@@ -96,7 +98,7 @@ def parse(
     """
     if not isinstance(text, str):
         raise ParseError(f"a formula came as {type(text).__name__}; expected text (str)")
-    read = _read_formula(text, merge_shapes(shapes, named_shapes), ("shapes",))
+    read = _read_formula(text, _merge_shapes(shapes, named_shapes), ("shapes",))
     read.refuse_unused()
     return _pack(_template_of(read.value), (result.sympy for result in _leaves(read.value)))
 

@@ -10,9 +10,8 @@ from typing import Any
 from . import derivatives
 from .array import Array
 from .budget import budgeted
-from .compiler import merge_shapes
 from .errors import ArgumentError
-from .formula import read_formula
+from .formula import merge_shapes, read_formula
 from .guard import guarded
 from .options import Budget
 

@@ -23,7 +23,7 @@ from .indexing import getitem
 from .library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
 from .provenance import NOTHING, Provenance, join, of_node
 from .signatures import bind_options
-from .simplify import present
+from .simplify.present import present
 from .sizes import Dim, Shape, show
 
 if TYPE_CHECKING:

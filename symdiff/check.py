@@ -20,12 +20,12 @@ from . import derivatives
 from .arguments import sample_shape
 from .array import Array
 from .budget import budgeted, require, spend
-from .compiler import compile, merge_shapes
+from .compiler import compile
 from .cost import cost, extent
 from .demand import guard
 from .differences import STEPS, Numbers, Tally, extrapolate
 from .errors import ArgumentError, NotDifferentiableError, SingularMatrixError
-from .formula import order_inputs, read_formula
+from .formula import merge_shapes, order_inputs, read_formula
 from .graph import REAL, Node, inputs_of
 from .guard import guarded
 from .interpret import bind_sizes

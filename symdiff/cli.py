@@ -19,7 +19,7 @@ import click
 import numpy as np
 from rich.console import Console
 
-from . import __version__, cache
+from . import cache
 from .array import Array
 from .budget import Opened, limits, spend
 from .compiler import BACKENDS
@@ -41,6 +41,7 @@ from .sizes import show
 from .structure import leaves
 from .symbols import array
 from .terminal import can_show, readable, say
+from .version import VERSION
 
 
 class Failure(click.ClickException):
@@ -102,7 +103,7 @@ _seed = click.option("--seed", "seeds", multiple=True, metavar="F", help="Direct
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="symdiff")
+@click.version_option(VERSION, prog_name="symdiff")
 def main() -> None:
     """From a formula to a fast derivative: read it as a formula, run it on arrays."""
     for stream in (sys.stdout, sys.stderr):

@@ -30,7 +30,7 @@ from .demand import guard
 from .embedded import InterpreterRunner
 from .errors import ArgumentError, UnsupportedError
 from .extension import CythonRunner
-from .formula import Formula, order_inputs, read_formula
+from .formula import Formula, merge_shapes, order_inputs, read_formula
 from .graph import Node, flatten, postorder, unflatten
 from .guard import guarded
 from .kernel import Kernel, Options, Origin, Runner
@@ -137,16 +137,6 @@ def compile(
     if not outputs:
         raise ArgumentError("no outputs; expected at least one formula")
     return build_kernel(arguments, outputs, template_of(read.value), options, backend)
-
-
-def merge_shapes(shapes: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Join the two ways of giving shapes; an input in both is refused."""
-    given = dict(shapes or {})
-    for name, shape in named.items():
-        if name in given:
-            raise ArgumentError(f"the shape of {name!r} comes twice, in shapes= and by keyword")
-        given[name] = shape
-    return given
 
 
 def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:

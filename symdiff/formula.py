@@ -308,3 +308,13 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
     if missing:
         raise ArgumentError(f"the formula depends on {', '.join(missing)}, which inputs= lacks; add it there")
     return ordered
+
+
+def merge_shapes(shapes: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Join the two ways of giving shapes; an input in both is refused."""
+    given = dict(shapes or {})
+    for name, shape in named.items():
+        if name in given:
+            raise ArgumentError(f"the shape of {name!r} comes twice, in shapes= and by keyword")
+        given[name] = shape
+    return given

@@ -28,8 +28,7 @@ from .graph import extent, walk_sizes
 from .guard import refuse
 from .library import REFUSED
 from .options import Limits
-from .shapes import check_elements
-from .sizes import Shape, named
+from .sizes import Shape, check_elements, named
 from .structure import leaves
 from .symbols import array as make_input
 from .symbols import name as name_part

@@ -16,10 +16,10 @@ from .collector import paused
 from .errors import ArgumentError
 from .grammar import parse_tree
 from .meaning import Parsed, build_arrays
+from .names import is_name
 from .options import Limits
 from .shapes import read_shape
 from .symbols import array as make_input
-from .tokens import is_name
 from .vocabulary import TEXT_FUNCTIONS, TextFunction
 
 

@@ -6,14 +6,12 @@ or from a program, so every wrong form of one is met with the right forms.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from .errors import LimitError, ShapeError
+from .names import is_name
 from .options import LIMITS, Limits
-from .sizes import Dim, Shape, fixed, named, show
-from .tokens import is_name
+from .sizes import Dim, Shape, check_elements, named
 
 
 def read_shape(name: str, shape: object, limits: Limits = LIMITS) -> Shape:
@@ -57,19 +55,3 @@ def read_shape(name: str, shape: object, limits: Limits = LIMITS) -> Shape:
     result = tuple(sizes)
     check_elements(result, limits)
     return result
-
-
-def check_elements(shape: Shape, limits: Limits) -> None:
-    """Refuse an array that is too large; symbolic sizes pass, being known at call time only.
-
-    Raises
-    ------
-    LimitError
-        If the shape is fixed and has too many elements or axes.
-    """
-    if len(shape) > limits.axes:
-        raise LimitError(f"an array of {len(shape)} axes; at most {limits.axes} are offered")
-    sizes = fixed(shape)
-    total = math.prod(sizes or ())
-    if total > limits.elements:
-        raise LimitError(f"an array of shape {show(shape):.60} has more than {limits.elements} elements, the limit")

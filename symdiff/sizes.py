@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from .budget import spend
 from .errors import LimitError, ShapeError
+from .options import Limits
 
 Monomial: TypeAlias = tuple[str, ...]
 #: Bounds of one size: factors of a product, bits of a number, terms. No array that could be has more.
@@ -172,3 +173,19 @@ def fixed(shape: Shape) -> tuple[int, ...] | None:
 def show(shape: Shape) -> str:
     """Return the shape as NumPy prints one: ``(2, n)``, ``(3,)``."""
     return f"({shape[0]},)" if len(shape) == 1 else "(" + ", ".join(map(str, shape)) + ")"
+
+
+def check_elements(shape: Shape, limits: Limits) -> None:
+    """Refuse an array that is too large; symbolic sizes pass, being known at call time only.
+
+    Raises
+    ------
+    LimitError
+        If the shape is fixed and has too many elements or axes.
+    """
+    if len(shape) > limits.axes:
+        raise LimitError(f"an array of {len(shape)} axes; at most {limits.axes} are offered")
+    sizes = fixed(shape)
+    total = math.prod(sizes or ())
+    if total > limits.elements:
+        raise LimitError(f"an array of shape {show(shape):.60} has more than {limits.elements} elements, the limit")

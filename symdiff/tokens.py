@@ -14,14 +14,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .errors import LimitError, ParseError, with_caret
+from .names import NAME_PATTERN
 from .options import Limits
 
-# Latin letters, and the Greek ones that look like no Latin letter; all of them NFKC-normal.
-_LETTERS = "A-Za-z_\u0393\u0394\u0398\u039b\u039e\u03a0\u03a3\u03a6\u03a8\u03a9\u03b1-\u03be\u03c0-\u03c9"
-_NAME = rf"[{_LETTERS}][{_LETTERS}0-9]*"
 _TOKEN = re.compile(
     rf"""[ \t\f]*(?:
-      ({_NAME})
+      ({NAME_PATTERN})
     | ((?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)
     | (\*\*|//|<=|>=|==|!=|:=|\.\.\.|[-+*/%@<>=&|~()\[\],:.])
     | ([\r\n][ \t\f\r\n]*)
@@ -30,7 +28,6 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_IS_NAME = re.compile(_NAME).fullmatch
 _CALL = re.compile(r"\w\(")
 _EXPONENT = re.compile(r"[0-9.][eE][+-]")
 
@@ -81,17 +78,6 @@ class Token(NamedTuple):
     value: Any
     start: int
     end: int
-
-
-def is_name(name: str) -> bool:
-    """Tell whether formula text can mention ``name``.
-
-    Examples
-    --------
-    >>> is_name("x_1"), is_name("lambda"), is_name("x y")
-    (True, False, False)
-    """
-    return _IS_NAME(name) is not None and not keyword.iskeyword(name)
 
 
 def fewest_nodes(text: str) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff import derivatives
+from symdiff import node_derivatives as derivatives
 from symdiff.cost import cost, extent
 from symdiff.graph import Node, inputs_of
 from symdiff.schedule import unroll

@@ -11,7 +11,8 @@ import pytest
 from calculus import check_calculus
 
 import symdiff as sd
-from symdiff import Array, DisconnectedInputError, ShapeError, derivatives, wrt
+from symdiff import Array, DisconnectedInputError, ShapeError, wrt
+from symdiff import node_derivatives as derivatives
 from symdiff.contraction import einsum, is_plain
 from symdiff.errors import ArgumentError, DtypeError
 from symdiff.graph import Node, constant, contract, delta, label_sizes, onehot, postorder

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..graph import Item
+from ..names import is_name
 from ..notation import Term, spelled
 from ..sizes import Dim, Shape
-from ..tokens import is_name
 from .layout import Piece, Style
 
 COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(1, 10)

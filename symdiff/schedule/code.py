@@ -15,7 +15,6 @@ from ..errors import UnsupportedError
 from ..graph import Node
 from ..program import MASK_OPS, Port, Program
 from ..sizes import Shape, fixed, show
-from .factors import take_out
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
@@ -329,9 +328,7 @@ class Code:
 
     def finish(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...], stores: list[list[int]]) -> Program:
         """Keep what the outputs need, each value as late as the first use asks for it."""
-        new = take_out(self, (*(v for v, _ in self.checks), *itertools.chain(*stores)))
-        stores = [[new[v] for v in store] for store in stores]
-        checks = [(new[v], message) for v, message in self.checks]
+        checks = self.checks
         order: list[int] = []
         place = [-1] * len(self.ops)
         args = self.args

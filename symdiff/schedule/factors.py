@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from .code import Code
+from .code import Code
 
 #: Terms of the longest sum that is looked at: the time stays linear in the length of the program.
 _LONGEST = 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Sequence
 
@@ -16,6 +17,7 @@ from ..simplify import is_symmetric
 from ..sizes import show
 from .arrays import ARRAYS, lower_elementwise
 from .code import Code, Ids, fixed_shape
+from .factors import take_out
 
 
 def expand_functions(roots: Sequence[Node]) -> list[Node]:
@@ -84,6 +86,9 @@ def unroll(
         [code.stored(v) for v in _output(values[root], k in hessians or is_symmetric(node)).ravel().tolist()]
         for k, (node, root) in enumerate(zip(outputs, lowered, strict=True))
     ]
+    new = take_out(code, (*(v for v, _ in code.checks), *itertools.chain(*stores)))
+    stores = [[new[v] for v in store] for store in stores]
+    code.checks = [(new[v], message) for v, message in code.checks]
     ports_in = tuple(_port(node, f"x{i}") for i, node in enumerate(inputs))
     ports_out = tuple(_port(node, f"out{i}") for i, node in enumerate(outputs))
     return code.finish(ports_in, ports_out, stores)

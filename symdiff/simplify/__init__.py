@@ -16,7 +16,6 @@ inlining     names, barriers and custom functions put out of the way before comp
 terms        products as a number and powers, sums of them
 collect      like factors and like terms of a derivative, for reading
 powers       derivatives of high order as polynomials in a few functions
-present      single entries shown as the vector or matrix they make up
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from . import algebra, arrays, stability, symmetry
 from .engine import RULES, Rule, simplify, stabilize
 from .inlining import inline
 from .powers import as_polynomial
-from .present import present
 from .symmetry import is_symmetric
 
 #: The modules whose rules make up the table, in its order.
@@ -38,7 +36,6 @@ __all__ = [
     "as_polynomial",
     "inline",
     "is_symmetric",
-    "present",
     "simplify",
     "stabilize",
 ]

@@ -1,0 +1,244 @@
+"""Derivatives of nodes: gradient, Jacobian, Hessian, and products with them.
+
+What a formula is differentiated with respect to may be an input, a part of one (``X[0]``), or any
+sub-formula, which is then treated as if it were an input. Results have the shape of the formula
+followed by the shape of what it is differentiated with respect to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from . import determinant
+from .budget import current
+from .contraction import einsum, is_zero
+from .cost import cost
+from .deltas import ONE
+from .differentiate import identity, pullback, pushforward
+from .errors import DisconnectedInputError, ShapeError
+from .graph import Node, postorder, reshape, zeros
+from .simplify import as_polynomial
+from .sizes import Shape, Size, check_elements, show
+from .wrt import Cut, Known, Orders, View, disconnection
+
+__all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp", "vjp"]
+
+determinant.register()
+
+
+class Trail:
+    """What one call rewrites on the way to its derivatives, and which of them are Hessians."""
+
+    def __init__(self) -> None:
+        self.rewrites: dict[str, None] = {}
+        self.hessians: tuple[Node, ...] = ()
+
+    def finish(self, cut: Cut, results: Sequence[Node], known: Known | None = None) -> list[Node]:
+        """Simplify results, put the sub-formulas back, and note what was rewritten."""
+        self.rewrites.update(dict.fromkeys(cut.rewrites))
+        return cut.finish(results, known)
+
+
+def gradient(node: Node, group: Sequence[Node], disconnected: str, trail: Trail) -> list[Node]:
+    """Return the gradient of a scalar, a part for each array."""
+    if node.shape not in ((), (1, 1)):
+        raise ShapeError(
+            f"the gradient of a formula of shape {show(node.shape)}; expected a scalar. Write jacobian(f, wrt) for all "
+            "outputs, vjp(f, wrt, seed) for a weighted sum of them, or gradient(sum(f), wrt)"
+        )
+    node = reshape(node, ())
+    if len(group) == 1 and _magnitude(group[0].shape) == 1:  # by one number forward mode may be the cheaper
+        return [jacobian(node, group[0], disconnected, {}, trail)]
+    return vjp(node, ONE, group, disconnected, trail)
+
+
+def jvp(node: Node, group: Sequence[Node], directions: Sequence[Node], disconnected: str, trail: Trail) -> Node:
+    """Return the product of the Jacobian with a tangent, given a part for each array."""
+    cut = Cut(node, group, disconnected)
+    tangents: dict[Node, Node] = {}
+    for view, direction in zip(cut.views, directions, strict=True):
+        whole = view.push(direction, 0)
+        known = tangents.get(view.base)
+        tangents[view.base] = whole if known is None else known + whole
+    (result,) = pushforward([cut.node], tangents)
+    return trail.finish(cut, [zeros(node.shape) if result is None else result])[0]
+
+
+def vjp(node: Node, cotangent: Node, group: Sequence[Node], disconnected: str, trail: Trail) -> list[Node]:
+    """Return the product of a cotangent with the Jacobian, a part for each array."""
+    cut = Cut(node, group, disconnected)
+    bases = list(dict.fromkeys(view.base for view in cut.views))
+    pulled = dict(zip(bases, pullback({cut.node: cotangent}, bases), strict=True))
+    results = []
+    for view in cut.views:
+        slope = pulled[view.base]
+        results.append(zeros(view.node.shape) if slope is None else view.pull(slope, 0))
+    finished = trail.finish(cut, results)
+    for w, result in zip(group, finished, strict=True):
+        _check_part(node, w, result, disconnected, trail)
+    return finished
+
+
+def jacobian(node: Node, w: Node, disconnected: str, known: Known, trail: Trail) -> Node:
+    """Return all partial derivatives, by the mode that costs less; ``known`` is kept from call to call."""
+    if node.shape == () and _magnitude(w.shape) != 1:
+        return vjp(node, ONE, [w], disconnected, trail)[0]
+    cut = Cut(node, [w], disconnected)
+    (view,) = cut.views
+    shape = (*node.shape, *w.shape)
+    _check_size(shape)
+    if view.base not in postorder([cut.node]):
+        return trail.finish(cut, [zeros(shape)])[0]
+    candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
+    finished = [trail.finish(cut, [c], known)[0] for c in _promising(candidates)]
+    best = min(finished, key=lambda result: cost([result])) if len(finished) > 1 else finished[0]
+    _check_part(node, w, best, disconnected, trail)
+    return best
+
+
+def hessian(node: Node, group: Sequence[Node], disconnected: str, trail: Trail) -> list[list[Node]]:
+    """Return the second derivatives of a scalar, a row of blocks for each array; mixed blocks may be zeros."""
+    orders = Orders(node, group, disconnected)
+    slopes = gradient(orders.formula, orders.wrt, disconnected, trail)
+    known: Known = {}
+    rows = [orders.finish([jacobian(s, w, "zero", known, trail) for w in orders.wrt]) for s in slopes]
+    # a custom function's own derivative need not be one of any function
+    if not any(part.op == "custom" for part in postorder([orders.formula])):
+        trail.hessians = tuple(row[k] for k, row in enumerate(rows))
+    return rows
+
+
+def hvp(node: Node, group: Sequence[Node], directions: Sequence[Node], disconnected: str, trail: Trail) -> list[Node]:
+    """Return the product of the Hessian of a scalar with a vector, a part for each array."""
+    orders = Orders(node, group, disconnected)
+    slopes = gradient(orders.formula, orders.wrt, disconnected, trail)
+    return orders.finish([jvp(s, orders.wrt, directions, "zero", trail) for s in slopes])
+
+
+def derivative(node: Node, wrt: Node, order: int, disconnected: str, trail: Trail) -> Node:
+    """Return the Jacobian taken ``order`` times."""
+    orders = Orders(node, [wrt], disconnected)
+    (by,), result = orders.wrt, orders.formula
+    _check_size((*result.shape, *(by.shape * order)))
+    start = result, 0
+    longest = max(_LONGEST, 2 * len(postorder([result])))
+    for step in range(order):
+        if step > 1 and len(postorder([result])) > longest:
+            result = _repeated(*start, by, order, trail)
+            break
+        result = jacobian(result, by, disconnected if step == 0 else "zero", {}, trail)
+        if step == 0 and _magnitude(by.shape) != 1:
+            start = result, 1  # of many numbers reverse mode takes the first derivative
+    return orders.finish([result])[0]
+
+
+#: A derivative of more nodes, and of twice as many as the formula, is not simplified between further orders.
+_LONGEST = 60
+
+
+def _repeated(f: Node, done: int, by: Node, order: int, trail: Trail) -> Node:
+    """Return the derivative of order ``order`` of a formula differentiated ``done`` times.
+
+    Forward mode again and again, and nothing simplified in between: the k-th derivative of each
+    part is one node, met wherever a product or a chain rule asks for it, so that the formula grows
+    as a polynomial of the order. Simplified forms of sums of products have no such parts in common,
+    and would grow exponentially.
+    """
+    cut = Cut(f, [by], "zero")
+    (view,) = cut.views
+    whole = postorder([cut.node])
+    for step in range(order - done):
+        cut.node = _forward(cut, view, (*cut.node.shape, *by.shape))
+        if step == 0:
+            whole += postorder(_summands(cut.node))
+    (result,) = trail.finish(cut, [cut.node])
+    if result.shape == ():
+        collected = as_polynomial(cut.node, {node for node in whole if node.op in ("add", "subtract")})
+        if collected is not None:
+            (shorter,) = trail.finish(cut, [collected])
+            if len(postorder([shorter])) < len(postorder([result])):
+                return shorter
+    return result
+
+
+def _summands(node: Node) -> list[Node]:
+    """Return the terms of a sum; of anything else the node itself."""
+    terms, todo = [], [node]
+    while todo:
+        part = todo.pop()
+        if part.op in ("add", "subtract"):
+            todo += part.args
+        else:
+            terms.append(part)
+    return terms
+
+
+def _check_size(shape: Shape) -> None:
+    """Refuse a derivative of text that is too large, before it is made."""
+    account = current()
+    if account is not None:
+        check_elements(shape, account.budget.limits)
+
+
+#: Of two results that have more nodes than the first, the dearer is dropped as it is; up to the second,
+#: unless it costs at most so many times as much.
+_LONG, _VERY_LONG, _CLOSE = 100, 200, 1.05
+
+
+def _promising(candidates: list[Node]) -> list[Node]:
+    """Return the results that may be the cheapest once they are simplified.
+
+    Short ones may change a lot, and whose cost they are is seen then; of long ones, simplifying
+    the dearer would take most of the time of the whole derivative.
+    """
+    lengths = [len(postorder([result])) for result in candidates]
+    if min(lengths) <= _LONG:
+        return candidates
+    costs = [cost([result]) for result in candidates]
+    most = min(costs) * (_CLOSE if max(lengths) <= _VERY_LONG else 1.0)
+    return [result for result, own in zip(candidates, costs, strict=True) if own <= most]
+
+
+def _check_part(node: Node, w: Node, result: Node, disconnected: str, trail: Trail) -> None:
+    """Refuse a part of an input that the formula leaves out, as an input left out is refused."""
+    if disconnected == "error" and is_zero(result):
+        view = View(w)
+        if view.steps and not is_zero(jacobian(node, view.base, "zero", {}, trail)):
+            raise DisconnectedInputError(disconnection(node, w))
+
+
+def _modes(outputs: Shape, inputs: Shape) -> list[Callable[[Cut, View, Shape], Node]]:
+    """Return the modes worth trying: one of them where the shapes decide."""
+    m, n = _magnitude(outputs), _magnitude(inputs)
+    if n > 8 * m:
+        return [_reverse]
+    if m > 8 * n:
+        return [_forward]
+    return [_reverse, _forward] if m == n == 1 else [_forward, _reverse]
+
+
+def _magnitude(shape: Shape) -> float:
+    total = 1.0
+    for size in shape:
+        total *= 20.0 if isinstance(size, Size) else float(size)
+    return total
+
+
+def _forward(cut: Cut, view: View, shape: Shape) -> Node:
+    n = view.node.ndim
+    if n and all(size == 1 for size in view.node.shape):
+        # by one number: without axes of its own, which would be everywhere in the result
+        (moved,) = pushforward([cut.node], {view.base: view.push(reshape(ONE, view.node.shape), 0)})
+        return zeros(shape) if moved is None else reshape(moved, shape)
+    seed = view.push(identity(view.node.shape), n)
+    (pushed,) = pushforward([cut.node], {view.base: seed}, n)
+    if pushed is None:
+        return zeros(shape)
+    own = tuple(range(len(shape)))
+    return einsum([pushed], [own], (*own[n:], *own[:n]))
+
+
+def _reverse(cut: Cut, view: View, shape: Shape) -> Node:
+    m = cut.node.ndim
+    (pulled,) = pullback({cut.node: identity(cut.node.shape)}, [view.base], m)
+    return zeros(shape) if pulled is None else view.pull(pulled, m)
