@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.timing import Timing, measure
-from symdiff.build import find_compiler, flags, run
+from symdiff.runtime.toolchain.build import find_compiler, flags, run
 
 __all__ = ["Floor"]
 

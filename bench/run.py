@@ -33,7 +33,7 @@ from bench.cases import CASES, Case
 from bench.floor import LANES, Floor
 from bench.peers import PEERS
 from bench.timing import measure
-from symdiff.build import find_compiler
+from symdiff.runtime.toolchain.build import find_compiler
 
 ROOT = Path(__file__).resolve().parent.parent
 #: What keeps every library at one thread; read when the library is loaded.

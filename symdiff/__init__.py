@@ -48,9 +48,9 @@ from .formula import merge_shapes as _merge_shapes
 from .formula import read_formula as _read_formula
 from .guard import guarded as _guarded
 from .interop import Definitions
-from .kernel import Kernel
 from .library import LIBRARY as _LIBRARY
 from .options import Budget
+from .runtime.kernel import Kernel
 from .structure import leaves as _leaves
 from .structure import pack as _pack
 from .structure import template_of as _template_of

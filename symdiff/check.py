@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from . import derivatives
-from .arguments import sample_shape
 from .array import Array
 from .budget import budgeted, require, spend
 from .compiler import compile
@@ -35,6 +34,7 @@ from .overflow import find_overflow
 from .printing import text
 from .provenance import join
 from .rulecheck import compare_rules, move
+from .runtime.arguments import sample_shape
 from .simplify import inline, simplify
 from .sizes import Shape, Size
 from .structure import leaves

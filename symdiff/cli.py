@@ -19,7 +19,6 @@ import click
 import numpy as np
 from rich.console import Console
 
-from . import cache
 from .array import Array
 from .budget import Opened, limits, spend
 from .compiler import BACKENDS
@@ -32,10 +31,11 @@ from .errors import ArgumentError, ShapeError, SymdiffError
 from .export import export
 from .formula import Formula, read_formula
 from .guard import refuse
-from .kernel import Kernel
 from .printing import latex, text
 from .request import KINDS, Numbers, batched, differentiate, read_data, read_shapes, sample_shapes, split_pair
 from .resultfiles import check_target, write_arrays
+from .runtime.kernel import Kernel
+from .runtime.toolchain import cache
 from .simplify import stabilize
 from .sizes import show
 from .structure import leaves

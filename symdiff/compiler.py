@@ -16,30 +16,30 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, TypeAlias
 
-from .arguments import Parameter
 from .array import Array
-from .auto import AutoRunner
 from .budget import budgeted, limits
-from .build import compiler_in_sight, native_target
 from .codegen.c import emit_c
 from .codegen.cython import emit_cython
 from .codegen.numpy import emit_numpy
-from .codegen.numpy_runner import NumpyRunner
 from .cost import extent
 from .demand import guard
-from .embedded import InterpreterRunner
 from .errors import ArgumentError, UnsupportedError
-from .extension import CythonRunner
 from .formula import Formula, merge_shapes, order_inputs, read_formula
 from .graph import Node, flatten, postorder, unflatten
 from .guard import guarded
-from .kernel import Kernel, Options, Origin, Runner
-from .looping import LoopRunner
-from .native import NativeRunner
 from .options import Budget
 from .printing import text
 from .program import Program
 from .provenance import Facts, Provenance, join
+from .runtime.arguments import Parameter
+from .runtime.kernel import Kernel, Options, Origin, Runner
+from .runtime.runners.cython import CythonRunner
+from .runtime.runners.interpreter import InterpreterRunner
+from .runtime.runners.loops import LoopRunner
+from .runtime.runners.native import NativeRunner
+from .runtime.runners.numpy import NumpyRunner
+from .runtime.runners.tiered import AutoRunner
+from .runtime.toolchain.build import compiler_in_sight, native_target
 from .schedule import Loops, plan_loops, unroll
 from .simplify import inline, simplify
 from .structure import leaves, names, pack, template_of

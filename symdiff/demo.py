@@ -33,7 +33,7 @@ from .compiler import compile as compile_formula
 from .datafiles import read_table
 from .errors import ArgumentError, DataError
 from .files import check_writable, replace_file
-from .kernel import Kernel
+from .runtime.kernel import Kernel
 from .symbols import matrix, scalar, vector
 from .terminal import can_show, readable, say
 

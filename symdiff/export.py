@@ -10,7 +10,7 @@ from pathlib import Path
 from .errors import ArgumentError
 from .files import write_folder
 from .guard import guarded
-from .kernel import Kernel
+from .runtime.kernel import Kernel
 
 __all__ = ["export"]
 

@@ -92,7 +92,7 @@ def valgrind(names: Sequence[str], cache: str) -> tuple[int, str]:
 
 def for_avx2() -> None:
     """Build for AVX2, and load from files, which valgrind can name."""
-    from symdiff import build
+    from symdiff.runtime.toolchain import build
 
     features = tuple(f for f in build.processor() if not f.startswith("avx512"))
     plain = build.flags
@@ -162,8 +162,8 @@ def inside(names: Sequence[str]) -> None:
     from test_codegen_cython import every_operation
 
     import symdiff as sd
-    from symdiff.embedded import InterpreterRunner
-    from symdiff.native import NativeRunner
+    from symdiff.runtime.runners.interpreter import InterpreterRunner
+    from symdiff.runtime.runners.native import NativeRunner
 
     rng = np.random.default_rng(0)
     if not names or "operations" in names:
@@ -293,7 +293,7 @@ def loops(rng: Any) -> None:
     import numpy as np
 
     import symdiff as sd
-    from symdiff.looping import LoopRunner
+    from symdiff.runtime.runners.loops import LoopRunner
 
     x, y, X, t = sd.vector("x", "n"), sd.vector("y", "m"), sd.matrix("X", "m", 3), sd.vector("t", 3)
     product = np.outer(x, y)
@@ -332,7 +332,7 @@ def run_all_ways(arguments: dict[str, Any], rng: Any, steady: bool) -> bool:
     """
     import symdiff as sd
     from symdiff.errors import UnsupportedError
-    from symdiff.units import Units, cost
+    from symdiff.runtime.runners.variants import Units, cost
 
     for backend in ("native", "interpreter"):
         try:
@@ -441,8 +441,8 @@ def overrun() -> None:
     """Read beyond an array in code built as kernels are: the tools must see it."""
     import ctypes
 
-    from symdiff.build import build
     from symdiff.codegen.c import CSource
+    from symdiff.runtime.toolchain.build import build
 
     text = "void*malloc(unsigned long);long kernel(long n){volatile double*p=malloc(8*n);p[0]=1;return p[n]!=p[n-1];}"
     library = build(CSource(text, (), 2, 0, False))

@@ -14,10 +14,10 @@ import numpy.typing as npt
 import pytest
 
 import symdiff as sd
-from symdiff.build import find_compiler
 from symdiff.codegen.plain import SIGNATURE
 from symdiff.errors import UnsupportedError
-from symdiff.kernel import Kernel
+from symdiff.runtime.kernel import Kernel
+from symdiff.runtime.toolchain.build import find_compiler
 
 Array = npt.NDArray[np.float64]
 Pointers = ctypes.POINTER(ctypes.POINTER(ctypes.c_double))

@@ -20,13 +20,14 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff import background, children
-from symdiff import build as building
-from symdiff.auto import AutoRunner
-from symdiff.build import Library, find_compiler
 from symdiff.compiler import _warn_no_compiler
-from symdiff.embedded import InterpreterRunner
 from symdiff.errors import BuildError, SingularMatrixError
+from symdiff.runtime.runners.interpreter import InterpreterRunner
+from symdiff.runtime.runners.tiered import AutoRunner
+from symdiff.runtime.toolchain import build as building
+from symdiff.runtime.toolchain import processes as children
+from symdiff.runtime.toolchain import worker as background
+from symdiff.runtime.toolchain.build import Library, find_compiler
 
 X = np.random.default_rng(0).uniform(1, 2, (700, 3, 3))
 

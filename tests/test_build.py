@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from tape import Tape
 
-from symdiff import build as building
-from symdiff.build import build, compiler_in_sight, find_compiler, native_target
-from symdiff.cache import clear, entries
 from symdiff.codegen.c import CSource, emit_c
 from symdiff.errors import BuildError
-from symdiff.native import NativeRunner
 from symdiff.program import Program
+from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.toolchain import build as building
+from symdiff.runtime.toolchain.build import build, compiler_in_sight, find_compiler, native_target
+from symdiff.runtime.toolchain.cache import clear, entries
 
 
 def example(number: float = 2.0) -> CSource:
@@ -154,7 +154,7 @@ def test_what_is_no_library_is_told(folder: Path, tmp_path: Path, monkeypatch: p
 _CUT = """
 import ctypes, pathlib, sys
 from symdiff.errors import BuildError
-from symdiff.loading import load_bytes
+from symdiff.runtime.toolchain.load import load_bytes
 contents = pathlib.Path(sys.argv[1]).read_bytes()[32:]
 assert load_bytes(contents, ctypes.CDLL)["kernel"]
 for length in range(0, len(contents), 97):

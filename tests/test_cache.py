@@ -14,11 +14,12 @@ import pytest
 from test_build import answer, example
 
 import symdiff as sd
-from symdiff import build as building
-from symdiff import cache, scratch
-from symdiff.build import find_compiler
-from symdiff.cache import cache_folder, clear, entries, lookup, obstacle, publish, usable_folder
 from symdiff.errors import BuildError
+from symdiff.runtime.toolchain import build as building
+from symdiff.runtime.toolchain import cache
+from symdiff.runtime.toolchain import folders as scratch
+from symdiff.runtime.toolchain.build import find_compiler
+from symdiff.runtime.toolchain.cache import cache_folder, clear, entries, lookup, obstacle, publish, usable_folder
 
 
 @pytest.fixture
@@ -152,7 +153,7 @@ def test_a_running_kernel_does_not_see_its_file_change(folder: Path) -> None:
     body = """
     import numpy as np
     from test_build import program
-    from symdiff.native import NativeRunner
+    from symdiff.runtime.runners.native import NativeRunner
     runner = NativeRunner(program())
     assert runner.build_seconds == 0
     with open({!r}, "r+b") as stream:
@@ -289,7 +290,7 @@ def test_no_room_for_a_folder_to_build_in(folder: Path, monkeypatch: pytest.Monk
     def full(*args: object, **more: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("symdiff.scratch.tempfile.mkdtemp", full)
+    monkeypatch.setattr("symdiff.runtime.toolchain.folders.tempfile.mkdtemp", full)
     with pytest.raises(BuildError, match=r"No space left on device. There must be room below \$TMPDIR"):
         answer()
 
@@ -333,10 +334,10 @@ def test_processes_that_are_killed(folder: Path, tmp_path: Path) -> None:
     def work():
         while True:
             for number in (2.0, 3.0, 4.0):
-                import symdiff.build, symdiff.cache
-                symdiff.build._loaded.clear()
+                import symdiff.runtime.toolchain.build, symdiff.runtime.toolchain.cache
+                symdiff.runtime.toolchain.build._loaded.clear()
                 assert answer(number) == 5 * number
-                symdiff.cache.clear(symdiff.cache.cache_folder())
+                symdiff.runtime.toolchain.cache.clear(symdiff.runtime.toolchain.cache.cache_folder())
     random.seed(3)
     for _ in range(25):
         child = fork(work)

@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import symdiff as sd
-from symdiff import cache, cli
+from symdiff import cli
+from symdiff.runtime.toolchain import cache
 
 Run = Callable[..., Result]
 

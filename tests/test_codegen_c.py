@@ -17,15 +17,15 @@ from tape import Tape
 import symdiff as sd
 from symdiff._kernels import special
 from symdiff._kernels.call import NativeCall
-from symdiff.build import build, find_compiler, flags, native_target
 from symdiff.codegen.c import CHUNK, Target, emit_c
 from symdiff.codegen.pieces import HELD
 from symdiff.codegen.plain import emit_plain
 from symdiff.errors import BuildError, SingularMatrixError
 from symdiff.formula import read_formula
 from symdiff.functions import FUNCTIONS
-from symdiff.native import NativeRunner
 from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.toolchain.build import build, find_compiler, flags, native_target
 from symdiff.schedule import unroll
 from symdiff.simplify import inline, simplify
 from symdiff.twin import evaluate
@@ -565,7 +565,8 @@ def test_source_builds_without_a_warning(lanes: int, monkeypatch: pytest.MonkeyP
         values.append(t.op("to_real", value) if op in MASK_OPS else value)
     t.out((len(values),), values)
     t.check(values[4], "zero")
-    monkeypatch.setattr("symdiff.build.FLAGS", ("-O1", "-fPIC", "-shared", "-Wall", "-Werror", "-Wno-psabi"))
+    strict = ("-O1", "-fPIC", "-shared", "-Wall", "-Werror", "-Wno-psabi")
+    monkeypatch.setattr("symdiff.runtime.toolchain.build.FLAGS", strict)
     for reduce in (False, True):
         source = emit_c(t.program(), Target(lanes), reduce=reduce)
         assert build(source).address

@@ -17,9 +17,9 @@ import symdiff as sd
 from symdiff.codegen import cython
 from symdiff.codegen.cython import emit_cython
 from symdiff.errors import ArgumentError, BuildError, SingularMatrixError, UnsupportedError
-from symdiff.extension import CythonRunner
-from symdiff.native import NativeRunner
 from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.runtime.runners.cython import CythonRunner
+from symdiff.runtime.runners.native import NativeRunner
 
 LIMIT = {"polygamma": 3.0, "spherical_jn": 3.0}
 

@@ -15,7 +15,6 @@ from strategies import SIZES, Formula, formulas, sample
 from test_interpret import STRUCTURE, X, x34
 
 from symdiff.codegen.numpy import emit_numpy, load_numpy
-from symdiff.codegen.numpy_runner import NumpyRunner
 from symdiff.errors import ArgumentError, LimitError, ShapeError, SingularMatrixError
 from symdiff.functions import FUNCTIONS, apply
 from symdiff.graph import (
@@ -39,6 +38,7 @@ from symdiff.graph import (
     input as variable,
 )
 from symdiff.interpret import evaluate
+from symdiff.runtime.runners.numpy import NumpyRunner
 from symdiff.sizes import named, value
 
 N = named("n")
@@ -162,8 +162,8 @@ def test_tiles_give_what_one_call_gives(monkeypatch: Any) -> None:
     rng = np.random.default_rng(1)
     arrays = [rng.normal(size=(23, 3, 3)) + 4 * np.eye(3), rng.normal(size=(23, 3))]
     whole = run([A, x], roots, arrays, 23)
-    monkeypatch.setattr("symdiff.codegen.numpy_runner.WANTED", 5)
-    monkeypatch.setattr("symdiff.codegen.numpy_runner.CACHE_BYTES", 1)
+    monkeypatch.setattr("symdiff.runtime.runners.numpy.WANTED", 5)
+    monkeypatch.setattr("symdiff.runtime.runners.numpy.CACHE_BYTES", 1)
     for out, want in zip(run([A, x], roots, arrays, 23), whole, strict=True):
         np.testing.assert_array_equal(out, want)
 
@@ -385,8 +385,8 @@ def test_symbolic_bounds_are_checked_at_call_time(build: Any, shape: Any) -> Non
 
 @pytest.mark.parametrize("op", ["inv", "solve", "cholesky"])
 def test_the_first_singular_sample_is_named(op: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr("symdiff.codegen.numpy_runner.WANTED", 4)
-    monkeypatch.setattr("symdiff.codegen.numpy_runner.CACHE_BYTES", 1)
+    monkeypatch.setattr("symdiff.runtime.runners.numpy.WANTED", 4)
+    monkeypatch.setattr("symdiff.runtime.runners.numpy.CACHE_BYTES", 1)
     A = variable("A", (2, 2))
     root = matrix(op, A, A) if op == "solve" else matrix(op, A)
     data = np.broadcast_to(np.eye(2), (20, 2, 2)).copy()

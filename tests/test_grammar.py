@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from symdiff.errors import LimitError, ParseError, SymdiffError
 from symdiff.grammar import Term, parse_tree
-from symdiff.options import Limits
 from symdiff.names import is_name
+from symdiff.options import Limits
 from symdiff.tokens import fewest_nodes
 
 OPERATORS = {

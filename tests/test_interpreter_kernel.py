@@ -19,13 +19,13 @@ from test_codegen_c import COMPILERS, grid, layouts, one_operation, rational, sa
 import symdiff
 from symdiff._kernels.call import NativeCall
 from symdiff._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
-from symdiff.build import build, native_target, vector_address
 from symdiff.bytecode import WAITING, assemble
 from symdiff.codegen.c import Target, emit_c
-from symdiff.embedded import InterpreterRunner
 from symdiff.errors import SingularMatrixError
-from symdiff.native import NativeRunner
 from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.runtime.runners.interpreter import InterpreterRunner
+from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.toolchain.build import build, native_target, vector_address
 from symdiff.schedule import unroll
 from symdiff.simplify import inline
 from symdiff.twin import evaluate

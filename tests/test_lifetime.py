@@ -22,17 +22,19 @@ import pytest
 from test_build import program
 
 import symdiff as sd
-from symdiff import background, extension, loading
-from symdiff import build as building
 from symdiff._kernels.call import NativeCall
 from symdiff._kernels.loader import loaded
-from symdiff.auto import AutoRunner
-from symdiff.build import build
 from symdiff.codegen.c import CSource
 from symdiff.compiler import BACKENDS
 from symdiff.errors import BuildError
-from symdiff.extension import CythonRunner
-from symdiff.native import NativeRunner
+from symdiff.runtime.runners import cython as extension
+from symdiff.runtime.runners.cython import CythonRunner
+from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.tiered import AutoRunner
+from symdiff.runtime.toolchain import build as building
+from symdiff.runtime.toolchain import load as loading
+from symdiff.runtime.toolchain import worker as background
+from symdiff.runtime.toolchain.build import build
 
 UNLOADS = pytest.mark.skipif(not loading._unloads(), reason="this system's loader unloads nothing")
 

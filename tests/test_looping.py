@@ -18,16 +18,16 @@ from strategies import Formula, formulas, sample
 
 import symdiff as sd
 from symdiff.codegen.numpy import emit_numpy
-from symdiff.codegen.numpy_runner import NumpyRunner
-from symdiff.embedded import InterpreterRunner
 from symdiff.errors import ShapeError, SingularMatrixError, SymdiffError, UnsupportedError
 from symdiff.formula import read_formula
 from symdiff.functions import apply
 from symdiff.graph import broadcast_to, concatenate, inputs_of, pad, postorder, slicing, verify
 from symdiff.graph import input as variable
-from symdiff.looping import LoopRunner
-from symdiff.native import NativeRunner, target_of
 from symdiff.options import LIMITS
+from symdiff.runtime.runners.interpreter import InterpreterRunner
+from symdiff.runtime.runners.loops import LoopRunner
+from symdiff.runtime.runners.native import NativeRunner, target_of
+from symdiff.runtime.runners.numpy import NumpyRunner
 from symdiff.schedule import plan_loops
 from symdiff.schedule.loops import Loops, LoopStep
 from symdiff.schedule.places import NoLoopError, groups

@@ -10,12 +10,12 @@ import pytest
 from tape import Tape
 
 import symdiff as sd
-from symdiff.build import native_target
 from symdiff.codegen import pairs, pieces
 from symdiff.codegen.c import emit_c
 from symdiff.errors import SingularMatrixError
-from symdiff.native import NativeRunner
 from symdiff.program import Program
+from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.toolchain.build import native_target
 
 
 def chain() -> Program:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pytest
 
 import symdiff as sd
-from symdiff import results
 from symdiff._kernels import call
+from symdiff.runtime import result_memory as results
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="memory is the system's there")
 MEGABYTE = 1 << 20
@@ -155,7 +155,7 @@ def test_the_environment_says_how_much_is_kept(wish: str, expected: str) -> None
 import warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    import symdiff.results as results
+    import symdiff.runtime.result_memory as results
 print(results.limit() if not caught else caught[0].message, results.MOST)
 """
     command = [sys.executable, "-c", code]

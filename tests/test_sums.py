@@ -14,10 +14,10 @@ from orders import in_order
 
 import symdiff as sd
 from symdiff._kernels.call import NativeCall
-from symdiff.embedded import InterpreterRunner
 from symdiff.errors import LimitError
-from symdiff.native import NativeRunner, target_of
-from symdiff.units import Units
+from symdiff.runtime.runners.interpreter import InterpreterRunner
+from symdiff.runtime.runners.native import NativeRunner, target_of
+from symdiff.runtime.runners.variants import Units
 
 Array = npt.NDArray[Any]
 

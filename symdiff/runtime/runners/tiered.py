@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import background
-from ._kernels.call import NativeCall
-from .build import compiler_in_sight
-from .embedded import InterpreterRunner
-from .loading import RoomError
+from ..._kernels.call import NativeCall
+from ...program import Program
+from ..toolchain import worker as background
+from ..toolchain.build import compiler_in_sight
+from ..toolchain.load import RoomError
+from .interpreter import InterpreterRunner
 from .native import NativeRunner
-from .program import Program
-from .units import Units, Variant
+from .variants import Units, Variant
 
 __all__ = ["AutoRunner"]
 

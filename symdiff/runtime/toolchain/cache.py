@@ -24,7 +24,7 @@ from pathlib import Path
 
 import platformdirs
 
-from .scratch import hold
+from .folders import hold
 
 __all__ = ["cache_folder", "clear", "entries", "lookup", "obstacle", "publish", "usable_folder"]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ._kernels.call import NativeCall
-from ._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
-from .build import vector_address
-from .bytecode import assemble
+from ..._kernels.call import NativeCall
+from ..._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
+from ...bytecode import assemble
+from ...program import Program
+from ..toolchain.build import vector_address
 from .native import target_of
-from .program import Program
-from .units import Units, Variant
+from .variants import Units, Variant
 
 __all__ = ["InterpreterRunner"]
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import SingularMatrixError
-from ..graph import BOOL
-from ..interpret import bind_sizes
-from ..sizes import value
-from .numpy import NumpySource, load_numpy
+from ...codegen.numpy import NumpySource, load_numpy
+from ...errors import SingularMatrixError
+from ...graph import BOOL
+from ...interpret import bind_sizes
+from ...sizes import value
 
 #: Bytes of temporaries that fit the cache, and the most that a tile may take.
 CACHE_BYTES, MOST_BYTES = 1 << 22, 1 << 26

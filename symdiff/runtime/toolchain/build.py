@@ -27,14 +27,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from ...codegen.c import CSource, Target
+from ...errors import BuildError
+from ...functions import FUNCTIONS
+from ...program import SIGNATURES
 from . import cache as store
-from . import children
-from .codegen.c import CSource, Target
-from .errors import BuildError
-from .functions import FUNCTIONS
-from .loading import Code, load_code, require_room, use
-from .program import SIGNATURES
-from .scratch import build_folder, remove_abandoned
+from . import processes as children
+from .folders import build_folder, remove_abandoned
+from .load import Code, load_code, require_room, use
 
 __all__ = [
     "Compiler",

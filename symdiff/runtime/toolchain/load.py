@@ -27,9 +27,9 @@ from functools import cache
 from importlib import import_module
 from typing import TypeVar
 
-from ._kernels.loader import Code, loaded
-from .errors import BuildError
-from .scratch import build_folder
+from ..._kernels.loader import Code, loaded
+from ...errors import BuildError
+from .folders import build_folder
 
 __all__ = ["Code", "RoomError", "keep", "load_bytes", "load_code", "require_room", "use"]
 

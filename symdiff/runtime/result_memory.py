@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._kernels import call
+from .._kernels import call
 
 __all__ = ["empty"]
 

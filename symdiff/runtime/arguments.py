@@ -18,10 +18,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ._kernels.call import is_tangled
-from .binding import bind
-from .errors import ArgumentError, DtypeError, LimitError, ShapeError
-from .sizes import Dim, Shape, Size, show, value
+from .._kernels.call import is_tangled
+from ..binding import bind
+from ..errors import ArgumentError, DtypeError, LimitError, ShapeError
+from ..sizes import Dim, Shape, Size, show, value
 
 __all__ = ["Batch", "Parameter", "check_outs", "match", "one_axis", "overlap", "stack_batches"]
 

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import cache as store
-from .build import Compiler, failure, find_compiler, run
-from .errors import BuildError, SingularMatrixError
-from .loading import RoomError, load_bytes
-from .scratch import build_folder
+from ...errors import BuildError, SingularMatrixError
+from ..toolchain import cache as store
+from ..toolchain.build import Compiler, failure, find_compiler, run
+from ..toolchain.folders import build_folder
+from ..toolchain.load import RoomError, load_bytes
 
 __all__ = ["FLAGS", "CythonRunner"]
 
@@ -69,7 +69,7 @@ class CythonRunner:
         return CythonRunner, (self.text,)
 
     def run(self, inputs: Sequence[npt.NDArray[Any]], outs: Sequence[npt.NDArray[Any]], reduce: bool) -> None:
-        """Compute all samples; see :class:`symdiff.kernel.Runner`."""
+        """Compute all samples; see :class:`symdiff.runtime.kernel.Runner`."""
         # Only a batch axis that some input has makes the function's results have one.
         alone = all(len(array) == 1 for array in inputs)
         try:

@@ -17,18 +17,18 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from ._kernels.call import CallPath, NativeCall, with_vectorcall
+from .._kernels.call import CallPath, NativeCall, with_vectorcall
+from ..errors import ArgumentError, SingularMatrixError, UnsupportedError
+from ..guard import guarded, refuse
+from ..program import Program
+from ..sizes import fixed, show
+from ..structure import LEAF, pack, unpack
+from ..structure import show as show_structure
 from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, overlap, sample_shape, stack_batches
-from .build import Library
-from .errors import ArgumentError, SingularMatrixError, UnsupportedError
-from .guard import guarded, refuse
-from .native import plain_function
-from .program import Program
-from .results import empty
-from .sizes import fixed, show
-from .structure import LEAF, pack, unpack
-from .structure import show as show_structure
+from .result_memory import empty
+from .runners.native import plain_function
 from .threads import get_num_threads, register
+from .toolchain.build import Library
 
 __all__ = ["Kernel", "Options", "Origin", "Runner"]
 

@@ -17,22 +17,22 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from . import numeric
-from .auto import AutoRunner
-from .codegen.numpy import emit_numpy, load_numpy
-from .codegen.numpy_runner import MOST_BYTES, NumpyRunner, batch_length
-from .embedded import InterpreterRunner
-from .errors import SingularMatrixError
-from .graph import Node
-from .interpret import bind_sizes
+from ... import numeric
+from ...codegen.numpy import emit_numpy, load_numpy
+from ...errors import SingularMatrixError
+from ...graph import Node
+from ...interpret import bind_sizes
+from ...schedule.loops import ArrayStep, Loops, LoopStep, Piece
+from ...schedule.places import Access
+from ...schedule.ranges import LEAST
+from ...sizes import Dim, value
+from ..result_memory import empty
+from ..threads import get_num_threads, register
+from .interpreter import InterpreterRunner
 from .native import NativeRunner
-from .results import empty
-from .schedule.loops import ArrayStep, Loops, LoopStep, Piece
-from .schedule.places import Access
-from .schedule.ranges import LEAST
-from .sizes import Dim, value
-from .threads import get_num_threads, register
-from .units import Units
+from .numpy import MOST_BYTES, NumpyRunner, batch_length
+from .tiered import AutoRunner
+from .variants import Units
 
 __all__ = ["LoopRunner"]
 

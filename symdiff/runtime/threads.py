@@ -17,8 +17,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from ._kernels import call
-from .errors import ArgumentError
+from .._kernels import call
+from ..errors import ArgumentError
 
 __all__ = ["get_num_threads", "register", "set_num_threads"]
 

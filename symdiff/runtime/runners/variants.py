@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._kernels.call import MOST_SAMPLES, NativeCall, prefers_columns
-from .errors import LimitError, SingularMatrixError
-from .program import CHEAP, Program
+from ..._kernels.call import MOST_SAMPLES, NativeCall, prefers_columns
+from ...errors import LimitError, SingularMatrixError
+from ...program import CHEAP, Program
 
 __all__ = ["Units", "Variant", "cost"]
 

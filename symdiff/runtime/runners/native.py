@@ -6,14 +6,14 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ._kernels.call import NativeCall
-from .build import Library, build, native_target
-from .codegen import plain
-from .codegen.c import CSource, Target, emit_c
-from .codegen.plain import emit_plain
-from .loading import keep
-from .program import Program
-from .units import Units, Variant
+from ..._kernels.call import NativeCall
+from ...codegen import plain
+from ...codegen.c import CSource, Target, emit_c
+from ...codegen.plain import emit_plain
+from ...program import Program
+from ..toolchain.build import Library, build, native_target
+from ..toolchain.load import keep
+from .variants import Units, Variant
 
 __all__ = ["NativeRunner", "plain_function", "target_of"]
 

@@ -15,7 +15,7 @@ import threading
 from collections import deque
 from typing import Protocol
 
-from . import children
+from . import processes as children
 
 __all__ = ["Job", "broken_off", "ended", "submit", "urge"]
 
