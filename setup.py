@@ -67,8 +67,8 @@ passes = [
         "schedule.factors",
         "schedule.arrays",
         "schedule.unrolling",
-        "chains",
-        "bytecode",
+        "codegen.bytecode.select",
+        "codegen.bytecode.assemble",
     )
 ]
 

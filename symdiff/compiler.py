@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 
 from .array import Array
 from .budget import budgeted, limits
-from .codegen.c import emit_c
-from .codegen.cython import emit_cython
-from .codegen.numpy import emit_numpy
+from .codegen.c.emit import emit_c
+from .codegen.cython.emit import emit_cython
+from .codegen.numpy.emit import emit_numpy
 from .cost import extent
 from .demand import guard
 from .errors import ArgumentError, UnsupportedError

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from .codegen.c import Target
+from .codegen.c.emit import Target
 from .compiler import compile as compile_formula
 from .errors import SymdiffError
 from .functions import FUNCTIONS

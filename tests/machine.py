@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdiff._kernels.interpreter import OPCODES, VECTORS
-from symdiff.bytecode import Bytecode
+from symdiff.codegen.bytecode.assemble import Bytecode
 from symdiff.program import MASK_OPS, SIGNATURES, Program
 from symdiff.twin import TWINS
 

@@ -441,7 +441,7 @@ def overrun() -> None:
     """Read beyond an array in code built as kernels are: the tools must see it."""
     import ctypes
 
-    from symdiff.codegen.c import CSource
+    from symdiff.codegen.c.emit import CSource
     from symdiff.runtime.toolchain.build import build
 
     text = "void*malloc(unsigned long);long kernel(long n){volatile double*p=malloc(8*n);p[0]=1;return p[n]!=p[n-1];}"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 import symdiff as sd
-from symdiff.codegen.plain import SIGNATURE
+from symdiff.codegen.c.standalone import SIGNATURE
 from symdiff.errors import UnsupportedError
 from symdiff.runtime.kernel import Kernel
 from symdiff.runtime.toolchain.build import find_compiler

@@ -77,7 +77,7 @@ def test_modules_stay_readable() -> None:
 
 #: Calls that run text as code, and the one place that may: NumPy source the package itself has written.
 RUNS_TEXT = {"eval", "exec", "sympify", "parse_expr", "S", "__import__"}
-ALLOWED = {("codegen/numpy.py", "exec")}
+ALLOWED = {("codegen/numpy/emit.py", "exec")}
 
 
 def called(path: Path) -> Iterator[str]:

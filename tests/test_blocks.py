@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from symdiff.blocks import Block, load_blocks, store_blocks
+from symdiff.codegen.blocks import Block, load_blocks, store_blocks
 
 
 @pytest.mark.parametrize("size", range(1, 20))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tape import Tape
 
-from symdiff.codegen.c import CSource, emit_c
+from symdiff.codegen.c.emit import CSource, emit_c
 from symdiff.errors import BuildError
 from symdiff.program import Program
 from symdiff.runtime.runners.native import NativeRunner

@@ -13,8 +13,8 @@ from tape import Tape
 from test_codegen_c import rational, samples
 
 from symdiff._kernels.interpreter import OPCODES, VECTORS
-from symdiff.bytecode import WAITING, Bytecode, assemble
-from symdiff.codegen.c import Target
+from symdiff.codegen.bytecode.assemble import WAITING, Bytecode, assemble
+from symdiff.codegen.c.emit import Target
 from symdiff.program import MAX_ORDER, SIGNATURES, Program
 from symdiff.schedule import unroll
 from symdiff.simplify import inline

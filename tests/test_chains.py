@@ -4,7 +4,7 @@ import pytest
 from tape import Tape
 from test_codegen_c import rational
 
-from symdiff.chains import HELD, Step, in_order, steps_of
+from symdiff.codegen.bytecode.select import HELD, Step, in_order, steps_of
 from symdiff.program import Program
 
 

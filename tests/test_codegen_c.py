@@ -17,9 +17,9 @@ from tape import Tape
 import symdiff as sd
 from symdiff._kernels import special
 from symdiff._kernels.call import NativeCall
-from symdiff.codegen.c import CHUNK, Target, emit_c
-from symdiff.codegen.pieces import HELD
-from symdiff.codegen.plain import emit_plain
+from symdiff.codegen.c.body import HELD
+from symdiff.codegen.c.emit import CHUNK, Target, emit_c
+from symdiff.codegen.c.standalone import emit_plain
 from symdiff.errors import BuildError, SingularMatrixError
 from symdiff.formula import read_formula
 from symdiff.functions import FUNCTIONS

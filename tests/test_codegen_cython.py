@@ -14,8 +14,8 @@ from tape import Tape
 from test_codegen_c import EDGES, EXACT, ulps
 
 import symdiff as sd
-from symdiff.codegen import cython
-from symdiff.codegen.cython import emit_cython
+from symdiff.codegen.cython import emit as cython
+from symdiff.codegen.cython.emit import emit_cython
 from symdiff.errors import ArgumentError, BuildError, SingularMatrixError, UnsupportedError
 from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners.cython import CythonRunner

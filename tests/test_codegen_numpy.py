@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import SIZES, Formula, formulas, sample
 from test_interpret import STRUCTURE, X, x34
 
-from symdiff.codegen.numpy import emit_numpy, load_numpy
+from symdiff.codegen.numpy.emit import emit_numpy, load_numpy
 from symdiff.errors import ArgumentError, LimitError, ShapeError, SingularMatrixError
 from symdiff.functions import FUNCTIONS, apply
 from symdiff.graph import (

@@ -19,8 +19,8 @@ from test_codegen_c import COMPILERS, grid, layouts, one_operation, rational, sa
 import symdiff
 from symdiff._kernels.call import NativeCall
 from symdiff._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
-from symdiff.bytecode import WAITING, assemble
-from symdiff.codegen.c import Target, emit_c
+from symdiff.codegen.bytecode.assemble import WAITING, assemble
+from symdiff.codegen.c.emit import Target, emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners.interpreter import InterpreterRunner

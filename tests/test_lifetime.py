@@ -24,7 +24,7 @@ from test_build import program
 import symdiff as sd
 from symdiff._kernels.call import NativeCall
 from symdiff._kernels.loader import loaded
-from symdiff.codegen.c import CSource
+from symdiff.codegen.c.emit import CSource
 from symdiff.compiler import BACKENDS
 from symdiff.errors import BuildError
 from symdiff.runtime.runners import cython as extension

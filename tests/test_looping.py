@@ -17,7 +17,7 @@ from orders import in_order
 from strategies import Formula, formulas, sample
 
 import symdiff as sd
-from symdiff.codegen.numpy import emit_numpy
+from symdiff.codegen.numpy.emit import emit_numpy
 from symdiff.errors import ShapeError, SingularMatrixError, SymdiffError, UnsupportedError
 from symdiff.formula import read_formula
 from symdiff.functions import apply

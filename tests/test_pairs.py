@@ -10,8 +10,9 @@ import pytest
 from tape import Tape
 
 import symdiff as sd
-from symdiff.codegen import pairs, pieces
-from symdiff.codegen.c import emit_c
+from symdiff.codegen.c import body as pieces
+from symdiff.codegen.c import interleave as pairs
+from symdiff.codegen.c.emit import emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.program import Program
 from symdiff.runtime.runners.native import NativeRunner

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import random
 
-from symdiff.chains import HELD, Step
-from symdiff.residence import REGISTERS, Residence, settle
+from symdiff.codegen.bytecode.registers import REGISTERS, Residence, settle
+from symdiff.codegen.bytecode.select import HELD, Step
 
 
 def verify(steps: list[Step], found: Residence, barriers: list[float]) -> None:

@@ -115,7 +115,7 @@ cdef class NativeCall:
     functions : sequence of int
         What it gets as ``fn``: addresses of the vector library's functions, for generated code.
     lanes, workspace : int
-        As :class:`symdiff.codegen.c.CSource` says.
+        As :class:`symdiff.codegen.c.emit.CSource` says.
     inputs, outputs : sequence of int
         Elements of one sample of each port.
     reduce : bool

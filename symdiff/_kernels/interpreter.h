@@ -4,7 +4,7 @@
    instruction is straight-line code over those registers, so what is computed from the value just
    before it never goes to memory, and dispatch is paid once for eight vectors. Where a processor has
    32 vector registers, 16 of them are two more tiles, b and c, for values that are wanted again soon:
-   what takes time is loads and stores. symdiff/bytecode.py writes the code. The machine takes the place
+   what takes time is loads and stores. symdiff/codegen/bytecode/assemble.py writes the code. The machine takes the place
    of a generated kernel (see pack.h): same lanes, same vector functions, same order of sums, no
    contraction, hence the same bits.
 

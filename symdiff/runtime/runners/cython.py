@@ -50,7 +50,7 @@ class CythonRunner:
     Parameters
     ----------
     text : str
-        What :func:`~symdiff.codegen.cython.emit_cython` printed.
+        What :func:`~symdiff.codegen.cython.emit.emit_cython` printed.
 
     Raises
     ------

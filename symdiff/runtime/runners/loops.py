@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ... import numeric
-from ...codegen.numpy import emit_numpy, load_numpy
+from ...codegen.numpy.emit import emit_numpy, load_numpy
 from ...errors import SingularMatrixError
 from ...graph import Node
 from ...interpret import bind_sizes

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..._kernels.call import NativeCall
-from ...codegen import plain
-from ...codegen.c import CSource, Target, emit_c
-from ...codegen.plain import emit_plain
+from ...codegen.c import standalone as plain
+from ...codegen.c.emit import CSource, Target, emit_c
+from ...codegen.c.standalone import emit_plain
 from ...program import Program
 from ..toolchain.build import Library, build, native_target
 from ..toolchain.load import keep

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...codegen.numpy import NumpySource, load_numpy
+from ...codegen.numpy.emit import NumpySource, load_numpy
 from ...errors import SingularMatrixError
 from ...graph import BOOL
 from ...interpret import bind_sizes

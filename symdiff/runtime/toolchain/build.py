@@ -27,7 +27,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from ...codegen.c import CSource, Target
+from ...codegen.c.emit import CSource, Target
 from ...errors import BuildError
 from ...functions import FUNCTIONS
 from ...program import SIGNATURES
@@ -113,7 +113,7 @@ class Library:
     Parameters
     ----------
     address : int
-        Of the function ``kernel`` as :class:`~symdiff.codegen.c.CSource` describes it.
+        Of the function ``kernel`` as :class:`~symdiff.codegen.c.emit.CSource` describes it.
     symbols : tuple of int
         Addresses of the vector library's functions it calls.
     code : Code

@@ -13,10 +13,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ..errors import LimitError, ShapeError
-from ..graph import Labels, Node, label_sizes
-from ..sizes import Dim, Size, value
-from .numpy_writer import Writer, number
+from ...errors import LimitError, ShapeError
+from ...graph import Labels, Node, label_sizes
+from ...sizes import Dim, Size, value
+from .writer import Writer, number
 
 #: What a symbolic size counts as when the order of a product is chosen.
 NOMINAL = 64

@@ -1,6 +1,6 @@
 """From a scalar program to the code of the embedded interpreter (``_kernels/interpreter.h``).
 
-``chains.py`` has chosen what is computed in the accumulator and in what order; ``residence.py``
+``select.py`` has chosen what is computed in the accumulator and in what order; ``registers.py``
 chooses what stays in other registers. What is decided here is where in memory everything else is,
 when inputs are brought there and results stored, and how instructions are spelled.
 """
@@ -11,14 +11,14 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ._kernels.interpreter import LINE, LINES, OPCODES, VECTORS, registers
-from .blocks import Block, load_blocks, store_blocks
-from .chains import HELD, Step, in_order, steps_of
-from .codegen.c import Target
-from .codegen.operations import spelling
-from .collector import paused
-from .program import Program
-from .residence import ABLE, settle
+from ..._kernels.interpreter import LINE, LINES, OPCODES, VECTORS, registers
+from ...collector import paused
+from ...program import Program
+from ..blocks import Block, load_blocks, store_blocks
+from ..c.emit import Target
+from ..c.spelling import spelling
+from .registers import ABLE, settle
+from .select import HELD, Step, in_order, steps_of
 
 __all__ = ["WAITING", "Bytecode", "assemble"]
 
@@ -91,7 +91,7 @@ def assemble(
     target : Target
         The machine that will run it.
     reduce, columns, single, constant
-        As in :func:`symdiff.codegen.c.emit_c`.
+        As in :func:`symdiff.codegen.c.emit.emit_c`.
     brief : bool
         Write in less time code that takes more, as for what native code replaces soon: steps in
         the order of the program, and no values in registers.

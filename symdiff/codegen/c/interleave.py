@@ -7,8 +7,8 @@ vector's are there to be done meanwhile, as long as registers hold the values of
 
 from __future__ import annotations
 
-from ..program import CHEAP, Program
-from .lanes import ITEM
+from ...program import CHEAP, Program
+from .preamble import ITEM
 
 __all__ = ["in_pairs", "is_function"]
 
@@ -32,7 +32,7 @@ def in_pairs(program: Program, lanes: int, *, columns: bool = False, single: boo
     lanes : int
         Numbers in a vector.
     columns, single : bool
-        As in :func:`symdiff.codegen.c.emit_c`.
+        As in :func:`symdiff.codegen.c.emit.emit_c`.
     """
     slow = sum(op not in CHEAP for op in program.ops)
     moved = sum(port.size for port in (*program.inputs, *program.outputs))

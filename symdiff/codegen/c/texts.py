@@ -15,7 +15,7 @@ _COMMENT = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
 
 def kernel_text(header: str) -> str:
     """Return a header of the compiled package."""
-    return Path(__file__).parent.parent.joinpath("_kernels", header).read_text(encoding="utf-8")
+    return Path(__file__).parents[2].joinpath("_kernels", header).read_text(encoding="utf-8")
 
 
 def without_comments(text: str) -> str:

@@ -1,6 +1,6 @@
 """A kernel as one C function that anything can call: no context, no vectors, any number of samples.
 
-The generated function of :mod:`symdiff.codegen.c` wants whole vectors, a workspace, and the
+The generated function of :mod:`symdiff.codegen.c.emit` wants whole vectors, a workspace, and the
 addresses of the vector library's functions. Around it this module prints one that takes what a
 C, Fortran or Rust programmer has at hand: a count and pointers to arrays.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..program import Program
-from .c import CSource, Target, emit_c
+from ...program import Program
+from .emit import CSource, Target, emit_c
 
 __all__ = ["FUNCTION", "FUNCTIONS", "SIGNATURE", "emit_plain"]
 

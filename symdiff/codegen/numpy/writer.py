@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..binding import equations
-from ..errors import UnsupportedError
-from ..graph import Item, Node
-from ..sizes import Dim, Monomial, Shape, Size, product
+from ...binding import equations
+from ...errors import UnsupportedError
+from ...graph import Item, Node
+from ...sizes import Dim, Monomial, Shape, Size, product
 
 #: Constants and index lists with more elements than this are bound, not printed.
 PRINTED = 64

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..program import MASK_OPS, Program
-from .ahead import Ahead
-from .lanes import ITEM, block_widths
-from .pairs import in_pairs, is_function
+from ...program import MASK_OPS, Program
+from .interleave import in_pairs, is_function
+from .preamble import ITEM, block_widths
+from .prefetch import Ahead
 
 __all__ = ["ARGUMENTS", "CHUNK", "Functions", "Layout", "Pieces", "Whole", "length", "literal"]
 

@@ -17,10 +17,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..program import Program
-from .lanes import moving_functions, preamble
-from .operations import spelling
-from .pieces import ARGUMENTS, CHUNK, Functions, Layout, Pieces, Whole, length, literal
+from ...program import Program
+from .body import ARGUMENTS, CHUNK, Functions, Layout, Pieces, Whole, length, literal
+from .preamble import moving_functions, preamble
+from .spelling import spelling
 
 __all__ = ["CHUNK", "CSource", "Target", "emit_c"]
 

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import numeric, special
-from ..errors import ArgumentError, ShapeError, UnsupportedError
-from ..functions import FUNCTIONS, expanded
-from ..graph import BOOL, MATRIX_OPS, Node, postorder
-from ..sizes import Dim, Size
-from .numpy_contraction import emit_contraction, emit_structure
-from .numpy_writer import Writer, number
+from ... import numeric, special
+from ...errors import ArgumentError, ShapeError, UnsupportedError
+from ...functions import FUNCTIONS, expanded
+from ...graph import BOOL, MATRIX_OPS, Node, postorder
+from ...sizes import Dim, Size
+from .contraction import emit_contraction, emit_structure
+from .writer import Writer, number
 
 INFIX = {
     "add": "+",

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from .chains import Step
+from .select import Step
 
 __all__ = ["ABLE", "REGISTERS", "Residence", "settle"]
 

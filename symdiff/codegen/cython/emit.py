@@ -4,7 +4,7 @@ What comes out is what a person would write: one ``nogil`` function for a sample
 arithmetic that any compiler takes, and around it one Python function that checks its arguments,
 lines up their batch axes and loops. It needs NumPy to run, and nothing but Cython to be built.
 
-The text names everything by numbers; :mod:`symdiff.codegen.cython_module` says what else of a
+The text names everything by numbers; :mod:`symdiff.codegen.cython.module` says what else of a
 user's reaches it, and why that is safe.
 """
 
@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from ..functions import FUNCTIONS
-from ..program import MASK_OPS, SIGNATURES, Program
-from .cython_module import emit_head, emit_interface
-from .operations import special_text
+from ...functions import FUNCTIONS
+from ...program import MASK_OPS, SIGNATURES, Program
+from ..c.spelling import special_text
+from .module import emit_head, emit_interface
 
 __all__ = ["emit_cython"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from ..functions import FUNCTIONS
-from ..program import SIGNATURES
+from ...functions import FUNCTIONS
+from ...program import SIGNATURES
 from .texts import kernel_text, with_needs
 
 __all__ = ["Spelling", "special_text", "spelling"]
