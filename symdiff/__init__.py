@@ -23,7 +23,6 @@ from typing import Any
 from .api import derivative, gradient, hessian, hvp, jacobian, jvp, vjp
 from .array import Array, asarray
 from .budget import budgeted as _budgeted
-from .check import Report, check
 from .compiler import compile
 from .custom import custom
 from .errors import (
@@ -43,7 +42,6 @@ from .errors import (
     SymdiffError,
     UnsupportedError,
 )
-from .export import export
 from .formula import merge_shapes as _merge_shapes
 from .formula import read_formula as _read_formula
 from .guard import guarded as _guarded
@@ -56,6 +54,8 @@ from .structure import pack as _pack
 from .structure import template_of as _template_of
 from .symbols import array, function, matrix, name, scalar, vector
 from .symbols import stop as stop_gradient
+from .tools.checking.check import Report, check
+from .tools.export import export
 from .version import VERSION as _VERSION
 
 __version__ = _VERSION

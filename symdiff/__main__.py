@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .cli import main
+from .tools.command.cli import main
 
 main(prog_name="symdiff")

@@ -302,7 +302,7 @@ def test_sizes_are_bounded_in_degree_numbers_and_terms(budget_name: str) -> None
 def test_the_command_line_takes_untrusted_text(capsys: pytest.CaptureFixture[str]) -> None:
     from click.testing import CliRunner
 
-    from symdiff.cli import main
+    from symdiff.tools.command.cli import main
 
     run = CliRunner().invoke
     hostile = "derivative(sin(tan(x)) / x, x, 16)"
@@ -319,7 +319,7 @@ def test_the_command_line_takes_untrusted_text(capsys: pytest.CaptureFixture[str
 def test_numbers_of_the_command_line_count_too(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from symdiff.cli import main
+    from symdiff.tools.command.cli import main
 
     np.save(tmp_path / "A.npy", np.ones((5000, 30, 30)))
     arguments = ["eval", "sum(inv(A))", "--data", f"A={tmp_path / 'A.npy'}", "--batch", "A", "--untrusted"]

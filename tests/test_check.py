@@ -10,7 +10,7 @@ import pytest
 import sympy
 
 import symdiff as sd
-from symdiff.differences import Tally, extrapolate
+from symdiff.tools.checking.differences import Tally, extrapolate
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import symdiff as sd
-from symdiff import cli
 from symdiff.runtime.toolchain import cache
+from symdiff.tools.command import cli
 
 Run = Callable[..., Result]
 
@@ -313,7 +313,7 @@ def test_what_nobody_foresaw_is_a_message(run: Run, monkeypatch: pytest.MonkeyPa
     def lost(*args: object, **kwargs: object) -> None:
         raise KeyError("the cause")
 
-    monkeypatch.setattr("symdiff.cli.differentiate", lost)
+    monkeypatch.setattr("symdiff.tools.command.cli.differentiate", lost)
     said = run("derive", "x", "--wrt", "x", code=2).stderr
     assert "which is a defect of it" in said
     assert "the cause" in said

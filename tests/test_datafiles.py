@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symdiff.datafiles import read_array, read_table, split_source
 from symdiff.errors import DataError
 from symdiff.options import LIMITS
-from symdiff.resultfiles import write_arrays
+from symdiff.tools.command.read_files import read_array, read_table, split_source
+from symdiff.tools.command.write_files import write_arrays
 
 
 def npy(array: Any, **options: Any) -> bytes:

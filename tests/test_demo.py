@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from rich.console import Console
 
 import symdiff as sd
-from symdiff import comparison, demo
-from symdiff.cli import main
 from symdiff.errors import SymdiffError
+from symdiff.tools.command.cli import main
+from symdiff.tools.demo import comparison, demo
 
 RIDGE = 0.01
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from . import derivatives
-from .array import Array
-from .errors import SymdiffError
-from .graph import BOOL, Node, dependents, inputs_of, postorder
-from .interpret import Bindings, evaluate
-from .printing import text
-from .simplify import inline, simplify
-from .sizes import value
+from ... import derivatives
+from ...array import Array
+from ...errors import SymdiffError
+from ...graph import BOOL, Node, dependents, inputs_of, postorder
+from ...interpret import Bindings, evaluate
+from ...printing import text
+from ...simplify import inline, simplify
+from ...sizes import value
 
 #: Elements of an output, and of what is differentiated by, that are looked at.
 _ELEMENTS = 16

@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from . import derivatives
-from .array import Array
-from .binding import bind
-from .datafiles import read_array
-from .errors import ArgumentError, ShapeError
-from .formula import Formula
-from .shapes import read_shape
-from .sizes import show
+from ... import derivatives
+from ...array import Array
+from ...binding import bind
+from ...errors import ArgumentError, ShapeError
+from ...formula import Formula
+from ...shapes import read_shape
+from ...sizes import show
+from .read_files import read_array
 
 __all__ = ["KINDS", "batched", "differentiate", "read_data", "read_shapes", "sample_shapes", "split_pair"]
 

@@ -13,12 +13,12 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from .codegen.c.emit import Target
-from .compiler import compile as compile_formula
-from .errors import SymdiffError
-from .functions import FUNCTIONS
-from .runtime.toolchain import cache
-from .runtime.toolchain.build import find_compiler, native_target
+from ...codegen.c.emit import Target
+from ...compiler import compile as compile_formula
+from ...errors import SymdiffError
+from ...functions import FUNCTIONS
+from ...runtime.toolchain import cache
+from ...runtime.toolchain.build import find_compiler, native_target
 
 __all__ = ["Finding", "diagnose", "megabytes"]
 

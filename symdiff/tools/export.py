@@ -7,10 +7,10 @@ import os
 import re
 from pathlib import Path
 
-from .errors import ArgumentError
+from ..errors import ArgumentError
+from ..guard import guarded
+from ..runtime.kernel import Kernel
 from .files import write_folder
-from .guard import guarded
-from .runtime.kernel import Kernel
 
 __all__ = ["export"]
 

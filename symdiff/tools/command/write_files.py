@@ -15,9 +15,9 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .datafiles import SUFFIXES
-from .errors import DataError
-from .files import check_writable, replace_file
+from ...errors import DataError
+from ..files import check_writable, replace_file
+from .read_files import SUFFIXES
 
 __all__ = ["check_target", "write_arrays"]
 

@@ -19,29 +19,29 @@ import click
 import numpy as np
 from rich.console import Console
 
-from .array import Array
-from .budget import Opened, limits, spend
-from .compiler import BACKENDS
-from .compiler import compile as compile_formula
-from .cost import cost
-from .datafiles import split_source
-from .demo import run_demo
-from .diagnosis import diagnose, megabytes
-from .errors import ArgumentError, ShapeError, SymdiffError
-from .export import export
-from .formula import Formula, read_formula
-from .guard import refuse
-from .printing import latex, text
-from .request import KINDS, Numbers, batched, differentiate, read_data, read_shapes, sample_shapes, split_pair
-from .resultfiles import check_target, write_arrays
-from .runtime.kernel import Kernel
-from .runtime.toolchain import cache
-from .simplify import stabilize
-from .sizes import show
-from .structure import leaves
-from .symbols import array
+from ...array import Array
+from ...budget import Opened, limits, spend
+from ...compiler import BACKENDS
+from ...compiler import compile as compile_formula
+from ...cost import cost
+from ...errors import ArgumentError, ShapeError, SymdiffError
+from ...formula import Formula, read_formula
+from ...guard import refuse
+from ...printing import latex, text
+from ...runtime.kernel import Kernel
+from ...runtime.toolchain import cache
+from ...simplify import stabilize
+from ...sizes import show
+from ...structure import leaves
+from ...symbols import array
+from ...version import VERSION
+from ..demo.demo import run_demo
+from ..export import export
+from .doctor import diagnose, megabytes
+from .options import KINDS, Numbers, batched, differentiate, read_data, read_shapes, sample_shapes, split_pair
+from .read_files import split_source
 from .terminal import can_show, readable, say
-from .version import VERSION
+from .write_files import check_target, write_arrays
 
 
 class Failure(click.ClickException):

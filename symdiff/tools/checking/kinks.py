@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .functions import FUNCTIONS
-from .graph import BOOL, Node, dependents, postorder
-from .interpret import evaluate, find_function
-from .printing import text
+from ...functions import FUNCTIONS
+from ...graph import BOOL, Node, dependents, postorder
+from ...interpret import evaluate, find_function
+from ...printing import text
 
 Values: TypeAlias = npt.NDArray[Any]
 

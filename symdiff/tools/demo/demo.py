@@ -26,16 +26,16 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from .api import gradient, hessian
-from .array import Array
+from ...api import gradient, hessian
+from ...array import Array
+from ...compiler import compile as compile_formula
+from ...errors import ArgumentError, DataError
+from ...runtime.kernel import Kernel
+from ...symbols import matrix, scalar, vector
+from ..command.read_files import read_table
+from ..command.terminal import can_show, readable, say
+from ..files import check_writable, replace_file
 from .comparison import Batch, compare
-from .compiler import compile as compile_formula
-from .datafiles import read_table
-from .errors import ArgumentError, DataError
-from .files import check_writable, replace_file
-from .runtime.kernel import Kernel
-from .symbols import matrix, scalar, vector
-from .terminal import can_show, readable, say
 
 __all__ = ["Step", "compile_model", "iris", "newton", "run_demo", "softmax_loss"]
 
@@ -61,7 +61,7 @@ def iris() -> tuple[Numbers, Numbers, list[str]]:
     species : list of str
         The names of the columns of ``y``.
     """
-    with as_file(files("symdiff.data") / "iris.csv") as path:
+    with as_file(files("symdiff.tools.demo.data") / "iris.csv") as path:
         table = read_table(path)
     lengths, labels = table.numbers(FEATURES), table.text("species")
     species = sorted(set(labels))

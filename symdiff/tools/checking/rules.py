@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .demand import guard
+from ...demand import guard
+from ...differentiate import pullback, pushforward
+from ...errors import SingularMatrixError
+from ...graph import BOOL, REAL, Node, inputs_of, placeholder, postorder, rebuild, substitute
+from ...graph import custom as custom_node
+from ...interpret import bind_sizes, evaluate
+from ...rules import CustomRule
+from ...simplify import inline, simplify
+from ...sizes import Shape, value
 from .differences import Numbers, Tally, extrapolate
-from .differentiate import pullback, pushforward
-from .errors import SingularMatrixError
-from .graph import BOOL, REAL, Node, inputs_of, placeholder, postorder, rebuild, substitute
-from .graph import custom as custom_node
-from .interpret import bind_sizes, evaluate
 from .kinks import find_kinks
-from .rules import CustomRule
-from .simplify import inline, simplify
-from .sizes import Shape, value
 
 #: Elements of an array up to which each is a direction; of larger ones some random directions are tried.
 SMALL, RANDOM = 6, 3

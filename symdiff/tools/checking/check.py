@@ -16,30 +16,30 @@ from typing import Any
 
 import numpy as np
 
-from . import derivatives
-from .array import Array
-from .budget import budgeted, require, spend
-from .compiler import compile
-from .cost import cost, extent
-from .demand import guard
+from ... import derivatives
+from ...array import Array
+from ...budget import budgeted, require, spend
+from ...compiler import compile
+from ...cost import cost, extent
+from ...demand import guard
+from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError
+from ...formula import merge_shapes, order_inputs, read_formula
+from ...graph import REAL, Node, inputs_of
+from ...guard import guarded
+from ...interpret import bind_sizes
+from ...options import Budget
+from ...printing import text
+from ...provenance import join
+from ...runtime.arguments import sample_shape
+from ...simplify import inline, simplify
+from ...sizes import Shape, Size
+from ...structure import leaves
+from ...symbols import array
+from ...wrt import View
 from .differences import STEPS, Numbers, Tally, extrapolate
-from .errors import ArgumentError, NotDifferentiableError, SingularMatrixError
-from .formula import merge_shapes, order_inputs, read_formula
-from .graph import REAL, Node, inputs_of
-from .guard import guarded
-from .interpret import bind_sizes
 from .kinks import find_kinks
-from .options import Budget
 from .overflow import find_overflow
-from .printing import text
-from .provenance import join
-from .rulecheck import compare_rules, move
-from .runtime.arguments import sample_shape
-from .simplify import inline, simplify
-from .sizes import Shape, Size
-from .structure import leaves
-from .symbols import array
-from .wrt import View
+from .rules import compare_rules, move
 
 __all__ = ["Finding", "Report", "check"]
 

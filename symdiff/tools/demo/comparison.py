@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .errors import SymdiffError
+from ...errors import SymdiffError
 
 __all__ = ["Batch", "Trial", "by_hand", "by_lambdify", "compare", "median_seconds"]
 
