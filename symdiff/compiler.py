@@ -27,9 +27,10 @@ from .errors import ArgumentError, UnsupportedError
 from .formula import Formula, merge_shapes, order_inputs, read_formula
 from .graph import Node, flatten, postorder, unflatten
 from .guard import guarded
+from .lower import Loops, plan_loops, unroll
+from .lower.program import Program
 from .options import Budget
 from .printing import text
-from .program import Program
 from .provenance import Facts, Provenance, join
 from .runtime.arguments import Parameter
 from .runtime.kernel import Kernel, Options, Origin, Runner
@@ -40,7 +41,6 @@ from .runtime.runners.native import NativeRunner
 from .runtime.runners.numpy import NumpyRunner
 from .runtime.runners.tiered import AutoRunner
 from .runtime.toolchain.build import compiler_in_sight, native_target
-from .schedule import Loops, plan_loops, unroll
 from .simplify import inline, simplify
 from .structure import leaves, names, pack, template_of
 

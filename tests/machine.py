@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from symdiff._kernels.interpreter import OPCODES, VECTORS
 from symdiff.codegen.bytecode.assemble import Bytecode
-from symdiff.program import MASK_OPS, SIGNATURES, Program
-from symdiff.twin import TWINS
+from symdiff.lower.program import MASK_OPS, SIGNATURES, Program
+from symdiff.lower.reference import TWINS
 
 NAMES = {number: name for name, number in OPCODES.items()}
 Instruction = tuple[str, list[int]]

@@ -21,10 +21,10 @@ import symdiff as sd
 from symdiff import budget
 from symdiff.errors import ArgumentError, LimitError, ShapeError
 from symdiff.graph import Node, postorder
+from symdiff.lower import expand_functions, unroll
+from symdiff.lower.loops.ranges import cut
 from symdiff.options import BUDGETS, LIMITS, Budget
 from symdiff.parse import parse_graph
-from symdiff.schedule import expand_functions, unroll
-from symdiff.schedule.ranges import cut
 from symdiff.sizes import named
 
 ROOT = Path(__file__).parent.parent

@@ -15,10 +15,10 @@ from test_codegen_c import rational, samples
 from symdiff._kernels.interpreter import OPCODES, VECTORS
 from symdiff.codegen.bytecode.assemble import WAITING, Bytecode, assemble
 from symdiff.codegen.c.emit import Target
-from symdiff.program import MAX_ORDER, SIGNATURES, Program
-from symdiff.schedule import unroll
+from symdiff.lower import unroll
+from symdiff.lower.program import MAX_ORDER, SIGNATURES, Program
+from symdiff.lower.reference import evaluate
 from symdiff.simplify import inline
-from symdiff.twin import evaluate
 
 LANES = Target(8)
 TILE = VECTORS * 8 * 8

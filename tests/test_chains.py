@@ -5,7 +5,7 @@ from tape import Tape
 from test_codegen_c import rational
 
 from symdiff.codegen.bytecode.select import HELD, Step, in_order, steps_of
-from symdiff.program import Program
+from symdiff.lower.program import Program
 
 
 def steps(program: Program) -> list[Step]:

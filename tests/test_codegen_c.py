@@ -23,12 +23,12 @@ from symdiff.codegen.c.standalone import emit_plain
 from symdiff.errors import BuildError, SingularMatrixError
 from symdiff.formula import read_formula
 from symdiff.functions import FUNCTIONS
-from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.lower import unroll
+from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.lower.reference import evaluate
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build, find_compiler, flags, native_target
-from symdiff.schedule import unroll
 from symdiff.simplify import inline, simplify
-from symdiff.twin import evaluate
 
 Floats = npt.NDArray[np.float64]
 

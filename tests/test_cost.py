@@ -10,7 +10,7 @@ import symdiff as sd
 from symdiff import node_derivatives as derivatives
 from symdiff.cost import cost, extent
 from symdiff.graph import Node, inputs_of
-from symdiff.schedule import unroll
+from symdiff.lower import unroll
 
 x = sd.vector("x", 6)
 A, B = sd.matrix("A", 4, 4), sd.matrix("B", 4, 4)

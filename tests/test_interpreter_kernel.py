@@ -22,13 +22,13 @@ from symdiff._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VEC
 from symdiff.codegen.bytecode.assemble import WAITING, assemble
 from symdiff.codegen.c.emit import Target, emit_c
 from symdiff.errors import SingularMatrixError
-from symdiff.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.lower import unroll
+from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.lower.reference import evaluate
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build, native_target, vector_address
-from symdiff.schedule import unroll
 from symdiff.simplify import inline
-from symdiff.twin import evaluate
 
 Arrays = list[npt.NDArray[Any]]
 

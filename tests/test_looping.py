@@ -23,15 +23,15 @@ from symdiff.formula import read_formula
 from symdiff.functions import apply
 from symdiff.graph import broadcast_to, concatenate, inputs_of, pad, postorder, slicing, verify
 from symdiff.graph import input as variable
+from symdiff.lower import plan_loops
+from symdiff.lower.loops.access import NoLoopError, groups
+from symdiff.lower.loops.plan import Loops, LoopStep
+from symdiff.lower.loops.ranges import LEAST, cut, sign
 from symdiff.options import LIMITS
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.loops import LoopRunner
 from symdiff.runtime.runners.native import NativeRunner, target_of
 from symdiff.runtime.runners.numpy import NumpyRunner
-from symdiff.schedule import plan_loops
-from symdiff.schedule.loops import Loops, LoopStep
-from symdiff.schedule.places import NoLoopError, groups
-from symdiff.schedule.ranges import LEAST, cut, sign
 from symdiff.simplify import inline, simplify
 from symdiff.sizes import named, value
 

@@ -11,10 +11,10 @@ import symdiff as sd
 from symdiff.errors import SingularMatrixError
 from symdiff.graph import contract, onehot
 from symdiff.interpret import evaluate as interpret
-from symdiff.program import SIGNATURES, Program
-from symdiff.schedule import unroll
+from symdiff.lower import unroll
+from symdiff.lower.program import SIGNATURES, Program
+from symdiff.lower.reference import TWINS, evaluate
 from symdiff.simplify import simplify
-from symdiff.twin import TWINS, evaluate
 
 
 def example() -> Program:

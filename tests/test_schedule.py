@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.program import Program
-from symdiff.schedule import unroll
+from symdiff.lower import unroll
+from symdiff.lower.program import Program
+from symdiff.lower.reference import evaluate
 from symdiff.simplify import inline
-from symdiff.twin import evaluate
 
 x, y, c = sd.scalar("x"), sd.scalar("y"), sd.scalar("c")
 C = 1.3

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from .._kernels.call import CallPath, NativeCall, with_vectorcall
 from ..errors import ArgumentError, SingularMatrixError, UnsupportedError
 from ..guard import guarded, refuse
-from ..program import Program
+from ..lower.program import Program
 from ..sizes import fixed, show
 from ..structure import LEAF, pack, unpack
 from ..structure import show as show_structure

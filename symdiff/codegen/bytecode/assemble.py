@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..._kernels.interpreter import LINE, LINES, OPCODES, VECTORS, registers
 from ...collector import paused
-from ...program import Program
+from ...lower.program import Program
 from ..blocks import Block, load_blocks, store_blocks
 from ..c.emit import Target
 from ..c.spelling import spelling

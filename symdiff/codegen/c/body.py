@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...program import MASK_OPS, Program
+from ...lower.program import MASK_OPS, Program
 from .interleave import in_pairs, is_function
 from .preamble import ITEM, block_widths
 from .prefetch import Ahead

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...program import Program
+from ...lower.program import Program
 from .body import ARGUMENTS, CHUNK, Functions, Layout, Pieces, Whole, length, literal
 from .preamble import moving_functions, preamble
 from .spelling import spelling

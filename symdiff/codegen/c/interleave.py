@@ -7,7 +7,7 @@ vector's are there to be done meanwhile, as long as registers hold the values of
 
 from __future__ import annotations
 
-from ...program import CHEAP, Program
+from ...lower.program import CHEAP, Program
 from .preamble import ITEM
 
 __all__ = ["in_pairs", "is_function"]

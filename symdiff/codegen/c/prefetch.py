@@ -8,7 +8,7 @@ cache: the first one waits for a few lines only, and computing waits for it.
 
 from __future__ import annotations
 
-from ...program import Program
+from ...lower.program import Program
 
 __all__ = ["Ahead"]
 

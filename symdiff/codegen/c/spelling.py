@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...functions import FUNCTIONS
-from ...program import SIGNATURES
+from ...lower.program import SIGNATURES
 from .texts import kernel_text, with_needs
 
 __all__ = ["Spelling", "special_text", "spelling"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...program import Program
+from ...lower.program import Program
 from .emit import CSource, Target, emit_c
 
 __all__ = ["FUNCTION", "FUNCTIONS", "SIGNATURE", "emit_plain"]

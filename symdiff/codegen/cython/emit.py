@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ...functions import FUNCTIONS
-from ...program import MASK_OPS, SIGNATURES, Program
+from ...lower.program import MASK_OPS, SIGNATURES, Program
 from ..c.spelling import special_text
 from .module import emit_head, emit_interface
 

@@ -12,7 +12,7 @@ import keyword
 import re
 from collections.abc import Sequence
 
-from ...program import Port, Program
+from ...lower.program import Port, Program
 
 __all__ = ["emit_head", "emit_interface"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ..._kernels.call import NativeCall
 from ..._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from ...codegen.bytecode.assemble import assemble
-from ...program import Program
+from ...lower.program import Program
 from ..toolchain.build import vector_address
 from .native import target_of
 from .variants import Units, Variant

@@ -1,6 +1,6 @@
 """Runs a formula over long arrays as loops: a small program over every element of a range.
 
-What a loop's element is has been decided (:mod:`symdiff.schedule.loops`). Here sizes become
+What a loop's element is has been decided (:mod:`symdiff.lower.loops.plan`). Here sizes become
 numbers, arrays become views whose loop axes stand in front, and the element's program runs over
 them as over a batch of samples: threads, tails, strides, float32, sums in a fixed order, the
 interpreter until native code is built, all of it is the batch's. An array that lacks a loop's
@@ -22,9 +22,9 @@ from ...codegen.numpy.emit import emit_numpy, load_numpy
 from ...errors import SingularMatrixError
 from ...graph import Node
 from ...interpret import bind_sizes
-from ...schedule.loops import ArrayStep, Loops, LoopStep, Piece
-from ...schedule.places import Access
-from ...schedule.ranges import LEAST
+from ...lower.loops.access import Access
+from ...lower.loops.plan import ArrayStep, Loops, LoopStep, Piece
+from ...lower.loops.ranges import LEAST
 from ...sizes import Dim, value
 from ..result_memory import empty
 from ..threads import get_num_threads, register

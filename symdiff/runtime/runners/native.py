@@ -10,7 +10,7 @@ from ..._kernels.call import NativeCall
 from ...codegen.c import standalone as plain
 from ...codegen.c.emit import CSource, Target, emit_c
 from ...codegen.c.standalone import emit_plain
-from ...program import Program
+from ...lower.program import Program
 from ..toolchain.build import Library, build, native_target
 from ..toolchain.load import keep
 from .variants import Units, Variant

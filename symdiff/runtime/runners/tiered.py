@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._kernels.call import NativeCall
-from ...program import Program
+from ...lower.program import Program
 from ..toolchain import worker as background
 from ..toolchain.build import compiler_in_sight
 from ..toolchain.load import RoomError

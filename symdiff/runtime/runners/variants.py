@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..._kernels.call import MOST_SAMPLES, NativeCall, prefers_columns
 from ...errors import LimitError, SingularMatrixError
-from ...program import CHEAP, Program
+from ...lower.program import CHEAP, Program
 
 __all__ = ["Units", "Variant", "cost"]
 

@@ -30,7 +30,7 @@ from weakref import WeakValueDictionary
 from ...codegen.c.emit import CSource, Target
 from ...errors import BuildError
 from ...functions import FUNCTIONS
-from ...program import SIGNATURES
+from ...lower.program import SIGNATURES
 from . import cache as store
 from . import processes as children
 from .folders import build_folder, remove_abandoned

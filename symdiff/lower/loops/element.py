@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..functions import FUNCTIONS, to_real
-from ..graph import (
+from ...functions import FUNCTIONS, to_real
+from ...graph import (
     BOOL,
     MATRIX_OPS,
     NORMALIZATIONS,
@@ -41,8 +41,8 @@ from ..graph import (
     whole,
     zeros,
 )
-from ..sizes import Dim, Size
-from .places import (
+from ...sizes import Dim, Size
+from .access import (
     Access,
     Build,
     Check,

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from ..budget import spend
 from ..errors import UnsupportedError
 from ..graph import Node
-from ..program import MASK_OPS, Port, Program
 from ..sizes import Shape, fixed, show
+from .program import MASK_OPS, Port, Program
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .code import ZERO, Code
+from .builder import ZERO, Code
 
 Matrix: TypeAlias = list[list[int]]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import Node
-from .code import ZERO, Code, Ids, fixed_shape
+from .builder import ZERO, Code, Ids, fixed_shape
 from .pivoting import Factors, Matrix, factorise, largest_first, product, sign
 
 #: Largest matrix of which the cofactors are computed.

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .errors import SingularMatrixError
-from .numeric import lgamma
+from ..errors import SingularMatrixError
+from ..numeric import lgamma
 from .program import Program
 
 

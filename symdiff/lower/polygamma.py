@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .code import Code
+from .builder import Code
 
 __all__ = ["digamma", "polygamma"]
 

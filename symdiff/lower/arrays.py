@@ -11,10 +11,10 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import BOOL, Node
-from ..program import MAX_ORDER, SIGNATURES
-from . import gamma
-from .code import ZERO, Code, Ids, fixed_shape
+from . import polygamma as gamma
+from .builder import ZERO, Code, Ids, fixed_shape
 from .matrices import MATRICES
+from .program import MAX_ORDER, SIGNATURES
 
 _DIRECT: dict[str, Callable[..., int]] = {
     "add": Code.add,

@@ -22,15 +22,15 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..collector import paused
-from ..functions import apply, compare, to_real, where
-from ..graph import BOOL, Node, contract, label_sizes, placeholder, postorder, reduce, reshape, substitute
+from ...collector import paused
+from ...functions import apply, compare, to_real, where
+from ...graph import BOOL, Node, contract, label_sizes, placeholder, postorder, reduce, reshape, substitute
+from ...sizes import Dim
 from ..program import CHEAP, Program
-from ..sizes import Dim
-from .elements import Elements, Room
-from .places import Access, Check, CutError, Index, NoLoopError, Port, all_of, is_long
+from ..unroll import unroll
+from .access import Access, Check, CutError, Index, NoLoopError, Port, all_of, is_long
+from .element import Elements, Room
 from .ranges import Range, cut
-from .unrolling import unroll
 
 __all__ = ["ArrayStep", "LoopStep", "Loops", "Piece", "plan_loops"]
 

@@ -11,7 +11,7 @@ selection; a determinant's derivatives take cofactors, which are finite at every
 
 from __future__ import annotations
 
-from .loops import Loops, plan_loops
-from .unrolling import expand_functions, unroll
+from .loops.plan import Loops, plan_loops
+from .unroll import expand_functions, unroll
 
 __all__ = ["Loops", "expand_functions", "plan_loops", "unroll"]

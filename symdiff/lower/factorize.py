@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .code import Code
+from .builder import Code
 
 #: Terms of the longest sum that is looked at: the time stays linear in the length of the program.
 _LONGEST = 64

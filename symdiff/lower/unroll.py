@@ -12,12 +12,12 @@ from ..collector import paused
 from ..errors import UnsupportedError
 from ..functions import FUNCTIONS, to_real
 from ..graph import Node, postorder, rebuild
-from ..program import Port, Program
 from ..simplify import is_symmetric
 from ..sizes import show
 from .arrays import ARRAYS, lower_elementwise
-from .code import Code, Ids, fixed_shape
-from .factors import take_out
+from .builder import Code, Ids, fixed_shape
+from .factorize import take_out
+from .program import Port, Program
 
 
 def expand_functions(roots: Sequence[Node]) -> list[Node]:

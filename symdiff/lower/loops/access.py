@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from ..errors import UnsupportedError
-from ..graph import Item, Node
-from ..sizes import Dim, Shape, Size, product
+from ...errors import UnsupportedError
+from ...graph import Item, Node
+from ...sizes import Dim, Shape, Size, product
 
 #: The longest axis that one element of a loop may have to itself.
 INNER = 32
