@@ -16,7 +16,7 @@ import numpy as np
 import symdiff as sd
 from bench import workloads as w
 from symdiff import Kernel
-from symdiff.formula import read_formula
+from symdiff.frontend.formula import read_formula
 
 Sizes = Mapping[str, int]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from symdiff.frontend.numpy.library import LIBRARY, REFUSED, Entry
+from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.functions import ALIASES, FUNCTIONS, Function, Partial, where
 from symdiff.graph import BOOL, Node, elementwise, input
-from symdiff.library import LIBRARY, REFUSED, Entry
 from symdiff.printing import text
 from symdiff.rules import SOURCES
 from symdiff.simplify import RULES, simplify
-from symdiff.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 
 PAGE = Path(__file__).with_name("functions.md")
 

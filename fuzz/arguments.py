@@ -17,7 +17,7 @@ import numpy as np
 import sympy
 
 import symdiff as sd
-from symdiff.library import LIBRARY
+from symdiff.frontend.numpy.library import LIBRARY
 
 #: How an argument is told: ("symbol", which), ("wrong", which), or ("list", arguments).
 Told: TypeAlias = tuple[str, Any]

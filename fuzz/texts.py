@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import symdiff as sd
-from symdiff.parse import parse_graph
-from symdiff.vocabulary import TEXT_FUNCTIONS
+from symdiff.frontend.text.parse import parse_graph
+from symdiff.frontend.text.vocabulary import TEXT_FUNCTIONS
 
 from .case import shorter
 

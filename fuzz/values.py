@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import symdiff as sd
-from symdiff.formula import read_formula
+from symdiff.frontend.formula import read_formula
 from symdiff.interpret import evaluate
 
 Numbers: TypeAlias = npt.NDArray[Any]

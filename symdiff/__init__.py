@@ -20,11 +20,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .api import derivative, gradient, hessian, hvp, jacobian, jvp, vjp
-from .array import Array, asarray
 from .budget import budgeted as _budgeted
 from .compiler import compile
-from .custom import custom
 from .errors import (
     AbsentError,
     ArgumentError,
@@ -42,18 +39,21 @@ from .errors import (
     SymdiffError,
     UnsupportedError,
 )
-from .formula import merge_shapes as _merge_shapes
-from .formula import read_formula as _read_formula
+from .frontend.array import Array, asarray
+from .frontend.custom import custom
+from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, vjp
+from .frontend.formula import merge_shapes as _merge_shapes
+from .frontend.formula import read_formula as _read_formula
+from .frontend.numpy.library import LIBRARY as _LIBRARY
+from .frontend.outputs import leaves as _leaves
+from .frontend.outputs import pack as _pack
+from .frontend.outputs import template_of as _template_of
+from .frontend.symbols import array, function, matrix, name, scalar, vector
+from .frontend.symbols import stop as stop_gradient
+from .frontend.sympy import Definitions
 from .guard import guarded as _guarded
-from .interop import Definitions
-from .library import LIBRARY as _LIBRARY
 from .options import Budget
 from .runtime.kernel import Kernel
-from .structure import leaves as _leaves
-from .structure import pack as _pack
-from .structure import template_of as _template_of
-from .symbols import array, function, matrix, name, scalar, vector
-from .symbols import stop as stop_gradient
 from .tools.checking.check import Report, check
 from .tools.export import export
 from .version import VERSION as _VERSION

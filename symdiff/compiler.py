@@ -5,7 +5,7 @@
     symbols ───────────▶┘                                             ├─loops───▶ programs ─emit C──▶ build ──▶ Kernel
                                                                       └───────────────────emit NumPy──────────▶ Kernel
 
-Derivatives are formulas, so they enter like any other (see :mod:`symdiff.api`).
+Derivatives are formulas, so they enter like any other (see :mod:`symdiff.frontend.derivatives`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, TypeAlias
 
-from .array import Array
 from .budget import budgeted, limits
 from .codegen.c.emit import emit_c
 from .codegen.cython.emit import emit_cython
@@ -24,14 +23,16 @@ from .codegen.numpy.emit import emit_numpy
 from .cost import extent
 from .demand import guard
 from .errors import ArgumentError, UnsupportedError
-from .formula import Formula, merge_shapes, order_inputs, read_formula
+from .frontend.array import Array
+from .frontend.formula import Formula, merge_shapes, order_inputs, read_formula
+from .frontend.outputs import leaves, names, pack, template_of
+from .frontend.provenance import Facts, Provenance, join
 from .graph import Node, flatten, postorder, unflatten
 from .guard import guarded
 from .lower import Loops, plan_loops, unroll
 from .lower.program import Program
 from .options import Budget
 from .printing import text
-from .provenance import Facts, Provenance, join
 from .runtime.arguments import Parameter
 from .runtime.kernel import Kernel, Options, Origin, Runner
 from .runtime.runners.cython import CythonRunner
@@ -42,7 +43,6 @@ from .runtime.runners.numpy import NumpyRunner
 from .runtime.runners.tiered import AutoRunner
 from .runtime.toolchain.build import compiler_in_sight, native_target
 from .simplify import inline, simplify
-from .structure import leaves, names, pack, template_of
 
 BACKENDS = ("auto", "native", "interpreter", "numpy", "cython")
 #: Keywords of :func:`compile`; any other is the shape of an input.

@@ -18,8 +18,8 @@ import numpy as np
 
 import symdiff as sd
 from symdiff import Array
+from symdiff.frontend.outputs import leaves
 from symdiff.graph import inputs_of
-from symdiff.structure import leaves
 
 #: Numbers of parts, how they are joined, and what is made of the whole.
 Recipe: TypeAlias = tuple[list[int], str, str]

@@ -378,7 +378,7 @@ def agree(pair: Any, arrays: Sequence[Any], *, into: bool = True) -> None:
     """Call a kernel and NumPy's, into fresh arrays, arrays of every layout, and the inputs themselves."""
     import numpy as np
 
-    from symdiff.structure import leaves, pack
+    from symdiff.frontend.outputs import leaves, pack
 
     kernel = pair[0]
     # What float32 gives depends on the order of the operations, which NumPy's kernel has its own.
@@ -411,7 +411,7 @@ def agree_with_address(kernel: Any, arrays: Sequence[Any]) -> None:
 
     import numpy as np
 
-    from symdiff.structure import leaves
+    from symdiff.frontend.outputs import leaves
 
     want = leaves(kernel(*arrays))
     got = [np.full(array.shape, np.nan) for array in want]

@@ -20,11 +20,11 @@ from effort import calls
 import symdiff as sd
 from symdiff import budget
 from symdiff.errors import ArgumentError, LimitError, ShapeError
+from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import Node, postorder
 from symdiff.lower import expand_functions, unroll
 from symdiff.lower.loops.ranges import cut
 from symdiff.options import BUDGETS, LIMITS, Budget
-from symdiff.parse import parse_graph
 from symdiff.sizes import named
 
 ROOT = Path(__file__).parent.parent

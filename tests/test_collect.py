@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from strategies import SIZES, Formula, formulas, sample
 
 import symdiff as sd
-from symdiff.array import Array
 from symdiff.errors import SymdiffError
+from symdiff.frontend.array import Array
+from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import Node, constant, elementwise, inputs_of, postorder
 from symdiff.graph import input as variable
 from symdiff.interpret import evaluate
-from symdiff.parse import parse_graph
 from symdiff.printing import text
 from symdiff.simplify.collect import collect
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff import Array, Kernel
 from symdiff.errors import ArgumentError, ParseError, ShapeError, SymdiffError
-from symdiff.structure import leaves
+from symdiff.frontend.outputs import leaves
 
 
 def inputs(kernel: Kernel) -> str:

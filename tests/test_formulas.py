@@ -16,7 +16,7 @@ import pytest
 import sympy as sp
 
 import symdiff as sd
-from symdiff.formula import read_formula
+from symdiff.frontend.formula import read_formula
 
 ROWS = {
     name: (text, {k: np.asarray(v, dtype=float) for k, v in point.items()})

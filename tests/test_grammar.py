@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symdiff.errors import LimitError, ParseError, SymdiffError
-from symdiff.grammar import Term, parse_tree
+from symdiff.frontend.text.grammar import Term, parse_tree
+from symdiff.frontend.text.tokens import fewest_nodes
 from symdiff.names import is_name
 from symdiff.options import Limits
-from symdiff.tokens import fewest_nodes
 
 OPERATORS = {
     ast.Add: "+",

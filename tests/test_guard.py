@@ -13,9 +13,9 @@ import sympy
 import symdiff as sd
 from fuzz import arguments
 from symdiff import guard
+from symdiff.frontend.numpy.library import LIBRARY
 from symdiff.functions import FUNCTIONS, apply
 from symdiff.functions import Function as Row
-from symdiff.library import LIBRARY
 
 X = sd.scalar("x")
 V = sd.vector("v", 3)

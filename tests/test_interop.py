@@ -26,9 +26,11 @@ from sympy.tensor.array.expressions import (
 )
 
 import symdiff as sd
-from symdiff import indexing, layout
-from symdiff import operations as ops
 from symdiff.errors import ArgumentError, LimitError, ShapeError, SymdiffError, UnsupportedError
+from symdiff.frontend.numpy import indexing
+from symdiff.frontend.numpy import operations as ops
+from symdiff.frontend.numpy import shaping as layout
+from symdiff.frontend.sympy import Definitions, Inputs, from_sympy, is_sympy, to_sympy
 from symdiff.functions import FUNCTIONS, Partial, apply, compare, where
 from symdiff.graph import (
     Node,
@@ -45,7 +47,6 @@ from symdiff.graph import (
     verify,
 )
 from symdiff.graph import input as variable
-from symdiff.interop import Definitions, Inputs, from_sympy, is_sympy, to_sympy
 from symdiff.interpret import evaluate
 from symdiff.rules import CustomRule
 from symdiff.sizes import named
@@ -317,7 +318,7 @@ def test_sympy_objects_are_recognised_without_importing_it() -> None:
     assert is_sympy(x)
     assert is_sympy(sp.Matrix([x]))
     assert not is_sympy("x")
-    code = "import sys, symdiff.interop as i; i.is_sympy(1); assert 'sympy' not in sys.modules"
+    code = "import sys, symdiff.frontend.sympy as i; i.is_sympy(1); assert 'sympy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 

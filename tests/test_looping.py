@@ -19,7 +19,7 @@ from strategies import Formula, formulas, sample
 import symdiff as sd
 from symdiff.codegen.numpy.emit import emit_numpy
 from symdiff.errors import ShapeError, SingularMatrixError, SymdiffError, UnsupportedError
-from symdiff.formula import read_formula
+from symdiff.frontend.formula import read_formula
 from symdiff.functions import apply
 from symdiff.graph import broadcast_to, concatenate, inputs_of, pad, postorder, slicing, verify
 from symdiff.graph import input as variable

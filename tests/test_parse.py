@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symdiff.errors import ArgumentError, DisconnectedInputError, LimitError, ParseError, ShapeError, SymdiffError
+from symdiff.frontend.text.build import CONSTANTS
+from symdiff.frontend.text.parse import parse_graph, parse_known
+from symdiff.frontend.text.vocabulary import TEXT_FUNCTIONS
 from symdiff.interpret import evaluate
-from symdiff.meaning import CONSTANTS
 from symdiff.options import Limits
-from symdiff.parse import parse_graph, parse_known
-from symdiff.vocabulary import TEXT_FUNCTIONS
 
 Values = npt.NDArray[np.float64]
 
@@ -349,7 +349,7 @@ CHILD = """
 import json, resource, sys
 import bad_inputs
 from symdiff.errors import SymdiffError
-from symdiff.parse import parse_graph
+from symdiff.frontend.text.parse import parse_graph
 for module in ("numpy.linalg", "scipy.special"):
     __import__(module)
 resource.setrlimit(resource.RLIMIT_AS, (memory_now() + 300 * 2**20,) * 2)

@@ -12,9 +12,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from strategies import Formula, formulas, sample
 
 import symdiff as sd
-from symdiff import indexing, layout
-from symdiff import operations as ops
 from symdiff.errors import SymdiffError
+from symdiff.frontend.numpy import indexing
+from symdiff.frontend.numpy import operations as ops
+from symdiff.frontend.numpy import shaping as layout
+from symdiff.frontend.text.parse import parse_graph
 from symdiff.functions import apply, compare, where
 from symdiff.graph import (
     Node,
@@ -34,7 +36,6 @@ from symdiff.graph import (
 from symdiff.graph import input as variable
 from symdiff.interpret import evaluate
 from symdiff.notation import spelled
-from symdiff.parse import parse_graph
 from symdiff.printing import latex, text, unicode
 from symdiff.sizes import named
 

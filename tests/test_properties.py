@@ -19,12 +19,12 @@ from bench.cases import CASES
 from symdiff import Array
 from symdiff.contraction import einsum, is_plain, is_structured, scale_by
 from symdiff.errors import UnsupportedError
-from symdiff.formula import read_formula
+from symdiff.frontend.formula import read_formula
+from symdiff.frontend.outputs import leaves
 from symdiff.graph import Node, constant, postorder, verify
 from symdiff.interpret import evaluate
 from symdiff.simplify import RULES, inline, simplify, stabilize
 from symdiff.simplify.engine import READING
-from symdiff.structure import leaves
 
 few = settings(
     max_examples=60,

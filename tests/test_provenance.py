@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff import Array
 from symdiff.errors import SymdiffError
-from symdiff.provenance import NOTHING, Facts, Provenance, join, of_inputs
+from symdiff.frontend.provenance import NOTHING, Facts, Provenance, join, of_inputs
 
 # ---------------------------------------------------------------------------- history
 

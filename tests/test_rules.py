@@ -17,9 +17,9 @@ from scipy import linalg, special
 import symdiff as sd
 from symdiff import Array, graph
 from symdiff.errors import NotDifferentiableError, UnsupportedError
+from symdiff.frontend.numpy.library import LIBRARY
 from symdiff.functions import FUNCTIONS
 from symdiff.interpret import evaluate
-from symdiff.library import LIBRARY
 from symdiff.rules import DIFFERENTIALS, LINEAR, SOURCES
 
 M33, M23, M34, V3, S = (3, 3), (2, 3), (3, 4), (3,), ()

@@ -12,7 +12,7 @@ from effort import calls
 
 import symdiff as sd
 from symdiff import Array
-from symdiff.formula import read_formula
+from symdiff.frontend.formula import read_formula
 from symdiff.graph import contract, delta, onehot, postorder, slicing, verify, whole
 from symdiff.interpret import evaluate
 from symdiff.simplify import simplify

@@ -13,10 +13,10 @@ from strategies import SIZES, Formula, formulas, sample
 import symdiff as sd
 from symdiff import Array
 from symdiff.errors import SymdiffError
+from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import contract, matrix, postorder, swap
 from symdiff.graph import input as variable
 from symdiff.interpret import evaluate
-from symdiff.parse import parse_graph
 from symdiff.simplify import simplify
 from symdiff.simplify.symmetry import is_symmetric, upright
 

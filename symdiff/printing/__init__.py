@@ -16,7 +16,7 @@ __all__ = ["latex", "text", "unicode"]
 
 
 def text(node: Node) -> str:
-    """Return a formula in the language of :func:`symdiff.parse`, with NumPy's meaning.
+    """Return a formula in the language of :func:`symdiff.frontend.text.parse`, with NumPy's meaning.
 
     Parameters
     ----------

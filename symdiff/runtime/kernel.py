@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from .._kernels.call import CallPath, NativeCall, with_vectorcall
 from ..errors import ArgumentError, SingularMatrixError, UnsupportedError
+from ..frontend.outputs import LEAF, pack, unpack
+from ..frontend.outputs import show as show_structure
 from ..guard import guarded, refuse
 from ..lower.program import Program
 from ..sizes import fixed, show
-from ..structure import LEAF, pack, unpack
-from ..structure import show as show_structure
 from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, overlap, sample_shape, stack_batches
 from .result_memory import empty
 from .runners.native import plain_function

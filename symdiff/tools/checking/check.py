@@ -16,25 +16,25 @@ from typing import Any
 
 import numpy as np
 
-from ... import derivatives
-from ...array import Array
 from ...budget import budgeted, require, spend
 from ...compiler import compile
 from ...cost import cost, extent
 from ...demand import guard
 from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError
-from ...formula import merge_shapes, order_inputs, read_formula
+from ...frontend import array_derivatives as derivatives
+from ...frontend.array import Array
+from ...frontend.formula import merge_shapes, order_inputs, read_formula
+from ...frontend.outputs import leaves
+from ...frontend.provenance import join
+from ...frontend.symbols import array
 from ...graph import REAL, Node, inputs_of
 from ...guard import guarded
 from ...interpret import bind_sizes
 from ...options import Budget
 from ...printing import text
-from ...provenance import join
 from ...runtime.arguments import sample_shape
 from ...simplify import inline, simplify
 from ...sizes import Shape, Size
-from ...structure import leaves
-from ...symbols import array
 from ...wrt import View
 from .differences import STEPS, Numbers, Tally, extrapolate
 from .kinks import find_kinks

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import derivatives
-from ...array import Array
 from ...errors import SymdiffError
+from ...frontend import array_derivatives as derivatives
+from ...frontend.array import Array
 from ...graph import BOOL, Node, dependents, inputs_of, postorder
 from ...interpret import Bindings, evaluate
 from ...printing import text

@@ -19,21 +19,21 @@ import click
 import numpy as np
 from rich.console import Console
 
-from ...array import Array
 from ...budget import Opened, limits, spend
 from ...compiler import BACKENDS
 from ...compiler import compile as compile_formula
 from ...cost import cost
 from ...errors import ArgumentError, ShapeError, SymdiffError
-from ...formula import Formula, read_formula
+from ...frontend.array import Array
+from ...frontend.formula import Formula, read_formula
+from ...frontend.outputs import leaves
+from ...frontend.symbols import array
 from ...guard import refuse
 from ...printing import latex, text
 from ...runtime.kernel import Kernel
 from ...runtime.toolchain import cache
 from ...simplify import stabilize
 from ...sizes import show
-from ...structure import leaves
-from ...symbols import array
 from ...version import VERSION
 from ..demo.demo import run_demo
 from ..export import export

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ... import derivatives
-from ...array import Array
 from ...binding import bind
 from ...errors import ArgumentError, ShapeError
-from ...formula import Formula
-from ...shapes import read_shape
+from ...frontend import array_derivatives as derivatives
+from ...frontend.array import Array
+from ...frontend.formula import Formula
+from ...frontend.shapes import read_shape
 from ...sizes import show
 from .read_files import read_array
 

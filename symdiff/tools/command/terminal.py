@@ -7,7 +7,7 @@ import sys
 from rich.console import Console
 from rich.text import Text
 
-from ...array import Array
+from ...frontend.array import Array
 from ...printing import text, unicode
 
 __all__ = ["can_show", "readable", "say"]

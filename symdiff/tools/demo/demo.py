@@ -26,12 +26,12 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from ...api import gradient, hessian
-from ...array import Array
 from ...compiler import compile as compile_formula
 from ...errors import ArgumentError, DataError
+from ...frontend.array import Array
+from ...frontend.derivatives import gradient, hessian
+from ...frontend.symbols import matrix, scalar, vector
 from ...runtime.kernel import Kernel
-from ...symbols import matrix, scalar, vector
 from ..command.read_files import read_table
 from ..command.terminal import can_show, readable, say
 from ..files import check_writable, replace_file

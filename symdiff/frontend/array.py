@@ -1,0 +1,598 @@
+"""What users hold: a symbolic array that NumPy's own functions and operators work on.
+
+An :class:`Array` wraps a node of the graph, so that ``==`` may build a comparison while
+nodes stay comparable by identity. Ordinary array code runs on it unchanged; what cannot
+(item assignment, ``if`` on a symbol) says what to write instead.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from numbers import Number
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from .. import printing
+from ..errors import AbsentError, ArgumentError, DtypeError, ShapeError, SymbolError, UnsupportedError
+from ..functions import apply, compare, to_real
+from ..graph import BOOL, REAL, Node, constant
+from ..guard import guarded, refuse
+from ..simplify.present import present
+from ..sizes import Dim, Shape, show
+from . import sympy as interop
+from .numpy import operations
+from .numpy import shaping as layout
+from .numpy.indexing import getitem
+from .numpy.library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
+from .numpy.signatures import bind_options
+from .provenance import NOTHING, Provenance, join, of_node
+
+if TYPE_CHECKING:
+    from sympy import Basic
+
+    from .sympy import Definitions
+
+
+class Array:
+    """A symbolic array: a formula with a shape.
+
+    Made by :func:`scalar`, :func:`vector`, :func:`matrix`, :func:`array` and by calculating
+    with those. Behaves as a NumPy array of real numbers (or of conditions) whose values are
+    not known yet.
+
+    Parameters
+    ----------
+    node : Node
+        The formula.
+    provenance : Provenance, optional
+        How it came about, if that is more than what the formula itself tells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = vector("x", 3)
+    >>> np.exp(x).sum()
+    sum(exp(x))
+    """
+
+    __slots__ = ("__weakref__", "_provenance", "node")
+    __array_priority__ = 1000
+
+    node: Node
+
+    def __init__(self, node: Node, provenance: Provenance | None = None) -> None:
+        if node.__class__ is not Node:
+            raise ArgumentError(f"Array of a {type(node).__name__}; expected asarray(...), or scalar, vector, matrix")
+        self.node = node
+        self._provenance = provenance
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes of the axes: whole numbers, or names known at call time."""
+        return self.node.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.node.ndim
+
+    @property
+    def size(self) -> Dim:
+        """Number of elements."""
+        return self.node.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """``float64``, or ``bool`` for a condition."""
+        return np.dtype(bool if self.node.dtype is BOOL else float)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise SymbolError("len() of a scalar symbol")
+        if not isinstance(self.shape[0], int):
+            raise SymbolError(f"len() of an array of shape {show(self.shape)}: the size is known at call time only")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def provenance(self) -> Provenance:
+        """How it came about, which its node does not tell."""
+        if self._provenance is None:
+            self._provenance = of_node(self.node)
+        return self._provenance
+
+    # ------------------------------------------------------------ what it says
+
+    def _presented(self) -> Node:
+        return present(self.node, derived=self.provenance.facts.derived)
+
+    @guarded
+    def __str__(self) -> str:
+        return printing.text(self._presented())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    @guarded
+    def latex(self) -> str:
+        r"""Return the formula in LaTeX, without dollar signs."""
+        return printing.latex(self._presented())
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    @property
+    @guarded
+    def sympy(self) -> Basic | Definitions:
+        """The formula as a SymPy expression, matrix or array.
+
+        SymPy fails on expressions nested some 165 deep, so of a formula that is deep, or large and
+        much shared, this is a :class:`symdiff.Definitions` instead: a tuple ``(definitions, result)``,
+        where ``definitions`` holds pairs of a symbol and its expression, each in terms of those
+        before it, and ``result`` is in terms of the symbols. Functions of symdiff read it back.
+        """
+        return interop.to_sympy(self._presented())
+
+    # ------------------------------------------------------------ arithmetic
+
+    def __add__(self, other: Any) -> Array:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Array:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Array:
+        return _binary("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Array:
+        return _binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Array:
+        return _binary("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Array:
+        return _binary("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Array:
+        return _binary("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Array:
+        return _binary("divide", other, self)
+
+    def __floordiv__(self, other: Any) -> Array:
+        return _binary("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Array:
+        return _binary("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Array:
+        return _binary("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Array:
+        return _binary("mod", other, self)
+
+    def __pow__(self, other: Any) -> Array:
+        return _binary("power", self, other)
+
+    def __rpow__(self, other: Any) -> Array:
+        return _binary("power", other, self)
+
+    def __matmul__(self, other: Any) -> Array:
+        return _binary("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Array:
+        return _binary("matmul", other, self)
+
+    def __neg__(self) -> Array:
+        return Array(apply("negative", self.node), self.provenance)
+
+    def __pos__(self) -> Array:
+        return self
+
+    def __abs__(self) -> Array:
+        return Array(apply("abs", self.node), self.provenance)
+
+    def __round__(self, digits: int | None = None) -> Array:
+        rounded: Array = call(LIBRARY["round"], (self, 0 if digits is None else digits), {})
+        return rounded
+
+    def __divmod__(self, other: Any) -> tuple[Array, Array]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Array, Array]:
+        return other // self, other % self
+
+    # ------------------------------------------------------------ comparison and logic
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> Any:
+        return _binary("equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _binary("not_equal", self, other)
+
+    def __lt__(self, other: Any) -> Array:
+        return _binary("less", self, other)
+
+    def __le__(self, other: Any) -> Array:
+        return _binary("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Array:
+        return _binary("greater", self, other)
+
+    def __ge__(self, other: Any) -> Array:
+        return _binary("greater_equal", self, other)
+
+    def __and__(self, other: Any) -> Array:
+        return _logic("logical_and", self, other)
+
+    def __rand__(self, other: Any) -> Array:
+        return _logic("logical_and", other, self)
+
+    def __or__(self, other: Any) -> Array:
+        return _logic("logical_or", self, other)
+
+    def __ror__(self, other: Any) -> Array:
+        return _logic("logical_or", other, self)
+
+    def __xor__(self, other: Any) -> Array:
+        return _logic("logical_xor", self, other)
+
+    def __rxor__(self, other: Any) -> Array:
+        return _logic("logical_xor", other, self)
+
+    def __invert__(self) -> Array:
+        if self.node.dtype is not BOOL:
+            raise DtypeError("~ of real numbers; expected a condition such as x > 0")
+        return Array(apply("logical_not", self.node), self.provenance)
+
+    # ------------------------------------------------------------ shape
+
+    @guarded
+    def __getitem__(self, key: Any) -> Array:
+        for part in key if isinstance(key, tuple) else (key,):
+            if isinstance(part, Array):
+                raise UnsupportedError(
+                    "an index that is itself a symbol; expected constants (to choose by a condition, write where)"
+                )
+        return Array(getitem(self.node, key), self.provenance)
+
+    @property
+    def T(self) -> Array:
+        """The axes in reverse order: the transpose of a matrix."""
+        return Array(layout.permute(self.node), self.provenance)
+
+    @property
+    def mT(self) -> Array:
+        """The last two axes exchanged."""
+        return Array(layout.swapaxes(self.node, -1, -2), self.provenance)
+
+    @guarded
+    def reshape(self, *shape: Any) -> Array:
+        """Return the elements in C order in another shape."""
+        return Array(layout.reshape_to(self.node, shape[0] if len(shape) == 1 else shape), self.provenance)
+
+    @guarded
+    def transpose(self, *axes: Any) -> Array:
+        """Permute the axes; reverse them by default."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return Array(layout.permute(self.node, order), self.provenance)
+
+    @guarded
+    def astype(self, dtype: Any) -> Array:
+        """Return the array itself for a real dtype; others are refused."""
+        if np.dtype(dtype).kind != "f":
+            raise UnsupportedError(f"astype({dtype!r}) of a symbol; symbols are real numbers")
+        return Array(to_real(self.node), self.provenance)
+
+    @guarded
+    def copy(self) -> Array:
+        """Return the array itself: symbols do not change."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _METHODS:
+            return lambda *args, **kwargs: call(LIBRARY[_METHODS[name]], (self, *args), kwargs)
+        if name in LIBRARY and isinstance(getattr(np, name, None), np.ufunc):
+            # What NumPy calls on each element of an object array: np.exp(np.array([x, y])).
+            return lambda *others: call(LIBRARY[name], (self, *others), {})
+        own = getattr(Array, name, None)
+        if isinstance(own, property) and own.fget is not None:
+            return own.fget(self)  # it raised an AttributeError of its own, which is not to be hidden
+        raise AbsentError(f"a symbolic array has no {name!r}")
+
+    # ------------------------------------------------------------ what it cannot do
+
+    def __bool__(self) -> NoReturn:
+        raise SymbolError(
+            "the truth of a symbol is not known before the kernel is called; write where(condition, a, b) instead of "
+            "if, and & | ~ instead of and, or, not"
+        )
+
+    def _number(self, kind: str) -> NoReturn:
+        raise SymbolError(f"{kind}() of a symbol; compile the formula and call the kernel with numbers")
+
+    def __float__(self) -> NoReturn:
+        raise SymbolError(
+            "float() of a symbol, or a symbol stored in an array of numbers; compile the formula and call the kernel "
+            "with numbers, or build the array with stack([...]) or asarray([...])"
+        )
+
+    def __int__(self) -> NoReturn:
+        self._number("int")
+
+    def __index__(self) -> int:
+        raise SymbolError("a symbol as an index or a size; expected a whole number known when the formula is built")
+
+    def __complex__(self) -> NoReturn:
+        self._number("complex")
+
+    def __contains__(self, item: object) -> NoReturn:
+        raise SymbolError("'in' on a symbol; write any(x == value)")
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise SymbolError(
+            "a symbol cannot be assigned to; build the array with where(condition, a, b), stack([...]) or "
+            "concatenate([...])"
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        """Return a scalar symbol in an object array, so that ``np.array([[c, -s], [s, c]])`` holds symbols."""
+        if self.ndim or dtype not in (None, object, np.dtype(object)):
+            raise SymbolError(
+                "a symbol has no numbers for an array of numbers; build the array with stack([...]) or asarray([...]), "
+                "use a NumPy function that symdiff knows, or compile first"
+            )
+        cell = np.empty((), dtype=object)
+        cell[()] = self
+        return cell
+
+    # ------------------------------------------------------------ NumPy's protocols
+
+    @guarded
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        name = ufunc.__name__
+        if method != "__call__":
+            target = UFUNC_METHODS.get((name, method))
+            if target is None:
+                raise UnsupportedError(f"np.{name}.{method} of symbols")
+            if target in ("sum", "prod", "max", "min", "logsumexp", "any", "all") and "axis" not in kwargs:
+                kwargs["axis"] = 0  # a ufunc reduces the first axis
+            return call(LIBRARY[target], inputs, kwargs)
+        if kwargs.get("out") is not None:
+            raise SymbolError(f"np.{name} with out= on symbols; they cannot be assigned to, use the value returned")
+        kwargs.pop("out", None)
+        if kwargs:
+            raise UnsupportedError(f"np.{name} of symbols with {', '.join(kwargs)}=")
+        return call(_entry(name), inputs, {})
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return call(_entry(func.__name__), args, kwargs)
+
+
+_METHODS = {
+    **{
+        name: name
+        for name in (
+            "sum",
+            "mean",
+            "prod",
+            "max",
+            "min",
+            "var",
+            "std",
+            "dot",
+            "trace",
+            "diagonal",
+            "cumsum",
+            "clip",
+            "round",
+            "squeeze",
+            "swapaxes",
+            "ravel",
+            "take",
+            "repeat",
+            "all",
+            "any",
+        )
+    },
+    "flatten": "ravel",
+}
+
+
+def _entry(name: str) -> Entry:
+    entry = LIBRARY.get(name)
+    if entry is None:
+        reason = REFUSED.get(name, "symdiff has no such function; write it with those in the list of functions")
+        raise UnsupportedError(f"np.{name} of symbols: {reason}")
+    return entry
+
+
+def _binary(name: str, a: Any, b: Any) -> Array:
+    try:
+        left = a.node if isinstance(a, Array) else as_node(a)
+        right = b.node if isinstance(b, Array) else as_node(b)
+        if name == "matmul":
+            return Array(operations.matmul(left, right), provenance_of(a, b))
+        if name.startswith("greater"):
+            return Array(compare(name, left, right), provenance_of(a, b))
+        return Array(apply(name, left, right), provenance_of(a, b))
+    except Exception as error:
+        refuse(error, name, (a, b))
+
+
+def _logic(name: str, a: Any, b: Any) -> Array:
+    try:
+        left, right = as_node(a), as_node(b)
+    except Exception as error:
+        refuse(error, name, (a, b))
+    if left.dtype is REAL or right.dtype is REAL:
+        sign = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}[name]
+        raise DtypeError(f"{sign} of real numbers; expected conditions, e.g. (x > 0) {sign} (y > 0)")
+    return Array(apply(name, left, right), provenance_of(a, b))
+
+
+# ---------------------------------------------------------------------------- to and from nodes
+
+
+def as_node(value: Any) -> Node:
+    """Return the node of a symbol, a number, an array of numbers, or a list holding any of them.
+
+    Raises
+    ------
+    DtypeError
+        If something is neither a symbol nor a real number.
+    """
+    if isinstance(value, Array):
+        return value.node
+    if isinstance(value, Node):
+        return value
+    if isinstance(value, float | int):
+        return constant(value if isinstance(value, float | bool) else operator.index(value))
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return _stack_list(value)
+    if isinstance(value, np.ma.MaskedArray):
+        raise DtypeError("a masked array in a formula, whose mask would be lost; pass its .filled(...)")
+    try:
+        array = np.asarray(value)
+    except Exception:  # whatever the object's own __array__ raises
+        array = np.array(None, dtype=object)
+    if array.dtype == object:
+        raise DtypeError(
+            f"a value of type {type(value).__name__}; expected a symbol, a real number, or an array of them"
+        )
+    if array.dtype.kind not in "buif":
+        what = "complex numbers" if array.dtype.kind == "c" else f"dtype {array.dtype}"
+        raise DtypeError(f"{what} in a formula; expected real numbers")
+    return constant(array)
+
+
+def _stack_list(value: Any) -> Node:
+    items = list(value) if not isinstance(value, np.ndarray) or value.ndim else [value.item()]
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return as_node(items[0])
+    if not any(isinstance(leaf, Array | Node) for leaf in _leaves(items)):
+        try:
+            objects = isinstance(value, np.ndarray) and all(isinstance(leaf, Number) for leaf in _leaves(items))
+            array = np.array(value, dtype=float if objects else None)
+        except (ValueError, TypeError, OverflowError):
+            array = np.array(None, dtype=object)
+        if array.dtype.kind in "buif":
+            return constant(array)
+        if array.dtype.kind == "c":
+            raise DtypeError("complex numbers in a formula; expected real numbers")
+        raise DtypeError(f"{value!r:.60} is neither an array of numbers nor of symbols with rows of equal length")
+    try:
+        return layout.stack([to_real(as_node(item)) for item in items])
+    except ShapeError as error:
+        raise ShapeError(f"a list of symbols whose parts differ in shape: {error}") from None
+
+
+#: Axes of NumPy's arrays, at most.
+_DEEPEST = 64
+
+
+def _leaves(items: Sequence[Any]) -> Iterator[Any]:
+    todo = [(item, 1) for item in items]
+    while todo:
+        item, depth = todo.pop()
+        is_array = isinstance(item, np.ndarray) and item.dtype == object
+        if is_array or isinstance(item, list | tuple):
+            if depth > _DEEPEST:
+                raise DtypeError(f"lists nested deeper than the {_DEEPEST} axes that an array may have")
+            parts = [item.item()] if is_array and not item.ndim else item
+            todo.extend((part, depth + 1) for part in parts)
+        else:
+            yield item
+
+
+@guarded
+def asarray(value: Any) -> Array:
+    """Return a symbol, number, array or (nested) list of them as a symbolic array."""
+    return value if isinstance(value, Array) else Array(as_node(value), provenance_of(value))
+
+
+def provenance_of(*operands: Any) -> Provenance:
+    """Return what is known of an array made of these: of arrays, and of (nested) lists of them, in their order."""
+    result = NOTHING
+    for operand in operands:
+        if isinstance(operand, Array):
+            result = result.joined(operand._provenance or operand.provenance)
+        elif isinstance(operand, Node):
+            result = result.joined(of_node(operand))
+        elif isinstance(operand, list | tuple) or (isinstance(operand, np.ndarray) and operand.dtype == object):
+            found = [leaf for leaf in _leaves([operand]) if isinstance(leaf, Array)]
+            result = join([result, *(leaf.provenance for leaf in found[::-1])])
+    return result
+
+
+def wrap(value: Any, provenance: Provenance) -> Any:
+    """Return nodes, and those in tuples, as arrays."""
+    if isinstance(value, Node):
+        return Array(value, provenance)
+    if isinstance(value, tuple):
+        parts = [wrap(part, provenance) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
+
+
+def call(entry: Entry, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call an operation of the library with symbols among its arguments.
+
+    Raises
+    ------
+    ArgumentError
+        If the number of arguments or a keyword does not fit.
+    """
+    given = {k: v for k, v in kwargs.items() if v is not np._NoValue}
+    try:
+        arrays, options = bind_options(entry, args, given)
+        result = entry.call(*_convert(entry, arrays), **_convert_options(entry, options))
+        return wrap(result, provenance_of(*args, *given.values()))
+    except Exception as error:
+        refuse(error, entry.name, args, given)
+
+
+def _convert(entry: Entry, args: Sequence[Any]) -> list[Any]:
+    if entry.arrays == "list":
+        if isinstance(args[0], Array | np.ndarray):
+            return [as_node(args[0])]
+        if not isinstance(args[0], list | tuple):
+            raise ArgumentError(f"{entry.name} of a {type(args[0]).__name__}; expected a list of arrays")
+        return [[as_node(part) for part in args[0]]]
+    if entry.arrays == "lists":
+        return [_listed(parts) for parts in args]
+    if entry.arrays == "text":
+        return [args[0], *map(as_node, args[1:])]
+    if entry.arrays == "rows":
+        return [_nested(args[0])]
+    return [None if a is None and i and entry.name == "clip" else as_node(a) for i, a in enumerate(args)]
+
+
+def _listed(parts: Any) -> list[Node]:
+    if not isinstance(parts, list | tuple) and not getattr(parts, "ndim", 0):
+        raise ArgumentError(
+            "select of one condition; expected lists, select([x > 0, ...], [a, ...], b), or where(x > 0, a, b)"
+        )
+    return [as_node(part) for part in parts]
+
+
+def _convert_options(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    if entry.name == "select":
+        return {k: as_node(v) if k == "default" else _listed(v) for k, v in given.items()}
+    if entry.name == "clip":
+        return {k: None if v is None else as_node(v) for k, v in given.items()}
+    if entry.name == "average" and given.get("weights") is not None:
+        return {**given, "weights": as_node(given["weights"])}
+    return {k: v for k, v in given.items() if k != "optimize"}
+
+
+def _nested(rows: Any) -> Any:
+    return [_nested(r) for r in rows] if isinstance(rows, list) else as_node(rows)

@@ -1,0 +1,398 @@
+"""Functions whose derivative their author gives: as a differential, a vjp, or a Jacobian.
+
+The value is an ordinary function over symbols, so it is compiled like the rest. One form of
+derivative is enough: forward and reverse mode come from it, and since it is written over
+symbols as well, it can be differentiated again.
+
+Function and rule are called once, with placeholders for arguments and seeds, and what they
+give is closed: symbols they take from outside become arguments of the node, behind the
+author's own. So whatever looks at a formula sees all that it depends on.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from ..contraction import is_zero
+from ..differentiate import pushforward
+from ..errors import ArgumentError, DtypeError, LimitError, NotDifferentiableError, ShapeError
+from ..functions import to_real
+from ..graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, substitute
+from ..graph import custom as custom_node
+from ..guard import guarded, users
+from ..linearity import require_linear
+from ..rules import Captured, CustomRule
+from ..sizes import Shape, show
+from .array import Array, as_node, provenance_of
+
+#: Custom functions within each other, and characters of a name.
+DEPTH_LIMIT, NAME_LIMIT = 100, 64
+_FORMS = ("differential", "vjp", "jacobian")
+
+
+@guarded
+def custom(
+    function: Callable[..., Any],
+    *,
+    differential: Callable[..., Any] | None = None,
+    vjp: Callable[..., Any] | None = None,
+    jacobian: Callable[..., Any] | None = None,
+    name: str | None = None,
+    approximate: bool = False,
+) -> Callable[..., Array]:
+    """Give a function a derivative of your own.
+
+    Parameters
+    ----------
+    function : callable
+        Takes symbolic arrays, returns one.
+    differential : callable, optional
+        ``differential(args, tangents)``: the change of the value for changes of the arguments,
+        linear in the tangents. ``args`` and ``tangents`` are tuples of arrays.
+    vjp : callable, optional
+        ``vjp(args, cotangent)``: for each argument the cotangent times the Jacobian, linear in the
+        cotangent.
+    jacobian : callable, optional
+        ``jacobian(args)``: for each argument an array of shape ``value + argument``.
+    name : str, optional
+        How messages call it; by default the function's name.
+    approximate : bool
+        Whether the rule is meant to differ from the derivative of the value, as a straight-through
+        estimator does. :func:`check` lists such a rule in place of calling it wrong.
+
+    Returns
+    -------
+    callable
+        Takes arrays and returns one, differentiable by the rule given.
+
+    Raises
+    ------
+    ArgumentError
+        If not exactly one derivative is given, or something is not what it should be.
+        When called: if the number of arguments does not fit.
+    NotDifferentiableError
+        When called: if the differential is not linear in the tangents, or the vjp in the cotangent.
+        When differentiated: by a symbol that the function uses without taking it as an argument.
+    ShapeError, DtypeError
+        When called: if a derivative has the wrong shape, or function or rule give no array.
+    LimitError
+        When called: if it calls itself, by its function or its rule, without end.
+
+    See Also
+    --------
+    check : compares a rule with differences of the function.
+
+    Notes
+    -----
+    Function and rule may use symbols from outside. They count as arguments that the rule gives no
+    derivative by: second derivatives by them are right, and a first derivative by one that the
+    value depends on is refused. Pass it as an argument, or use ``stop_gradient`` of it.
+
+    Whether a rule is linear is seen by its form: sums of products with one seed each, and whatever
+    else is linear (slices, sums over axes, products of matrices, ``solve``, ``where`` by a condition
+    without seeds, ...). A rule that is zero is linear; a term without seeds that is not zero is not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from symdiff import custom, gradient, scalar
+    >>> clipped = custom(
+    ...     np.exp, vjp=lambda args, seed: (seed * np.minimum(np.exp(args[0]), 1.0),), approximate=True
+    ... )
+    >>> x = scalar("x")
+    >>> gradient(clipped(x), x)
+    minimum(exp(x), 1)
+    """
+    if not callable(function):
+        raise ArgumentError(f"custom of type {type(function).__name__}; expected a function that takes symbols")
+    given = dict(zip(_FORMS, (differential, vjp, jacobian), strict=True))
+    forms = [form for form, rule in given.items() if rule is not None]
+    if len(forms) != 1:
+        raise ArgumentError(f"{len(forms)} derivatives; expected exactly one of differential=, vjp= and jacobian=")
+    (form,) = forms
+    rule = given[form]
+    if rule is None or not callable(rule):
+        raise ArgumentError(f"{form}= is of type {type(rule).__name__}; expected a function")
+    if not isinstance(approximate, bool):
+        raise ArgumentError(f"approximate={approximate!r:.40}; expected True or False")
+    author = _Author(_title(function, name), function, rule, form, approximate)
+
+    @guarded
+    def call(*args: Any, **keywords: Any) -> Array:
+        if keywords:
+            raise ArgumentError(f"{author.name} with {', '.join(keywords)}=; it takes arrays by their places alone")
+        return author.call(args)
+
+    call.__name__ = author.name
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _title(function: Callable[..., Any], name: object) -> str:
+    if name is None:
+        return str(getattr(function, "__name__", "custom"))
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > NAME_LIMIT:
+        raise ArgumentError(f"name={name!r:.80}; expected a text of 1 to {NAME_LIMIT} printable characters")
+    return name
+
+
+# ---------------------------------------------------------------------------- calling what the author wrote
+
+
+class _Scope:
+    """One call of a custom function while it is written out; its placeholders are known in it alone.
+
+    ``made`` keeps the custom functions called in it. A rule that calls one as the function did gets the same, so
+    that functions within functions are not written out twice as often at each level.
+    """
+
+    def __init__(self, author: _Author) -> None:
+        self.author = author
+        self.in_rule = False
+        self.made: dict[tuple[_Author, tuple[Node, ...]], Node] = {}
+
+    def stand_in(self, what: str, shape: Shape, dtype: str) -> Node:
+        return placeholder(_Own(self, what), shape, dtype)
+
+
+class _Own:
+    """Whose placeholder it is, and what it stands for."""
+
+    def __init__(self, scope: _Scope, what: str) -> None:
+        self.scope = scope
+        self.what = what
+
+    def __str__(self) -> str:
+        return self.what.replace(" ", "_")
+
+    @staticmethod
+    def of(node: Node) -> _Own | None:
+        key = node.payload[1] if node.op == "input" and isinstance(node.payload, tuple) else None
+        return key if isinstance(key, _Own) else None
+
+    def title(self) -> str:
+        return f"{self.what} of {self.scope.author.name}"
+
+
+_scopes: ContextVar[tuple[_Scope, ...]] = ContextVar("scopes", default=())
+
+
+class _Author:
+    """What an author gave: a function, its rule in one of the forms, and a name."""
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], rule: Callable[..., Any], form: str, approximate: bool
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.rule = rule
+        self.form = form
+        self.approximate = approximate
+
+    def call(self, args: Sequence[Any]) -> Array:
+        if not args:
+            raise ArgumentError(f"{self.name} without arguments; expected one array at least")
+        nodes = tuple(self._argument(i, arg) for i, arg in enumerate(args))
+        around = _scopes.get()[-1:]
+        for outer in around:
+            if outer.in_rule and (self, nodes) in outer.made:
+                return Array(outer.made[self, nodes], provenance_of(*args, outer.made[self, nodes]))
+        try:
+            with self._enter() as scope:
+                node = self._write(scope, nodes)
+        except RecursionError:
+            raise self._endless("deeper than Python's limit of recursion") from None
+        for outer in around:
+            outer.made[self, nodes] = node
+        return Array(node, provenance_of(*args, node))
+
+    def _argument(self, i: int, value: Any) -> Node:
+        try:
+            return as_node(value)
+        except (DtypeError, ShapeError) as error:
+            raise type(error)(f"argument {i + 1} of {self.name}: {error}") from None
+
+    @contextmanager
+    def _enter(self) -> Iterator[_Scope]:
+        scope = _Scope(self)
+        outer = _scopes.get()
+        if len(outer) >= DEPTH_LIMIT:
+            raise self._endless(f"over {DEPTH_LIMIT} deep, which is the limit")
+        token = _scopes.set((*outer, scope))
+        try:
+            yield scope
+        finally:
+            _scopes.reset(token)
+
+    def _endless(self, how: str) -> LimitError:
+        return LimitError(
+            f"{self.name} calls itself without end, by its function or its rule, or custom functions are nested "
+            f"{how}; write the value in a rule by its formula, and end a recursion by a condition of Python's"
+        )
+
+    def _write(self, scope: _Scope, nodes: Sequence[Node]) -> Node:
+        """Write function and rule over placeholders, and make the node."""
+        parameters = [scope.stand_in(f"argument {i + 1}", node.shape, node.dtype) for i, node in enumerate(nodes)]
+        arrays = tuple(map(Array, parameters))
+        body = self._array(self._run(self.function, "function", *arrays), "function")
+        if body.dtype is BOOL:
+            raise DtypeError(f"the function of {self.name} gave a condition; expected real numbers")
+        seeds = self._seeds(scope, parameters, body)
+        scope.in_rule = True
+        images = self._images(arrays, parameters, seeds, body)
+        return self._close(nodes, parameters, seeds, body, images)
+
+    def _seeds(self, scope: _Scope, parameters: Sequence[Node], body: Node) -> list[Node]:
+        if self.form == "differential":
+            return [scope.stand_in(f"tangent {i + 1}", p.shape, "real") for i, p in enumerate(parameters)]
+        return [scope.stand_in("the cotangent", body.shape, "real")] if self.form == "vjp" else []
+
+    def _images(
+        self, arrays: tuple[Array, ...], parameters: Sequence[Node], seeds: Sequence[Node], body: Node
+    ) -> list[Node]:
+        shown = tuple(map(Array, seeds))
+        if self.form == "differential":
+            image = self._array(self._run(self.rule, self.form, arrays, shown), self.form)
+            return [self._linear(self._shaped(image, body.shape), seeds, "tangents")]
+        if self.form == "vjp":
+            parts = self._several(self._run(self.rule, self.form, arrays, *shown), len(arrays))
+            images = [self._shaped(part, p.shape) for part, p in zip(parts, parameters, strict=True)]
+            return [self._linear(image, seeds, "cotangent") for image in images]
+        parts = self._several(self._run(self.rule, self.form, arrays), len(arrays))
+        return [self._shaped(part, (*body.shape, *p.shape)) for part, p in zip(parts, parameters, strict=True)]
+
+    def _linear(self, image: Node, seeds: Sequence[Node], of: str) -> Node:
+        return require_linear(image, seeds, f"the {self.form} of {self.name}", of)
+
+    def _run(self, function: Callable[..., Any], what: str, *args: Any) -> Any:
+        if _takes(function, args):
+            return users(function)(*args)
+        if what == "function":
+            raise ArgumentError(f"{self.name} came with {len(args)} arguments, which its function does not take")
+        takes = {"differential": "(args, tangents)", "vjp": "(args, cotangent)", "jacobian": "(args)"}[what]
+        raise ArgumentError(f"the {what} of {self.name} cannot be called as {what}{takes}; expected such a function")
+
+    def _several(self, value: Any, count: int) -> list[Node]:
+        parts = list(value) if isinstance(value, tuple | list) else [value]
+        if len(parts) != count:
+            raise ShapeError(
+                f"the {self.form} of {self.name} gave {len(parts)} arrays; expected {count}, one an argument"
+            )
+        return [self._array(part, self.form) for part in parts]
+
+    def _array(self, value: Any, what: str) -> Node:
+        """Return what function or rule gave, if it is one array of numbers or symbols."""
+        if isinstance(value, tuple | list):
+            raise DtypeError(
+                f"the {what} of {self.name} gave a {type(value).__name__}; expected one array (np.stack and "
+                "np.concatenate join several)"
+            )
+        try:
+            return as_node(value)
+        except DtypeError:
+            kind = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+            raise DtypeError(
+                f"the {what} of {self.name} gave {'None' if value is None else kind}; expected one array of symbols "
+                "or real numbers"
+            ) from None
+
+    def _shaped(self, node: Node, shape: Shape) -> Node:
+        if node.shape != shape:
+            raise ShapeError(f"the {self.form} of {self.name} has shape {show(node.shape)}; expected {show(shape)}")
+        return to_real(node)
+
+    # ------------------------------------------------------------ closing
+
+    def _close(
+        self, nodes: Sequence[Node], parameters: Sequence[Node], seeds: Sequence[Node], body: Node, images: list[Node]
+    ) -> Node:
+        """Make the node, with what function and rule use from outside among its arguments."""
+        captured = _captured([body, *images], [*parameters, *seeds])
+        everything = [*parameters, *captured]
+        plain = {p: placeholder(("argument", i), p.shape, p.dtype) for i, p in enumerate(everything)}
+        plain |= {s: placeholder(("seed", i), s.shape) for i, s in enumerate(seeds)}
+        body, *images = substitute([body, *images], plain)
+        rule = CustomRule(
+            self.name,
+            tuple(plain[p] for p in everything),
+            self.form,
+            tuple(plain[s] for s in seeds),
+            tuple(images),
+            tuple(Captured(_call(node), _counts(body, plain[node])) for node in captured),
+            self.approximate,
+        )
+        return custom_node(rule, [*nodes, *captured], body)
+
+
+def _takes(function: Callable[..., Any], args: Sequence[Any]) -> bool:
+    """Tell whether a function can be called with so many arguments, as far as it tells."""
+    if isinstance(function, np.ufunc):
+        return function.nin == len(args)
+    try:
+        inspect.signature(function).bind(*args)
+    except ValueError:  # written in C, without a signature
+        return True
+    except TypeError:
+        return False
+    return True
+
+
+def _captured(roots: Sequence[Node], own: Sequence[Node]) -> list[Node]:
+    """Return the largest arrays below ``roots`` that are computed from symbols, and not from ``own``.
+
+    They are the largest, so that named parts and sub-formulas to differentiate by stay to be found in them.
+    """
+    order = postorder(roots)
+    inside = dependents(order, own)
+    outside = dependents(order, [node for node in order if node.op == "input" and node not in inside])
+    refuse_strays(outside)
+    found: dict[Node, None] = {}
+    for node in order:
+        if node in inside:
+            found.update((arg, None) for arg in node.args if arg in outside and arg not in inside)
+    found.update((root, None) for root in roots if root in outside and root not in inside)
+    return list(found)
+
+
+def refuse_strays(nodes: Iterable[Node]) -> None:
+    """Refuse what a custom function was called with, outside of it.
+
+    Raises
+    ------
+    ArgumentError
+        If one of the nodes is an argument or a seed of a custom function that has been left.
+    """
+    for node in nodes:
+        own = _Own.of(node)
+        if own is not None and own.scope not in _scopes.get():
+            name = own.scope.author.name
+            raise ArgumentError(
+                f"{own.title()} is used outside of it, where it has no value; expected symbols, or what {name} returned"
+            )
+
+
+def _call(node: Node) -> str:
+    """Return how messages call an array from outside: by its name or its symbols."""
+    if node.op == "named":
+        return repr(node.payload)
+    names = []
+    for symbol in inputs_of([node]):
+        key = _Own.of(symbol)
+        names.append(repr(symbol.payload) if key is None else key.title())
+    shown = " and ".join(names) if len(names) < 4 else f"{', '.join(names[:3])} and others"
+    return shown if node.op == "input" else f"a formula of {shown}"
+
+
+def _counts(body: Node, parameter: Node) -> bool:
+    """Tell whether the value has a derivative by a parameter, as far as anybody knows."""
+    try:
+        (slope,) = pushforward([body], {parameter: parameter})
+    except NotDifferentiableError:
+        return True
+    return slope is not None and not is_zero(slope)

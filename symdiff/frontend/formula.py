@@ -1,0 +1,320 @@
+"""The three front doors as one: text, SymPy and symbols, read into symbolic arrays.
+
+A :class:`Formula` is what every public function starts from: outputs in the structure the
+user gave them, the inputs in order, and a way to read further expressions (what to
+differentiate by, a seed) in the same terms.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..budget import limits
+from ..errors import ArgumentError, ParseError, SymdiffError
+from ..graph import Node, inputs_of
+from ..guard import users
+from .array import Array, as_node, asarray
+from .custom import refuse_strays
+from .outputs import leaves
+from .provenance import join, of_inputs
+from .symbols import array, check_name
+from .sympy import Inputs, from_sympy, is_sympy
+from .text.build import Parsed
+from .text.parse import declare, parse_known, parse_within
+from .text.tokens import NAME, scan
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula read from any front door.
+
+    Parameters
+    ----------
+    value : Array, or list, tuple or dict of them
+        The outputs.
+    inputs : dict of str to Array
+        In order: as shapes were given, then of first use, those that vanished from a derivative among them.
+    read : callable
+        Reads another expression, or several in a tuple or list, in terms of the same inputs.
+    options : sequence of str
+        Keywords of the function that was called, for which a shape may have been meant.
+    unused : set of str
+        Names with a shape that nothing mentioned: reading an expression that does takes them out.
+    """
+
+    value: Any
+    inputs: dict[str, Array] = field(default_factory=dict)
+    read: Callable[[Any], Any] = as_node
+    options: Sequence[str] = ()
+    unused: set[str] = field(default_factory=set)
+
+    def refuse_unused(self, what: str = "a shape") -> None:
+        """Refuse a shape that nothing mentions: more likely its name, or that of an option, is misspelt.
+
+        Raises
+        ------
+        ArgumentError
+            With the names that are close.
+        """
+        for name in self.inputs:
+            if name in self.unused:
+                raise _unknown(name, self.options, [n for n in self.inputs if n not in self.unused], what)
+
+
+def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options: Sequence[str] = ()) -> Formula:
+    """Read text, SymPy, symbols, or a Python function over symbols.
+
+    Parameters
+    ----------
+    formula : str, SymPy expression or matrix, Array, callable, or list, tuple or dict of them
+        Several texts have their inputs in common: a name is the same input in all.
+    shapes : mapping of str to shape, optional
+        Shapes of the inputs of text, or of a function's parameters. Text without any has
+        scalars for inputs.
+    options : sequence of str, optional
+        Keywords besides names of inputs, for messages.
+
+    Returns
+    -------
+    Formula
+
+    Raises
+    ------
+    ArgumentError
+        If something is none of these, or shapes are given for a formula that carries its own.
+    ParseError, ShapeError, LimitError, UnsupportedError
+        If the formula is not sound.
+
+    Notes
+    -----
+    Inputs come in the order of the shapes given, else of first use in the formula as it was written: in
+    text from left to right, in symbols operand by operand, in SymPy in the order in which it keeps its
+    terms (``expr.args``; it sorts them, alike in every process).
+    """
+    given = dict(shapes or {})
+    if callable(formula) and not isinstance(formula, Array) and not is_sympy(formula):
+        return _trace(formula, given, options)
+    parts = [formula] if is_sympy(formula) else leaves(formula)
+    if any(isinstance(part, str) for part in parts):
+        if not all(isinstance(part, str) for part in parts):
+            raise ArgumentError("text beside symbols or SymPy in one structure; give one kind, all of it")
+        return _read_text(formula, given, options)
+    kind = "SymPy expressions" if any(is_sympy(part) for part in parts) else "symbols"
+    if given:
+        close = _close(next(iter(given)), options)
+        raise ArgumentError(f"shapes for {', '.join(given)}{close}; {kind} carry their own shapes")
+    return _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
+
+
+def _map(value: Any, read: Callable[[Any], Any]) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _map(part, read) for name, part in value.items()}
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return type(value)(_map(part, read) for part in value)
+    return read(value)
+
+
+def _inputs_of(value: Any) -> dict[str, Array]:
+    """Return the inputs in order of first use; one that vanished makes way for another of its name."""
+    outputs = leaves(value)
+    used = dict.fromkeys(inputs_of([output.node for output in outputs]))
+    refuse_strays(list(used))
+    known = join(output.provenance for output in outputs).facts.inputs
+    found: dict[str, Node] = {}
+    for node in dict.fromkeys([*known, *used]):
+        other = found.setdefault(str(node.payload), node)
+        if other is not node and node in used:
+            if other in used:
+                raise ArgumentError(
+                    f"two inputs called {node.payload!r} in one formula, of shapes {other.shape} and {node.shape}; "
+                    "expected different names"
+                )
+            found[str(node.payload)] = node
+    return {name: Array(node) for name, node in found.items()}
+
+
+def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> Formula:
+    texts = leaves(formula)
+    try:
+        inputs = declare(shapes)
+    except SymdiffError:
+        names = {token.text for text in texts for token in scan(text, limits()) if token.kind == NAME}
+        for name in shapes:
+            if _close(name, options) and name not in names:
+                raise _unknown(name, options, [n for n in shapes if n in names], "a shape") from None
+        raise
+    unused = set(inputs)
+    defined: dict[str, Array] = {}
+
+    def parse(text: str, known: dict[str, Array], undeclared: str) -> Parsed:
+        parsed = parse_within(text, known, undeclared=undeclared)
+        unused.difference_update(parsed.mentioned)
+        return parsed
+
+    def read_output(text: str) -> Any:
+        parsed = parse(text, inputs, "error" if shapes else "scalar")
+        defined.update(parsed.names)
+        return parsed.result
+
+    def read(part: Any) -> Any:
+        known = {**inputs, **defined}
+        return _map(part, lambda leaf: parse(leaf, known, "error").result if isinstance(leaf, str) else leaf)
+
+    value = _map(formula, read_output)
+    for name in defined:
+        if name in inputs:
+            raise ArgumentError(f"{name!r} is defined in one text and an input of another; define it in both")
+    return Formula(_remembering(value, inputs), inputs, read, options, unused)
+
+
+def _remembering(value: Any, inputs: Mapping[str, Array]) -> Any:
+    """Return outputs that know the order of the inputs they were read with."""
+    record = of_inputs(one.node for one in inputs.values())
+    return _map(value, lambda output: Array(output.node, record.joined(output.provenance)))
+
+
+def _close(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known[:1000], 3)
+    return f" (close: {', '.join(near)})" if near else ""
+
+
+def _unknown(name: str, options: Sequence[str], inputs: Sequence[str], what: str) -> ArgumentError:
+    listed = f"inputs: {', '.join(inputs[:20]) or 'none'}" + (", ..." if len(inputs) > 20 else "")
+    close = _close(name, [*options, *inputs])
+    if options:
+        return ArgumentError(
+            f"{name}= is no option, and the formula has no input of that name{close}; options: {', '.join(options)}; "
+            f"{listed}"
+        )
+    return ArgumentError(f"{what} for {name!r}, which the formula does not mention{close}; {listed}")
+
+
+def _read_symbols(formula: Any) -> Formula:
+    value = _map(formula, asarray)
+    inputs = _inputs_of(value)
+    return Formula(value, inputs, _symbols_reader(inputs))
+
+
+def _symbols_reader(inputs: Mapping[str, Array]) -> Callable[[Any], Any]:
+    """Return a reader beside a formula of symbols, which may be a derivative of a SymPy expression."""
+
+    def read(part: Any) -> Any:
+        if isinstance(part, str):
+            if part in inputs:
+                return inputs[part]
+            raise ArgumentError(
+                f"{part!r:.60} as text beside a formula of symbols; give the symbol itself, or the name of an input: "
+                f"{', '.join(inputs) or 'none'}"
+            )
+        return one(part) if is_sympy(part) else _map(part, one) if isinstance(part, list | tuple) else part
+
+    def one(leaf: Any) -> Any:
+        if not is_sympy(leaf):
+            return read(leaf) if isinstance(leaf, str) else leaf
+        registry = Inputs()
+        node = from_sympy(leaf, registry)
+        for own in inputs_of([node]):
+            if f"{own.payload}_1" in inputs:
+                raise ArgumentError(f"several inputs were called {own.payload!r} in SymPy; expected different names")
+        return Array(node, of_inputs(registry.nodes()))
+
+    return read
+
+
+def _read_sympy(formula: Any) -> Formula:
+    registry = Inputs()
+
+    def read_one(part: Any) -> Array:
+        node = from_sympy(part, registry)
+        return Array(node, of_inputs(registry.nodes()))
+
+    value = _map(formula, lambda part: read_one(part) if is_sympy(part) else asarray(part))
+    inputs = _inputs_of(value)
+
+    def read(part: Any) -> Any:
+        def one(leaf: Any) -> Any:
+            if isinstance(leaf, str):
+                if leaf not in inputs:
+                    raise ArgumentError(f"{leaf!r:.60} is not an input; inputs: {', '.join(inputs) or 'none'}")
+                return inputs[leaf]
+            return read_one(leaf) if is_sympy(leaf) else leaf
+
+        return one(part) if is_sympy(part) else _map(part, one)
+
+    return Formula(value, inputs, read)
+
+
+def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequence[str]) -> Formula:
+    """Call a Python function with symbols of the shapes given."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{function!r:.60} has no parameters symdiff can read; call it with symbols") from None
+    wanted = [p.name for p in parameters if p.default is p.empty or p.name in shapes]
+    missing = [name for name in wanted if name not in shapes]
+    strange = [name for name in shapes if name not in wanted]
+    if missing or strange:
+        close = _close(strange[0], [*options, *missing]) if strange else ""
+        raise ArgumentError(
+            f"the function takes {', '.join(wanted) or 'nothing'}; shapes came for {', '.join(shapes) or 'none'}"
+            f"{close}. Give one for each, e.g. {(missing or ['x'])[0]}=(3, 3)"
+        )
+    symbols = {name: array(check_name(name), shape) for name, shape in shapes.items()}
+    value = _remembering(_map(users(function)(**symbols), asarray), symbols)
+    used = _inputs_of([*symbols.values(), *leaves(value)])  # symbols that the function takes from outside come last
+
+    def read(part: Any) -> Any:
+        return _map(part, lambda leaf: parse_known(leaf, used) if isinstance(leaf, str) else leaf)
+
+    return Formula(value, used, read, options)
+
+
+def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, Node]:
+    """Return the inputs in the order of the kernel's arguments.
+
+    Parameters
+    ----------
+    formula : Formula
+    inputs : sequence of Array, SymPy symbol or str, optional
+        The order wanted; must hold every input that the formula depends on, and may hold others. By default
+        that of the formula's inputs.
+
+    Raises
+    ------
+    ArgumentError
+        If one is missing, comes twice, or is not an input.
+    """
+    if inputs is None:
+        return {name: a.node for name, a in formula.inputs.items()}
+    if isinstance(inputs, str | Array) or is_sympy(inputs):
+        inputs = [inputs]
+    ordered: dict[str, Node] = {}
+    for wanted in inputs:
+        try:
+            node = as_node(formula.read(wanted))
+        except ParseError as error:
+            raise ArgumentError(f"inputs= holds {wanted!r:.60}, which is not an input: {error}") from None
+        if node.op != "input" or not isinstance(node.payload, str):
+            raise ArgumentError("inputs= holds something that is not an input; expected symbols as they were made")
+        if node.payload in ordered:
+            raise ArgumentError(f"inputs= names {node.payload!r} twice")
+        ordered[node.payload] = node
+    needed = inputs_of(output.node for output in leaves(formula.value))
+    missing = [str(node.payload) for node in needed if ordered.get(str(node.payload)) is not node]
+    if missing:
+        raise ArgumentError(f"the formula depends on {', '.join(missing)}, which inputs= lacks; add it there")
+    return ordered
+
+
+def merge_shapes(shapes: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Join the two ways of giving shapes; an input in both is refused."""
+    given = dict(shapes or {})
+    for name, shape in named.items():
+        if name in given:
+            raise ArgumentError(f"the shape of {name!r} comes twice, in shapes= and by keyword")
+        given[name] = shape
+    return given

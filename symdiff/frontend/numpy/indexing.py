@@ -1,0 +1,153 @@
+"""Indexing with NumPy's meaning: whole numbers, slices, None, Ellipsis, constant index arrays."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from ...errors import DtypeError, ShapeError, UnsupportedError
+from ...graph import Item, Node, gather, reshape, slicing, transpose, whole
+from ...sizes import Dim, product, show
+
+
+def getitem(x: Node, key: Any) -> Node:
+    """Index as NumPy does: whole numbers, slices, None, Ellipsis, constant index arrays.
+
+    Raises
+    ------
+    ShapeError
+        If there are too many indices or one is out of range.
+    UnsupportedError
+        If an index is not known when the formula is built.
+    """
+    keys = list(key) if isinstance(key, tuple) else [key]
+    keys = [k.item() if isinstance(k, np.generic) or (isinstance(k, np.ndarray) and k.ndim == 0) else k for k in keys]
+    if any(isinstance(k, np.ma.MaskedArray) for k in keys):
+        raise DtypeError("a masked array as an index, whose mask would be lost; select first")
+    keys = [np.asarray(k) if isinstance(k, (list, tuple)) else k for k in keys]
+    used = sum(
+        k.ndim if isinstance(k, np.ndarray) and k.dtype == bool else 1
+        for k in keys
+        if k is not None and k is not Ellipsis
+    )
+    if used > x.ndim:
+        raise ShapeError(f"{used} indices for an array of shape {show(x.shape)}; expected at most {x.ndim}")
+    dots = [i for i, k in enumerate(keys) if k is Ellipsis]
+    if len(dots) > 1:
+        raise ShapeError("more than one '...' in an index")
+    at = dots[0] if dots else len(keys)
+    keys[at : at + len(dots)] = [slice(None)] * (x.ndim - used)
+    items: list[Item] = []
+    shape: list[Dim] = []
+    arrays: list[tuple[int, np.ndarray[Any, Any]]] = []
+    axis = 0
+    for k in keys:
+        if k is None:
+            shape.append(1)
+            continue
+        size = x.shape[axis]
+        if isinstance(k, np.ndarray):
+            arrays.append((len(shape), _mask_index(k, x, axis) if k.dtype == bool else k))
+            items.append(whole(size))
+            shape.append(size)
+        elif isinstance(k, slice):
+            items.append(_slice_item(k, size))
+            length = items[-1][2]
+            assert length is not None
+            shape.append(length)
+        elif type(k) is int or (isinstance(k, SupportsIndex) and not isinstance(k, bool)):
+            items.append((_index(operator.index(k), size), 1, None))
+        else:
+            raise UnsupportedError(
+                f"an index of type {type(k).__name__}; expected whole numbers, slices, None, '...' or constant arrays "
+                "of them (to choose by a condition, write where)"
+            )
+        axis += 1
+    result = slicing(x, tuple(items))
+    result = reshape(result, tuple(shape))
+    return _gather_points(result, arrays) if arrays else result
+
+
+def _index(i: int, size: Dim) -> Dim:
+    if isinstance(size, int):
+        if not -size <= i < size:
+            raise ShapeError(f"index {i} is out of range for an axis of size {size}")
+        return i % size
+    return i if i >= 0 else size + i
+
+
+def _slice_item(key: slice, size: Dim) -> Item:
+    try:
+        start, stop, step = (None if v is None else operator.index(v) for v in (key.start, key.stop, key.step))
+    except TypeError:
+        raise UnsupportedError(f"the slice {key}; expected whole numbers known when the formula is built") from None
+    if step == 0:
+        raise ShapeError("a slice with step 0")
+    if isinstance(size, int):
+        first, last, pace = key.indices(size)
+        length = len(range(first, last, pace))
+        return (first if length else 0, pace, length)
+    if step not in (None, 1, -1) or (step == -1 and (start is not None or stop is not None)):
+        raise UnsupportedError(f"a slice with step {step} along an axis of symbolic size {size}; expected step 1")
+    if step == -1:
+        return (size - 1, -1, size)
+    begin: Dim = 0 if start is None else start if start >= 0 else size + start
+    end: Dim = size if stop is None else stop if stop >= 0 else size + stop
+    length_: Dim = end - begin
+    if isinstance(length_, int) and length_ < 0:
+        length_ = 0
+    return (begin, 1, length_)
+
+
+def _mask_index(mask: np.ndarray[Any, Any], x: Node, axis: int) -> np.ndarray[Any, Any]:
+    if mask.ndim != 1 or mask.shape[0] != x.shape[axis]:
+        raise ShapeError(f"a mask of shape {mask.shape} for axis {axis} of an array of shape {show(x.shape)}")
+    return np.flatnonzero(mask)
+
+
+def gather_array(x: Node, axis: int, indices: np.ndarray[Any, Any]) -> Node:
+    """Take positions of one axis, which the axes of ``indices`` replace."""
+    if indices.dtype.kind not in "iu" and indices.size:
+        raise DtypeError(f"an index array of dtype {indices.dtype}; expected whole numbers")
+    size = x.shape[axis]
+    if not isinstance(size, int) and (indices < 0).any():
+        raise UnsupportedError(f"negative positions along an axis of symbolic size {size}; count from the front")
+    flat = tuple(int(i) for i in indices.ravel())
+    if isinstance(size, int):
+        for i in flat:
+            _index(i, size)
+        flat = tuple(i % size for i in flat)
+    taken = gather(x, axis, flat)
+    return reshape(taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+
+
+def _gather_points(x: Node, arrays: list[tuple[int, np.ndarray[Any, Any]]]) -> Node:
+    if len(arrays) == 1:
+        return gather_array(x, *arrays[0])
+    # several index arrays broadcast together and pick points: flatten their axes into one
+    places = [axis for axis, _ in arrays]
+    try:
+        points = np.broadcast_arrays(*(a for _, a in arrays))
+    except ValueError:
+        raise ShapeError(f"index arrays of shapes {[a.shape for _, a in arrays]} do not broadcast") from None
+    sizes = [x.shape[a] for a in places]
+    if not all(isinstance(n, int) for n in sizes):
+        raise UnsupportedError("several index arrays along axes of symbolic size; expected fixed sizes")
+    together = places == list(range(places[0], places[0] + len(places)))
+    rest = [a for a in range(x.ndim) if a not in places]
+    front = transpose(x, [*places, *rest])
+    line = reshape(front, (product(sizes), *(x.shape[a] for a in rest)))
+    whole_sizes = [int(n) for n in sizes if isinstance(n, int)]
+    wrapped = [np.where(p < 0, p + n, p) for p, n in zip(points, whole_sizes, strict=True)]
+    for p, n in zip(wrapped, whole_sizes, strict=True):
+        if p.size and not (0 <= p.min() <= p.max() < n):
+            raise ShapeError(f"an index is out of range for an axis of size {n}")
+    picked = gather_array(line, 0, np.ravel_multi_index([w.astype(int) for w in wrapped], whole_sizes))
+    k = points[0].ndim
+    if not together:
+        return picked  # NumPy puts the points first when the index arrays are apart
+    before = places[0]
+    order = [*range(k, k + before), *range(k), *range(k + before, picked.ndim)]
+    return transpose(picked, order)

@@ -1,0 +1,254 @@
+"""The names by which operations are called: NumPy's functions on symbols, and formula text.
+
+One table for both front doors. An entry says which arguments are arrays, which keywords it
+understands, and what to call; the keywords that NumPy has and symdiff does not are refused
+by name rather than dropped.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ...errors import DtypeError, LimitError, UnsupportedError
+from ...functions import ALIASES, FUNCTIONS, apply, compare, where
+from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
+from . import operations
+from . import shaping as layout
+
+#: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
+Arrays = int | str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One callable operation.
+
+    Parameters
+    ----------
+    name : str
+    call : callable
+        Takes nodes where arrays are expected, plain Python values elsewhere.
+    arrays : int or {"list", "lists", "all", "none", "text", "rows"}
+        Which arguments are arrays: the first so many; one list of them; two lists of them and what
+        follows; all; none; all after a text; nested lists of them.
+    least, most : int or None
+        Number of positional arguments (None: no limit).
+    keywords : tuple of str
+        Keywords understood, arguments by name included.
+    in_text : bool
+        Whether formula text may call it.
+    """
+
+    name: str
+    call: Callable[..., Any]
+    arrays: Arrays = 1
+    least: int = 1
+    most: int | None = 1
+    keywords: tuple[str, ...] = ()
+    in_text: bool = True
+
+
+LIBRARY: dict[str, Entry] = {}
+
+
+def _add(name: str, call: Callable[..., Any], arrays: Arrays = 1, least: int = 1, most: int | None = 1,
+         keywords: tuple[str, ...] = (), in_text: bool = True) -> None:
+    LIBRARY[name] = Entry(name, call, arrays, least, most, keywords, in_text)
+
+
+def _scalar(name: str) -> Callable[..., Node]:
+    return lambda *args: apply(name, *args)
+
+
+for _name, _row in FUNCTIONS.items():
+    if _row.written is None and _name not in ("to_real", "where", "polygamma", "spherical_jn", "rint"):
+        _add(_name, _scalar(_name), _row.arity, _row.arity, _row.arity)
+
+
+def _polygamma(n: Any, x: Node) -> Node:
+    order = n.value if isinstance(n, Node) and n.op == "constant" else n
+    if isinstance(order, Node) or not float(order).is_integer() or order < 0:
+        raise UnsupportedError("polygamma with an order that is not a whole number from 0 up, known beforehand")
+    return apply("digamma", x) if order == 0 else apply("polygamma", float(order), x)
+
+
+def _round(x: Node, decimals: int = 0) -> Node:
+    if decimals == 0:
+        return apply("rint", x)
+    places = operator.index(decimals)
+    if abs(places) > 300:
+        raise LimitError("round to over 300 decimals, which is the limit")
+    scale = 10.0 ** abs(places)
+    if decimals > 0:
+        return apply("divide", apply("rint", apply("multiply", x, scale)), scale)
+    return apply("multiply", apply("rint", apply("divide", x, scale)), scale)
+
+
+def _where(*args: Node) -> Node:
+    if len(args) != 3:
+        raise UnsupportedError("where with a condition alone; expected where(condition, a, b)")
+    return operations.choose(*args)
+
+
+def _of_conditions(name: str, *args: Node) -> Node:
+    """Apply NumPy's functions of bits, which are logic for conditions and something else for numbers."""
+    for arg in args:
+        if arg.dtype is not BOOL:
+            raise DtypeError(f"{name.replace('logical', 'bitwise')} of real numbers; expected conditions such as x > 0")
+    return apply(name, *args)
+
+
+def _copysign(x: Node, y: Node) -> Node:
+    size = apply("abs", x)
+    return where(compare("less", y, 0.0), apply("negative", size), size)
+
+
+# functions of numbers that are compositions of the table's
+_COMPOSED: dict[str, tuple[int, Callable[..., Node]]] = {
+    "square": (1, lambda x: apply("power", x, 2.0)),
+    "reciprocal": (1, lambda x: apply("divide", 1.0, x)),
+    "positive": (1, lambda x: x),
+    "greater": (2, lambda x, y: compare("greater", x, y)),
+    "greater_equal": (2, lambda x, y: compare("greater_equal", x, y)),
+    "degrees": (1, lambda x: apply("multiply", x, 180.0 / math.pi)),
+    "radians": (1, lambda x: apply("multiply", x, math.pi / 180.0)),
+    "relu": (1, lambda x: apply("maximum", x, 0.0)),
+    "isnan": (1, lambda x: compare("not_equal", x, x)),
+    "isinf": (1, lambda x: compare("equal", apply("abs", x), math.inf)),
+    "isfinite": (1, lambda x: compare("less", apply("abs", x), math.inf)),
+    "heaviside": (2, lambda x, h: where(compare("less", x, 0.0), 0.0, where(compare("equal", x, 0.0), h, 1.0))),
+    "sec": (1, lambda x: apply("divide", 1.0, apply("cos", x))),
+    "csc": (1, lambda x: apply("divide", 1.0, apply("sin", x))),
+    "cot": (1, lambda x: apply("divide", 1.0, apply("tan", x))),
+    "logit": (1, lambda x: apply("subtract", apply("log", x), apply("log1p", apply("negative", x)))),
+    "xlog1py": (2, lambda x, y: apply("xlogy", x, apply("add", 1.0, y))),
+}
+for _name, (_arity, _call) in _COMPOSED.items():
+    _add(_name, _call, _arity, _arity, _arity)
+_add("copysign", _copysign, 2, 2, 2)
+for _name, _target in (("and", "logical_and"), ("or", "logical_or"), ("xor", "logical_xor"), ("not", "logical_not")):
+    _add(f"bitwise_{_name}", partial(_of_conditions, _target), FUNCTIONS[_target].arity, FUNCTIONS[_target].arity,
+         FUNCTIONS[_target].arity)
+LIBRARY["invert"] = LIBRARY["bitwise_not"]
+_add("divmod", lambda x, y: (apply("floor_divide", x, y), apply("mod", x, y)), 2, 2, 2, in_text=False)
+_add("polygamma", _polygamma, 2, 2, 2)
+_add("round", _round, 1, 1, 2, ("decimals",))
+_add("rint", lambda x: apply("rint", x))
+_add("where", _where, "all", 1, 3)
+_add("select", operations.select, "lists", 2, 3, ("condlist", "choicelist", "default"))
+_add("clip", operations.clip, 3, 1, 3, ("a_min", "a_max", "min", "max"))
+_add("stop_gradient", stop_gradient)
+
+for _name in ("sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"):
+    _add(_name, getattr(operations, _name), 1, 1, 2, ("axis", "keepdims"))
+for _name in ("var", "std"):
+    _add(_name, getattr(operations, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
+for _name in ("softmax", "log_softmax", "unit"):
+    _add(_name, getattr(operations, _name), 1, 1, 2, ("axis",))
+_add("norm", operations.norm, 1, 1, 3, ("ord", "axis", "keepdims"))
+_add("cumsum", operations.cumulative_sum, 1, 1, 2, ("axis",))
+
+for _name in ("matmul", "dot", "inner", "vdot", "outer", "kron", "cross", "solve"):
+    _add(_name, getattr(operations, _name), 2, 2, 2)
+_add("tensordot", operations.tensordot, 2, 2, 3, ("axes",), in_text=False)
+_add("einsum", operations.einsum, "text", 2, None, ("optimize",), in_text=False)
+for _name in ("det", "logdet", "logabsdet", "inv", "adjugate", "cholesky"):
+    _add(_name, getattr(operations, _name))
+_add("adjugate_differential", lambda a, e: matrix("adjugate_differential", a, e), 2, 2, 2)
+_add("slogdet", operations.slogdet, in_text=False)
+_add("matrix_power", operations.matrix_power, 1, 2, 2, ("n",))
+_add("trace", operations.trace, 1, 1, 4, ("offset", "axis1", "axis2"))
+_add("multi_dot", operations.multi_dot, "list")
+_add("polyval", operations.polyval, 2, 2, 2)
+_add("ptp", operations.ptp, 1, 1, 2, ("axis", "keepdims"))
+_add("average", operations.average, 1, 1, 3, ("axis", "weights"))
+for _rank in (1, 2, 3):
+    _add(f"atleast_{_rank}d", partial(layout.at_least, rank=_rank))
+_add("diag", operations.diag, 1, 1, 2, ("k",))
+_add("diagonal", operations.diagonal, 1, 1, 4, ("offset", "axis1", "axis2"))
+for _name in ("tril", "triu"):
+    _add(_name, getattr(operations, _name), 1, 1, 2, ("k",))
+
+_add("reshape", layout.reshape_to, 1, 2, 3, ("shape", "newshape", "order"))
+_add("ravel", layout.ravel)
+_add("transpose", layout.permute, 1, 1, 2, ("axes",))
+_add("matrix_transpose", lambda x: layout.swapaxes(x, -1, -2))
+_add("swapaxes", layout.swapaxes, 1, 3, 3, ("axis1", "axis2"))
+_add("moveaxis", layout.moveaxis, 1, 3, 3, ("source", "destination"))
+_add("expand_dims", layout.expand_dims, 1, 2, 2, ("axis",))
+_add("squeeze", layout.squeeze, 1, 1, 2, ("axis",))
+_add("broadcast_to", lambda x, shape: broadcast_to(x, layout.parse_shape(shape)), 1, 2, 2, ("shape",))
+_add("concatenate", layout.join, "list", 1, 2, ("axis",))
+_add("stack", layout.stack, "list", 1, 2, ("axis",))
+for _name in ("hstack", "vstack", "column_stack"):
+    _add(_name, getattr(layout, _name), "list")
+_add("block", layout.block, "rows", in_text=False)
+_add("take", layout.take, 1, 2, 3, ("axis",), in_text=False)
+_add("flip", layout.flip, 1, 1, 2, ("axis",))
+_add("roll", layout.roll, 1, 2, 3, ("axis",))
+_add("repeat", layout.repeat, 1, 2, 3, ("axis",))
+_add("tile", layout.tile, 1, 2, 2, ("reps",))
+_add("diff", layout.diff, 1, 1, 3, ("n", "axis"))
+_add("eye", layout.eye, "none", 1, 3, ("M", "k"))
+_add("zeros", lambda shape: layout.full(shape, 0.0), "none")
+_add("ones", lambda shape: layout.full(shape, 1.0), "none")
+_add("zeros_like", lambda x: layout.like(x, 0.0))
+_add("ones_like", lambda x: layout.like(x, 1.0))
+_add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)
+
+for _alias, _target in {
+    **ALIASES,
+    "amax": "max",
+    "amin": "min",
+    "product": "prod",
+    "permute_dims": "transpose",
+    "concat": "concatenate",
+    "rad2deg": "degrees",
+    "deg2rad": "radians",
+    "row_stack": "vstack",
+    "identity": "eye",
+    "tr": "trace",
+}.items():
+    if _target in LIBRARY and _alias not in LIBRARY:
+        LIBRARY[_alias] = LIBRARY[_target]
+
+#: What a ufunc's methods are: np.add.reduce is a sum.
+UFUNC_METHODS = {
+    ("add", "reduce"): "sum",
+    ("multiply", "reduce"): "prod",
+    ("maximum", "reduce"): "max",
+    ("minimum", "reduce"): "min",
+    ("logaddexp", "reduce"): "logsumexp",
+    ("logical_and", "reduce"): "all",
+    ("logical_or", "reduce"): "any",
+    ("add", "accumulate"): "cumsum",
+    ("multiply", "outer"): "outer",
+}
+
+#: Functions people reach for that a symbol cannot answer, and what to write instead.
+REFUSED = {
+    "argmax": "the position of a maximum is not known before the call; use max, or where with a comparison",
+    "argmin": "the position of a minimum is not known before the call; use min, or where with a comparison",
+    "argsort": "the order of elements is not known before the call",
+    "sort": "the order of elements is not known before the call",
+    "nonzero": "the count of nonzero elements is not known before the call; use where(condition, a, b)",
+    "isclose": "write abs(a - b) < tolerance",
+    "allclose": "compare numbers after calling the compiled kernel",
+    "array_equal": "compare numbers after calling the compiled kernel",
+    "put": "symbols cannot be assigned to; build the array with where, stack or concatenate",
+    "copyto": "symbols cannot be assigned to; build the array with where, stack or concatenate",
+    "fill_diagonal": "write where(eye(n) == 1, value, A)",
+    "eig": "eigenvalues are not offered yet",
+    "eigh": "eigenvalues are not offered yet",
+    "eigvals": "eigenvalues are not offered yet",
+    "eigvalsh": "eigenvalues are not offered yet",
+    "svd": "singular values are not offered yet",
+    "qr": "the QR factorisation is not offered yet",
+    "pinv": "the pseudo-inverse is not offered yet; write inv(A.T @ A) @ A.T for full column rank",
+    "cumprod": "write exp(cumsum(log(x))) for positive x",
+}

@@ -1,0 +1,522 @@
+"""Array operations with NumPy's meaning, built from the graph's few primitives.
+
+Text, SymPy and symbols all come through here, so a formula means the same whichever door
+it enters by. Every function takes and returns nodes; axes, shapes and indices are plain
+Python values and follow NumPy's conventions (negative axes, ``keepdims``).
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, SupportsIndex
+
+from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, UnsupportedError
+from ...functions import apply, compare, scalar_constant, to_real, where
+from ...graph import (
+    BOOL,
+    Node,
+    broadcast_to,
+    constant,
+    contract,
+    cumsum,
+    delta,
+    elementwise,
+    extent,
+    gather,
+    matrix,
+    normalize,
+    pad,
+    reduce,
+    reshape,
+    slicing,
+    sum_axes,
+    triangle,
+    whole,
+)
+from ...graph import matmul as stack_matmul
+from ...sizes import Dim, product, show
+from .indexing import getitem
+from .shaping import Axis, axes_of, axis_of, ravel, several, shown
+
+
+def _real(x: Node) -> Node:
+    return to_real(x)
+
+
+def _kept(x: Node, result: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
+    if not keepdims:
+        return result
+    return reshape(result, tuple(1 if a in axes else n for a, n in enumerate(x.shape)))
+
+
+# ---------------------------------------------------------------------------- sums and other reductions
+
+
+def sum(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Sum over axes."""
+    axes = axes_of(x, axis)
+    return _kept(x, sum_axes(_real(x), axes), axes, keepdims)
+
+
+def count(x: Node, axes: tuple[int, ...]) -> Node:
+    """Return how many elements a reduction over ``axes`` takes together, as a number."""
+    return extent(product(x.shape[a] for a in axes))
+
+
+def mean(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Take the mean over axes."""
+    return apply("divide", sum(x, axis, keepdims), count(x, axes_of(x, axis)))
+
+
+def var(x: Node, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Node:
+    """Take the variance over axes, divided by the count less ``ddof``."""
+    gap = apply("subtract", x, mean(x, axis, keepdims=True))
+    total = sum(apply("power", gap, 2.0), axis, keepdims)
+    n = count(x, axes_of(x, axis))
+    return apply("divide", total, apply("subtract", n, float(ddof)) if ddof else n)
+
+
+def std(x: Node, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Node:
+    """Take the standard deviation over axes."""
+    gap = apply("subtract", x, mean(x, axis, keepdims=True))
+    n = count(x, axes_of(x, axis))
+    degrees = apply("subtract", n, float(ddof)) if ddof else n
+    return apply("divide", _reduction("norm")(gap, axis, keepdims), apply("sqrt", degrees))
+
+
+def _reduction(op: str) -> Callable[..., Node]:
+    def call(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+        axes = axes_of(x, axis)
+        return _kept(x, reduce(op, _real(x), axes), axes, keepdims)
+
+    call.__name__, call.__doc__ = op, f"Take the {op} over axes."
+    return call
+
+
+max, min, prod, logsumexp = _reduction("max"), _reduction("min"), _reduction("prod"), _reduction("logsumexp")
+
+
+def any(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Tell whether a condition holds anywhere over axes."""
+    return compare("not_equal", max(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
+
+
+def all(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Tell whether a condition holds everywhere over axes."""
+    return compare("not_equal", min(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
+
+
+def ptp(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Take the largest element less the smallest over axes."""
+    return apply("subtract", max(x, axis, keepdims), min(x, axis, keepdims))
+
+
+def average(x: Node, axis: Axis = None, weights: Node | None = None) -> Node:
+    """Take the mean over axes, weighted if weights are given (of the shape of ``x``, or along one axis)."""
+    if weights is None:
+        return mean(x, axis)
+    axes = axes_of(x, axis)
+    if weights.shape != x.shape:
+        if weights.ndim != 1 or len(axes) != 1 or weights.shape[0] != x.shape[axes[0]]:
+            raise ShapeError(
+                f"average of shape {show(x.shape)} with weights of shape {show(weights.shape)}; expected equal shapes, "
+                "or a vector of weights along the one axis given"
+            )
+        weights = reshape(weights, tuple(n if a == axes[0] else 1 for a, n in enumerate(x.shape)))
+        weights = broadcast_to(weights, x.shape)
+    return apply("divide", sum(apply("multiply", x, weights), axis), sum(weights, axis))
+
+
+def norm(x: Node, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Take a norm: Frobenius (Euclid for a vector) by default, 1 and inf of a vector too."""
+    if ord is None or (ord == "fro" and (x.ndim == 2 or axis is not None)):
+        return _reduction("norm")(x, axis, keepdims)
+    axes = axes_of(x, axis)
+    if len(axes) == 1:
+        if ord in (2, 2.0):
+            return _reduction("norm")(x, axis, keepdims)
+        if ord in (1, 1.0):
+            return sum(apply("abs", x), axis, keepdims)
+        if ord == float("inf"):
+            return max(apply("abs", x), axis, keepdims)
+        if ord == float("-inf"):
+            return min(apply("abs", x), axis, keepdims)
+    raise UnsupportedError(
+        f"norm with ord={ord!r} over {len(axes)} axes; known: Frobenius for any number of axes (ord=None), 1, 2 and "
+        "inf over one axis"
+    )
+
+
+def softmax(x: Node, axis: Axis = -1) -> Node:
+    """Exponentials that sum to 1 over an axis (the last one), shifted so as not to overflow."""
+    return _over("softmax", x, axis)
+
+
+def log_softmax(x: Node, axis: Axis = -1) -> Node:
+    """Logarithm of the softmax over an axis (the last one)."""
+    return _over("log_softmax", x, axis)
+
+
+def unit(x: Node, axis: Axis = None) -> Node:
+    """Divide by the norm over all elements, or over axes; 0 where that is 0."""
+    return _over("unit", x, axis)
+
+
+def _over(op: str, x: Node, axis: Axis) -> Node:
+    if x.ndim == 0:
+        raise ShapeError(f"{op} of a scalar; expected an array with at least one axis")
+    return normalize(op, _real(x), axes_of(x, axis))
+
+
+def cumulative_sum(x: Node, axis: int | None = None) -> Node:
+    """Sum cumulatively along an axis, or over all elements in C order."""
+    if axis is None:
+        x = ravel(x)
+        axis = 0
+    return cumsum(_real(x), axis_of(x, axis))
+
+
+# ---------------------------------------------------------------------------- products
+
+
+def matmul(a: Node, b: Node) -> Node:
+    """Multiply matrices as ``@`` does: vectors, matrices, stacks of matrices."""
+    a, b = _real(a), _real(b)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ShapeError(
+            f"@ of shapes {show(a.shape)} and {show(b.shape)}; expected vectors or matrices, write * to scale"
+        )
+    if a.ndim == 1 and b.ndim == 1:
+        return _inner(a, b, "@")
+    if a.ndim == 1:
+        _same(a, 0, b, b.ndim - 2, "@")
+        own = tuple(range(b.ndim))
+        return contract([a, b], [(own[-2],), own], (*own[:-2], own[-1]))
+    if b.ndim == 1:
+        _same(a, a.ndim - 1, b, 0, "@")
+        own = tuple(range(a.ndim))
+        return contract([a, b], [own, (own[-1],)], own[:-1])
+    return stack_matmul(a, b)
+
+
+def _same(a: Node, i: int, b: Node, j: int, what: str) -> None:
+    if a.shape[i] != b.shape[j]:
+        raise ShapeError(
+            f"{what} of shapes {show(a.shape)} and {show(b.shape)}: size {a.shape[i]} against {b.shape[j]}; expected "
+            "equal inner sizes (transpose one with .T, or use outer(v, w) for all products of two vectors)"
+        )
+
+
+def _inner(a: Node, b: Node, what: str) -> Node:
+    _same(a, 0, b, 0, what)
+    return contract([a, b], [(0,), (0,)], ())
+
+
+def dot(a: Node, b: Node) -> Node:
+    """Multiply as ``numpy.dot``: the last axis of ``a`` with the second-to-last of ``b``."""
+    a, b = _real(a), _real(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return apply("multiply", a, b)
+    if b.ndim == 1 or (a.ndim <= 2 and b.ndim <= 2):
+        return matmul(a, b)
+    _same(a, a.ndim - 1, b, b.ndim - 2, "dot")
+    la, lb = tuple(range(a.ndim)), tuple(range(a.ndim, a.ndim + b.ndim))
+    return contract([a, b], [(*la[:-1], lb[-2]), lb], (*la[:-1], *lb[:-2], lb[-1]))
+
+
+def inner(a: Node, b: Node) -> Node:
+    """Multiply and sum over the last axes of both."""
+    if a.ndim == 0 or b.ndim == 0:
+        return apply("multiply", a, b)
+    return tensordot(a, b, ([-1], [-1]))
+
+
+def vdot(a: Node, b: Node) -> Node:
+    """Multiply and sum over all elements of both."""
+    return _inner(ravel(_real(a)), ravel(_real(b)), "vdot")
+
+
+def outer(a: Node, b: Node) -> Node:
+    """Return all products of the elements of two vectors (arrays are read in C order)."""
+    return contract([_real(ravel(a)), _real(ravel(b))], [(0,), (1,)], (0, 1))
+
+
+def tensordot(a: Node, b: Node, axes: Any = 2) -> Node:
+    """Multiply and sum over the given axes of each."""
+    if isinstance(axes, SupportsIndex):
+        n = operator.index(axes)
+        if not 0 <= n <= builtins.min(a.ndim, b.ndim):
+            raise ShapeError(f"tensordot over {n} axes of shapes {show(a.shape)} and {show(b.shape)}")
+        first, second = list(range(a.ndim - n, a.ndim)), list(range(n))
+    else:
+        pair = several(axes)
+        if len(pair) != 2:
+            raise ShapeError(f"tensordot with axes={shown(axes)}; expected a number, or axes of each array in a pair")
+        first, second = ([axis_of(x, i) for i in several(own)] for x, own in zip((a, b), pair, strict=True))
+    if len(first) != len(second):
+        raise ShapeError(f"tensordot over {len(first)} axes of one array and {len(second)} of the other")
+    for i, j in zip(first, second, strict=True):
+        _same(a, i, b, j, "tensordot")
+    lb = list(range(a.ndim, a.ndim + b.ndim))
+    for i, j in zip(first, second, strict=True):
+        lb[j] = i
+    out = [i for i in range(a.ndim) if i not in first] + [lb[j] for j in range(b.ndim) if j not in second]
+    return contract([_real(a), _real(b)], [tuple(range(a.ndim)), tuple(lb)], tuple(out))
+
+
+def einsum(subscripts: str, *operands: Node) -> Node:
+    """Multiply and sum by Einstein's notation, as ``numpy.einsum``; ``...`` stands for leading axes."""
+    if not isinstance(subscripts, str):
+        raise ArgumentError(f"einsum with a {type(subscripts).__name__} first; expected subscripts such as 'ij,jk->ik'")
+    text = subscripts.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        raise ArgumentError(f"einsum({subscripts!r}) names {len(terms)} operands; {len(operands)} came")
+    if builtins.any(not c.isalpha() for term in [*terms, right] for c in term.replace("...", "", 1)):
+        raise ArgumentError(f"einsum({subscripts!r}); expected letters, commas, '...' and one '->'")
+    extra = builtins.max(
+        [x.ndim - len(t.replace("...", "")) for t, x in zip(terms, operands, strict=True) if "..." in t], default=0
+    )
+    dots = list(range(-extra, 0))
+    labels, nodes = [], []
+    sizes: dict[int, Dim] = {}
+    for term, x in zip(terms, operands, strict=True):
+        named_axes = len(term.replace("...", ""))
+        head, mark, tail = term.partition("...")
+        if x.ndim < named_axes or (not mark and x.ndim != named_axes):
+            raise ShapeError(f"einsum({subscripts!r}): {term!r} against an array of shape {show(x.shape)}")
+        lead = dots[extra - (x.ndim - named_axes) :] if mark and x.ndim > named_axes else []
+        own = [*(ord(c) for c in head), *lead, *(ord(c) for c in tail)]
+        drop = [axis for axis, name in enumerate(own) if name < 0 and x.shape[axis] == 1]
+        labels.append(tuple(name for axis, name in enumerate(own) if axis not in drop))
+        nodes.append(slicing(_real(x), tuple((0, 1, None) if a in drop else whole(n) for a, n in enumerate(x.shape))))
+        for name, size in zip(own, x.shape, strict=True):
+            if sizes.setdefault(name, size) == 1:
+                sizes[name] = size
+    used = [ord(c) for term in terms for c in term.replace("...", "")]
+    if arrow:
+        head, mark, tail = right.partition("...")
+        out = [ord(c) for c in head] + (dots if mark else []) + [ord(c) for c in tail]
+        for name in out:
+            if name >= 0 and name not in used:
+                raise ArgumentError(f"einsum({subscripts!r}): {chr(name)!r} is in the result and in no operand")
+    else:
+        out = dots + sorted(name for name in set(used) if used.count(name) == 1)
+    return contract(nodes, labels, tuple(out), sizes)
+
+
+def multi_dot(parts: Sequence[Node] | Node) -> Node:
+    """Multiply several matrices; the first and last may be vectors."""
+    if isinstance(parts, Node):
+        count = parts.shape[0] if parts.ndim else 0
+        if not isinstance(count, int):
+            raise UnsupportedError(f"multi_dot of {count} arrays, a number known at call time only; give a list")
+        parts = [getitem(parts, i) for i in range(count)]
+    if len(parts) < 2:
+        raise ArgumentError(f"multi_dot of {len(parts)} arrays; expected two or more")
+    for part in parts:
+        if not 1 <= part.ndim <= 2:
+            raise ShapeError(f"multi_dot of an array of shape {show(part.shape)}; expected matrices or vectors")
+    result = parts[0]
+    for part in parts[1:]:
+        result = matmul(result, part)
+    return result
+
+
+def polyval(coefficients: Node, x: Node) -> Node:
+    """Evaluate a polynomial by Horner's rule, the highest power first."""
+    if coefficients.ndim != 1 or not isinstance(coefficients.shape[0], int):
+        shape = show(coefficients.shape)
+        raise ShapeError(f"polyval with coefficients of shape {shape}; expected a vector of fixed size")
+    known = _numbers(coefficients)
+    parts = [] if known is None else [constant(float(c)) for c in known]
+    total: Node | None = None
+    leading = True  # all coefficients so far are 0, and so is their polynomial wherever x is a number
+    for i in range(coefficients.shape[0]):
+        zero = known is not None and known[i] == 0.0
+        if total is None:
+            total = getitem(coefficients, 0) if known is None else parts[0]
+        elif not (zero and leading and i > 1):
+            total = apply("multiply", total, x)
+            if not zero:
+                total = apply("add", total, getitem(coefficients, i) if known is None else parts[i])
+        leading = leading and zero
+    if total is None:
+        return broadcast_to(constant(0.0), x.shape)
+    return total if total.shape == x.shape else broadcast_to(total, x.shape)
+
+
+def _numbers(x: Node) -> Any:
+    """Return the numbers of a constant vector, also of one number repeated; None for anything else."""
+    if x.op == "contract" and len(x.args) == 1 and not x.args[0].shape:
+        only = scalar_constant(x.args[0])
+        return None if only is None else [only] * int(str(x.shape[0]))
+    return x.value if x.op == "constant" else None
+
+
+def kron(a: Node, b: Node) -> Node:
+    """Return the Kronecker product of two matrices or two vectors."""
+    if a.ndim != b.ndim or a.ndim > 2:
+        raise ShapeError(f"kron of shapes {show(a.shape)} and {show(b.shape)}; expected two vectors or two matrices")
+    n = a.ndim
+    whole_product = contract([a, b], [tuple(range(0, 2 * n, 2)), tuple(range(1, 2 * n, 2))], tuple(range(2 * n)))
+    return reshape(whole_product, tuple(p * q for p, q in zip(a.shape, b.shape, strict=True)))
+
+
+def cross(a: Node, b: Node) -> Node:
+    """Return the cross product of vectors with three elements (along the last axis)."""
+    if not a.ndim or not b.ndim or a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ShapeError(f"cross of shapes {show(a.shape)} and {show(b.shape)}; expected 3 elements on the last axis")
+
+    def turn(x: Node, first: int) -> Node:
+        return gather(x, x.ndim - 1, (first, (first + 1) % 3, (first + 2) % 3))
+
+    return apply("subtract", apply("multiply", turn(a, 1), turn(b, 2)), apply("multiply", turn(a, 2), turn(b, 1)))
+
+
+def trace(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+    """Sum the diagonal over two axes, the first two by default."""
+    return sum(diagonal(x, offset, axis1, axis2), -1)
+
+
+def diagonal(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+    """Take the diagonal over two axes; it becomes the last axis."""
+    if x.ndim < 2:
+        raise ShapeError(f"the diagonal of an array of shape {show(x.shape)}; expected at least two axes")
+    p, q, offset = axis_of(x, axis1), axis_of(x, axis2), operator.index(offset)
+    rows, columns = x.shape[p], x.shape[q]
+    down, right = (0, offset) if offset >= 0 else (-offset, 0)
+    if rows == columns:
+        length: Dim = rows - builtins.max(down, right)
+    elif isinstance(rows, int) and isinstance(columns, int):
+        length = builtins.max(0, builtins.min(rows - down, columns - right))
+    else:
+        raise UnsupportedError(f"the diagonal of a matrix of shape {show((rows, columns))}; slice it to a square first")
+    items = [whole(n) for n in x.shape]
+    items[p], items[q] = (down, 1, length), (right, 1, length)
+    part = slicing(x, tuple(items))
+    own = [p if a == q else a for a in range(x.ndim)]
+    return contract([part], [tuple(own)], (*(a for a in range(x.ndim) if a not in (p, q)), p))
+
+
+def diag(x: Node, k: int = 0) -> Node:
+    """Return the diagonal of a matrix, or a matrix with a vector on its diagonal."""
+    if x.ndim == 2:
+        return diagonal(x, k)
+    if x.ndim != 1:
+        raise ShapeError(f"diag of an array of shape {show(x.shape)}; expected a vector or a matrix")
+    n, k = x.shape[0], operator.index(k)
+    square = contract([delta(n, n), _real(x)], [(0, 1), (0,)], (0, 1))
+    if k == 0:
+        return square
+    size, at = n + abs(k), (0, k) if k > 0 else (-k, 0)
+    return pad(square, ((at[0], 1, n), (at[1], 1, n)), (size, size))
+
+
+# ---------------------------------------------------------------------------- matrices
+
+
+def _square(op: str) -> Callable[[Node], Node]:
+    def call(x: Node) -> Node:
+        return matrix(op, _real(x))
+
+    call.__name__, call.__doc__ = op, f"Return the {op} of a square matrix or a stack of them."
+    return call
+
+
+det, logdet, logabsdet, inv = _square("det"), _square("logdet"), _square("logabsdet"), _square("inv")
+adjugate, cholesky = _square("adjugate"), _square("cholesky")
+
+
+class SignAndLog(NamedTuple):
+    """What :func:`slogdet` gives, with NumPy's names."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def slogdet(x: Node) -> SignAndLog:
+    """Return the sign of the determinant and the logarithm of its magnitude."""
+    return SignAndLog(apply("sign", det(x)), logabsdet(x))
+
+
+def solve(a: Node, b: Node) -> Node:
+    """Return the x with a x = b, for a vector or a matrix of right-hand sides."""
+    if b.ndim == 1:
+        return reshape(matrix("solve", _real(a), reshape(_real(b), (b.shape[0], 1))), (*a.shape[:-2], b.shape[0]))
+    return matrix("solve", _real(a), _real(b))
+
+
+def matrix_power(x: Node, n: int) -> Node:
+    """Multiply a square matrix by itself; negative powers use the inverse."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"matrix_power of an array of shape {show(x.shape)}; expected a square matrix")
+    if abs(n) > 10_000:
+        raise LimitError(f"matrix_power with exponent {n}; the limit is 10000")
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    if n == 0:
+        return broadcast_to(delta(x.shape[-1], x.shape[-1]), x.shape)
+    result: Node | None = None
+    while n:
+        if n & 1:
+            result = x if result is None else stack_matmul(result, x)
+        n >>= 1
+        x = stack_matmul(x, x) if n else x
+    assert result is not None
+    return result
+
+
+def tril(x: Node, k: int = 0) -> Node:
+    """Keep the lower triangle, up to diagonal ``k``."""
+    return triangle(_real(x), False, operator.index(k))
+
+
+def triu(x: Node, k: int = 0) -> Node:
+    """Keep the upper triangle, from diagonal ``k``."""
+    return triangle(_real(x), True, operator.index(k))
+
+
+# ---------------------------------------------------------------------------- choices
+
+
+def choose(condition: Node, a: Node, b: Node) -> Node:
+    """Choose element by element, as ``numpy.where`` with three arguments."""
+    if condition.dtype is not BOOL:
+        condition = compare("not_equal", condition, 0.0)
+    if a.dtype is BOOL and b.dtype is BOOL:
+        yes = elementwise("logical_and", (condition, a), BOOL)
+        no = elementwise("logical_and", (elementwise("logical_not", (condition,), BOOL), b), BOOL)
+        return elementwise("logical_or", (yes, no), BOOL)
+    return where(condition, to_real(a), to_real(b))
+
+
+def select(condlist: Sequence[Node], choicelist: Sequence[Node], default: Node | None = None) -> Node:
+    """Choose element by element by the first condition that holds, as ``numpy.select``; else the default, 0.
+
+    What is not chosen is not observed.
+    """
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ArgumentError(
+            f"select of {len(condlist)} conditions and {len(choicelist)} choices; expected as many of both, and one at "
+            "least"
+        )
+    for place, condition in enumerate(condlist):
+        if condition.dtype is not BOOL:
+            raise DtypeError(f"select's condition {place} is of real numbers; expected one such as x > 0")
+    result = constant(0.0) if default is None else default
+    if builtins.any(choice.dtype is not BOOL for choice in (*choicelist, result)):
+        choicelist, result = [to_real(choice) for choice in choicelist], to_real(result)
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = choose(condition, choice, result)
+    return result
+
+
+def clip(x: Node, lower: Node | None = None, upper: Node | None = None) -> Node:
+    """Limit elements to [lower, upper]."""
+    if lower is not None:
+        x = apply("maximum", x, lower)
+    return x if upper is None else apply("minimum", x, upper)

@@ -1,0 +1,142 @@
+"""How an array that a user holds came about: what its node, which other formulas share, must not know.
+
+Equal formulas are one node, whoever wrote them. That one of them is a derivative (and is shown
+collected), that it is a Hessian (and one triangle of it is computed), which rewrites led to it and
+which inputs it had before they vanished, is a fact of one array, so the array holds it beside its
+node. An operation joins what is known of its operands.
+
+Joining is cheap: few facts are merged at once, and where nothing is new the operand's own record
+serves again; many are left in a tree of records, which is read when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ..graph import Node, inputs_of
+
+__all__ = ["NOTHING", "Facts", "Provenance", "join", "of_inputs", "of_node"]
+
+#: Up to so many facts of two records are merged when they are joined.
+_FEW = 12
+
+
+class Facts(NamedTuple):
+    """What is known of an array beside its node.
+
+    Parameters
+    ----------
+    inputs : tuple of Node
+        What it was calculated from, in order of first use, inputs that vanished from its node among them.
+    rewrites : tuple of str
+        What was rewritten for stability on the way to the derivatives that it is or was made of.
+    hessians : tuple of Node
+        Which nodes are Hessians by one array: their axes are those of the array, twice.
+    derived : bool
+        Whether it is a derivative, or made of one.
+    """
+
+    inputs: tuple[Node, ...] = ()
+    rewrites: tuple[str, ...] = ()
+    hessians: tuple[Node, ...] = ()
+    derived: bool = False
+
+
+class Provenance:
+    """Facts, or two records that they are to be read from, one after the other.
+
+    Parameters
+    ----------
+    facts : Facts, optional
+    halves : two of Provenance
+        Where there are no facts.
+
+    Notes
+    -----
+    It does not change, but for keeping what was read.
+    """
+
+    __slots__ = ("_facts", "_first", "_second", "_size")
+
+    def __init__(self, facts: Facts | None, *halves: Provenance) -> None:
+        self._facts = facts
+        self._first: Provenance | None
+        self._second: Provenance | None
+        self._first, self._second = halves or (None, None)
+        self._size = _FEW if facts is None else sum(map(len, facts[:3]))
+
+    @property
+    def facts(self) -> Facts:
+        """What is known, each once."""
+        if self._facts is None:
+            self._facts = _read(self)
+            self._first = self._second = None
+        return self._facts
+
+    def joined(self, other: Provenance) -> Provenance:
+        """Return what is known of an array made of one with this record and one with another."""
+        if other is self or other is NOTHING:
+            return self
+        if self is NOTHING:
+            return other
+        own, new = self._facts, other._facts
+        if own is None or new is None or self._size + other._size > _FEW:
+            return self if other is self._second else Provenance(None, self, other)
+        known = own.inputs
+        if new.derived:
+            both = _read(self, other)
+            return self if both == own else Provenance(both)
+        fresh = [one for one in new.inputs if one not in known]
+        return Provenance(Facts((*known, *fresh), *own[1:])) if fresh else self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Provenance, (self.facts,)
+
+
+def _read(*records: Provenance) -> Facts:
+    """Read records, and those that they are made of, from left to right, each once."""
+    inputs: dict[Node, None] = {}
+    rewrites: dict[str, None] = {}
+    hessians: dict[Node, None] = {}
+    derived = False
+    seen: set[Provenance] = set()
+    stack = [*records[::-1]]
+    while stack:
+        one = stack.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        first, second, facts = one._first, one._second, one._facts  # facts last: another thread may be reading
+        if facts is None:
+            stack += [half for half in (second, first) if half is not None]
+        else:
+            inputs.update(dict.fromkeys(facts.inputs))
+            rewrites.update(dict.fromkeys(facts.rewrites))
+            hessians.update(dict.fromkeys(facts.hessians))
+            derived = derived or facts.derived
+    return Facts(tuple(inputs), tuple(rewrites), tuple(hessians), derived)
+
+
+#: Of numbers.
+NOTHING = Provenance(Facts())
+
+
+def join(records: Iterable[Provenance]) -> Provenance:
+    """Return what is known of an array made of arrays with these records, in the order of its operands."""
+    result = NOTHING
+    for record in records:
+        result = result.joined(record)
+    return result
+
+
+def of_inputs(inputs: Iterable[Node]) -> Provenance:
+    """Return the record of a formula of these inputs."""
+    return Provenance(Facts(tuple(inputs)))
+
+
+def of_node(node: Node) -> Provenance:
+    """Return what a node tells by itself: the inputs below it that have names, in order of first use."""
+    if node.op == "constant":
+        return NOTHING
+    return of_inputs(one for one in inputs_of([node]) if isinstance(one.payload, str))

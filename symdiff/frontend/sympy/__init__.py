@@ -1,0 +1,96 @@
+"""The only crossing between the graph and SymPy, both ways.
+
+SymPy is large and slow to import, and the compile path does not need it: the modules that
+import it load when a formula first crosses.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ...errors import SymdiffError, UnsupportedError
+from ...graph import Node
+from .definitions import Definitions
+from .inputs import Inputs
+
+__all__ = ["Definitions", "Inputs", "from_sympy", "is_sympy", "to_sympy"]
+
+
+#: What SymPy raises where it cannot hold an expression, such as a comparison with nan.
+_REFUSALS = (TypeError, ValueError, NotImplementedError, ArithmeticError, AttributeError, LookupError)
+
+
+def is_sympy(value: object) -> bool:
+    """Tell whether ``value`` is an expression, matrix or array of SymPy, or definitions of them."""
+    # the class of an undefined function has no module
+    packages = {str(cls.__module__).partition(".")[0] for cls in type(value).__mro__}
+    return "sympy" in packages or isinstance(value, Definitions)
+
+
+def from_sympy(expr: Any, inputs: Inputs | None = None) -> Node:
+    """Return the graph of a SymPy expression, matrix or array.
+
+    Parameters
+    ----------
+    expr : sympy.Basic, mutable matrix or array of SymPy, or Definitions
+    inputs : Inputs, optional
+        The registry of symbols; give the same one for all expressions of one formula.
+
+    Returns
+    -------
+    Node
+        Scalars have no axes, SymPy's matrices always two.
+
+    Raises
+    ------
+    UnsupportedError
+        Naming the SymPy class that symdiff does not read, and what to do.
+    LimitError
+        If a Sum or Product unrolls to more than ``LIMITS.nodes`` terms.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> A = sympy.MatrixSymbol("A", 2, 3)
+    >>> from_sympy(A * A.T).shape
+    (2, 2)
+    """
+    node: Node = import_module(".read", __name__).read(expr, Inputs() if inputs is None else inputs)
+    return node
+
+
+def to_sympy(node: Node, inputs: Inputs | None = None) -> Any:
+    """Return a formula as a SymPy expression, matrix or array.
+
+    Parameters
+    ----------
+    node : Node
+    inputs : Inputs, optional
+        The registry that the formula was read with: its symbols are used again.
+
+    Returns
+    -------
+    sympy.Basic or Definitions
+        An array of one axis is an n x 1 matrix; one of more than two axes an array.
+
+    Raises
+    ------
+    UnsupportedError
+        If SymPy has no form for it.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input, matrix, swap
+    >>> to_sympy(swap(matrix("inv", input("A", (2, 2)))))
+    (A**(-1)).T
+    """
+    try:
+        return import_module(".write", __name__).write(node, Inputs() if inputs is None else inputs)
+    except _REFUSALS as error:
+        if isinstance(error, SymdiffError | RecursionError):
+            raise
+        raise UnsupportedError(
+            f"SymPy has no form for this formula ({type(error).__name__}: {error!s:.200}); read it with str() or "
+            ".latex()"
+        ) from error

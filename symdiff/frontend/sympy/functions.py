@@ -1,0 +1,120 @@
+"""SymPy's scalar functions: which of the table they are, or what they are composed of.
+
+Functions of the table are found by the SymPy class its rows name. The others here are
+definitions by them, from DLMF 4.14, 4.23, 4.28, 4.37 and 5.12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import sympy as sp
+from sympy.codegen import cfunctions
+
+from ...functions import FUNCTIONS, apply, compare, where
+from ...graph import Node, constant
+
+
+def _f(name: str) -> Callable[..., Node]:
+    return lambda *args: apply(name, *args)
+
+
+def _fold(name: str) -> Callable[..., Node]:
+    return lambda *args: reduce(lambda a, b: apply(name, a, b), args)
+
+
+def _inverse(name: str) -> Callable[[Node], Node]:
+    return lambda x: apply("divide", 1.0, apply(name, x))
+
+
+def _of_inverse(name: str) -> Callable[[Node], Node]:
+    return lambda x: apply(name, apply("divide", 1.0, x))
+
+
+def _heaviside(x: Node, at_zero: Node) -> Node:
+    # written so that a nan stays one
+    return where(compare("equal", x, 0.0), at_zero, (apply("sign", x) + 1.0) * 0.5)
+
+
+def _gamma(x: Node) -> Node:
+    return apply("gamma", x)
+
+
+def _binomial(n: Node, k: Node) -> Node:
+    return _gamma(n + 1.0) / (_gamma(k + 1.0) * _gamma(n - k + 1.0))
+
+
+def _ite(condition: Node, a: Node, b: Node) -> Node:
+    other = apply("logical_and", apply("logical_not", condition), b)
+    return apply("logical_or", apply("logical_and", condition, a), other)
+
+
+_DIRECT = {
+    getattr(sp, row.sympy): _f(row.name)
+    for row in FUNCTIONS.values()
+    if row.sympy and isinstance(getattr(sp, row.sympy), type) and row.sympy != "Pow"
+}
+
+SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
+    **_DIRECT,
+    sp.StrictGreaterThan: lambda a, b: compare("greater", a, b),
+    sp.GreaterThan: lambda a, b: compare("greater_equal", a, b),
+    sp.And: _fold("logical_and"),
+    sp.Or: _fold("logical_or"),
+    sp.Xor: _fold("logical_xor"),
+    sp.Implies: lambda a, b: apply("logical_or", apply("logical_not", a), b),
+    sp.ITE: _ite,
+    sp.Max: _fold("maximum"),
+    sp.Min: _fold("minimum"),
+    sp.sec: _inverse("cos"),
+    sp.csc: _inverse("sin"),
+    sp.cot: _inverse("tan"),
+    sp.csch: _inverse("sinh"),
+    sp.coth: _inverse("tanh"),
+    sp.asec: _of_inverse("arccos"),
+    sp.acsc: _of_inverse("arcsin"),
+    sp.acot: _of_inverse("arctan"),
+    sp.asech: _of_inverse("arccosh"),
+    sp.acsch: _of_inverse("arcsinh"),
+    sp.acoth: _of_inverse("arctanh"),
+    sp.log: lambda x, *base: apply("divide", apply("log", x), apply("log", *base)) if base else apply("log", x),
+    sp.sinc: lambda x: apply("sinc", apply("divide", x, constant(float(sp.pi)))),
+    sp.frac: lambda x: x - apply("floor", x),
+    sp.Heaviside: _heaviside,
+    sp.factorial: lambda n: _gamma(n + 1.0),
+    sp.binomial: _binomial,
+    sp.beta: lambda x, y: _gamma(x) * _gamma(y) / _gamma(x + y),
+    sp.erf2: lambda x, y: apply("erf", y) - apply("erf", x),
+    sp.jn: lambda n, x: apply("spherical_jn", n, x),
+    sp.polygamma: lambda n, x: apply("digamma", x) if n.value == 0 else apply("polygamma", n, x),
+    # Every input is real.
+    sp.re: lambda x: x,
+    sp.conjugate: lambda x: x,
+    cfunctions.expm1: _f("expm1"),
+    cfunctions.log1p: _f("log1p"),
+    cfunctions.exp2: _f("exp2"),
+    cfunctions.log2: _f("log2"),
+    cfunctions.log10: _f("log10"),
+    cfunctions.hypot: _f("hypot"),
+    cfunctions.Sqrt: _f("sqrt"),
+    cfunctions.Cbrt: _f("cbrt"),
+    cfunctions.fma: lambda a, b, c: a * b + c,
+}
+
+#: Functions whose first argument picks the function and must be a number.
+ORDERED = (sp.polygamma, sp.jn)
+
+
+def power(base: Node, exponent: Any, exponent_node: Node) -> Node:
+    """Return SymPy's ``Pow``; ``exponent`` is the SymPy object behind ``exponent_node``."""
+    if exponent == -1:
+        return apply("divide", 1.0, base)
+    if exponent == sp.S.Half:
+        return apply("sqrt", base)
+    if exponent == -sp.S.Half:
+        return apply("divide", 1.0, apply("sqrt", base))
+    if base is constant(2.0) and exponent_node.op != "constant":
+        return apply("exp2", exponent_node)
+    return apply("power", base, exponent_node)

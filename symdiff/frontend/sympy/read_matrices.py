@@ -1,0 +1,389 @@
+"""Readers of SymPy's matrix and array expressions, whole: nothing is taken apart into entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import product
+from typing import Any
+
+import sympy as sp
+from sympy.matrices.expressions import diagonal, dotproduct, special
+from sympy.tensor.array.expressions import array_expressions as arrays
+
+from ...errors import ShapeError, UnsupportedError
+from ...functions import apply
+from ...graph import (
+    Item,
+    Labels,
+    Node,
+    broadcast_to,
+    concatenate,
+    constant,
+    contract,
+    delta,
+    matmul,
+    matrix,
+    reshape,
+    slicing,
+    swap,
+    whole,
+    zeros,
+)
+from ...sizes import Dim, Size
+from .inputs import Index, Inputs, Scope
+from .read_scalars import READERS, Reading, Steps, bound, each, pack, reads, refusal
+
+__all__ = ["READERS"]
+
+
+def array_symbol(symbol: Any, inputs: Inputs) -> Node:
+    """Return the input of a MatrixSymbol, an ArraySymbol or an IndexedBase."""
+    if isinstance(symbol, sp.MatrixSymbol | arrays.ArraySymbol):
+        return inputs.array(symbol, str(symbol.name), tuple(symbol.shape))
+    if symbol.shape is None:
+        raise UnsupportedError(
+            f"the IndexedBase {str(symbol.label)!r} has no shape; give IndexedBase(name, shape=(...)) or a MatrixSymbol"
+        )
+    return inputs.array(symbol, str(symbol.label), tuple(symbol.shape))
+
+
+@reads(sp.MatrixSymbol, arrays.ArraySymbol)
+def _array_symbol(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    return run.defined[expr] if expr in run.defined else array_symbol(expr, run.inputs)
+
+
+# ---------------------------------------------------------------------------- constants
+
+
+@reads(sp.Identity)
+def _identity(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    rows, columns = (run.inputs.size(size, scope) for size in expr.shape)
+    return delta(rows, columns)
+
+
+@reads(sp.ZeroMatrix, sp.OneMatrix, arrays.ZeroArray, arrays.OneArray)
+def _filled(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    one = isinstance(expr, sp.OneMatrix | arrays.OneArray)
+    return broadcast_to(constant(1.0 if one else 0.0), tuple(run.inputs.size(size, scope) for size in expr.shape))
+
+
+# ---------------------------------------------------------------------------- algebra
+
+
+@reads(sp.MatAdd, arrays.ArrayAdd)
+def _add(run: Reading, expr: Any, scope: Scope) -> Steps:
+    total, *rest = yield from each(expr.args, scope)
+    for term in rest:
+        minus = term.op == "negative"
+        total = apply("subtract", total, term.args[0]) if minus else apply("add", total, term)
+    return total
+
+
+@reads(sp.MatMul)
+def _matmul(run: Reading, expr: Any, scope: Scope) -> Steps:
+    nodes = yield from each(expr.args, scope)
+    nodes = _adjugates(nodes)
+    factors = [node for node in nodes if node.ndim]
+    if not factors:
+        raise refusal(expr)
+    result = reduce(matmul, factors)
+    for node in nodes:
+        if node is constant(-1.0):
+            result = apply("negative", result)
+        elif not node.ndim:
+            result = apply("multiply", node, result)
+    return result
+
+
+def _adjugates(nodes: Sequence[Node]) -> list[Node]:
+    """Put the adjugate of A for det(A) A⁻¹, which SymPy has no other word for: it exists where A⁻¹ does not."""
+    left = list(nodes)
+    for det in nodes:
+        if det.op == "det":
+            for place, inverse in enumerate(left):
+                if inverse.op == "inv" and inverse.args == det.args:
+                    left[place] = matrix("adjugate", *det.args)
+                    left.remove(det)
+                    break
+    return left
+
+
+@reads(sp.HadamardProduct)
+def _hadamard(run: Reading, expr: Any, scope: Scope) -> Steps:
+    nodes = yield from each(expr.args, scope)
+    return reduce(lambda a, b: apply("multiply", a, b), nodes)
+
+
+@reads(sp.HadamardPower)
+def _hadamard_power(run: Reading, expr: Any, scope: Scope) -> Steps:
+    base, exponent = yield from each(expr.args, scope)
+    return apply("power", base, exponent)
+
+
+@reads(sp.MatPow)
+def _matpow(run: Reading, expr: Any, scope: Scope) -> Steps:
+    exponent = expr.exp
+    if not exponent.is_Integer:
+        raise UnsupportedError(f"a matrix to the power {exponent!s:.40} came; expected a whole exponent")
+    base = yield expr.base, scope
+    count = int(exponent)
+    if count < 0:
+        base, count = matrix("inv", base), -count
+    result: Node | None = None
+    while count:  # by squaring
+        if count & 1:
+            result = base if result is None else matmul(result, base)
+        count >>= 1
+        if count:
+            base = matmul(base, base)
+    return delta(base.shape[0], base.shape[1]) if result is None else result
+
+
+@reads(sp.Inverse)
+def _inverse(run: Reading, expr: Any, scope: Scope) -> Steps:
+    return matrix("inv", (yield expr.arg, scope))
+
+
+@reads(sp.Transpose, sp.Adjoint)
+def _transpose(run: Reading, expr: Any, scope: Scope) -> Steps:
+    return swap((yield expr.arg, scope))
+
+
+@reads(sp.adjoint, sp.transpose, sp.conjugate)
+def _adjoint(run: Reading, expr: Any, scope: Scope) -> Steps:
+    node = yield expr.args[0], scope
+    return node if node.ndim == 0 or isinstance(expr, sp.conjugate) else swap(node)
+
+
+@reads(sp.Trace)
+def _trace(run: Reading, expr: Any, scope: Scope) -> Steps:
+    return contract([(yield expr.arg, scope)], [(0, 0)], ())
+
+
+@reads(sp.Determinant)
+def _determinant(run: Reading, expr: Any, scope: Scope) -> Steps:
+    return matrix("det", (yield expr.arg, scope))
+
+
+@reads(dotproduct.DotProduct)
+def _dot(run: Reading, expr: Any, scope: Scope) -> Steps:
+    a, b = yield from each(expr.args, scope)
+    return contract([_column(a), _column(b)], [(0,), (0,)], ())
+
+
+def _column(x: Node) -> Node:
+    """Return the vector that an n x 1 or 1 x n matrix holds."""
+    if x.shape[1] == 1:
+        return slicing(x, (whole(x.shape[0]), (0, 1, None)))
+    if x.shape[0] == 1:
+        return slicing(x, ((0, 1, None), whole(x.shape[1])))
+    raise ShapeError(f"a matrix of shape {x.shape} came where a row or a column was expected")
+
+
+@reads(sp.KroneckerProduct)
+def _kronecker(run: Reading, expr: Any, scope: Scope) -> Steps:
+    nodes = yield from each(expr.args, scope)
+
+    def kronecker(a: Node, b: Node) -> Node:
+        (i, j), (k, m) = a.shape, b.shape
+        return reshape(contract([a, b], [(0, 2), (1, 3)], (0, 1, 2, 3)), (i * k, j * m))
+
+    return reduce(kronecker, nodes)
+
+
+# ---------------------------------------------------------------------------- diagonals, blocks and parts
+
+
+@reads(diagonal.DiagMatrix)
+def _diag_matrix(run: Reading, expr: Any, scope: Scope) -> Steps:
+    v = _column((yield expr.args[0], scope))
+    return contract([v, delta(v.shape[0], v.shape[0])], [(0,), (0, 1)], (0, 1))
+
+
+@reads(diagonal.DiagonalMatrix)
+def _diagonal_matrix(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x = yield expr.args[0], scope
+    return apply("multiply", x, delta(x.shape[0], x.shape[1]))
+
+
+@reads(diagonal.DiagonalOf)
+def _diagonal_of(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x = yield expr.args[0], scope
+    if x.shape[0] != x.shape[1]:
+        raise UnsupportedError(f"the DiagonalOf a matrix of shape {x.shape} came; expected a square matrix")
+    return reshape(contract([x], [(0, 0)], (0,)), (x.shape[0], 1))
+
+
+@reads(sp.BlockMatrix)
+def _blocks(run: Reading, expr: Any, scope: Scope) -> Steps:
+    rows = []
+    for i in range(expr.blockshape[0]):
+        blocks = yield from each([expr.blocks[i, j] for j in range(expr.blockshape[1])], scope)
+        rows.append(concatenate(blocks, 1))
+    return concatenate(rows, 0)
+
+
+@reads(sp.BlockDiagMatrix)
+def _block_diagonal(run: Reading, expr: Any, scope: Scope) -> Steps:
+    blocks = yield from each(expr.args, scope)
+    rows = []
+    for i, block in enumerate(blocks):
+        parts = [block if i == j else zeros((block.shape[0], other.shape[1])) for j, other in enumerate(blocks)]
+        rows.append(concatenate(parts, 1))
+    return concatenate(rows, 0)
+
+
+def _position(run: Reading, index: Any, size: Dim, scope: Scope) -> Dim:
+    place = run.inputs.size(index, scope)
+    return place + size if isinstance(place, int) and place < 0 else place
+
+
+def _names(size: Dim) -> set[str]:
+    return {name for names, _ in size.terms for name in names} if isinstance(size, Size) else set()
+
+
+def _element(run: Reading, x: Node, indices: Sequence[Any], scope: Scope) -> Node:
+    if len(indices) != x.ndim:
+        raise ShapeError(f"{len(indices)} indices came for an array with {x.ndim} axes")
+    own = [bound(index, scope) for index in indices]
+    if any(isinstance(index, Index) for index in own):
+        return _all_elements(run, x, indices, scope)
+    places = [_position(run, index, size, scope) for index, size in zip(indices, x.shape, strict=True)]
+    known = {name for size in x.shape for name in _names(size)}
+    for index, place in zip(indices, places, strict=True):
+        if not known.issuperset(_names(place)):
+            raise UnsupportedError(
+                f"the index {index!s:.40} came, which is neither a number nor made of the sizes of the array; write a "
+                "number, or a Sum over the index"
+            )
+    return slicing(x, tuple((place, 1, None) for place in places))
+
+
+def _all_elements(run: Reading, x: Node, indices: Sequence[Any], scope: Scope) -> Node:
+    """Return the elements at all places of the indices of the matrix being read, to be broadcast."""
+    labels: list[int] = []
+    items: list[Item] = []
+    for index, size in zip(indices, x.shape, strict=True):
+        own = bound(index, scope)
+        if isinstance(own, Index):
+            if own.size != size:
+                raise ShapeError(f"an index over {own.size} places is used on an axis of size {size}")
+            labels.append(own.axis)
+            items.append(whole(size))
+        else:
+            items.append((_position(run, index, size, scope), 1, None))
+    part = slicing(x, tuple(items))
+    return contract([part], [tuple(labels)], (0, 1), {0: 1, 1: 1})
+
+
+@reads(sp.matrices.expressions.matexpr.MatrixElement, arrays.ArrayElement)
+def _matrix_element(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x = yield expr.args[0], scope
+    indices = expr.args[1:] if isinstance(expr, sp.matrices.expressions.matexpr.MatrixElement) else expr.indices
+    return _element(run, x, indices, scope)
+
+
+@reads(sp.Indexed)
+def _indexed(run: Reading, expr: Any, scope: Scope) -> Steps:
+    base = expr.base
+    x = array_symbol(base, run.inputs) if isinstance(base, sp.IndexedBase) else (yield base, scope)
+    return _element(run, x, expr.indices, scope)
+
+
+@reads(sp.MatrixSlice)
+def _slice(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x = yield expr.parent, scope
+    items: list[Item] = []
+    for (start, stop, step), size in zip((expr.rowslice, expr.colslice), expr.shape, strict=True):
+        if not step.is_Integer:
+            raise UnsupportedError(f"a slice with the step {step!s:.40} came; expected a whole number")
+        if step != 1 and not ((stop - start) / step).is_Integer:
+            # SymPy 1.14 says that A[0:3:2, :] has one row
+            raise UnsupportedError("SymPy miscounts slices with a step that does not divide their length; use step 1")
+        items.append((run.inputs.size(start, scope), int(step), run.inputs.size(size, scope)))
+    return slicing(x, tuple(items))
+
+
+# ---------------------------------------------------------------------------- functions of each element
+
+
+@reads(sp.matrices.expressions.applyfunc.ElementwiseApplyFunction)
+def _apply(run: Reading, expr: Any, scope: Scope) -> Steps:
+    function, argument = expr.args
+    if not isinstance(function, sp.Lambda) or len(function.variables) != 1:
+        raise refusal(function)
+    x = yield argument, scope
+    # The body is a scalar formula; with an array for its symbol it works on every element.
+    result = yield function.expr, (*scope, (function.variables[0], x))
+    return broadcast_to(result, x.shape)
+
+
+@reads(sp.FunctionMatrix)
+def _function_matrix(run: Reading, expr: Any, scope: Scope) -> Steps:
+    rows, columns = (run.inputs.size(size, scope) for size in expr.shape)
+    i, j = expr.lamda.variables
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        whole_matrix = yield expr.lamda.expr, (*scope, (i, Index(0, rows)), (j, Index(1, columns)))
+        return broadcast_to(whole_matrix, (rows, columns))
+    run.count(rows * columns)
+    entries: list[Node] = []
+    for row, column in product(range(rows), range(columns)):
+        entries += yield from each([expr.lamda.expr], (*scope, (i, row), (j, column)))
+    return pack(entries, (rows, columns))
+
+
+# ---------------------------------------------------------------------------- arrays of any number of axes
+
+
+@reads(arrays.ArrayTensorProduct)
+def _tensor_product(run: Reading, expr: Any, scope: Scope) -> Steps:
+    nodes = yield from each(expr.args, scope)
+    return _outer(nodes)
+
+
+def _outer(nodes: Sequence[Node]) -> Node:
+    labels: list[Labels] = []
+    first = 0
+    for node in nodes:
+        labels.append(tuple(range(first, first + node.ndim)))
+        first += node.ndim
+    return contract(nodes, labels, tuple(range(first)))
+
+
+@reads(arrays.ArrayContraction)
+def _contraction(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x = yield expr.expr, scope
+    own = list(range(x.ndim))
+    for group in expr.contraction_indices:
+        for axis in group:
+            own[int(axis)] = int(group[0])
+    dropped = {int(axis) for group in expr.contraction_indices for axis in group}
+    return contract([x], [tuple(own)], tuple(axis for axis in range(x.ndim) if axis not in dropped))
+
+
+@reads(arrays.ArrayDiagonal)
+def _array_diagonal(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x = yield expr.expr, scope
+    own = list(range(x.ndim))
+    for group in expr.diagonal_indices:
+        for axis in group:
+            own[int(axis)] = int(group[0])
+    joined = [int(group[0]) for group in expr.diagonal_indices]
+    dropped = {int(axis) for group in expr.diagonal_indices for axis in group}
+    return contract([x], [tuple(own)], (*(axis for axis in range(x.ndim) if axis not in dropped), *joined))
+
+
+@reads(arrays.PermuteDims)
+def _permute(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x = yield expr.expr, scope
+    return contract([x], [tuple(range(x.ndim))], tuple(int(axis) for axis in expr.permutation.array_form))
+
+
+@reads(special.GenericIdentity, special.GenericZeroMatrix)
+def _generic(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    raise refusal(expr)

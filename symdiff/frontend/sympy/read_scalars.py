@@ -1,0 +1,355 @@
+"""The machinery that reads SymPy, and the readers of scalar classes.
+
+SymPy objects keep SymPy's meaning (``A*B`` is a matrix product, matrices have two axes).
+Nothing is evaluated, differentiated or simplified on the way. A reader is a generator: it
+asks for the nodes of sub-expressions by yielding them and returns its own, so nesting costs
+no recursion, and an object that occurs often is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.logic.boolalg import BooleanAtom
+
+from ...errors import ArgumentError, LimitError, UnsupportedError
+from ...functions import apply, to_real
+from ...graph import Node, broadcast_to, concatenate, constant, cumsum, reshape
+from ...options import LIMITS
+from . import functions as scalars
+from .inputs import Index, Inputs, Scope
+
+Request: TypeAlias = tuple[Any, Scope]
+Steps: TypeAlias = Generator[Request, Node, Node]
+Reader: TypeAlias = Callable[["Reading", Any, Scope], Steps]
+
+READERS: dict[type[Any], Reader] = {}
+
+
+class Reading:
+    """One walk over one expression.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Where its symbols become inputs.
+    readers : mapping of type to generator function
+        Who reads which SymPy class.
+    """
+
+    def __init__(self, inputs: Inputs, readers: Mapping[type[Any], Reader]) -> None:
+        self.inputs = inputs
+        self.readers = readers
+        self.unrolled = 0
+        #: What symbols stand for that are no inputs.
+        self.defined: dict[Any, Node] = {}
+        # By identity, since hashing a deep expression recurses; the object is kept so that its id stays its own.
+        self._done: dict[tuple[int, Scope], tuple[Any, Node]] = {}
+
+    def read(self, expr: Any) -> Node:
+        """Return the node of ``expr``."""
+        work: list[tuple[Any, Scope, Steps]] = [(expr, (), self._start(expr, ()))]
+        answer: Node | None = None
+        while True:
+            own, scope, steps = work[-1]
+            try:
+                child, inner = next(steps) if answer is None else steps.send(answer)
+            except StopIteration as stop:
+                work.pop()
+                answer = stop.value
+                self._done[id(own), scope] = (own, stop.value)
+                if not work:
+                    return self._done[id(own), scope][1]
+                continue
+            known = self._done.get((id(child), inner))
+            if known is not None:
+                answer = known[1]
+            else:
+                work.append((child, inner, self._start(child, inner)))
+                answer = None
+
+    def _start(self, expr: Any, scope: Scope) -> Steps:
+        for cls in type(expr).__mro__:
+            if cls in self.readers:
+                return self.readers[cls](self, expr, scope)
+        raise refusal(expr)
+
+    def count(self, terms: int) -> None:
+        """Count terms of unrolled sums.
+
+        Raises
+        ------
+        LimitError
+            If there are too many.
+        """
+        self.unrolled += terms
+        if self.unrolled > LIMITS.nodes:
+            raise LimitError(
+                f"Sums and Products of this expression unroll to more than {LIMITS.nodes} terms; "
+                "write them with matrices (a product, a Trace, HadamardProduct)"
+            )
+
+
+_REMEDIES = {
+    "Derivative": "differentiate with symdiff.gradient or jacobian",
+    "Integral": "evaluate it first (.doit()), if it has a closed form",
+    "Limit": "evaluate it first (.doit())",
+    "Subs": "carry the substitution out first (.doit())",
+    "ImaginaryUnit": "complex numbers are not supported; write real and imaginary parts separately",
+    "ComplexInfinity": "complex infinity is no real number",
+    "DiracDelta": "it is not a function of a real number",
+    "Sum": "give it a range of whole numbers, or write it with matrices",
+    "Product": "give it a range of whole numbers",
+    "str": "formula text goes to symdiff.frontend.text.parse",
+    "Lambda": "apply it to a symbol first",
+}
+
+
+def refusal(expr: Any) -> UnsupportedError | ArgumentError:
+    """Return the error for an object that has no reader."""
+    name = type(expr).__name__
+    if isinstance(expr, AppliedUndef | sp.FunctionClass):
+        title = getattr(expr, "name", None) or getattr(expr, "__name__", name)
+        return UnsupportedError(
+            f"the undefined function {str(title)!r} has no formula; write its formula in its place, "
+            "or use a custom function of symdiff on symdiff's own symbols"
+        )
+    remedy = _REMEDIES.get(name, "write it in terms of elementary functions and matrix operations")
+    if not isinstance(expr, sp.Basic):
+        return ArgumentError(f"a {name} came where a SymPy expression was expected; {remedy}")
+    return UnsupportedError(f"symdiff does not read SymPy's {name}; {remedy}")
+
+
+def reads(*classes: type[Any]) -> Callable[[Reader], Reader]:
+    """Register the reader of SymPy classes."""
+
+    def register(reader: Reader) -> Reader:
+        for cls in classes:
+            READERS[cls] = reader
+        return reader
+
+    return register
+
+
+def each(parts: Iterable[Any], scope: Scope) -> Generator[Request, Node, list[Node]]:
+    """Ask for the nodes of ``parts``."""
+    nodes = []
+    for part in parts:
+        node = yield part, scope
+        nodes.append(node)
+    return nodes
+
+
+def bound(symbol: Any, scope: Scope) -> int | Index | Node | None:
+    """Return what ``symbol`` is bound to."""
+    return next((value for known, value in reversed(scope) if known == symbol), None)
+
+
+def places(index: Index) -> Node:
+    """Return 0, 1, 2, ... along the index's axis, as a column (axis 0) or a row (axis 1)."""
+    count = cumsum(broadcast_to(constant(1.0), (index.size,)), 0) - 1.0
+    return reshape(count, (index.size, 1) if index.axis == 0 else (1, index.size))
+
+
+ARRAYS = (sp.MatrixBase, sp.MatrixExpr, sp.NDimArray)
+
+
+def _scalars(expr: Any, scope: Scope) -> Generator[Request, Node, list[Node]]:
+    for arg in expr.args:
+        if isinstance(arg, ARRAYS):
+            raise UnsupportedError(
+                f"SymPy's {type(expr).__name__} of a matrix ({type(arg).__name__}) came, which may mean a function of "
+                "the matrix or one of each element; write A.applyfunc(f), HadamardProduct or HadamardPower for that"
+            )
+    return (yield from each(expr.args, scope))
+
+
+# ---------------------------------------------------------------------------- leaves
+
+
+@reads(sp.Symbol)
+def _symbol(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    value = bound(expr, scope)
+    if isinstance(value, Index):
+        return places(value)
+    if value is not None:
+        return value if isinstance(value, Node) else constant(value)
+    return run.defined[expr] if expr in run.defined else run.inputs.scalar(expr)
+
+
+@reads(sp.Integer)
+def _integer(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    return constant(int(expr))
+
+
+@reads(sp.Rational)
+def _rational(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    try:
+        return constant(int(expr.p) / int(expr.q))  # whole numbers divide with one rounding
+    except OverflowError:
+        raise LimitError("a Rational beyond the range of a double came") from None
+
+
+@reads(sp.Float, sp.NumberSymbol, sp.core.numbers.Infinity, sp.core.numbers.NegativeInfinity, sp.core.numbers.NaN)
+def _number(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    return constant(float(expr))
+
+
+@reads(BooleanAtom)
+def _truth(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    return constant(bool(expr))
+
+
+# ---------------------------------------------------------------------------- scalars
+
+
+def _function(name: str, build: Callable[..., Node]) -> Reader:
+    def read(run: Reading, expr: Any, scope: Scope) -> Steps:
+        nodes = yield from _scalars(expr, scope)
+        if isinstance(expr, scalars.ORDERED) and nodes[0].op != "constant":
+            raise UnsupportedError(f"the order of {name} is a formula; expected a whole number")
+        return build(*nodes)
+
+    return read
+
+
+READERS.update({cls: _function(cls.__name__, build) for cls, build in scalars.SCALAR_FUNCTIONS.items()})
+
+
+@reads(sp.Add)
+def _add(run: Reading, expr: Any, scope: Scope) -> Steps:
+    total, *rest = yield from _scalars(expr, scope)
+    for term in rest:
+        minus = term.op == "negative"
+        total = apply("subtract", total, term.args[0]) if minus else apply("add", total, term)
+    return total
+
+
+@reads(sp.Mul)
+def _mul(run: Reading, expr: Any, scope: Scope) -> Steps:
+    nodes = yield from _scalars(expr, scope)
+    over: Node | None = None
+    under: Node | None = None
+    negative = False
+    for arg, node in zip(expr.args, nodes, strict=True):
+        if arg is sp.S.NegativeOne:
+            negative = not negative
+        elif isinstance(arg, sp.Pow) and node.op == "divide" and node.args[0] is constant(1.0):
+            under = node.args[1] if under is None else apply("multiply", under, node.args[1])
+        else:
+            over = node if over is None else apply("multiply", over, node)
+    result = over if over is not None else constant(1.0)
+    if under is not None:
+        result = apply("divide", result, under)
+    return apply("negative", result) if negative else result
+
+
+@reads(sp.Pow)
+def _pow(run: Reading, expr: Any, scope: Scope) -> Steps:
+    base, exponent = yield from _scalars(expr, scope)
+    return scalars.power(base, expr.args[1], exponent)
+
+
+@reads(sp.exp)
+def _exp(run: Reading, expr: Any, scope: Scope) -> Steps:
+    (x,) = yield from _scalars(expr, scope)
+    return apply("exp", x)
+
+
+@reads(sp.UnevaluatedExpr)
+def _unevaluated(run: Reading, expr: Any, scope: Scope) -> Steps:
+    return (yield expr.args[0], scope)
+
+
+@reads(sp.Piecewise)
+def _piecewise(run: Reading, expr: Any, scope: Scope) -> Steps:
+    result = constant(float("nan"))  # where no condition holds, as in SymPy
+    for value, condition in reversed(expr.args):
+        chosen = yield value, scope
+        if condition == sp.true:
+            result = chosen
+            continue
+        test = yield condition, scope
+        result = apply("where", test, chosen, result)
+    return result
+
+
+# ---------------------------------------------------------------------------- sums and products over ranges
+
+
+def _scopes(run: Reading, expr: Any, scope: Scope) -> list[Scope]:
+    """Return one scope a term: the last range is the outermost, as in SymPy."""
+    scopes = [scope]
+    for limit in reversed(expr.limits):
+        wider = []
+        for outer in scopes:
+            if len(limit) != 3:
+                raise refusal(expr)
+            symbol, low, high = limit
+            first, last = run.inputs.size(low, outer), run.inputs.size(high, outer)
+            if not isinstance(first, int) or not isinstance(last, int):
+                raise UnsupportedError(
+                    f"a {type(expr).__name__} over the range {first} to {last} of symbolic size came; expected whole "
+                    "numbers, or write it with matrices"
+                )
+            if last < first - 1:
+                raise UnsupportedError(f"a {type(expr).__name__} over the reversed range {first} to {last} came")
+            run.count(last - first + 1)
+            wider.extend([(*outer, (symbol, value)) for value in range(first, last + 1)])
+        scopes = wider
+    return scopes
+
+
+@reads(sp.Sum)
+def _sum(run: Reading, expr: Any, scope: Scope) -> Steps:
+    return (yield from _unroll(run, expr, scope, "add", 0.0))
+
+
+@reads(sp.Product)
+def _product(run: Reading, expr: Any, scope: Scope) -> Steps:
+    return (yield from _unroll(run, expr, scope, "multiply", 1.0))
+
+
+def _unroll(run: Reading, expr: Any, scope: Scope, op: str, empty: float) -> Steps:
+    total: Node | None = None
+    for inner in _scopes(run, expr, scope):
+        run.count(1)
+        term = yield expr.function, inner
+        total = term if total is None else apply(op, total, term)
+    return constant(empty) if total is None else total
+
+
+# ---------------------------------------------------------------------------- explicit matrices and arrays
+
+
+def pack(entries: list[Node], shape: tuple[int, ...]) -> Node:
+    """Return the array of the given shape with these entries, in C order."""
+    if any(entry.ndim for entry in entries):
+        raise UnsupportedError("a matrix with matrices as entries came; write it as a BlockMatrix")
+    if all(entry.op == "constant" for entry in entries):
+        return reshape(constant([float(entry.value) for entry in entries]), shape)
+    if entries and all(entry is entries[0] for entry in entries):
+        return broadcast_to(entries[0], shape)
+    return reshape(concatenate([reshape(to_real(entry), (1,)) for entry in entries], 0), shape)
+
+
+@reads(sp.MatrixBase, sp.NDimArray)
+def _explicit(run: Reading, expr: Any, scope: Scope) -> Steps:
+    shape = tuple(int(size) for size in expr.shape)
+    flat = expr.flat() if isinstance(expr, sp.MatrixBase) else sp.flatten(expr.tolist()) if shape else [expr[()]]
+    entries = yield from each(flat, scope)
+    return pack(entries, shape)
+
+
+@reads(sp.Tuple)
+def _tuple(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    raise ArgumentError("a SymPy Tuple came where one expression was expected; give its expressions one by one")

@@ -1,0 +1,218 @@
+"""Terms as explicit matrices and arrays of scalar expressions, for small fixed shapes.
+
+Used where SymPy has no form for the whole: more than two axes, functions of several
+matrices, indices that fit no matrix product. Each function takes and returns NumPy arrays of
+SymPy expressions and works as NumPy does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sympy as sp
+
+from ...budget import spend
+from ...notation import Term
+from . import write_scalars as spelling
+from .write_scalars import SCALARS, add, inverse, mul, negative, number, piecewise, power
+
+Entries = npt.NDArray[np.object_]
+
+
+def filled(shape: Sequence[int], entry: Callable[..., Any]) -> Entries:
+    """Return the array whose entry at each index is ``entry(*index)``."""
+    result = np.empty(tuple(shape), dtype=object)
+    spend(4 * result.size)
+    for index in np.ndindex(*shape):
+        result[index] = entry(*index)
+    return result
+
+
+def each(function: Callable[..., Any], *args: Entries) -> Entries:
+    """Apply a scalar function with broadcasting."""
+    wide = np.broadcast_arrays(*args)
+    return filled(wide[0].shape, lambda *index: function(*(arg[index] for arg in wide)))
+
+
+def contract(args: Sequence[Entries], labels: Sequence[Sequence[int]], out: Sequence[int]) -> Entries:
+    """Multiply and sum by Einstein's notation."""
+    sizes = {label: n for arg, own in zip(args, labels, strict=True) for label, n in zip(own, arg.shape, strict=True)}
+    inner = [label for label in sizes if label not in out]
+    spend(4 * math.prod(sizes.values()))
+
+    def entry(*index: int) -> Any:
+        place = dict(zip(out, index, strict=True))
+        terms = []
+        for summed in np.ndindex(*(sizes[label] for label in inner)):
+            place.update(zip(inner, summed, strict=True))
+            factors = [arg[tuple(place[label] for label in own)] for arg, own in zip(args, labels, strict=True)]
+            if not any(factor is sp.S.Zero for factor in factors):
+                terms.append(mul(*factors))
+        return add(terms) if terms else sp.S.Zero
+
+    return filled([sizes[label] for label in out], entry)
+
+
+def _sum(term: Term, *args: Entries) -> Entries:
+    return each(partial(_scalar_sum, term), *args)
+
+
+def _scalar_sum(term: Term, *args: Any) -> Any:
+    signed = [negative(x) if minus else x for x, minus in zip(args, term.data, strict=True)]
+    return add([x for x in signed if x is not sp.S.Zero] or [sp.S.Zero])
+
+
+def _product(term: Term, *args: Entries) -> Entries:
+    return each(partial(_scalar_product, term), *args)
+
+
+def _scalar_product(term: Term, *args: Any) -> Any:
+    return mul(*[inverse(x) if divides else x for x, divides in zip(args, term.data, strict=True)])
+
+
+def _reduced(x: Entries, axes: Sequence[int], function: Callable[[list[Any]], Any]) -> Entries:
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    turned = np.transpose(x, [*kept, *axes])
+    shape = turned.shape[: len(kept)]
+    return filled(shape, lambda *index: function(list(np.ravel(turned[index]))))
+
+
+def _total(values: list[Any]) -> Any:
+    return add(values) if values else sp.S.Zero
+
+
+def _mean(values: list[Any]) -> Any:
+    return mul(sp.Rational(1, len(values)), _total(values))
+
+
+def _var(values: list[Any]) -> Any:
+    mean = _mean(values)
+    return _mean([power(add([value, negative(mean)]), sp.Integer(2)) for value in values])
+
+
+REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {
+    "max": lambda values: sp.Max(*values, evaluate=False) if len(values) > 1 else values[0],
+    "min": lambda values: sp.Min(*values, evaluate=False) if len(values) > 1 else values[0],
+    "prod": lambda values: mul(*values),
+    "mean": _mean,
+    "var": _var,
+    "norm": lambda values: power(_total([power(value, sp.Integer(2)) for value in values]), spelling.HALF),
+    "logsumexp": lambda values: spelling.log(_total([spelling.exp(value) for value in values])),
+}
+
+
+def _reduce(term: Term, x: Entries) -> Entries:
+    name, axes = term.data
+    if name == "unit":
+        length = np.expand_dims(_reduced(x, axes, REDUCTIONS["norm"]), tuple(axes))
+        return each(lambda a, b: mul(a, inverse(b)), x, length)
+    if name not in ("softmax", "log_softmax"):
+        return _reduced(x, axes, REDUCTIONS[name])
+    total = np.expand_dims(_reduced(each(spelling.exp, x), axes, _total), tuple(axes))
+    if name == "softmax":
+        return each(lambda a, b: mul(spelling.exp(a), inverse(b)), x, total)
+    return each(lambda a, b: add([a, negative(spelling.log(b))]), x, total)
+
+
+def _index(term: Term, x: Entries) -> Entries:
+    keys: list[Any] = []
+    for start, step, length in term.data:
+        keys.append(start if length is None else [start + step * k for k in range(length)])
+    for axis in reversed(range(len(keys))):
+        x = np.asarray(np.take(x, keys[axis], axis=axis), dtype=object)
+    return x
+
+
+def _eye(term: Term) -> Entries:
+    (start, step), (rows, columns) = term.data, term.shape
+    return filled((int(str(rows)), int(str(columns))), lambda i, j: sp.Integer(int(j == start + step * i)))
+
+
+def _cumsum(term: Term, x: Entries) -> Entries:
+    axis, backwards = term.data
+    if backwards:
+        x = np.flip(x, axis)
+    spend(x.size * x.shape[axis])
+    slices = [np.take(x, range(k + 1), axis=axis) for k in range(x.shape[axis])]
+    sums = np.stack([_reduced(part, (axis,), _total) for part in slices], axis=axis) if slices else x
+    return np.flip(sums, axis) if backwards else sums
+
+
+def _triangle(term: Term, x: Entries) -> Entries:
+    upper, offset = term.data
+
+    def entry(*index: int) -> Any:
+        diagonal = index[-1] - index[-2]
+        return x[index] if (diagonal >= offset if upper else diagonal <= offset) else sp.S.Zero
+
+    return filled(x.shape, entry)
+
+
+def _matmul(term: Term, *args: Entries) -> Entries:
+    def product(a: Entries, b: Entries) -> Entries:
+        if b.ndim == 1:
+            own = list(range(a.ndim))
+            return contract([a, b], [own, own[-1:]], own[:-1])
+        if a.ndim == 1:
+            return contract([a, b], [[0], [0, 1]], [1])
+        lead = max(a.ndim, b.ndim) - 2
+        first, second = [*range(lead - (a.ndim - 2), lead)], [*range(lead - (b.ndim - 2), lead)]
+        return contract(
+            [a, b], [[*first, lead, lead + 1], [*second, lead + 1, lead + 2]], [*range(lead), lead, lead + 2]
+        )
+
+    return reduce(product, args)
+
+
+#: Terms of scalars, of which there are many in a long formula, without arrays around them.
+SCALAR_TERMS: dict[str, Callable[..., Any]] = {
+    "sum": _scalar_sum,
+    "product": _scalar_product,
+    "negative": lambda term, x: negative(x),
+    "power": lambda term, x, y: power(x, y),
+    "call": lambda term, *args: SCALARS[term.data](*args),
+}
+
+ENTRIES: dict[str, Callable[..., Entries]] = {
+    "array": lambda term: filled(term.shape, lambda *i: number(float(term.data[i]))),
+    "filled": lambda term: filled(term.shape, lambda *i: number(term.data)),
+    "eye": _eye,
+    "unit": lambda term: filled(term.shape, lambda i: sp.Integer(int(i == term.data))),
+    "sum": _sum,
+    "product": _product,
+    "negative": lambda term, x: each(negative, x),
+    "power": lambda term, x, y: each(power, x, y),
+    "call": lambda term, *args: each(SCALARS[term.data], *args),
+    "compare": lambda term, *args: each(SCALARS[term.data], *args),
+    "and": lambda term, a, b: each(lambda p, q: sp.And(p, q, evaluate=False), a, b),
+    "or": lambda term, a, b: each(lambda p, q: sp.Or(p, q, evaluate=False), a, b),
+    "not": lambda term, a: each(lambda p: sp.Not(p, evaluate=False), a),
+    "where": lambda term, c, a, b: each(lambda p, x, y: piecewise((x, p), (y, True)), c, a, b),
+    "matmul": _matmul,
+    "dot": _matmul,
+    "transpose": lambda term, x: x.T,
+    "permute": lambda term, x: np.transpose(x, term.data),
+    "outer": lambda term, a, b: contract([a, b], [[0], [1]], [0, 1]),
+    "trace": lambda term, x: contract([x], [[0, 0]], []),
+    "diag": lambda term, v: filled(term.shape, lambda i, j: v[i] if i == j else sp.S.Zero),
+    "diagonal": lambda term, x: filled(term.shape, lambda *i: np.diagonal(x, 0, *term.data)[i]),
+    "total": lambda term, x: _reduced(x, term.data, _total),
+    "rows": lambda term, v, x: each(mul, v[:, None], x),
+    "columns": lambda term, x, v: each(mul, v, x),
+    "expand": lambda term, x: x.reshape(term.shape),
+    "broadcast": lambda term, x: np.broadcast_to(x, term.shape),
+    "tensor": lambda term, *args: contract(args, *term.data),
+    "index": _index,
+    "take": lambda term, x: np.take(x, list(term.data[1]), axis=term.data[0]),
+    "reduce": _reduce,
+    "reshape": lambda term, x: x.reshape(term.shape),
+    "concatenate": lambda term, *args: np.concatenate(args, axis=term.data),
+    "stack": lambda term, *args: np.stack(args, axis=term.data),
+    "cumsum": _cumsum,
+    "triangle": _triangle,
+}

@@ -1,0 +1,223 @@
+"""Scalar functions, numbers and sizes as SymPy writes them.
+
+SymPy must not change a formula's meaning on the way (``exp(log(x))`` is not ``x`` for a negative
+x), so everything is made unevaluated. Sums and products have their terms in SymPy's own order,
+so that they equal what a user would write wherever SymPy would not have merged terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cmp_to_key
+from typing import Any
+
+import sympy as sp
+from sympy.functions.elementary.piecewise import ExprCondPair
+
+from ...budget import spend
+from ...notation import spelled
+from ...sizes import Dim, Size
+
+HALF = sp.Rational(1, 2)
+#: More terms than this are not sorted; SymPy would take too long to compare them.
+SORTED = 64
+#: Largest denominator, powers of two apart, of a number that is written as a fraction.
+LARGEST = 12
+
+
+def number(value: float) -> Any:
+    """Return a double: exactly where a reader knows its name, as a Float otherwise."""
+    p, name, q = spelled(value)
+    if q and (name or q <= LARGEST or q & (q - 1) == 0):
+        constant = _CONSTANTS[name.strip("/")]
+        top = constant if name[:1] != "/" else 1 / constant
+        return sp.Rational(p, q) if not name else sp.Mul(sp.Rational(p, q), top)
+    if math.isnan(value):
+        return sp.nan
+    if math.isinf(value):
+        return sp.oo if value > 0 else -sp.oo
+    return sp.Integer(int(value)) if value.is_integer() and value else sp.Float(value)
+
+
+_CONSTANTS = {
+    "": sp.S.One,
+    "pi": sp.pi,
+    "e": sp.E,
+    "log(2)": sp.log(2),
+    "log(10)": sp.log(10),
+    "sqrt(2)": sp.sqrt(2),
+    "sqrt(pi)": sp.sqrt(sp.pi),
+}
+
+
+def size(dim: Dim, symbols: Mapping[str, Any]) -> Any:
+    """Return a size; ``symbols`` are those given for names."""
+    if not isinstance(dim, Size):
+        return sp.Integer(dim)
+    terms = []
+    for names, coefficient in dim.terms:
+        terms.append(sp.Mul(sp.Integer(coefficient), *(symbols.get(name, sp.Symbol(name)) for name in names)))
+    return sp.Add(*terms)
+
+
+def add(terms: Sequence[Any]) -> Any:
+    """Return a sum."""
+    return _joined(sp.Add, terms)
+
+
+def mul(*factors: Any) -> Any:
+    """Return a product."""
+    return _joined(sp.Mul, [f for f in factors if f is not sp.S.One] or [sp.S.One])
+
+
+def _joined(kind: Any, parts: Sequence[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    flat = [own for part in parts for own in kind.make_args(part)]
+    spend(8 * len(flat))
+    if len(flat) <= SORTED:
+        flat.sort(key=cmp_to_key(sp.Basic.compare))
+        flat.sort(key=lambda part: not part.is_Number)
+    return kind(*flat, evaluate=False)
+
+
+def replaced(expr: Any, values: Mapping[Any, Any]) -> Any:
+    """Return ``expr`` with symbols replaced, unevaluated (``xreplace`` would evaluate)."""
+    if expr in values:
+        return values[expr]
+    args = [replaced(arg, values) for arg in expr.args]
+    if all(new is old for new, old in zip(args, expr.args, strict=True)):
+        return expr
+    if isinstance(expr, sp.Add | sp.Mul | sp.Pow | sp.Function | sp.logic.boolalg.BooleanFunction | sp.Rel):
+        return expr.func(*args, evaluate=False)
+    return expr.func(*args)
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """Return a power."""
+    return sp.Pow(base, exponent, evaluate=False)
+
+
+def inverse(x: Any) -> Any:
+    """Return 1/x."""
+    if x.is_Pow and x.exp.is_Number and x.exp.is_positive:
+        return power(x.base, -x.exp)
+    return x**-1 if x.is_Number and x != 0 else power(x, sp.S.NegativeOne)
+
+
+def negative(x: Any) -> Any:
+    """Return -x."""
+    if x.is_Number:
+        return -x
+    first, *rest = sp.Mul.make_args(x)
+    if first.is_Number and rest:
+        return mul(-first, *rest)  # the sign of a number changes exactly
+    return mul(sp.S.NegativeOne, x)
+
+
+def piecewise(*cases: tuple[Any, Any]) -> Any:
+    """Return a choice, as ``Piecewise(..., evaluate=False)`` does.
+
+    That would look through each condition for choices and multiply them out, evaluated or not, and
+    there may be 2**n of them.
+    """
+    spend(10)
+    pairs = []
+    for x, condition in cases:
+        c = {True: sp.true, False: sp.false}[condition] if isinstance(condition, bool) else condition
+        if c is sp.false:
+            continue
+        pairs.append(sp.Tuple.__new__(ExprCondPair, x, c))
+        if c is sp.true:
+            break
+    if len(pairs) == 1 and pairs[0].cond is sp.true:
+        return pairs[0].expr
+    return sp.Basic.__new__(sp.Piecewise, *pairs)
+
+
+def _f(cls: Any) -> Callable[..., Any]:
+    return lambda *args: cls(*args, evaluate=False)
+
+
+def exp(x: Any) -> Any:
+    """Return the exponential."""
+    return sp.exp(x, evaluate=False)
+
+
+def log(x: Any) -> Any:
+    """Return the logarithm."""
+    return sp.log(x, evaluate=False)
+
+
+def _mod(x: Any, y: Any) -> Any:
+    return sp.nan if y.is_zero else sp.Mod(x, y, evaluate=False)
+
+
+def _rint(x: Any) -> Any:
+    up = add([x, HALF])
+    floor = sp.floor(up, evaluate=False)
+    tie = sp.Eq(sp.Mod(up, 2, evaluate=False), 1, evaluate=False)
+    return piecewise((add([floor, sp.S.NegativeOne]), tie), (floor, True))
+
+
+def _cbrt(x: Any) -> Any:
+    return mul(sp.sign(x, evaluate=False), power(sp.Abs(x, evaluate=False), sp.Rational(1, 3)))
+
+
+#: What SymPy calls, or composes, each function of the table.
+SCALARS: dict[str, Callable[..., Any]] = {
+    "negative": negative,
+    "sqrt": lambda x: power(x, HALF),
+    "cbrt": _cbrt,
+    "exp": exp,
+    "exp2": lambda x: power(sp.Integer(2), x),
+    "expm1": lambda x: add([exp(x), sp.S.NegativeOne]),
+    "log": log,
+    "log2": lambda x: mul(log(x), inverse(sp.log(2))),
+    "log10": lambda x: mul(log(x), inverse(sp.log(10))),
+    "log1p": lambda x: log(add([sp.S.One, x])),
+    "sin": _f(sp.sin),
+    "cos": _f(sp.cos),
+    "tan": _f(sp.tan),
+    "arcsin": _f(sp.asin),
+    "arccos": _f(sp.acos),
+    "arctan": _f(sp.atan),
+    "arctan2": _f(sp.atan2),
+    "hypot": lambda x, y: power(add([power(x, sp.Integer(2)), power(y, sp.Integer(2))]), HALF),
+    "sinh": _f(sp.sinh),
+    "cosh": _f(sp.cosh),
+    "tanh": _f(sp.tanh),
+    "sech": _f(sp.sech),
+    "arcsinh": _f(sp.asinh),
+    "arccosh": _f(sp.acosh),
+    "arctanh": _f(sp.atanh),
+    "erf": _f(sp.erf),
+    "erfc": _f(sp.erfc),
+    "gamma": _f(sp.gamma),
+    "lgamma": _f(sp.loggamma),
+    "digamma": lambda x: sp.polygamma(sp.S.Zero, x, evaluate=False),
+    "polygamma": _f(sp.polygamma),
+    "spherical_jn": _f(sp.jn),
+    "sigmoid": lambda x: inverse(add([sp.S.One, exp(negative(x))])),
+    "log_sigmoid": lambda x: negative(log(add([sp.S.One, exp(negative(x))]))),
+    "softplus": lambda x: log(add([sp.S.One, exp(x)])),
+    "logaddexp": lambda x, y: log(add([exp(x), exp(y)])),
+    "xlogy": lambda x, y: piecewise((sp.S.Zero, sp.Eq(x, 0, evaluate=False)), (mul(x, log(y)), True)),
+    "sinc": lambda x: sp.sinc(mul(sp.pi, x), evaluate=False),
+    "abs": _f(sp.Abs),
+    "sign": _f(sp.sign),
+    "floor": _f(sp.floor),
+    "ceil": _f(sp.ceiling),
+    "rint": _rint,
+    "trunc": lambda x: mul(sp.sign(x, evaluate=False), sp.floor(sp.Abs(x, evaluate=False), evaluate=False)),
+    "mod": _mod,
+    "floor_divide": lambda x, y: sp.floor(mul(x, inverse(y)), evaluate=False),
+    "maximum": _f(sp.Max),
+    "minimum": _f(sp.Min),
+    "less": _f(sp.StrictLessThan),
+    "less_equal": _f(sp.LessThan),
+    "equal": _f(sp.Equality),
+    "not_equal": _f(sp.Unequality),
+    "logical_xor": _f(sp.Xor),
+}

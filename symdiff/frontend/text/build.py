@@ -1,0 +1,463 @@
+"""The meaning of each term of a formula, which is NumPy's.
+
+The grammar (:mod:`symdiff.frontend.text.grammar`) gives a flat tree in which children stand before their
+parents. One loop over it builds arrays with the same operators and functions that a Python
+user calls, so text and symbols cannot differ. Whatever an operation refuses is raised again
+with the sub-formula and a caret: the user sees the place in the formula as written.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from types import EllipsisType, MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ...budget import spend
+from ...errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
+from ...graph import extent, walk_sizes
+from ...guard import refuse
+from ...options import Limits
+from ...sizes import Shape, check_elements, named
+from ..array import Array, asarray
+from ..numpy.library import REFUSED
+from ..outputs import leaves
+from ..symbols import array as make_input
+from ..symbols import name as name_part
+from .constant_folding import as_operand, fold, folds
+from .grammar import Term, Tree
+from .vocabulary import TextFunction
+
+#: Names with a value of their own. An input of the same name goes before them.
+CONSTANTS: Mapping[str, float] = MappingProxyType(
+    {"pi": math.pi, "π": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
+)
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "@": operator.matmul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_SIGNS: dict[str, Callable[[Any], Any]] = {"+": operator.pos, "-": operator.neg}
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a formula text means.
+
+    Parameters
+    ----------
+    result : Array, or tuple or list of them
+        The last line: a tuple where it is one, or a derivative with respect to several things; a
+        list where it is one of arrays that differ in shape.
+    inputs : dict of str to Array
+        In the order of the shapes given, then of first use.
+    names : dict of str to Array
+        What the lines before the last define.
+    mentioned : set of str
+        Inputs that the text names.
+    """
+
+    result: Any
+    inputs: dict[str, Array]
+    names: dict[str, Array]
+    mentioned: set[str]
+
+
+def build_arrays(
+    tree: Tree, inputs: dict[str, Array], scalars: bool, functions: Mapping[str, TextFunction], limits: Limits
+) -> Parsed:
+    """Build the arrays that a tree stands for.
+
+    Parameters
+    ----------
+    tree : Tree
+    inputs : dict of str to Array
+        What names mean; scalars that the text mentions are added where ``scalars`` is set.
+    scalars : bool
+        Whether a name that is not known is a scalar input, or an error.
+    functions : mapping of str to TextFunction
+        What the formula may call.
+    limits : Limits
+
+    Returns
+    -------
+    Parsed
+
+    Raises
+    ------
+    SymdiffError
+        What an operation refuses, with the sub-formula and a caret.
+    """
+    return _Builder(tree, inputs, scalars, functions, limits).build()
+
+
+@dataclass(frozen=True)
+class _List:
+    """A list in brackets, before it becomes an array, an index or the arguments of ``stack``."""
+
+    items: list[Any]
+    levels: int
+    rank: int  # the largest of its leaves' ranks: 0 whole numbers, 1 numbers, 2 arrays, 3 tuples
+    misplaced: int = -1  # the first term that is a tuple, which is no part of an array
+
+
+class _Builder:
+    """Build the arrays of a tree, one term after the other."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        inputs: dict[str, Array],
+        scalars: bool,
+        functions: Mapping[str, TextFunction],
+        limits: Limits,
+    ) -> None:
+        self.text = tree.text
+        self.terms = tree.terms
+        self.inputs = inputs
+        self.scalars = scalars
+        self.functions = functions
+        self.limits = limits
+        self.names: dict[str, Array] = {}
+        self.mentioned: set[str] = set()
+        self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
+        self.values: list[Any] = []
+        self.sound: set[Shape] = set()  # shapes found to be within the limits
+
+    def build(self) -> Parsed:
+        meaning: dict[str, Callable[[Term], Any]] = {
+            "number": lambda term: term.value,
+            "value": lambda term: term.value,
+            "name": self.of_name,
+            "unary": self.of_unary,
+            "binary": self.of_binary,
+            "transpose": lambda term: self.array(term.children[0]).T,
+            "index": self.of_index,
+            "slice": self.of_slice,
+            "list": self.of_list,
+            "tuple": self.of_tuple,
+            "call": self.of_call,
+            "define": self.of_define,
+        }
+        for term in self.terms:
+            try:
+                spend(1 + len(term.children))
+                value = meaning[term.kind](term)
+                if isinstance(value, Array) and value.shape not in self.sound:
+                    check_elements(value.shape, self.limits)
+                    self.sound.add(value.shape)
+            except Exception as error:
+                raise self.located(error, term) from error
+            self.values.append(value)
+        last = len(self.terms) - 1
+        try:
+            value = self.values[last]
+            value = value.items if isinstance(value, _List) and value.rank > 1 else value
+            several = isinstance(value, tuple | list) and len(value) > 0 and _shape(value) is None
+            result = _results(value) if several else self.array(last)
+        except Exception as error:
+            raise self.located(error, self.terms[last]) from error
+        return Parsed(result, self.inputs, self.names, self.mentioned)
+
+    def located(self, error: Exception, term: Term) -> Exception:
+        """Return ``error`` as symdiff's own, with the sub-formula and a caret."""
+        try:
+            refuse(error, str(term.value[0]) if term.kind == "call" else "this part of the formula")
+        except SymdiffError as ours:
+            error = ours
+        except Exception as passing:  # a warning that is an error
+            return passing
+        if isinstance(error, ParseError):
+            return error if error.text is not None else ParseError(str(error), self.text, term.caret)
+        part = _shortened(" ".join(self.text[term.start : term.end].split()), 60)
+        return type(error)(with_caret(f"{_shortened(str(error), 600)}; in {part!r}", self.text, term.caret))
+
+    # ---------------------------------------------------------------- names
+
+    def of_name(self, term: Term) -> Array | float:
+        name = term.value
+        if name in self.names:
+            return self.names[name]
+        if name in self.inputs:
+            self.mentioned.add(name)
+            return self.inputs[name]
+        if name in self.sizes:
+            return Array(extent(self.sizes[name]))
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        if name in self.functions:
+            raise ParseError(f"{name!r} is a function; expected its arguments, {name}(...)")
+        if self.scalars:
+            self.inputs[name] = make_input(name, ())
+            self.mentioned.add(name)
+            return self.inputs[name]
+        known = [*self.inputs, *self.names]
+        close = _close(name, [*CONSTANTS, *known])
+        raise ParseError(
+            f"{name!r} is not known here{close}; inputs and definitions: {_listed(known)}. "
+            f"If it is an input, add its shape: {name}=() or {name}=(2, 3)"
+        )
+
+    def of_define(self, term: Term) -> Array:
+        name = term.value
+        for taken, what in (
+            (self.names, "defined already"),
+            (self.inputs, "an input"),
+            (self.functions, "a function"),
+            (CONSTANTS, "a constant"),
+        ):
+            if name in taken:
+                raise ParseError(f"{name!r} is {what}; expected a new name on the left of '='")
+        self.names[name] = name_part(self.array(term.children[0]), name)
+        return self.names[name]
+
+    # ---------------------------------------------------------------- operators
+
+    def operand(self, place: int) -> Any:
+        """Return the value of a term as an operator takes it: a number or an Array."""
+        value = self.values[place]
+        if isinstance(value, Array):
+            return value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return as_operand(value)
+        if isinstance(value, _List):
+            return self.from_list(value)
+        raise self.no_formula(place)
+
+    def no_formula(self, place: int) -> ParseError:
+        value, term = self.values[place], self.terms[place]
+        found = _described(value)
+        if isinstance(value, tuple):
+            found += ", which only functions take" if term.kind == "tuple" else " of derivatives; pick one by [0]"
+        return ParseError(f"expected a formula, found {found}", self.text, term.caret)
+
+    def array(self, place: int) -> Array:
+        value = self.operand(place)
+        return value if isinstance(value, Array) else asarray(value)
+
+    def of_unary(self, term: Term) -> Any:
+        (child,) = term.children
+        if term.value == "~":
+            return ~self.array(child)
+        value = self.operand(child)
+        return _SIGNS[term.value](value if isinstance(value, Array) else self.values[child])
+
+    def of_binary(self, term: Term) -> Any:
+        left, right = term.children
+        a, b = self.operand(left), self.operand(right)
+        if not isinstance(a, Array) and not isinstance(b, Array):
+            if folds(term.value):
+                return fold(term.value, self.values[left], self.values[right], self.limits)
+            a, b = asarray(a), asarray(b)
+        if term.value in {"&", "|"} and not all(isinstance(x, Array) and x.dtype == bool for x in (a, b)):
+            raise DtypeError(
+                f"{term.value!r} takes conditions such as x < 0, found numbers; it binds tighter than <: "
+                f"(a < b) {term.value} (c < d)"
+            )
+        if term.value == "@" and self.terms[right].kind == "transpose" and _ndim(a) == 1 and _ndim(b) == 1:
+            raise ShapeError(
+                "the transpose of a vector is the vector itself; write outer(v, w), or v @ w for the product"
+            )
+        return _BINARY[term.value](a, b)
+
+    # ---------------------------------------------------------------- brackets
+
+    def of_list(self, term: Term) -> _List:
+        items: list[Any] = []
+        levels, rank, misplaced = 1, 0, -1
+        for child in term.children:
+            value = self.values[child]
+            if isinstance(value, _List):
+                items.append(value.items)
+                levels, rank = max(levels, value.levels + 1), max(rank, value.rank)
+                misplaced = value.misplaced if misplaced < 0 else misplaced
+            elif isinstance(value, tuple):
+                items.append(value)
+                levels, rank = max(levels, _levels(value) + 1), 3
+                misplaced = child if misplaced < 0 else misplaced
+            else:
+                item = self.operand(child)
+                items.append(item)
+                rank = max(rank, 2 if isinstance(item, Array) else 1 if isinstance(item, float) else 0)
+        self.check_levels(levels, "list")
+        return _List(items, levels, rank, misplaced)
+
+    def of_tuple(self, term: Term) -> tuple[Any, ...]:
+        values = [self.values[child] for child in term.children]
+        items = tuple(
+            value.items if isinstance(value, _List) else self.argument(child)
+            for child, value in zip(term.children, values, strict=True)
+        )
+        self.check_levels(_levels(items), "tuple")
+        return items
+
+    def check_levels(self, levels: int, kind: str) -> None:
+        if levels > self.limits.axes:
+            raise LimitError(f"a {kind} nested {levels} levels deep; an array has at most {self.limits.axes} axes")
+
+    def from_list(self, value: _List) -> Array:
+        if value.rank == 3:
+            raise self.no_formula(value.misplaced)
+        return asarray(value.items) if value.rank == 2 else _matrix(value.items)
+
+    def of_slice(self, term: Term) -> slice:
+        parts = iter(term.children)
+        bounds = [self.whole(next(parts)) if given else None for given in term.value]
+        if bounds[2] == 0:
+            raise ParseError("a slice has step 0; expected a step forward or backward")
+        return slice(*bounds)
+
+    def whole(self, place: int) -> int:
+        value = self.values[place]
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        message = "expected a whole number, a slice, None, ... or a list of whole numbers as index, found "
+        message += "a list with other things" if isinstance(value, _List) else _described(value)
+        raise ParseError(message, self.text, self.terms[place].caret)
+
+    def of_index(self, term: Term) -> Any:
+        base, *places = term.children
+        if isinstance(self.values[base], tuple) and self.terms[base].kind != "tuple":
+            return self.pick(self.values[base], places)
+        items: list[Any] = []
+        for place in places:
+            value = self.values[place]
+            if value is None or isinstance(value, slice | EllipsisType):
+                items.append(value)
+            elif isinstance(value, _List) and value.rank == 0:
+                try:
+                    items.append(np.array(value.items, np.intp))
+                except (ValueError, OverflowError):
+                    message = "expected an index list of equal rows and of numbers within an array"
+                    raise ParseError(message, self.text, self.terms[place].caret) from None
+            else:
+                items.append(self.whole(place))
+        return self.array(base)[tuple(items)]
+
+    def pick(self, value: Any, places: list[int]) -> Any:
+        """Return one of several derivatives: ``[0]``, or ``[0, 1]`` for a block of a Hessian."""
+        for place in places:
+            number = self.whole(place)
+            count = len(value) if isinstance(value, tuple) else 0
+            if not -count <= number < count:
+                message = f"expected an index from {-count} to {count - 1}, to pick one of {count} derivatives"
+                if not count:
+                    message = "expected no further index: this is one derivative; write (...)[0][...] for a part of it"
+                raise ParseError(message, self.text, self.terms[place].caret)
+            value = value[number]
+        return value
+
+    # ---------------------------------------------------------------- calls
+
+    def of_call(self, term: Term) -> Any:
+        name, keywords = term.value
+        if name in self.inputs or name in self.names:
+            what = "an input" if name in self.inputs else "defined above"
+            raise ParseError(f"{name!r} is {what}, not a function; multiplication is written {name}*(...)")
+        function = self.functions.get(name)
+        if function is None:
+            hint = f"; {REFUSED[name]}" if name in REFUSED else _close(name.lower(), self.functions)
+            raise ParseError(f"{name!r} is not a function of formulas{hint}")
+        unknown = [keyword for keyword in keywords if keyword not in function.keywords]
+        if unknown:
+            raise ParseError(f"{name}() has no argument {unknown[0]!r}; known by name: {_listed(function.keywords)}")
+        places = term.children[: len(term.children) - len(keywords)]
+        least, most = function.min_args, function.max_args
+        if len(term.children) < least or not places or (most is not None and len(places) > most):
+            expected = f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most}"
+            raise ParseError(f"{name}() takes {expected} argument{'s' * (expected != '1')}, found {len(places)}")
+        options = {
+            keyword: self.values[place] if isinstance(self.values[place], bool | None) else self.argument(place)
+            for keyword, place in zip(keywords, term.children[len(places) :], strict=True)
+        }
+        return function.call(*map(self.argument, places), **options)
+
+    def argument(self, place: int) -> Any:
+        """Return the value of a term as a function takes it: an Array, a number, or a tuple or list of these."""
+        value = self.values[place]
+        if isinstance(value, _List):
+            if value.rank == 3:
+                raise self.no_formula(value.misplaced)
+            return value.items
+        return value if isinstance(value, tuple | int) and not isinstance(value, bool) else self.operand(place)
+
+
+def _levels(value: Any) -> int:
+    """Return how deep tuples and lists are nested in each other."""
+    return 1 + max(map(_levels, value), default=0) if isinstance(value, tuple | list) else 0
+
+
+def _shape(value: Any) -> Shape | None:
+    """Return the shape of an array, number or list of such; None where no array is made of it."""
+    if not isinstance(value, list):
+        return value.shape if isinstance(value, Array) else None if isinstance(value, tuple) else ()
+    first, *rest = map(_shape, value) if value else [None]
+    return None if first is None or any(shape != first for shape in rest) else (len(value), *first)
+
+
+def _results(value: Any) -> Any:
+    """Return several results, nested as they are written; a list is an array where its parts have one shape."""
+    if isinstance(value, tuple):
+        if not value:
+            raise ParseError("an empty tuple among the results; expected formulas")
+        return tuple(map(_results, value))
+    if not isinstance(value, list):
+        return asarray(value)
+    if not any(isinstance(leaf, Array) for leaf in leaves(value)):
+        return _matrix(value)
+    return asarray(value) if _shape(value) is not None else list(map(_results, value))
+
+
+def _matrix(rows: list[Any]) -> Array:
+    try:
+        numbers = np.array(rows, float)
+    except ValueError:
+        raise ShapeError("the rows of this matrix differ in length; expected equal lengths") from None
+    return asarray(numbers)
+
+
+def _ndim(value: Any) -> int:
+    return value.ndim if isinstance(value, Array) else 0
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Array | _List):
+        return "a formula"
+    if isinstance(value, tuple | slice):
+        return f"a {type(value).__name__}"
+    return "'...'" if value is ... else repr(value)
+
+
+def _shortened(text: str, length: int) -> str:
+    half = length // 2 - 2
+    return text if len(text) <= length else f"{text[:half]} ... {text[-half:]}"
+
+
+def _close(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, [*islice(known, 1000)], 3)
+    return f" (close: {', '.join(near)})" if near else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    listed = sorted(names)
+    return ", ".join(listed[:20]) + (", ..." if len(listed) > 20 else "") if listed else "none"
