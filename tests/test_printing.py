@@ -35,8 +35,8 @@ from symdiff.graph import (
 )
 from symdiff.graph import input as variable
 from symdiff.interpret import evaluate
-from symdiff.notation import spelled
 from symdiff.printing import latex, text, unicode
+from symdiff.printing.notation import spelled
 from symdiff.sizes import named
 
 n = named("n")

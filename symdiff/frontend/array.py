@@ -19,7 +19,7 @@ from ..errors import AbsentError, ArgumentError, DtypeError, ShapeError, SymbolE
 from ..functions import apply, compare, to_real
 from ..graph import BOOL, REAL, Node, constant
 from ..guard import guarded, refuse
-from ..simplify.present import present
+from ..printing.assemble import present
 from ..sizes import Dim, Shape, show
 from . import sympy as interop
 from .numpy import operations

@@ -9,8 +9,8 @@ from __future__ import annotations
 from ..graph import Node, inputs_of
 from .latex import LatexStyle
 from .layout import Layout, lay_out
-from .mathematics import MathStyle
 from .text import TextStyle
+from .unicode import MathStyle
 
 __all__ = ["latex", "text", "unicode"]
 
@@ -38,7 +38,7 @@ def text(node: Node) -> str:
 
 
 def unicode(node: Node) -> str:
-    """Return a formula as a book prints it, in Unicode; see :mod:`symdiff.printing.mathematics`.
+    """Return a formula as a book prints it, in Unicode; see :mod:`symdiff.printing.unicode`.
 
     Examples
     --------

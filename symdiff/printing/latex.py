@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ..notation import Term
 from .layout import Piece
-from .mathematics import ATOM, PRODUCT, SUM, MathStyle
+from .notation import Term
+from .unicode import ATOM, PRODUCT, SUM, MathStyle
 
 _GREEK = re.compile(
     "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|"

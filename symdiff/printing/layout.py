@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..budget import reserve, spend
 from ..graph import Node
-from ..notation import Term, postorder, written
+from .notation import Term, postorder, written
 
 #: Terms on one line up to which nothing is defined apart, however often it stands there.
 SHORT = 40

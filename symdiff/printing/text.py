@@ -8,9 +8,9 @@ from typing import Any
 
 from ..graph import Item
 from ..names import is_name
-from ..notation import Term, spelled
 from ..sizes import Dim, Shape
 from .layout import Piece, Style
+from .notation import Term, spelled
 
 COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(1, 10)
 COMPARE = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}

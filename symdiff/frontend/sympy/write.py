@@ -20,8 +20,8 @@ from sympy.tensor.array.expressions import array_expressions as arrays
 from ...budget import spend
 from ...errors import UnsupportedError
 from ...graph import Node, walk_sizes
-from ...notation import Term, written
-from ...notation import postorder as terms_below
+from ...printing.notation import Term, written
+from ...printing.notation import postorder as terms_below
 from ...simplify import inline
 from ...sizes import fixed, show
 from .definitions import Definitions

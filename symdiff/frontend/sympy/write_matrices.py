@@ -15,7 +15,7 @@ from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.tensor.array.expressions import array_expressions as arrays
 
-from ...notation import Term
+from ...printing.notation import Term
 from ...sizes import Dim, product
 from . import write_scalars as spelling
 from .write_element import element

@@ -16,7 +16,7 @@ import sympy as sp
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from ...budget import spend
-from ...notation import spelled
+from ...printing.notation import spelled
 from ...sizes import Dim, Size
 
 HALF = sp.Rational(1, 2)

@@ -25,11 +25,21 @@ from ..graph import (
     rebuild,
     reshape,
 )
+from ..simplify.arrays import broadcast_labels
+from ..simplify.engine import spread
+from ..simplify.symmetry import upright
 from ..sizes import Shape
-from .arrays import broadcast_labels
-from .engine import spread
-from .symmetry import upright
-from .terms import WINDOW, Product, as_number, common_product, is_nothing, like_terms, times, whole_exponent, without
+from .products import (
+    WINDOW,
+    Product,
+    as_number,
+    common_product,
+    is_nothing,
+    like_terms,
+    times,
+    whole_exponent,
+    without,
+)
 
 _SUMS = frozenset({"add", "subtract", "negative"})
 _PRODUCTS = frozenset({"multiply", "divide", "negative"})

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ..notation import Term, spelled
 from .layout import Piece, Style
+from .notation import Term, spelled
 from .text import decimal, reaches_outside, show_shape, subscripts
 
 COMPARISON, OR, AND, SUM, HADAMARD, PRODUCT, POWER, ATOM = range(1, 9)

@@ -11,9 +11,9 @@ import math
 
 from ..deltas import STRUCTURE
 from ..graph import Node, concatenate, constant, postorder, rebuild, reshape
+from ..simplify.engine import make
 from ..sizes import fixed
 from .collect import collect
-from .engine import make
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64

@@ -1,6 +1,6 @@
 """Products and sums of them as a person counts them: a number, and powers of factors.
 
-What :mod:`symdiff.simplify.collect` works with.
+What :mod:`symdiff.printing.collect` works with.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..graph import Node, constant, elementwise, number
-from .algebra import is_leaf
+from ..simplify.algebra import is_leaf
 
 #: Sums and products are looked at up to so many parts.
 WINDOW = 64
