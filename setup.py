@@ -57,7 +57,7 @@ passes = [
         "rules",
         "influence",
         "differentiate",
-        "simplify.engine",
+        "simplify.rewriter",
         "simplify.algebra",
         "simplify.arrays",
         "simplify.symmetry",

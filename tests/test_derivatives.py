@@ -17,7 +17,8 @@ from symdiff.contraction import einsum, is_plain
 from symdiff.errors import ArgumentError, DtypeError
 from symdiff.graph import Node, constant, contract, delta, label_sizes, onehot, postorder
 from symdiff.interpret import evaluate
-from symdiff.simplify import engine, simplify
+from symdiff.simplify import rewriter as engine
+from symdiff.simplify import simplify
 
 RNG = np.random.default_rng(3)
 

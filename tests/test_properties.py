@@ -24,7 +24,7 @@ from symdiff.frontend.outputs import leaves
 from symdiff.graph import Node, constant, postorder, verify
 from symdiff.interpret import evaluate
 from symdiff.simplify import RULES, inline, simplify, stabilize
-from symdiff.simplify.engine import READING
+from symdiff.simplify.rewriter import READING
 
 few = settings(
     max_examples=60,

@@ -48,7 +48,7 @@ class Node(_Fresh):
     dtype : {"real", "bool"}
     settled : int
         What simplification knows of the node, which is no part of what it is; see
-        :mod:`symdiff.simplify.engine`.
+        :mod:`symdiff.simplify.rewriter`.
 
     Notes
     -----

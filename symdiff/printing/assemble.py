@@ -11,7 +11,7 @@ import math
 
 from ..deltas import STRUCTURE
 from ..graph import Node, concatenate, constant, postorder, rebuild, reshape
-from ..simplify.engine import make
+from ..simplify.rewriter import make
 from ..sizes import fixed
 from .collect import collect
 

@@ -26,7 +26,7 @@ from ..graph import (
     reshape,
 )
 from ..simplify.arrays import broadcast_labels
-from ..simplify.engine import spread
+from ..simplify.rewriter import spread
 from ..simplify.symmetry import upright
 from ..sizes import Shape
 from .products import (

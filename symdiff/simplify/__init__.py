@@ -21,9 +21,9 @@ powers       derivatives of high order as polynomials in a few functions
 from __future__ import annotations
 
 from . import algebra, arrays, stability, symmetry
-from .engine import RULES, Rule, simplify, stabilize
 from .inlining import inline
 from .powers import as_polynomial
+from .rewriter import RULES, Rule, simplify, stabilize
 from .symmetry import is_symmetric
 
 #: The modules whose rules make up the table, in its order.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..functions import where
 from ..graph import BOOL, Node, constant, elementwise, number
-from .engine import make, rule, scaled, spread
+from .rewriter import make, rule, scaled, spread
 
 
 def _fold(node: Node) -> Node | None:

@@ -25,7 +25,7 @@ from ..graph import (
 )
 from ..propagation import take_items
 from ..sizes import Dim, Shape
-from .engine import make, rule, scaled, settle
+from .rewriter import make, rule, scaled, settle
 
 
 @rule("contract", "Aᵀᵀ, sums of transposes, I A, (2 A) B", "A, sums, A, 2 (A B)")

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..functions import FUNCTIONS
 from ..graph import Labels, Node, contract
-from .engine import rule
+from .rewriter import rule
 
 #: How deep is looked, at how many factors, and how many summed labels are tried in every order.
 _DEPTH, _FACTORS, _SUMMED = 6, 8, 4

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ..functions import scalar_constant
-from ..graph import Node, constant, contract, elementwise, sum_axes
-from ..remainders import REMAINDERS, Remainder, series_of
-from .engine import peel, spread, without_numbers
+from ...functions import scalar_constant
+from ...graph import Node, constant, contract, elementwise, sum_axes
+from ...remainders import REMAINDERS, Remainder, series_of
+from ..rewriter import peel, spread, without_numbers
 from .exponents import added, as_node, as_sum, multiple, ratio
 
 #: So many factors and terms are looked at.

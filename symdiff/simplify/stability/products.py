@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..functions import scalar_constant
-from ..graph import Node, constant, elementwise
-from ..sizes import Shape
-from .engine import peel, spread
+from ...functions import scalar_constant
+from ...graph import Node, constant, elementwise
+from ...sizes import Shape
+from ..rewriter import peel, spread
 from .exponents import FACTORS, Linear, Sum, added, as_node, as_sum, is_sum_along_axes, linear, multiple
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ..functions import scalar_constant
-from ..graph import Node, concatenate, constant, elementwise, normalize, reduce, reshape, slicing
-from ..sizes import Shape
-from .engine import is_number, peel, spread
+from ...functions import scalar_constant
+from ...graph import Node, concatenate, constant, elementwise, normalize, reduce, reshape, slicing
+from ...sizes import Shape
+from ..rewriter import is_number, peel, spread
 from .exponents import Linear, Sum, added, as_node, as_sum, multiple
 from .products import ONE, Product, as_product, may_hold_exponentials, multiplied, raised, scaled_node, sum_of
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from ..functions import scalar_constant
-from ..graph import Node, constant, elementwise, reduce
-from .engine import peel
+from ...functions import scalar_constant
+from ...graph import Node, constant, elementwise, reduce
+from ..rewriter import peel
 
 #: Numbers times nodes, added up; the constant stands under None.
 Linear: TypeAlias = "dict[Node | None, float]"

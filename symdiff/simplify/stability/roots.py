@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ..functions import scalar_constant
-from ..graph import Node, concatenate, constant, elementwise, reduce, reshape, slicing
-from .engine import is_number, peel, spread
+from ...functions import scalar_constant
+from ...graph import Node, concatenate, constant, elementwise, reduce, reshape, slicing
+from ..rewriter import is_number, peel, spread
 
 #: So many terms of a sum and contractions inside each other are looked at.
 _TERMS, _NESTED = 8, 4

@@ -6,14 +6,14 @@ computed as it is written, and 1 when it comes from softplus. The kernel lists w
 
 from __future__ import annotations
 
-from ..functions import scalar_constant
-from ..graph import Node, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
-from ..sizes import Dim
-from .engine import is_number, peel, rule, spread, stabilize, without_numbers
+from ...functions import scalar_constant
+from ...graph import Node, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
+from ...sizes import Dim
+from ..rewriter import is_number, peel, rule, spread, stabilize, without_numbers
 from .exponentials import normal_form
-from .many import logarithm
 from .removable import smooth_quotient
 from .roots import length_of, square_of
+from .sums import logarithm
 from .weights import softmax_form
 
 
