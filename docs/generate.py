@@ -10,8 +10,8 @@ from pathlib import Path
 
 from symdiff.frontend.numpy.library import LIBRARY, REFUSED, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
-from symdiff.functions import ALIASES, FUNCTIONS, Function, Partial, where
 from symdiff.graph import BOOL, Node, elementwise, input
+from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partial, where
 from symdiff.printing import text
 from symdiff.rules import SOURCES
 from symdiff.simplify import RULES, simplify

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 import symdiff as sd
 from symdiff.frontend.formula import read_formula
-from symdiff.interpret import evaluate
+from symdiff.graph.reference.interpret import evaluate
 
 Numbers: TypeAlias = npt.NDArray[Any]
 #: ("x",) an input, ("2.5",) a number, or (operation, argument, ...).

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .budget import budgeted as _budgeted
 from .compiler import compile
 from .errors import (
     AbsentError,
@@ -51,8 +50,9 @@ from .frontend.outputs import template_of as _template_of
 from .frontend.symbols import array, function, matrix, name, scalar, vector
 from .frontend.symbols import stop as stop_gradient
 from .frontend.sympy import Definitions
+from .graph.budget import budgeted as _budgeted
+from .graph.limits import Budget
 from .guard import guarded as _guarded
-from .options import Budget
 from .runtime.kernel import Kernel
 from .tools.checking.check import Report, check
 from .tools.export import export

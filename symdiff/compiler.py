@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, TypeAlias
 
-from .budget import budgeted, limits
 from .codegen.c.emit import emit_c
 from .codegen.cython.emit import emit_cython
 from .codegen.numpy.emit import emit_numpy
@@ -28,10 +27,11 @@ from .frontend.formula import Formula, merge_shapes, order_inputs, read_formula
 from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import Facts, Provenance, join
 from .graph import Node, flatten, postorder, unflatten
+from .graph.budget import budgeted, limits
+from .graph.limits import Budget
 from .guard import guarded
 from .lower import Loops, plan_loops, unroll
 from .lower.program import Program
-from .options import Budget
 from .printing import text
 from .runtime.arguments import Parameter
 from .runtime.kernel import Kernel, Options, Origin, Runner

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .graph import MATRIX_OPS, Node, number, postorder
-from .sizes import Dim, product, value
+from .graph.sizes import Dim, product, value
 
 #: What a symbolic size counts as, and what a transcendental function costs in additions.
 NOMINAL, TRANSCENDENTAL = 20, 10

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .functions import FUNCTIONS, where
 from .graph import BOOL, Node, delta, dependents, elementwise, postorder, rebuild, reshape
+from .graph.scalars.functions import FUNCTIONS, where
 from .influence import pull_mask, pull_reach
 from .masking import any_along, both, either, reach
 from .rules import DIFFERENTIALS, LINEAR, pulled_product

@@ -1,7 +1,7 @@
 """The third differential of a determinant, right at singular matrices too.
 
 The second differential of det has a closed form in singular values at every rank (see
-:mod:`symdiff.interpret`). For the third there is none without division, so the
+:mod:`symdiff.graph.reference.interpret`). For the third there is none without division, so the
 determinant is expanded over subsets of columns, up to 8×8, and differentiated as the
 polynomial it is; larger matrices are refused by name.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .deltas import ONE
 from .differentiate import pullback, pushforward
 from .errors import NotDifferentiableError
 from .graph import (
@@ -26,8 +25,9 @@ from .graph import (
     slicing,
     whole,
 )
+from .graph.deltas.affine import ONE
+from .graph.sizes import show
 from .rules import DIFFERENTIALS, SOURCES
-from .sizes import show
 
 #: Largest matrix whose determinant is expanded.
 EXPANSION_LIMIT = 8

@@ -1,7 +1,7 @@
 """Forward and reverse mode over the array graph: tangents in, or cotangents out.
 
 Both walk the graph once. Scalar functions take their partial derivatives from
-:mod:`symdiff.functions`, array operations their differential from :mod:`symdiff.rules`;
+:mod:`symdiff.graph.scalars.functions`, array operations their differential from :mod:`symdiff.rules`;
 reverse mode transposes a differential by pulling a cotangent back through it.
 
 A derivative through a branch not taken is a strong zero: beside each value travels the
@@ -15,11 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import TypeAlias
 
-from .collector import paused
-from .contraction import einsum, is_structured, is_zero, scale_by
-from .deltas import ONE
 from .errors import NotDifferentiableError
-from .functions import FUNCTIONS, Partial, compare, to_real, where
 from .graph import (
     BOOL,
     MATRIX_OPS,
@@ -33,6 +29,12 @@ from .graph import (
     substitute,
     zeros,
 )
+from .graph.deltas.affine import ONE
+from .graph.deltas.einsum import einsum, is_structured, is_zero, scale_by
+from .graph.deltas.structural import assemble_entries, single_entries
+from .graph.gc_pause import paused
+from .graph.scalars.functions import FUNCTIONS, Partial, compare, to_real, where
+from .graph.sizes import Dim, Shape
 from .influence import (
     Walk,
     extremum_reach,
@@ -45,9 +47,7 @@ from .influence import (
     within,
 )
 from .masking import Masked, add, both, either, is_single, multiply
-from .propagation import assemble_entries, single_entries
 from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule, Product, pulled_product, pushed_product
-from .sizes import Dim, Shape
 
 Slopes: TypeAlias = dict[Node, Masked]
 

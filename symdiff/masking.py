@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .contraction import einsum, is_structured
-from .deltas import STRUCTURE, is_identity
-from .functions import compare, scalar_constant, to_real, where
 from .graph import BOOL, Labels, Node, contract, elementwise, reshape, slicing
-from .propagation import mask_product
+from .graph.deltas.affine import STRUCTURE, is_identity
+from .graph.deltas.einsum import einsum, is_structured
+from .graph.deltas.structural import mask_product
+from .graph.scalars.functions import compare, scalar_constant, to_real, where
+from .graph.sizes import Dim
 from .rules import Product
-from .sizes import Dim
 
 
 class Masked(NamedTuple):

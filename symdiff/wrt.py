@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from .errors import ArgumentError, DisconnectedInputError
 from .graph import Node, inputs_of, placeholder, postorder, substitute
+from .graph.sizes import show
 from .printing import text
 from .rules import LINEAR
 from .simplify import simplify, stabilize
-from .sizes import show
 
 __all__ = ["Cut", "Known", "Orders", "View", "disconnection"]
 

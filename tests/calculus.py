@@ -16,7 +16,7 @@ from exact import directional
 import symdiff as sd
 from symdiff import Array
 from symdiff.graph import verify
-from symdiff.interpret import evaluate
+from symdiff.graph.reference.interpret import evaluate
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import symdiff
-from symdiff.graph import walk
+from symdiff.graph import traversal as walk
 
 #: Whether the passes run from their Python sources; calls inside compiled ones are seen by nobody.
 FROM_SOURCES = Path(walk.__file__).suffix == ".py"

@@ -15,11 +15,11 @@ import mpmath
 import numpy as np
 import numpy.typing as npt
 
-from symdiff.functions import FUNCTIONS
 from symdiff.graph import Node, inputs_of, label_sizes, postorder
-from symdiff.interpret import bind_sizes
-from symdiff.remainders import REMAINDERS, Remainder, series_of
-from symdiff.sizes import value
+from symdiff.graph.reference.interpret import bind_sizes
+from symdiff.graph.scalars.functions import FUNCTIONS
+from symdiff.graph.scalars.remainders import REMAINDERS, Remainder, series_of
+from symdiff.graph.sizes import value
 
 Exact = npt.NDArray[np.object_]
 

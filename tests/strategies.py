@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from symdiff.functions import apply, compare, where
 from symdiff.graph import (
     Node,
     broadcast_to,
@@ -41,7 +40,8 @@ from symdiff.graph import (
 from symdiff.graph import (
     input as variable,
 )
-from symdiff.sizes import Dim, Shape, Size, named, product, value
+from symdiff.graph.scalars.functions import apply, compare, where
+from symdiff.graph.sizes import Dim, Shape, Size, named, product, value
 
 SMOOTH = ("sin", "cos", "tanh", "arctan", "erf", "sigmoid", "softplus", "arcsinh", "negative")
 KINKED = ("abs", "maximum", "minimum")

@@ -17,9 +17,9 @@ from test_rules import CALLS, Call, identify
 import symdiff as sd
 from symdiff import Array
 from symdiff.demand import guard
-from symdiff.functions import FUNCTIONS, apply
 from symdiff.graph import BOOL, Node, delta, matrix, postorder, verify
-from symdiff.interpret import evaluate
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.scalars.functions import FUNCTIONS, apply
 from symdiff.rules import DIFFERENTIALS
 from symdiff.simplify import inline, simplify
 

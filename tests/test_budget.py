@@ -18,14 +18,13 @@ import pytest
 from effort import calls
 
 import symdiff as sd
-from symdiff import budget
 from symdiff.errors import ArgumentError, LimitError, ShapeError
 from symdiff.frontend.text.parse import parse_graph
-from symdiff.graph import Node, postorder
+from symdiff.graph import Node, budget, postorder
+from symdiff.graph.limits import BUDGETS, LIMITS, Budget
+from symdiff.graph.sizes import named
 from symdiff.lower import expand_functions, unroll
 from symdiff.lower.loops.ranges import cut
-from symdiff.options import BUDGETS, LIMITS, Budget
-from symdiff.sizes import named
 
 ROOT = Path(__file__).parent.parent
 STRICT = BUDGETS["strict"]

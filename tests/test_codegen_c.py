@@ -22,7 +22,7 @@ from symdiff.codegen.c.emit import CHUNK, Target, emit_c
 from symdiff.codegen.c.standalone import emit_plain
 from symdiff.errors import BuildError, SingularMatrixError
 from symdiff.frontend.formula import read_formula
-from symdiff.functions import FUNCTIONS
+from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.lower import unroll
 from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.lower.reference import evaluate

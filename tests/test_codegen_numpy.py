@@ -16,7 +16,6 @@ from test_interpret import STRUCTURE, X, x34
 
 from symdiff.codegen.numpy.emit import emit_numpy, load_numpy
 from symdiff.errors import ArgumentError, LimitError, ShapeError, SingularMatrixError
-from symdiff.functions import FUNCTIONS, apply
 from symdiff.graph import (
     BOOL,
     constant,
@@ -37,9 +36,10 @@ from symdiff.graph import (
 from symdiff.graph import (
     input as variable,
 )
-from symdiff.interpret import evaluate
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.scalars.functions import FUNCTIONS, apply
+from symdiff.graph.sizes import named, value
 from symdiff.runtime.runners.numpy import NumpyRunner
-from symdiff.sizes import named, value
 
 N = named("n")
 

@@ -15,7 +15,7 @@ from symdiff.frontend.array import Array
 from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import Node, constant, elementwise, inputs_of, postorder
 from symdiff.graph import input as variable
-from symdiff.interpret import evaluate
+from symdiff.graph.reference.interpret import evaluate
 from symdiff.printing import text
 from symdiff.printing.collect import collect
 

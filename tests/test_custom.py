@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff import Array, NotDifferentiableError, ShapeError, SymdiffError
 from symdiff.errors import ArgumentError, DtypeError, LimitError
-from symdiff.interpret import evaluate
+from symdiff.graph.reference.interpret import evaluate
 
 RNG = np.random.default_rng(3)
 Rule: TypeAlias = dict[str, Callable[..., Any]]

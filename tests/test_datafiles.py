@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from symdiff.errors import DataError
-from symdiff.options import LIMITS
+from symdiff.graph.limits import LIMITS
 from symdiff.tools.command.read_files import read_array, read_table, split_source
 from symdiff.tools.command.write_files import write_arrays
 

@@ -13,10 +13,10 @@ from calculus import check_calculus
 import symdiff as sd
 from symdiff import Array, DisconnectedInputError, ShapeError, wrt
 from symdiff import node_derivatives as derivatives
-from symdiff.contraction import einsum, is_plain
 from symdiff.errors import ArgumentError, DtypeError
 from symdiff.graph import Node, constant, contract, delta, label_sizes, onehot, postorder
-from symdiff.interpret import evaluate
+from symdiff.graph.deltas.einsum import einsum, is_plain
+from symdiff.graph.reference.interpret import evaluate
 from symdiff.simplify import rewriter as engine
 from symdiff.simplify import simplify
 

@@ -18,11 +18,11 @@ from exact import SCALARS, missing_scalars
 
 import symdiff as sd
 from symdiff import Array
-from symdiff.functions import FUNCTIONS, Partial, apply
 from symdiff.graph import BOOL, constant
 from symdiff.graph import input as variable
-from symdiff.interpret import evaluate
-from symdiff.remainders import REMAINDERS
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.scalars.functions import FUNCTIONS, Partial, apply
+from symdiff.graph.scalars.remainders import REMAINDERS
 
 DIGITS = 150
 ZERO_STEP = 170

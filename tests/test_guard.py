@@ -14,8 +14,8 @@ import symdiff as sd
 from fuzz import arguments
 from symdiff import guard
 from symdiff.frontend.numpy.library import LIBRARY
-from symdiff.functions import FUNCTIONS, apply
-from symdiff.functions import Function as Row
+from symdiff.graph.scalars.functions import FUNCTIONS, apply
+from symdiff.graph.scalars.functions import Function as Row
 
 X = sd.scalar("x")
 V = sd.vector("v", 3)

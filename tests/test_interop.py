@@ -31,7 +31,6 @@ from symdiff.frontend.numpy import indexing
 from symdiff.frontend.numpy import operations as ops
 from symdiff.frontend.numpy import shaping as layout
 from symdiff.frontend.sympy import Definitions, Inputs, from_sympy, is_sympy, to_sympy
-from symdiff.functions import FUNCTIONS, Partial, apply, compare, where
 from symdiff.graph import (
     Node,
     constant,
@@ -47,9 +46,10 @@ from symdiff.graph import (
     verify,
 )
 from symdiff.graph import input as variable
-from symdiff.interpret import evaluate
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.scalars.functions import FUNCTIONS, Partial, apply, compare, where
+from symdiff.graph.sizes import named
 from symdiff.rules import CustomRule
-from symdiff.sizes import named
 
 x, y, k = sp.symbols("x y k")
 n = sp.Symbol("n")

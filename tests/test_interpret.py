@@ -11,9 +11,7 @@ import pytest
 from exact import SCALARS
 from scipy import special
 
-from symdiff import interpret, numeric
 from symdiff.errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
-from symdiff.functions import FUNCTIONS, apply, compare, where
 from symdiff.graph import (
     BOOL,
     Node,
@@ -46,10 +44,12 @@ from symdiff.graph import (
 from symdiff.graph import (
     input as variable,
 )
-from symdiff.interpret import bind_sizes, evaluate
-from symdiff.remainders import REMAINDERS
+from symdiff.graph.reference import interpret, numeric
+from symdiff.graph.reference.interpret import bind_sizes, evaluate
+from symdiff.graph.scalars.functions import FUNCTIONS, apply, compare, where
+from symdiff.graph.scalars.remainders import REMAINDERS
+from symdiff.graph.sizes import named
 from symdiff.rules import CustomRule
-from symdiff.sizes import named
 
 N, M = named("n"), named("m")
 RNG = np.random.default_rng(0)

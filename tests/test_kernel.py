@@ -13,13 +13,13 @@ import pytest
 from tape import Tape
 
 from symdiff._kernels.call import with_vectorcall
-from symdiff.binding import bind
 from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrixError, UnsupportedError
 from symdiff.frontend.outputs import LEAF
+from symdiff.graph.size_equations import bind
+from symdiff.graph.sizes import Shape, named
 from symdiff.runtime.arguments import Parameter
 from symdiff.runtime.kernel import Kernel, Options, Origin, Runner
 from symdiff.runtime.runners.native import NativeRunner
-from symdiff.sizes import Shape, named
 
 N, M = named("n"), named("m")
 

@@ -20,20 +20,20 @@ import symdiff as sd
 from symdiff.codegen.numpy.emit import emit_numpy
 from symdiff.errors import ShapeError, SingularMatrixError, SymdiffError, UnsupportedError
 from symdiff.frontend.formula import read_formula
-from symdiff.functions import apply
 from symdiff.graph import broadcast_to, concatenate, inputs_of, pad, postorder, slicing, verify
 from symdiff.graph import input as variable
+from symdiff.graph.limits import LIMITS
+from symdiff.graph.scalars.functions import apply
+from symdiff.graph.sizes import named, value
 from symdiff.lower import plan_loops
 from symdiff.lower.loops.access import NoLoopError, groups
 from symdiff.lower.loops.plan import Loops, LoopStep
 from symdiff.lower.loops.ranges import LEAST, cut, sign
-from symdiff.options import LIMITS
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.loops import LoopRunner
 from symdiff.runtime.runners.native import NativeRunner, target_of
 from symdiff.runtime.runners.numpy import NumpyRunner
 from symdiff.simplify import inline, simplify
-from symdiff.sizes import named, value
 
 Array = npt.NDArray[Any]
 N, M = named("n"), named("m")

@@ -17,7 +17,6 @@ from symdiff.frontend.numpy import indexing
 from symdiff.frontend.numpy import operations as ops
 from symdiff.frontend.numpy import shaping as layout
 from symdiff.frontend.text.parse import parse_graph
-from symdiff.functions import apply, compare, where
 from symdiff.graph import (
     Node,
     constant,
@@ -34,10 +33,11 @@ from symdiff.graph import (
     swap,
 )
 from symdiff.graph import input as variable
-from symdiff.interpret import evaluate
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.scalars.functions import apply, compare, where
+from symdiff.graph.sizes import named
 from symdiff.printing import latex, text, unicode
 from symdiff.printing.notation import spelled
-from symdiff.sizes import named
 
 n = named("n")
 A, B, C = variable("A", (3, 3)), variable("B", (3, 3)), variable("C", (n, n))

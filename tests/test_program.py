@@ -10,7 +10,7 @@ from tape import Tape
 import symdiff as sd
 from symdiff.errors import SingularMatrixError
 from symdiff.graph import contract, onehot
-from symdiff.interpret import evaluate as interpret
+from symdiff.graph.reference.interpret import evaluate as interpret
 from symdiff.lower import unroll
 from symdiff.lower.program import SIGNATURES, Program
 from symdiff.lower.reference import TWINS, evaluate

@@ -17,12 +17,12 @@ from strategies import Formula, formulas, sample
 import symdiff as sd
 from bench.cases import CASES
 from symdiff import Array
-from symdiff.contraction import einsum, is_plain, is_structured, scale_by
 from symdiff.errors import UnsupportedError
 from symdiff.frontend.formula import read_formula
 from symdiff.frontend.outputs import leaves
 from symdiff.graph import Node, constant, postorder, verify
-from symdiff.interpret import evaluate
+from symdiff.graph.deltas.einsum import einsum, is_plain, is_structured, scale_by
+from symdiff.graph.reference.interpret import evaluate
 from symdiff.simplify import RULES, inline, simplify, stabilize
 from symdiff.simplify.rewriter import READING
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff import Array
 from symdiff.graph import constant, elementwise
-from symdiff.remainders import REMAINDERS, Remainder
+from symdiff.graph.scalars.remainders import REMAINDERS, Remainder
 
 DISTANCES = (1e-300, 1e-160, 1e-20, 1e-8, 1e-4, 0.01, 0.1, 0.3, 0.7, 0.95)
 

@@ -16,7 +16,7 @@ from symdiff.errors import SymdiffError
 from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import contract, matrix, postorder, swap
 from symdiff.graph import input as variable
-from symdiff.interpret import evaluate
+from symdiff.graph.reference.interpret import evaluate
 from symdiff.simplify import simplify
 from symdiff.simplify.symmetry import is_symmetric, upright
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from .. import printing
 from ..errors import AbsentError, ArgumentError, DtypeError, ShapeError, SymbolError, UnsupportedError
-from ..functions import apply, compare, to_real
 from ..graph import BOOL, REAL, Node, constant
+from ..graph.scalars.functions import apply, compare, to_real
+from ..graph.sizes import Dim, Shape, show
 from ..guard import guarded, refuse
 from ..printing.assemble import present
-from ..sizes import Dim, Shape, show
 from . import sympy as interop
 from .numpy import operations
 from .numpy import shaping as layout

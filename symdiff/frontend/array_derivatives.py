@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from .. import node_derivatives as nodes
 from ..errors import ArgumentError, DtypeError, LimitError, ShapeError
 from ..graph import BOOL, Node
-from ..sizes import Shape, show
+from ..graph.sizes import Shape, show
 from .array import Array, as_node, provenance_of
 from .provenance import Facts, Provenance
 

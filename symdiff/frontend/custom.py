@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from ..contraction import is_zero
 from ..differentiate import pushforward
 from ..errors import ArgumentError, DtypeError, LimitError, NotDifferentiableError, ShapeError
-from ..functions import to_real
 from ..graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, substitute
 from ..graph import custom as custom_node
+from ..graph.deltas.einsum import is_zero
+from ..graph.scalars.functions import to_real
+from ..graph.sizes import Shape, show
 from ..guard import guarded, users
 from ..linearity import require_linear
 from ..rules import Captured, CustomRule
-from ..sizes import Shape, show
 from .array import Array, as_node, provenance_of
 
 #: Custom functions within each other, and characters of a name.

@@ -7,10 +7,10 @@ from functools import wraps
 from inspect import signature
 from typing import Any
 
-from ..budget import budgeted
 from ..errors import ArgumentError
+from ..graph.budget import budgeted
+from ..graph.limits import Budget
 from ..guard import guarded
-from ..options import Budget
 from . import array_derivatives as derivatives
 from .array import Array
 from .formula import merge_shapes, read_formula

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..budget import limits
 from ..errors import ArgumentError, ParseError, SymdiffError
 from ..graph import Node, inputs_of
+from ..graph.budget import limits
 from ..guard import users
 from .array import Array, as_node, asarray
 from .custom import refuse_strays

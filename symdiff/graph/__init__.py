@@ -5,7 +5,7 @@ sub-formulas are shared from birth and passes memoise by node. Arrays, not scala
 unit, and a shape may hold symbolic sizes. Nodes are made by the functions below, each of
 which refuses what would break the graph's rules; nothing here knows derivatives.
 
-    element by element   any scalar function of :mod:`symdiff.functions`, with broadcasting
+    element by element   any scalar function of :mod:`symdiff.graph.scalars.functions`, with broadcasting
     contract             Einstein notation: matmul, outer, trace, diagonal, transpose, sum, broadcast
     delta, onehot        the identity as an index pair k = start + step*i, and one row of it
     reduce               max, min, prod, logsumexp, norm over axes
@@ -16,7 +16,21 @@ which refuses what would break the graph's rules; nothing here knows derivatives
 
 from __future__ import annotations
 
-from .node import (
+from .contractions import (
+    MATRIX_OPS,
+    Label,
+    Labels,
+    broadcast_to,
+    contract,
+    label_sizes,
+    matmul,
+    matrix,
+    sum_axes,
+    swap,
+    transpose,
+    zeros,
+)
+from .nodes import (
     BOOL,
     REAL,
     Node,
@@ -34,21 +48,7 @@ from .node import (
     onehot,
     placeholder,
 )
-from .products import (
-    MATRIX_OPS,
-    Label,
-    Labels,
-    broadcast_to,
-    contract,
-    label_sizes,
-    matmul,
-    matrix,
-    sum_axes,
-    swap,
-    transpose,
-    zeros,
-)
-from .structure import (
+from .structural import (
     Item,
     concatenate,
     cumsum,
@@ -65,7 +65,7 @@ from .structure import (
     triangle,
     whole,
 )
-from .walk import (
+from .traversal import (
     NORMALIZATIONS,
     REDUCTIONS,
     dependents,

@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..budget import spend
 from ..errors import UnsupportedError
 from ..graph import Node
-from ..sizes import Shape, fixed, show
+from ..graph.budget import spend
+from ..graph.sizes import Shape, fixed, show
 from .program import MASK_OPS, Port, Program
 
 Ids: TypeAlias = npt.NDArray[np.int64]

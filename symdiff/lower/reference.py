@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import special
 
 from ..errors import SingularMatrixError
-from ..numeric import lgamma
+from ..graph.reference.numeric import lgamma
 from .program import Program
 
 

@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from ..collector import paused
 from ..errors import UnsupportedError
-from ..functions import FUNCTIONS, to_real
 from ..graph import Node, postorder, rebuild
+from ..graph.gc_pause import paused
+from ..graph.scalars.functions import FUNCTIONS, to_real
+from ..graph.sizes import show
 from ..simplify import is_symmetric
-from ..sizes import show
 from .arrays import ARRAYS, lower_elementwise
 from .builder import Code, Ids, fixed_shape
 from .factorize import take_out

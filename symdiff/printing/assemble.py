@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from ..deltas import STRUCTURE
 from ..graph import Node, concatenate, constant, postorder, rebuild, reshape
+from ..graph.deltas.affine import STRUCTURE
+from ..graph.sizes import fixed
 from ..simplify.rewriter import make
-from ..sizes import fixed
 from .collect import collect
 
 #: Arrays of more elements stay sums.

@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from ..contraction import einsum, is_structured
-from ..functions import as_written
 from ..graph import (
     Labels,
     Node,
@@ -25,10 +23,12 @@ from ..graph import (
     rebuild,
     reshape,
 )
+from ..graph.deltas.einsum import einsum, is_structured
+from ..graph.scalars.functions import as_written
+from ..graph.sizes import Shape
 from ..simplify.arrays import broadcast_labels
 from ..simplify.rewriter import spread
 from ..simplify.symmetry import upright
-from ..sizes import Shape
 from .products import (
     WINDOW,
     Product,

@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..budget import reserve, spend
 from ..graph import Node
+from ..graph.budget import reserve, spend
 from .notation import Term, postorder, written
 
 #: Terms on one line up to which nothing is defined apart, however often it stands there.

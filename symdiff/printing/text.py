@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..graph import Item
-from ..names import is_name
-from ..sizes import Dim, Shape
+from ..graph.names import is_name
+from ..graph.sizes import Dim, Shape
 from .layout import Piece, Style
 from .notation import Term, spelled
 

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels.call import is_tangled
-from ..binding import bind
 from ..errors import ArgumentError, DtypeError, LimitError, ShapeError
-from ..sizes import Dim, Shape, Size, show, value
+from ..graph.size_equations import bind
+from ..graph.sizes import Dim, Shape, Size, show, value
 
 __all__ = ["Batch", "Parameter", "check_outs", "match", "one_axis", "overlap", "stack_batches"]
 

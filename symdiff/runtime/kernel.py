@@ -21,9 +21,9 @@ from .._kernels.call import CallPath, NativeCall, with_vectorcall
 from ..errors import ArgumentError, SingularMatrixError, UnsupportedError
 from ..frontend.outputs import LEAF, pack, unpack
 from ..frontend.outputs import show as show_structure
+from ..graph.sizes import fixed, show
 from ..guard import guarded, refuse
 from ..lower.program import Program
-from ..sizes import fixed, show
 from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, overlap, sample_shape, stack_batches
 from .result_memory import empty
 from .runners.native import plain_function

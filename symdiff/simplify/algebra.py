@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..functions import where
 from ..graph import BOOL, Node, constant, elementwise, number
+from ..graph.scalars.functions import where
 from .rewriter import make, rule, scaled, spread
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..contraction import add_terms, einsum, is_plain, is_structured, scale_by, signed_terms, structured_terms
-from ..deltas import STRUCTURE
-from ..functions import FUNCTIONS
 from ..graph import (
     BOOL,
     REAL,
@@ -23,8 +20,11 @@ from ..graph import (
     reshape,
     slicing,
 )
-from ..propagation import take_items
-from ..sizes import Dim, Shape
+from ..graph.deltas.affine import STRUCTURE
+from ..graph.deltas.einsum import add_terms, einsum, is_plain, is_structured, scale_by, signed_terms, structured_terms
+from ..graph.deltas.structural import take_items
+from ..graph.scalars.functions import FUNCTIONS
+from ..graph.sizes import Dim, Shape
 from .rewriter import make, rule, scaled, settle
 
 

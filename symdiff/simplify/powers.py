@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TypeAlias
 
-from ..budget import spend
 from ..graph import Node, constant, elementwise, number, postorder
+from ..graph.budget import spend
 
 #: Powers of atoms, in the order of the atoms.
 _Monomial: TypeAlias = tuple[tuple[int, int], ...]

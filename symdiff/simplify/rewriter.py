@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from ..budget import spend
-from ..collector import paused
-from ..functions import FUNCTIONS, scalar_constant
 from ..graph import Node, broadcast_to, elementwise, mark_settled, number, postorder, rebuild
-from ..sizes import Shape
+from ..graph.budget import spend
+from ..graph.gc_pause import paused
+from ..graph.scalars.functions import FUNCTIONS, scalar_constant
+from ..graph.sizes import Shape
 
 Rewrite: TypeAlias = Callable[[Node], Node | None]
 

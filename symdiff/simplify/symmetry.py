@@ -12,8 +12,8 @@ from itertools import permutations
 
 import numpy as np
 
-from ..functions import FUNCTIONS
 from ..graph import Labels, Node, contract
+from ..graph.scalars.functions import FUNCTIONS
 from .rewriter import rule
 
 #: How deep is looked, at how many factors, and how many summed labels are tried in every order.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..._kernels.interpreter import LINE, LINES, OPCODES, VECTORS, registers
-from ...collector import paused
+from ...graph.gc_pause import paused
 from ...lower.program import Program
 from ..blocks import Block, load_blocks, store_blocks
 from ..c.emit import Target

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from ...functions import FUNCTIONS
+from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import SIGNATURES
 from .texts import kernel_text, with_needs
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from ...functions import FUNCTIONS
+from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import MASK_OPS, SIGNATURES, Program
 from ..c.spelling import special_text
 from .module import emit_head, emit_interface

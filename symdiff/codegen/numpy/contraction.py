@@ -15,7 +15,7 @@ from itertools import combinations
 
 from ...errors import LimitError, ShapeError
 from ...graph import Labels, Node, label_sizes
-from ...sizes import Dim, Size, value
+from ...graph.sizes import Dim, Size, value
 from .writer import Writer, number
 
 #: What a symbolic size counts as when the order of a product is chosen.

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ... import numeric, special
 from ...errors import ArgumentError, ShapeError, UnsupportedError
-from ...functions import FUNCTIONS, expanded
 from ...graph import BOOL, MATRIX_OPS, Node, postorder
-from ...sizes import Dim, Size
+from ...graph.reference import numeric
+from ...graph.reference import scipy_special as special
+from ...graph.scalars.functions import FUNCTIONS, expanded
+from ...graph.sizes import Dim, Size
 from .contraction import emit_contraction, emit_structure
 from .writer import Writer, number
 
@@ -104,7 +105,7 @@ def emit_numpy(inputs: Sequence[Node], outputs: Sequence[Node]) -> NumpySource:
     if any("special." in line for line in writer.lines):
         imports.append("from scipy import special")
     if writer.calls:
-        imports.append(f"from symdiff.numeric import {', '.join(sorted(writer.calls))}")
+        imports.append(f"from symdiff.graph.reference.numeric import {', '.join(sorted(writer.calls))}")
     names = [f"x{i}" for i in range(len(inputs))]
     notes = [
         f"# {name}: {writer.shape('N', node.shape)}".replace("'", "") for name, node in zip(names, inputs, strict=True)

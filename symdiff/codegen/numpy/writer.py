@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...binding import equations
 from ...errors import UnsupportedError
 from ...graph import Item, Node
-from ...sizes import Dim, Monomial, Shape, Size, product
+from ...graph.size_equations import equations
+from ...graph.sizes import Dim, Monomial, Shape, Size, product
 
 #: Constants and index lists with more elements than this are bound, not printed.
 PRINTED = 64
@@ -155,7 +155,7 @@ class Writer:
     # ------------------------------------------------------------------ calls and numbers
 
     def call(self, name: str, *arguments: str) -> str:
-        """Return a call of a function of :mod:`symdiff.numeric` as source."""
+        """Return a call of a function of :mod:`symdiff.graph.reference.numeric` as source."""
         self.calls.add(name)
         return f"{name}({', '.join(arguments)})"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import DtypeError, ShapeError, UnsupportedError
 from ...graph import Item, Node, gather, reshape, slicing, transpose, whole
-from ...sizes import Dim, product, show
+from ...graph.sizes import Dim, product, show
 
 
 def getitem(x: Node, key: Any) -> Node:

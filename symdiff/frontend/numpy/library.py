@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 from ...errors import DtypeError, LimitError, UnsupportedError
-from ...functions import ALIASES, FUNCTIONS, apply, compare, where
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
+from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, compare, where
 from . import operations
 from . import shaping as layout
 

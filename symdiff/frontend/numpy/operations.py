@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, UnsupportedError
-from ...functions import apply, compare, scalar_constant, to_real, where
 from ...graph import (
     BOOL,
     Node,
@@ -36,7 +35,8 @@ from ...graph import (
     whole,
 )
 from ...graph import matmul as stack_matmul
-from ...sizes import Dim, product, show
+from ...graph.scalars.functions import apply, compare, scalar_constant, to_real, where
+from ...graph.sizes import Dim, product, show
 from .indexing import getitem
 from .shaping import Axis, axes_of, axis_of, ravel, several, shown
 

@@ -10,9 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...budget import limits, reserve
 from ...errors import ArgumentError, LimitError, ShapeError, UnsupportedError
-from ...functions import apply, to_real
 from ...graph import (
     REAL,
     Node,
@@ -27,7 +25,9 @@ from ...graph import (
     transpose,
     whole,
 )
-from ...sizes import Dim, Shape, Size, divide, named, product, show
+from ...graph.budget import limits, reserve
+from ...graph.scalars.functions import apply, to_real
+from ...graph.sizes import Dim, Shape, Size, divide, named, product, show
 from .indexing import gather_array, getitem
 
 Axis: TypeAlias = int | Sequence[int] | None

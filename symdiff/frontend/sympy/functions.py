@@ -13,8 +13,8 @@ from typing import Any
 import sympy as sp
 from sympy.codegen import cfunctions
 
-from ...functions import FUNCTIONS, apply, compare, where
 from ...graph import Node, constant
+from ...graph.scalars.functions import FUNCTIONS, apply, compare, where
 
 
 def _f(name: str) -> Callable[..., Node]:

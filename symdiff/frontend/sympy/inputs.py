@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ... import graph
 from ...errors import ShapeError, UnsupportedError
-from ...sizes import Dim, Shape, named
+from ...graph.sizes import Dim, Shape, named
 
 
 class Index(NamedTuple):

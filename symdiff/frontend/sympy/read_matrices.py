@@ -12,7 +12,6 @@ from sympy.matrices.expressions import diagonal, dotproduct, special
 from sympy.tensor.array.expressions import array_expressions as arrays
 
 from ...errors import ShapeError, UnsupportedError
-from ...functions import apply
 from ...graph import (
     Item,
     Labels,
@@ -30,7 +29,8 @@ from ...graph import (
     whole,
     zeros,
 )
-from ...sizes import Dim, Size
+from ...graph.scalars.functions import apply
+from ...graph.sizes import Dim, Size
 from .inputs import Index, Inputs, Scope
 from .read_scalars import READERS, Reading, Steps, bound, each, pack, reads, refusal
 

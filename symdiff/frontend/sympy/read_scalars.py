@@ -16,9 +16,9 @@ from sympy.core.function import AppliedUndef
 from sympy.logic.boolalg import BooleanAtom
 
 from ...errors import ArgumentError, LimitError, UnsupportedError
-from ...functions import apply, to_real
 from ...graph import Node, broadcast_to, concatenate, constant, cumsum, reshape
-from ...options import LIMITS
+from ...graph.limits import LIMITS
+from ...graph.scalars.functions import apply, to_real
 from . import functions as scalars
 from .inputs import Index, Inputs, Scope
 

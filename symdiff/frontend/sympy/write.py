@@ -17,13 +17,13 @@ import sympy as sp
 from sympy.logic.boolalg import Boolean
 from sympy.tensor.array.expressions import array_expressions as arrays
 
-from ...budget import spend
 from ...errors import UnsupportedError
 from ...graph import Node, walk_sizes
+from ...graph.budget import spend
+from ...graph.sizes import fixed, show
 from ...printing.notation import Term, written
 from ...printing.notation import postorder as terms_below
 from ...simplify import inline
-from ...sizes import fixed, show
 from .definitions import Definitions
 from .inputs import Inputs
 from .write_element import element

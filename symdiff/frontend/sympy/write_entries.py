@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
-from ...budget import spend
+from ...graph.budget import spend
 from ...printing.notation import Term
 from . import write_scalars as spelling
 from .write_scalars import SCALARS, add, inverse, mul, negative, number, piecewise, power

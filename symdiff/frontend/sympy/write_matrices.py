@@ -15,8 +15,8 @@ from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.tensor.array.expressions import array_expressions as arrays
 
+from ...graph.sizes import Dim, product
 from ...printing.notation import Term
-from ...sizes import Dim, product
 from . import write_scalars as spelling
 from .write_element import element
 from .write_scalars import SCALARS, add, inverse, mul, negative, number

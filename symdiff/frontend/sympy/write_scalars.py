@@ -15,9 +15,9 @@ from typing import Any
 import sympy as sp
 from sympy.functions.elementary.piecewise import ExprCondPair
 
-from ...budget import spend
+from ...graph.budget import spend
+from ...graph.sizes import Dim, Size
 from ...printing.notation import spelled
-from ...sizes import Dim, Size
 
 HALF = sp.Rational(1, 2)
 #: More terms than this are not sorted; SymPy would take too long to compare them.

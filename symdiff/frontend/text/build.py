@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from ...budget import spend
 from ...errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from ...graph import extent, walk_sizes
+from ...graph.budget import spend
+from ...graph.limits import Limits
+from ...graph.sizes import Shape, check_elements, named
 from ...guard import refuse
-from ...options import Limits
-from ...sizes import Shape, check_elements, named
 from ..array import Array, asarray
 from ..numpy.library import REFUSED
 from ..outputs import leaves

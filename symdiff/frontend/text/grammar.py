@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...errors import LimitError, ParseError
-from ...options import LIMITS, Limits
+from ...graph.limits import LIMITS, Limits
 from .tokens import END, NAME, NEWLINE, NUMBER, SYMBOL, Token, fewest_nodes, scan, too_large, unexpected_operand
 
 _COMPARISON = 1

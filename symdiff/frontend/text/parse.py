@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...budget import limits as limits_in_force
-from ...collector import paused
 from ...errors import ArgumentError
-from ...names import is_name
-from ...options import Limits
+from ...graph.budget import limits as limits_in_force
+from ...graph.gc_pause import paused
+from ...graph.limits import Limits
+from ...graph.names import is_name
 from ..array import Array
 from ..shapes import read_shape
 from ..symbols import array as make_input

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...errors import UnsupportedError
 from ...graph import Item, Node
-from ...sizes import Dim, Shape, Size, product
+from ...graph.sizes import Dim, Shape, Size, product
 
 #: The longest axis that one element of a loop may have to itself.
 INNER = 32

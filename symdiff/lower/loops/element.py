@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...functions import FUNCTIONS, to_real
 from ...graph import (
     BOOL,
     MATRIX_OPS,
@@ -41,7 +40,8 @@ from ...graph import (
     whole,
     zeros,
 )
-from ...sizes import Dim, Size
+from ...graph.scalars.functions import FUNCTIONS, to_real
+from ...graph.sizes import Dim, Size
 from .access import (
     Access,
     Build,

@@ -22,10 +22,10 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...collector import paused
-from ...functions import apply, compare, to_real, where
 from ...graph import BOOL, Node, contract, label_sizes, placeholder, postorder, reduce, reshape, substitute
-from ...sizes import Dim
+from ...graph.gc_pause import paused
+from ...graph.scalars.functions import apply, compare, to_real, where
+from ...graph.sizes import Dim
 from ..program import CHEAP, Program
 from ..unroll import unroll
 from .access import Access, Check, CutError, Index, NoLoopError, Port, all_of, is_long

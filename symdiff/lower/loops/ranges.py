@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ...sizes import Dim, Size, named
+from ...graph.sizes import Dim, Size, named
 
 __all__ = ["LEAST", "Range", "cut", "sign"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from ...graph import Labels, Node
-from ...sizes import Dim, Shape
+from ...graph.sizes import Dim, Shape
 from .terms import Term, expand, matmul, times, transpose
 
 #: More factors than this are written with indices at once; looking for pairs takes cubic time.

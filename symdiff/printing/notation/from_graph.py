@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...errors import ShapeError
-from ...functions import as_written
 from ...graph import MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Node, broadcast_shapes, postorder
-from ...sizes import Shape, product
+from ...graph.scalars.functions import as_written
+from ...graph.sizes import Shape, product
 from .contractions import is_kronecker, recognise, written_contraction
 from .terms import SHORT, Term, expand, index, number, quotient, total_of
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...sizes import Shape
+from ...graph.sizes import Shape
 
 #: Longest chain of matrices written in one product; longer ones are nested.
 CHAIN = 64

@@ -17,15 +17,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ... import numeric
 from ...codegen.numpy.emit import emit_numpy, load_numpy
 from ...errors import SingularMatrixError
 from ...graph import Node
-from ...interpret import bind_sizes
+from ...graph.reference import numeric
+from ...graph.reference.interpret import bind_sizes
+from ...graph.sizes import Dim, value
 from ...lower.loops.access import Access
 from ...lower.loops.plan import ArrayStep, Loops, LoopStep, Piece
 from ...lower.loops.ranges import LEAST
-from ...sizes import Dim, value
 from ..result_memory import empty
 from ..threads import get_num_threads, register
 from .interpreter import InterpreterRunner

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ...codegen.numpy.emit import NumpySource, load_numpy
 from ...errors import SingularMatrixError
 from ...graph import BOOL
-from ...interpret import bind_sizes
-from ...sizes import value
+from ...graph.reference.interpret import bind_sizes
+from ...graph.sizes import value
 
 #: Bytes of temporaries that fit the cache, and the most that a tile may take.
 CACHE_BYTES, MOST_BYTES = 1 << 22, 1 << 26

@@ -29,7 +29,7 @@ from weakref import WeakValueDictionary
 
 from ...codegen.c.emit import CSource, Target
 from ...errors import BuildError
-from ...functions import FUNCTIONS
+from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import SIGNATURES
 from . import cache as store
 from . import processes as children

@@ -6,9 +6,9 @@ computed as it is written, and 1 when it comes from softplus. The kernel lists w
 
 from __future__ import annotations
 
-from ...functions import scalar_constant
 from ...graph import Node, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
-from ...sizes import Dim
+from ...graph.scalars.functions import scalar_constant
+from ...graph.sizes import Dim
 from ..rewriter import is_number, peel, rule, spread, stabilize, without_numbers
 from .exponentials import normal_form
 from .removable import smooth_quotient

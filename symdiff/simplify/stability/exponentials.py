@@ -13,9 +13,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ...functions import scalar_constant
 from ...graph import Node, constant, elementwise
-from ...sizes import Shape
+from ...graph.scalars.functions import scalar_constant
+from ...graph.sizes import Shape
 from .exponents import TERMS, Linear, Sum, added, as_node, multiple, ratio
 from .products import Product, as_product, may_hold_exponentials, multiplied, raised, scaled_node, sum_of
 from .sums import wide_form

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from ...functions import scalar_constant
 from ...graph import Node, constant, elementwise, reduce
+from ...graph.scalars.functions import scalar_constant
 from ..rewriter import peel
 
 #: Numbers times nodes, added up; the constant stands under None.

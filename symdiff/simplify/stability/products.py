@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...functions import scalar_constant
 from ...graph import Node, constant, elementwise
-from ...sizes import Shape
+from ...graph.scalars.functions import scalar_constant
+from ...graph.sizes import Shape
 from ..rewriter import peel, spread
 from .exponents import FACTORS, Linear, Sum, added, as_node, as_sum, is_sum_along_axes, linear, multiple
 

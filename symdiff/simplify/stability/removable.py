@@ -1,7 +1,7 @@
 """Quotients that are 0 / 0 where their variable is 0, and right there: ``sin(k * x) / x``, ``x / (exp(x) - 1)``.
 
 A product is taken apart into factors. One that vanishes at u = 0 as u**m does is u**m times a
-quotient of the table in :mod:`symdiff.remainders`, which is smooth; what u**m is made of cancels
+quotient of the table in :mod:`symdiff.graph.scalars.remainders`, which is smooth; what u**m is made of cancels
 against what stands on the other side of the line.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ...functions import scalar_constant
 from ...graph import Node, constant, contract, elementwise, sum_axes
-from ...remainders import REMAINDERS, Remainder, series_of
+from ...graph.scalars.functions import scalar_constant
+from ...graph.scalars.remainders import REMAINDERS, Remainder, series_of
 from ..rewriter import peel, spread, without_numbers
 from .exponents import added, as_node, as_sum, multiple, ratio
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ...functions import scalar_constant
 from ...graph import Node, concatenate, constant, elementwise, reduce, reshape, slicing
+from ...graph.scalars.functions import scalar_constant
 from ..rewriter import is_number, peel, spread
 
 #: So many terms of a sum and contractions inside each other are looked at.

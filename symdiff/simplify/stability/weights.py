@@ -6,9 +6,9 @@ place: nothing overflows, and where they were all there was below, the line is g
 
 from __future__ import annotations
 
-from ...functions import scalar_constant
 from ...graph import Node, elementwise, normalize, rebuild, reduce, reshape
-from ...sizes import Shape
+from ...graph.scalars.functions import scalar_constant
+from ...graph.sizes import Shape
 from ..rewriter import peel, spread
 
 #: How many operations above and below the line are looked at.

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from ...budget import budgeted, require, spend
 from ...compiler import compile
 from ...cost import cost, extent
 from ...demand import guard
@@ -28,13 +27,14 @@ from ...frontend.outputs import leaves
 from ...frontend.provenance import join
 from ...frontend.symbols import array
 from ...graph import REAL, Node, inputs_of
+from ...graph.budget import budgeted, require, spend
+from ...graph.limits import Budget
+from ...graph.reference.interpret import bind_sizes
+from ...graph.sizes import Shape, Size
 from ...guard import guarded
-from ...interpret import bind_sizes
-from ...options import Budget
 from ...printing import text
 from ...runtime.arguments import sample_shape
 from ...simplify import inline, simplify
-from ...sizes import Shape, Size
 from ...wrt import View
 from .differences import STEPS, Numbers, Tally, extrapolate
 from .kinks import find_kinks

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ...functions import FUNCTIONS
 from ...graph import BOOL, Node, dependents, postorder
-from ...interpret import evaluate, find_function
+from ...graph.reference.interpret import evaluate, find_function
+from ...graph.scalars.functions import FUNCTIONS
 from ...printing import text
 
 Values: TypeAlias = npt.NDArray[Any]

@@ -14,10 +14,10 @@ import mpmath as mp
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...functions import FUNCTIONS, as_written
 from ...graph import MATRIX_OPS, Node, label_sizes, postorder
-from ...interpret import STRUCTURE, Bindings
-from ...sizes import value
+from ...graph.reference.interpret import STRUCTURE, Bindings
+from ...graph.scalars.functions import FUNCTIONS, as_written
+from ...graph.sizes import value
 
 #: Decimal digits, the step of differences, and how far beside a point its limit is looked for.
 DIGITS = 120

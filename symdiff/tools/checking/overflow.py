@@ -14,10 +14,10 @@ from ...errors import SymdiffError
 from ...frontend import array_derivatives as derivatives
 from ...frontend.array import Array
 from ...graph import BOOL, Node, dependents, inputs_of, postorder
-from ...interpret import Bindings, evaluate
+from ...graph.reference.interpret import Bindings, evaluate
+from ...graph.sizes import value
 from ...printing import text
 from ...simplify import inline, simplify
-from ...sizes import value
 
 #: Elements of an output, and of what is differentiated by, that are looked at.
 _ELEMENTS = 16

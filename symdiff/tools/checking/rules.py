@@ -17,10 +17,10 @@ from ...differentiate import pullback, pushforward
 from ...errors import SingularMatrixError
 from ...graph import BOOL, REAL, Node, inputs_of, placeholder, postorder, rebuild, substitute
 from ...graph import custom as custom_node
-from ...interpret import bind_sizes, evaluate
+from ...graph.reference.interpret import bind_sizes, evaluate
+from ...graph.sizes import Shape, value
 from ...rules import CustomRule
 from ...simplify import inline, simplify
-from ...sizes import Shape, value
 from .differences import Numbers, Tally, extrapolate
 from .kinks import find_kinks
 

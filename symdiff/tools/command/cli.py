@@ -19,7 +19,6 @@ import click
 import numpy as np
 from rich.console import Console
 
-from ...budget import Opened, limits, spend
 from ...compiler import BACKENDS
 from ...compiler import compile as compile_formula
 from ...cost import cost
@@ -28,12 +27,13 @@ from ...frontend.array import Array
 from ...frontend.formula import Formula, read_formula
 from ...frontend.outputs import leaves
 from ...frontend.symbols import array
+from ...graph.budget import Opened, limits, spend
+from ...graph.sizes import show
 from ...guard import refuse
 from ...printing import latex, text
 from ...runtime.kernel import Kernel
 from ...runtime.toolchain import cache
 from ...simplify import stabilize
-from ...sizes import show
 from ...version import VERSION
 from ..demo.demo import run_demo
 from ..export import export

@@ -16,7 +16,7 @@ import numpy as np
 from ...codegen.c.emit import Target
 from ...compiler import compile as compile_formula
 from ...errors import SymdiffError
-from ...functions import FUNCTIONS
+from ...graph.scalars.functions import FUNCTIONS
 from ...runtime.toolchain import cache
 from ...runtime.toolchain.build import find_compiler, native_target
 

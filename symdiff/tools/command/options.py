@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ...binding import bind
 from ...errors import ArgumentError, ShapeError
 from ...frontend import array_derivatives as derivatives
 from ...frontend.array import Array
 from ...frontend.formula import Formula
 from ...frontend.shapes import read_shape
-from ...sizes import show
+from ...graph.size_equations import bind
+from ...graph.sizes import show
 from .read_files import read_array
 
 __all__ = ["KINDS", "batched", "differentiate", "read_data", "read_shapes", "sample_shapes", "split_pair"]

@@ -17,8 +17,8 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from .errors import ArgumentError, LimitError
-from .options import BUDGETS, LIMITS, Budget, Limits
+from ..errors import ArgumentError, LimitError
+from .limits import BUDGETS, LIMITS, Budget, Limits
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -122,7 +122,7 @@ class Opened:
 
     Examples
     --------
-    >>> from symdiff.options import Budget
+    >>> from symdiff.graph.limits import Budget
     >>> with Opened(Budget(steps=10)):
     ...     spend(11)
     Traceback (most recent call last):

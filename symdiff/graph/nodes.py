@@ -10,9 +10,9 @@ from weakref import ref
 
 import numpy as np
 
-from ..budget import NODE_STEPS, current, reserve
 from ..errors import DtypeError, LimitError, ShapeError
-from ..sizes import Dim, Shape, fixed, product, show
+from .budget import NODE_STEPS, current, reserve
+from .sizes import Dim, Shape, fixed, product, show
 
 REAL = "real"
 BOOL = "bool"

@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import TypeAlias
 
-from .graph import BOOL, Node, constant, elementwise
+from .. import BOOL, Node, constant, elementwise
 
 #: Coefficients of a power series.
 Series: TypeAlias = "tuple[Fraction, ...]"

@@ -1,16 +1,16 @@
 """One delta of a product at a time: its index renamed, its row taken, or the delta kept as structure.
 
 A product is a list of factors with labels on their axes, which these functions change in place;
-:mod:`symdiff.contraction` makes the list and writes down what is left of it.
+:mod:`symdiff.graph.deltas.einsum` makes the list and writes down what is left of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .deltas import ONE, STRUCTURE, is_identity, put, take
-from .graph import Item, Labels, Node, broadcast_to, constant, onehot
-from .sizes import Dim
+from .. import Item, Labels, Node, broadcast_to, constant, onehot
+from ..sizes import Dim
+from .affine import ONE, STRUCTURE, is_identity, put, take
 
 
 @dataclass(slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .graph import Item, Node, constant, contract, delta, onehot, pad, slicing, zeros
-from .sizes import Dim
+from .. import Item, Node, constant, contract, delta, onehot, pad, slicing, zeros
+from ..sizes import Dim
 
 ONE = constant(1.0)
 #: What stands for an array of zeros and ones by arithmetic on indices.

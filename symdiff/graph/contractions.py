@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ..errors import DtypeError, ShapeError
-from ..sizes import Dim, Shape, show
-from .node import BOOL, REAL, Node, broadcast_shapes, constant, intern
-from .structure import slicing, whole
+from .nodes import BOOL, REAL, Node, broadcast_shapes, constant, intern
+from .sizes import Dim, Shape, show
+from .structural import slicing, whole
 
 #: An index of a contraction, and those of one operand, one an axis.
 Label: TypeAlias = int

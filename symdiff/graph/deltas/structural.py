@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .contraction import einsum, is_structured
-from .deltas import ONE, STRUCTURE, is_identity
-from .functions import where
-from .graph import Item, Labels, Node, concatenate, delta, onehot, pad, reshape, scatter, slicing
-from .sizes import Dim, Shape, product
+from .. import Item, Labels, Node, concatenate, delta, onehot, pad, reshape, scatter, slicing
+from ..scalars.functions import where
+from ..sizes import Dim, Shape, product
+from .affine import ONE, STRUCTURE, is_identity
+from .einsum import einsum, is_structured
 
 
 def take_items(node: Node, items: tuple[Item, ...]) -> Node:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
-from .errors import ArgumentError, DtypeError, UnsupportedError
-from .graph import BOOL, REAL, Node, as_node, broadcast_to, constant, elementwise, postorder, rebuild
+from ...errors import ArgumentError, DtypeError, UnsupportedError
+from .. import BOOL, REAL, Node, as_node, broadcast_to, constant, elementwise, postorder, rebuild
 from .remainders import REMAINDERS
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .errors import ShapeError
+from ..errors import ShapeError
 from .sizes import Dim, Shape, Size, show, value
 
 __all__ = ["Equation", "bind", "equations"]
@@ -106,7 +106,7 @@ def bind(titles: Sequence[str], shapes: Sequence[Shape], came: Sequence[tuple[in
 
     Examples
     --------
-    >>> from symdiff.sizes import named
+    >>> from symdiff.graph.sizes import named
     >>> bind(["A"], [(named("n"), named("n") + 1)], [(3, 4)])
     {'n': 3}
     """

@@ -14,10 +14,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
-from .budget import spend
-from .deltas import ONE, STRUCTURE
-from .elimination import Factor, eliminate, users_of
-from .graph import (
+from .. import (
     REAL,
     Labels,
     Node,
@@ -31,7 +28,10 @@ from .graph import (
     reshape,
     zeros,
 )
-from .sizes import Dim
+from ..budget import spend
+from ..sizes import Dim
+from .affine import ONE, STRUCTURE
+from .eliminate import Factor, eliminate, users_of
 
 MINUS_ONE = constant(-1.0)
 

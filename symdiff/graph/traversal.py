@@ -6,11 +6,11 @@ import copyreg
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..budget import spend
-from ..sizes import Size
-from .node import BOOL, REAL, Node, elementwise, intern
-from .products import MATRIX_OPS, contract, matrix
-from .structure import (
+from .budget import spend
+from .contractions import MATRIX_OPS, contract, matrix
+from .nodes import BOOL, REAL, Node, elementwise, intern
+from .sizes import Size
+from .structural import (
     concatenate,
     cumsum,
     custom,

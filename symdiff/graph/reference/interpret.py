@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import numeric, special
-from .binding import bind
-from .errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
-from .functions import FUNCTIONS, expanded
-from .graph import BOOL, MATRIX_OPS, Item, Node, inputs_of, label_sizes, postorder
-from .sizes import show, value
+from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
+from .. import BOOL, MATRIX_OPS, Item, Node, inputs_of, label_sizes, postorder
+from ..scalars.functions import FUNCTIONS, expanded
+from ..size_equations import bind
+from ..sizes import show, value
+from . import numeric
+from . import scipy_special as special
 
 Values = npt.NDArray[Any]
 Bindings = Mapping[str, int]
@@ -46,7 +47,7 @@ def bind_sizes(inputs: Sequence[Node], shapes: Sequence[tuple[int, ...]]) -> dic
     Examples
     --------
     >>> from symdiff.graph import input
-    >>> from symdiff.sizes import named
+    >>> from symdiff.graph.sizes import named
     >>> bind_sizes([input("A", (named("n"), named("n") + 1))], [(3, 4)])
     {'n': 3}
     """

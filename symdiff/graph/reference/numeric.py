@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import special
-from ._kernels import special as compiled
-from .errors import ShapeError, SingularMatrixError, UnsupportedError
+from ..._kernels import special as compiled
+from ...errors import ShapeError, SingularMatrixError, UnsupportedError
+from . import scipy_special as special
 
 Array = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

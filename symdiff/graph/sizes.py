@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
+from ..errors import LimitError, ShapeError
 from .budget import spend
-from .errors import LimitError, ShapeError
-from .options import Limits
+from .limits import Limits
 
 Monomial: TypeAlias = tuple[str, ...]
 #: Bounds of one size: factors of a product, bits of a number, terms. No array that could be has more.

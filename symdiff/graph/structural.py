@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from ..budget import reserve, spend
 from ..errors import ShapeError
-from ..sizes import Dim, Shape, product, show
-from .node import BOOL, REAL, Node, intern
+from .budget import reserve, spend
+from .nodes import BOOL, REAL, Node, intern
+from .sizes import Dim, Shape, product, show
 
 #: One axis of a slice: (start, step, length); a length of None takes one index and drops the axis.
 Item: TypeAlias = tuple[Dim, int, Dim | None]
