@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from symdiff.calculus.rules import SOURCES
 from symdiff.frontend.numpy.library import LIBRARY, REFUSED, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
 from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partial, where
 from symdiff.printing import text
-from symdiff.rules import SOURCES
 from symdiff.simplify import RULES, simplify
 
 PAGE = Path(__file__).with_name("functions.md")

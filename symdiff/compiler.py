@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, TypeAlias
 
+from .calculus.cost import extent
+from .calculus.demand import guard
 from .codegen.c.emit import emit_c
 from .codegen.cython.emit import emit_cython
 from .codegen.numpy.emit import emit_numpy
-from .cost import extent
-from .demand import guard
 from .errors import ArgumentError, UnsupportedError
 from .frontend.array import Array
 from .frontend.formula import Formula, merge_shapes, order_inputs, read_formula

@@ -16,11 +16,11 @@ from test_rules import CALLS, Call, identify
 
 import symdiff as sd
 from symdiff import Array
-from symdiff.demand import guard
+from symdiff.calculus.demand import guard
+from symdiff.calculus.rules import DIFFERENTIALS
 from symdiff.graph import BOOL, Node, delta, matrix, postorder, verify
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS, apply
-from symdiff.rules import DIFFERENTIALS
 from symdiff.simplify import inline, simplify
 
 Floats = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff import node_derivatives as derivatives
-from symdiff.cost import cost, extent
+from symdiff.calculus import derivatives
+from symdiff.calculus.cost import cost, extent
 from symdiff.graph import Node, inputs_of
 from symdiff.lower import unroll
 

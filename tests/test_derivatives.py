@@ -11,8 +11,8 @@ import pytest
 from calculus import check_calculus
 
 import symdiff as sd
-from symdiff import Array, DisconnectedInputError, ShapeError, wrt
-from symdiff import node_derivatives as derivatives
+from symdiff import Array, DisconnectedInputError, ShapeError
+from symdiff.calculus import derivatives, wrt
 from symdiff.errors import ArgumentError, DtypeError
 from symdiff.graph import Node, constant, contract, delta, label_sizes, onehot, postorder
 from symdiff.graph.deltas.einsum import einsum, is_plain

@@ -26,6 +26,7 @@ from sympy.tensor.array.expressions import (
 )
 
 import symdiff as sd
+from symdiff.calculus.rules import CustomRule
 from symdiff.errors import ArgumentError, LimitError, ShapeError, SymdiffError, UnsupportedError
 from symdiff.frontend.numpy import indexing
 from symdiff.frontend.numpy import operations as ops
@@ -49,7 +50,6 @@ from symdiff.graph import input as variable
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS, Partial, apply, compare, where
 from symdiff.graph.sizes import named
-from symdiff.rules import CustomRule
 
 x, y, k = sp.symbols("x y k")
 n = sp.Symbol("n")

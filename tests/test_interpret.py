@@ -11,6 +11,7 @@ import pytest
 from exact import SCALARS
 from scipy import special
 
+from symdiff.calculus.rules import CustomRule
 from symdiff.errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
 from symdiff.graph import (
     BOOL,
@@ -49,7 +50,6 @@ from symdiff.graph.reference.interpret import bind_sizes, evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS, apply, compare, where
 from symdiff.graph.scalars.remainders import REMAINDERS
 from symdiff.graph.sizes import named
-from symdiff.rules import CustomRule
 
 N, M = named("n"), named("m")
 RNG = np.random.default_rng(0)

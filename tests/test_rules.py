@@ -16,11 +16,11 @@ from scipy import linalg, special
 
 import symdiff as sd
 from symdiff import Array, graph
+from symdiff.calculus.rules import DIFFERENTIALS, LINEAR, SOURCES
 from symdiff.errors import NotDifferentiableError, UnsupportedError
 from symdiff.frontend.numpy.library import LIBRARY
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.rules import DIFFERENTIALS, LINEAR, SOURCES
 
 M33, M23, M34, V3, S = (3, 3), (2, 3), (3, 4), (3,), ()
 

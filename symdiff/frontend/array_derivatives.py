@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from .. import node_derivatives as nodes
+from ..calculus import derivatives as nodes
 from ..errors import ArgumentError, DtypeError, LimitError, ShapeError
 from ..graph import BOOL, Node
 from ..graph.sizes import Shape, show

@@ -19,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ..differentiate import pushforward
+from ..calculus.linearity import require_linear
+from ..calculus.modes import pushforward
+from ..calculus.rules import Captured, CustomRule
 from ..errors import ArgumentError, DtypeError, LimitError, NotDifferentiableError, ShapeError
 from ..graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, substitute
 from ..graph import custom as custom_node
@@ -27,8 +29,6 @@ from ..graph.deltas.einsum import is_zero
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Shape, show
 from ..guard import guarded, users
-from ..linearity import require_linear
-from ..rules import Captured, CustomRule
 from .array import Array, as_node, provenance_of
 
 #: Custom functions within each other, and characters of a name.

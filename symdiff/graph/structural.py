@@ -146,5 +146,5 @@ def label(x: Node, name: str) -> Node:
 
 
 def custom(rule: Any, args: Sequence[Node], body: Node) -> Node:
-    """Return a function with a derivative given by its author; see :mod:`symdiff.rules`."""
+    """Return a function with a derivative given by its author; see :mod:`symdiff.calculus.rules`."""
     return intern("custom", tuple(args), (rule, body), body.shape)

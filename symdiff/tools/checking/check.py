@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from ...calculus.cost import cost, extent
+from ...calculus.demand import guard
+from ...calculus.wrt import View
 from ...compiler import compile
-from ...cost import cost, extent
-from ...demand import guard
 from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError
 from ...frontend import array_derivatives as derivatives
 from ...frontend.array import Array
@@ -35,7 +36,6 @@ from ...guard import guarded
 from ...printing import text
 from ...runtime.arguments import sample_shape
 from ...simplify import inline, simplify
-from ...wrt import View
 from .differences import STEPS, Numbers, Tally, extrapolate
 from .kinks import find_kinks
 from .overflow import find_overflow

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...demand import guard
-from ...differentiate import pullback, pushforward
+from ...calculus.demand import guard
+from ...calculus.modes import pullback, pushforward
+from ...calculus.rules import CustomRule
 from ...errors import SingularMatrixError
 from ...graph import BOOL, REAL, Node, inputs_of, placeholder, postorder, rebuild, substitute
 from ...graph import custom as custom_node
 from ...graph.reference.interpret import bind_sizes, evaluate
 from ...graph.sizes import Shape, value
-from ...rules import CustomRule
 from ...simplify import inline, simplify
 from .differences import Numbers, Tally, extrapolate
 from .kinks import find_kinks

@@ -19,9 +19,9 @@ import click
 import numpy as np
 from rich.console import Console
 
+from ...calculus.cost import cost
 from ...compiler import BACKENDS
 from ...compiler import compile as compile_formula
-from ...cost import cost
 from ...errors import ArgumentError, ShapeError, SymdiffError
 from ...frontend.array import Array
 from ...frontend.formula import Formula, read_formula

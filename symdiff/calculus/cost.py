@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .graph import MATRIX_OPS, Node, number, postorder
-from .graph.sizes import Dim, product, value
+from ..graph import MATRIX_OPS, Node, number, postorder
+from ..graph.sizes import Dim, product, value
 
 #: What a symbolic size counts as, and what a transcendental function costs in additions.
 NOMINAL, TRANSCENDENTAL = 20, 10

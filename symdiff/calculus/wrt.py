@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from .errors import ArgumentError, DisconnectedInputError
-from .graph import Node, inputs_of, placeholder, postorder, substitute
-from .graph.sizes import show
-from .printing import text
+from ..errors import ArgumentError, DisconnectedInputError
+from ..graph import Node, inputs_of, placeholder, postorder, substitute
+from ..graph.sizes import show
+from ..printing import text
+from ..simplify import simplify, stabilize
 from .rules import LINEAR
-from .simplify import simplify, stabilize
 
 __all__ = ["Cut", "Known", "Orders", "View", "disconnection"]
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .differentiate import pullback, pushforward
-from .errors import NotDifferentiableError
-from .graph import (
+from ..errors import NotDifferentiableError
+from ..graph import (
     Node,
     broadcast_to,
     concatenate,
@@ -25,8 +24,9 @@ from .graph import (
     slicing,
     whole,
 )
-from .graph.deltas.affine import ONE
-from .graph.sizes import show
+from ..graph.deltas.affine import ONE
+from ..graph.sizes import show
+from .modes import pullback, pushforward
 from .rules import DIFFERENTIALS, SOURCES
 
 #: Largest matrix whose determinant is expanded.

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .graph import BOOL, Node, delta, dependents, elementwise, postorder, rebuild, reshape
-from .graph.scalars.functions import FUNCTIONS, where
-from .influence import pull_mask, pull_reach
+from ..graph import BOOL, Node, delta, dependents, elementwise, postorder, rebuild, reshape
+from ..graph.scalars.functions import FUNCTIONS, where
 from .masking import any_along, both, either, reach
 from .rules import DIFFERENTIALS, LINEAR, pulled_product
+from .strong_zeros import pull_mask, pull_reach
 
 #: Operations that raise where a matrix has no inverse, or no Cholesky factor.
 FALLIBLE = frozenset({"inv", "solve", "cholesky"})

@@ -1,11 +1,11 @@
 """Forward and reverse mode over the array graph: tangents in, or cotangents out.
 
 Both walk the graph once. Scalar functions take their partial derivatives from
-:mod:`symdiff.graph.scalars.functions`, array operations their differential from :mod:`symdiff.rules`;
+:mod:`symdiff.graph.scalars.functions`, array operations their differential from :mod:`symdiff.calculus.rules`;
 reverse mode transposes a differential by pulling a cotangent back through it.
 
 A derivative through a branch not taken is a strong zero: beside each value travels the
-condition under which it counts (:mod:`symdiff.masking`), applied after multiplications and
+condition under which it counts (:mod:`symdiff.calculus.masking`), applied after multiplications and
 before sums, so that an infinite partial derivative in the other branch never shows.
 """
 
@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import TypeAlias
 
-from .errors import NotDifferentiableError
-from .graph import (
+from ..errors import NotDifferentiableError
+from ..graph import (
     BOOL,
     MATRIX_OPS,
     Node,
@@ -29,13 +29,15 @@ from .graph import (
     substitute,
     zeros,
 )
-from .graph.deltas.affine import ONE
-from .graph.deltas.einsum import einsum, is_structured, is_zero, scale_by
-from .graph.deltas.structural import assemble_entries, single_entries
-from .graph.gc_pause import paused
-from .graph.scalars.functions import FUNCTIONS, Partial, compare, to_real, where
-from .graph.sizes import Dim, Shape
-from .influence import (
+from ..graph.deltas.affine import ONE
+from ..graph.deltas.einsum import einsum, is_structured, is_zero, scale_by
+from ..graph.deltas.structural import assemble_entries, single_entries
+from ..graph.gc_pause import paused
+from ..graph.scalars.functions import FUNCTIONS, Partial, compare, to_real, where
+from ..graph.sizes import Dim, Shape
+from .masking import Masked, add, both, either, is_single, multiply
+from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule, Product, pulled_product, pushed_product
+from .strong_zeros import (
     Walk,
     extremum_reach,
     passes,
@@ -46,8 +48,6 @@ from .influence import (
     walk_over,
     within,
 )
-from .masking import Masked, add, both, either, is_single, multiply
-from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule, Product, pulled_product, pushed_product
 
 Slopes: TypeAlias = dict[Node, Masked]
 

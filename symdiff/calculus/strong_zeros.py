@@ -13,15 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .graph import (
-    MATRIX_OPS,
-    NORMALIZATIONS,
-    REDUCTIONS,
-    Node,
-    broadcast_to,
-    reshape,
-)
-from .graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real
+from ..graph import MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Node, broadcast_to, reshape
+from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real
 from .masking import Masked, any_along, both, is_single
 from .rules import SINGULAR_OPS, Linear, reaches
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..errors import DisconnectedInputError, ShapeError
+from ..graph import Node, postorder, reshape, zeros
+from ..graph.budget import current
+from ..graph.deltas.affine import ONE
+from ..graph.deltas.einsum import einsum, is_zero
+from ..graph.sizes import Shape, Size, check_elements, show
+from ..simplify import as_polynomial
 from . import determinant
 from .cost import cost
-from .differentiate import identity, pullback, pushforward
-from .errors import DisconnectedInputError, ShapeError
-from .graph import Node, postorder, reshape, zeros
-from .graph.budget import current
-from .graph.deltas.affine import ONE
-from .graph.deltas.einsum import einsum, is_zero
-from .graph.sizes import Shape, Size, check_elements, show
-from .simplify import as_polynomial
+from .modes import identity, pullback, pushforward
 from .wrt import Cut, Known, Orders, View, disconnection
 
 __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp", "vjp"]

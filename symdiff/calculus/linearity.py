@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .differentiate import pushforward
-from .errors import NotDifferentiableError
-from .graph import REAL, Node, dependents, placeholder, postorder, substitute, zeros
-from .graph.deltas.einsum import is_zero
+from ..errors import NotDifferentiableError
+from ..graph import REAL, Node, dependents, placeholder, postorder, substitute, zeros
+from ..graph.deltas.einsum import is_zero
+from .modes import pushforward
 
 #: Operations that are linear in all their arguments at once.
 _SUMS = frozenset(

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from .graph import (
+from ..graph import (
     BOOL,
     Labels,
     Node,
@@ -38,10 +38,10 @@ from .graph import (
     triangle,
     whole,
 )
-from .graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
-from .graph.deltas.structural import mask_product, put_items, take_items
-from .graph.scalars.functions import compare, unless_nan, where
-from .graph.sizes import Dim, Shape, product
+from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
+from ..graph.deltas.structural import mask_product, put_items, take_items
+from ..graph.scalars.functions import compare, unless_nan, where
+from ..graph.sizes import Dim, Shape, product
 
 # ---------------------------------------------------------------------------- products on the last axes
 

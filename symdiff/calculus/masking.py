@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .graph import BOOL, Labels, Node, contract, elementwise, reshape, slicing
-from .graph.deltas.affine import STRUCTURE, is_identity
-from .graph.deltas.einsum import einsum, is_structured
-from .graph.deltas.structural import mask_product
-from .graph.scalars.functions import compare, scalar_constant, to_real, where
-from .graph.sizes import Dim
+from ..graph import BOOL, Labels, Node, contract, elementwise, reshape, slicing
+from ..graph.deltas.affine import STRUCTURE, is_identity
+from ..graph.deltas.einsum import einsum, is_structured
+from ..graph.deltas.structural import mask_product
+from ..graph.scalars.functions import compare, scalar_constant, to_real, where
+from ..graph.sizes import Dim
 from .rules import Product
 
 
