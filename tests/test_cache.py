@@ -260,7 +260,7 @@ def test_a_disk_that_is_full_when_the_kernel_is_to_be_kept(folder: Path) -> None
     # Files of a build may be longer than the library that comes of it.
     body = """
     import resource
-    from symdiff import cache
+    from symdiff.runtime.toolchain import cache
     publish = cache.publish
     def publish_on_a_full_disk(*arguments):
         resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))
