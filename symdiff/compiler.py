@@ -42,7 +42,7 @@ from .runtime.runners.native import NativeRunner
 from .runtime.runners.numpy import NumpyRunner
 from .runtime.runners.tiered import AutoRunner
 from .runtime.toolchain.build import compiler_in_sight, native_target
-from .simplify import inline, simplify
+from .simplify import inline, join_cosines, simplify
 
 BACKENDS = ("auto", "native", "interpreter", "numpy", "cython")
 #: Keywords of :func:`compile`; any other is the shape of an input.
@@ -158,7 +158,7 @@ def build_kernel(
     start = time.perf_counter()
     graph = [output.node for output in outputs]
     rewrites = list(join(output.provenance for output in outputs).facts.rewrites)
-    nodes = guard(simplify(inline(graph), rewrites))
+    nodes = guard(join_cosines(simplify(inline(graph), rewrites), rewrites))
     inputs = list(arguments.values())
     stats: dict[str, Any] = {"nodes": len(postorder(nodes)), "simplify_seconds": time.perf_counter() - start}
     hessians = [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]

@@ -138,6 +138,8 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "logaddexp": lambda x, y: max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y))),
     "exp_share": lambda b, c, t: 1 / (b + c * mpmath.exp(t)),
     "log_exp_sum": lambda b, c, t: mpmath.log(b + c * mpmath.exp(t)),
+    "cos_of_root": lambda s: mpmath.re(mpmath.cos(mpmath.sqrt(s))),
+    "cosh_of_root": lambda s: mpmath.re(mpmath.cosh(mpmath.sqrt(s))),
     "log_cosh": lambda x: mpmath.log(mpmath.cosh(x)),
     "xlogy": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log(y),
     "sinc": lambda x: spherical_jn(0, mpmath.pi * x),

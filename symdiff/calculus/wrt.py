@@ -13,7 +13,7 @@ from ..errors import ArgumentError, DisconnectedInputError
 from ..graph import Node, inputs_of, placeholder, postorder, substitute
 from ..graph.sizes import show
 from ..printing import text
-from ..simplify import simplify, stabilize
+from ..simplify import join_cosines, simplify, stabilize
 from .rules import LINEAR
 
 __all__ = ["Cut", "Known", "Orders", "View", "disconnection"]
@@ -80,7 +80,7 @@ class Cut:
         for view in views:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
-        (self.node,) = stabilize([cut], self.rewrites)
+        (self.node,) = join_cosines(stabilize([cut], self.rewrites), self.rewrites)
 
     @staticmethod
     def _check_nested(bases: list[Node]) -> None:

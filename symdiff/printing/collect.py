@@ -28,6 +28,7 @@ from ..graph.scalars.functions import as_written
 from ..graph.sizes import Shape
 from ..simplify.arrays import broadcast_labels
 from ..simplify.rewriter import spread
+from ..simplify.stability.lengths import shown_lengths
 from ..simplify.symmetry import upright
 from .products import (
     WINDOW,
@@ -61,7 +62,7 @@ def collect(root: Node) -> Node:
     Node
         Equal in value, but for rounding and for powers that overflow.
     """
-    (root,) = as_written([root])
+    root = shown_lengths(as_written([root])[0])
     order = postorder([root])
     return root if len(order) > _LARGEST else _Collector(postorder([_named_throughout(order)])).run()
 

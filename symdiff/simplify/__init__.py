@@ -24,6 +24,7 @@ from . import algebra, arrays, stability, symmetry
 from .inlining import inline
 from .powers import as_polynomial
 from .rewriter import RULES, Rule, simplify, stabilize
+from .stability.lengths import join_cosines
 from .symmetry import is_symmetric
 
 #: The modules whose rules make up the table, in its order.
@@ -36,6 +37,7 @@ __all__ = [
     "as_polynomial",
     "inline",
     "is_symmetric",
+    "join_cosines",
     "simplify",
     "stabilize",
 ]

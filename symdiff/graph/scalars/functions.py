@@ -557,6 +557,10 @@ def _by_root(formula: Callable[[int, Node], Node]) -> Formula:
 
 
 _remainder_rows()
+_unary("cos_of_root", lambda s, f: -0.5 * elementwise("sin_remainder_1_of_square", (constant(0.0), s)), POSITIVE,
+       numpy="", source="4.20.2", expansion=lambda s: cos(sqrt(s)), written=lambda s: cos(_root(s)))
+_unary("cosh_of_root", lambda s, f: 0.5 * elementwise("sinh_remainder_1_of_square", (constant(0.0), s)), POSITIVE,
+       numpy="", source="4.34.2", expansion=lambda s: cosh(sqrt(s)), written=lambda s: cosh(_root(s)))
 
 # Pieces: the mean of the one-sided derivatives at a kink
 _unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1")

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from typing import TypeAlias
 
 from .. import BOOL, Node, constant, elementwise
@@ -317,22 +317,25 @@ class Remainder:
 
     def expansion_by_square(self, n: int, s: Node) -> Node:
         """Return the derivative of order ``n`` by s = x**2 as it is computed."""
-        # sine's and cosine's first share their series
-        radius = _SHARED_RADIUS if self.function in ("sin", "cos") and self.order < 3 else self.radius
-        half = radius**2 / 2  # from 0 on: there is no root of a negative s
-        close = elementwise("less_equal", (_f("abs", s - half), constant(half)), BOOL)
         if self.function in ("sin", "cos"):
-            terms = _by_stumpff(self.order, n)
-            near, far = (_combined(terms, partial(one, s)) for one in (partial(_stumpff_near, radius), _stumpff))
-        else:
-            near, far = self.near_by_square(n, s), self.written_by_square(n, _f("sqrt", s))
-        return _f("where", close, near, far)
+            radius = _SHARED_RADIUS if self.order < 4 else self.radius
+            return _combined(_by_stumpff(self.order, n), lambda k: _stumpff(k, s, radius))
+        near, far = self.near_by_square(n, s), self.written_by_square(n, _f("sqrt", s))
+        return _f("where", _is_close(s, self.radius), near, far)
+
+
+def _is_close(s: Node, radius: float) -> Node:
+    """Return whether s is at most the square of a radius; from 0 on: there is no root of a negative s."""
+    half = radius**2 / 2
+    return elementwise("less_equal", (_f("abs", s - half), constant(half)), BOOL)
 
 
 # Remainders of sine and cosine, by s = x**2, are Stumpff's functions c_k(s) = sum of (-s)^i / (k + 2i)!,
-# with signs. Their derivatives are made of two others, so that a value and its derivatives share two series:
+# with signs. Their derivatives are made of two others, so that values and first derivatives share one series:
 # c_k' = (k c_(k+2) - c_(k+1)) / 2 and c_k = 1/k! - s c_(k+2) (Danby, Fundamentals of Celestial Mechanics, 6.9).
-_SHARED_RADIUS = 1.5
+_SHARED_RADIUS = 2.0
+#: Functions c_k one after the other that are begun from the same last terms.
+_TOGETHER = 6
 
 
 def _by_stumpff(k: int, n: int) -> dict[int, Fraction]:
@@ -356,22 +359,37 @@ def _combined(terms: dict[int, Fraction], one: Callable[[int], Node]) -> Node:
     return total
 
 
-def _stumpff(s: Node, k: int) -> Node:
-    """Return c_k as sine and cosine give it, away from 0."""
+def _stumpff(k: int, s: Node, radius: float) -> Node:
+    """Return c_k: the first three by each other and the fourth, the others by their series near 0."""
     if k == 1:
         root = _f("sqrt", s)
-        return _f("sin", root) / root
-    if k == 2:
-        return (1.0 - _f("cos", _f("sqrt", s))) / s
-    return (constant(1.0 / math.factorial(k - 2)) - _stumpff(s, k - 2)) / s
+        return _f("where", elementwise("equal", (s, constant(0.0)), BOOL), constant(1.0), _f("sin", root) / root)
+    if k == 2:  # 1 - c_0 = s c_2 and 1 - c_0**2 = s c_1**2, for c_0 = cos(x)
+        one, cosine = _stumpff(1, s, radius), _f("cos", _f("sqrt", s))
+        return _chosen(_is_close(s, _SHARED_RADIUS), (one * one, 1.0 + cosine), (1.0 - cosine, s))
+    close = _is_close(s, radius)
+    if k == 3:  # 1 - c_1 = s c_3 and 1 - c_1**2 = s (c_2**2 + 2 c_4)
+        one, two = _stumpff(1, s, radius), _stumpff(2, s, radius)
+        return _chosen(close, (two * two + 2.0 * _stumpff_near(4, s, radius), 1.0 + one), (1.0 - one, s))
+    far = (constant(1.0 / math.factorial(k - 2)) - _stumpff(k - 2, s, radius)) / s
+    return _f("where", close, _stumpff_near(k, s, radius), far)
 
 
-def _stumpff_near(radius: float, s: Node, k: int) -> Node:
-    """Return c_k near 0: the third and fourth by their series, and so the two before them."""
-    if k < 3:
-        return constant(1.0 / math.factorial(k)) - s * _stumpff_near(radius, s, k + 2)
-    series = [Fraction((-1) ** i, math.factorial(k + 2 * i)) for i in range(TERMS // 2)]
-    return _polynomial(_enough(series, radius**2), s)
+def _chosen(condition: Node, near: tuple[Node, Node], far: tuple[Node, Node]) -> Node:
+    """Choose a quotient by its numerator and its denominator: one division serves both."""
+    top, bottom = (_f("where", condition, a, b) for a, b in zip(near, far, strict=True))
+    return top / bottom
+
+
+def _stumpff_near(k: int, s: Node, radius: float) -> Node:
+    """Return c_k by its series, whose inner part by Horner's rule is that of c_(k+2)."""
+    first = k - (k - 3) % _TOGETHER // 2 * 2
+    series = [Fraction(1, math.factorial(first + 2 * i)) for i in range(TERMS // 2)]
+    last = first + 2 * (len(_enough(series, radius**2)) - 1)
+    total = constant(1.0 / math.factorial(last))
+    for each in range(last - 2, k - 1, -2):
+        total = constant(1.0 / math.factorial(each)) - s * total
+    return total
 
 
 def _times(c: float, x: Node) -> Node:

@@ -11,6 +11,7 @@ from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Dim
 from ..rewriter import is_number, peel, rule, spread, stabilize, without_numbers
 from .exponentials import normal_form
+from .lengths import cancelled
 from .removable import smooth_quotient
 from .roots import length_of, square_of
 from .sums import logarithm
@@ -142,6 +143,12 @@ def _log_of_det(node: Node) -> Node | None:
       "quotients that are right at 0, to every order", "stability")
 def _removable_singularity(node: Node) -> Node | None:
     return smooth_quotient(node)
+
+
+@rule("multiply divide contract", "norm(x) * c(x**2) * cross(x / norm(x), v), ...",
+      "c(x**2) * cross(x, v), for such a quotient c by the square", "stability")
+def _length_within_products(node: Node) -> Node | None:
+    return cancelled(node)
 
 
 @rule("multiply divide power",

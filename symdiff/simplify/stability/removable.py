@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ...graph import Node, constant, contract, elementwise, sum_axes
+from ...graph import Node, constant, elementwise
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS, Remainder, series_of
 from ..rewriter import peel, spread, without_numbers
 from .exponents import added, as_node, as_sum, multiple, ratio
+from .lengths import Scalar, by_square, root_of, squares_of, times_power
 
 #: So many factors and terms are looked at.
 _FACTORS, _TERMS = 12, 6
@@ -25,6 +26,7 @@ for _each in REMAINDERS:
 #: Functions as their rows are called, in the words of the table.
 _NAMES = {name: name for name in _TABLE if name not in ("bernoulli", "csch")}
 _ROWS = {each.name: each for each in REMAINDERS if each.order > 0}
+_ROWS |= {each.name_by_square: each for each in REMAINDERS if each.order > 0 and each.even}
 _VANISH = frozenset(("sin", "sinh", "tan", "tanh", "arcsin", "arctan", "log1p", "expm1", "csch", "exp_share"))
 _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
 
@@ -160,7 +162,8 @@ def _remainder(node: Node) -> Vanishing | None:
             found = c * scale, name, base.args[0], 0
         elif base.op in _ROWS and scalar_constant(base.args[0]) == 0.0 and found is None:
             known = _ROWS[base.op]
-            found = c * scale, known.function, base.args[1], known.order
+            u = root_of(base.args[1]) if base.op == known.name_by_square else base.args[1]
+            found = c * scale, known.function, u, known.order
         else:
             rest.append((c, part))
     if found is None:
@@ -212,9 +215,10 @@ def smooth_quotient(node: Node) -> Node | None:
         own = None if known is None else factors_of(known.argument)
         if known is not None and own is not None and own.powers:
             found[base] = known, own
-    for _, own in list(found.values()):
+    for base, (known, own) in list(found.items()):
         for length in own.powers:
             _gather_squares(product, length)
+        _take_out(product, base, known, own)
     chosen = [base for base, (known, own) in found.items() if _is_met(base, known, own, product, found)]
     if not chosen:
         return None
@@ -230,27 +234,36 @@ def smooth_quotient(node: Node) -> Node | None:
         smooth.append((quotient, times))
         if known.beside is not None:
             smooth.append((known.beside, power))
-    return spread(_multiplied(rest, smooth), node.shape)
+    left = {length: n for length, n in rest.powers.items() if length.op == "norm" and not length.shape and n > 0}
+    rest.powers = {factor: n for factor, n in rest.powers.items() if factor not in left}
+    result = spread(_multiplied(rest, smooth), node.shape)
+    for length, n in left.items():
+        result = times_power(result, length, n)
+    return result
 
 
 def _gather_squares(product: Factors, length: Node) -> None:
     """Write what is the square of a length, ``w @ w`` for norm(w), as its second power."""
-    if length.op not in ("norm", "sqrt"):
-        return
-    (x,) = length.args
-    squares = [x]
-    if length.op == "norm":
-        axes = [axis + x.ndim for axis in length.payload]
-        labels = tuple(range(x.ndim))
-        out = tuple(axis for axis in labels if axis not in axes)
-        squares = [sum_axes(elementwise(*square), axes) for square in (("power", (x, TWO)), ("multiply", (x, x)))]
-        squares.append(contract([x, x], [labels, labels], out, {}))
-    for square in squares:
+    for square in squares_of(length):
         power = product.powers.pop(square, 0)
         if power:
             product.powers[length] = product.powers.get(length, 0) + 2 * power
             if not product.powers[length]:
                 del product.powers[length]
+
+
+def _take_out(product: Factors, base: Node, known: Vanishing, own: Factors) -> None:
+    """Take out of linear operations what divides where a factor vanishes, and the other way around."""
+    side = product.powers[base] * known.order
+    for scalar, n in own.powers.items():
+        if scalar.shape:
+            continue
+        inside = Scalar(scalar)
+        for other, power in list(product.powers.items()):
+            if other not in (base, scalar) and inside.power(other) * power * n * side < 0:
+                del product.powers[other]
+                product.take(inside.without(other), power)
+                product.take(scalar, power * inside.power(other))
 
 
 def _may_vanish(node: Node) -> bool:
@@ -311,12 +324,8 @@ def _written(known: Vanishing, power: int) -> tuple[float, int, Node, int]:
 
 def _quotient(kind: Remainder, u: Node) -> Node:
     """Return a quotient of the table; by the square of its argument where that is a length, which has a kink."""
-    inside = peel(u)
-    if kind.even and inside.op in ("norm", "sqrt", "abs"):
-        (x,) = inside.args
-        square = x if inside.op == "sqrt" else elementwise("power", (x, constant(2.0)))
-        if inside.op == "norm":
-            square = sum_axes(square, [axis + x.ndim for axis in inside.payload])
+    square = by_square(u) if kind.even else None
+    if square is not None:
         return elementwise(kind.name_by_square, (constant(0.0), square))
     return elementwise(kind.name, (constant(0.0), u))
 

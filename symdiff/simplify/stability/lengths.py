@@ -1,0 +1,231 @@
+"""Scalars within linear operations, taken out: ``cross(w / r, v) * sin(r)`` is ``cross(w, v) * sin(r) / r``.
+
+A quotient of :mod:`symdiff.graph.scalars.remainders` is seen in one product. Where a part of it stands in a slice, a
+matrix or a contraction, it is taken out of there first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...graph import Node, constant, contract, elementwise, postorder, rebuild, reduce, substitute, sum_axes
+from ...graph.scalars.functions import scalar_constant
+from ..rewriter import peel, spread, without_numbers
+from .roots import length_of
+
+ONE, TWO = constant(1.0), constant(2.0)
+#: Operations that are linear in their one argument, and those that need the same power of a scalar in each.
+_LINEAR = frozenset({"negative", "slice", "gather", "pad", "scatter", "reshape", "triangle", "cumsum"})
+_SUMS = frozenset({"add", "subtract", "concatenate"})
+_JOINED = "cos(norm(x)) beside sin(norm(x)) / norm(x) → a function of sum(x**2)"
+#: A root that stands in more places is given a name.
+_FEW = 2
+#: So many nodes are looked at for one scalar.
+_NODES = 100
+
+
+def squares_of(length: Node) -> list[Node]:
+    """Return how the square of a norm or a root is written."""
+    if length.op not in ("norm", "sqrt"):
+        return []
+    (x,) = length.args
+    if length.op == "sqrt":
+        return [x]
+    axes = [axis + x.ndim for axis in length.payload]
+    labels = tuple(range(x.ndim))
+    squares = [sum_axes(elementwise(*each), axes) for each in (("power", (x, TWO)), ("multiply", (x, x)))]
+    squares.append(contract([x, x], [labels, labels], tuple(axis for axis in labels if axis not in axes), {}))
+    return squares
+
+
+class Scalar:
+    """A scalar, and how often it is a factor of other nodes.
+
+    Parameters
+    ----------
+    node : Node
+        Of shape ``()``.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._powers: dict[Node, int | None] = {node: 1, **dict.fromkeys(squares_of(node), 2)}
+        self._without: dict[Node, Node] = dict.fromkeys(self._powers, ONE)
+        self._node = node
+
+    def power(self, node: Node) -> int:
+        """Return n with ``node = x * scalar**n``; 0 where none is seen."""
+        return self._power(node) or 0
+
+    def _power(self, node: Node) -> int | None:
+        """Return the power, or None for zeros, which have any."""
+        if node not in self._powers:
+            limited = len(self._powers) >= _NODES
+            self._powers[node] = 0  # while it is looked for
+            self._powers[node] = 0 if limited else self._found(node)
+        return self._powers[node]
+
+    def _found(self, node: Node) -> int | None:
+        if scalar_constant(node) == 0.0:
+            return None
+        if node.op == "named" or node.op in _LINEAR:
+            return self._power(node.args[0])
+        if node.op == "power":
+            n = scalar_constant(node.args[1])
+            return int(n) * self.power(node.args[0]) if n is not None and n.is_integer() else 0
+        if node.op == "unit":
+            return -1 if self._node is _norm_of(node) else 0
+        if node.op in _SUMS:
+            return self._common(node)
+        if node.op not in ("multiply", "divide", "contract"):
+            return 0
+        powers = [self._power(arg) for arg in node.args]
+        known = [n for n in powers if n is not None]
+        if node.op == "divide":
+            return None if powers[0] is None else powers[0] - (powers[1] or 0)
+        return sum(known) if len(known) == len(powers) else None
+
+    def _common(self, node: Node) -> int | None:
+        """Return the power that all terms of a sum have; most sums are seen at their first terms to have none."""
+        common: int | None = None
+        for arg in node.args:
+            n = self._power(arg)
+            if n == 0 or (n is not None and common not in (None, n)):
+                return 0
+            common = common if n is None else n
+        return common
+
+    def without(self, node: Node) -> Node:
+        """Return x with ``node = x * scalar**n``, of the same shape."""
+        if node not in self._without:
+            taken = self._power(node) != 0 and node.args  # from zeros, too, which may be 0 times a quotient by it
+            self._without[node] = spread(self._rest(node), node.shape) if taken else node
+        return self._without[node]
+
+    def _rest(self, node: Node) -> Node:
+        if node.op == "named":
+            return self.without(node.args[0])
+        if node.op == "unit":
+            return node.args[0]
+        args = tuple([spread(self.without(arg), arg.shape) for arg in node.args])
+        if node.op in ("multiply", "divide"):
+            return product(node.op, args)
+        return rebuild(node, (args[0], node.args[1]) if node.op == "power" else args)
+
+
+def _norm_of(unit: Node) -> Node | None:
+    (x,) = unit.args
+    whole = len(unit.payload) == x.ndim
+    return reduce("norm", x, tuple(axis + x.ndim for axis in unit.payload)) if whole else None
+
+
+def product(op: str, args: Sequence[Node]) -> Node:
+    """Multiply or divide, by no ones."""
+    a, b = args
+    if scalar_constant(b) == 1.0:
+        return a
+    return b if op == "multiply" and scalar_constant(a) == 1.0 else elementwise(op, (a, b))
+
+
+def cancelled(node: Node) -> Node | None:
+    """Return a product without the length that divides one factor and is left beside a row of its square in another."""
+    for length in dict.fromkeys(_left_over(node)):
+        scalar = Scalar(length)
+        powers = [scalar.power(arg) for arg in node.args]
+        if node.op == "divide":
+            powers[1] = -powers[1]
+        if min(powers) < 0 < max(powers):
+            args = [scalar.without(arg) for arg in node.args]
+            args = [spread(x, arg.shape) for x, arg in zip(args, node.args, strict=True)]
+            result = rebuild(node, tuple(args)) if node.op == "contract" else product(node.op, args)
+            return times_power(spread(result, node.shape), length, sum(powers))
+    return None
+
+
+def times_power(x: Node, scalar: Node, n: int) -> Node:
+    """Multiply or divide by a power, which then stands where :func:`cancelled` looks for it."""
+    if n == 0:
+        return x
+    factor = scalar if abs(n) == 1 else elementwise("power", (scalar, constant(float(abs(n)))))
+    return elementwise("multiply" if n > 0 else "divide", (x, factor))
+
+
+def _left_over(node: Node) -> list[Node]:
+    """Return the lengths by which a product with a row of their squares is multiplied."""
+    found = [arg for arg in node.args if _is_length(arg) and any(_has_row(other, arg) for other in node.args)]
+    for arg in node.args:
+        part = arg
+        while part.op in _LINEAR or part.op == "named":
+            part = part.args[0]
+        if part.op == "multiply" and _is_length(part.args[1]) and _has_row(*part.args):
+            found.append(part.args[1])
+    return found
+
+
+def _is_length(node: Node) -> bool:
+    return node.op == "norm" and node.shape == ()
+
+
+def _has_row(node: Node, length: Node) -> bool:
+    """Tell whether a factor is a row of the square of a length."""
+    todo = [node]
+    while todo:
+        part = peel(todo.pop())
+        if part.op in ("multiply", "divide", "negative"):
+            todo.extend(part.args)
+        elif part.op.endswith("_of_square") and part.args[1] in squares_of(length):
+            return True
+    return False
+
+
+def by_square(u: Node) -> Node | None:
+    """Return u**2 where u is a number times a length: an even function of it has no kink there."""
+    scale, length = without_numbers(peel(u))
+    if length.op not in ("norm", "sqrt", "abs"):
+        return None
+    square = (squares_of(length) or [elementwise("power", (length.args[0], TWO))])[0]
+    return square if scale in (1.0, -1.0) else elementwise("multiply", (constant(scale * scale), square))
+
+
+def root_of(square: Node) -> Node:
+    """Return the u that :func:`by_square` is given, or the root as it is."""
+    scale, inside = without_numbers(square)
+    length = length_of(inside) if scale > 0 else None
+    if length is None:
+        return elementwise("sqrt", (square,))
+    return length if scale == 1.0 else elementwise("multiply", (constant(math.sqrt(scale)), length))
+
+
+def shown_lengths(root: Node) -> Node:
+    """Return a formula for reading with norm(x) for the root of its square, unless that is worth a name of its own."""
+    order = postorder([root])
+    roots = {node: length_of(node.args[0]) for node in order if node.op == "sqrt" and node.args[0].op == "contract"}
+    uses = dict.fromkeys(order, 0)
+    for node in order:
+        for arg in node.args:
+            uses[arg] += 1
+    new = {
+        node: length
+        for node, length in roots.items()
+        if length is not None and length.op == "norm" and (uses[node] <= _FEW or length in uses)
+    }
+    return substitute([root], new)[0] if new else root
+
+
+def join_cosines(roots: Sequence[Node], rewrites: list[str]) -> list[Node]:
+    """Write cos(norm(x)) by the square where other functions of the norm are: no norm, and no kink of it, is left.
+
+    ``rewrites`` receives a line if there is one.
+    """
+    order = postorder(roots)
+    squares = {node.args[1] for node in order if node.op.endswith("_of_square")}
+    new: dict[Node, Node] = {}
+    for node in order if squares else ():
+        square = by_square(node.args[0]) if node.op in ("cos", "cosh") else None
+        if square in squares:
+            new[node] = elementwise(f"{node.op}_of_root", (square,))
+    if not new:
+        return list(roots)
+    if _JOINED not in rewrites:
+        rewrites.append(_JOINED)
+    return substitute(roots, new)
