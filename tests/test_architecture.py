@@ -1,78 +1,190 @@
-"""The order of modules that docs/architecture.md gives is the order in which they import each other."""
+"""The package has the structure that ``symdiff/stages.py`` and the pages of its folders describe."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import symdiff as sd
+from symdiff.stages import STAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "symdiff"
-LAST_PUBLIC = "check"
+SOURCES = {".py", ".pyx", ".pxd", ".h"}
+MOST_ENTRIES, MOST_LINES = 13, 450
+
+#: Folders with too many entries and files with too many lines. The lists may only become shorter.
+CROWDED = {"_kernels", "graph"}
+LONG = {
+    "_kernels/call.pyx",
+    "_kernels/machine.h",
+    "calculus/modes.py",
+    "calculus/rules.py",
+    "codegen/bytecode/assemble.py",
+    "frontend/array.py",
+    "frontend/numpy/operations.py",
+    "frontend/text/build.py",
+    "graph/scalars/functions.py",
+    "printing/collect.py",
+    "runtime/kernel.py",
+    "tools/checking/check.py",
+}
+#: Names that several public classes have. The list may only become shorter.
+SHARED = {
+    "Factor",
+    "Factors",
+    "Finding",
+    "Index",
+    "Layout",
+    "Piece",
+    "Port",
+    "Product",
+    "Step",
+    "Term",
+    "View",
+}
 
 
-def documented_order() -> list[str]:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```modules\n(.*?)```", text, flags=re.DOTALL)
-    lines = [line.partition(":")[2] for line in block.splitlines()]
-    return [name.strip() for line in lines for name in line.split("·")]
+def folders() -> list[Path]:
+    """Return the folders of the package, without the package itself."""
+    return sorted(path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE)
 
 
-def modules() -> dict[str, list[Path]]:
-    """Return the files of each module or folder directly below the package."""
-    found = {path.stem: [path] for path in PACKAGE.glob("*.py") if not path.stem.startswith("__")}
-    for folder in PACKAGE.iterdir():
-        if (folder / "__init__.py").exists():
-            found[folder.name] = sorted(folder.rglob("*.py"))
+def entries(folder: Path) -> dict[str, list[Path]]:
+    """Return what stands directly in a folder: each file by its name, each folder with the files in it."""
+    found = {path.name: [path] for path in sorted(folder.iterdir()) if path.suffix in SOURCES}
+    for inner in folder.iterdir():
+        if (inner / "__init__.py").exists():
+            found[inner.name] = sorted(inner.rglob("*.py"))
     return found
 
 
-def imported(path: Path, names: set[str]) -> Iterator[str]:
-    """Give the modules directly below the package that a file imports, at any place in it."""
+def units(folder: Path) -> dict[str, list[Path]]:
+    """Return the Python entries of a folder that may be imported by name: all but its ``__init__``."""
+    return {
+        name.removesuffix(".py"): files
+        for name, files in entries(folder).items()
+        if not name.startswith("__") and (name.endswith(".py") or "." not in name)
+    }
+
+
+def place(path: Path) -> tuple[str, ...]:
+    """Return the dotted name of a module below the package, in parts; a folder's ``__init__`` is the folder."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imports(path: Path) -> Iterator[tuple[str, ...]]:
+    """Give what a file imports of the package, anywhere in it: modules, folders, and names below them."""
     package = ["symdiff", *path.relative_to(PACKAGE).parts[:-1]]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
-            whole = [part for part in base if part]
-            yield from {whole[1]} if len(whole) > 1 else {alias.name for alias in node.names} & names
-        elif isinstance(node, ast.ImportFrom | ast.Import):
-            several = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
-            for name in several:
-                if name == "symdiff":  # what users see stands complete when the last of it does
-                    yield LAST_PUBLIC
-                elif name.startswith("symdiff."):
-                    yield name.split(".")[1]
+        if isinstance(node, ast.Import):
+            several = [tuple(alias.name.split(".")) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = [*base, *(node.module.split(".") if node.module else [])]
+            several = [(*base, alias.name) for alias in node.names]
+        else:
+            continue
+        yield from (whole[1:] for whole in several if whole[0] == "symdiff")
 
 
-def test_every_module_has_its_place() -> None:
-    order = documented_order()
+def reached(folder: Path, path: Path) -> set[str]:
+    """Return the entries of a folder that a file imports, also by way of the folder's own ``__init__``."""
+    known, start = set(units(folder)), place(folder / "__init__.py")
+    found: set[str] = set()
+    for whole in imports(path):
+        if whole[: len(start)] == start and len(whole) > len(start):
+            name = whole[len(start)]
+            if name in known:
+                found.add(name)
+            elif folder != PACKAGE:  # a name of the __init__, which imports all that it imports
+                found |= reached(folder, folder / "__init__.py") if path != folder / "__init__.py" else set()
+    return found
+
+
+def circle(edges: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the entries that are left when those that import nothing are removed again and again."""
+    left = {name: {other for other in others if other != name} for name, others in edges.items()}
+    while free := {name for name, others in left.items() if not others & left.keys()}:
+        left = {name: others for name, others in left.items() if name not in free}
+    while unused := left.keys() - set().union(*left.values(), set()):
+        left = {name: others for name, others in left.items() if name not in unused}
+    return sorted(left)
+
+
+def test_every_entry_is_a_stage() -> None:
+    order = [name for name, _ in STAGES]
     assert len(set(order)) == len(order)
-    assert set(order) ^ set(modules()) == set(), "give new modules their place in docs/architecture.md"
+    assert set(order) ^ set(units(PACKAGE)) == set(), "give new modules their place in symdiff/stages.py"
 
 
-def test_modules_import_only_what_stands_before_them() -> None:
-    order = documented_order()
-    place = {name: i for i, name in enumerate(order)}
+def test_stages_import_only_earlier_ones() -> None:
+    order = [name for name, _ in STAGES]
     wrong = [
-        f"{name} imports {other}"
-        for name, files in modules().items()
-        for path in files
-        for other in imported(path, set(order))
-        if place.get(other, -1) > place.get(name, -1)
+        f"{path.relative_to(PACKAGE)} imports {'.'.join(whole) or 'symdiff'}"
+        for i, name in enumerate(order)
+        for path in units(PACKAGE)[name]
+        for whole in imports(path)
+        if not whole or whole[0] not in order[: i + 1]
     ]
     assert not wrong
 
 
-def test_modules_stay_readable() -> None:
-    for files in modules().values():
-        for path in files:
-            text = path.read_text(encoding="utf-8")
-            assert ast.get_docstring(ast.parse(text)), f"{path.name} does not say why it exists"
+@pytest.mark.parametrize("folder", folders(), ids=lambda folder: str(folder.relative_to(PACKAGE)))
+def test_no_circle_within_a_folder(folder: Path) -> None:
+    edges = {name: set().union(*(reached(folder, path) for path in files)) for name, files in units(folder).items()}
+    assert not circle(edges)
+
+
+def test_circles_are_found() -> None:
+    assert circle({"a": ["b"], "b": ["c"], "c": ["b"], "d": ["a"], "e": []}) == ["b", "c"]
+    assert not circle({"a": ["a", "b"], "b": ["c"], "c": []})
+
+
+def test_headers_do_not_include_each_other_in_circles() -> None:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.h")}
+    edges = {name: re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, flags=re.MULTILINE) for name, text in texts.items()}
+    assert sum(map(len, edges.values())) > 3
+    assert not circle(edges)
+
+
+def test_folders_are_small() -> None:
+    crowded = {str(f.relative_to(PACKAGE)) for f in folders() if len(entries(f)) > MOST_ENTRIES}
+    assert crowded - CROWDED == set(), f"folders with more than {MOST_ENTRIES} entries"
+    assert CROWDED - crowded == set(), "remove these from CROWDED: they are small now"
+
+
+def test_files_are_short() -> None:
+    long = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*")
+        if path.suffix in SOURCES and len(path.read_text(encoding="utf-8").splitlines()) > MOST_LINES
+    }
+    assert long - LONG == set(), f"files with more than {MOST_LINES} lines"
+    assert LONG - long == set(), "remove these from LONG: they are short now"
+
+
+def test_every_module_says_why_it_exists() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+def test_public_classes_have_names_of_their_own() -> None:
+    names = [
+        node.name
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    shared = {name for name in names if names.count(name) > 1}
+    assert shared - SHARED == set(), "classes with one name in several modules"
+    assert SHARED - shared == set(), "remove these from SHARED: each is one class now"
 
 
 #: Calls that run text as code, and the one place that may: NumPy source the package itself has written.

@@ -1,10 +1,26 @@
-"""Tangents and cotangents that count in some places only, and how they are multiplied and summed.
+"""Strong-zero masks: tangents and cotangents that count in some places only, and how they are multiplied and summed.
 
-A value that has passed a branch carries the condition under which it counts, its mask. Outside
-it the value may be anything, nan too: whatever it is multiplied by there was not observed. A
-product over indices keeps the mask where all of the mask's own indices survive in the result.
-Where one of them is summed over, the sum takes strong zeros from the value, and from every other
-factor that may be infinite or nan: the factor is masked as well, element by element of the product.
+The derivative through a branch that is not taken is zero, whatever the other factor is. A value
+that has passed a branch carries the condition under which it counts, its mask. Outside it the
+value may be anything, nan too, until :meth:`Masked.settle` replaces it by a strong zero.
+
+* An elementwise operation, or a product whose result has all indices of the mask, passes the mask
+  on. This costs nothing. Values with the same mask are added before they are settled.
+* A sum over one of the mask's indices settles first. Every other factor that may be infinite or nan
+  is masked as well, element by element of the product: with the mask's own axes where the factor has
+  them, broadcast over them where it has not (the elementwise mask of ``(A/x) @ B`` makes a product of
+  three indices, which is then summed). Behind the sum a new mask, *any of them*, is made only where
+  a factor that may be infinite is still to come.
+* An operation with a differential (``inv``, ``norm``, a custom function) is pulled back as a whole:
+  the elements that are computed together are settled, and the result counts where any of them
+  does. Columns of a solution, and rules of custom functions, are followed product by product.
+
+Whether a factor may be infinite is read off its form: functions that the table calls singular,
+divisions unless by a number, matrix operations in ``SINGULAR_OPS``, and what the formula itself
+tests for nan or infinity. Inputs may be nan where somebody wrote ``where``, and are masked where
+they have all of the mask's indices, which costs no more than the product. They count as finite as
+arguments of ``maximum`` and its kin, which were compared, and where masking them would take an
+array of more indices, as the elementwise mask of a product of two input matrices does.
 """
 
 from __future__ import annotations

@@ -37,10 +37,10 @@ from ...simplify import stabilize
 from ...version import VERSION
 from ..demo.demo import run_demo
 from ..export import export
+from ..read_files import split_source
+from ..terminal import can_show, readable, say
 from .doctor import diagnose, megabytes
 from .options import KINDS, Numbers, batched, differentiate, read_data, read_shapes, sample_shapes, split_pair
-from .read_files import split_source
-from .terminal import can_show, readable, say
 from .write_files import check_target, write_arrays
 
 

@@ -20,7 +20,7 @@ from ...frontend.formula import Formula
 from ...frontend.shapes import read_shape
 from ...graph.size_equations import bind
 from ...graph.sizes import show
-from .read_files import read_array
+from ..read_files import read_array
 
 __all__ = ["KINDS", "batched", "differentiate", "read_data", "read_shapes", "sample_shapes", "split_pair"]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ...errors import DataError
 from ..files import check_writable, replace_file
-from .read_files import SUFFIXES
+from ..read_files import SUFFIXES
 
 __all__ = ["check_target", "write_arrays"]
 

@@ -32,9 +32,9 @@ from ...frontend.array import Array
 from ...frontend.derivatives import gradient, hessian
 from ...frontend.symbols import matrix, scalar, vector
 from ...runtime.kernel import Kernel
-from ..command.read_files import read_table
-from ..command.terminal import can_show, readable, say
 from ..files import check_writable, replace_file
+from ..read_files import read_table
+from ..terminal import can_show, readable, say
 from .comparison import Batch, compare
 
 __all__ = ["Step", "compile_model", "iris", "newton", "run_demo", "softmax_loss"]

@@ -7,8 +7,8 @@ import sys
 from rich.console import Console
 from rich.text import Text
 
-from ...frontend.array import Array
-from ...printing import text, unicode
+from ..frontend.array import Array
+from ..printing import text, unicode
 
 __all__ = ["can_show", "readable", "say"]
 

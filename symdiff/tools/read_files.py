@@ -27,8 +27,8 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import DataError
-from ...graph.limits import LIMITS, Limits
+from ..errors import DataError
+from ..graph.limits import LIMITS, Limits
 
 __all__ = ["SUFFIXES", "Table", "read_array", "read_table", "split_source"]
 

@@ -1,0 +1,28 @@
+"""The stages of the compiler, in the order in which they may import each other.
+
+An entry imports those above it only, and ``tests/test_architecture.py`` holds the package to that.
+``__init__`` and ``__main__`` stand outside: they give users what the stages offer.
+"""
+
+from __future__ import annotations
+
+#: Name of a module or folder directly below the package, and what it does.
+STAGES = (
+    ("stages", "this order"),
+    ("version", "the version of the package"),
+    ("errors", "every error that symdiff raises on purpose"),
+    ("guard", "turns unforeseen errors of public functions into errors of symdiff"),
+    ("_kernels", "compiled ahead of time: calls, interpreter, loader, special functions"),
+    ("graph", "the array IR: nodes, sizes, scalar functions, deltas, reference interpreter"),
+    ("simplify", "graph to graph: rewrites for short formulas and for stable ones"),
+    ("printing", "graph to what people read: text, Unicode, LaTeX"),
+    ("calculus", "graph to graph: rules, forward and reverse mode, derivatives"),
+    ("frontend", "what users write to graph: NumPy code, text, SymPy, custom functions"),
+    ("lower", "graph to scalar programs and loops, the second IR"),
+    # "plan" has its place here: what is run how, decided once for all targets
+    ("codegen", "program or graph to C, Cython, NumPy source or bytecode"),
+    ("runtime", "source to a kernel that runs: build, cache, runners, calls"),
+    # "integrations" has its place here: kernels as functions of other frameworks
+    ("compiler", "the pipeline, from a formula to a kernel"),
+    ("tools", "check, export, command line, demonstration"),
+)
