@@ -26,13 +26,9 @@ LONG = {
     "calculus/modes.py",
     "calculus/rules.py",
     "codegen/bytecode/assemble.py",
-    "frontend/array.py",
-    "frontend/numpy/operations.py",
-    "frontend/text/build.py",
     "graph/scalars/functions.py",
     "printing/collect.py",
     "runtime/kernel.py",
-    "tools/checking/check.py",
 }
 #: Names that several public classes have. The list may only become shorter.
 SHARED = {

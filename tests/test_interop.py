@@ -28,7 +28,7 @@ from sympy.tensor.array.expressions import (
 import symdiff as sd
 from symdiff.calculus.rules import CustomRule
 from symdiff.errors import ArgumentError, LimitError, ShapeError, SymdiffError, UnsupportedError
-from symdiff.frontend.numpy import indexing
+from symdiff.frontend.numpy import indexing, reductions
 from symdiff.frontend.numpy import operations as ops
 from symdiff.frontend.numpy import shaping as layout
 from symdiff.frontend.sympy import Definitions, Inputs, from_sympy, is_sympy, to_sympy
@@ -417,7 +417,7 @@ def test_what_sympy_has_no_form_for_is_refused_by_name() -> None:
     with pytest.raises(UnsupportedError, match="cholesky"):
         to_sympy(matrix("cholesky", square))
     with pytest.raises(UnsupportedError, match=r"shape \(n,\).*fixed sizes"):
-        to_sympy(ops.cumulative_sum(column, 0))
+        to_sympy(reductions.cumulative_sum(column, 0))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

@@ -13,7 +13,7 @@ from strategies import Formula, formulas, sample
 
 import symdiff as sd
 from symdiff.errors import SymdiffError
-from symdiff.frontend.numpy import indexing
+from symdiff.frontend.numpy import indexing, reductions
 from symdiff.frontend.numpy import operations as ops
 from symdiff.frontend.numpy import shaping as layout
 from symdiff.frontend.text.parse import parse_graph
@@ -66,13 +66,13 @@ FORMS: list[tuple[Node, str, str]] = [
     (contract([A, B], [(0, 1), (2, 3)], (0, 1, 2, 3)), "A[:, :, None, None] * B", "A[i, j] B[k, l]"),
     (contract([A, v], [(0, 1), (2,)], (0, 1, 2)), "A[:, :, None] * v", "A ⊗ v"),
     # sums, diagonals, scaling, broadcasting
-    (ops.sum(A, 1), "sum(A, axis=1)", "A 𝟏"),
-    (ops.sum(A, 0), "sum(A, axis=0)", "Aᵀ 𝟏"),
-    (ops.sum(A), "sum(A)", "sum(A)"),
-    (ops.mean(v), "mean(v)", "mean(v)"),
-    (ops.var(v), "var(v)", "var(v)"),
-    (ops.var(A, 1), "var(A, axis=1)", "var(A, axis=1)"),
-    (ops.mean(u), "mean(u)", "mean(u)"),
+    (reductions.sum(A, 1), "sum(A, axis=1)", "A 𝟏"),
+    (reductions.sum(A, 0), "sum(A, axis=0)", "Aᵀ 𝟏"),
+    (reductions.sum(A), "sum(A)", "sum(A)"),
+    (reductions.mean(v), "mean(v)", "mean(v)"),
+    (reductions.var(v), "var(v)", "var(v)"),
+    (reductions.var(A, 1), "var(A, axis=1)", "var(A, axis=1)"),
+    (reductions.mean(u), "mean(u)", "mean(u)"),
     (ops.diag(v), "diag(v)", "diag(v)"),
     (ops.diag(A), "diag(A)", "diag(A)"),
     (apply("multiply", A, v), "A * v", "A diag(v)"),
@@ -90,10 +90,10 @@ FORMS: list[tuple[Node, str, str]] = [
     (ops.solve(A, v), "solve(A, v)", "A⁻¹ v"),
     (ops.det(A), "det(A)", "det(A)"),
     (ops.adjugate(A), "adjugate(A)", "adj(A)"),
-    (ops.norm(v), "norm(v)", "‖v‖"),
-    (ops.softmax(ops.matmul(X, variable("q", (4,)))), "softmax(X @ q)", "softmax(X q)"),
-    (ops.softmax(A, 0), "softmax(A, axis=0)", "softmax(A, axis=0)"),
-    (ops.logsumexp(A, 1), "logsumexp(A, axis=1)", "logsumexp(A, axis=1)"),
+    (reductions.norm(v), "norm(v)", "‖v‖"),
+    (reductions.softmax(ops.matmul(X, variable("q", (4,)))), "softmax(X @ q)", "softmax(X q)"),
+    (reductions.softmax(A, 0), "softmax(A, axis=0)", "softmax(A, axis=0)"),
+    (reductions.logsumexp(A, 1), "logsumexp(A, axis=1)", "logsumexp(A, axis=1)"),
     (ops.tril(A, -1), "tril(A, -1)", "tril(A, -1)"),
     # arithmetic
     (apply("subtract", x, apply("multiply", -2.0, y)), "x + 2 * y", "x + 2 y"),
@@ -142,7 +142,7 @@ LATEX: list[tuple[Node, str]] = [
     (apply("divide", apply("sin", x), y), r"\frac{\sin\left(x\right)}{y}"),
     (apply("power", v, 2.0), r"v^{\circ 2}"),
     (apply("sqrt", x), r"\sqrt{x}"),
-    (ops.norm(v), r"\left\lVert v \right\rVert"),
+    (reductions.norm(v), r"\left\lVert v \right\rVert"),
     (indexing.getitem(A, (0, 1)), r"{A}_{01}"),
     (layout.stack([x, y]), r"\begin{bmatrix}x \\ y\end{bmatrix}"),
     (

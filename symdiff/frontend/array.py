@@ -7,18 +7,15 @@ nodes stay comparable by identity. Ordinary array code runs on it unchanged; wha
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
-from numbers import Number
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from .. import printing
-from ..errors import AbsentError, ArgumentError, DtypeError, ShapeError, SymbolError, UnsupportedError
-from ..graph import BOOL, REAL, Node, constant
+from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
+from ..graph import BOOL, REAL, Node
 from ..graph.scalars.functions import apply, compare, to_real
-from ..graph.sizes import Dim, Shape, show
 from ..guard import guarded, refuse
 from ..printing.assemble import present
 from . import sympy as interop
@@ -26,8 +23,9 @@ from .numpy import operations
 from .numpy import shaping as layout
 from .numpy.indexing import getitem
 from .numpy.library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
+from .numpy.operands import Operand, as_node, convert_arguments, convert_options, provenance_of
 from .numpy.signatures import bind_options
-from .provenance import NOTHING, Provenance, join, of_node
+from .provenance import Provenance
 
 if TYPE_CHECKING:
     from sympy import Basic
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from .sympy import Definitions
 
 
-class Array:
+class Array(Operand):
     """A symbolic array: a formula with a shape.
 
     Made by :func:`scalar`, :func:`vector`, :func:`matrix`, :func:`array` and by calculating
@@ -57,55 +55,11 @@ class Array:
     sum(exp(x))
     """
 
-    __slots__ = ("__weakref__", "_provenance", "node")
+    __slots__ = ()
     __array_priority__ = 1000
-
-    node: Node
-
-    def __init__(self, node: Node, provenance: Provenance | None = None) -> None:
-        if node.__class__ is not Node:
-            raise ArgumentError(f"Array of a {type(node).__name__}; expected asarray(...), or scalar, vector, matrix")
-        self.node = node
-        self._provenance = provenance
-
-    # ------------------------------------------------------------ what it is
-
-    @property
-    def shape(self) -> Shape:
-        """Sizes of the axes: whole numbers, or names known at call time."""
-        return self.node.shape
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self.node.ndim
-
-    @property
-    def size(self) -> Dim:
-        """Number of elements."""
-        return self.node.size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """``float64``, or ``bool`` for a condition."""
-        return np.dtype(bool if self.node.dtype is BOOL else float)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise SymbolError("len() of a scalar symbol")
-        if not isinstance(self.shape[0], int):
-            raise SymbolError(f"len() of an array of shape {show(self.shape)}: the size is known at call time only")
-        return self.shape[0]
 
     def __iter__(self) -> Iterator[Array]:
         return (self[i] for i in range(len(self)))
-
-    @property
-    def provenance(self) -> Provenance:
-        """How it came about, which its node does not tell."""
-        if self._provenance is None:
-            self._provenance = of_node(self.node)
-        return self._provenance
 
     # ------------------------------------------------------------ what it says
 
@@ -439,98 +393,10 @@ def _logic(name: str, a: Any, b: Any) -> Array:
     return Array(apply(name, left, right), provenance_of(a, b))
 
 
-# ---------------------------------------------------------------------------- to and from nodes
-
-
-def as_node(value: Any) -> Node:
-    """Return the node of a symbol, a number, an array of numbers, or a list holding any of them.
-
-    Raises
-    ------
-    DtypeError
-        If something is neither a symbol nor a real number.
-    """
-    if isinstance(value, Array):
-        return value.node
-    if isinstance(value, Node):
-        return value
-    if isinstance(value, float | int):
-        return constant(value if isinstance(value, float | bool) else operator.index(value))
-    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
-        return _stack_list(value)
-    if isinstance(value, np.ma.MaskedArray):
-        raise DtypeError("a masked array in a formula, whose mask would be lost; pass its .filled(...)")
-    try:
-        array = np.asarray(value)
-    except Exception:  # whatever the object's own __array__ raises
-        array = np.array(None, dtype=object)
-    if array.dtype == object:
-        raise DtypeError(
-            f"a value of type {type(value).__name__}; expected a symbol, a real number, or an array of them"
-        )
-    if array.dtype.kind not in "buif":
-        what = "complex numbers" if array.dtype.kind == "c" else f"dtype {array.dtype}"
-        raise DtypeError(f"{what} in a formula; expected real numbers")
-    return constant(array)
-
-
-def _stack_list(value: Any) -> Node:
-    items = list(value) if not isinstance(value, np.ndarray) or value.ndim else [value.item()]
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        return as_node(items[0])
-    if not any(isinstance(leaf, Array | Node) for leaf in _leaves(items)):
-        try:
-            objects = isinstance(value, np.ndarray) and all(isinstance(leaf, Number) for leaf in _leaves(items))
-            array = np.array(value, dtype=float if objects else None)
-        except (ValueError, TypeError, OverflowError):
-            array = np.array(None, dtype=object)
-        if array.dtype.kind in "buif":
-            return constant(array)
-        if array.dtype.kind == "c":
-            raise DtypeError("complex numbers in a formula; expected real numbers")
-        raise DtypeError(f"{value!r:.60} is neither an array of numbers nor of symbols with rows of equal length")
-    try:
-        return layout.stack([to_real(as_node(item)) for item in items])
-    except ShapeError as error:
-        raise ShapeError(f"a list of symbols whose parts differ in shape: {error}") from None
-
-
-#: Axes of NumPy's arrays, at most.
-_DEEPEST = 64
-
-
-def _leaves(items: Sequence[Any]) -> Iterator[Any]:
-    todo = [(item, 1) for item in items]
-    while todo:
-        item, depth = todo.pop()
-        is_array = isinstance(item, np.ndarray) and item.dtype == object
-        if is_array or isinstance(item, list | tuple):
-            if depth > _DEEPEST:
-                raise DtypeError(f"lists nested deeper than the {_DEEPEST} axes that an array may have")
-            parts = [item.item()] if is_array and not item.ndim else item
-            todo.extend((part, depth + 1) for part in parts)
-        else:
-            yield item
-
-
 @guarded
 def asarray(value: Any) -> Array:
     """Return a symbol, number, array or (nested) list of them as a symbolic array."""
     return value if isinstance(value, Array) else Array(as_node(value), provenance_of(value))
-
-
-def provenance_of(*operands: Any) -> Provenance:
-    """Return what is known of an array made of these: of arrays, and of (nested) lists of them, in their order."""
-    result = NOTHING
-    for operand in operands:
-        if isinstance(operand, Array):
-            result = result.joined(operand._provenance or operand.provenance)
-        elif isinstance(operand, Node):
-            result = result.joined(of_node(operand))
-        elif isinstance(operand, list | tuple) or (isinstance(operand, np.ndarray) and operand.dtype == object):
-            found = [leaf for leaf in _leaves([operand]) if isinstance(leaf, Array)]
-            result = join([result, *(leaf.provenance for leaf in found[::-1])])
-    return result
 
 
 def wrap(value: Any, provenance: Provenance) -> Any:
@@ -554,45 +420,7 @@ def call(entry: Entry, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     given = {k: v for k, v in kwargs.items() if v is not np._NoValue}
     try:
         arrays, options = bind_options(entry, args, given)
-        result = entry.call(*_convert(entry, arrays), **_convert_options(entry, options))
+        result = entry.call(*convert_arguments(entry, arrays), **convert_options(entry, options))
         return wrap(result, provenance_of(*args, *given.values()))
     except Exception as error:
         refuse(error, entry.name, args, given)
-
-
-def _convert(entry: Entry, args: Sequence[Any]) -> list[Any]:
-    if entry.arrays == "list":
-        if isinstance(args[0], Array | np.ndarray):
-            return [as_node(args[0])]
-        if not isinstance(args[0], list | tuple):
-            raise ArgumentError(f"{entry.name} of a {type(args[0]).__name__}; expected a list of arrays")
-        return [[as_node(part) for part in args[0]]]
-    if entry.arrays == "lists":
-        return [_listed(parts) for parts in args]
-    if entry.arrays == "text":
-        return [args[0], *map(as_node, args[1:])]
-    if entry.arrays == "rows":
-        return [_nested(args[0])]
-    return [None if a is None and i and entry.name == "clip" else as_node(a) for i, a in enumerate(args)]
-
-
-def _listed(parts: Any) -> list[Node]:
-    if not isinstance(parts, list | tuple) and not getattr(parts, "ndim", 0):
-        raise ArgumentError(
-            "select of one condition; expected lists, select([x > 0, ...], [a, ...], b), or where(x > 0, a, b)"
-        )
-    return [as_node(part) for part in parts]
-
-
-def _convert_options(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
-    if entry.name == "select":
-        return {k: as_node(v) if k == "default" else _listed(v) for k, v in given.items()}
-    if entry.name == "clip":
-        return {k: None if v is None else as_node(v) for k, v in given.items()}
-    if entry.name == "average" and given.get("weights") is not None:
-        return {**given, "weights": as_node(given["weights"])}
-    return {k: v for k, v in given.items() if k != "optimize"}
-
-
-def _nested(rows: Any) -> Any:
-    return [_nested(r) for r in rows] if isinstance(rows, list) else as_node(rows)

@@ -14,7 +14,8 @@ from ..calculus import derivatives as nodes
 from ..errors import ArgumentError, DtypeError, LimitError, ShapeError
 from ..graph import BOOL, Node
 from ..graph.sizes import Shape, show
-from .array import Array, as_node, provenance_of
+from .array import Array
+from .numpy.operands import as_node, provenance_of
 from .provenance import Facts, Provenance
 
 #: What to differentiate by: an array, or several in a tuple or list.

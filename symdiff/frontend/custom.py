@@ -29,7 +29,8 @@ from ..graph.deltas.einsum import is_zero
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Shape, show
 from ..guard import guarded, users
-from .array import Array, as_node, provenance_of
+from .array import Array
+from .numpy.operands import as_node, provenance_of
 
 #: Custom functions within each other, and characters of a name.
 DEPTH_LIMIT, NAME_LIMIT = 100, 64

@@ -17,8 +17,9 @@ from ..errors import ArgumentError, ParseError, SymdiffError
 from ..graph import Node, inputs_of
 from ..graph.budget import limits
 from ..guard import users
-from .array import Array, as_node, asarray
+from .array import Array, asarray
 from .custom import refuse_strays
+from .numpy.operands import as_node
 from .outputs import leaves
 from .provenance import join, of_inputs
 from .symbols import array, check_name

@@ -9,8 +9,9 @@ from typing import Any
 from ..errors import ArgumentError
 from ..graph import input, label, stop_gradient
 from ..guard import guarded
-from .array import Array, as_node, call, provenance_of
+from .array import Array, call
 from .numpy.library import LIBRARY
+from .numpy.operands import as_node, provenance_of
 from .numpy.shaping import parse_shape
 
 #: Length of the longest name an input may have.

@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, compare, where
-from . import operations
+from . import operations, reductions
 from . import shaping as layout
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
@@ -145,13 +145,13 @@ _add("clip", operations.clip, 3, 1, 3, ("a_min", "a_max", "min", "max"))
 _add("stop_gradient", stop_gradient)
 
 for _name in ("sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"):
-    _add(_name, getattr(operations, _name), 1, 1, 2, ("axis", "keepdims"))
+    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "keepdims"))
 for _name in ("var", "std"):
-    _add(_name, getattr(operations, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
+    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
 for _name in ("softmax", "log_softmax", "unit"):
-    _add(_name, getattr(operations, _name), 1, 1, 2, ("axis",))
-_add("norm", operations.norm, 1, 1, 3, ("ord", "axis", "keepdims"))
-_add("cumsum", operations.cumulative_sum, 1, 1, 2, ("axis",))
+    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis",))
+_add("norm", reductions.norm, 1, 1, 3, ("ord", "axis", "keepdims"))
+_add("cumsum", reductions.cumulative_sum, 1, 1, 2, ("axis",))
 
 for _name in ("matmul", "dot", "inner", "vdot", "outer", "kron", "cross", "solve"):
     _add(_name, getattr(operations, _name), 2, 2, 2)
@@ -165,8 +165,8 @@ _add("matrix_power", operations.matrix_power, 1, 2, 2, ("n",))
 _add("trace", operations.trace, 1, 1, 4, ("offset", "axis1", "axis2"))
 _add("multi_dot", operations.multi_dot, "list")
 _add("polyval", operations.polyval, 2, 2, 2)
-_add("ptp", operations.ptp, 1, 1, 2, ("axis", "keepdims"))
-_add("average", operations.average, 1, 1, 3, ("axis", "weights"))
+_add("ptp", reductions.ptp, 1, 1, 2, ("axis", "keepdims"))
+_add("average", reductions.average, 1, 1, 3, ("axis", "weights"))
 for _rank in (1, 2, 3):
     _add(f"atleast_{_rank}d", partial(layout.at_least, rank=_rank))
 _add("diag", operations.diag, 1, 1, 2, ("k",))

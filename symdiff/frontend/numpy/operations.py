@@ -7,7 +7,6 @@ Python values and follow NumPy's conventions (negative axes, ``keepdims``).
 
 from __future__ import annotations
 
-import builtins
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
@@ -19,163 +18,26 @@ from ...graph import (
     broadcast_to,
     constant,
     contract,
-    cumsum,
     delta,
     elementwise,
-    extent,
     gather,
     matrix,
-    normalize,
     pad,
-    reduce,
     reshape,
     slicing,
-    sum_axes,
     triangle,
     whole,
 )
 from ...graph import matmul as stack_matmul
 from ...graph.scalars.functions import apply, compare, scalar_constant, to_real, where
-from ...graph.sizes import Dim, product, show
+from ...graph.sizes import Dim, show
+from . import reductions
 from .indexing import getitem
-from .shaping import Axis, axes_of, axis_of, ravel, several, shown
+from .shaping import axis_of, ravel, several, shown
 
 
 def _real(x: Node) -> Node:
     return to_real(x)
-
-
-def _kept(x: Node, result: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
-    if not keepdims:
-        return result
-    return reshape(result, tuple(1 if a in axes else n for a, n in enumerate(x.shape)))
-
-
-# ---------------------------------------------------------------------------- sums and other reductions
-
-
-def sum(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Sum over axes."""
-    axes = axes_of(x, axis)
-    return _kept(x, sum_axes(_real(x), axes), axes, keepdims)
-
-
-def count(x: Node, axes: tuple[int, ...]) -> Node:
-    """Return how many elements a reduction over ``axes`` takes together, as a number."""
-    return extent(product(x.shape[a] for a in axes))
-
-
-def mean(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Take the mean over axes."""
-    return apply("divide", sum(x, axis, keepdims), count(x, axes_of(x, axis)))
-
-
-def var(x: Node, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Node:
-    """Take the variance over axes, divided by the count less ``ddof``."""
-    gap = apply("subtract", x, mean(x, axis, keepdims=True))
-    total = sum(apply("power", gap, 2.0), axis, keepdims)
-    n = count(x, axes_of(x, axis))
-    return apply("divide", total, apply("subtract", n, float(ddof)) if ddof else n)
-
-
-def std(x: Node, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Node:
-    """Take the standard deviation over axes."""
-    gap = apply("subtract", x, mean(x, axis, keepdims=True))
-    n = count(x, axes_of(x, axis))
-    degrees = apply("subtract", n, float(ddof)) if ddof else n
-    return apply("divide", _reduction("norm")(gap, axis, keepdims), apply("sqrt", degrees))
-
-
-def _reduction(op: str) -> Callable[..., Node]:
-    def call(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
-        axes = axes_of(x, axis)
-        return _kept(x, reduce(op, _real(x), axes), axes, keepdims)
-
-    call.__name__, call.__doc__ = op, f"Take the {op} over axes."
-    return call
-
-
-max, min, prod, logsumexp = _reduction("max"), _reduction("min"), _reduction("prod"), _reduction("logsumexp")
-
-
-def any(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Tell whether a condition holds anywhere over axes."""
-    return compare("not_equal", max(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
-
-
-def all(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Tell whether a condition holds everywhere over axes."""
-    return compare("not_equal", min(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
-
-
-def ptp(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Take the largest element less the smallest over axes."""
-    return apply("subtract", max(x, axis, keepdims), min(x, axis, keepdims))
-
-
-def average(x: Node, axis: Axis = None, weights: Node | None = None) -> Node:
-    """Take the mean over axes, weighted if weights are given (of the shape of ``x``, or along one axis)."""
-    if weights is None:
-        return mean(x, axis)
-    axes = axes_of(x, axis)
-    if weights.shape != x.shape:
-        if weights.ndim != 1 or len(axes) != 1 or weights.shape[0] != x.shape[axes[0]]:
-            raise ShapeError(
-                f"average of shape {show(x.shape)} with weights of shape {show(weights.shape)}; expected equal shapes, "
-                "or a vector of weights along the one axis given"
-            )
-        weights = reshape(weights, tuple(n if a == axes[0] else 1 for a, n in enumerate(x.shape)))
-        weights = broadcast_to(weights, x.shape)
-    return apply("divide", sum(apply("multiply", x, weights), axis), sum(weights, axis))
-
-
-def norm(x: Node, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Take a norm: Frobenius (Euclid for a vector) by default, 1 and inf of a vector too."""
-    if ord is None or (ord == "fro" and (x.ndim == 2 or axis is not None)):
-        return _reduction("norm")(x, axis, keepdims)
-    axes = axes_of(x, axis)
-    if len(axes) == 1:
-        if ord in (2, 2.0):
-            return _reduction("norm")(x, axis, keepdims)
-        if ord in (1, 1.0):
-            return sum(apply("abs", x), axis, keepdims)
-        if ord == float("inf"):
-            return max(apply("abs", x), axis, keepdims)
-        if ord == float("-inf"):
-            return min(apply("abs", x), axis, keepdims)
-    raise UnsupportedError(
-        f"norm with ord={ord!r} over {len(axes)} axes; known: Frobenius for any number of axes (ord=None), 1, 2 and "
-        "inf over one axis"
-    )
-
-
-def softmax(x: Node, axis: Axis = -1) -> Node:
-    """Exponentials that sum to 1 over an axis (the last one), shifted so as not to overflow."""
-    return _over("softmax", x, axis)
-
-
-def log_softmax(x: Node, axis: Axis = -1) -> Node:
-    """Logarithm of the softmax over an axis (the last one)."""
-    return _over("log_softmax", x, axis)
-
-
-def unit(x: Node, axis: Axis = None) -> Node:
-    """Divide by the norm over all elements, or over axes; 0 where that is 0."""
-    return _over("unit", x, axis)
-
-
-def _over(op: str, x: Node, axis: Axis) -> Node:
-    if x.ndim == 0:
-        raise ShapeError(f"{op} of a scalar; expected an array with at least one axis")
-    return normalize(op, _real(x), axes_of(x, axis))
-
-
-def cumulative_sum(x: Node, axis: int | None = None) -> Node:
-    """Sum cumulatively along an axis, or over all elements in C order."""
-    if axis is None:
-        x = ravel(x)
-        axis = 0
-    return cumsum(_real(x), axis_of(x, axis))
 
 
 # ---------------------------------------------------------------------------- products
@@ -247,7 +109,7 @@ def tensordot(a: Node, b: Node, axes: Any = 2) -> Node:
     """Multiply and sum over the given axes of each."""
     if isinstance(axes, SupportsIndex):
         n = operator.index(axes)
-        if not 0 <= n <= builtins.min(a.ndim, b.ndim):
+        if not 0 <= n <= min(a.ndim, b.ndim):
             raise ShapeError(f"tensordot over {n} axes of shapes {show(a.shape)} and {show(b.shape)}")
         first, second = list(range(a.ndim - n, a.ndim)), list(range(n))
     else:
@@ -275,9 +137,9 @@ def einsum(subscripts: str, *operands: Node) -> Node:
     terms = left.split(",")
     if len(terms) != len(operands):
         raise ArgumentError(f"einsum({subscripts!r}) names {len(terms)} operands; {len(operands)} came")
-    if builtins.any(not c.isalpha() for term in [*terms, right] for c in term.replace("...", "", 1)):
+    if any(not c.isalpha() for term in [*terms, right] for c in term.replace("...", "", 1)):
         raise ArgumentError(f"einsum({subscripts!r}); expected letters, commas, '...' and one '->'")
-    extra = builtins.max(
+    extra = max(
         [x.ndim - len(t.replace("...", "")) for t, x in zip(terms, operands, strict=True) if "..." in t], default=0
     )
     dots = list(range(-extra, 0))
@@ -379,7 +241,7 @@ def cross(a: Node, b: Node) -> Node:
 
 def trace(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
     """Sum the diagonal over two axes, the first two by default."""
-    return sum(diagonal(x, offset, axis1, axis2), -1)
+    return reductions.sum(diagonal(x, offset, axis1, axis2), -1)
 
 
 def diagonal(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
@@ -390,9 +252,9 @@ def diagonal(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
     rows, columns = x.shape[p], x.shape[q]
     down, right = (0, offset) if offset >= 0 else (-offset, 0)
     if rows == columns:
-        length: Dim = rows - builtins.max(down, right)
+        length: Dim = rows - max(down, right)
     elif isinstance(rows, int) and isinstance(columns, int):
-        length = builtins.max(0, builtins.min(rows - down, columns - right))
+        length = max(0, min(rows - down, columns - right))
     else:
         raise UnsupportedError(f"the diagonal of a matrix of shape {show((rows, columns))}; slice it to a square first")
     items = [whole(n) for n in x.shape]
@@ -508,7 +370,7 @@ def select(condlist: Sequence[Node], choicelist: Sequence[Node], default: Node |
         if condition.dtype is not BOOL:
             raise DtypeError(f"select's condition {place} is of real numbers; expected one such as x > 0")
     result = constant(0.0) if default is None else default
-    if builtins.any(choice.dtype is not BOOL for choice in (*choicelist, result)):
+    if any(choice.dtype is not BOOL for choice in (*choicelist, result)):
         choicelist, result = [to_real(choice) for choice in choicelist], to_real(result)
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = choose(condition, choice, result)

@@ -27,11 +27,11 @@ from ...graph.sizes import Shape, check_elements, named
 from ...guard import refuse
 from ..array import Array, asarray
 from ..numpy.library import REFUSED
-from ..outputs import leaves
 from ..symbols import array as make_input
 from ..symbols import name as name_part
 from .constant_folding import as_operand, fold, folds
 from .grammar import Term, Tree
+from .values import Listing, described, levels_of, matrix_of, ndim_of, results_of, shape_of
 from .vocabulary import TextFunction
 
 #: Names with a value of their own. An input of the same name goes before them.
@@ -111,16 +111,6 @@ def build_arrays(
     return _Builder(tree, inputs, scalars, functions, limits).build()
 
 
-@dataclass(frozen=True)
-class _List:
-    """A list in brackets, before it becomes an array, an index or the arguments of ``stack``."""
-
-    items: list[Any]
-    levels: int
-    rank: int  # the largest of its leaves' ranks: 0 whole numbers, 1 numbers, 2 arrays, 3 tuples
-    misplaced: int = -1  # the first term that is a tuple, which is no part of an array
-
-
 class _Builder:
     """Build the arrays of a tree, one term after the other."""
 
@@ -172,9 +162,9 @@ class _Builder:
         last = len(self.terms) - 1
         try:
             value = self.values[last]
-            value = value.items if isinstance(value, _List) and value.rank > 1 else value
-            several = isinstance(value, tuple | list) and len(value) > 0 and _shape(value) is None
-            result = _results(value) if several else self.array(last)
+            value = value.items if isinstance(value, Listing) and value.rank > 1 else value
+            several = isinstance(value, tuple | list) and len(value) > 0 and shape_of(value) is None
+            result = results_of(value) if several else self.array(last)
         except Exception as error:
             raise self.located(error, self.terms[last]) from error
         return Parsed(result, self.inputs, self.names, self.mentioned)
@@ -240,13 +230,13 @@ class _Builder:
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
             return as_operand(value)
-        if isinstance(value, _List):
+        if isinstance(value, Listing):
             return self.from_list(value)
         raise self.no_formula(place)
 
     def no_formula(self, place: int) -> ParseError:
         value, term = self.values[place], self.terms[place]
-        found = _described(value)
+        found = described(value)
         if isinstance(value, tuple):
             found += ", which only functions take" if term.kind == "tuple" else " of derivatives; pick one by [0]"
         return ParseError(f"expected a formula, found {found}", self.text, term.caret)
@@ -274,7 +264,7 @@ class _Builder:
                 f"{term.value!r} takes conditions such as x < 0, found numbers; it binds tighter than <: "
                 f"(a < b) {term.value} (c < d)"
             )
-        if term.value == "@" and self.terms[right].kind == "transpose" and _ndim(a) == 1 and _ndim(b) == 1:
+        if term.value == "@" and self.terms[right].kind == "transpose" and ndim_of(a) == 1 and ndim_of(b) == 1:
             raise ShapeError(
                 "the transpose of a vector is the vector itself; write outer(v, w), or v @ w for the product"
             )
@@ -282,43 +272,43 @@ class _Builder:
 
     # ---------------------------------------------------------------- brackets
 
-    def of_list(self, term: Term) -> _List:
+    def of_list(self, term: Term) -> Listing:
         items: list[Any] = []
         levels, rank, misplaced = 1, 0, -1
         for child in term.children:
             value = self.values[child]
-            if isinstance(value, _List):
+            if isinstance(value, Listing):
                 items.append(value.items)
                 levels, rank = max(levels, value.levels + 1), max(rank, value.rank)
                 misplaced = value.misplaced if misplaced < 0 else misplaced
             elif isinstance(value, tuple):
                 items.append(value)
-                levels, rank = max(levels, _levels(value) + 1), 3
+                levels, rank = max(levels, levels_of(value) + 1), 3
                 misplaced = child if misplaced < 0 else misplaced
             else:
                 item = self.operand(child)
                 items.append(item)
                 rank = max(rank, 2 if isinstance(item, Array) else 1 if isinstance(item, float) else 0)
         self.check_levels(levels, "list")
-        return _List(items, levels, rank, misplaced)
+        return Listing(items, levels, rank, misplaced)
 
     def of_tuple(self, term: Term) -> tuple[Any, ...]:
         values = [self.values[child] for child in term.children]
         items = tuple(
-            value.items if isinstance(value, _List) else self.argument(child)
+            value.items if isinstance(value, Listing) else self.argument(child)
             for child, value in zip(term.children, values, strict=True)
         )
-        self.check_levels(_levels(items), "tuple")
+        self.check_levels(levels_of(items), "tuple")
         return items
 
     def check_levels(self, levels: int, kind: str) -> None:
         if levels > self.limits.axes:
             raise LimitError(f"a {kind} nested {levels} levels deep; an array has at most {self.limits.axes} axes")
 
-    def from_list(self, value: _List) -> Array:
+    def from_list(self, value: Listing) -> Array:
         if value.rank == 3:
             raise self.no_formula(value.misplaced)
-        return asarray(value.items) if value.rank == 2 else _matrix(value.items)
+        return asarray(value.items) if value.rank == 2 else matrix_of(value.items)
 
     def of_slice(self, term: Term) -> slice:
         parts = iter(term.children)
@@ -332,7 +322,7 @@ class _Builder:
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         message = "expected a whole number, a slice, None, ... or a list of whole numbers as index, found "
-        message += "a list with other things" if isinstance(value, _List) else _described(value)
+        message += "a list with other things" if isinstance(value, Listing) else described(value)
         raise ParseError(message, self.text, self.terms[place].caret)
 
     def of_index(self, term: Term) -> Any:
@@ -344,7 +334,7 @@ class _Builder:
             value = self.values[place]
             if value is None or isinstance(value, slice | EllipsisType):
                 items.append(value)
-            elif isinstance(value, _List) and value.rank == 0:
+            elif isinstance(value, Listing) and value.rank == 0:
                 try:
                     items.append(np.array(value.items, np.intp))
                 except (ValueError, OverflowError):
@@ -395,57 +385,11 @@ class _Builder:
     def argument(self, place: int) -> Any:
         """Return the value of a term as a function takes it: an Array, a number, or a tuple or list of these."""
         value = self.values[place]
-        if isinstance(value, _List):
+        if isinstance(value, Listing):
             if value.rank == 3:
                 raise self.no_formula(value.misplaced)
             return value.items
         return value if isinstance(value, tuple | int) and not isinstance(value, bool) else self.operand(place)
-
-
-def _levels(value: Any) -> int:
-    """Return how deep tuples and lists are nested in each other."""
-    return 1 + max(map(_levels, value), default=0) if isinstance(value, tuple | list) else 0
-
-
-def _shape(value: Any) -> Shape | None:
-    """Return the shape of an array, number or list of such; None where no array is made of it."""
-    if not isinstance(value, list):
-        return value.shape if isinstance(value, Array) else None if isinstance(value, tuple) else ()
-    first, *rest = map(_shape, value) if value else [None]
-    return None if first is None or any(shape != first for shape in rest) else (len(value), *first)
-
-
-def _results(value: Any) -> Any:
-    """Return several results, nested as they are written; a list is an array where its parts have one shape."""
-    if isinstance(value, tuple):
-        if not value:
-            raise ParseError("an empty tuple among the results; expected formulas")
-        return tuple(map(_results, value))
-    if not isinstance(value, list):
-        return asarray(value)
-    if not any(isinstance(leaf, Array) for leaf in leaves(value)):
-        return _matrix(value)
-    return asarray(value) if _shape(value) is not None else list(map(_results, value))
-
-
-def _matrix(rows: list[Any]) -> Array:
-    try:
-        numbers = np.array(rows, float)
-    except ValueError:
-        raise ShapeError("the rows of this matrix differ in length; expected equal lengths") from None
-    return asarray(numbers)
-
-
-def _ndim(value: Any) -> int:
-    return value.ndim if isinstance(value, Array) else 0
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, Array | _List):
-        return "a formula"
-    if isinstance(value, tuple | slice):
-        return f"a {type(value).__name__}"
-    return "'...'" if value is ... else repr(value)
 
 
 def _shortened(text: str, length: int) -> str:

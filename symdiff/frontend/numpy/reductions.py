@@ -1,0 +1,145 @@
+"""Reductions over axes with NumPy's meaning: sums, means, norms, softmax, cumulative sums.
+
+Every function takes and returns nodes; axes follow NumPy's conventions (negative axes, ``keepdims``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import ShapeError, UnsupportedError
+from ...graph import BOOL, Node, broadcast_to, cumsum, extent, normalize, reduce, reshape, sum_axes
+from ...graph.scalars.functions import apply, compare, to_real
+from ...graph.sizes import product, show
+from .shaping import Axis, axes_of, axis_of, ravel
+
+
+def _kept(x: Node, result: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
+    if not keepdims:
+        return result
+    return reshape(result, tuple(1 if a in axes else n for a, n in enumerate(x.shape)))
+
+
+def sum(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Sum over axes."""
+    axes = axes_of(x, axis)
+    return _kept(x, sum_axes(to_real(x), axes), axes, keepdims)
+
+
+def count(x: Node, axes: tuple[int, ...]) -> Node:
+    """Return how many elements a reduction over ``axes`` takes together, as a number."""
+    return extent(product(x.shape[a] for a in axes))
+
+
+def mean(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Take the mean over axes."""
+    return apply("divide", sum(x, axis, keepdims), count(x, axes_of(x, axis)))
+
+
+def var(x: Node, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Node:
+    """Take the variance over axes, divided by the count less ``ddof``."""
+    gap = apply("subtract", x, mean(x, axis, keepdims=True))
+    total = sum(apply("power", gap, 2.0), axis, keepdims)
+    n = count(x, axes_of(x, axis))
+    return apply("divide", total, apply("subtract", n, float(ddof)) if ddof else n)
+
+
+def std(x: Node, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Node:
+    """Take the standard deviation over axes."""
+    gap = apply("subtract", x, mean(x, axis, keepdims=True))
+    n = count(x, axes_of(x, axis))
+    degrees = apply("subtract", n, float(ddof)) if ddof else n
+    return apply("divide", _reduction("norm")(gap, axis, keepdims), apply("sqrt", degrees))
+
+
+def _reduction(op: str) -> Callable[..., Node]:
+    def call(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+        axes = axes_of(x, axis)
+        return _kept(x, reduce(op, to_real(x), axes), axes, keepdims)
+
+    call.__name__, call.__doc__ = op, f"Take the {op} over axes."
+    return call
+
+
+max, min, prod, logsumexp = _reduction("max"), _reduction("min"), _reduction("prod"), _reduction("logsumexp")
+
+
+def any(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Tell whether a condition holds anywhere over axes."""
+    return compare("not_equal", max(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
+
+
+def all(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Tell whether a condition holds everywhere over axes."""
+    return compare("not_equal", min(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
+
+
+def ptp(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Take the largest element less the smallest over axes."""
+    return apply("subtract", max(x, axis, keepdims), min(x, axis, keepdims))
+
+
+def average(x: Node, axis: Axis = None, weights: Node | None = None) -> Node:
+    """Take the mean over axes, weighted if weights are given (of the shape of ``x``, or along one axis)."""
+    if weights is None:
+        return mean(x, axis)
+    axes = axes_of(x, axis)
+    if weights.shape != x.shape:
+        if weights.ndim != 1 or len(axes) != 1 or weights.shape[0] != x.shape[axes[0]]:
+            raise ShapeError(
+                f"average of shape {show(x.shape)} with weights of shape {show(weights.shape)}; expected equal shapes, "
+                "or a vector of weights along the one axis given"
+            )
+        weights = reshape(weights, tuple(n if a == axes[0] else 1 for a, n in enumerate(x.shape)))
+        weights = broadcast_to(weights, x.shape)
+    return apply("divide", sum(apply("multiply", x, weights), axis), sum(weights, axis))
+
+
+def norm(x: Node, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Take a norm: Frobenius (Euclid for a vector) by default, 1 and inf of a vector too."""
+    if ord is None or (ord == "fro" and (x.ndim == 2 or axis is not None)):
+        return _reduction("norm")(x, axis, keepdims)
+    axes = axes_of(x, axis)
+    if len(axes) == 1:
+        if ord in (2, 2.0):
+            return _reduction("norm")(x, axis, keepdims)
+        if ord in (1, 1.0):
+            return sum(apply("abs", x), axis, keepdims)
+        if ord == float("inf"):
+            return max(apply("abs", x), axis, keepdims)
+        if ord == float("-inf"):
+            return min(apply("abs", x), axis, keepdims)
+    raise UnsupportedError(
+        f"norm with ord={ord!r} over {len(axes)} axes; known: Frobenius for any number of axes (ord=None), 1, 2 and "
+        "inf over one axis"
+    )
+
+
+def softmax(x: Node, axis: Axis = -1) -> Node:
+    """Exponentials that sum to 1 over an axis (the last one), shifted so as not to overflow."""
+    return _over("softmax", x, axis)
+
+
+def log_softmax(x: Node, axis: Axis = -1) -> Node:
+    """Logarithm of the softmax over an axis (the last one)."""
+    return _over("log_softmax", x, axis)
+
+
+def unit(x: Node, axis: Axis = None) -> Node:
+    """Divide by the norm over all elements, or over axes; 0 where that is 0."""
+    return _over("unit", x, axis)
+
+
+def _over(op: str, x: Node, axis: Axis) -> Node:
+    if x.ndim == 0:
+        raise ShapeError(f"{op} of a scalar; expected an array with at least one axis")
+    return normalize(op, to_real(x), axes_of(x, axis))
+
+
+def cumulative_sum(x: Node, axis: int | None = None) -> Node:
+    """Sum cumulatively along an axis, or over all elements in C order."""
+    if axis is None:
+        x = ravel(x)
+        axis = 0
+    return cumsum(to_real(x), axis_of(x, axis))

@@ -1,0 +1,72 @@
+"""Values of terms that are no single array yet: numbers, and lists and tuples of arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import ParseError, ShapeError
+from ...graph.sizes import Shape
+from ..array import Array, asarray
+from ..outputs import leaves
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A list in brackets, before it becomes an array, an index or the arguments of ``stack``."""
+
+    items: list[Any]
+    levels: int
+    rank: int  # the largest of its leaves' ranks: 0 whole numbers, 1 numbers, 2 arrays, 3 tuples
+    misplaced: int = -1  # the first term that is a tuple, which is no part of an array
+
+
+def levels_of(value: Any) -> int:
+    """Return how deep tuples and lists are nested in each other."""
+    return 1 + max(map(levels_of, value), default=0) if isinstance(value, tuple | list) else 0
+
+
+def shape_of(value: Any) -> Shape | None:
+    """Return the shape of an array, number or list of such; None where no array is made of it."""
+    if not isinstance(value, list):
+        return value.shape if isinstance(value, Array) else None if isinstance(value, tuple) else ()
+    first, *rest = map(shape_of, value) if value else [None]
+    return None if first is None or any(shape != first for shape in rest) else (len(value), *first)
+
+
+def results_of(value: Any) -> Any:
+    """Return several results, nested as they are written; a list is an array where its parts have one shape."""
+    if isinstance(value, tuple):
+        if not value:
+            raise ParseError("an empty tuple among the results; expected formulas")
+        return tuple(map(results_of, value))
+    if not isinstance(value, list):
+        return asarray(value)
+    if not any(isinstance(leaf, Array) for leaf in leaves(value)):
+        return matrix_of(value)
+    return asarray(value) if shape_of(value) is not None else list(map(results_of, value))
+
+
+def matrix_of(rows: list[Any]) -> Array:
+    """Return rows of numbers as an array."""
+    try:
+        numbers = np.array(rows, float)
+    except ValueError:
+        raise ShapeError("the rows of this matrix differ in length; expected equal lengths") from None
+    return asarray(numbers)
+
+
+def ndim_of(value: Any) -> int:
+    """Return the number of axes of a value; a plain number has none."""
+    return value.ndim if isinstance(value, Array) else 0
+
+
+def described(value: Any) -> str:
+    """Return how a message calls a value."""
+    if isinstance(value, Array | Listing):
+        return "a formula"
+    if isinstance(value, tuple | slice):
+        return f"a {type(value).__name__}"
+    return "'...'" if value is ... else repr(value)
