@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "symdiff"
 SOURCES = {".py", ".pyx", ".pxd", ".h"}
 MOST_ENTRIES, MOST_LINES = 13, 450
+#: What the page that a folder opens with tells, in this order.
+SECTIONS = ["Takes", "Gives", "Invariants", "Files", "Add"]
 
 #: Folders with too many entries and files with too many lines. The lists may only become shorter.
 CROWDED = {"_kernels", "graph"}
@@ -44,6 +46,8 @@ SHARED = {
     "Term",
     "View",
 }
+#: Folders that hold data and no modules.
+DATA = {"tools/demo/data"}
 
 
 def folders() -> list[Path]:
@@ -169,6 +173,18 @@ def test_files_are_short() -> None:
 def test_every_module_says_why_it_exists() -> None:
     for path in PACKAGE.rglob("*.py"):
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda folder: str(folder.relative_to(PACKAGE)))
+def test_folders_open_with_a_page(folder: Path) -> None:
+    if str(folder.relative_to(PACKAGE)) in DATA:
+        return
+    page = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    assert [word for word in re.findall(r"^(\w+)$", page, flags=re.MULTILINE) if word in SECTIONS] == SECTIONS
+    (listed,) = re.findall(r"^Files\n((?:(?: .*)?\n)*)", page, flags=re.MULTILINE)
+    names = re.findall(r"^    (\w[\w.]*)  ", listed, flags=re.MULTILINE)
+    there = {name.removesuffix(".py") for name in entries(folder)} - {"__init__"}
+    assert sorted(names) == sorted(there), "the page lists each file of its folder once"
 
 
 def test_public_classes_have_names_of_their_own() -> None:

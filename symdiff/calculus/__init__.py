@@ -1,1 +1,25 @@
-"""calculus."""
+"""Differentiation of graphs: rules, forward and reverse mode, strong zeros, and derivatives of every kind.
+
+Takes
+    a node, and the nodes to differentiate with respect to: inputs, parts of inputs or sub-formulas
+Gives
+    nodes of shape ``shape(f) + shape(wrt)``, or products with a tangent or cotangent
+Invariants
+    * One differential for each operation serves both modes: reverse mode transposes it.
+    * A derivative through a branch that is not taken is zero, whatever the other factors are.
+    * Tangents and cotangents carry the axes of their seed in front; rules work on the last axes only.
+    * An operation without a rule is refused by name. *Zero almost everywhere* is a rule, *unknown* is not.
+Files
+    rules          one differential for each array operation, and transposes of the linear ones
+    masking        strong-zero masks and their algebra
+    strong_zeros   which elements of an operation depend on which, and what needs a strong zero
+    modes          forward and reverse mode
+    determinant    the third differential of a determinant
+    linearity      whether a formula is linear in its seeds
+    cost           an estimate of what a formula costs
+    wrt            what a formula is differentiated with respect to
+    derivatives    gradient, Jacobian, Hessian, jvp, vjp, hvp and higher orders
+    demand         where a formula observes its matrices, so that others do not raise
+Add
+    a rule: a function with ``@_rule`` in ``rules``, or a push and a pull in ``LINEAR``
+"""

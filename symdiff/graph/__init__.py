@@ -1,9 +1,7 @@
-"""The array graph: the one representation of a formula between front doors and kernels.
+"""The array graph: the one representation of a formula, from the front ends to the kernels.
 
-A :class:`Node` is frozen and hash-consed: equal nodes are the same object, so common
-sub-formulas are shared from birth and passes memoise by node. Arrays, not scalars, are the
-unit, and a shape may hold symbolic sizes. Nodes are made by the functions below, each of
-which refuses what would break the graph's rules; nothing here knows derivatives.
+A node is frozen and hash-consed, its unit is the array, and its shape may hold symbolic sizes. Nothing
+here knows derivatives.
 
     element by element   any scalar function of :mod:`symdiff.graph.scalars.functions`, with broadcasting
     contract             Einstein notation: matmul, outer, trace, diagonal, transpose, sum, broadcast
@@ -12,6 +10,33 @@ which refuses what would break the graph's rules; nothing here knows derivatives
     normalize            softmax, log_softmax, unit over axes    cumsum     along one axis
     slicing, pad         and its transpose                 gather, scatter   and its transpose
     triangle, reshape, concatenate, matrix (det, inv, ...), stop_gradient, named, custom
+
+Takes
+    nodes and plain Python values, by the constructors that this folder exports
+Gives
+    :class:`Node`; walks over graphs (``postorder``, ``rebuild``, ``substitute``, ``flatten``, ``verify``)
+Invariants
+    * Equal nodes are the same object; ``is`` compares formulas, and passes memoise by node.
+    * A constructor refuses what would break a rule of the graph; ``verify`` checks a whole graph.
+    * A node says what it is and not how it came about. No node refers to those that use it.
+    * No walk recurses. Whatever makes nodes or walks over them charges the budget.
+Files
+    limits           limits and options with their defaults
+    budget           the account of work of one public call
+    names            which texts are names
+    sizes            polynomials in named sizes
+    nodes            Node, the table of nodes, leaves, elementwise operations
+    structural       operations that move elements or fold axes
+    contractions     Einstein notation, and functions of square matrices
+    traversal        walking, rebuilding, checking and flattening
+    size_equations   sizes from the shapes of arrays that a call brings
+    scalars          the table of scalar functions
+    deltas           products with index deltas
+    reference        the reference interpreter
+    gc_pause         a pause of the cyclic collector while graphs grow
+Add
+    a scalar function: a row in ``scalars/functions``; a primitive: a constructor here, its meaning in
+    ``reference/interpret``, and what CONTRIBUTING.md lists
 """
 
 from __future__ import annotations

@@ -1,12 +1,31 @@
-"""From arrays to straight-line scalar code: what one sample of a small formula computes.
-
-Every array of fixed size is taken apart into its elements; structural zeros (of deltas,
-paddings, triangles) are never computed, equal scalars are computed once, powers become
-products, and what no output needs is dropped. The values come out in an order that keeps
-few of them alive. Emitters only print what stands here.
+"""Graphs to scalar programs and loops, the second IR: straight-line arithmetic on the scalars of one sample.
 
 Small matrices are inverted by elimination with partial pivoting, rows changing places by
 selection; a determinant's derivatives take cofactors, which are finite at every rank.
+
+Takes
+    graph nodes of fixed size (``unroll``), or of any size (``plan_loops``)
+Gives
+    :class:`~symdiff.lower.program.Program`, or :class:`Loops` of programs
+Invariants
+    * A program is in single-assignment form; ``Program.validate`` states its rules.
+    * Equal scalars are computed once, structural zeros and unused values never.
+    * The builder applies identities that are exact in floating point, and no others. Factoring a sum may change
+      its rounding.
+    * Interpreter and native code run a program as it stands, with the same bits.
+Files
+    program     the form of a program
+    reference   the reference implementation of programs
+    builder     scalar operations with value numbering and exact identities
+    polygamma   digamma and trigamma in ordinary operations
+    pivoting    elimination with partial pivoting
+    matrices    inverses, determinants, solutions, Cholesky factors, cofactors
+    arrays      each array operation, element by element
+    factorize   common factors and divisors factored out of sums
+    unroll      a whole formula: every node, then the order of values
+    loops       formulas over long arrays
+Add
+    an array operation: a function in ``arrays``; a scalar operation: a row of ``SIGNATURES`` in ``program``
 """
 
 from __future__ import annotations

@@ -1,7 +1,24 @@
-"""What people read: formulas straight from the graph, without SymPy and without recursion.
+"""What people read: formulas as text, Unicode and LaTeX, straight from the graph.
 
-Long formulas come as definitions and a result, so a graph of any size is printed in linear
-time and no line grows beyond reading.
+Takes
+    graph nodes
+Gives
+    text in the language of the parser, Unicode as in a book, or LaTeX; a long formula as definitions and a result
+Invariants
+    * A formula that a person wrote is printed as written. Only derivatives are collected.
+    * Text that is printed can be parsed again and means the same.
+    * Time is linear in the graph, nothing recurses, and no line grows beyond reading.
+Files
+    notation   nodes to terms: matrix products, transposes, traces, numbers as 1/3
+    products   products as a number and powers of factors
+    collect    derivatives with equal factors as powers and like terms added
+    assemble   sums of single entries as the vector or matrix they make up
+    layout     one line, or definitions and a result
+    text       the language of the parser
+    unicode    one line as a book prints it
+    latex      the same with LaTeX's signs
+Add
+    a style: a class like ``text.TextStyle``, and a function below
 """
 
 from __future__ import annotations

@@ -1,21 +1,23 @@
-"""Rewrites that make a formula as short as the book's, and as stable as it can be computed.
+"""Rewrites of graphs: formulas become as short as in a book, and as stable as they can be computed.
 
-engine       the table of rules and the pass that applies them
-stability    forms that do not overflow or cancel; applied before differentiation, too
-exponentials quotients of exponentials in one normal form
-exponents    exponents as numbers times nodes, and sums of exponentials
-products     products taken apart into numbers, exponents, sums and the rest
-many         sums of many exponentials, and logarithms
-weights      sums of exponentials along axes
-removable    quotients that are 0 / 0 where their variable is 0
-roots        roots of sums of squares
-algebra      numbers, signs, like terms, common factors
-arrays       contractions, slices, inverses
-symmetry     what is symmetric, and its transposes
-inlining     names, barriers and custom functions put out of the way before compilation
-terms        products as a number and powers, sums of them
-collect      like factors and like terms of a derivative, for reading
-powers       derivatives of high order as polynomials in a few functions
+Takes
+    graph nodes
+Gives
+    equal nodes, shorter or more stable, and the list of rewrites that a reader is told of
+Invariants
+    * Finite values stay. Nothing is cancelled that could hide a NaN: ``x - x`` and ``0 * x`` stay.
+    * A rule sees one node whose arguments are simplified, and makes it smaller or more regular, so the pass ends.
+    * Rules of the kind *stability* run before differentiation too, since a derivative inherits its formula's form.
+Files
+    rewriter    the table of rules, and the bottom-up pass
+    algebra     numbers, signs, like terms, common factors, branches
+    arrays      contractions, slices, inverses, paddings
+    symmetry    matrices that are symmetric by construction
+    stability   forms that do not overflow or cancel
+    powers      derivatives of high order as polynomials in a few functions
+    inlining    names, barriers and custom functions removed before lowering
+Add
+    a function with ``@rule`` in ``algebra`` or ``arrays`` (mathematics) or in ``stability`` (numbers)
 """
 
 from __future__ import annotations

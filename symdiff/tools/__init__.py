@@ -1,1 +1,20 @@
-"""tools."""
+"""What is done with formulas and kernels besides calling them.
+
+Takes
+    formulas, kernels, files, command lines
+Gives
+    reports, files, text on a terminal
+Invariants
+    * A tool calls what Python users call.
+    * A file appears complete or not at all.
+Files
+    files        writing files
+    read_files   arrays from .npy, .npz and .csv
+    terminal     lines for people, on any terminal
+    export       a kernel as a package of its own
+    checking     whether a derivative is right, at a point
+    demo         a piece of work from data to plot
+    command      the command line
+Add
+    a command: a function in ``command/cli``
+"""

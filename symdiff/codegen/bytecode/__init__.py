@@ -1,1 +1,17 @@
-"""bytecode."""
+"""Bytecode of the interpreter: an accumulator machine whose accumulator is a tile of samples.
+
+Takes
+    a :class:`~symdiff.lower.program.Program`
+Gives
+    :class:`~symdiff.codegen.bytecode.assemble.Bytecode`, which ``_kernels/interpreter.h`` runs
+Invariants
+    * Each operation is the one that generated C has, so the bits are the same.
+    * Single-use products and sums are computed together with their consumer, and hardly touch memory.
+    * Prefetches run two tiles ahead, spread over the program.
+Files
+    select      instruction selection, and the order of chains of instructions
+    registers   register allocation, by weighted interval scheduling
+    assemble    memory, loads, stores, prefetches and the code itself
+Add
+    an instruction: its opcode in ``_kernels/interpreter.pyx`` and ``machine.h``, its choice in ``select``
+"""

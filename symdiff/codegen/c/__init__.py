@@ -1,1 +1,22 @@
-"""c."""
+"""C over vectors: a value is one vector register of samples.
+
+Takes
+    a :class:`~symdiff.lower.program.Program` and a :class:`~symdiff.codegen.c.emit.Target` (lanes, functions)
+Gives
+    :class:`~symdiff.codegen.c.emit.CSource`: text without headers, and which vector functions it calls
+Invariants
+    * A lane depends on its own sample alone, so bits do not depend on the place in the batch.
+    * Order and rounding of operations are the program's, in every layout and with any number of lanes.
+    * Text that the interpreter shares is read from the headers of ``_kernels``.
+Files
+    texts        text of the headers that generated code shares with the package
+    preamble     vectors, and how they are filled from rows
+    spelling     how each operation is written
+    interleave   which kernels process two vectors at once
+    prefetch     software prefetch of later rows
+    body         the operations, loads and stores
+    emit         the whole function
+    standalone   a function that other languages can call
+Add
+    an operation: a row in ``spelling``; a function that C lacks: its text in ``_kernels/special.h``
+"""

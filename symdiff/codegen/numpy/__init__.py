@@ -1,1 +1,17 @@
-"""numpy."""
+"""NumPy source: a readable function over whole batches, for every operation and every size.
+
+Takes
+    graph nodes
+Gives
+    :class:`~symdiff.codegen.numpy.emit.NumpySource`: text, and how many doubles a sample holds at once
+Invariants
+    * Names are ``x0``, ``v0``, ``c0``, ``n0``; nothing that a user wrote is printed.
+    * A variable carries one leading batch axis, of the batch's length or of length 1.
+    * A delta is written into a diagonal, and never multiplied.
+Files
+    writer        lines, names, numbers and sizes
+    contraction   contractions, two factors at a time in the cheapest order
+    emit          each operation, and loading the text
+Add
+    an operation: a method of the emitter in ``emit``; what NumPy lacks: ``graph/reference/numeric``
+"""

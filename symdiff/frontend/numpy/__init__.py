@@ -1,1 +1,20 @@
-"""numpy."""
+"""Array operations with NumPy's meaning, on nodes: one table for NumPy's protocols and for formula text.
+
+Takes
+    nodes where arrays are expected; axes, shapes and indices as plain Python values
+Gives
+    nodes
+Invariants
+    * Shapes, axes, broadcasting and indices are NumPy's.
+    * Keywords and kinds of arguments that are not understood are refused by name.
+Files
+    indexing     whole numbers, slices, None, Ellipsis and constant index arrays
+    shaping      what moves elements and computes nothing
+    reductions   sums, means, norms, softmax, cumulative sums
+    operations   products, diagonals, matrices, selection
+    library      the table: names, arguments, keywords
+    signatures   arguments by name, each of its kind
+    operands     symbols, numbers and lists of them as nodes
+Add
+    a function in ``operations``, ``reductions`` or ``shaping``, and a row in ``library``
+"""

@@ -2,6 +2,29 @@
 
 SymPy is large and slow to import, and the compile path does not need it: the modules that
 import it load when a formula first crosses.
+
+Takes
+    SymPy expressions, matrices and arrays; or graph nodes
+Gives
+    graph nodes; or SymPy expressions, as :class:`Definitions` where they are too deep for SymPy
+Invariants
+    * Nothing is evaluated, differentiated or simplified on the way.
+    * Symbols keep their identity: what was read with a symbol is written with the same one.
+    * Reading does not recurse. SymPy itself does, so deep formulas are written as definitions.
+Files
+    definitions      a formula as definitions and a result
+    inputs           SymPy's symbols as inputs
+    functions        SymPy's scalar functions
+    read_scalars     the machinery of reading, and scalar classes
+    read_matrices    matrix and array expressions
+    read             all readers put to work
+    write_scalars    scalar functions, numbers and sizes
+    write_element    one entry of a matrix expression
+    write_matrices   whole matrices
+    write_entries    arrays of scalar expressions
+    write            graph to SymPy
+Add
+    a class to read: a reader in ``read_scalars`` or ``read_matrices``; a function: ``sympy=`` in its row
 """
 
 from __future__ import annotations

@@ -1,1 +1,21 @@
-"""text."""
+"""Formula text to symbolic arrays: a language of its own, parsed without recursion and never executed.
+
+Takes
+    text, the shapes of its inputs, the limits
+Gives
+    ``Parsed``: results, inputs, definitions
+Invariants
+    * Only functions of ``vocabulary`` can be reached.
+    * Each limit is checked before the time or memory is spent; nothing recurses.
+    * An error names the place with a caret, in the words of the formula.
+Files
+    tokens             characters to tokens
+    grammar            tokens to a flat tree, children before parents
+    constant_folding   arithmetic on plain numbers, with bounds
+    vocabulary         what text may call
+    values             lists, tuples and numbers on their way to an array
+    build              the tree to arrays
+    parse              all of it
+Add
+    a function: a row in ``frontend/numpy/library``; an operator: ``tokens``, ``grammar`` and ``build``
+"""

@@ -1,1 +1,17 @@
-"""deltas."""
+"""Products with index deltas: a delta renames an index, and is never multiplied element by element.
+
+Takes
+    factors with labels on their axes, some of them deltas; slices, paddings and masks of such products
+Gives
+    a product without the deltas that a summed index can absorb; those that remain are structure
+Invariants
+    * Values are those of the same product with dense identities.
+    * All products of the calculus are made by ``einsum.einsum``, so no delta is summed by mistake.
+Files
+    affine       slices and paddings of a delta are deltas, by arithmetic on their numbers
+    eliminate    one delta of a product: rename its index, take its row, or keep it
+    einsum       the constructor of products, which applies the two
+    structural   deltas kept as factors through slices, paddings and masks
+Add
+    another factor with structure: ``is_structured`` in ``einsum``, and its meeting with an index in ``eliminate``
+"""

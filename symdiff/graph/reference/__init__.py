@@ -1,1 +1,16 @@
-"""reference."""
+"""The reference implementation of the graph in NumPy: slow, obvious, and the measure of all others.
+
+Takes
+    nodes, and a number or array for each input
+Gives
+    NumPy arrays of float64, one sample at a time; the functions of ``numeric`` also serve emitted NumPy source
+Invariants
+    * One short function for each operation, without fusing or reordering.
+    * NaN passes through, and singular matrices raise as in the other backends.
+Files
+    scipy_special   SciPy's functions, imported with the first use
+    numeric         functions that NumPy lacks or defines otherwise
+    interpret       the meaning of each operation, and the walk over a graph
+Add
+    the meaning of a primitive: a function in ``interpret``; what NumPy lacks for it: one in ``numeric``
+"""

@@ -1,1 +1,16 @@
-"""scalars."""
+"""The table of scalar functions: one row a function, which parser, calculus, emitters and tests read.
+
+Takes
+    a row: partial derivatives, names in other languages, expansion, domain for tests, source
+Gives
+    ``FUNCTIONS`` by name; ``apply``, ``compare`` and ``where``, which make nodes of them
+Invariants
+    * Partial derivatives are formulas of the table's own functions, so they can be differentiated again.
+    * A row cites the section of the DLMF that it follows.
+    * A function whose derivative may be infinite where it is finite itself is marked singular.
+Files
+    functions    the rows, and the functions that make nodes
+    remainders   rows of quotients that are 0 / 0 at 0, with their Taylor series
+Add
+    a row in ``functions`` (CONTRIBUTING.md has an example), or in ``remainders`` for a removable singularity
+"""

@@ -2,6 +2,24 @@
 
 A derivative inherits the form of its formula: d/dx log(1 + exp(x)) is nan at 1000 when it is
 computed as it is written, and 1 when it comes from softplus. The kernel lists what was done.
+
+Takes
+    a node whose arguments are simplified
+Gives
+    an equal node in a stable form, or None
+Invariants
+    * Where both forms are finite they agree up to rounding; where only the new one is finite, it is right.
+    * Derivatives inherit the stable form.
+Files
+    exponents      exponents as numbers times nodes, and sums of exponentials
+    products       products as a number, one exponent, sums of exponentials and the rest
+    sums           sums of many exponentials, by logsumexp and softmax
+    exponentials   quotients of exponentials in one normal form
+    weights        sums of exponentials along axes
+    removable      quotients that are 0 / 0 where their variable is 0
+    roots          roots of sums of squares
+Add
+    a function with ``@rule`` below, or in the file whose pattern it shares
 """
 
 from __future__ import annotations

@@ -1,1 +1,20 @@
-"""checking."""
+"""Whether a derivative is right at a point, judged from values alone.
+
+Takes
+    a formula and a point
+Gives
+    :class:`~symdiff.tools.checking.report.Report`: findings, and the largest disagreement
+Invariants
+    * A derivative is compared with differences of the compiled value, never with another derivative alone.
+    * A difference comes with an estimate of its own error; what is too coarse to tell is said to be so.
+Files
+    report           findings and the report
+    differences      derivatives from values, extrapolated
+    kinks            places that are not smooth
+    multiprecision   values in many digits
+    overflow         which operation makes a nan or inf of a finite number
+    rules            custom rules, one by one
+    check            all of it
+Add
+    a kind of finding: a file that finds it, a call in ``check``, a word in ``report.Finding``
+"""

@@ -1,1 +1,17 @@
-"""command."""
+"""The command line.
+
+Takes
+    what a person typed
+Gives
+    text on a terminal, files, an exit code
+Invariants
+    * Whatever symdiff refuses is printed as its message, with exit code 2. A traceback is a defect.
+    * Results are written complete or not at all, and what would prevent it is found out first.
+Files
+    options       shapes, numbers and kinds of derivative from options
+    write_files   results into files
+    doctor        what this machine offers to kernels
+    cli           one function a command
+Add
+    a command: a function in ``cli`` with click
+"""
