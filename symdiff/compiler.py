@@ -90,8 +90,8 @@ def compile(
         "native" builds C with the system's compiler, and fails where that cannot be;
         "interpreter" runs the same operations without a compiler, with the same bits; "numpy"
         runs NumPy, for formulas of any size. "auto" answers from the interpreter at once, builds
-        native code in the background and goes over to it between two calls; large formulas and
-        those of symbolic size run as loops, and what is no loop on NumPy. "cython" builds and runs the module that
+        native code in the background and switches to it between calls; large formulas and
+        those of symbolic size run as loops, or in NumPy. "cython" builds and runs the module that
         :func:`symdiff.export` writes. ``kernel.backend`` and ``kernel.stats`` say what serves
         now and why, ``kernel.wait()`` waits for the build.
     threads : int, optional

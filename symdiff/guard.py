@@ -1,9 +1,9 @@
-"""The guard at the public entries: whatever SymPy, NumPy or Python raises leaves as symdiff's own error.
+"""The guard of public functions: errors of SymPy, NumPy or Python leave as symdiff's own.
 
-What is foreseen is refused where it happens, in words of its own. What is not (a value no check
-thought of, a limit of Python's, a defect) reaches the guard of the entry that was called, which
-says what was called with what, and keeps the error as the cause. The user's own errors, raised
-in a function that they gave, pass as they are; so do warnings that are errors.
+Foreseen mistakes are refused where they happen, in words of their own. An unforeseen error (a value
+that no check covers, a limit of Python's, a defect) reaches the guard of the function that was
+called, which says what was called with what, and keeps the error as the cause. Errors raised in a
+function that the user gave pass as they are; so do warnings that are errors.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Where a formula looks at its matrices: what is not looked at must not fail.
+"""Where a formula observes its matrices: those that are not observed must not raise.
 
-Inverses, solutions and Cholesky factors raise where they do not exist. Inside a branch that is
-not taken nobody asks for them, so outside the condition under which such an operation is
-observed its matrix is replaced by the identity, for each matrix of a stack and each sample of a
-batch by itself. The condition is what reverse mode would carry as a mask: it starts as *always*
+Inverses, solutions and Cholesky factors raise where they do not exist. In a branch that is not
+taken they are not observed. Outside the condition under which such an operation is observed, its
+matrix is replaced by the identity, for each matrix of a stack and each sample of a batch by
+itself. The condition is what reverse mode would carry as a mask: it starts as *always*
 at the results, grows at each branch on the way down, and is the disjunction over all uses.
 """
 

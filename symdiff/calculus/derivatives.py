@@ -1,8 +1,7 @@
 """Derivatives of nodes: gradient, Jacobian, Hessian, and products with them.
 
-What a formula is differentiated with respect to may be an input, a part of one (``X[0]``), or any
-sub-formula, which is then treated as if it were an input. Results have the shape of the formula
-followed by the shape of what it is differentiated with respect to.
+The variable may be an input, a part of one (``X[0]``), or any sub-formula, which is then treated
+as if it were an input. Results have the shape of the formula followed by the shape of the variable.
 """
 
 from __future__ import annotations

@@ -436,8 +436,8 @@ def _has_rule(node: Node, i: int, moves: Callable[[], bool]) -> bool:
     captured = rule.captured[i - rule.arity]
     if captured.counts and moves():
         raise NotDifferentiableError(
-            f"{rule.name} uses {captured.title} without taking it as an argument, so its rule gives no derivative by "
-            "it; pass it as an argument, or use stop_gradient of it to hold it fixed"
+            f"{rule.name} uses {captured.title} without taking it as an argument, so its rule gives no derivative "
+            "with respect to it; pass it as an argument, or use stop_gradient of it to hold it fixed"
         )
     return False
 

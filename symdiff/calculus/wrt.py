@@ -1,4 +1,4 @@
-"""What a formula is differentiated by: an input, a part of one (``X[0]``), or any sub-formula.
+"""The variables of a derivative: inputs, parts of inputs (``X[0]``), or sub-formulas.
 
 A sub-formula is treated as if it were an input, so one stands in its place while the formula is
 differentiated, and it is put back into the result.
@@ -61,7 +61,7 @@ def _is_choice(node: Node) -> bool:
 
 
 class Cut:
-    """The formula with what is differentiated by made an input, stabilised; and the way back."""
+    """The formula with its variables made inputs, stabilised; and the way back."""
 
     def __init__(self, node: Node, group: Sequence[Node], disconnected: str) -> None:
         if disconnected not in ("error", "zero"):
@@ -90,8 +90,8 @@ class Cut:
                 above.add(node)
         if not above.isdisjoint(several):
             raise ArgumentError(
-                "one of the arrays to differentiate by is computed from another; expected independent ones "
-                "(differentiate by each in a call of its own)"
+                "one of the variables is computed from another; expected independent ones "
+                "(differentiate with respect to each in a call of its own)"
             )
 
     def finish(self, results: Sequence[Node], known: Known | None = None) -> list[Node]:
@@ -100,10 +100,10 @@ class Cut:
 
 
 class Orders:
-    """A formula and what it is differentiated by more than once: sub-formulas are inputs until the end.
+    """A formula and the variables of repeated derivatives: sub-formulas are inputs until the end.
 
-    A first derivative, simplified, need not show a sub-formula any more: by ``z = -x`` that of ``1 / z`` is
-    ``-1 / x ** 2``, and nobody could tell the second by ``z`` from it.
+    A simplified first derivative need not contain a sub-formula any more: with respect to ``z = -x``, that of
+    ``1 / z`` is ``-1 / x ** 2``, from which the second with respect to ``z`` cannot be found.
     """
 
     def __init__(self, f: Node, group: Sequence[Node], disconnected: str) -> None:
@@ -120,7 +120,7 @@ class Orders:
 
 
 def _put_back(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Node]:
-    """Put sub-formulas back as they were written, so that what comes can be differentiated by them again."""
+    """Put sub-formulas back as they were written, so that they may be variables of the result again."""
     if back:
         known = {base: base for base in back.values()}
         return simplify(substitute(results, back), known=known, stability=False)
@@ -128,11 +128,11 @@ def _put_back(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Node]:
 
 
 def disconnection(f: Node, w: Node) -> str:
-    """Say that a formula does not depend on what it is to be differentiated by."""
+    """Say that a formula does not depend on a variable."""
     known = ", ".join(n.payload for n in inputs_of([f]) if isinstance(n.payload, str)) or "no input"
     return (
         f"the formula of shape {show(f.shape)} does not depend on {_name(w)} (it depends on: {known}); differentiate "
-        "by one of those, or pass disconnected='zero' for zeros"
+        "with respect to one of those, or pass disconnected='zero' for zeros"
     )
 
 

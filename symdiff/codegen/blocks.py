@@ -1,4 +1,4 @@
-"""How the embedded interpreter takes samples apart and puts results together: in blocks of neighbours.
+"""How the interpreter reads samples and writes results: in blocks of neighbouring elements.
 
 A row is moved by whole registers, eight, four or two elements of it at once, and a column as it is.
 """

@@ -1,8 +1,8 @@
 """Derivatives of symbolic arrays: gradient, Jacobian, Hessian, and products with them.
 
-What to differentiate by may be an input, a part of one (``X[0]``), or any sub-formula,
-which is then treated as if it were an input. Results have the shape of the formula
-followed by the shape of what is differentiated by.
+The variable may be an input, a part of one (``X[0]``), or any sub-formula, which is then
+treated as if it were an input. Results have the shape of the formula followed by the shape
+of the variable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .array import Array
 from .numpy.operands import as_node, provenance_of
 from .provenance import Facts, Provenance
 
-#: What to differentiate by: an array, or several in a tuple or list.
+#: What to differentiate with respect to: an array, or several in a tuple or list.
 Wrt: TypeAlias = Any
 
 
@@ -240,7 +240,7 @@ def _formula(f: Any) -> Node:
 def _group(wrt: Wrt) -> list[Node]:
     several = wrt if isinstance(wrt, tuple | list) else [wrt]
     if not several:
-        raise ArgumentError("nothing to differentiate by; expected an array or a tuple of them")
+        raise ArgumentError("no variable to differentiate with respect to; expected an array or a tuple of them")
     for one in several:
         if not isinstance(one, Array):
             raise ArgumentError(f"wrt of type {type(one).__name__}; expected a symbolic array, or a tuple of them")
@@ -270,7 +270,7 @@ def _as_given(wrt: Wrt, results: Sequence[Array]) -> Any:
 def _directions(wrt: Wrt, group: Sequence[Node], tangent: Any) -> list[Node]:
     given = list(tangent) if isinstance(wrt, tuple | list) and isinstance(tangent, tuple | list) else [tangent]
     if len(given) != len(group):
-        raise ArgumentError(f"{len(given)} tangents for {len(group)} arrays to differentiate by; expected one each")
+        raise ArgumentError(f"{len(given)} tangents for {len(group)} variables; expected one each")
     return [_direction(t, w.shape, "tangent", "wrt") for t, w in zip(given, group, strict=True)]
 
 

@@ -163,7 +163,7 @@ class _Scope:
 
 
 class _Own:
-    """Whose placeholder it is, and what it stands for."""
+    """The function that a placeholder belongs to, and what it stands for."""
 
     def __init__(self, scope: _Scope, what: str) -> None:
         self.scope = scope
@@ -347,7 +347,7 @@ def _takes(function: Callable[..., Any], args: Sequence[Any]) -> bool:
 def _captured(roots: Sequence[Node], own: Sequence[Node]) -> list[Node]:
     """Return the largest arrays below ``roots`` that are computed from symbols, and not from ``own``.
 
-    They are the largest, so that named parts and sub-formulas to differentiate by stay to be found in them.
+    They are the largest, so that named parts and sub-formulas that are variables can be found in them.
     """
     order = postorder(roots)
     inside = dependents(order, own)
@@ -391,7 +391,7 @@ def _call(node: Node) -> str:
 
 
 def _counts(body: Node, parameter: Node) -> bool:
-    """Tell whether the value has a derivative by a parameter, as far as anybody knows."""
+    """Tell whether the value may have a derivative with respect to a parameter."""
     try:
         (slope,) = pushforward([body], {parameter: parameter})
     except NotDifferentiableError:

@@ -52,7 +52,7 @@ def _widen(function: Any) -> Any:
 _NOTE = """
     Notes
     -----
-    The formula may be text, SymPy or symbols; what to differentiate by and a seed likewise, text
+    The formula may be text, SymPy or symbols; variables and a seed likewise, text
     beside text. Shapes of text's inputs are given by keyword or in ``shapes``; a kernel of the result
     takes them in this order, and without shapes in that of first use in the formula. ``budget`` bounds the
     work: ``"strict"`` is for text from strangers, see :class:`symdiff.Budget`; by default text has

@@ -1,8 +1,8 @@
-"""The three front doors as one: text, SymPy and symbols, read into symbolic arrays.
+"""The three front ends as one: text, SymPy and symbols, read into symbolic arrays.
 
 A :class:`Formula` is what every public function starts from: outputs in the structure the
-user gave them, the inputs in order, and a way to read further expressions (what to
-differentiate by, a seed) in the same terms.
+user gave them, the inputs in order, and a way to read further expressions (variables of
+a derivative, a seed) in the same terms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .text.tokens import NAME, scan
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula read from any front door.
+    """A formula read by any front end.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def pack(template: Any, results: Iterator[Any]) -> Any:
 
 
 def unpack(template: Any, value: Any) -> list[Any]:
-    """Take apart a value that should have the structure.
+    """Return the parts of a value that should have the structure.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How an array that a user holds came about: what its node, which other formulas share, must not know.
+"""How an array came about: facts that its node, which other formulas share, must not hold.
 
 Equal formulas are one node, whoever wrote them. That one of them is a derivative (and is shown
 collected), that it is a Hessian (and one triangle of it is computed), which rewrites led to it and
@@ -23,7 +23,7 @@ _FEW = 12
 
 
 class Facts(NamedTuple):
-    """What is known of an array beside its node.
+    """Facts about an array that its node does not hold.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ class Provenance:
 
     @property
     def facts(self) -> Facts:
-        """What is known, each once."""
+        """The facts, without duplicates."""
         if self._facts is None:
             self._facts = _read(self)
             self._first = self._second = None
         return self._facts
 
     def joined(self, other: Provenance) -> Provenance:
-        """Return what is known of an array made of one with this record and one with another."""
+        """Return the record of an array made of one with this record and one with another."""
         if other is self or other is NOTHING:
             return self
         if self is NOTHING:
@@ -123,7 +123,7 @@ NOTHING = Provenance(Facts())
 
 
 def join(records: Iterable[Provenance]) -> Provenance:
-    """Return what is known of an array made of arrays with these records, in the order of its operands."""
+    """Return the record of an array made of arrays with these records, in the order of its operands."""
     result = NOTHING
     for record in records:
         result = result.joined(record)

@@ -90,7 +90,7 @@ def array(name: str, shape: Any) -> Array:
 
 @guarded
 def name(x: Any, label_: str) -> Array:
-    """Return ``x`` under a name: its value can be read, and one can differentiate by it.
+    """Return ``x`` under a name: its value can be read, and it can be the variable of a derivative.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def name(x: Any, label_: str) -> Array:
 
 @guarded
 def stop(x: Any) -> Array:
-    """Return ``x`` as something whose derivative is zero by decree."""
+    """Return ``x`` as a constant to every derivative."""
     return Array(stop_gradient(as_node(x)), provenance_of(x))
 
 

@@ -40,7 +40,7 @@ class Limits:
     line_bytes : int
         Bytes of one line of a .csv file.
     unrolled_operations : int
-        Scalar operations up to which ``backend="auto"`` takes arrays apart into native code.
+        Scalar operations up to which ``backend="auto"`` scalarizes arrays.
     native_operations : int
         The same for ``backend="native"``.
 

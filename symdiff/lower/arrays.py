@@ -1,4 +1,4 @@
-"""What each array operation is, element by element."""
+"""Lowering of each array operation, element by element."""
 
 from __future__ import annotations
 

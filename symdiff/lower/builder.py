@@ -1,4 +1,4 @@
-"""Scalar operations under construction: equal ones shared, exact identities applied, dead ones dropped."""
+"""Programs under construction: value numbering, exact identities, dead code elimination."""
 
 from __future__ import annotations
 

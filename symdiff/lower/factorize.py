@@ -1,10 +1,10 @@
-"""Take common factors and divisors out of sums: ``x*a + x*b`` is computed as ``x*(a + b)``.
+"""Factor common factors and divisors out of sums: ``x*a + x*b`` is computed as ``x*(a + b)``.
 
 A derivative arrives as a sum over the ways from the input to the result, and ways that part
 late share what they pass through. What is used elsewhere as well is left alone, so nothing
-that was shared is computed twice. Only the last factor of a product is taken out: what is left
-was computed before as well, so that it does not overflow where ``(x*a)*b`` did not and ``a*b``
-does. A sum keeps its order where nothing is taken out of it.
+that was shared is computed twice. Only the last factor of a product is factored out: the rest
+was computed before as well, so it does not overflow where ``(x*a)*b`` did not and ``a*b``
+does. A sum keeps its order where nothing is factored out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small matrices as straight-line code: elimination with pivoting, and cofactors where these are asked for."""
+"""Small matrices as straight-line code: elimination with pivoting, and cofactors where they are the result."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The scheduled form of a small formula: straight-line arithmetic on the scalars of one sample.
+"""The second IR: straight-line arithmetic on the scalars of one sample, in single-assignment form.
 
-It stands between the graph of arrays and whatever runs it (C source, later bytecode), so that
-an emitter only prints and every backend has the same reference: :func:`symdiff.lower.reference.evaluate`,
+It stands between the graph of arrays and the targets (C, Cython, bytecode), so that an emitter only
+prints and every backend has the same reference implementation: :func:`symdiff.lower.reference.evaluate`,
 which is slow and obvious. A program is data; :meth:`Program.validate` states its rules.
 """
 

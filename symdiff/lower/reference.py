@@ -1,4 +1,4 @@
-"""The slow, obvious twin of every backend: a program run value by value with NumPy, SciPy and mpmath."""
+"""The reference implementation of every backend, slow and obvious: a program run value by value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking a formula apart: every node lowered in turn, then the whole put in order."""
+"""Scalarizing a formula: every node is lowered in turn, then the values are put in order."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def expand_functions(roots: Sequence[Node]) -> list[Node]:
 def unroll(
     inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_000, hessians: Collection[int] = ()
 ) -> Program:
-    """Take a formula apart into scalar operations.
+    """Lower a formula to scalar operations.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def unroll(
     Raises
     ------
     UnsupportedError
-        If the formula has symbolic sizes, a matrix too large to be taken apart, or more than
+        If the formula has symbolic sizes, a matrix too large to be scalarized, or more than
         ``limit`` operations.
     """
     code = Code(limit)

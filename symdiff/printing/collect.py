@@ -46,7 +46,7 @@ _SUMS = frozenset({"add", "subtract", "negative"})
 _PRODUCTS = frozenset({"multiply", "divide", "negative"})
 #: Formulas of more nodes are shown as they are.
 _LARGEST = 2_000
-#: How often a sum is looked at again after it has changed.
+#: Further passes over a sum that has changed.
 _ROUNDS = 3
 
 
@@ -68,7 +68,7 @@ def collect(root: Node) -> Node:
 
 
 def _named_throughout(order: Sequence[Node]) -> Node:
-    """Put the name of a part wherever the part stands: its derivative may hold it without its name."""
+    """Write the name of a part wherever the part occurs: its derivative may hold it without its name."""
     bare: dict[Node, Node] = {}
     names: dict[Node, str] = {}
     for node in order:
@@ -98,7 +98,7 @@ class _Collector:
         self.new: dict[Node, Node] = {}
         #: What the nodes that were put together here consist of.
         self.parts: dict[Node, Product] = {}
-        #: The same, taken apart as far as can be.
+        #: The same, decomposed as far as can be.
         self.deeper: dict[Node, Product] = {}
         #: The terms of the sums that were put together here.
         self.sums: dict[Node, Sequence[Product]] = {}
@@ -134,7 +134,7 @@ class _Collector:
     # ------------------------------------------------------------ products
 
     def product(self, node: Node) -> Product:
-        """Take a product apart."""
+        """Decompose a product."""
         result = Product()
         shared: list[tuple[Node, int]] = []
         todo = [(node, 1)]
@@ -189,7 +189,7 @@ class _Collector:
                     product.take(self.added(scaled, base.shape), 1)
 
     def deep(self, product: Product) -> Product:
-        """Take the factors of a product apart that were put together here."""
+        """Decompose the factors of a product that were put together here."""
         result = Product(product.number)
         for base, n in product.factors():
             inside = self.inside(base)
@@ -200,7 +200,7 @@ class _Collector:
         return result
 
     def inside(self, base: Node) -> Product | None:
-        """Return a factor taken apart, or None where it was not put together here, or of too much."""
+        """Return a factor decomposed, or None where it was not put together here, or of too much."""
         if base in self.parts and base not in self.deeper:
             self.deeper[base] = self.deep(self.parts[base])
         inside = self.deeper.get(base)
@@ -211,7 +211,7 @@ class _Collector:
         return self.parts.get(node, Product(1.0, {node: 1}))
 
     def written(self, product: Product, shape: Shape | None = None) -> Node:
-        """Put a product together, repeated to a shape if one is given."""
+        """Build a product, repeated to a shape if one is given."""
         made = [self.parts[base] for base in (*product.over, *product.under) if base in self.parts]
         if any(product.meets(part) for part in made):
             product = self.deep(product)
@@ -232,7 +232,7 @@ class _Collector:
         return result
 
     def solved(self, node: Node) -> Node:
-        """Take numbers and scalars out of the right side of a solution of linear equations."""
+        """Factor numbers and scalars out of the right side of a solution of linear equations."""
         a, b = node.args
         outside, rest = self.deep(self.parts[b]).apart() if b in self.parts else (Product(), Product())
         if not rest.over or outside == Product():
@@ -254,7 +254,7 @@ class _Collector:
         return self.written(Product(product.number, over, product.under), node.shape)
 
     def contraction(self, node: Node) -> Node:
-        """Take the numbers and scalars out of a contraction's operands."""
+        """Factor numbers and scalars out of a contraction's operands."""
         if node.dtype != node.args[0].dtype:
             return node
         labels, out, repeated = node.payload
@@ -315,7 +315,7 @@ class _Collector:
         return self.total(self.terms(node), node.shape)
 
     def total(self, terms: list[Product], shape: Shape) -> Node:
-        """Put a sum together of terms that may be alike or have something in common."""
+        """Build a sum of terms that may be alike or have something in common."""
         for _ in range(_ROUNDS):
             before = terms
             plain = self.expanded(terms, alone=True)
@@ -407,7 +407,7 @@ class _Collector:
         return result
 
     def terms(self, node: Node) -> list[Product]:
-        """Take a sum apart."""
+        """Decompose a sum."""
         found: list[Product] = []
         todo = [(node, 1.0)]
         while todo:
@@ -429,7 +429,7 @@ class _Collector:
         return found
 
     def added(self, terms: Sequence[Product], shape: Shape) -> Node:
-        """Put a sum together, something positive first."""
+        """Build a sum, something positive first."""
         first = next((i for i, term in enumerate(terms) if term.number > 0), 0)
         result: Node | None = None
         for term in (*terms[first : first + 1], *terms[:first], *terms[first + 1 :]):
@@ -460,7 +460,7 @@ def _without_unit_axes(node: Node) -> Node:
 
 
 def _turned(node: Node) -> Node:
-    """Write a product turned over as a product, and symmetric matrices upright."""
+    """Write the transpose of a product as a product, and symmetric matrices without a transpose."""
     (inner, *others), (labels, out, repeated) = node.args, node.payload
     if inner.op == "contract" and not others and not repeated and sorted(labels[0]) == sorted(out):
         place = dict(zip(labels[0], inner.payload[1], strict=True))

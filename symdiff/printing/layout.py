@@ -15,11 +15,11 @@ from ..graph import Node
 from ..graph.budget import reserve, spend
 from .notation import Term, postorder, written
 
-#: Terms on one line up to which nothing is defined apart, however often it stands there.
+#: Terms on one line up to which nothing becomes a definition, however often it occurs.
 SHORT = 40
 #: Characters a shared piece must have to be worth a definition.
 WORTH = 14
-#: Nesting and characters beyond which a piece is defined apart though it stands once.
+#: Nesting and characters beyond which a piece becomes a definition though it occurs once.
 DEEP, LONG = 40, 400
 
 

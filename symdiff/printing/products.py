@@ -61,7 +61,7 @@ class Product:
             yield base, -n
 
     def copy(self) -> Product:
-        """Return the same product, to be changed apart."""
+        """Return a copy, to be changed on its own."""
         return Product(self.number, dict(self.over), dict(self.under))
 
     def apart(self) -> tuple[Product, Product]:

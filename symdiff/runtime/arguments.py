@@ -1,9 +1,8 @@
-"""What a caller hands to a kernel, checked and brought into the one form that runs.
+"""Arguments of a call, checked and brought into the one form that runs.
 
-Every way to go wrong with arrays (name, count, kind of number, shape, batch, ``out``) is
-caught here, before anything is computed or written, and told in the words of the user's own
-formula: what came, what was expected, what to do. What leaves is a list of arrays with one
-batch axis each, whatever came in.
+Every mistake with arrays (name, count, kind of number, shape, batch, ``out``) is found here,
+before anything is computed or written. The error speaks of the user's own formula: what came,
+what was expected, what to do. The result is a list of arrays with one batch axis each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where results are written when a call brings no ``out=``: large ones to memory that earlier ones gave up.
+"""Memory of results when a call has no ``out=``: large results reuse memory freed by earlier results.
 
 A system clears every page that it gives to a process, which takes longer than most kernels take
 to fill it; a loop of ``y = kernel(x)`` gets the same two blocks again and again instead. What is

@@ -59,7 +59,7 @@ def _contract_forms(node: Node) -> Node | None:
 
 
 def _is_scaled(arg: Node) -> bool:
-    """Tell whether a number, a sign or a scalar may be taken out of a factor."""
+    """Tell whether a number, a sign or a scalar may be factored out of a factor."""
     if arg.op != "multiply":
         return arg.op == "negative"
     a, b = arg.args
@@ -82,7 +82,7 @@ def _transposed_sum(node: Node) -> Node | None:
 
 @rule("add subtract", "A ⊗ x + B ⊗ x", "(A + B) ⊗ x", "reading", inside="contract multiply negative")
 def _common_outer_factor(node: Node) -> Node | None:
-    """Take out of a sum of products an array that both have along axes of its own."""
+    """Factor an array that both products have, along axes of its own, out of their sum."""
     (p, a), (q, b) = (scaled(arg) for arg in node.args)
     if a.op != "contract" or b.op != "contract" or not a.shape == b.shape == node.shape:
         return None

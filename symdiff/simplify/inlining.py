@@ -1,4 +1,4 @@
-"""What is computed, without names, barriers and custom functions: the last step before scheduling."""
+"""Formulas without names, barriers and custom functions: the last step before lowering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rewriting machine: a table of rules, and one bottom-up pass that applies them.
+"""The rewriter: a table of rules, and one bottom-up pass that applies them.
 
 Each rule is one row: a name, the pattern it looks for and what it puts there, and a
 function that does so for one node whose arguments are simplified already. Rules run in the

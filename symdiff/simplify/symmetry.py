@@ -1,4 +1,4 @@
-"""Symmetric matrices, known by their form: ``X @ X.T``, its inverse, sums and functions of such.
+"""Matrices that are symmetric by construction: ``X @ X.T``, its inverse, sums and functions of such.
 
 A derivative is full of transposes that change nothing. Without them ``logdet(X @ X.T)`` has
 the gradient ``2 * inv(X @ X.T) @ X`` in place of two terms.

@@ -1,8 +1,8 @@
-"""From a scalar program to the code of the embedded interpreter (``_kernels/interpreter.h``).
+"""From a scalar program to the code of the interpreter (``_kernels/interpreter.h``).
 
-``select.py`` has chosen what is computed in the accumulator and in what order; ``registers.py``
-chooses what stays in other registers. What is decided here is where in memory everything else is,
-when inputs are brought there and results stored, and how instructions are spelled.
+``select.py`` has selected instructions for the accumulator and their order; ``registers.py`` allocates
+the other registers. This module decides where in memory all other values are, when inputs are
+loaded and results stored, and how instructions are encoded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide"))
 
 @dataclass(frozen=True)
 class Bytecode:
-    """Code for the embedded interpreter.
+    """Code for the interpreter.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
-"""Which values stay in registers on a machine that has a few tiles of these besides the accumulator.
+"""Register allocation for a machine that has a few tiles of registers besides the accumulator.
 
-What takes the time of the embedded interpreter is loads and stores. A value that is wanted again soon
-is kept in a register where that saves most of them, and needs no memory at all if all its readers find
-it there.
+The time of the interpreter goes into loads and stores. Live ranges that save most of them get a
+register, by weighted interval scheduling; a value whose uses all find it there needs no memory at all.
 """
 
 from __future__ import annotations

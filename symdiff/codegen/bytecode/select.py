@@ -1,11 +1,10 @@
-"""From a scalar program to the steps of a machine with one accumulator, and the order they run in.
+"""Instruction selection and scheduling for a machine with one accumulator.
 
-What a step computes stays in the accumulator for the next one; steps that hand their results on so
-are a chain. Sums of products, which are most of linear algebra, hardly touch memory this way: a
-product or sum that is wanted once is not computed where it stands but together with the operation
-that takes it. Chains may change places, and do, so that divisions, which keep a unit of their own
-busy for long, run beside other work. What is done to the numbers is exactly what generated C does,
-operation by operation.
+The result of a step stays in the accumulator for the next one; steps that pass on their results in
+this way are a chain. A product or sum with a single use is computed together with its consumer, so
+sums of products, which are most of linear algebra, hardly touch memory. List scheduling orders the
+chains so that divisions, which occupy a unit of their own for long, run beside other work. The
+operations on numbers are exactly those of generated C.
 """
 
 from __future__ import annotations

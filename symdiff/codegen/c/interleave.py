@@ -1,8 +1,8 @@
-"""Tell which kernels take two vectors of samples at once, one operation for each in turn.
+"""Decide which kernels process two vectors of samples, interleaved, one operation for each in turn.
 
-A processor looks ahead some hundred instructions, hardly further than one vector's: where each
-waits for the one before, as in a chain of functions, it is idle. The other
-vector's are there to be done meanwhile, as long as registers hold the values of both.
+A processor looks ahead some hundred instructions, hardly further than one vector's. In a chain of
+functions each instruction waits for the one before. Interleaving hides that latency with the
+instructions of a second vector, as long as registers hold the values of both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The C text every generated kernel starts with: lanes, and how they are filled from rows.
+"""The C text that every generated kernel starts with: vectors, and how they are filled from rows.
 
 A value is one vector register holding the same scalar of ``W`` consecutive samples. A sample's
 scalars are neighbours in memory, so filling lanes is transposing small blocks; this is done by

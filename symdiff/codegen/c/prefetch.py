@@ -1,9 +1,9 @@
-"""Print what asks for the rows of later samples, so that they are in the cache when they are wanted.
+"""Print software prefetches of the rows of later samples.
 
-Rows of samples one after the other are as many streams as there are lanes, and each is read and written
-in steps: of wide rows the processor does not foresee what comes next. They are asked for beside the block
-that stands at the same place, so that a few lines at a time are on their way, and come to the second
-cache: the first one waits for a few lines only, and computing waits for it.
+Consecutive rows are as many streams as there are lanes, each read and written in steps. Of wide rows
+the processor does not predict what comes next. Their lines are prefetched beside the block at the same
+place, so that a few lines at a time are in flight, and go to the second-level cache: the first-level
+cache waits for a few lines only, and computing waits for it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How each operation of a scalar program is written in C over lanes.
 
-Arithmetic is an operator; what an operator cannot say is a short function of whole vectors;
-what the platform's vector library offers is a call through a pointer found at run time; the
-rest is libm (or our own text) lane by lane. Every lane's result depends on that lane alone,
+Arithmetic is an operator. Operations without one are short functions of whole vectors. Functions
+of the platform's vector library are called through pointers found at run time; all others are
+libm's (or our own text), lane by lane. Every lane's result depends on that lane alone,
 so a sample's bits do not depend on its neighbours or its place in the batch.
 """
 

@@ -1,6 +1,6 @@
 """A kernel as one C function that anything can call: no context, no vectors, any number of samples.
 
-The generated function of :mod:`symdiff.codegen.c.emit` wants whole vectors, a workspace, and the
+The generated function of :mod:`symdiff.codegen.c.emit` takes whole vectors, a workspace, and the
 addresses of the vector library's functions. Around it this module prints one that takes what a
 C, Fortran or Rust programmer has at hand: a count and pointers to arrays.
 """

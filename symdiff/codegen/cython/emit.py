@@ -4,8 +4,8 @@ What comes out is what a person would write: one ``nogil`` function for a sample
 arithmetic that any compiler takes, and around it one Python function that checks its arguments,
 lines up their batch axes and loops. It needs NumPy to run, and nothing but Cython to be built.
 
-The text names everything by numbers; :mod:`symdiff.codegen.cython.module` says what else of a
-user's reaches it, and why that is safe.
+Values and ports are numbers in the text; :mod:`symdiff.codegen.cython.module` says which user text
+reaches it, and why that is safe.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What stands around the arithmetic of a Cython module: arguments, batches, errors, documentation.
+"""The frame around the arithmetic of a Cython module: arguments, batches, errors, documentation.
 
-Text of a user's reaches the module in two places only: the names of arguments, if they are plain
+User text reaches the module in two places only: the names of arguments, if they are plain
 ASCII identifiers that mean nothing to Python or Cython (others are numbered), and docstrings, in
 which no text can end the string.
 """

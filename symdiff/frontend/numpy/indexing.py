@@ -147,7 +147,7 @@ def _gather_points(x: Node, arrays: list[tuple[int, np.ndarray[Any, Any]]]) -> N
     picked = gather_array(line, 0, np.ravel_multi_index([w.astype(int) for w in wrapped], whole_sizes))
     k = points[0].ndim
     if not together:
-        return picked  # NumPy puts the points first when the index arrays are apart
+        return picked  # NumPy puts the points first when the index arrays are not adjacent
     before = places[0]
     order = [*range(k, k + before), *range(k), *range(k + before, picked.ndim)]
     return transpose(picked, order)

@@ -1,6 +1,6 @@
 """The names by which operations are called: NumPy's functions on symbols, and formula text.
 
-One table for both front doors. An entry says which arguments are arrays, which keywords it
+One table for both front ends. An entry says which arguments are arrays, which keywords it
 understands, and what to call; the keywords that NumPy has and symdiff does not are refused
 by name rather than dropped.
 """

@@ -1,7 +1,7 @@
 """Array operations with NumPy's meaning, built from the graph's few primitives.
 
-Text, SymPy and symbols all come through here, so a formula means the same whichever door
-it enters by. Every function takes and returns nodes; axes, shapes and indices are plain
+Text, SymPy and symbols all come through here, so a formula means the same whichever front
+end it came through. Every function takes and returns nodes; axes, shapes and indices are plain
 Python values and follow NumPy's conventions (negative axes, ``keepdims``).
 """
 

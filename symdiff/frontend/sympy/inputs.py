@@ -1,6 +1,6 @@
 """How SymPy's symbols become inputs: one input a symbol, whatever the symbol is called.
 
-SymPy tells symbols apart by more than their name (assumptions, shapes, dummies), a call by
+SymPy distinguishes symbols by more than their name (assumptions, shapes, dummies), a call by
 name does not. The registry gives every symbol a name of its own and remembers which is which,
 so that results can be written with the caller's own symbols again.
 """
@@ -15,7 +15,7 @@ from ...graph.sizes import Dim, Shape, named
 
 
 class Index(NamedTuple):
-    """What an index of a matrix is while the formula of its entries is read: all its places at once."""
+    """An index of a matrix whose entries are being read: all its places at once."""
 
     axis: int
     size: Dim
@@ -112,7 +112,7 @@ class Inputs:
         return named(symbol.name)
 
     def settle(self, fresh: int) -> dict[graph.Node, graph.Node]:
-        """Return what to put for numbers that turned out to be sizes of a matrix as well.
+        """Return replacements for inputs that turned out to be sizes of a matrix as well.
 
         ``fresh`` inputs were known before the expression at hand was read.
         """

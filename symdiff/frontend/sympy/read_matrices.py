@@ -1,4 +1,4 @@
-"""Readers of SymPy's matrix and array expressions, whole: nothing is taken apart into entries."""
+"""Readers of SymPy's matrix and array expressions, which stay whole and do not become entries."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _matmul(run: Reading, expr: Any, scope: Scope) -> Steps:
 
 
 def _adjugates(nodes: Sequence[Node]) -> list[Node]:
-    """Put the adjugate of A for det(A) A⁻¹, which SymPy has no other word for: it exists where A⁻¹ does not."""
+    """Replace det(A) A⁻¹, SymPy's form of the adjugate, by the adjugate of A, which exists where A⁻¹ does not."""
     left = list(nodes)
     for det in nodes:
         if det.op == "det":

@@ -1,7 +1,7 @@
 """One entry of a matrix expression.
 
-SymPy would write out every sum of a product; here what is cheap is taken apart (sums, outer
-products, functions of each element) and an entry of a true product or an inverse stays one.
+SymPy would write out every sum of a product. Here cheap expressions are expanded (sums, outer
+products, elementwise functions), and an entry of a true product or an inverse stays one.
 """
 
 from __future__ import annotations

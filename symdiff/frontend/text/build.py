@@ -1,4 +1,4 @@
-"""The meaning of each term of a formula, which is NumPy's.
+"""Build arrays from the terms of a formula, with NumPy's meaning.
 
 The grammar (:mod:`symdiff.frontend.text.grammar`) gives a flat tree in which children stand before their
 parents. One loop over it builds arrays with the same operators and functions that a Python
@@ -132,7 +132,7 @@ class _Builder:
         self.mentioned: set[str] = set()
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
         self.values: list[Any] = []
-        self.sound: set[Shape] = set()  # shapes found to be within the limits
+        self.sound: set[Shape] = set()  # shapes that are within the limits
 
     def build(self) -> Parsed:
         meaning: dict[str, Callable[[Term], Any]] = {

@@ -1,4 +1,4 @@
-"""Formula text to a graph: the front door for text.
+"""Formula text to a graph: the front end for text.
 
 Characters become tokens (:mod:`.tokens`), tokens a flat tree (:mod:`.grammar`), the tree symbolic
 arrays (:mod:`.build`). Nothing is evaluated or looked up outside the tables of this package.
@@ -120,7 +120,7 @@ def parse_known(
     Parameters
     ----------
     text : str
-        Such as ``"X[0]"``, to differentiate by.
+        Such as ``"X[0]"``, to differentiate with respect to it.
     known : mapping of str to Array
     functions, limits : optional
         As for :func:`parse_graph`.

@@ -1,4 +1,4 @@
-"""Places in arrays: where along each axis an element of a loop stands, as a function of the loop's index."""
+"""Accesses: the place of a loop's element along each axis of an array, as a function of the loop's index."""
 
 from __future__ import annotations
 

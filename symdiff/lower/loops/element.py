@@ -1,6 +1,6 @@
-"""One element of an array formula: what stands at a position that is an index of a loop.
+"""One element of an array formula, at a position that is an index of a loop.
 
-The position is put in at the top and carried down: an element of ``exp(a) * b`` is made of
+The position is substituted at the result and carried down: an element of ``exp(a) * b`` is made of
 elements of ``a`` and ``b``, one of ``x[1:]`` is one of ``x`` further on, one of a transpose has
 its indices exchanged. It ends at arrays that exist (inputs, and what is computed before the
 loop): these become ports, read at an affine function of the loop's index, which to a machine is

@@ -1,8 +1,8 @@
 """From a formula over long arrays to loops: which passes there are, and what one element of each is.
 
-A formula that is too large to take apart, or whose sizes are known at call time only, is cut
-into steps at what needs all of a long axis. Between the cuts, everything is fused: one loop
-whose element is a formula of fixed size (:mod:`.elements`), scheduled as any small formula is.
+A formula that is too large to scalarize, or whose sizes are known at call time only, is cut
+into steps at operations that need a complete long axis. Between the cuts, everything is fused: one loop
+whose element is a formula of fixed size (:mod:`.element`), lowered as any small formula is.
 Three kinds of steps come out:
 
     map      every element of some arrays, from elements of others          y = exp(-x**2) * s

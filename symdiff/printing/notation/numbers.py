@@ -29,7 +29,7 @@ def spelled(value: float) -> tuple[int, str, int]:
     >>> spelled(1 / 3), spelled(2 * math.pi), spelled(0.1)
     ((1, '', 3), (2, 'pi', 1), (1, '', 10))
     """
-    if value == 0.0:  # told apart before the cache, for which 0.0 and -0.0 are one key
+    if value == 0.0:  # before the cache, for which 0.0 and -0.0 are one key
         return (0, "", 1) if math.copysign(1.0, value) > 0 else (0, "", 0)
     return _spelled(value)
 

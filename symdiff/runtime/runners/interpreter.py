@@ -1,7 +1,7 @@
 """The "interpreter" backend of one kernel: runs the scheduled program without a compiler.
 
-Its results have the bits that native code has on the same machine, so a kernel may go over from
-one to the other between two calls and nobody can tell.
+Its results have the bits that native code has on the same machine, so a kernel may switch from
+one to the other between calls.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _VECTOR = 64
 
 
 class InterpreterRunner(Units):
-    """Runs a program on the embedded interpreter.
+    """Runs a program on the interpreter.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The "auto" backend of one kernel: the interpreter at once, native code as soon as it is built.
 
-Every unit is first one of the interpreter and then, in one step between two calls, one of
-native code. Both give the same bits, so nothing but the time of a call tells which it was.
+Every unit is first one of the interpreter. It is hot-swapped for native code between two calls.
+Both give the same bits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What runners of scalar programs have in common: units, made when they are first wanted.
+"""The common part of runners of scalar programs: units, made when they are first needed.
 
 One program becomes several units: rows or columns, float64 or float32, with and without
 summing over the batch. Most kernels need one of them. Whatever a unit is made of, generated

@@ -1,4 +1,4 @@
-"""Folders that builds happen in, removed even when the builder was killed.
+"""Folders of builds, removed even when the builder was killed.
 
 A process that is killed cannot clean up, and the age of what it left says little: clocks jump,
 and a large kernel takes minutes to build. So each folder is locked for as long as its owner

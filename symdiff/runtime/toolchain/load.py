@@ -1,15 +1,15 @@
 """Native code in this process: loaded from memory, shared, and unloaded when nobody can be in it.
 
-A process may have so many mappings, and a library takes some of them; a program that makes
-formulas for days would come to the end of them. So code is unloaded with the last reference to
+The number of mappings of a process is limited, and a library takes some of them. A program that
+compiles formulas for days would run out of them, so code is unloaded with the last reference to
 its :class:`Code`. Every unit holds its code (``NativeCall.library``), whoever calls a unit holds
 the unit until the call returns, and no call returns before the threads that it hired have left
-the unit. So the last reference goes when nobody is in the code, whatever threads, forks and
-replaced units there are. What other languages have an address of is never unloaded, nor is
-anything once the interpreter ends.
+the unit. So no thread is in the code when the last reference goes, whatever threads, forks and
+replaced units there are. Code whose address was given to other languages is never unloaded, and
+no code is once the interpreter ends.
 
-The libraries that were used last stay for a while, as the same kernel is often made again. Long
-before a system's limit is reached, more code is refused: a process at that limit can load
+The libraries that were used last stay for a while, as the same kernel is often made again. More
+code is refused long before the system's limit is reached: a process at that limit can load
 nothing, start no thread, and may end at any allocation of memory.
 """
 

@@ -1,4 +1,4 @@
-"""Compilers run as children, none of which outlives this process.
+"""Compilers run as child processes, none of which outlives this process.
 
 A build may be under way when the interpreter ends, and a process may also end without a word
 (killed, or by a signal nobody handles). So each compiler runs under a shell that reads from a

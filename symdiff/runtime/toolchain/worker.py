@@ -1,9 +1,8 @@
-"""Work done while calls are served: one thread, there only as long as there is something to do.
+"""Builds in the background: one worker thread, which exists only while there is something to build.
 
-Nothing of it may hinder the process it is in. At exit, the compiler that runs is killed and
-the thread waited for. Before a fork the same happens, because a copy of a process with a
-second thread may find locks held for ever; the work is begun anew afterwards, in a child when
-it asks for it.
+The thread must not hinder its process. At exit, the running compiler is killed and the thread
+joined. A fork does the same first, because a copy of a process with a second thread may find
+locks held for ever; the build restarts afterwards in the parent, and in a child on demand.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Quotients of exponentials in one normal form, which neither overflows nor loses its derivative.
 
-A product is taken apart into a number, one exponent, sums of exponentials with powers, and the
+A product is decomposed into a number, one exponent, sums of exponentials with powers, and the
 rest. An exponent and a sum belong together: ``exp(x) / (1 + exp(x))**2`` is ``inf / inf`` far out,
 and the same as ``sigmoid(x) * sigmoid(-x)``. With ``F(t) = 1 / (b + c exp(t))``, what is one exponent
 further on is ``exp(t) F(t) = 1 / (b exp(-t) + c)``, a function of the same kind: so an exponent is

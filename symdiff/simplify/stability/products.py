@@ -1,4 +1,4 @@
-"""Products taken apart into a number, one exponent, sums of exponentials with powers, and the rest."""
+"""Products decomposed into a number, one exponent, sums of exponentials with powers, and the rest."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def may_hold_exponentials(node: Node) -> bool:
 
 
 def as_product(node: Node) -> Product | None:
-    """Take a product apart; None if it has too many factors."""
+    """Decompose a product; None if it has too many factors."""
     result = Product()
     todo: list[tuple[Node, float]] = [(node, 1.0)]
     steps = 0

@@ -1,6 +1,6 @@
 """Quotients that are 0 / 0 where their variable is 0, and right there: ``sin(k * x) / x``, ``x / (exp(x) - 1)``.
 
-A product is taken apart into factors. One that vanishes at u = 0 as u**m does is u**m times a
+A product is decomposed into factors. One that vanishes at u = 0 as u**m does is u**m times a
 quotient of the table in :mod:`symdiff.graph.scalars.remainders`, which is smooth; what u**m is made of cancels
 against what stands on the other side of the line.
 """
@@ -53,7 +53,7 @@ class Factors:
 
 
 def factors_of(node: Node) -> Factors | None:
-    """Take a product apart; None if it has too many factors or a power that is no whole number."""
+    """Decompose a product; None if it has too many factors or a power that is no whole number."""
     result = Factors()
     todo = [(node, 1)]
     steps = 0

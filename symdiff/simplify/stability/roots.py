@@ -24,7 +24,7 @@ def square_of(node: Node) -> Node | None:
 def length_of(node: Node) -> Node | None:
     """Return sqrt(node) as a length, where the node is a square or a sum of squares; else None.
 
-    A positive number that multiplies or divides the squares is taken out of the root.
+    A positive number that multiplies or divides the squares is factored out of the root.
     """
     factor, node = _positive_factor(node)
     found = _length(node)

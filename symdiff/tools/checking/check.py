@@ -273,7 +273,7 @@ class _Check:
             seeds = np.array(list(self._directions(ways.size)))
             forward = Tally(f"forward mode by {title}")
             reverse = Tally(f"reverse mode by {title}")
-            whole = Tally(f"the Jacobian by {title}")
+            whole = Tally(f"the Jacobian with respect to {title}")
             pulled = np.array([ways.reverse(point, seed) for seed in seeds])
             jacobian = ways.jacobian(point) if ways.size * rows[0].size <= JACOBIAN_ELEMENTS else None
             for row in rows:
@@ -291,7 +291,8 @@ class _Check:
                 if not at_kink:
                     self._settle(tally)
             if at_kink and forward.wrong:
-                self._find("kink", f"derivatives by {title} are not the mean of the one-sided ones, {forward.example}")
+                one_sided = f"are not the mean of the one-sided ones, {forward.example}"
+                self._find("kink", f"derivatives with respect to {title} {one_sided}")
 
     def _directions(self, size: int) -> Iterator[Numbers]:
         if size <= DIRECTIONS:
@@ -381,7 +382,7 @@ class _Ways:
         return pulled
 
     def jacobian(self, point: Mapping[str, Numbers]) -> Numbers:
-        """Return the Jacobian, (size, elements of what is differentiated by)."""
+        """Return the Jacobian, (size of the output, size of the variable)."""
         charge(self._costs[2])
         blocks = compile(self._blocks, self._known)(inputs=point)
         width = math.prod(self.wrt_shape)

@@ -32,7 +32,7 @@ def find_kinks(roots: Sequence[Node], wrt: Sequence[Node], point: Mapping[Any, V
     roots : sequence of Node
         Without custom functions, named parts and barriers (see :func:`symdiff.simplify.inline`).
     wrt : sequence of Node
-        Inputs to differentiate by; what does not depend on them cannot disturb a derivative.
+        Variables of the derivative; parts that do not depend on them cannot disturb it.
     point : mapping
         An array for each input, by the input's name.
     """

@@ -19,7 +19,7 @@ from ...graph.sizes import value
 from ...printing import text
 from ...simplify import inline, simplify
 
-#: Elements of an output, and of what is differentiated by, that are looked at.
+#: Elements of an output, and of a variable, that are looked at.
 _ELEMENTS = 16
 
 
@@ -54,7 +54,7 @@ def find_overflow(
                 continue
             derivative = derivatives.jacobian(Array(output), Array(w), disconnected="zero").node
             (got,) = evaluate(inline(simplify([derivative])), point, inputs_of([output]))
-            name = f"the derivative by {w.payload}"
+            name = f"the derivative with respect to {w.payload}"
             yield from _look([derivative], name, got, partial(_slopes, plain, w, point, sizes), point)
 
 

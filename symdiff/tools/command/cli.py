@@ -95,7 +95,7 @@ class FormulaCommand(click.Command):
 
 
 _formula = click.argument("formula")
-_wrt = click.option("--wrt", multiple=True, metavar="NAME", help="What to differentiate by: an input, or X[0].")
+_wrt = click.option("--wrt", multiple=True, metavar="NAME", help="Variable to differentiate with respect to, as X[0].")
 _shape = click.option("--shape", "shapes", multiple=True, metavar="A=n,n", help="Shape of an input: X=2,4 or t=().")
 _kind = click.option("--kind", type=click.Choice(KINDS), default="auto", help="Auto: gradient or Jacobian.")
 _order = click.option("--order", type=click.IntRange(1, 16), help="Differentiate so many times; axes add up.")
@@ -138,7 +138,7 @@ def derive(
     symdiff derive "log(softmax(X @ y))" --wrt X --shape X=2,4 --shape y=4
     """
     if not wrt:
-        raise click.UsageError("nothing to differentiate by; add --wrt NAME")
+        raise click.UsageError("no variable to differentiate with respect to; add --wrt NAME")
     read = read_formula(_text(formula), read_shapes(shapes))
     kind, results = differentiate(read, wrt, kind, order, seeds)
     read.refuse_unused("--shape")

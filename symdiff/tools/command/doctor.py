@@ -106,7 +106,7 @@ def _experiment(native: bool) -> Finding:
     if not np.allclose(result, np.sin(points) * np.exp(points), rtol=1e-12, atol=1e-14):
         return Finding(label, "native code gives wrong numbers on this machine; use backend='numpy'", sound=False)
     if not np.array_equal(result, served):
-        return Finding(label, "interpreter and native code differ here; insist on one by backend=", sound=False)
+        return Finding(label, "interpreter and native code differ here; choose one with backend=", sound=False)
     if not native:
         return Finding(label, "auto takes the interpreter for small formulas of fixed size, else NumPy; no C compiler")
     seconds = kernel.stats["build_seconds"]
