@@ -122,7 +122,7 @@ def test_a_compiler_that_hangs_is_told(folder: Path, tmp_path: Path, monkeypatch
     hanging.chmod(0o700)
     monkeypatch.setattr(building, "LIMIT", 0.2)
     monkeypatch.setenv("CC", str(hanging))
-    with pytest.raises(BuildError, match=r"did not come to an end within [0-9.]+ seconds"):
+    with pytest.raises(BuildError, match=r"did not finish within [0-9.]+ seconds"):
         build(example(6.0))
 
 

@@ -143,7 +143,7 @@ def test_derive_reads_standard_input(run: Run) -> None:
         (["x + y", "--wrt", "z", "--shape", "x=()", "--shape", "y=()", "--shape", "z=()"], "does not depend on 'z'"),
         (["x * x", "--wrt", "x", "--kind", "vjp"], "expected 1, the cotangent: --seed FORMULA"),
         (["x * x", "--wrt", "x", "--seed", "x"], "expected --kind jvp, vjp or hvp"),
-        (["x * x", "--wrt", "x", "--order", "2", "--kind", "hessian"], "--order goes with neither"),
+        (["x * x", "--wrt", "x", "--order", "2", "--kind", "hessian"], "--order with --kind or --seed"),
         (["x * x", "--wrt", "x", "--kind", "nonsense"], "'nonsense' is not one of"),
         (["-x", "--wrt", "x"], "A formula that begins with '-' goes last, behind '--'"),
         (["__import__('os').system('touch pwned')", "--wrt", "x"], "^"),

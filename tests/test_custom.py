@@ -530,7 +530,7 @@ WRONG: dict[str, tuple[type[SymdiffError], Callable[[], Any]]] = {
     "name=''": (ArgumentError, lambda: sd.custom(np.sin, vjp=one, name="")),
     r"name='a\\nb'": (ArgumentError, lambda: sd.custom(np.sin, vjp=one, name="a\nb")),
     "approximate=1": (ArgumentError, lambda: sd.custom(np.sin, vjp=one, approximate=1)),
-    "sin with k=; it takes arrays by their places": (ArgumentError, lambda: sd.custom(np.sin, vjp=one)(x, k=1)),
+    "sin with k=; it takes arrays by position only": (ArgumentError, lambda: sd.custom(np.sin, vjp=one)(x, k=1)),
     "sin without arguments": (ArgumentError, sd.custom(np.sin, vjp=one)),
     "sin came with 2 arguments": (ArgumentError, lambda: sd.custom(np.sin, vjp=one)(x, x)),
     "<lambda> came with 2 arguments": (ArgumentError, lambda: sd.custom(lambda v: v, vjp=one)(x, x)),

@@ -127,7 +127,7 @@ def custom(
     @guarded
     def call(*args: Any, **keywords: Any) -> Array:
         if keywords:
-            raise ArgumentError(f"{author.name} with {', '.join(keywords)}=; it takes arrays by their places alone")
+            raise ArgumentError(f"{author.name} with {', '.join(keywords)}=; it takes arrays by position only")
         return author.call(args)
 
     call.__name__ = author.name

@@ -102,7 +102,7 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
     parts = [formula] if is_sympy(formula) else leaves(formula)
     if any(isinstance(part, str) for part in parts):
         if not all(isinstance(part, str) for part in parts):
-            raise ArgumentError("text beside symbols or SymPy in one structure; give one kind, all of it")
+            raise ArgumentError("text and symbols (or SymPy) in one structure; give all parts in one form")
         return _read_text(formula, given, options)
     kind = "SymPy expressions" if any(is_sympy(part) for part in parts) else "symbols"
     if given:

@@ -127,7 +127,7 @@ def as_floats(name: str, argument: Any) -> Floats:
 
 def _hint(kind: np.dtype[Any]) -> str:
     if kind.kind == "c":
-        return "; complex numbers are not supported, pass real and imaginary parts apart"
+        return "; complex numbers are not supported, pass real and imaginary parts separately"
     if kind.kind == "O":
         return "; stack it into one array of floats first"
     return "; convert it with .astype(float)"
@@ -240,7 +240,7 @@ def check_outs(
             raise ArgumentError(f"{name} is a view whose elements share memory, such as a broadcast one; pass its own")
     for k, out in enumerate(outs):
         if any(overlap(out, other) for other in outs[:k]):
-            raise ArgumentError(f"out for {outputs[k].name} overlaps another output; pass arrays apart")
+            raise ArgumentError(f"out for {outputs[k].name} overlaps another output; pass separate arrays")
 
 
 def sample_shape(shape: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[int, ...]:

@@ -12,21 +12,21 @@ from ...lower.program import Program
 
 __all__ = ["Ahead"]
 
-#: Bytes of a sample's rows from which on the next samples' are asked for: narrower ones the processor foresees.
+#: Bytes of a sample's rows from which on the next samples' are prefetched: the processor predicts narrower ones.
 WIDE = 512
-#: Bytes asked for at most, which stay in the second cache until they are wanted.
+#: Bytes prefetched at most, which stay in the second-level cache until they are used.
 AT_ONCE = 1 << 18
-#: Vectors of samples from one to the one asked for.
+#: Vectors of samples from the current one to the one prefetched.
 VECTORS = 2
-#: Bytes of a row from one that is asked for to the next. Caches have lines of 64; of what is read, each is asked for
-#: twice, for not all come that are asked for once. Of what is written they come in the end.
+#: Bytes of a row from one prefetch to the next. Caches have lines of 64. Lines that are read are prefetched twice, for
+#: not all arrive that are prefetched once; lines that are written arrive in the end.
 STEPS = {"in": 32, "out": 64}
-#: Bytes of a row that is not asked for: the next ones are beside it.
+#: Bytes of a row that is not prefetched: the next ones are beside it.
 LINE = 64
 
 
 class Ahead:
-    """What has been asked for of a program's rows.
+    """The lines of a program's rows that are prefetched already.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ class Ahead:
         self.rows = {"in": program.inputs, "out": program.outputs}
         self.item = item
         row = item * sum(port.size for port in (*program.inputs, *program.outputs))
-        #: How many samples ahead rows are asked for, or 0 if they are not.
+        #: How many samples ahead rows are prefetched, or 0 if they are not.
         self.samples = VECTORS * lanes if WIDE <= row <= AT_ONCE // (VECTORS * lanes) else 0
         self._asked: set[tuple[str, int]] = set()
 
     def ask(self, macro: str, kind: str, port: int, row: str, start: int, count: int) -> str:
-        """Print what asks for the places of a block in later samples, those that no block before it has asked for.
+        """Print prefetches of the places of a block in later samples, unless an earlier block has printed them.
 
         Parameters
         ----------

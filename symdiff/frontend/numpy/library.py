@@ -73,7 +73,7 @@ for _name, _row in FUNCTIONS.items():
 def _polygamma(n: Any, x: Node) -> Node:
     order = n.value if isinstance(n, Node) and n.op == "constant" else n
     if isinstance(order, Node) or not float(order).is_integer() or order < 0:
-        raise UnsupportedError("polygamma with an order that is not a whole number from 0 up, known beforehand")
+        raise UnsupportedError("polygamma of an order that is no constant; expected a whole number from 0 up")
     return apply("digamma", x) if order == 0 else apply("polygamma", float(order), x)
 
 

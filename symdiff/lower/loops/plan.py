@@ -351,7 +351,7 @@ class _Planner:
                 alike.setdefault((bool(task.over), task.loops), []).append(task)
             steps += [self._step(tasks) for tasks in alike.values()]
         if self.arrays and max(_work(step) for step in steps) < WORTH:
-            raise NoLoopError("what can be fused into loops is little beside the rest")
+            raise NoLoopError("the loops would be a small part of the work")
         return Loops(inputs, outputs, tuple(steps), tuple(self.checks))
 
     def _step(self, tasks: list[_Task]) -> LoopStep:

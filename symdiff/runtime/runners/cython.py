@@ -140,7 +140,7 @@ def _build(text: str, compiler: Compiler) -> bytes:
                     raise failure(command, done)
             return library.read_bytes()
     except OSError as error:
-        raise BuildError(f"a kernel cannot be built: {error}. There must be room below $TMPDIR") from error
+        raise BuildError(f"a kernel cannot be built: {error}. There must be space below $TMPDIR") from error
 
 
 def _import(path: str) -> ModuleType:

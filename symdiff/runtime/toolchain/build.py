@@ -346,11 +346,11 @@ def _compile(source: CSource, compiler: Compiler) -> bytes:
                 return library.read_bytes()
     except subprocess.TimeoutExpired as error:
         raise BuildError(
-            f"the compiler did not come to an end within {error.timeout:.3g} seconds: {shlex.join(command)}\n{_REMEDY}"
+            f"the compiler did not finish within {error.timeout:.3g} seconds: {shlex.join(command)}\n{_REMEDY}"
         ) from None
     except OSError as error:
         raise BuildError(
-            f"a kernel cannot be built: {error}. There must be room below $TMPDIR, and {compiler.command[0]} must run"
+            f"a kernel cannot be built: {error}. There must be space below $TMPDIR, and {compiler.command[0]} must run"
         ) from error
     raise failure(command, done)
 

@@ -63,13 +63,13 @@ def differentiate(
     """
     f = read.value
     if not isinstance(f, Array):
-        raise ArgumentError("the formula gives several results; expected one (pick it by [0])")
+        raise ArgumentError("the formula gives several results; expected one (select it with [0])")
     if len(set(wrt)) != len(wrt):
         raise ArgumentError(f"--wrt {', '.join(wrt)}; expected each once")
     group = tuple(read.read(one) for one in wrt)
     if order is not None:
         if kind != "auto" or seeds:
-            raise ArgumentError("--order goes with neither --kind nor --seed; it takes the Jacobian so many times")
+            raise ArgumentError("--order with --kind or --seed; expected --order alone (the Jacobian taken so often)")
         found = [derivatives.derivative(f, one, order) for one in group]
         return f"derivative of order {order}", dict(zip(wrt, found, strict=True))
     if kind == "auto":
