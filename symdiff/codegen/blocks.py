@@ -16,7 +16,7 @@ SUMS = -1
 
 @dataclass(frozen=True)
 class Block:
-    """Values that stand side by side in a sample.
+    """Neighbouring elements of a sample.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Block:
 
 
 def load_blocks(wanted: Mapping[int, int], port: int, size: int, single: bool) -> Iterator[Block]:
-    """Cover what is wanted of an input.
+    """Cover the elements of an input that are read.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _STAY, _READS = 32, 8
 
 @dataclass
 class Residence:
-    """Which values are in registers when.
+    """The result of register allocation: which values are in registers, and when.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ _Stay = tuple[int, float, float, int, list[int]]
 def settle(
     steps: Sequence[Step], registers: int, kept: Collection[int], numbers: Collection[int], barriers: list[float]
 ) -> Residence:
-    """Choose what stays in registers: for each of them in turn, the stays that together gain most.
+    """Allocate registers: to each in turn the live ranges that together save most.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _add(
 
 
 def _best(stays: list[_Stay]) -> list[_Stay]:
-    """Return those that do not overlap and gain most: weighted interval scheduling."""
+    """Return the intervals that do not overlap and save most: weighted interval scheduling."""
     stays.sort()
     ends = [stay[0] for stay in stays]
     best = [0.0]

@@ -60,7 +60,7 @@ class Step:
 def steps_of(
     ops: Sequence[str], args: Sequence[tuple[int, ...]], outputs: Collection[int], functions: Collection[str]
 ) -> list[Step]:
-    """Return the steps that compute what is wanted, in the program's order where nothing is taken along.
+    """Return the steps that compute the given values, in the program's order except for fused operations.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def steps_of(
 
 
 class _Walk:
-    """A program on its way into steps."""
+    """Instruction selection for one program."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class _Walk:
                     self.wanted[v] = True
 
     def can_wait(self, i: int) -> bool:
-        """Whether a value is wanted once, by an operation that takes it along."""
+        """Whether a value has a single use, in an operation that it can be fused into."""
         ops, reader = self.ops, self.reader[i]
         return (
             reader >= 0

@@ -40,7 +40,7 @@ ARGUMENTS = "long i,const char*const*in,const long*si,char*const*out,const long*
 
 @dataclass(frozen=True)
 class Layout:
-    """How a unit's arrays lie, and what it does with its results.
+    """The layout of a unit's arrays, and whether it sums its results.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _blocks(elements: Iterable[int], size: int, widths: tuple[int, ...]) -> Iter
 
 
 class Functions:
-    """The functions of a program: what is common to one and to many."""
+    """The functions of a program: the common part of one function and of many."""
 
     def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
         self.program, self.forms, self.layout = program, forms, layout
@@ -193,7 +193,7 @@ class Functions:
                     done = start + width
 
     def store(self, port: int, start: int, values: tuple[int, ...]) -> str:
-        """Print the store of one block, and what asks for its place in later samples."""
+        """Print the store of one block, and prefetches of its place in later samples."""
         text = self.store_block(port, start, values)
         if self.ahead:
             text += self.ahead.ask(self.ask_name, "out", port, f"y{port}{self.end}", start, len(values))
@@ -219,7 +219,7 @@ class Functions:
         return f"{self.store_name if len(values) > 1 else 'STORE'}{len(values)}({at},{row});\n"
 
     def load(self, port: int, start: int, targets: list[str], *, call: bool = False) -> str:
-        """Print the load of one block, in place or by a call, and what asks for it in later samples."""
+        """Print the load of one block, in place or by a call, and prefetches of it in later samples."""
         text = self.load_block(port, start, targets, call=call)
         if self.ahead and not self.one_sample(port):
             text += self.ahead.ask(self.ask_name, "in", port, f"x{port}{self.end}", start, len(targets))

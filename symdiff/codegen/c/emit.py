@@ -66,7 +66,7 @@ _SUMS = """\
 
 @dataclass(frozen=True)
 class Target:
-    """What a machine offers to generated code.
+    """The vector length and functions of a machine, as generated code may use them.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Target:
 
 @dataclass(frozen=True)
 class CSource:
-    """C text of a program and what a caller has to know about it.
+    """C text of a program and what a caller must know about it.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ _LONG = 64
 
 
 def in_pairs(program: Program, lanes: int, *, columns: bool = False, single: bool = False) -> bool:
-    """Tell whether a program is printed for two vectors at once.
+    """Tell whether a program is printed for two vectors, interleaved.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def in_pairs(program: Program, lanes: int, *, columns: bool = False, single: boo
 
 
 def is_function(op: str) -> bool:
-    """Tell whether an operation takes so long that one vector's leave the processor idle."""
+    """Tell whether the latency of an operation leaves the processor idle with one vector."""
     return op not in CHEAP and op not in _BRIEF
 
 

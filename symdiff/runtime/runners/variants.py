@@ -23,7 +23,7 @@ __all__ = ["Units", "Variant", "cost"]
 
 
 class Variant(NamedTuple):
-    """What tells the units of one program apart.
+    """The properties in which units of one program differ.
 
     Parameters
     ----------

@@ -177,7 +177,7 @@ def _find_compiler(wish: str, path: str) -> Compiler | None:
 
 
 def _compiler(words: list[str], path: str) -> Compiler | None:
-    """Look at one candidate: a name or path and its arguments."""
+    """Try one candidate: a name or path and its arguments."""
     place = shutil.which(words[0], path=path)
     if place is None:
         return None

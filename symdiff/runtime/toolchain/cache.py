@@ -1,7 +1,7 @@
-"""Compiled kernels kept between processes, and why it is safe to load them.
+"""Built kernels kept between processes, and why it is safe to load them.
 
-Loading a library is running it, so what is read must be what was written, by this user, for
-exactly this kernel. An entry is one file, named by the key of its kernel (a hash of everything
+Loading a library runs it, so the bytes that are read must be those that were written, by this
+user, for exactly this kernel. An entry is one file, named by the key of its kernel (a hash of everything
 the build depends on), that begins with a hash of that key and of the library: a file that was
 cut short, altered, or copied to another kernel's name is not used. Nor is a file that belongs
 to anybody else, that others may write to, or that is reached by a link, whatever folder it is

@@ -30,7 +30,7 @@ def hold(handle: int, *, wait: bool = True) -> bool:
     handle : int
         Its descriptor.
     wait : bool
-        Wait for whoever holds it, rather than give up.
+        Wait until it is free.
     """
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -46,7 +46,7 @@ def build_folder() -> Iterator[Path]:
     Raises
     ------
     OSError
-        Where there is no room for one.
+        Where there is no space for one.
     """
     path, handle = _held_folder()
     try:

@@ -49,11 +49,11 @@ _numbers = itertools.count(1)
 
 
 class RoomError(BuildError):
-    """As much native code is loaded as this process may hold."""
+    """The limit of native code in this process is reached."""
 
 
 class _Held:
-    """What stays loaded though no unit may hold it."""
+    """Libraries that stay loaded without a unit."""
 
     # Without locks, in steps that are one operation each: a thread that loads while another forks would leave the child
     # a locked one.
@@ -150,7 +150,7 @@ def _limits() -> str:
 
 @cache
 def _unloads() -> bool:
-    """Whether the loader unloads anything. That of musl does not; its library tells no name."""
+    """Whether the loader unloads anything. The loader of musl does not; its library has no name."""
     if sys.platform != "linux":
         return True
     try:
@@ -178,7 +178,7 @@ def _is_cut_short(contents: bytes) -> bool:
 def load_bytes(contents: bytes, load: Callable[[str], T]) -> T:
     """Load a library from bytes, by a function that takes a path.
 
-    The system maps a file, and what becomes of the file afterwards becomes of the code. Nobody
+    The system maps a file, so truncating it afterwards would crash the process. Nobody
     else can reach a file in memory, nor is it refused where disks are full or not for programs.
 
     Raises

@@ -37,7 +37,7 @@ _running: dict[int, subprocess.Popen[bytes]] = {}
 
 
 class StoppedError(Exception):
-    """A command did not come to its end because :func:`stop` was called: it tells nothing about the command."""
+    """A command was killed because :func:`stop` was called; this says nothing about the command."""
 
 
 def run(

@@ -20,13 +20,13 @@ __all__ = ["Job", "broken_off", "ended", "submit", "urge"]
 
 
 class Job(Protocol):
-    """Something to do."""
+    """A build to be done in the background."""
 
     def __call__(self) -> None:
-        """Do it, or return at once if nobody wants it any more."""
+        """Build, or return at once if the result is not needed any more."""
 
     def is_wanted(self) -> bool:
-        """Whether anybody wants it still."""
+        """Whether the result is still needed."""
 
 
 #: Jobs from which on the queue is looked through for those that nobody wants any more.
@@ -54,7 +54,7 @@ class _Worker:
         self.start()
 
     def forget(self) -> None:
-        """Take out what nobody wants any more, as a compiler may keep what waits for long. With the lock held."""
+        """Remove jobs that are not needed any more, as a queue may wait for long. The lock is held."""
         first = self.jobs.popleft()  # may be under way
         for _ in range(len(self.jobs)):
             job = self.jobs.popleft()
@@ -64,7 +64,7 @@ class _Worker:
         self.many = max(MANY, 2 * len(self.jobs))
 
     def start(self) -> None:
-        """Start the thread if there is something to do and nobody does it."""
+        """Start the thread if there are jobs and no thread runs."""
         with self.lock:
             if self.thread is None and self.jobs and not self.held:
                 thread = threading.Thread(target=self.work, name="symdiff-build", daemon=True)
@@ -82,12 +82,12 @@ class _Worker:
                 job = self.jobs[0]
             job()
             with self.lock:
-                # What was broken off stays the first in the queue.
+                # A cancelled job stays the first in the queue.
                 if not self.held:
                     self.jobs.popleft()
 
     def hold(self) -> None:
-        """Break off what is being done, and wait until the thread is gone."""
+        """Cancel the running job, and join the thread."""
         with self.lock:
             self.held = True
             thread = self.thread
@@ -122,14 +122,14 @@ def submit(job: Job) -> None:
     Parameters
     ----------
     job : Job
-        Raises nothing. It may be called again when it was broken off, which
+        Raises nothing. It may be called again when it was cancelled, which
         :func:`broken_off` tells it.
     """
     _worker.add(job)
 
 
 def broken_off() -> bool:
-    """Whether what failed just now failed because it was broken off, and will be done later."""
+    """Whether a failed job was cancelled and will be done later."""
     return _worker.held
 
 
