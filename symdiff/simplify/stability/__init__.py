@@ -18,6 +18,7 @@ Files
     weights        sums of exponentials along axes
     removable      quotients that are 0 / 0 where their variable is 0
     roots          roots of sums of squares
+    lengths        divisions by a length factored out of linear operations
 Add
     a function with ``@rule`` below, or in the file whose pattern it shares
 """

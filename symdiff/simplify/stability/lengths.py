@@ -1,7 +1,7 @@
-"""Scalars within linear operations, taken out: ``cross(w / r, v) * sin(r)`` is ``cross(w, v) * sin(r) / r``.
+"""Scalars factored out of linear operations: ``cross(w / r, v) * sin(r)`` is ``cross(w, v) * sin(r) / r``.
 
 A quotient of :mod:`symdiff.graph.scalars.remainders` is seen in one product. Where a part of it stands in a slice, a
-matrix or a contraction, it is taken out of there first.
+matrix or a contraction, it is factored out of there first.
 """
 
 from __future__ import annotations
