@@ -179,7 +179,7 @@ def _check_size(shape: Shape) -> None:
         check_elements(shape, account.budget.limits)
 
 
-#: Of two results that have more nodes than the first, the dearer is dropped as it is; up to the second,
+#: The more expensive of two results with more nodes than the first is discarded as it is; up to the second,
 #: unless it costs at most so many times as much.
 _LONG, _VERY_LONG, _CLOSE = 100, 200, 1.05
 
@@ -188,7 +188,7 @@ def _promising(candidates: list[Node]) -> list[Node]:
     """Return the results that may be the cheapest once they are simplified.
 
     Short ones may change a lot, and whose cost they are is seen then; of long ones, simplifying
-    the dearer would take most of the time of the whole derivative.
+    the more expensive one would take most of the time of the whole derivative.
     """
     lengths = [len(postorder([result])) for result in candidates]
     if min(lengths) <= _LONG:

@@ -26,7 +26,7 @@ _DIRECT: dict[str, Callable[..., int]] = {
     "where": Code.where,
 }
 
-#: Functions that are taken apart into a hundred operations, for no more elements than are built in a moment.
+#: Functions that are lowered to a hundred operations, for no more elements than are built in a moment.
 _LONG: dict[str, Callable[..., int]] = {"digamma": gamma.digamma, "polygamma": gamma.polygamma}
 _SEVERAL = 16
 

@@ -18,7 +18,7 @@ from .program import MASK_OPS, Port, Program
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
-#: Powers of two up to this exponent are taken out of quotients, well inside a double's range.
+#: Powers of two up to this exponent are factored out of quotients, well inside a double's range.
 _EXACT = 64
 #: Numbers up to this exponent may be multiplied by such a power of two and stay a double's.
 _ROOM = 900

@@ -31,7 +31,7 @@ class _Product:
     divides: bool
 
 
-#: A product taken apart, or a value.
+#: A decomposed product, or a value.
 _Tree: TypeAlias = "_Product | int"
 #: A value, and whether it is divided by.
 _Factor: TypeAlias = tuple[int, bool]
@@ -81,7 +81,7 @@ class _Sums:
         self.new = list(range(len(uses)))
 
     def shorter(self, root: int) -> int | None:
-        """Return a sum with factors taken out, or None where there are none."""
+        """Return a sum with factors factored out, or None where there are none."""
         terms = self._terms(root)
         if len(terms) > _LONGEST or _best(terms) is None:
             return None
@@ -104,7 +104,7 @@ class _Sums:
         return found
 
     def _tree(self, v: int, *, within: bool = False) -> _Tree:
-        """Take a product apart whose parts are used here only, down to what was multiplied last but for numbers."""
+        """Decompose a product whose parts are used here only, down to the last factor that is no number."""
         op, consts = self.code.ops[v], self.code.consts
         if self.uses[v] > 1 or op not in ("multiply", "divide"):
             return v
@@ -116,7 +116,7 @@ class _Sums:
         return _Product(left, right, False)
 
     def _sum(self, terms: _Terms) -> int:
-        """Write a sum, with the factor taken out that saves most, and so on."""
+        """Write a sum, with the factor that saves most factored out, and so on."""
         code, best = self.code, _best(terms)
         if best is None:
             # what is added comes first, so that no sign has to be turned
@@ -146,7 +146,7 @@ class _Sums:
 
 
 def _best(terms: _Terms) -> _Factor | None:
-    """Return the factor that saves most when it is taken out, or None."""
+    """Return the factor that saves most when it is factored out, or None."""
     gains: dict[_Factor, int] = {}
     for _, term in terms:
         for factor in _factors(term):
@@ -156,7 +156,7 @@ def _best(terms: _Terms) -> _Factor | None:
 
 
 def _factors(tree: _Tree) -> dict[_Factor, None]:
-    """Return what can be taken out of a product, once each."""
+    """Return the factors that can be factored out of a product, once each."""
     if isinstance(tree, int):
         return {}
     if tree.divides:

@@ -55,7 +55,7 @@ def evaluate(program: Program, inputs: Sequence[npt.ArrayLike]) -> list[npt.NDAr
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
-    # The exact product and sum of the long double are rounded once more: the twin of a fused
+    # The exact product and sum of the long double are rounded once more: the reference of a fused
     # operation to within one unit in the last place.
     return np.longdouble(a) * np.longdouble(b) + np.longdouble(c)
 

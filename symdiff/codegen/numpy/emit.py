@@ -5,8 +5,8 @@ it covers every operation and every size, symbolic ones included. Each variable 
 leading batch axis, of the batch's length or of length 1 for what all samples share. The
 emitter prints and does nothing else, one line an operation as far as NumPy has it.
 
-The text is compiled and its function taken out of the code object; it is never executed as
-a module.
+The text is compiled, and its function built from the code object; it is never executed as a
+module.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from ...printing.notation import spelled
 HALF = sp.Rational(1, 2)
 #: More terms than this are not sorted; SymPy would take too long to compare them.
 SORTED = 64
-#: Largest denominator, powers of two apart, of a number that is written as a fraction.
+#: Largest denominator, up to powers of two, of a number that is written as a fraction.
 LARGEST = 12
 
 

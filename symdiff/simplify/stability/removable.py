@@ -113,7 +113,7 @@ def vanishing(node: Node) -> Vanishing | None:
 
 
 def _difference(node: Node) -> Vanishing | None:
-    """Return how c (exp(a) - exp(b)) vanishes, if what is taken out does not grow where the rest falls."""
+    """Return how c (exp(a) - exp(b)) vanishes, if the factor before it does not grow where the rest falls."""
     found = as_sum(node)
     if found is None or found.sign() != -1:
         return None
@@ -253,7 +253,7 @@ def _gather_squares(product: Factors, length: Node) -> None:
 
 
 def _take_out(product: Factors, base: Node, known: Vanishing, own: Factors) -> None:
-    """Take out of linear operations what divides where a factor vanishes, and the other way around."""
+    """Factor divisors out of linear operations whose factors vanish with them, and the other way around."""
     side = product.powers[base] * known.order
     for scalar, n in own.powers.items():
         if scalar.shape:
