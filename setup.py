@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from glob import glob
 
 import numpy as np
 from Cython.Build import cythonize
@@ -22,7 +23,8 @@ kernels = [
     Extension(
         f"symdiff._kernels.{name}",
         [f"symdiff/_kernels/{name}.pyx"],
-        depends=[f"symdiff/_kernels/{header}" for header in headers],
+        depends=[file for folder in headers for file in glob(f"symdiff/_kernels/{folder}/*.h")]
+        + glob("symdiff/_kernels/*.pxd"),
         include_dirs=["symdiff/_kernels", np.get_include()],
         define_macros=[
             ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
@@ -32,10 +34,10 @@ kernels = [
         libraries=libraries,
     )
     for name, headers in {
-        "call": ["ports.pxd", "pack.h", "moves.h", "sums.h", "pool.h", "results.pxd", "results.h", "vectorcall.h"],
-        "interpreter": ["interpreter.h", "machine.h", "vector.h", "exponential.h", "transpose.h", "special.h"],
-        "loader": ["loader.h"],
-        "special": ["special.h"],
+        "call": ["batch", "system"],
+        "interpreter": ["machine", "functions"],
+        "loader": ["system"],
+        "special": ["functions"],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name}.pyx")
 ]

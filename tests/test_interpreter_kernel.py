@@ -326,7 +326,7 @@ def test_ports_without_elements() -> None:
     np.testing.assert_array_equal(out[1], 2.0)
 
 
-@pytest.mark.parametrize("header", ["interpreter.h", "pack.h"])
+@pytest.mark.parametrize("header", ["machine/interpreter.h", "batch/run.h"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_every_compiler_takes_the_headers(compiler: str, header: str) -> None:
     # Each names the processor's instructions in its own way; the package is built by one of them only.

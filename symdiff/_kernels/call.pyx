@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from .ports cimport (
+from .describe cimport (
     SD_AXES,
     SD_MOST,
     SD_NO_MEMORY,
@@ -38,14 +38,14 @@ from .ports cimport (
     tangled,
 )
 
-from .results cimport fresh, sd_keep, sd_kept_bytes, sd_result_memory
+from .result_memory cimport fresh, sd_keep, sd_kept_bytes, sd_result_memory
 
 cnp.import_array()
 
 #: Where the memory of large results comes from, as NumPy takes it.
 cdef object _memory = PyCapsule_New(&sd_result_memory, "mem_handler", NULL)
 
-cdef extern from "vectorcall.h":
+cdef extern from "system/vectorcall.h":
     ctypedef PyObject *(*sd_vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *)
     Py_ssize_t sd_vectorcall_count(size_t nargsf) noexcept nogil
     void sd_enable_vectorcall(object cls, Py_ssize_t offset) noexcept
@@ -111,7 +111,7 @@ cdef class NativeCall:
     Parameters
     ----------
     address : int
-        Address of the function, of C type ``sd_kernel`` (``pack.h``).
+        Address of the function, of C type ``sd_kernel`` (``batch/run.h``).
     functions : sequence of int
         What it gets as ``fn``: addresses of the vector library's functions, for generated code.
     lanes, workspace : int

@@ -1,12 +1,12 @@
 """The embedded interpreter of scheduled programs: its opcodes, and code made ready to run.
 
-What runs is C (``interpreter.h``); it is called as generated kernels are, by ``call.pyx``.
+What runs is C (``machine/interpreter.h``); it is called as generated kernels are, by ``call.pyx``.
 """
 
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 
-cdef extern from "interpreter.h":
+cdef extern from "machine/interpreter.h":
     enum: SD_VECTORS
     enum: SD_LINES
     enum: SD_LINE

@@ -12,7 +12,7 @@ the loader.
 import atexit
 import os
 
-cdef extern from "loader.h":
+cdef extern from "system/loader.h":
     void *sd_open(const char *path) noexcept
     void *sd_find(void *library, const char *name) noexcept
     const char *sd_complaint() noexcept

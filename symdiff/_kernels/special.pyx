@@ -5,7 +5,7 @@ SciPy's polygamma gives nan below zero, and its bits are not those of a generate
 
 import numpy as np
 
-cdef extern from "special.h":
+cdef extern from "functions/special.h":
     double sd_digamma(double x) noexcept nogil
     double sd_polygamma(double order, double x) noexcept nogil
     double sd_spherical_jn(double order, double x) noexcept nogil

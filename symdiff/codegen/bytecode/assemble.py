@@ -1,4 +1,4 @@
-"""From a scalar program to the code of the interpreter (``_kernels/interpreter.h``).
+"""From a scalar program to the code of the interpreter (``_kernels/machine/interpreter.h``).
 
 ``select.py`` has selected instructions for the accumulator and their order; ``registers.py`` allocates
 the other registers. This module decides where in memory all other values are, when inputs are

@@ -14,8 +14,8 @@ _COMMENT = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
 
 
 def kernel_text(header: str) -> str:
-    """Return a header of the compiled package."""
-    return Path(__file__).parents[2].joinpath("_kernels", header).read_text(encoding="utf-8")
+    """Return a header of functions from the compiled package."""
+    return Path(__file__).parents[2].joinpath("_kernels", "functions", header).read_text(encoding="utf-8")
 
 
 def without_comments(text: str) -> str:

@@ -2,7 +2,7 @@
    and the number of threads: within each 1024 samples, lane by lane of two vectors that samples fill in turns,
    then the halves of these lanes onto each other; the sums of 1024 in pairs, pairs of pairs, and so on.
 
-   Part of pack.h, which knows how samples are read and how threads share the work. */
+   Part of run.h, which knows how samples are read and how threads share the work. */
 
 /* Sums of blocks that are added up at once, and elements of these. */
 enum { SD_TOGETHER = 16, SD_SUMS = 64 };

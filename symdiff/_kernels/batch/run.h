@@ -4,7 +4,7 @@
    a buffer that stays in the cache; so are the last samples of a batch, padded with copies of the last
    one. A sample's bits do not depend on any of it: each lane computes from its own sample alone.
 
-   How numbers are copied is in moves.h; sums over a batch are in sums.h.
+   How numbers are copied is in copy.h; sums over a batch are in sums.h.
 
    A call shares nothing with another, so several Python threads may call one kernel at any time;
    threads are another matter (pool.h). */
@@ -108,7 +108,7 @@ static long sd_total(const sd_call *c) {
   return total;
 }
 
-#include "moves.h"
+#include "copy.h"
 
 /* Run samples first .. first + count: a multiple of the lanes, or fewer than them. */
 static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, char *sum, long *which) {

@@ -5,8 +5,8 @@
    held it; here some of it stays, and is marked as free to be taken by whoever needs it. Arrays of this memory are
    like any other, by NumPy's own protocol for allocators (NEP 49), and begin at lines of the cache. */
 
-#ifndef SD_RESULTS_H
-#define SD_RESULTS_H
+#ifndef SD_RESULT_MEMORY_H
+#define SD_RESULT_MEMORY_H
 #include <numpy/ndarraytypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Numbers between NumPy's arrays and buffers in a unit's layout: where samples stand, and copies there and back,
    past the caches where these are no use.
 
-   Part of pack.h, which knows when something has to be copied. */
+   Part of run.h, which knows when something has to be copied. */
 
 /* A way through the samples of a port that has a stride of its own along each axis. */
 typedef struct {

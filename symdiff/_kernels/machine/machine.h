@@ -55,9 +55,9 @@ typedef T NAME(sd_row) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof
 #define B(x) ((V){ALL(x)})
 #define SIGN ((M)B(-0.0))
 
-#include "vector.h"
+#include "../functions/vector.h"
 #if !SINGLE && W >= 4
-#include "exponential.h"
+#include "../functions/exponential.h"
 #endif
 
 #define F_add(x, y) ((x) + (y))
@@ -84,7 +84,7 @@ typedef T NAME(sd_row) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof
 #define F_logical_not(x) ((V) ~(M)x)
 #define F_to_real(x) ((V)((M)x & (M)B(1.0)))
 
-#include "transpose.h"
+#include "../functions/transpose.h"
 /* Blocks wider than the shuffles take are moved by parts: whole rows of eight seldom lie in one line of the cache. */
 #ifndef LOAD4
 #define LOAD4(p, s, c0, c1, c2, c3) { LOAD2(p, s, c0, c1) LOAD2((p) + 16, s, c2, c3) }

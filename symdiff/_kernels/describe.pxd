@@ -1,4 +1,4 @@
-"""NumPy's arrays as ``pack.h`` sees them: where an array's samples and their elements stand.
+"""NumPy's arrays as ``batch/run.h`` sees them: where an array's samples and their elements stand.
 
 Functions for ``call.pyx``, compiled into it. They hold no Python object and raise nothing.
 """
@@ -7,7 +7,7 @@ cimport numpy as cnp
 from libc.stdlib cimport labs, malloc
 from libc.string cimport memset
 
-cdef extern from "pack.h":
+cdef extern from "batch/run.h":
     enum: SD_AXES
     enum: SD_NO_MEMORY
     const long SD_MOST

@@ -1,4 +1,4 @@
-"""New arrays for results: small ones from NumPy, large ones from memory that earlier ones gave up (``results.h``).
+"""New arrays for results: small ones from NumPy, large ones from memory that earlier ones gave up (``batch/result_memory.h``).
 
 Functions for ``call.pyx``, compiled into it.
 """
@@ -6,7 +6,7 @@ Functions for ``call.pyx``, compiled into it.
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-cdef extern from "results.h":
+cdef extern from "batch/result_memory.h":
     enum: SD_KEEPS
     cnp.PyDataMem_Handler sd_result_memory
     void sd_keep(size_t most) noexcept
