@@ -111,7 +111,7 @@ cdef class NativeCall:
     Parameters
     ----------
     address : int
-        Address of the function, of C type ``sd_kernel`` (``batch/run.h``).
+        Address of the function, of C type ``sd_kernel`` (``batch/unit.h``).
     functions : sequence of int
         What it gets as ``fn``: addresses of the vector library's functions, for generated code.
     lanes, workspace : int

@@ -1,7 +1,16 @@
-/* Numbers between NumPy's arrays and buffers in a unit's layout: where samples stand, and copies there and back,
-   past the caches where these are no use.
+/* Copies between NumPy's arrays and buffers in a unit's layout: where samples are, and moves in both directions,
+   with non-temporal stores for results that no cache keeps.
 
-   Part of run.h, which knows when something has to be copied. */
+   tile.h decides what has to be copied. Needs unit.h, and SSE2 for the non-temporal stores. */
+
+#ifndef SD_COPY_H
+#define SD_COPY_H
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "unit.h"
 
 /* A way through the samples of a port that has a stride of its own along each axis. */
 typedef struct {
@@ -116,7 +125,7 @@ static void sd_move(const sd_unit *u, const sd_port *p, const long *where, long 
     move(p->data, where, p->offsets, p->step, n, p->size, buffer, row, element, out);
 }
 
-/* Copy past the caches whole lines of 64 bytes, and the rest as usual. */
+/* Copy whole lines of 64 bytes with non-temporal stores, and the rest as usual. */
 static void sd_stream(char *to, const char *from, long bytes) {
 #ifdef __SSE2__
   long head = (long)(-(size_t)to % SD_LINE);
@@ -150,3 +159,4 @@ static void sd_flush(const sd_unit *u, const sd_port *p, long place, long n, con
   else
     for (long i = 0; i < n; i++) sd_stream(to + i * p->stride, buffer + i * row, row);
 }
+#endif

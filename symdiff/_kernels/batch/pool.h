@@ -2,12 +2,16 @@
    on a machine with other things to do; a new one is often put behind its maker, on the same core.
 
    A call has its threads for itself from sd_hire to sd_dismiss, so several may be under way at once;
-   one that has not begun when everything is done is not waited for. Who waits looks again and again
-   for some microseconds, since calls come in rows, and then sleeps; who has slept for a second leaves.
-   Before a fork those that wait are sent away, because a copy of this process has none of them; at its
-   end, too. The lock guards the list of those that wait and going to sleep; a call and its thread tell
-   each other by `state` alone what they can see at once. */
+   one that has not begun when everything is done is not waited for. Threads without work spin for 20 µs,
+   since calls come in rows, then sleep, and leave after a second of sleep. Threads without work are
+   sent away before a fork, because a copy of this process has none of them, and at the end of the
+   process. The lock guards the list of these threads and going to sleep; a call and its thread tell
+   each other by `state` alone what they can see at once.
 
+   share.h hires them. Needs POSIX threads; elsewhere there are none. */
+
+#ifndef SD_POOL_H
+#define SD_POOL_H
 #ifndef _WIN32
 #include <errno.h>
 #include <pthread.h>
@@ -216,4 +220,5 @@ static void sd_end_threads(void) {
 }
 #else
 static void sd_end_threads(void) {}
+#endif
 #endif

@@ -3,7 +3,9 @@
    The system clears every page that it gives, which takes longer than most kernels take to fill it: a gradient of
    57 MB is computed in 3.5 ms, and in 8 ms where its memory is new. NumPy gives memory back with the array that
    held it; here some of it stays, and is marked as free to be taken by whoever needs it. Arrays of this memory are
-   like any other, by NumPy's own protocol for allocators (NEP 49), and begin at lines of the cache. */
+   like any other, by NumPy's own protocol for allocators (NEP 49), and begin at lines of the cache.
+
+   result_memory.pxd asks for it. Needs NumPy's headers and mmap; elsewhere NumPy's own memory is used. */
 
 #ifndef SD_RESULT_MEMORY_H
 #define SD_RESULT_MEMORY_H

@@ -2,12 +2,18 @@
    and the number of threads: within each 1024 samples, lane by lane of two vectors that samples fill in turns,
    then the halves of these lanes onto each other; the sums of 1024 in pairs, pairs of pairs, and so on.
 
-   Part of run.h, which knows how samples are read and how threads share the work. */
+   Needs tile.h, which runs the samples of a block, and share.h, whose threads share the blocks. */
+
+#ifndef SD_SUMS_H
+#define SD_SUMS_H
+#include <stdlib.h>
+#include <string.h>
+
+#include "share.h"
+#include "tile.h"
 
 /* Sums of blocks that are added up at once, and elements of these. */
 enum { SD_TOGETHER = 16, SD_SUMS = 64 };
-
-static long sd_share(const sd_call *c, long begin, long end, long unit, long cost, double *sums, long *which);
 
 /* How sums are made of sums of up to 1024: `groups` of `each` samples, `blocks` of 1024 and less in each. */
 typedef struct {
@@ -77,9 +83,6 @@ static void sd_fold(const sd_unit *u, long count, const char *from, double *to) 
 #undef SD_FOLD
 }
 
-/* Bytes of a sum of one block. */
-static long sd_sum_bytes(const sd_unit *u, const sd_room *r) { return 2 * r->total * u->lanes * (u->single ? 4 : 8); }
-
 /* Add up to 1024 samples to a sum; `rest` is zero. */
 static long sd_block(const sd_call *c, const sd_room *r, long begin, long end, char *sum, char *rest, long *which) {
   const sd_unit *u = c->unit;
@@ -124,7 +127,7 @@ static long sd_direct_block(const sd_call *c, const sd_room *r, long group, long
 static long sd_blocks(const sd_call *c, const sd_room *r, long from, long to, double *to_sums, long *which) {
   const sd_unit *u = c->unit;
   sd_groups g = sd_grouping(c);
-  long group = from / g.blocks, block = from % g.blocks, bytes = sd_sum_bytes(u, r), failed;
+  long group = from / g.blocks, block = from % g.blocks, bytes = sd_sum_bytes(u, r->total), failed;
   while (from < to) {
     long count = to - from < r->together ? to - from : r->together;
     memset(r->sums, 0, (size_t)(count * bytes));
@@ -144,6 +147,19 @@ static long sd_blocks(const sd_call *c, const sd_room *r, long from, long to, do
     from += count, to_sums += count * r->total;
   }
   return -1;
+}
+
+/* Sum the blocks that a thread takes. */
+static long sd_sum_worker(sd_work *work, long *which) {
+  const sd_call *c = work->call;
+  char local[SD_LOCAL + SD_VECTOR];
+  sd_room r;
+  long from, to, failed = -1;
+  if (!sd_make_room(c, &r, local, sd_together(c, sd_total(c)))) return SD_NO_MEMORY;
+  while (failed < 0 && sd_take(work, &from, &to))
+    failed = sd_blocks(c, &r, from, to, work->sums + (from - work->begin) * r.total, which);
+  sd_leave_room(&r);
+  return failed;
 }
 
 /* Write one sum. */
@@ -189,7 +205,7 @@ static long sd_sum(const sd_call *c, long *which) {
   sums = memory + levels * total;
   for (long first = 0; first < items; first += round) {
     long last = first + round < items ? first + round : items;
-    failed = sd_share(c, first, last, 1, u->cost * (g.each < SD_BLOCK ? g.each : SD_BLOCK), sums, which);
+    failed = sd_share(c, sd_sum_worker, first, last, 1, u->cost * (g.each < SD_BLOCK ? g.each : SD_BLOCK), sums, which);
     if (failed != -1) break;
     for (long item = first; item < last; item++) {
       const double *sum = sums + (item - first) * total;
@@ -210,3 +226,4 @@ static long sd_sum(const sd_call *c, long *which) {
   free(memory);
   return failed;
 }
+#endif

@@ -5,7 +5,7 @@
    before it never goes to memory, and dispatch is paid once for eight vectors. Where a processor has
    32 vector registers, 16 of them are two more tiles, b and c, for values that are wanted again soon:
    what takes time is loads and stores. symdiff/codegen/bytecode/assemble.py writes the code. The machine takes the place
-   of a generated kernel (see ../batch/run.h): same lanes, same vector functions, same order of sums, no
+   of a generated kernel (see ../batch/unit.h): same lanes, same vector functions, same order of sums, no
    contraction, hence the same bits.
 
    machine.h is the machine itself. It is compiled once for every instruction set that a processor of

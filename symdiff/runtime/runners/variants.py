@@ -94,7 +94,7 @@ class Units(ABC):
         variant : Variant
             What the function is for.
         address : int
-            Where it stands; of C type ``sd_kernel`` (``_kernels/batch/run.h``).
+            Where it stands; of C type ``sd_kernel`` (``_kernels/batch/unit.h``).
         functions : sequence of int
             What it gets as ``fn``.
         lanes : int

@@ -1,0 +1,109 @@
+/* Threads that share the work of one call: how many are worth it, and who does what. Work is samples or blocks of
+   samples, which threads take piece by piece: a slower thread takes fewer. What is done with a piece is the
+   worker's, a function pointer.
+
+   Needs unit.h and the threads of pool.h. */
+
+#ifndef SD_SHARE_H
+#define SD_SHARE_H
+#include "pool.h"
+#include "unit.h"
+
+/* Threads of one call, at most. */
+enum { SD_THREADS = 64 };
+/* Operations for which a thread is worth its while. */
+enum { SD_WORTH = 500000 };
+
+typedef struct {
+  const sd_call *call;
+  long begin, end, piece; /* piece: 0 for one thread, which takes all at once */
+  double *sums;           /* when summing, the sum of each block */
+  long next;              /* the first that nobody has taken */
+  int stop;               /* one has failed: what is taken will be finished, and nothing more is taken */
+} sd_work;
+
+/* Takes pieces until there is none. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
+typedef long (*sd_worker)(sd_work *work, long *which);
+
+/* Take the next piece, from .. to; 0 if there is none. */
+static inline int sd_take(sd_work *work, long *from, long *to) {
+#ifndef _WIN32
+  if (work->piece) {
+    if (__atomic_load_n(&work->stop, __ATOMIC_RELAXED)) return 0;
+    *from = __atomic_fetch_add(&work->next, work->piece, __ATOMIC_RELAXED);
+    *to = work->end - *from > work->piece ? *from + work->piece : work->end;
+    return *from < work->end;
+  }
+#endif
+  *from = work->next;
+  *to = work->next = work->end;
+  return *from < *to;
+}
+
+/* One thread's part of the work. */
+typedef struct {
+  sd_work *work;
+  sd_worker worker;
+  long failed, which;
+} sd_part;
+
+static void *sd_labour(void *argument) {
+  sd_part *part = argument;
+  part->failed = part->worker(part->work, &part->which);
+#ifndef _WIN32
+  if (part->failed >= 0) __atomic_store_n(&part->work->stop, 1, __ATOMIC_RELAXED);
+#endif
+  return 0;
+}
+
+/* Run samples or blocks begin .. end in as many threads as are wanted and worth it, in pieces of whole `unit`s,
+   where each takes about `cost` operations. */
+static long sd_share(const sd_call *c, sd_worker worker, long begin, long end, long unit, long cost, double *sums,
+                     long *which) {
+  sd_work work = {c, begin, end, 0, sums, begin, 0};
+  sd_part parts[SD_THREADS];
+  long threads = 1, failed = -1;
+#ifndef _WIN32
+  sd_thread *hired[SD_THREADS];
+  if (c->threads > 1 && end - begin > unit) {
+    /* below some tens of microseconds each, sharing costs more than it gains */
+    long least = 1 + SD_WORTH / (cost + 1), most = (end - begin) / least;
+    threads = c->threads < most ? c->threads : most;
+    if (threads > SD_THREADS) threads = SD_THREADS;
+    if (threads < 1) threads = 1;
+    work.piece = (end - begin) / (8 * threads);
+    if (work.piece < least / 4) work.piece = least / 4;
+    work.piece = (work.piece + unit) / unit * unit;
+    if (threads == 1) work.piece = 0;
+  }
+#endif
+  for (long t = 0; t < threads; t++) parts[t] = (sd_part){&work, worker, -1, 0};
+#ifndef _WIN32
+  for (long t = 1; t < threads; t++) hired[t] = sd_hire(sd_labour, &parts[t]);
+#endif
+  sd_labour(&parts[0]);
+#ifndef _WIN32
+  for (long t = 1; t < threads; t++)
+    if (hired[t]) sd_dismiss(hired[t]); /* what others would have taken was taken all the same */
+#endif
+  for (long t = 0; t < threads; t++) {
+    if (parts[t].failed == SD_NO_MEMORY) return SD_NO_MEMORY;
+    /* the first in the order of samples: pieces are taken in that order */
+    if (parts[t].failed >= 0 && (failed < 0 || parts[t].failed < failed))
+      failed = parts[t].failed, *which = parts[t].which;
+  }
+  return failed;
+}
+
+/* Threads of calls whose kernel does not say how many. Found by name, by threadpoolctl for one. */
+static int sd_threads = 1;
+#ifdef _WIN32
+#define SD_PUBLIC __declspec(dllexport)
+#else
+#define SD_PUBLIC __attribute__((visibility("default")))
+#endif
+SD_PUBLIC int symdiff_get_num_threads(void);
+SD_PUBLIC void symdiff_set_num_threads(int count);
+int symdiff_get_num_threads(void) { return sd_threads; }
+void symdiff_set_num_threads(int count) { sd_threads = count < 1 ? 1 : count > SD_THREADS ? SD_THREADS : count; }
+#endif

@@ -1,0 +1,76 @@
+/* What a call consists of: its arrays, the unit that computes, and the batch.
+
+   A unit is a function, generated or interpreting, that takes whole vectors of samples in one layout and one
+   type. This header has the structures that the other headers of this folder and the Cython modules share, and
+   the one question that all of them ask: whether a unit can read an array where it is. It needs nothing of
+   this package. The headers in their order: unit.h, copy.h, pool.h, share.h, tile.h, sums.h, run.h. */
+
+#ifndef SD_UNIT_H
+#define SD_UNIT_H
+#include <limits.h>
+
+/* in[p] is where the port's data of sample 0 stand. In a unit of rows the elements of a sample are
+   neighbours and si[p] is the distance in bytes from sample to sample; in a unit of columns the samples
+   are neighbours and si[p] is the distance from element to element. A port of one element has the
+   distance from sample to sample in both (an item's size, or 0 for a number that all samples share). */
+typedef long (*sd_kernel)(long begin, long end, const char *const *in, const long *si, char *const *out,
+                          const long *so, void *w, void *const *fn, long *which);
+
+/* Samples of a block of a sum, axes of a batch, bytes of the widest vector and of a line of the cache. */
+enum { SD_BLOCK = 1024, SD_AXES = 8, SD_VECTOR = 64, SD_LINE = 64 };
+enum { SD_NO_MEMORY = -2 };
+/* Samples of a call, at most. Arrays that samples share take no memory, so there may be any number; beyond the
+   last of them threads still count on by a few pieces. */
+#define SD_MOST (LONG_MAX / 64)
+/* In place of 1 as sd_port.scattered: the array is read and written where it is, a run of samples at a time. */
+enum { SD_RUNS = 2 };
+
+typedef struct {
+  char *data;
+  long size;             /* elements of one sample */
+  long stride;           /* bytes from one sample to the next; 0 without a batch axis */
+  long step;             /* bytes from one element to the next */
+  const long *offsets;   /* bytes from a sample to each element, where one step does not tell them, or null */
+  long strides[SD_AXES]; /* bytes along each batch axis, where one stride does not tell them */
+  int scattered;         /* whether strides holds; if SD_RUNS, stride tells them along a run */
+  int single;            /* elements are float32 */
+  int unaligned;
+} sd_port;
+
+typedef struct {
+  sd_kernel kernel;
+  void *const *functions;
+  long lanes, workspace; /* a power of two; in vectors */
+  long samples;          /* that it takes at once: a power of two, the lanes or more */
+  long cost;             /* about the operations of one sample; decides how many threads are worth it */
+  int inputs, outputs, reduce;
+  int columns, single;      /* what the unit reads and writes */
+  const char *constant;     /* inputs that the unit reads from one sample, or null for none */
+} sd_unit;
+
+typedef struct {
+  const sd_unit *unit;
+  sd_port *ports; /* inputs, then outputs */
+  long count, lengths[SD_AXES];
+  int axes, threads;
+  int kept; /* when summing: the first axis is not summed over, 0 or 1 */
+  long run; /* sd_run's own: samples along the last axis, past which no tile goes; 0 for no such bound */
+} sd_call;
+
+/* Whether the unit reads or writes a port's samples as they lie. */
+static inline int sd_lies(const sd_unit *u, const sd_port *p, int number) {
+  long item = u->single ? 4 : 8;
+  if (p->offsets || (p->scattered && p->scattered != SD_RUNS) || p->unaligned || p->single != u->single) return 0;
+  if (number < u->inputs && u->constant && u->constant[number]) return p->stride == 0 && p->step == item;
+  if (p->size == 1) return 1;
+  return u->columns ? p->stride == item : p->step == item;
+}
+
+/* Numbers of one sample's results. */
+static inline long sd_total(const sd_call *c) {
+  long total = 0;
+  for (int p = c->unit->inputs; p < c->unit->inputs + c->unit->outputs; p++) total += c->ports[p].size;
+  return total;
+}
+
+#endif
