@@ -1,104 +1,20 @@
-/* The machine of interpreter.h for vectors of W numbers, float32 if SINGLE and float64 if not.
-   Included once for each, under the options of an instruction set that has such registers; all names
-   end in W or are undefined at the end. */
+/* The machine of interpreter.h for vectors of W numbers, float32 if SINGLE and float64 if not: one function that
+   runs bytecode. Included once for each kind of vector, under the options of an instruction set that has such
+   registers; all names end in W or are undefined at the end.
 
-#if SINGLE
-#define NAME(x) SD_JOIN(SD_JOIN(x, _f), W)
-#define T float
-#define SD_INTEGER int
-#define BITS (32 * W)
-#define KIND(before, after) SD_JOIN(SD_JOIN(before, s), after)
-#else
-#define NAME(x) SD_JOIN(SD_JOIN(x, _d), W)
-#define T double
-#define SD_INTEGER long long
-#define BITS (64 * W)
-#define KIND(before, after) SD_JOIN(SD_JOIN(before, d), after)
-#endif
-#if defined __x86_64__
-#define X86 BITS
-#else
-#define X86 0
-#endif
-#define V NAME(sd_v)
-#define U NAME(sd_u)
-#define M NAME(sd_m)
-#define D NAME(sd_number)
-#define Q NAME(sd_16_bytes)
-#define H NAME(sd_32_bytes)
-#define F NAME(sd_pair)
-#define G NAME(sd_pairs)
-#define INLINE static inline __attribute__((always_inline, unused))
-#define SLOW static __attribute__((noinline, unused))
+   Needs interpreter.h, which includes it, vectors.h and handlers.h. */
 
-typedef T V __attribute__((vector_size(sizeof(T) * W), may_alias));
-typedef T U __attribute__((vector_size(sizeof(T) * W), aligned(sizeof(T)), may_alias));
-typedef SD_INTEGER M __attribute__((vector_size(sizeof(T) * W)));
-typedef T D __attribute__((may_alias));
-typedef T Q __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
-typedef T H __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
-#if SINGLE
-typedef double F __attribute__((aligned(4), may_alias));
-typedef double G __attribute__((vector_size(4 * W), may_alias));
-#endif
-typedef T NAME(sd_row) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
-
-#if W == 16
-#define ALL(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
-#elif W == 8
-#define ALL(x) x, x, x, x, x, x, x, x
-#elif W == 4
-#define ALL(x) x, x, x, x
-#else
-#define ALL(x) x, x
-#endif
-#define B(x) ((V){ALL(x)})
-#define SIGN ((M)B(-0.0))
-
-#include "../functions/vector.h"
-#if !SINGLE && W >= 4
-#include "../functions/exponential.h"
-#endif
-
-#define F_add(x, y) ((x) + (y))
-#define F_subtract(x, y) ((x) - (y))
-#define F_multiply(x, y) ((x) * (y))
-#define F_divide(x, y) ((x) / (y))
-#define F_minimum(x, y) NAME(do_pick)((M)(x <= y) | (M)(x != x), x, y)
-#define F_maximum(x, y) NAME(do_pick)((M)(x >= y) | (M)(x != x), x, y)
-#define F_copysign(x, y) NAME(do_copysign)(x, y)
-#define F_less(x, y) ((V)(M)(x < y))
-#define F_less_equal(x, y) ((V)(M)(x <= y))
-#define F_equal(x, y) ((V)(M)(x == y))
-#define F_not_equal(x, y) ((V)(M)(x != y))
-#define F_logical_and(x, y) ((V)((M)x & (M)y))
-#define F_logical_or(x, y) ((V)((M)x | (M)y))
-#define F_negative(x) (-(x))
-#define F_abs(x) ((V)((M)x & ~SIGN))
-#define F_sqrt(x) NAME(do_sqrt)(x)
-#define F_floor(x) NAME(do_floor)(x)
-#define F_ceil(x) NAME(do_ceil)(x)
-#define F_rint(x) NAME(do_rint)(x)
-#define F_trunc(x) NAME(do_trunc)(x)
-#define F_sign(x) NAME(do_sign)(x)
-#define F_logical_not(x) ((V) ~(M)x)
-#define F_to_real(x) ((V)((M)x & (M)B(1.0)))
-
-#include "../functions/transpose.h"
-/* Blocks wider than the shuffles take are moved by parts: whole rows of eight seldom lie in one line of the cache. */
-#ifndef LOAD4
-#define LOAD4(p, s, c0, c1, c2, c3) { LOAD2(p, s, c0, c1) LOAD2((p) + 16, s, c2, c3) }
-#define STORE4(p, s, c0, c1, c2, c3) { STORE2(p, s, c0, c1) STORE2((p) + 16, s, c2, c3) }
-#endif
-#define LOAD8(p, s, c0, c1, c2, c3, c4, c5, c6, c7) { \
-  LOAD4(p, s, c0, c1, c2, c3) LOAD4((p) + 4 * sizeof(T), s, c4, c5, c6, c7) }
-#ifndef STORE8
-#define STORE8(p, s, c0, c1, c2, c3, c4, c5, c6, c7) { \
-  STORE4(p, s, c0, c1, c2, c3) STORE4((p) + 4 * sizeof(T), s, c4, c5, c6, c7) }
-#endif
+#include "vectors.h"
 
 #define AT(operand) ((char *)((operand) < 0 ? consts : w) + (operand))
 #define VECTOR(p, g) (((const V *)(p))[g])
+
+/* Give up what is in registers, so that the compiler need not keep it over a call or a loop. */
+#if SD_REGISTERS
+#define FORGET EIGHT(ZERO, OF_A) EIGHT(ZERO, OF_B) EIGHT(ZERO, OF_C)
+#else
+#define FORGET EIGHT(ZERO, OF_A)
+#endif
 
 /* The first sample of the tile that has a checked value of zero, or -1. */
 static __attribute__((noinline)) long NAME(sd_failed)(const sd_bytecode *b, char *w, long groups, long *which) {
@@ -117,60 +33,6 @@ static __attribute__((noinline)) long NAME(sd_failed)(const sd_bytecode *b, char
   }
   return -1;
 }
-
-/* ---- the machine */
-
-/* Eight times the same, for the registers of the accumulator and the vectors of operands. */
-#define EIGHT(X, ...)                                                                              \
-  X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)        \
-  X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__)
-#define NEXT goto *table[*ip]
-/* What reads operands from the code, and the operands by their names in interpreter.h. */
-#define NONE ip += 1
-#define ONE p = AT(ip[1]), ip += 2
-#define TWO p = AT(ip[1]), q = AT(ip[2]), ip += 3
-#define THREE p = AT(ip[1]), q = AT(ip[2]), r = AT(ip[3]), ip += 4
-#define NUMBER_AT(k) const V number = VECTOR(consts + ip[k], 0)
-#define NUMBER NUMBER_AT(1); ip += 2
-#define ONE_NUMBER NUMBER_AT(2); p = AT(ip[1]), ip += 3
-#define TWO_NUMBER NUMBER_AT(3); p = AT(ip[1]), q = AT(ip[2]), ip += 4
-#define NUMBER_ONE NUMBER_AT(1); p = AT(ip[2]), ip += 3
-#define OF_A(k) a##k
-#define OF_B(k) b##k
-#define OF_C(k) c##k
-#define OF_K(k) number
-#define OF_P(k) VECTOR(p, k)
-#define OF_Q(k) VECTOR(q, k)
-#define OF_R(k) VECTOR(r, k)
-
-#define MOVE_TO(k, to, from) to(k) = from(k);
-#define SAVE(k, to) ((V *)to)[k] = a##k;
-#define SAVE_ROW(k, to) V_AT(to, (long)sizeof(V), k) = a##k;
-#define SAVE_FIRST(k, to) if (k < groups) V_AT(to, (long)sizeof(V), k) = a##k;
-#define ADD_FIRST(k, to) if (k < groups) to[k & 1] += a##k;
-#define DO_UNARY(k, f, x) { const V x_ = x(k); a##k = f(x_); }
-#define DO_BINARY(k, f, x, y) { const V x_ = x(k), y_ = y(k); a##k = f(x_, y_); }
-#define DO_OUTER(k, f, g, x, y) { const V x_ = x(k), y_ = y(k), z_ = g(x_, y_); a##k = f(a##k, z_); }
-#define DO_LATER(k, f, g, x, y) { const V x_ = x(k), y_ = y(k), z_ = g(x_, y_); a##k = f(z_, a##k); }
-#define WHERE(k, m, x, y) a##k = NAME(do_pick)((M)m(k), x(k), y(k));
-#define FMA(k, x, y, z) a##k = NAME(do_fma)(x(k), y(k), z(k));
-#define CODE(name)
-#define CODE_UNARY(name, form, x, read) \
-  do_##name##_##form : { read; EIGHT(DO_UNARY, F_##name, OF_##x) } NEXT;
-#define CODE_BINARY(name, form, x, y, read) \
-  do_##name##_##form : { read; EIGHT(DO_BINARY, F_##name, OF_##x, OF_##y) } NEXT;
-#define CODE_OUTER(name, inner, form, x, y, read) \
-  do_##name##_##inner##_a##form : { read; EIGHT(DO_OUTER, F_##name, F_##inner, OF_##x, OF_##y) } NEXT;
-#define CODE_LATER(name, inner, form, x, y, read) \
-  do_##name##_##inner##_##form##a : { read; EIGHT(DO_LATER, F_##name, F_##inner, OF_##x, OF_##y) } NEXT;
-/* Give up what is in registers, so that the compiler need not keep it over a call or a loop. */
-#define ZERO(k, to) to(k) = B(0.0);
-#if SD_REGISTERS
-#define FORGET EIGHT(ZERO, OF_A) EIGHT(ZERO, OF_B) EIGHT(ZERO, OF_C)
-#else
-#define FORGET EIGHT(ZERO, OF_A)
-#endif
-
 
 static long NAME(sd_interpret)(long begin, long end, const char *const *in, const long *si, char *const *out,
                                const long *so, void *work, void *const *fn, long *which) {
@@ -500,80 +362,4 @@ static long NAME(sd_interpret)(long begin, long end, const char *const *in, cons
   return -1;
 }
 
-#undef NAME
-#undef T
-#undef SD_INTEGER
-#undef BITS
-#undef KIND
-#undef X86
-#undef V
-#undef U
-#undef M
-#undef D
-#undef Q
-#undef H
-#undef F
-#undef G
-#undef INLINE
-#undef SLOW
-#undef ALL
-#undef B
-#undef SIGN
-#undef AT
-#undef VECTOR
-#undef FORGET
-#undef LOAD8
-#undef BACK_4
-#undef D_AT
-#undef EACH
-#undef EACH_2_LANES
-#undef EACH_4_LANES
-#undef EACH_8_LANES
-#undef EVEN
-#undef EVENS_4
-#undef FOURS
-#undef FOUR_OF
-#undef FRONT_4
-#undef GATHER
-#undef GATHERED
-#undef HALF
-#undef HIGH
-#undef HIGH_4
-#undef H_AT
-#undef INTO
-#undef INTO_LAST
-#undef INTO_TWO
-#undef JOIN_2
-#undef JOIN_4
-#undef LEFT
-#undef LEFT_4
-#undef LOAD2
-#undef LOAD4
-#undef LOADROW2
-#undef LOADROW3
-#undef LOW
-#undef LOW_4
-#undef ODD
-#undef ODDS_4
-#undef OUT_OF
-#undef OUT_OF_LAST
-#undef OUT_OF_TWO
-#undef PAIR_OF
-#undef PAIR_TO
-#undef PARTS_4
-#undef PART_2
-#undef PART_4
-#undef Q_AT
-#undef RIGHT
-#undef RIGHT_4
-#undef ROWS_4
-#undef SCATTER
-#undef SCATTERED
-#undef SHUFFLE
-#undef STORE2
-#undef STORE4
-#undef STORE8
-#undef STOREROW2
-#undef STOREROW3
-#undef TURN
-#undef V_AT
+#include "undefine.h"
