@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import symdiff as sd
-from symdiff._kernels.call import prefers_columns
+from symdiff._kernels.unit import prefers_columns
 from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrixError
 from symdiff.runtime import threads
 from symdiff.runtime.kernel import Kernel
@@ -466,7 +466,7 @@ def in_a_process(script: str) -> None:
     """Run a script that has a kernel of two threads, and tasks(): how many threads there are."""
     start = """
 import os, threading, time, numpy as np, symdiff as sd
-from symdiff._kernels import call
+from symdiff._kernels import unit
 k = sd.compile("sin(x) * exp(x)", x=(), backend="native", threads=2)
 x = np.linspace(0, 1, 200_000)
 def tasks():
@@ -509,7 +509,7 @@ for _ in range(20):
     assert tasks() == alone, "a thread saw the fork"
     assert (k(x) == want).all() and tasks() == alone + 1
     assert os.waitpid(child, 0)[1] == 0
-call.end_threads()
+unit.end_threads()
 assert tasks() == alone
 assert (k(x) == want).all() and tasks() == alone
 """)

@@ -16,7 +16,7 @@ from tape import Tape
 
 import symdiff as sd
 from symdiff._kernels import special
-from symdiff._kernels.call import NativeCall
+from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.c.body import HELD
 from symdiff.codegen.c.emit import CHUNK, Target, emit_c
 from symdiff.codegen.c.standalone import emit_plain

@@ -22,8 +22,8 @@ import pytest
 from test_build import program
 
 import symdiff as sd
-from symdiff._kernels.call import NativeCall
 from symdiff._kernels.loader import loaded
+from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.c.emit import CSource
 from symdiff.compiler import BACKENDS
 from symdiff.errors import BuildError

@@ -13,7 +13,7 @@ import pytest
 from orders import in_order
 
 import symdiff as sd
-from symdiff._kernels.call import NativeCall
+from symdiff._kernels.unit import NativeCall
 from symdiff.errors import LimitError
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner, target_of

@@ -1,26 +1,20 @@
 """The call path of kernels: from NumPy's arrays to the machine's addresses and back.
 
-A call looks at each array once, decides whether the unit (generated code, or the interpreter)
-can read it where it lies or needs it packed tile by tile, lets go of the GIL when there is
-something to do, and runs. There is no Python on the way of an ordinary call, and nothing is
-done once a sample. What a call needs it allocates, so threads may share a kernel.
+A call looks at each array once, decides whether the unit (``unit.pyx``) can read it where it is or
+needs it packed tile by tile, lets go of the GIL when there is enough to do, and runs. An ordinary
+call meets no Python on its way, and nothing is done once a sample. A call allocates what it needs,
+so threads may share a kernel.
 """
 
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_New
-from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdlib cimport calloc, free
-
-import math
-
-import numpy as np
 
 from .describe cimport (
     SD_AXES,
     SD_MOST,
-    SD_NO_MEMORY,
     describe,
     fits,
     lie_in_columns,
@@ -28,17 +22,11 @@ from .describe cimport (
     number,
     overlap,
     sd_call,
-    sd_end_threads,
-    sd_kernel,
     sd_port,
-    sd_run,
-    sd_unit,
-    symdiff_get_num_threads,
-    symdiff_set_num_threads,
     tangled,
 )
-
 from .result_memory cimport fresh, sd_keep, sd_kept_bytes, sd_result_memory
+from .unit cimport NativeCall, run_batch, usual_threads
 
 cnp.import_array()
 
@@ -57,20 +45,6 @@ cdef enum:
     QUICK_PORTS = 24
     #: Operations of a call for which it lets go of the GIL.
     LONG = 5000
-
-
-#: Samples of one call, at most.
-MOST_SAMPLES = SD_MOST
-
-
-def set_num_threads(int count):
-    """Set the number of threads of calls whose kernels do not say how many."""
-    symdiff_set_num_threads(count)
-
-
-def get_num_threads():
-    """Return the number of threads of calls whose kernels do not say how many."""
-    return symdiff_get_num_threads()
 
 
 def empty(tuple shape not None, bint single):
@@ -97,212 +71,6 @@ def keep_memory(size_t most):
 def kept_memory():
     """Return how many bytes of results that were given up are kept."""
     return sd_kept_bytes()
-
-
-def end_threads():
-    """Send the threads away that wait for the next call, and let later calls do without."""
-    with nogil:
-        sd_end_threads()
-
-
-cdef class NativeCall:
-    """A unit, ready to run batches: one function for one layout and one type of number.
-
-    Parameters
-    ----------
-    address : int
-        Address of the function, of C type ``sd_kernel`` (``batch/unit.h``).
-    functions : sequence of int
-        What it gets as ``fn``: addresses of the vector library's functions, for generated code.
-    lanes, workspace : int
-        As :class:`symdiff.codegen.c.emit.CSource` says.
-    inputs, outputs : sequence of int
-        Elements of one sample of each port.
-    reduce : bool
-        Whether the function sums over the batch.
-    library : object
-        Kept alive for as long as this object.
-    columns : bool, optional
-        Whether it reads and writes columns (neighbouring samples), not rows.
-    single : bool, optional
-        Whether it reads, computes and writes float32.
-    constant : sequence of bool, optional
-        Inputs that it reads from one sample, the same for all.
-    cost : int, optional
-        About the operations of one sample.
-    samples : int, optional
-        Samples that the function takes at once, a power of two; the lanes if it is not given.
-    """
-
-    cdef sd_unit unit
-    cdef void **functions
-    cdef long *sizes
-    cdef char *constant
-    cdef readonly object library
-
-    def __cinit__(self, size_t address, functions, long lanes, long workspace, inputs, outputs, bint reduce, library,
-                  *, bint columns=False, bint single=False, constant=(), long cost=100, long samples=0):
-        cdef bint some = False
-        self.library = library
-        self.functions = <void **>calloc(len(functions) + 1, sizeof(void *))
-        self.sizes = <long *>calloc(len(inputs) + len(outputs) + 1, sizeof(long))
-        self.constant = <char *>calloc(len(inputs) + 1, 1)
-        if self.functions == NULL or self.sizes == NULL or self.constant == NULL:
-            raise MemoryError
-        for i, function in enumerate(functions):
-            self.functions[i] = <void *><size_t>function
-        for i, size in enumerate((*inputs, *outputs)):
-            self.sizes[i] = size
-        for i, value in enumerate(constant):
-            self.constant[i] = value
-            some = some or value
-        self.unit = sd_unit(<sd_kernel>address, self.functions, lanes, workspace, max(samples, lanes), cost,
-                            len(inputs), len(outputs), reduce, columns, single, NULL)
-        if some:
-            self.unit.constant = self.constant
-
-    def __dealloc__(self):
-        free(self.functions)
-        free(self.sizes)
-        free(self.constant)
-
-    @property
-    def columns(self):
-        return bool(self.unit.columns)
-
-    @property
-    def single(self):
-        return bool(self.unit.single)
-
-    def run(self, inputs, outputs, batch, int threads=1, *, bint kept=False):
-        """Run all samples of a batch.
-
-        Parameters
-        ----------
-        inputs : sequence of ndarray of float64 or float32
-            Each has the batch's axes in front, of the batch's lengths or of length 1. Any strides.
-        outputs : sequence of ndarray of float64 or float32
-            Each has the batch's axes in front, or axes of length 1 when summing. They overlap nothing.
-        batch : int or tuple of int
-            Number of samples, or lengths of the batch's axes.
-        threads : int, optional
-            At most so many.
-        kept : bool, optional
-            When summing, make a sum for each place along the first of the batch's axes.
-
-        Returns
-        -------
-        tuple of (int, int) or None
-            The first sample in which a check failed, and the number of that check.
-        """
-        cdef int ports = self.unit.inputs + self.unit.outputs
-        cdef sd_call call
-        cdef long failed, which = 0
-        cdef int p = 0
-        shape = (batch,) if isinstance(batch, int) else batch
-        arrays = (*inputs, *outputs)
-        if len(inputs) != self.unit.inputs or len(outputs) != self.unit.outputs or len(shape) > SD_AXES:
-            raise ValueError(f"{len(inputs)} inputs and {len(outputs)} outputs for a kernel of "
-                             f"{self.unit.inputs} and {self.unit.outputs}, or {len(shape)} batch axes")
-        if math.prod(shape) > SD_MOST:
-            raise ValueError(f"a batch of shape {shape}")
-        if kept and not (self.unit.reduce and shape):
-            raise ValueError("an axis to keep, of a unit that does not sum or a batch without axes")
-        call.kept = kept
-        call.unit = &self.unit
-        call.threads = threads
-        call.axes = len(shape)
-        call.count = 1
-        for p, length in enumerate(shape):
-            call.lengths[p] = length
-            call.count *= call.lengths[p]
-        call.ports = <sd_port *>calloc(ports + 1, sizeof(sd_port))
-        if call.ports == NULL:
-            raise MemoryError
-        try:
-            for p in range(ports):
-                own = kept if self.unit.reduce and p >= self.unit.inputs else len(shape)
-                examine(arrays[p], shape, self.sizes[p], own, p < self.unit.inputs)
-                if not describe(&call.ports[p], arrays[p], (<cnp.ndarray>arrays[p]).ndim - call.axes, self.sizes[p],
-                                False, call.lengths, call.axes):
-                    raise MemoryError
-            with nogil:
-                failed = sd_run(&call, &which)
-        finally:
-            for p in range(ports):
-                free(<void *>call.ports[p].offsets)
-            free(call.ports)
-        if failed == SD_NO_MEMORY:
-            raise MemoryError
-        return None if failed < 0 else (failed, which)
-
-
-cdef int examine(object thing, tuple batch, long size, int kept, bint is_input) except -1:
-    """Check an array that is to be read or written; memory depends on it.
-
-    Of the batch's axes all but the first ``kept`` have length 1.
-    """
-    if not isinstance(thing, np.ndarray):
-        raise TypeError(f"a {type(thing).__name__} where an ndarray was expected")
-    cdef cnp.ndarray array = thing
-    cdef int kind = cnp.PyArray_TYPE(array)
-    cdef int axis
-    cdef long elements = 1
-    if kind not in (cnp.NPY_FLOAT64, cnp.NPY_FLOAT32) or cnp.PyArray_ISBYTESWAPPED(array):
-        raise TypeError(f"an array of {thing.dtype} where float64 or float32 was expected")
-    if not is_input and not cnp.PyArray_ISWRITEABLE(array):
-        raise ValueError("an output array that is read-only")
-    if cnp.PyArray_NDIM(array) < len(batch):
-        raise ValueError(f"an array of shape {thing.shape} for a batch of shape {batch}")
-    for axis, length in enumerate(batch):
-        if thing.shape[axis] != (length if axis < kept else 1) and not (is_input and thing.shape[axis] == 1):
-            raise ValueError(f"an array of shape {thing.shape} for a batch of shape {batch}")
-    for axis in range(len(batch), cnp.PyArray_NDIM(array)):
-        elements *= cnp.PyArray_DIMS(array)[axis]
-    if elements != size:
-        raise ValueError(f"an array of shape {thing.shape} for samples of {size} elements")
-    return 0
-
-
-def prefers_columns(arrays, tuple batch, bint single, bint usual):
-    """Return whether a unit of columns suits the arrays of a call better than one of rows.
-
-    Parameters
-    ----------
-    arrays : sequence of ndarray
-        With the batch's axes in front, of its lengths or of length 1.
-    batch : tuple of int
-    single : bool
-        Whether the unit is one of float32.
-    usual : bool
-        What is returned for few samples, and when both suit equally well.
-    """
-    cdef sd_port *ports
-    cdef cnp.ndarray array
-    cdef long lengths[8]
-    cdef long count = 1, size
-    cdef int axis, p = 0, axes = len(batch)
-    if axes > SD_AXES:
-        return usual
-    for axis in range(axes):
-        lengths[axis] = batch[axis]
-        count *= lengths[axis]
-    ports = <sd_port *>calloc(len(arrays) + 1, sizeof(sd_port))
-    if ports == NULL:
-        raise MemoryError
-    try:
-        for array in arrays:
-            size = 1
-            for axis in range(axes, cnp.PyArray_NDIM(array)):
-                size *= cnp.PyArray_DIMS(array)[axis]
-            p += 1
-            if not describe(&ports[p - 1], array, cnp.PyArray_NDIM(array) - axes, size, False, lengths, axes):
-                raise MemoryError
-        return bool(lie_in_columns(ports, p, count, single, usual))
-    finally:
-        for axis in range(p):
-            free(<void *>ports[axis].offsets)
-        free(ports)
 
 
 cdef class CallPath:
@@ -358,7 +126,7 @@ cdef class CallPath:
         packed : type, callable or None
             What several outputs are put into; None for one output alone.
         threads : int or None
-            At most so many in one call; None for what :func:`set_num_threads` said.
+            At most so many in one call; None for what :func:`symdiff._kernels.unit.set_num_threads` said.
         """
         cdef int p = 0, k = 0
         shapes = (*inputs, *outputs)
@@ -453,12 +221,12 @@ cdef class CallPath:
         if ready and unit is not None:
             call.unit = &unit.unit
             call.ports = ports
-            call.threads = self.threads or symdiff_get_num_threads()
+            call.threads = self.threads or usual_threads()
             if call.count < LONG and call.count * unit.unit.cost < LONG:
-                failed = sd_run(&call, &which)
+                failed = run_batch(&call, &which)
             else:
                 with nogil:
-                    failed = sd_run(&call, &which)
+                    failed = run_batch(&call, &which)
             ready = failed == -1
         else:
             ready = False

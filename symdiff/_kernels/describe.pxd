@@ -1,13 +1,13 @@
-"""NumPy's arrays as ``batch/run.h`` sees them: where an array's samples and their elements stand.
+"""NumPy's arrays as ``batch/unit.h`` sees them: where an array's samples and their elements are.
 
-Functions for ``call.pyx``, compiled into it. They hold no Python object and raise nothing.
+Functions for ``call.pyx`` and ``unit.pyx``, compiled into both. They hold no Python object and raise nothing.
 """
 
 cimport numpy as cnp
 from libc.stdlib cimport labs, malloc
 from libc.string cimport memset
 
-cdef extern from "batch/run.h":
+cdef extern from "batch/unit.h":
     enum: SD_AXES
     enum: SD_NO_MEMORY
     const long SD_MOST
@@ -45,10 +45,6 @@ cdef extern from "batch/run.h":
         int threads
         int kept
     int sd_lies(const sd_unit *unit, const sd_port *port, int number) noexcept nogil
-    int symdiff_get_num_threads() noexcept nogil
-    void symdiff_set_num_threads(int count) noexcept nogil
-    void sd_end_threads() noexcept nogil
-    long sd_run(const sd_call *call, long *which) noexcept nogil
 
 
 cdef enum:

@@ -80,7 +80,8 @@ cdef class Machine:
     cdef readonly size_t argument
 
     def __cinit__(self, long lanes, bint single, code, numbers, vectors, rows, functions, checks):
-        cdef size_t item = sizeof(float) if single else sizeof(double), vector = lanes * item, needed, k
+        cdef size_t item = sizeof(float) if single else sizeof(double), vector = lanes * item, needed, address
+        cdef long k
         cdef char *next
         cdef double x
         self.address = sd_machine(lanes, single)
@@ -104,8 +105,8 @@ cdef class Machine:
         for x in rows:
             put(&next, x, single)
         self.bytecode.functions = <void **>next
-        for k in functions:
-            (<size_t *>next)[0] = k
+        for address in functions:
+            (<size_t *>next)[0] = address
             next += sizeof(void *)
         self.bytecode.code = words(&next, code)
         self.bytecode.checks = words(&next, checks)

@@ -17,7 +17,8 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.call import CallPath, NativeCall, with_vectorcall
+from .._kernels.call import CallPath, with_vectorcall
+from .._kernels.unit import NativeCall
 from ..errors import ArgumentError, SingularMatrixError, UnsupportedError
 from ..frontend.outputs import LEAF, pack, unpack
 from ..frontend.outputs import show as show_structure

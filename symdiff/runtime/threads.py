@@ -17,7 +17,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from .._kernels import call
+from .._kernels import unit
 from ..errors import ArgumentError
 
 __all__ = ["get_num_threads", "register", "set_num_threads"]
@@ -25,7 +25,7 @@ __all__ = ["get_num_threads", "register", "set_num_threads"]
 
 def get_num_threads() -> int:
     """Return the number of threads of calls whose kernels do not say how many."""
-    return call.get_num_threads()
+    return unit.get_num_threads()
 
 
 def set_num_threads(count: int) -> None:
@@ -43,7 +43,7 @@ def set_num_threads(count: int) -> None:
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ArgumentError(f"{count!r} threads; expected a whole number of at least 1")
-    call.set_num_threads(min(count, 64))
+    unit.set_num_threads(min(count, 64))
 
 
 def read_environment() -> None:
@@ -71,7 +71,7 @@ _CONTROLLER: dict[str, Any] = {
     "user_api": "symdiff",
     "internal_api": "symdiff",
     # the compiled module's file; the symbol tells it from others of that name
-    "filename_prefixes": ("call.",),
+    "filename_prefixes": ("unit.",),
     "check_symbols": ("symdiff_set_num_threads",),
     "get_num_threads": lambda self: self.dynlib.symdiff_get_num_threads(),
     "set_num_threads": lambda self, count: self.dynlib.symdiff_set_num_threads(count),
@@ -79,4 +79,4 @@ _CONTROLLER: dict[str, Any] = {
 }
 
 read_environment()
-atexit.register(call.end_threads)
+atexit.register(unit.end_threads)

@@ -1,6 +1,8 @@
 /* The exponential of whole vectors, of float64 where a product and a sum are one instruction: the same text in
    the interpreter and in generated code, as vector.h has it. The C library's looks numbers up in a table lane
-   by lane, which takes most of its time, and is called through a pointer, which registers do not survive. */
+   by lane, which takes most of its time, and is called through a pointer, which registers do not survive.
+
+   Needs vector.h, and what that needs. */
 
 /* The smaller and the larger, and b where either is NaN. */
 INLINE V NAME(do_least)(V a, V b) {

@@ -4,7 +4,7 @@
    A sample's numbers are neighbours in memory and a vector holds one number of W samples, so moving them is
    transposing. LOADn(p, s, c0, ...) reads n numbers of W rows that are s bytes apart, from p on, into as many
    vectors; STOREn writes them. LOADROWn and STOREROWn move whole rows of n, which may stand without
-   gaps. Defined before: T, W, V, M as in vector.h; U, V at any address; D, a number, Q and H, vectors of
+   gaps. Needs T, W, V, M as vector.h does; U, V at any address; D, a number, Q and H, vectors of
    16 and 32 bytes, at any address; and of float32 (SINGLE) F, two numbers as one of float64, and G, a
    vector of these of half the length of V. */
 

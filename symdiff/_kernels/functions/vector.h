@@ -2,7 +2,7 @@
 
    Each paragraph defines one function. The interpreter includes this file once for each kind of vector;
    the emitter of C takes the paragraphs that a kernel needs (codegen/c/spelling.py), in this order. Both
-   define before it T, a number, and W, how many of them make a vector; V, a vector, and M, a vector of
+   define before it what it needs: T, a number, and W, how many of them make a vector; V, a vector, and M, a vector of
    whole numbers as wide; B(x), copies of x; SIGN, the bits of the signs; NAME(x), what a function is
    called; X86, the bits of the vector instructions of x86-64 that are there, or 0; KIND(a, b), a builtin's
    name with the letter of the type of its numbers between a and b. */

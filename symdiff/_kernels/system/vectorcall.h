@@ -1,5 +1,8 @@
-/* Python's protocol for calls without a tuple of arguments, for a class written in Cython. */
+/* Python's protocol for calls without a tuple of arguments, for a class written in Cython, which has no way to say
+   that its objects are called so. Needs Python's headers. */
 
+#ifndef SD_VECTORCALL_H
+#define SD_VECTORCALL_H
 #include <Python.h>
 
 typedef PyObject *(*sd_vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
@@ -17,3 +20,4 @@ static void sd_enable_vectorcall(PyObject *cls, Py_ssize_t offset) {
   type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
   PyType_Modified(type);
 }
+#endif

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..._kernels.call import NativeCall
 from ..._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
+from ..._kernels.unit import NativeCall
 from ...codegen.bytecode.assemble import assemble
 from ...lower.program import Program
 from ..toolchain.build import vector_address

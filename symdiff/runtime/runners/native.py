@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..._kernels.call import NativeCall
+from ..._kernels.unit import NativeCall
 from ...codegen.c import standalone as plain
 from ...codegen.c.emit import CSource, Target, emit_c
 from ...codegen.c.standalone import emit_plain

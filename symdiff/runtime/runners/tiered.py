@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..._kernels.call import NativeCall
+from ..._kernels.unit import NativeCall
 from ...lower.program import Program
 from ..toolchain import worker as background
 from ..toolchain.build import compiler_in_sight

@@ -2,7 +2,7 @@
 
 One program becomes several units: rows or columns, float64 or float32, with and without
 summing over the batch. Most kernels need one of them. Whatever a unit is made of, generated
-code or the interpreter's, calls reach it in the same way (``_kernels/call.pyx``).
+code or the interpreter's, calls reach it in the same way (``_kernels/unit.pyx``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..._kernels.call import MOST_SAMPLES, NativeCall, prefers_columns
+from ..._kernels.unit import MOST_SAMPLES, NativeCall, prefers_columns
 from ...errors import LimitError, SingularMatrixError
 from ...lower.program import CHEAP, Program
 

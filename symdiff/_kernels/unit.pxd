@@ -1,0 +1,17 @@
+"""A unit as ``call.pyx`` sees it. What runs it is in one module alone: the threads of calls are that module's."""
+
+from .describe cimport sd_call, sd_unit
+
+
+cdef class NativeCall:
+    cdef sd_unit unit
+    cdef void **functions
+    cdef long *sizes
+    cdef char *constant
+    cdef readonly object library
+
+
+#: Run a whole batch: the first failing sample, -1 for none, SD_NO_MEMORY.
+cdef long run_batch(const sd_call *call, long *which) noexcept nogil
+#: Threads of calls whose kernels do not say how many.
+cdef int usual_threads() noexcept nogil
