@@ -1,6 +1,6 @@
 """The embedded interpreter of scheduled programs: its opcodes, and code made ready to run.
 
-What runs is C (``machine/interpreter.h``); it is called as generated kernels are, by ``call.pyx``.
+What runs is C (``machine/interpreter.h``); it is called as generated kernels are, by ``unit.pyx``.
 """
 
 from libc.stdint cimport int32_t

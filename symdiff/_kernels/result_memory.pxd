@@ -1,6 +1,6 @@
-"""New arrays for results: small ones from NumPy, large ones from memory that earlier ones gave up (``batch/result_memory.h``).
+"""New arrays for results: small ones from NumPy, large ones from memory that earlier results freed.
 
-Functions for ``call.pyx``, compiled into it.
+That memory is kept by ``batch/result_memory.h``. Functions for ``call.pyx``, compiled into it.
 """
 
 cimport numpy as cnp

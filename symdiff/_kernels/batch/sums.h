@@ -193,7 +193,8 @@ static void sd_find_run(const sd_call *c, sd_port *p) {
 static long sd_sum(const sd_call *c, long *which) {
   const sd_unit *u = c->unit;
   sd_groups g = sd_grouping(c);
-  long total = sd_total(c), levels = 2, items = g.groups * g.blocks, round, depth = 0, block = 0, group = 0, failed = -1;
+  long total = sd_total(c), levels = 2, items = g.groups * g.blocks, round;
+  long depth = 0, block = 0, group = 0, failed = -1;
   double *memory, *sums;
   for (int p = 0; p < u->inputs; p++)
     if (c->kept && c->ports[p].scattered) sd_find_run(c, c->ports + p);
