@@ -8,27 +8,20 @@ Invariants
     * An ordinary call stays in compiled code; nothing is done once a sample in Python.
     * A sample's bits do not depend on layout, padding, its place in the batch or the number of threads.
     * A call shares nothing with another, so threads may share a kernel.
-    * Text that generated code shares (``vector.h``, ``transpose.h``, ``exponential.h``, ``special.h``) is there once.
+    * Text that generated code shares (``functions/``) is there once.
 Files
-    vectorcall.h     Python's protocol for calls without a tuple
-    pool.h           threads that wait for work
-    moves.h          copies between arrays and buffers
-    sums.h           sums over a batch, in one order
-    pack.h           from arrays to a unit, in place or packed
-    results.h        memory of large results
-    results.pxd      new arrays for results
-    ports.pxd        arrays as ``pack.h`` sees them
-    call.pyx         the call path
-    vector.h         functions of one vector
-    exponential.h    the exponential of a vector
-    transpose.h      rows to vectors and back
-    special.h        functions that C lacks
-    special.pyx      the same over arrays
-    machine.h        the machine of the interpreter, for one instruction set
-    interpreter.h    the machine for all instruction sets
-    interpreter.pyx  bytecode made ready to run
-    loader.h         the system's loader
-    loader.pyx       libraries as objects
+    system             Python's protocol for calls without a tuple; the system's loader
+    batch              what runs a unit over samples: tiles, threads, sums, memory of large results
+    describe.pxd       arrays as ``batch/unit.h`` sees them
+    result_memory.pxd  new arrays for results
+    unit.pxd           a unit as the call path sees it
+    unit.pyx           units, ready to run batches
+    call.pyx           the call path of arguments
+    functions          functions of vectors, transposes, functions that C lacks: generated code has the same text
+    special.pyx        functions that C lacks, over arrays
+    machine            the machine of the interpreter, for every instruction set
+    interpreter.pyx    bytecode made ready to run
+    loader.pyx         libraries as objects
 Add
-    a function that C lacks: ``special.h``; a header: also to its list in ``setup.py``
+    a function that C lacks: ``functions/special.h``; a folder of headers: also to its module's list in ``setup.py``
 """

@@ -3,7 +3,7 @@
 Takes
     a :class:`~symdiff.lower.program.Program`
 Gives
-    :class:`~symdiff.codegen.bytecode.assemble.Bytecode`, which ``_kernels/interpreter.h`` runs
+    :class:`~symdiff.codegen.bytecode.assemble.Bytecode`, which ``_kernels/machine/interpreter.h`` runs
 Invariants
     * Each operation is the one that generated C has, so the bits are the same.
     * Single-use products and sums are computed together with their consumer, and hardly touch memory.

@@ -18,5 +18,5 @@ Files
     emit         the whole function
     standalone   a function that other languages can call
 Add
-    an operation: a row in ``spelling``; a function that C lacks: its text in ``_kernels/special.h``
+    an operation: a row in ``spelling``; a function that C lacks: its text in ``_kernels/functions/special.h``
 """
