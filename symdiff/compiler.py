@@ -1,54 +1,47 @@
 """The whole way from a formula to a kernel, one stage a line.
 
-    text ─────parse───▶┐
-    SymPy ────read─────▶ graph ──inline──▶ graph ──simplify──▶ graph ─┬─unroll──▶ program ──emit C──▶ build ──▶ Kernel
-    symbols ───────────▶┘                                             ├─loops───▶ programs ─emit C──▶ build ──▶ Kernel
-                                                                      └───────────────────emit NumPy──────────▶ Kernel
+    text ────parse──▶┐
+    SymPy ───read────▶ graph ──inline──▶ graph ──simplify──▶ graph ──guard──▶ graph
+    symbols ─────────▶┘                                                         │
+             ┌──────────────────────────────────────────────────────────────────┘
+             ├──unroll──▶ program ───┬──emit C──▶ build ──▶ Kernel
+             ├──loops───▶ programs ──┴──assemble (bytecode)──▶ Kernel
+             └──emit NumPy────────────────────────────────────▶ Kernel
 
 Derivatives are formulas, so they enter like any other (see :mod:`symdiff.frontend.derivatives`).
+Which of the ways a formula takes on the right is decided in :mod:`symdiff.runtime.choose`.
 """
 
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from .calculus.cost import extent
 from .calculus.demand import guard
-from .codegen.c.emit import emit_c
-from .codegen.cython.emit import emit_cython
-from .codegen.numpy.emit import emit_numpy
-from .errors import ArgumentError, UnsupportedError
+from .codegen import Request
+from .errors import ArgumentError
 from .frontend.array import Array
 from .frontend.formula import Formula, merge_shapes, order_inputs, read_formula
 from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import Facts, Provenance, join
 from .graph import Node, flatten, postorder, unflatten
-from .graph.budget import budgeted, limits
+from .graph.budget import budgeted
 from .graph.limits import Budget
 from .guard import guarded
-from .lower import Loops, plan_loops, unroll
-from .lower.program import Program
-from .printing import text
+from .lower import unroll
 from .runtime.arguments import Parameter
-from .runtime.kernel import Kernel, Options, Origin, Runner
-from .runtime.runners.cython import CythonRunner
-from .runtime.runners.interpreter import InterpreterRunner
-from .runtime.runners.loops import LoopRunner
-from .runtime.runners.native import NativeRunner
-from .runtime.runners.numpy import NumpyRunner
-from .runtime.runners.tiered import AutoRunner
-from .runtime.toolchain.build import compiler_in_sight, native_target
+from .runtime.choose import choose
+from .runtime.kernel import Kernel, Origin
+from .runtime.options import Options
+from .runtime.runners import BACKENDS
+from .runtime.runners.native import target_of
 from .simplify import inline, join_cosines, simplify
 
-BACKENDS = ("auto", "native", "interpreter", "numpy", "cython")
 #: Keywords of :func:`compile`; any other is the shape of an input.
 OPTIONS = ("inputs", "batch", "reduce", "batch_axis", "backend", "threads", "accuracy", "shapes", "budget")
-#: Takes the formula apart into at most so many scalar operations.
-Lower: TypeAlias = Callable[[int], Program]
 
 
 @guarded
@@ -157,17 +150,30 @@ def build_kernel(
     """Run the pipeline on a graph."""
     start = time.perf_counter()
     graph = [output.node for output in outputs]
-    rewrites = list(join(output.provenance for output in outputs).facts.rewrites)
-    nodes = guard(join_cosines(simplify(inline(graph), rewrites), rewrites))
-    inputs = list(arguments.values())
+    facts = join(output.provenance for output in outputs).facts
+    rewrites = list(facts.rewrites)
+
+    inlined = inline(graph)
+    simplified = join_cosines(simplify(inlined, rewrites), rewrites)
+    nodes = guard(simplified)
     stats: dict[str, Any] = {"nodes": len(postorder(nodes)), "simplify_seconds": time.perf_counter() - start}
     hessians = [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]
-    lower = partial(unroll, inputs, nodes, hessians=hessians)
-    runner, language = _choose(inputs, nodes, lower, options, backend, stats)
-    stats["seconds"] = time.perf_counter() - start
+    inputs = list(arguments.values())
+    request = Request(
+        inputs,
+        nodes,
+        lower=partial(unroll, inputs, nodes, hessians=hessians),
+        machine=partial(target_of, options.accuracy),
+        batched=[options.is_batched(name) for name in arguments],
+        reduce=options.is_reduced,
+        columns=options.in_columns,
+    )
+    choice = choose(request, options, backend)
+    stats |= {**choice.stats, "seconds": time.perf_counter() - start}
+
     origin = Origin(
-        backend=language,
-        source=lambda wanted: _source(wanted, inputs, nodes, lower, options, runner),
+        backend=choice.backend.serves,
+        source=choice.source,
         sympy=lambda: pack(structure, (array.sympy for array in _shown(outputs))),
         latex=lambda: "\\\\\n".join(array.latex() for array in _shown(outputs)),
         named=lambda: _named(arguments, graph, options),
@@ -177,117 +183,7 @@ def build_kernel(
     )
     parameters = [Parameter(name, node.shape) for name, node in arguments.items()]
     results = [Parameter(name, node.shape) for name, node in zip(names(structure), graph, strict=True)]
-    return Kernel(parameters, results, runner, origin, structure=structure, options=options)
-
-
-def _choose(
-    inputs: list[Node], nodes: list[Node], lower: Lower, options: Options, backend: str, stats: dict[str, Any]
-) -> tuple[Runner, str]:
-    """Return the runner, and put into ``stats`` why it is that one."""
-    if backend == "numpy":
-        stats["reason"] = "asked for"
-        return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
-    if backend == "cython":
-        stats["reason"] = "asked for"
-        made = CythonRunner(_cython_source(nodes, lower, options))
-        stats["build_seconds"] = made.build_seconds
-        return made, "cython"
-    try:
-        program = _schedule(inputs, nodes, lower, backend)
-    except UnsupportedError as error:
-        if backend != "auto":
-            raise UnsupportedError(f"no {backend} code for this formula: {error}; backend='numpy' runs it") from None
-        stats["reason"] = str(error)
-        return NumpyRunner(emit_numpy(inputs, nodes)), "numpy"
-    if backend == "auto" and not compiler_in_sight():
-        _warn_no_compiler()
-    if isinstance(program, Loops):
-        stats["reason"] = "asked for"
-        kind = AutoRunner if backend == "auto" else NativeRunner if backend == "native" else InterpreterRunner
-        return LoopRunner(program, nodes, kind, options.accuracy, options.threads), "loops"
-    stats["operations"] = sum(1 for op in program.ops if op not in ("load", "const"))
-    choice: dict[str, Any] = {
-        "reduce": options.reduce is not None,
-        "columns": options.batch_axis == -1,
-        "constant": [options.batch is not None and str(n.payload) not in options.batch for n in inputs],
-        "accuracy": options.accuracy,
-    }
-    if backend == "auto":
-        return AutoRunner(program, **choice), "interpreter"
-    stats["reason"] = "asked for"
-    if backend == "interpreter":
-        return InterpreterRunner(program, **choice), "interpreter"
-    runner = NativeRunner(program, **choice)
-    stats["build_seconds"] = runner.build_seconds
-    return runner, "c"
-
-
-@cache
-def _warn_no_compiler() -> None:
-    """Say once what serves instead of native code."""
-    warnings.warn(
-        "no C compiler was found (looked for $CC, gcc, cc and clang); kernels run on the embedded interpreter, about "
-        "half as fast. Install one, or pass backend='interpreter' to say that this is meant",
-        RuntimeWarning,
-        stacklevel=6,
-    )
-
-
-def _schedule(inputs: list[Node], nodes: list[Node], lower: Lower, backend: str) -> Program | Loops:
-    """Take the formula apart where it is small, else find its loops.
-
-    A formula of fixed sizes within the limit is taken apart: one call of it has no Python on the
-    way. Beyond that, and with letters for sizes, its long axes become loops, whose code does not
-    grow with them. What has no loops is taken apart all the same where that is insisted on.
-    """
-    limit = limits().unrolled_operations
-    try:
-        if extent(nodes) > 20.0 * limit:  # the rest is counted while it is done
-            raise UnsupportedError(f"the formula takes more than {limit} scalar operations")
-        return lower(limit)
-    except UnsupportedError as error:
-        why = str(error)  # the error itself would hold this frame, and the frame it
-    try:
-        loops = plan_loops(inputs, nodes, limit)
-        if backend == "auto" or loops.is_whole:
-            return loops
-        no_loops = "a part of it is no loop"
-    except UnsupportedError as error:
-        no_loops = str(error)
-    try:
-        if backend != "auto":
-            return lower(limits().native_operations)
-    except UnsupportedError as error:
-        why = str(error)
-    raise UnsupportedError(f"{why}; as loops: {no_loops}")
-
-
-def _source(
-    language: str, inputs: list[Node], nodes: list[Node], lower: Lower, options: Options, runner: Runner
-) -> str:
-    if language == "numpy":
-        return emit_numpy(inputs, nodes).text
-    if language in ("c", "interpreter"):  # the interpreter does what the C text says
-        if isinstance(runner, LoopRunner):
-            return runner.source()
-        if isinstance(runner, NativeRunner | AutoRunner):
-            return runner.source(options.reduce is not None, options.batch_axis == -1)
-        program = lower(limits().native_operations)
-        return emit_c(
-            program, native_target(), reduce=options.reduce is not None, columns=options.batch_axis == -1
-        ).text
-    if language == "cython":
-        return _cython_source(nodes, lower, options)
-    raise ArgumentError(f"source({language!r}); expected 'c', 'cython' or 'numpy'")
-
-
-def _cython_source(nodes: list[Node], lower: Lower, options: Options) -> str:
-    if options.batch_axis != 0:
-        raise UnsupportedError("a Cython module takes batch axes in front; compile with batch_axis=0")
-    program = lower(limits().native_operations)
-    shown = "\n".join(text(node) for node in nodes)
-    batched = [options.batch is None or port.name in options.batch for port in program.inputs]
-    return emit_cython(program, formula=shown, batched=batched, reduce=options.reduce is not None)
+    return Kernel(parameters, results, choice.runner, origin, structure=structure, options=options)
 
 
 def _shown(outputs: Sequence[Array]) -> list[Array]:
@@ -304,7 +200,7 @@ def _named(arguments: Mapping[str, Node], outputs: Sequence[Node], options: Opti
             raise ArgumentError(f"two sub-formulas are called {node.payload!r}; expected different names")
     if not found:
         raise ArgumentError("the formula has no named parts; name one with sd.name(part, 'z') or a line 'z = ...'")
-    plain = Options(options.batch, None, options.batch_axis, options.threads, options.accuracy)
+    plain = replace(options, reduce=None)
     return build_kernel(arguments, list(map(Array, found.values())), template_of(found), plain, "numpy")
 
 

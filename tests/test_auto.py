@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.compiler import _warn_no_compiler
 from symdiff.errors import BuildError, SingularMatrixError
+from symdiff.runtime.choose import warn_no_compiler
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.tiered import AutoRunner
 from symdiff.runtime.toolchain import build as building
@@ -133,9 +133,10 @@ def test_a_build_that_fails_is_told_and_breaks_no_call(tmp_path: Path, monkeypat
 def test_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    _warn_no_compiler.cache_clear()
-    with pytest.warns(RuntimeWarning, match="no C compiler was found"):
+    warn_no_compiler.cache_clear()
+    with pytest.warns(RuntimeWarning, match="no C compiler was found") as told:
         k = sd.compile(formula(2.25), A=(3, 3))
+    assert told[0].filename == __file__
     sd.compile(formula(2.125), A=(3, 3))  # said once
     np.testing.assert_allclose(k(X), 2.25 * np.linalg.inv(X).swapaxes(1, 2), rtol=1e-10)
     assert k.wait(60)

@@ -170,8 +170,8 @@ def test_tiles_give_what_one_call_gives(monkeypatch: Any) -> None:
 
 def test_temporaries_of_a_tile_are_bounded() -> None:
     x = variable("x", (1000,))
-    runner = NumpyRunner(emit_numpy([x], [contract([apply("sin", x), apply("cos", x)], [(0,), (1,)], (0,))]))
-    footprint = runner.source.footprint
+    emitted = emit_numpy([x], [contract([apply("sin", x), apply("cos", x)], [(0,), (1,)], (0,))])
+    runner, footprint = NumpyRunner(emitted), emitted.footprint
     assert isinstance(footprint, int)
     assert 8 * footprint * runner._tile([(1000,)]) <= 1 << 26
 

@@ -18,7 +18,9 @@ from symdiff.frontend.outputs import LEAF
 from symdiff.graph.size_equations import bind
 from symdiff.graph.sizes import Shape, named
 from symdiff.runtime.arguments import Parameter
-from symdiff.runtime.kernel import Kernel, Options, Origin, Runner
+from symdiff.runtime.kernel import Kernel, Origin
+from symdiff.runtime.options import Options
+from symdiff.runtime.runners.interfaces import Runner
 from symdiff.runtime.runners.native import NativeRunner
 
 N, M = named("n"), named("m")

@@ -25,8 +25,8 @@ import symdiff as sd
 from symdiff._kernels.loader import loaded
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.c.emit import CSource
-from symdiff.compiler import BACKENDS
 from symdiff.errors import BuildError
+from symdiff.runtime.runners import BACKENDS
 from symdiff.runtime.runners import cython as extension
 from symdiff.runtime.runners.cython import CythonRunner
 from symdiff.runtime.runners.native import NativeRunner

@@ -15,5 +15,102 @@ Files
     cython     a module that can be shipped without symdiff
     bytecode   code of the interpreter
 Add
-    a target: a folder here, a runner in ``runtime/runners``, a line in ``compiler``
+    a target: a folder or file here, and a row of :data:`TARGETS`; what is to run, too, a row in ``runtime/runners``
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from ..errors import UnsupportedError
+from ..graph import Node
+from ..graph.budget import limits
+from ..lower.program import Program
+from ..printing import text
+from .c.emit import Target, emit_c
+from .cython.emit import emit_cython
+from .numpy.emit import emit_numpy
+
+__all__ = ["TARGETS", "Emit", "Language", "Request"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be printed: a formula, in the forms that an emitter may ask for, and how batches are treated.
+
+    Parameters
+    ----------
+    inputs, nodes : sequence of Node
+        The graph: the kernel's arguments, and its outputs as they are computed.
+    lower : callable
+        Lowers it to a scalar program of so many operations at most, or raises ``UnsupportedError``.
+    machine : callable
+        Tells which vectors and vector functions the code may use.
+    batched : sequence of bool
+        Which inputs may have batch axes.
+    reduce : bool
+        Each output is summed over the batch.
+    columns : bool
+        Batch axes stand behind a sample's own.
+    """
+
+    inputs: Sequence[Node]
+    nodes: Sequence[Node]
+    lower: Callable[[int], Program]
+    machine: Callable[[], Target]
+    batched: Sequence[bool]
+    reduce: bool = False
+    columns: bool = False
+
+    def program(self) -> Program:
+        """Return the scalar program, or raise ``UnsupportedError`` where it is beyond the limit of native code."""
+        return self.lower(limits().native_operations)
+
+
+class Emit(Protocol):
+    """An emitter, as :data:`TARGETS` has it."""
+
+    def __call__(self, request: Request, /) -> str:
+        """Return the source, or raise ``UnsupportedError`` where the language has no form for the formula."""
+
+
+class Language(NamedTuple):
+    """A language that formulas are printed in.
+
+    Parameters
+    ----------
+    emit : Emit
+    description : str
+        What its source is for.
+    """
+
+    emit: Emit
+    description: str
+
+
+def _c(request: Request) -> str:
+    constant = [not batched for batched in request.batched]
+    return emit_c(
+        request.program(), request.machine(), reduce=request.reduce, columns=request.columns, constant=constant
+    ).text
+
+
+def _cython(request: Request) -> str:
+    if request.columns:
+        raise UnsupportedError("a Cython module takes batch axes in front; compile with batch_axis=0")
+    shown = "\n".join(text(node) for node in request.nodes)
+    return emit_cython(request.program(), formula=shown, batched=request.batched, reduce=request.reduce)
+
+
+def _numpy(request: Request) -> str:
+    return emit_numpy(request.inputs, request.nodes).text
+
+
+#: Every language that :meth:`symdiff.Kernel.source` prints, by name.
+TARGETS: dict[str, Language] = {
+    "c": Language(_c, "a function over vectors of samples, which is built where it runs"),
+    "cython": Language(_cython, "a module that needs nothing but NumPy, to be shipped"),
+    "numpy": Language(_numpy, "array operations, for formulas of any size and for people to read"),
+}

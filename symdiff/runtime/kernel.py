@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 from weakref import ref
 
 import numpy as np
-import numpy.typing as npt
 
 from .._kernels.call import CallPath, with_vectorcall
 from .._kernels.unit import NativeCall
@@ -24,86 +23,19 @@ from ..frontend.outputs import LEAF, pack, unpack
 from ..frontend.outputs import show as show_structure
 from ..graph.sizes import fixed, show
 from ..guard import guarded, refuse
-from ..lower.program import Program
 from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, overlap, sample_shape, stack_batches
+from .options import Options
 from .result_memory import empty
+from .runners.interfaces import Changing, Runner, UnitRunner
 from .runners.native import plain_function
 from .threads import get_num_threads, register
 from .toolchain.build import Library
 
-__all__ = ["Kernel", "Options", "Origin", "Runner"]
-
-
-class Runner(Protocol):
-    """A backend of one kernel."""
-
-    def run(self, inputs: Sequence[npt.NDArray[Any]], outs: Sequence[npt.NDArray[Any]], reduce: bool) -> None:
-        """Compute all samples: ``inputs`` of shape (N, ...) or (1, ...), ``outs`` (N, ...), or (1, ...) summed."""
-
-
-@runtime_checkable
-class UnitRunner(Protocol):
-    """A backend of units, which calls reach without Python on the way."""
-
-    program: Program
-
-    def bind(self, install: Callable[[NativeCall], None], reduce: bool) -> None:
-        """Hand every unit there is, and each later one as soon as it is there, to ``install``."""
-
-    def run(
-        self,
-        inputs: Sequence[npt.NDArray[Any]],
-        outs: Sequence[npt.NDArray[Any]],
-        reduce: bool,
-        batch: tuple[int, ...] | None = None,
-        threads: int = 1,
-    ) -> None:
-        """Compute all samples of a batch of any shape; its axes stand in front, those of length 1 broadcast."""
-
-
-@runtime_checkable
-class Changing(Protocol):
-    """A backend that makes room for a faster one while the kernel is in use."""
-
-    @property
-    def backend(self) -> str:
-        """What serves now."""
-
-    @property
-    def stats(self) -> Mapping[str, Any]:
-        """What is going on, and what went wrong."""
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until no change is under way; tell whether that is so."""
+__all__ = ["Kernel", "Origin"]
 
 
 #: Batch axes that units take; more are brought into one, by copying where that must be.
 MOST_AXES = 8
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a kernel treats batches.
-
-    Parameters
-    ----------
-    batch : frozenset of str, optional
-        Names of the inputs that may have batch axes; None for all.
-    reduce : {None, "sum"}
-        Sum each output over the batch.
-    batch_axis : {0, -1}
-        Batch axes before a sample's own axes, or behind them.
-    threads : int, optional
-        Threads of one call, at most; None for the number in force when it is called.
-    accuracy : {"default", "high"}
-        The vector library's functions, or libm's.
-    """
-
-    batch: frozenset[str] | None = None
-    reduce: str | None = None
-    batch_axis: int = 0
-    threads: int | None = None
-    accuracy: str = "default"
 
 
 @dataclass(frozen=True)
@@ -221,7 +153,7 @@ class Kernel(CallPath):
     def _shorten(self, runner: UnitRunner) -> None:
         """Let ordinary calls go to the runner's units without Python on the way."""
         inputs, outputs = ([fixed(p.shape) for p in ports] for ports in (self.inputs, self.outputs))
-        batch, reduce = self.options.batch, self.options.reduce is not None
+        reduce = self.options.is_reduced
         packed: Any = partial(_packed, self._structure)
         if self._single:
             packed = None
@@ -231,8 +163,8 @@ class Kernel(CallPath):
             self._names(),
             [shape for shape in inputs if shape is not None],
             [shape for shape in outputs if shape is not None],
-            [batch is None or p.name in batch for p in self.inputs],
-            self.options.batch_axis == -1,
+            [self.options.is_batched(p.name) for p in self.inputs],
+            self.options.in_columns,
             reduce,
             packed,
             self.options.threads,
@@ -250,7 +182,7 @@ class Kernel(CallPath):
             if twice:
                 raise ArgumentError(f"{', '.join(twice)} given by name and in inputs=; give each once")
             args = tuple(match(self.inputs, args, {**named, **(inputs or {})}))
-        columns = self.options.batch_axis == -1
+        columns = self.options.in_columns
         batch = stack_batches(self.inputs, args, self.options.batch, columns)
         shapes = [sample_shape(p.shape, batch.sizes) for p in self.outputs]
         lead = () if self.options.reduce else batch.shape
@@ -271,7 +203,7 @@ class Kernel(CallPath):
 
     def _run(self, batch: Batch, shapes: Sequence[tuple[int, ...]], targets: Sequence[Floats]) -> None:
         """Compute into ``targets``, arrays of the results' full shapes."""
-        reduce = self.options.reduce is not None
+        reduce = self.options.is_reduced
         lead = 0 if reduce else len(batch.shape)
         if batch.count == 0:
             for target in targets:
@@ -280,7 +212,7 @@ class Kernel(CallPath):
         # Batch axes to the front: a view, whatever the strides are.
         fronts = [
             target.transpose(*range(target.ndim - lead, target.ndim), *range(target.ndim - lead))
-            if self.options.batch_axis == -1
+            if self.options.in_columns
             else target
             for target in targets
         ]
@@ -417,8 +349,7 @@ class Kernel(CallPath):
                 f"a kernel that {why} has no address; compile with backend='native', without reduce="
             )
         if self._function is None:
-            batch = self.options.batch
-            constant = [batch is not None and p.name not in batch for p in self.inputs]
+            constant = [not self.options.is_batched(p.name) for p in self.inputs]
             self._function = plain_function(self._units.program, self.options.accuracy, constant)
         return self._function.address
 

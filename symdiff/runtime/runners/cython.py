@@ -68,8 +68,12 @@ class CythonRunner:
     def __reduce__(self) -> tuple[Any, ...]:
         return CythonRunner, (self.text,)
 
+    def source(self) -> str:
+        """Return the Cython text."""
+        return self.text
+
     def run(self, inputs: Sequence[npt.NDArray[Any]], outs: Sequence[npt.NDArray[Any]], reduce: bool) -> None:
-        """Compute all samples; see :class:`symdiff.runtime.kernel.Runner`."""
+        """Compute all samples; see :class:`symdiff.runtime.runners.interfaces.Runner`."""
         # Only a batch axis that some input has makes the function's results have one.
         alone = all(len(array) == 1 for array in inputs)
         try:

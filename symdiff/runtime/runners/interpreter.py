@@ -13,7 +13,7 @@ from ..._kernels.unit import NativeCall
 from ...codegen.bytecode.assemble import assemble
 from ...lower.program import Program
 from ..toolchain.build import vector_address
-from .native import target_of
+from .native import NativeRunner, target_of
 from .variants import Units, Variant
 
 __all__ = ["InterpreterRunner"]
@@ -51,6 +51,14 @@ class InterpreterRunner(Units):
         super().__init__(program, Variant(reduce, columns), constant, accuracy)
         self._brief = brief
         self.call(reduce, columns)
+
+    def source(self) -> str:
+        """Return the C text of the usual unit, which says what the interpreter does."""
+        reduce, columns, _ = self.usual
+        native = NativeRunner(
+            self.program, reduce=reduce, columns=columns, constant=self.constant, accuracy=self.accuracy, now=False
+        )
+        return native.source()
 
     def make(self, variant: Variant) -> NativeCall:
         """Write the code of a unit."""

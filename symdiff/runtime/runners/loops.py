@@ -187,10 +187,8 @@ class LoopRunner:
         texts = []
         for number, (step, units) in enumerate(zip(self.plan.steps, self._units, strict=True)):
             for unit in units:
-                native = unit if isinstance(unit, NativeRunner | AutoRunner) else None
-                native = native or NativeRunner(unit.program, accuracy=self.accuracy, now=False)
                 assert isinstance(step, LoopStep)
-                texts.append(f"/* step {number}: {'sum' if step.total else 'map'} */\n{native.source(step.total)}")
+                texts.append(f"/* step {number}: {'sum' if step.total else 'map'} */\n{unit.source()}")
         return "\n".join(texts)
 
     # ------------------------------------------------------------------ sizes

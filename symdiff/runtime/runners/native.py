@@ -67,9 +67,9 @@ class NativeRunner(Units):
         """Time spent in the compiler so far; 0 when the cache had everything."""
         return sum(library.seconds for library in self._libraries.values())
 
-    def source(self, reduce: bool = False, columns: bool = False, single: bool = False) -> str:
-        """Return the C text of a unit."""
-        return self._source(Variant(reduce, columns, single)).text
+    def source(self, variant: Variant | None = None) -> str:
+        """Return the C text of a unit, by default of the usual one, whether it is built or not."""
+        return self._source(variant or self.usual).text
 
     def _source(self, variant: Variant) -> CSource:
         if variant not in self._sources:

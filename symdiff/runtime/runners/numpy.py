@@ -34,12 +34,16 @@ class NumpyRunner:
     """
 
     def __init__(self, source: NumpySource) -> None:
-        self.source = source
+        self._emitted = source
         self._function = load_numpy(source)
         self._dtypes = [np.bool_ if node.dtype is BOOL else np.float64 for node in source.inputs]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return NumpyRunner, (self.source,)
+        return NumpyRunner, (self._emitted,)
+
+    def source(self) -> str:
+        """Return the NumPy text."""
+        return self._emitted.text
 
     def run(self, inputs: Sequence[npt.NDArray[Any]], outs: Sequence[npt.NDArray[Any]], reduce: bool) -> None:
         """Compute all samples of a batch.
@@ -86,8 +90,8 @@ class NumpyRunner:
             raise SingularMatrixError(str(error), (start + error.index[0],)) from None
 
     def _tile(self, shapes: Sequence[tuple[int, ...]]) -> int:
-        sizes = bind_sizes(self.source.inputs, shapes)
-        sample = 8 * max(1, value(self.source.footprint, sizes))
+        sizes = bind_sizes(self._emitted.inputs, shapes)
+        sample = 8 * max(1, value(self._emitted.footprint, sizes))
         return max(1, min(MOST_BYTES // sample, max(WANTED, CACHE_BYTES // sample)))
 
 

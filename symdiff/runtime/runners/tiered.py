@@ -75,9 +75,9 @@ class AutoRunner(Units):
         told = {"reason": reason, "building": pending, "build_seconds": self._native.build_seconds}
         return {**told, "build_failure": failure} if failure else told
 
-    def source(self, reduce: bool = False, columns: bool = False, single: bool = False) -> str:
-        """Return the C text of a unit, whether it is built or not."""
-        return self._native.source(reduce, columns, single)
+    def source(self) -> str:
+        """Return the C text of the usual unit, whether it is built or not."""
+        return self._native.source()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until nothing is being built for this kernel; tell whether that is so."""

@@ -74,6 +74,10 @@ class Units(ABC):
         return _restore, (type(self), self.program, self.usual, self.constant, self.accuracy)
 
     @abstractmethod
+    def source(self) -> str:
+        """Return the C text of the usual unit."""
+
+    @abstractmethod
     def make(self, variant: Variant) -> NativeCall:
         """Make a unit that is not there yet."""
 

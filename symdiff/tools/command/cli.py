@@ -20,7 +20,6 @@ import numpy as np
 from rich.console import Console
 
 from ...calculus.cost import cost
-from ...compiler import BACKENDS
 from ...compiler import compile as compile_formula
 from ...errors import ArgumentError, ShapeError, SymdiffError
 from ...frontend.array import Array
@@ -32,6 +31,7 @@ from ...graph.sizes import show
 from ...guard import refuse
 from ...printing import latex, text
 from ...runtime.kernel import Kernel
+from ...runtime.runners import BACKENDS
 from ...runtime.toolchain import cache
 from ...simplify import stabilize
 from ...version import VERSION
@@ -165,7 +165,7 @@ def derive(
 @click.option("--batch", metavar="X,y", help="Inputs with one sample a row; auto: all that come from files.")
 @click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the result to this .npy, .npz or .csv file.")
-@click.option("--backend", type=click.Choice(BACKENDS), default="auto", help="What computes.")
+@click.option("--backend", type=click.Choice(list(BACKENDS)), default="auto", help="What computes.")
 def evaluate(
     *,
     formula: str,

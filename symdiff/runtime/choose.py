@@ -1,0 +1,109 @@
+"""Which backend serves a formula: the one that was asked for, the one behind it, or none, and why."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ..codegen import TARGETS, Request
+from ..errors import ArgumentError, UnsupportedError
+from ..lower.program import Program
+from .options import Options
+from .runners import BACKENDS, Backend, Lowered
+from .runners.interfaces import Runner
+from .toolchain.build import compiler_in_sight
+
+__all__ = ["Choice", "choose"]
+
+#: Languages by what ``kernel.backend`` says.
+_LANGUAGES = {row.serves: row.language for row in BACKENDS.values()}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A formula and what computes it.
+
+    Parameters
+    ----------
+    request : Request
+    backend : Backend
+    lowered : Program, Loops or None
+    runner : Runner
+    reason : str
+        Why it is that backend.
+    """
+
+    request: Request
+    backend: Backend
+    lowered: Lowered
+    runner: Runner
+    reason: str
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """What is known of it when it is made."""
+        told: dict[str, Any] = {"reason": self.reason}
+        if isinstance(self.lowered, Program):
+            told["operations"] = sum(1 for op in self.lowered.ops if op not in ("load", "const"))
+        seconds = getattr(self.runner, "build_seconds", None)
+        return told if seconds is None else {**told, "build_seconds": seconds}
+
+    def source(self, wanted: str) -> str:
+        """Return the formula in a language, or in that of a backend.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such language.
+        UnsupportedError
+            If the language has no form for the formula.
+        """
+        language = _LANGUAGES.get(wanted, wanted)
+        if language not in TARGETS:
+            *first, last = map(repr, TARGETS)
+            raise ArgumentError(f"source({wanted!r}); expected {', '.join(first)} or {last}")
+        if language == self.backend.language:
+            return self.runner.source()
+        return TARGETS[language].emit(self.request)
+
+
+def choose(request: Request, options: Options, backend: str) -> Choice:
+    """Make the runner of a formula.
+
+    Parameters
+    ----------
+    request : Request
+    options : Options
+    backend : str
+        A key of :data:`symdiff.runtime.runners.BACKENDS`.
+
+    Raises
+    ------
+    UnsupportedError
+        If the backend cannot serve the formula, and none is to serve instead.
+    BuildError
+        If the build fails.
+    """
+    row, lowered, reason = BACKENDS[backend], None, "asked for"
+    try:
+        lowered = row.lower(request)
+    except UnsupportedError as error:
+        if row.instead is None:
+            raise UnsupportedError(f"no {backend} code for this formula: {error}; backend='numpy' runs it") from None
+        row, reason = BACKENDS[row.instead], str(error)
+    if row is BACKENDS["auto"] and not compiler_in_sight():
+        warn_no_compiler()
+    return Choice(request, row, lowered, row.make(request, lowered, options), reason)
+
+
+@cache
+def warn_no_compiler() -> None:
+    """Say once what serves instead of native code."""
+    warnings.warn(
+        "no C compiler was found (looked for $CC, gcc, cc and clang); kernels run on the embedded interpreter, about "
+        "half as fast. Install one, or pass backend='interpreter' to say that this is meant",
+        RuntimeWarning,
+        stacklevel=7,  # whoever called compile, which is guarded and budgeted
+    )

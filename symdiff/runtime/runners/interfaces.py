@@ -1,0 +1,59 @@
+"""What a kernel asks of a runner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy.typing as npt
+
+from ..._kernels.call import NativeCall
+from ...lower.program import Program
+
+__all__ = ["Changing", "Runner", "UnitRunner"]
+
+
+class Runner(Protocol):
+    """What computes for one kernel."""
+
+    def source(self) -> str:
+        """Return the source of what runs."""
+
+    def run(self, inputs: Sequence[npt.NDArray[Any]], outs: Sequence[npt.NDArray[Any]], reduce: bool) -> None:
+        """Compute all samples: ``inputs`` of shape (N, ...) or (1, ...), ``outs`` (N, ...), or (1, ...) summed."""
+
+
+@runtime_checkable
+class UnitRunner(Protocol):
+    """A runner of units, which calls reach without Python on the way."""
+
+    program: Program
+
+    def bind(self, install: Callable[[NativeCall], None], reduce: bool) -> None:
+        """Hand every unit there is, and each later one as soon as it is there, to ``install``."""
+
+    def run(
+        self,
+        inputs: Sequence[npt.NDArray[Any]],
+        outs: Sequence[npt.NDArray[Any]],
+        reduce: bool,
+        batch: tuple[int, ...] | None = None,
+        threads: int = 1,
+    ) -> None:
+        """Compute all samples of a batch of any shape; its axes stand in front, those of length 1 broadcast."""
+
+
+@runtime_checkable
+class Changing(Protocol):
+    """A runner that makes room for a faster one while the kernel is in use."""
+
+    @property
+    def backend(self) -> str:
+        """What serves now."""
+
+    @property
+    def stats(self) -> Mapping[str, Any]:
+        """What is going on, and what went wrong."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until no change is under way; tell whether that is so."""
