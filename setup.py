@@ -74,6 +74,7 @@ passes = [
         "lower.arrays",
         "lower.unroll",
         "codegen.bytecode.select",
+        "codegen.bytecode.prefetch",
         "codegen.bytecode.assemble",
     )
 ]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdiff._kernels.interpreter import OPCODES, VECTORS
-from symdiff.codegen.bytecode.assemble import Bytecode
+from symdiff.codegen.bytecode.format import Bytecode
 from symdiff.lower.program import MASK_OPS, SIGNATURES, Program
 from symdiff.lower.reference import TWINS
 

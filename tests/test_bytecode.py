@@ -13,7 +13,8 @@ from tape import Tape
 from test_codegen_c import rational, samples
 
 from symdiff._kernels.interpreter import OPCODES, VECTORS
-from symdiff.codegen.bytecode.assemble import WAITING, Bytecode, assemble
+from symdiff.codegen.bytecode.assemble import WAITING, assemble
+from symdiff.codegen.bytecode.format import Bytecode
 from symdiff.codegen.c.emit import Target
 from symdiff.lower import unroll
 from symdiff.lower.program import MAX_ORDER, SIGNATURES, Program

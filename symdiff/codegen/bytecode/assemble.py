@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
-from ..._kernels.interpreter import LINE, LINES, OPCODES, VECTORS, registers
+from ..._kernels.interpreter import OPCODES, VECTORS, registers
 from ...graph.gc_pause import paused
 from ...lower.program import Program
 from ..blocks import Block, load_blocks, store_blocks
 from ..c.emit import Target
 from ..c.spelling import spelling
+from .format import Bytecode
+from .prefetch import prefetches, spread
 from .registers import ABLE, settle
 from .select import HELD, Step, in_order, steps_of
 
-__all__ = ["WAITING", "Bytecode", "assemble"]
+__all__ = ["WAITING", "assemble"]
 
 #: Values that wait in memory to be stored together. Rows are written from their beginning to
 #: their end where this allows it, which caches and their prefetchers like; but what waits has
@@ -32,44 +33,6 @@ SHORT = 16
 _SYMMETRIC = frozenset(("add", "multiply"))
 #: Operations that have instructions for operands of every kind.
 _ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide"))
-
-
-@dataclass(frozen=True)
-class Bytecode:
-    """Code for the interpreter.
-
-    Parameters
-    ----------
-    code : tuple of int
-        Instructions: an opcode, then operands. Operands are distances in bytes from the
-        workspace, or below 0 from the end of the numbers; those of the form "k", from the
-        beginning of the vectors.
-    numbers : tuple of float
-        Constants read as tiles, the last one first in memory: number ``k`` is ``k + 1`` tiles
-        before the end.
-    vectors : tuple of float
-        Constants read as one vector.
-    rows : tuple of float
-        Rows of eight constants that are stored as they are, one after another.
-    functions : tuple of str
-        Functions called, by their names in the vector library or among our own, or the operation's
-        own name where both lack them.
-    checks : tuple of int
-        Operands that must not be zero.
-    lanes : int
-        Numbers in one vector.
-    workspace : int
-        Bytes.
-    """
-
-    code: tuple[int, ...]
-    numbers: tuple[float, ...]
-    vectors: tuple[float, ...]
-    rows: tuple[float, ...]
-    functions: tuple[str, ...]
-    checks: tuple[int, ...]
-    lanes: int
-    workspace: int
 
 
 @paused
@@ -281,7 +244,7 @@ class _Assembler:
             self._store(self.after[-1])
         for v in self.checks:
             self.bring(v)
-        self._ask()
+        self.instructions = spread(self.instructions, self._prefetches())
         self._emit("end")
 
     def _keeping(self, t: int, blocks: list[Block], move: Callable[[list[Block]], None]) -> None:
@@ -437,16 +400,8 @@ class _Assembler:
             return -1
         return self.rows.setdefault(struct.pack("8d", *(consts[v] for v in block.values)), len(self.rows))
 
-    def _ask(self) -> None:
-        """Spread over everything else instructions that ask for the memory a later tile will use."""
-        asks = [*self._questions()]
-        spread: list[tuple[int, ...]] = []
-        for k, instruction in enumerate(self.instructions):
-            spread += asks[len(asks) * k // len(self.instructions) : len(asks) * (k + 1) // len(self.instructions)]
-            spread.append(instruction)
-        self.instructions = spread
-
-    def _questions(self) -> Iterator[tuple[int, ...]]:
+    def _prefetches(self) -> Iterator[tuple[int, ...]]:
+        """Give the prefetches of what is loaded, and of what is stored one by one."""
         used: dict[int, set[int]] = {}
         for block in self.loads.values():
             if not self.constant[block.port]:
@@ -457,13 +412,7 @@ class _Assembler:
                 used[~port] = {e for e, v in enumerate(values) if v not in self.program.consts}
         for port, elements in used.items():
             size = (self.program.inputs[port] if port >= 0 else self.program.outputs[~port]).size
-            if self.columns and size > 1:
-                yield from ((OPCODES["ask_column"], port, e) for e in sorted(elements))
-                continue
-            # short rows without gaps are fewer lines than samples
-            count = min(LINE, size * self.item) * VECTORS * self.lanes // LINE
-            for line in sorted({e * self.item // LINE for e in elements}):
-                yield from ((OPCODES["ask_rows"], port, line * LINE, first) for first in range(0, count, LINES))
+            yield from prefetches(port, elements, size, self.item, self.lanes, self.columns and size > 1)
 
     def _emit(self, name: str, *operands: int) -> None:
         self.instructions.append((OPCODES[name], *operands))
