@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import DtypeError, LimitError, ShapeError
 from .budget import NODE_STEPS, current, reserve
+from .dump import brief
 from .sizes import Dim, Shape, fixed, product, show
 
 REAL = "real"
@@ -77,8 +78,7 @@ class Node(_Fresh):
         return np.frombuffer(self.payload, kind).reshape(fixed(self.shape) or ())
 
     def __repr__(self) -> str:
-        inner = "" if self.op in ("input", "constant") else f" of {len(self.args)}"
-        return f"<{self.op}{inner} {show(self.shape)} {self.dtype}>"
+        return f"<{brief(self)}>"
 
     # The arithmetic below keeps rules readable; equality stays identity.
     def __add__(self, other: Node | Number) -> Node:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from .dump import program_lines, shortened
+
 __all__ = ["CHEAP", "MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program"]
 
 REAL, MASK = "real", "mask"
@@ -110,6 +112,15 @@ class Program:
     stores: tuple[tuple[int, ...], ...]
     checks: tuple[tuple[int, str], ...] = ()
     wide: bool = False
+
+    def text(self) -> str:
+        """Return the whole program, a line for each value."""
+        return "\n".join(program_lines(self))
+
+    __str__ = text
+
+    def __repr__(self) -> str:
+        return shortened(f"Program of {len(self.ops)} values", program_lines(self))
 
     def validate(self) -> None:
         """Check every rule of the form, in one pass.

@@ -26,6 +26,7 @@ from ...graph import BOOL, Node, contract, label_sizes, placeholder, postorder, 
 from ...graph.gc_pause import paused
 from ...graph.scalars.functions import apply, compare, to_real, where
 from ...graph.sizes import Dim
+from ..dump import loop_lines, shortened
 from ..program import CHEAP, Program
 from ..unroll import unroll
 from .access import Access, Check, CutError, Index, NoLoopError, Port, all_of, is_long
@@ -131,6 +132,15 @@ class Loops:
     def is_cut(self) -> bool:
         """Whether a loop has several pieces, whose order counts on sizes not being small."""
         return any(isinstance(step, LoopStep) and len(step.pieces) > 1 for step in self.steps)
+
+    def text(self) -> str:
+        """Return all steps, with the program of each element."""
+        return "\n".join(loop_lines(self))
+
+    __str__ = text
+
+    def __repr__(self) -> str:
+        return shortened(f"Loops of {len(self.steps)} steps", loop_lines(self))
 
 
 @paused
