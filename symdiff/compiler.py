@@ -32,6 +32,7 @@ from .graph.budget import budgeted
 from .graph.limits import Budget
 from .guard import guarded
 from .lower import unroll
+from .pickles import refuse_unnumbered, written
 from .runtime.arguments import Parameter
 from .runtime.choose import choose
 from .runtime.kernel import Kernel, Origin
@@ -177,7 +178,7 @@ def build_kernel(
         sympy=lambda: pack(structure, (array.sympy for array in _shown(outputs))),
         latex=lambda: "\\\\\n".join(array.latex() for array in _shown(outputs)),
         named=lambda: _named(arguments, graph, options),
-        rebuild=lambda: (_rebuild, _packed(arguments, outputs, structure, options, backend)),
+        rebuild=lambda: written(rebuild_kernel, *_packed(arguments, outputs, structure, options, backend)),
         rewrites=tuple(rewrites),
         stats=stats,
     )
@@ -214,7 +215,11 @@ def _packed(
     return (flatten([*arguments.values(), *kept]), tuple(arguments), structure, options, backend, known)
 
 
-def _rebuild(
+#: What kernels of earlier versions name in their pickles.
+_rebuild = refuse_unnumbered
+
+
+def rebuild_kernel(
     rows: list[tuple[Any, ...]],
     inputs: tuple[str, ...],
     structure: Any,
@@ -222,6 +227,7 @@ def _rebuild(
     backend: str,
     known: Sequence[tuple[tuple[str, ...], bool, bool]],
 ) -> Kernel:
+    """Compile a kernel from what its pickle holds."""
     nodes = unflatten(rows)
     arguments = dict(zip(inputs, nodes[: len(inputs)], strict=True))
     outputs = [

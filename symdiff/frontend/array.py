@@ -17,6 +17,7 @@ from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
 from ..graph import BOOL, REAL, Node
 from ..graph.scalars.functions import apply, compare, to_real
 from ..guard import guarded, refuse
+from ..pickles import refuse_unnumbered, written
 from ..printing.assemble import present
 from . import sympy as interop
 from .numpy import operations
@@ -60,6 +61,11 @@ class Array(Operand):
 
     def __iter__(self) -> Iterator[Array]:
         return (self[i] for i in range(len(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return written(Array, self.node, self._provenance)
+
+    __setstate__ = refuse_unnumbered
 
     # ------------------------------------------------------------ what it says
 

@@ -40,6 +40,9 @@ class Size:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[type[Size], tuple[object, ...]]:
+        return Size, (self.terms,)  # the hash of a name is another one in each process
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Size) and self.terms == other.terms
 

@@ -6,6 +6,7 @@ import copyreg
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..pickles import written
 from .budget import spend
 from .contractions import MATRIX_OPS, contract, matrix
 from .nodes import BOOL, REAL, Node, elementwise, intern
@@ -172,7 +173,7 @@ def walk_sizes(roots: Iterable[Node]) -> Iterator[str]:
 
 
 def _reduce(node: Node) -> tuple[Any, ...]:
-    return unflatten, (flatten([node]), 0)
+    return written(unflatten, flatten([node]), 0)
 
 
 copyreg.pickle(Node, _reduce)
