@@ -29,6 +29,7 @@ from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import Facts, Provenance, join
 from .graph import Node, flatten, postorder, unflatten
 from .graph.budget import budgeted
+from .graph.dump import listing
 from .graph.limits import Budget
 from .guard import guarded
 from .lower import unroll
@@ -40,6 +41,7 @@ from .runtime.options import Options
 from .runtime.runners import BACKENDS
 from .runtime.runners.native import target_of
 from .simplify import inline, join_cosines, simplify
+from .tracing import record, traced
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
 OPTIONS = ("inputs", "batch", "reduce", "batch_axis", "backend", "threads", "accuracy", "shapes", "budget")
@@ -122,15 +124,16 @@ def compile(
     """
     if backend not in BACKENDS:
         raise ArgumentError(f"backend={backend!r}; expected one of {', '.join(map(repr, BACKENDS))}")
-    read = read_formula(formula, merge_shapes(shapes, named_shapes), OPTIONS)
-    arguments = order_inputs(read, inputs)
-    batched = None if batch is None else frozenset(order_names(read, batch))
-    read.refuse_unused()
-    options = Options(batched, reduce, batch_axis, threads, accuracy)
-    outputs = leaves(read.value)
-    if not outputs:
-        raise ArgumentError("no outputs; expected at least one formula")
-    return build_kernel(arguments, outputs, template_of(read.value), options, backend)
+    with traced("compile", formula):
+        read = read_formula(formula, merge_shapes(shapes, named_shapes), OPTIONS)
+        arguments = order_inputs(read, inputs)
+        batched = None if batch is None else frozenset(order_names(read, batch))
+        read.refuse_unused()
+        options = Options(batched, reduce, batch_axis, threads, accuracy)
+        outputs = leaves(read.value)
+        if not outputs:
+            raise ArgumentError("no outputs; expected at least one formula")
+        return build_kernel(arguments, outputs, template_of(read.value), options, backend)
 
 
 def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
@@ -154,9 +157,13 @@ def build_kernel(
     facts = join(output.provenance for output in outputs).facts
     rewrites = list(facts.rewrites)
 
+    record("graph.txt", lambda: listing(graph))
     inlined = inline(graph)
+    record("inlined.txt", lambda: listing(inlined))
     simplified = join_cosines(simplify(inlined, rewrites), rewrites)
+    record("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
     nodes = guard(simplified)
+    record("guarded.txt", lambda: listing(nodes))
     stats: dict[str, Any] = {"nodes": len(postorder(nodes)), "simplify_seconds": time.perf_counter() - start}
     hessians = [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]
     inputs = list(arguments.values())
@@ -171,6 +178,7 @@ def build_kernel(
     )
     choice = choose(request, options, backend)
     stats |= {**choice.stats, "seconds": time.perf_counter() - start}
+    record("kernel.txt", lambda: [f"backend: {backend}", *(f"{key}: {value}" for key, value in stats.items())])
 
     origin = Origin(
         backend=choice.backend.serves,

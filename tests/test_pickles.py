@@ -152,9 +152,7 @@ def values() -> dict[str, object]:
 
 @pytest.mark.parametrize("title", values())
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_pickles_begin_with_the_number_and_are_read(
-    title: str, protocol: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pickles_begin_with_the_number_and_are_read(title: str, protocol: int, monkeypatch: pytest.MonkeyPatch) -> None:
     value = values()[title]
     written = pickle.dumps(value, protocol)
     again = pickle.loads(written)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from symdiff.errors import DataError
+from symdiff.files import replace_file
 from symdiff.tools.command.write_files import check_target, write_arrays
-from symdiff.tools.files import replace_file
 
 
 def test_results_read_back(tmp_path: Path) -> None:

@@ -15,8 +15,10 @@ from ..graph.deltas.affine import ONE
 from ..graph.deltas.einsum import einsum, is_zero
 from ..graph.sizes import Shape, Size, check_elements, show
 from ..simplify import as_polynomial
+from ..tracing import record
 from . import determinant
 from .cost import cost
+from .dump import modes_tried, passes
 from .modes import identity, pullback, pushforward
 from .wrt import Cut, Known, Orders, View, disconnection
 
@@ -59,8 +61,11 @@ def jvp(node: Node, group: Sequence[Node], directions: Sequence[Node], disconnec
         whole = view.push(direction, 0)
         known = tangents.get(view.base)
         tangents[view.base] = whole if known is None else known + whole
-    (result,) = pushforward([cut.node], tangents)
-    return trail.finish(cut, [zeros(node.shape) if result is None else result])[0]
+    (pushed,) = pushforward([cut.node], tangents)
+    result = zeros(node.shape) if pushed is None else pushed
+    finished = trail.finish(cut, [result])
+    record("jvp.txt", lambda: passes(node, group, [result], finished))
+    return finished[0]
 
 
 def vjp(node: Node, cotangent: Node, group: Sequence[Node], disconnected: str, trail: Trail) -> list[Node]:
@@ -73,6 +78,7 @@ def vjp(node: Node, cotangent: Node, group: Sequence[Node], disconnected: str, t
         slope = pulled[view.base]
         results.append(zeros(view.node.shape) if slope is None else view.pull(slope, 0))
     finished = trail.finish(cut, results)
+    record("vjp.txt", lambda: passes(node, group, results, finished))
     for w, result in zip(group, finished, strict=True):
         _check_part(node, w, result, disconnected, trail)
     return finished
@@ -88,9 +94,13 @@ def jacobian(node: Node, w: Node, disconnected: str, known: Known, trail: Trail)
     _check_size(shape)
     if view.base not in postorder([cut.node]):
         return trail.finish(cut, [zeros(shape)])[0]
-    candidates = [mode(cut, view, shape) for mode in _modes(node.shape, w.shape)]
-    finished = [trail.finish(cut, [c], known)[0] for c in _promising(candidates)]
+    modes = _modes(node.shape, w.shape)
+    candidates = [mode(cut, view, shape) for mode in modes]
+    promising = _promising(candidates)
+    finished = [trail.finish(cut, [c], known)[0] for c in promising]
     best = min(finished, key=lambda result: cost([result])) if len(finished) > 1 else finished[0]
+    names = ["forward" if mode is _forward else "reverse" for mode in modes]
+    record("jacobian.txt", lambda: modes_tried(node, w, names, candidates, promising, finished, best))
     _check_part(node, w, best, disconnected, trail)
     return best
 

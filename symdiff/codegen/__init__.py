@@ -82,11 +82,14 @@ class Language(NamedTuple):
     Parameters
     ----------
     emit : Emit
+    suffix : str
+        Of its files' names.
     description : str
         What its source is for.
     """
 
     emit: Emit
+    suffix: str
     description: str
 
 
@@ -110,7 +113,7 @@ def _numpy(request: Request) -> str:
 
 #: Every language that :meth:`symdiff.Kernel.source` prints, by name.
 TARGETS: dict[str, Language] = {
-    "c": Language(_c, "a function over vectors of samples, which is built where it runs"),
-    "cython": Language(_cython, "a module that needs nothing but NumPy, to be shipped"),
-    "numpy": Language(_numpy, "array operations, for formulas of any size and for people to read"),
+    "c": Language(_c, "c", "a function over vectors of samples, which is built where it runs"),
+    "cython": Language(_cython, "pyx", "a module that needs nothing but NumPy, to be shipped"),
+    "numpy": Language(_numpy, "py", "array operations, for formulas of any size and for people to read"),
 }

@@ -11,6 +11,7 @@ from ..errors import ArgumentError
 from ..graph.budget import budgeted
 from ..graph.limits import Budget
 from ..guard import guarded
+from ..tracing import traced
 from . import array_derivatives as derivatives
 from .array import Array
 from .formula import merge_shapes, read_formula
@@ -37,13 +38,14 @@ def _widen(function: Any) -> Any:
         for key in ("seed", "tangent", "vector"):
             if key in named_shapes and function.__name__ in ("vjp", "jvp", "hvp"):
                 args = (named_shapes.pop(key),)
-        read = read_formula(f, merge_shapes(shapes, named_shapes), options)
-        if not isinstance(read.value, Array):
-            raise ArgumentError(f"{function.__name__} of several formulas; expected one (call it for each)")
-        rest = [read.read(a) if not isinstance(a, int | float) else a for a in args]
-        by = read.read(wrt)
-        read.refuse_unused()
-        return function(read.value, by, *rest, disconnected=disconnected)
+        with traced(function.__name__, f):
+            read = read_formula(f, merge_shapes(shapes, named_shapes), options)
+            if not isinstance(read.value, Array):
+                raise ArgumentError(f"{function.__name__} of several formulas; expected one (call it for each)")
+            rest = [read.read(a) if not isinstance(a, int | float) else a for a in args]
+            by = read.read(wrt)
+            read.refuse_unused()
+            return function(read.value, by, *rest, disconnected=disconnected)
 
     run.__doc__ = (function.__doc__ or "") + _NOTE
     return run

@@ -12,7 +12,8 @@ call within a call charges the outer one. Without an account, as for symbols, no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
@@ -146,6 +147,16 @@ class Opened:
             raise LimitError(
                 f"the formula is too large or too deep ({type(error).__name__}); take a smaller one"
             ) from None
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Charge nothing meanwhile: for what looks at a formula and changes nothing."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 def _holds_text(formula: object) -> bool:

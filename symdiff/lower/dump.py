@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ..graph.dump import brief, clip, word
 from ..graph.sizes import show
 
-__all__ = ["LoopSteps", "Scalars", "loop_lines", "program_lines", "shortened"]
+__all__ = ["Listed", "LoopSteps", "Scalars", "loop_lines", "program_lines"]
 
 #: Values of one line that says what is stored, and lines of a ``repr``.
 _ROW, _LINES = 8, 30
@@ -137,8 +137,22 @@ def _place(access: Iterable[Any]) -> str:
     return f"[{', '.join(parts)}]"
 
 
-def shortened(title: str, lines: Iterator[str]) -> str:
-    """Return the first lines, and how to see all of them."""
-    shown = [clip(line, 200) for line in itertools.islice(lines, _LINES)]
-    more = ["… text() has all of it"] if next(lines, None) is not None else []
-    return "\n".join([f"<{title}", *(f"  {line}" for line in [*shown, *more])]) + ">"
+class Listed:
+    """What is printed as lines: all of them by ``str``, the first by ``repr``."""
+
+    def lines(self) -> Iterator[str]:
+        """Give all lines."""
+        raise NotImplementedError
+
+    def text(self) -> str:
+        """Return all lines as one text."""
+        return "\n".join(self.lines())
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        lines = self.lines()
+        shown = [clip(line, 200) for line in itertools.islice(lines, _LINES)]
+        more = ["… text() has all of it"] if next(lines, None) is not None else []
+        return "\n".join([f"<{type(self).__name__}", *(f"  {line}" for line in [*shown, *more])]) + ">"

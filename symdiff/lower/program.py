@@ -8,9 +8,10 @@ which is slow and obvious. A program is data; :meth:`Program.validate` states it
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .dump import program_lines, shortened
+from .dump import Listed, program_lines
 
 __all__ = ["CHEAP", "MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program"]
 
@@ -80,8 +81,8 @@ class Port:
     size: int
 
 
-@dataclass(frozen=True)
-class Program:
+@dataclass(frozen=True, repr=False)
+class Program(Listed):
     """Scalar operations in single-assignment form, in the order they run.
 
     Parameters
@@ -113,14 +114,9 @@ class Program:
     checks: tuple[tuple[int, str], ...] = ()
     wide: bool = False
 
-    def text(self) -> str:
-        """Return the whole program, a line for each value."""
-        return "\n".join(program_lines(self))
-
-    __str__ = text
-
-    def __repr__(self) -> str:
-        return shortened(f"Program of {len(self.ops)} values", program_lines(self))
+    def lines(self) -> Iterator[str]:
+        """Give the ports, a line for each value, what is checked, and what is stored."""
+        return program_lines(self)
 
     def validate(self) -> None:
         """Check every rule of the form, in one pass.

@@ -10,6 +10,7 @@ from typing import Any
 from ..codegen import TARGETS, Request
 from ..errors import ArgumentError, UnsupportedError
 from ..lower.program import Program
+from ..tracing import record
 from .options import Options
 from .runners import BACKENDS, Backend, Lowered
 from .runners.interfaces import Runner
@@ -93,9 +94,13 @@ def choose(request: Request, options: Options, backend: str) -> Choice:
         if row.instead is None:
             raise UnsupportedError(f"no {backend} code for this formula: {error}; backend='numpy' runs it") from None
         row, reason = BACKENDS[row.instead], str(error)
+    if lowered is not None:
+        record("program.txt" if isinstance(lowered, Program) else "loops.txt", lowered.lines)
     if row is BACKENDS["auto"] and not compiler_in_sight():
         warn_no_compiler()
-    return Choice(request, row, lowered, row.make(request, lowered, options), reason)
+    runner = row.make(request, lowered, options)
+    record(f"source.{TARGETS[row.language].suffix}", runner.source)
+    return Choice(request, row, lowered, runner, reason)
 
 
 @cache

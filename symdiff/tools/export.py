@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 from ..errors import ArgumentError
+from ..files import write_folder
 from ..guard import guarded
 from ..runtime.kernel import Kernel
-from .files import write_folder
 
 __all__ = ["export"]
 

@@ -19,14 +19,14 @@ formula changes; so the gradient of a stencil is one loop over the inside and tw
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...graph import BOOL, Node, contract, label_sizes, placeholder, postorder, reduce, reshape, substitute
 from ...graph.gc_pause import paused
 from ...graph.scalars.functions import apply, compare, to_real, where
 from ...graph.sizes import Dim
-from ..dump import loop_lines, shortened
+from ..dump import Listed, loop_lines
 from ..program import CHEAP, Program
 from ..unroll import unroll
 from .access import Access, Check, CutError, Index, NoLoopError, Port, all_of, is_long
@@ -105,8 +105,8 @@ class ArrayStep:
     formula: Node
 
 
-@dataclass(frozen=True)
-class Loops:
+@dataclass(frozen=True, repr=False)
+class Loops(Listed):
     """Steps that compute a formula, in an order in which they can run.
 
     Parameters
@@ -133,14 +133,9 @@ class Loops:
         """Whether a loop has several pieces, whose order counts on sizes not being small."""
         return any(isinstance(step, LoopStep) and len(step.pieces) > 1 for step in self.steps)
 
-    def text(self) -> str:
-        """Return all steps, with the program of each element."""
-        return "\n".join(loop_lines(self))
-
-    __str__ = text
-
-    def __repr__(self) -> str:
-        return shortened(f"Loops of {len(self.steps)} steps", loop_lines(self))
+    def lines(self) -> Iterator[str]:
+        """Give each step, with the program of an element."""
+        return loop_lines(self)
 
 
 @paused
