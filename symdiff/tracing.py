@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from contextvars import ContextVar, Token
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -109,8 +109,7 @@ def _title(formula: object) -> str:
     return str(node.payload) if node.op == "named" else repr(node)[1:-1]
 
 
-@contextmanager
-def traced(verb: str, formula: object) -> Iterator[None]:
+class traced:  # noqa: N801 (it is used as a function is)
     """Write what is recorded meanwhile to a subfolder of its own, if the environment asks for that.
 
     Parameters
@@ -125,22 +124,32 @@ def traced(verb: str, formula: object) -> Iterator[None]:
     DataError
         If files cannot be written there.
     """
-    place = os.environ.get(VARIABLE)
-    if not place or _current.get() is not None:
-        yield
-        return
-    title = _title(formula)
-    trace = _Trace(place, f"{verb} {title}")
-    token = _current.set(trace)
-    try:
-        trace.write("call.txt", [f"{verb}:", formula if isinstance(formula, str) else title])
-        yield
-    except Exception as error:
-        with suppress(DataError):  # the error itself may be that nothing can be written
-            trace.write("error.txt", f"{type(error).__name__}: {error}")
-        raise
-    finally:
-        _current.reset(token)
+
+    __slots__ = ("formula", "token", "trace", "verb")
+
+    def __init__(self, verb: str, formula: object) -> None:
+        self.verb = verb
+        self.formula = formula
+        self.trace: _Trace | None = None
+        self.token: Token[_Trace | None]
+
+    def __enter__(self) -> None:
+        place = os.environ.get(VARIABLE)
+        if not place or _current.get() is not None:
+            return
+        title = _title(self.formula)
+        trace = _Trace(place, f"{self.verb} {title}")
+        trace.write("call.txt", [f"{self.verb}:", self.formula if isinstance(self.formula, str) else title])
+        self.token = _current.set(trace)
+        self.trace = trace
+
+    def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
+        if self.trace is None:
+            return
+        _current.reset(self.token)
+        if error is not None:
+            with suppress(DataError):  # the error itself may be that nothing can be written
+                self.trace.write("error.txt", f"{type(error).__name__}: {error}")
 
 
 def record(stage: str, text: Callable[[], str | Iterable[str]]) -> None:
