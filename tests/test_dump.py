@@ -10,7 +10,7 @@ import pytest
 import symdiff as sd
 from symdiff.graph import Node, constant, delta, input, inputs_of, label, onehot, placeholder, postorder
 from symdiff.graph.budget import Opened
-from symdiff.graph.dump import brief, listing
+from symdiff.graph.dump import _Line, brief, listing
 from symdiff.graph.limits import Budget
 from symdiff.graph.sizes import named
 from symdiff.lower import Loops, plan_loops, unroll
@@ -74,6 +74,9 @@ def test_shared_parts_are_written_once_and_the_line_is_bounded() -> None:
     for formula in (deep, wide, nested, (x * sum(np.exp(x * float(i)) for i in range(200)))):
         assert 10 < len(repr(node(formula))) < 300
     assert "…" in repr(node(deep))
+    line = _Line(node(wide))
+    line.write(node(wide), 0)
+    assert len(line.parts) < 100  # what has no room is not even written
     long = named("first_size") * named("second_size") + named("third_size") * named("fourth_size")
     assert len(repr(input("z", (long, long, long)))) < 100
 

@@ -87,13 +87,17 @@ def choose(request: Request, options: Options, backend: str) -> Choice:
     BuildError
         If the build fails.
     """
-    row, lowered, reason = BACKENDS[backend], None, "asked for"
-    try:
-        lowered = row.lower(request)
-    except UnsupportedError as error:
-        if row.instead is None:
-            raise UnsupportedError(f"no {backend} code for this formula: {error}; backend='numpy' runs it") from None
-        row, reason = BACKENDS[row.instead], str(error)
+    row, reason = BACKENDS[backend], "asked for"
+    while True:
+        try:
+            lowered = row.lower(request)
+            break
+        except UnsupportedError as error:
+            if row.instead is None:
+                raise UnsupportedError(
+                    f"no {backend} code for this formula: {error}; backend='numpy' runs it"
+                ) from None
+            row, reason = BACKENDS[row.instead], str(error)
     if lowered is not None:
         record("program.txt" if isinstance(lowered, Program) else "loops.txt", lowered.lines)
     if row is BACKENDS["auto"] and not compiler_in_sight():
