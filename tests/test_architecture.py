@@ -25,10 +25,8 @@ CROWDED = {"graph"}
 LONG = {
     "calculus/modes.py",
     "calculus/rules.py",
-    "codegen/bytecode/assemble.py",
     "graph/scalars/functions.py",
     "printing/collect.py",
-    "runtime/kernel.py",
 }
 #: Names that several public classes have. The list may only become shorter.
 SHARED = {

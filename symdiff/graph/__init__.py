@@ -25,6 +25,7 @@ Files
     budget           the account of work of one public call
     names            which texts are names
     sizes            polynomials in named sizes
+    dump             nodes as text: one line, or a listing
     nodes            Node, the table of nodes, leaves, elementwise operations
     structural       operations that move elements or fold axes
     contractions     Einstein notation, and functions of square matrices

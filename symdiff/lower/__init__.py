@@ -14,6 +14,7 @@ Invariants
       its rounding.
     * Interpreter and native code run a program as it stands, with the same bits.
 Files
+    dump        programs and loops as text
     program     the form of a program
     reference   the reference implementation of programs
     builder     scalar operations with value numbering and exact identities

@@ -9,11 +9,13 @@ Invariants
     * Results have the same bits in any batch, layout and number of threads, interpreted or native.
     * Nothing but its user holds a kernel; its code is unloaded with the last reference.
 Files
+    options         how a kernel treats batches
     threads         how many threads a call may take
     result_memory   memory of large results, kept for later ones
     arguments       what a caller passes, checked and brought into one form
     toolchain       building, caching and loading native code
     runners         what runs a formula, one for each backend
+    choose          which backend serves a formula, and why
     kernel          the compiled formula as users hold it
 Add
     a check of arguments: ``arguments``; a property of kernels: ``kernel``; a backend: ``runners``

@@ -8,7 +8,6 @@ Invariants
     * A tool calls what Python users call.
     * A file appears complete or not at all.
 Files
-    files        writing files
     read_files   arrays from .npy, .npz and .csv
     terminal     lines for people, on any terminal
     export       a kernel as a package of its own

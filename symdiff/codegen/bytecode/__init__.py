@@ -11,7 +11,9 @@ Invariants
 Files
     select      instruction selection, and the order of chains of instructions
     registers   register allocation, by weighted interval scheduling
-    assemble    memory, loads, stores, prefetches and the code itself
+    prefetch    software prefetch of what later tiles use
+    format      the code as data
+    assemble    memory, loads, stores and the code itself
 Add
     an instruction: its opcode in ``_kernels/interpreter.pyx`` and ``machine.h``, its choice in ``select``
 """

@@ -18,7 +18,8 @@ Files
     loops         loops over long arrays, by one of the runners above
     cython        the module that a user would ship
 Add
-    a backend: a file with a runner (:class:`~.interfaces.Runner`), and a row of :data:`BACKENDS`, which says when it cannot serve
+    a backend: a file with a runner (:class:`~.interfaces.Runner`), and a row of :data:`BACKENDS`, which lowers a
+    formula to what the runner takes, or says why it cannot serve
 """
 
 from __future__ import annotations

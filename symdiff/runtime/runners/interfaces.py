@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy.typing as npt
 
-from ..._kernels.call import NativeCall
+from ..._kernels.unit import NativeCall
 from ...lower.program import Program
 
 __all__ = ["Changing", "Runner", "UnitRunner"]
