@@ -47,6 +47,11 @@ def test_row_to_second_order(each: Remainder) -> None:
             np.testing.assert_allclose(column, want, rtol=1e-12, atol=1e-15, err_msg=f"{backend} {each.name} {n}")
 
 
+@pytest.mark.parametrize("each", REMAINDERS, ids=lambda each: each.name)
+def test_parity_is_that_of_the_series(each: Remainder) -> None:
+    assert each.even == all(c == 0 for c in each.coefficients()[1:60:2])
+
+
 @pytest.mark.parametrize("each", [each for each in REMAINDERS if each.even], ids=lambda each: each.name)
 def test_an_even_row_by_the_square(each: Remainder) -> None:
     s, x = sd.scalar("s"), sd.scalar("x")

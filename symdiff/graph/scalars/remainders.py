@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from .. import BOOL, Node, constant, elementwise
 
@@ -211,8 +210,14 @@ def _power(x: Node, n: int) -> Node:
 # ---------------------------------------------------------------------------- the quotients
 
 
-@dataclass(frozen=True)
-class Remainder:
+#: 0 for even functions and 1 for odd ones, as their series say; the table is read at import, before any series is.
+_PARITY = {
+    **dict.fromkeys(("cos", "cosh", "csch"), 0),
+    **dict.fromkeys(("sin", "sinh", "tan", "tanh", "arctan", "arcsin"), 1),
+}
+
+
+class Remainder(NamedTuple):
     """``g(x) / x**order``, with g a function less the terms of its Taylor series below ``order``.
 
     Parameters
@@ -240,7 +245,7 @@ class Remainder:
     @property
     def even(self) -> bool:
         """Whether the quotient is an even function."""
-        return all(c == 0 for c in self.coefficients()[1:60:2])
+        return _PARITY.get(self.function) == max(self.order, 0) % 2
 
     def coefficients(self) -> Series:
         """Return the Taylor series of the quotient, in all powers of x."""
