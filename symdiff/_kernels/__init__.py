@@ -25,3 +25,16 @@ Files
 Add
     a function that C lacks: ``functions/special.h``; a folder of headers: also to its module's list in ``setup.py``
 """
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+if find_spec(".call", __name__) is None:
+    _ROOT = Path(__file__).resolve().parent.parent.parent
+    raise ImportError(
+        f"symdiff is not built for this Python in {_ROOT}: run Python from another folder to import the symdiff that "
+        f"is installed, or build this one: {sys.executable} -m pip install -e {_ROOT}"
+    )
