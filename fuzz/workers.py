@@ -85,7 +85,7 @@ def _serve(run: Callable[[Case], str], megabytes: int, there: Connection) -> Non
 
 def _limit(megabytes: int) -> None:
     with contextlib.suppress(ImportError, ValueError, OSError):  # not on this system, or a lower limit already
-        import resource  # noqa: PLC0415
+        import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (megabytes * 2**20,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -18,7 +18,8 @@ inv(A).T
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from .compiler import compile
 from .errors import (
@@ -54,9 +55,11 @@ from .graph.budget import budgeted as _budgeted
 from .graph.limits import Budget
 from .guard import guarded as _guarded
 from .runtime.kernel import Kernel
-from .tools.checking.check import Report, check
-from .tools.export import export
 from .version import VERSION as _VERSION
+
+if TYPE_CHECKING:
+    from .tools.checking.check import Report, check
+    from .tools.export import export
 
 __version__ = _VERSION
 
@@ -103,7 +106,14 @@ def parse(
     return _pack(_template_of(read.value), (result.sympy for result in _leaves(read.value)))
 
 
+#: What no formula, derivative or kernel needs, and the module that each is imported from when it is first used.
+_LATER = {"Report": ".tools.checking.check", "check": ".tools.checking.check", "export": ".tools.export"}
+
+
 def __getattr__(attribute: str) -> Any:
+    if attribute in _LATER:
+        found = globals()[attribute] = getattr(import_module(_LATER[attribute], __name__), attribute)
+        return found
     if attribute in _LIBRARY:
         return function(attribute)
     raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}")

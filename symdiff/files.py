@@ -7,7 +7,6 @@ something else) is found out before it begins.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
@@ -116,7 +115,7 @@ def write_folder(folder: Path, texts: Mapping[str, str]) -> list[Path]:
 
 
 def _beside(target: Path) -> Path:
-    return target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
+    return target.with_name(f".{target.name[:100]}.{os.urandom(8).hex()}")
 
 
 def _put(stream: IO[bytes], text: str) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -75,7 +74,7 @@ def refuse_unnumbered(*_: Any) -> NoReturn:
     raise DataError(f"this pickle was written by an earlier version of symdiff: {_ADVICE}")
 
 
-class _EarlierModules(MetaPathFinder):
+class _EarlierModules:
     """Refuses modules that are gone; it is asked when nobody else has found them."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:

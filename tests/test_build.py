@@ -223,7 +223,7 @@ def test_the_key_depends_on_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(building, "FLAGS", ("-O0",))
         keys.add(building._key(example(), compiler))
     with monkeypatch.context() as patch:
-        patch.setattr(building, "_version", lambda: "0")
+        patch.setattr(building, "VERSION", "0")
         keys.add(building._key(example(), compiler))
     with monkeypatch.context() as patch:
         patch.setattr(building, "_c_library", lambda: "another")

@@ -290,7 +290,7 @@ def test_no_room_for_a_folder_to_build_in(folder: Path, monkeypatch: pytest.Monk
     def full(*args: object, **more: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("symdiff.runtime.toolchain.folders.tempfile.mkdtemp", full)
+    monkeypatch.setattr("tempfile.mkdtemp", full)
     with pytest.raises(BuildError, match=r"No space left on device. There must be space below \$TMPDIR"):
         answer()
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import itertools
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -640,7 +639,7 @@ def test_a_long_program_is_built_in_parts() -> None:
     source = emit_c(program, native_target())
     assert len(source.parts) > 1
     assert max(map(len, source.parts)) < len(source.text)
-    whole = build(replace(source, parts=(), text=source.text + "/* whole */\n"))
+    whole = build(source._replace(parts=(), text=source.text + "/* whole */\n"))
     sizes = [p.size for p in program.inputs], [p.size for p in program.outputs]
     x, found = samples(program, 20), []
     for library in (build(source), whole):
@@ -653,4 +652,4 @@ def test_a_long_program_is_built_in_parts() -> None:
     for got, want in zip(found[0], evaluate(program, [a[7] for a in x]), strict=True):
         np.testing.assert_array_equal(got[7], want)
     with pytest.raises(BuildError, match="unknown type name"):
-        build(replace(source, parts=(*source.parts[:-1], "nonsense here;"), text=source.text + "/* wrong */\n"))
+        build(source._replace(parts=(*source.parts[:-1], "nonsense here;"), text=source.text + "/* wrong */\n"))

@@ -6,7 +6,7 @@ A row is moved by whole registers, eight, four or two elements of it at once, an
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["SUMS", "Block", "load_blocks", "store_blocks"]
 
@@ -14,8 +14,7 @@ __all__ = ["SUMS", "Block", "load_blocks", "store_blocks"]
 SUMS = -1
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Neighbouring elements of a sample.
 
     Parameters

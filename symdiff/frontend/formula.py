@@ -7,7 +7,6 @@ a derivative, a seed) in the same terms.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -179,6 +178,8 @@ def _remembering(value: Any, inputs: Mapping[str, Array]) -> Any:
 
 
 def _close(name: str, known: Sequence[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, known[:1000], 3)
     return f" (close: {', '.join(near)})" if near else ""
 

@@ -7,8 +7,8 @@ that can be followed. Here they are followed; the NumPy emitter prints them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from ..errors import ShapeError
 from .sizes import Dim, Shape, Size, show, value
@@ -16,8 +16,7 @@ from .sizes import Dim, Shape, Size, show, value
 __all__ = ["Equation", "bind", "equations"]
 
 
-@dataclass(frozen=True)
-class Equation:
+class Equation(NamedTuple):
     """How one named size follows from an axis: ``name = (length - rest) / factor``.
 
     Parameters

@@ -10,8 +10,7 @@ does. A sum keeps its order where nothing is factored out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from .builder import Code
 
@@ -22,8 +21,7 @@ _DIVISION = 6
 _SUMS = frozenset(("add", "subtract"))
 
 
-@dataclass(frozen=True)
-class _Product:
+class _Product(NamedTuple):
     """``left * right`` or ``left / right``, in the order it was written."""
 
     left: _Tree

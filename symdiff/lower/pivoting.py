@@ -12,16 +12,14 @@ Source: Higham, Accuracy and Stability of Numerical Algorithms (2002), sections 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from .builder import ZERO, Code
 
 Matrix: TypeAlias = list[list[int]]
 
 
-@dataclass(frozen=True)
-class Swap:
+class Swap(NamedTuple):
     """Two rows that change places where a condition holds, or everywhere (None)."""
 
     condition: int | None
@@ -39,8 +37,7 @@ class Swap:
         rows[self.second] = [*b[:start], *(code.where(self.condition, p, q) for p, q in pairs)]
 
 
-@dataclass(frozen=True)
-class Factors:
+class Factors(NamedTuple):
     """P A = L U.
 
     Parameters
@@ -164,8 +161,7 @@ def _sorted(code: Code, values: list[int]) -> list[int]:
     return values
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """P A Q = [[1, 0], [left, I]] [[pivot, right pivot], [0, rest]].
 
     Parameters

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .dump import Listed, program_lines
 
@@ -62,8 +63,7 @@ CHEAP = frozenset(
 MAX_ORDER = {"polygamma": 100, "spherical_jn": 100}
 
 
-@dataclass(frozen=True)
-class Port:
+class Port(NamedTuple):
     """An input or output of a kernel.
 
     Parameters

@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import zip_longest
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +26,7 @@ __all__ = ["Batch", "Parameter", "check_outs", "match", "one_axis", "overlap", "
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """An input or output of a kernel.
 
     Parameters
@@ -86,6 +84,8 @@ def match(inputs: Sequence[Parameter], given: Sequence[Any], named: Mapping[str,
         if name in found:
             raise ArgumentError(f"the input {name!r} is given by position and by name; give it once")
         if name not in names:
+            from difflib import get_close_matches
+
             close = get_close_matches(str(name), names, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ArgumentError(f"no input is called {name!r}{hint} Expected {_listed(inputs)}")

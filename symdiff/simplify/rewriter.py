@@ -9,9 +9,8 @@ Values are kept where they are finite: nothing is cancelled that could hide a Na
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..graph import Node, broadcast_to, elementwise, mark_settled, number, postorder, rebuild
 from ..graph.budget import spend
@@ -22,8 +21,7 @@ from ..graph.sizes import Shape
 Rewrite: TypeAlias = Callable[[Node], Node | None]
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """One rewrite.
 
     Parameters

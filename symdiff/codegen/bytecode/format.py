@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Bytecode"]
 
 
-@dataclass(frozen=True)
-class Bytecode:
+class Bytecode(NamedTuple):
     """Code for the interpreter.
 
     Parameters

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,8 +38,7 @@ SECOND = "_"
 ARGUMENTS = "long i,const char*const*in,const long*si,char*const*out,const long*so,V*w,void*const*fn"
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """The layout of a unit's arrays, and whether it sums its results.
 
     Parameters

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...lower.program import Program
 from .body import ARGUMENTS, CHUNK, Functions, Layout, Pieces, Whole, length, literal
@@ -64,8 +64,7 @@ _SUMS = """\
 """
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """The vector length and functions of a machine, as generated code may use them.
 
     Parameters
@@ -83,8 +82,7 @@ class Target:
     vector_math: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class CSource:
+class CSource(NamedTuple):
     """C text of a program and what a caller must know about it.
 
     Parameters

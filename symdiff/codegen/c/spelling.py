@@ -8,8 +8,8 @@ so a sample's bits do not depend on its neighbours or its place in the batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import SIGNATURES
@@ -18,8 +18,7 @@ from .texts import kernel_text, with_needs
 __all__ = ["Spelling", "special_text", "spelling"]
 
 
-@dataclass(frozen=True)
-class Spelling:
+class Spelling(NamedTuple):
     """One operation in C.
 
     Parameters

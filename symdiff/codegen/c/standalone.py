@@ -8,7 +8,6 @@ C, Fortran or Rust programmer has at hand: a count and pointers to arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...lower.program import Program
 from .emit import CSource, Target, emit_c
@@ -51,7 +50,7 @@ def emit_plain(program: Program, target: Target, constant: Sequence[bool] = ()) 
         "workspace": source.workspace,
     }
     parts = (*source.parts[:-1], source.parts[-1] + around) if source.parts else ()
-    return replace(source, text=source.text + around, parts=parts)
+    return source._replace(text=source.text + around, parts=parts)
 
 
 # Where samples are no distance apart, all lanes read the same one and write to the same place:

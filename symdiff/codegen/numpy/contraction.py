@@ -8,10 +8,10 @@ written into the diagonal of an array of zeros, through a strided view.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import NamedTuple
 
 from ...errors import LimitError, ShapeError
 from ...graph import Labels, Node, label_sizes
@@ -22,12 +22,11 @@ from .writer import Writer, number
 NOMINAL = 64
 #: Products of at most this many factors have every order tried.
 EXHAUSTIVE = 4
-LETTERS = "ijklmnopqrstuvwxyabcdefgh" + string.ascii_uppercase
+LETTERS = "ijklmnopqrstuvwxyabcdefghABCDEFGHIJKLMNOPQRSTUVWXYZ"
 BATCH = "z"
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(NamedTuple):
     """A dense factor: a variable, an expression that views it, and a label an axis behind the batch axis."""
 
     variable: str

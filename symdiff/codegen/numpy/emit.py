@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +40,7 @@ INFIX = {
 }
 
 
-@dataclass(frozen=True)
-class NumpySource:
+class NumpySource(NamedTuple):
     """An emitted function.
 
     Parameters

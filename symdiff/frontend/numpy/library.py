@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
@@ -24,8 +23,7 @@ from . import shaping as layout
 Arrays = int | str
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One callable operation.
 
     Parameters

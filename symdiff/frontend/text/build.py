@@ -8,7 +8,6 @@ with the sub-formula and a caret: the user sees the place in the formula as writ
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
@@ -398,6 +397,8 @@ def _shortened(text: str, length: int) -> str:
 
 
 def _close(name: str, known: Iterable[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, [*islice(known, 1000)], 3)
     return f" (close: {', '.join(near)})" if near else ""
 

@@ -19,7 +19,6 @@ Operators from loosest to tightest, as in Python::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...errors import LimitError, ParseError
@@ -70,8 +69,7 @@ class Term(NamedTuple):
     caret: int
 
 
-@dataclass(frozen=True)
-class Tree:
+class Tree(NamedTuple):
     """A formula as written; the last of ``terms`` is the result."""
 
     text: str

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import array_derivatives as derivatives
 from ..array import call
 from ..numpy.library import LIBRARY, Entry
 
 
-@dataclass(frozen=True)
-class TextFunction:
+class TextFunction(NamedTuple):
     """A function of formula text.
 
     Parameters

@@ -7,7 +7,6 @@ symbolic take their numbers from the shapes of the inputs, by :func:`bind_sizes`
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -25,6 +24,8 @@ from . import scipy_special as special
 
 Values = npt.NDArray[Any]
 Bindings = Mapping[str, int]
+#: np.einsum's names of indices.
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 # ---------------------------------------------------------------------------- sizes
 
@@ -182,12 +183,12 @@ _MATRICES: dict[str, Callable[..., Any]] = {
 
 def _contract(node: Node, args: list[Values], sizes: Bindings) -> Any:
     labels, out, repeated = node.payload
-    if len(label_sizes(node)) > len(string.ascii_letters):
+    if len(label_sizes(node)) > len(_LETTERS):
         raise LimitError(
-            f"a product over {len(label_sizes(node))} different indices; at most {len(string.ascii_letters)} are "
+            f"a product over {len(label_sizes(node))} different indices; at most {len(_LETTERS)} are "
             "supported: multiply in smaller groups"
         )
-    names = string.ascii_letters
+    names = _LETTERS
     ones = [np.ones(value(size, sizes)) for _, size in repeated]
     own = ["".join(names[i] for i in each) for each in labels] + [names[i] for i, _ in repeated]
     result = "".join(names[i] for i in out)

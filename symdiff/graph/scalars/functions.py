@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import ArgumentError, DtypeError, UnsupportedError
 from .. import BOOL, REAL, Node, as_node, broadcast_to, constant, elementwise, postorder, rebuild
@@ -35,8 +34,7 @@ Slope: TypeAlias = Callable[..., Node | None]
 Interval: TypeAlias = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(NamedTuple):
     """One scalar function.
 
     Parameters
@@ -596,4 +594,4 @@ for _name in ("divide", "power", "power_log", "sqrt", "cbrt", "log", "log2", "lo
               "arcsin", "direction_cos", "direction_sin", "inversion_x", "inversion_y",
               "exp", "exp2", "expm1", "sinh", "cosh", "csch", "exp_share", "log_exp_sum",
               "arccos", "arccosh", "arctanh", "gamma", "lgamma", "digamma", "polygamma", "xlogy", "tan", "mod"):
-    FUNCTIONS[_name] = replace(FUNCTIONS[_name], singular=True)
+    FUNCTIONS[_name] = FUNCTIONS[_name]._replace(singular=True)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...graph import BOOL, Node, contract, label_sizes, placeholder, postorder, reduce, reshape, substitute
 from ...graph.gc_pause import paused
@@ -43,8 +44,7 @@ NODES = 5_000
 WORTH = 6
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """A part of a loop in which every element is made the same way.
 
     Parameters
@@ -62,8 +62,7 @@ class Piece:
     program: Program
 
 
-@dataclass(frozen=True)
-class LoopStep:
+class LoopStep(NamedTuple):
     """A loop that computes some arrays, or sums.
 
     Parameters
@@ -85,8 +84,7 @@ class LoopStep:
     pieces: tuple[Piece, ...]
 
 
-@dataclass(frozen=True)
-class ArrayStep:
+class ArrayStep(NamedTuple):
     """One operation on whole arrays.
 
     Parameters
@@ -250,8 +248,7 @@ _EXPANSIONS = {
 # ---------------------------------------------------------------------------- planning
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(NamedTuple):
     """How an array is computed, before steps are made one of several.
 
     Parameters

@@ -8,13 +8,9 @@ so kernels of one formula share theirs, and a process loads no more than some.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.machinery
-import importlib.metadata
 import importlib.util
-import platform
 import sys
-import sysconfig
 import time
 from collections.abc import Sequence
 from types import ModuleType
@@ -88,12 +84,17 @@ class CythonRunner:
 
 def _module(text: str) -> tuple[ModuleType, bool]:
     """Return the module, and whether it was built for this."""
+    import hashlib
+    import platform
+    import sysconfig
+    from importlib.metadata import PackageNotFoundError, version
+
     compiler = find_compiler()
     if compiler is None:
         raise BuildError("no C compiler: none of $CC, cc, gcc and clang runs; install one, or use backend='numpy'")
     try:
-        cython = importlib.metadata.version("cython")
-    except importlib.metadata.PackageNotFoundError:
+        cython = version("cython")
+    except PackageNotFoundError:
         raise BuildError("Cython is not installed; pip install 'symdiff[cython]', or use backend='native'") from None
     # Another interpreter or Cython makes another module of the same text.
     parts = (text, *FLAGS, compiler.identity, sys.version, sysconfig.get_config_var("EXT_SUFFIX"), platform.platform())
@@ -119,6 +120,8 @@ def _module(text: str) -> tuple[ModuleType, bool]:
 
 def _build(text: str, compiler: Compiler) -> bytes:
     """Return the bytes of the extension module."""
+    import sysconfig
+
     try:
         with build_folder() as folder:
             (folder / f"{_NAME}.pyx").write_text(text, encoding="utf-8")

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +42,7 @@ Kind: TypeAlias = type[AutoRunner] | type[NativeRunner] | type[InterpreterRunner
 FEW = 64
 
 
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """How a loop reads or writes an array that has a batch axis in front.
 
     Parameters
@@ -69,8 +67,7 @@ class View:
         return result if self.spread is None else result[self.spread]
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(NamedTuple):
     """A piece of a loop whose sizes are known."""
 
     counts: tuple[int, ...]
@@ -78,8 +75,7 @@ class Range:
     outputs: tuple[View, ...]
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(NamedTuple):
     """Loops whose sizes are known.
 
     Parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..._kernels.unit import NativeCall
 from ...codegen.c import standalone as plain
@@ -21,7 +20,7 @@ __all__ = ["NativeRunner", "plain_function", "target_of"]
 def target_of(accuracy: str) -> Target:
     """Return this machine, as far as code of some accuracy may use it."""
     target = native_target()
-    return replace(target, prefix="", vector_math=frozenset()) if accuracy == "high" else target
+    return target._replace(prefix="", vector_math=frozenset()) if accuracy == "high" else target
 
 
 class NativeRunner(Units):
@@ -111,4 +110,4 @@ def plain_function(program: Program, accuracy: str, constant: Sequence[bool]) ->
     table = (ctypes.c_void_p * (len(library.symbols) + 1)).from_address(code.address(plain.FUNCTIONS))
     for number, symbol in enumerate(library.symbols):
         table[number] = symbol
-    return replace(library, address=code.address(plain.FUNCTION))
+    return library._replace(address=code.address(plain.FUNCTION))

@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..._kernels.unit import NativeCall
 from ...lower.program import Program
@@ -120,8 +119,7 @@ class AutoRunner(Units):
             self._changed.notify_all()
 
 
-@dataclass(frozen=True)
-class _Build:
+class _Build(NamedTuple):
     """A build that is forgotten together with its kernel."""
 
     runner: weakref.ref[AutoRunner]

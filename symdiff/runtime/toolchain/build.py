@@ -10,31 +10,29 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import hashlib
 import os
 import platform
-import shlex
-import shutil
-import signal
-import subprocess
 import sys
 import time
 import warnings
 from collections.abc import MutableMapping
-from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from ...codegen.c.emit import CSource, Target
 from ...errors import BuildError
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import SIGNATURES
+from ...version import VERSION
 from . import cache as store
 from . import processes as children
 from .folders import build_folder, remove_abandoned
 from .load import Code, load_code, require_room, use
+
+if TYPE_CHECKING:
+    import subprocess
 
 __all__ = [
     "Compiler",
@@ -87,8 +85,7 @@ _REMEDY = "set CC to another compiler, or use backend='interpreter'"
 _loaded: MutableMapping[str, Code] = WeakValueDictionary()
 
 
-@dataclass(frozen=True)
-class Compiler:
+class Compiler(NamedTuple):
     """A C compiler of this machine.
 
     Parameters
@@ -106,8 +103,7 @@ class Compiler:
     version: str = ""
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(NamedTuple):
     """A loaded kernel.
 
     Parameters
@@ -152,11 +148,15 @@ def compiler_in_sight() -> bool:
 @cache
 def _in_sight(wish: str, path: str) -> bool:
     wished = [wish, *_words(wish)[:1]] if wish.strip() else []
-    return any(shutil.which(name, path=path) for name in (*wished, "gcc", "cc", "clang"))
+    folders = path.split(os.pathsep)
+    files = (os.path.join(folder, name) for name in (*wished, "gcc", "cc", "clang") for folder in folders)
+    return any(os.path.isfile(file) and os.access(file, os.X_OK) for file in files)
 
 
 def _words(wish: str) -> list[str]:
     """Return a command and its arguments as a shell would read them; nothing where a quotation mark is left open."""
+    import shlex
+
     try:
         return shlex.split(wish)
     except ValueError:
@@ -165,6 +165,8 @@ def _words(wish: str) -> list[str]:
 
 @cache
 def _find_compiler(wish: str, path: str) -> Compiler | None:
+    import shutil
+
     if wish.strip():
         words = [wish] if shutil.which(wish, path=path) else _words(wish)
         wished = _compiler(words, path) if words else None
@@ -178,6 +180,9 @@ def _find_compiler(wish: str, path: str) -> Compiler | None:
 
 def _compiler(words: list[str], path: str) -> Compiler | None:
     """Try one candidate: a name or path and its arguments."""
+    import shutil
+    import subprocess
+
     place = shutil.which(words[0], path=path)
     if place is None:
         return None
@@ -296,6 +301,8 @@ def build(source: CSource) -> Library:
 
 
 def _key(source: CSource, compiler: Compiler) -> str:
+    import hashlib
+
     parts = (
         source.text,
         *flags(compiler),
@@ -303,7 +310,7 @@ def _key(source: CSource, compiler: Compiler) -> str:
         *processor(),
         platform.machine(),
         _c_library(),
-        _version(),
+        VERSION,
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -316,13 +323,6 @@ def _c_library() -> str:
         return ""
 
 
-def _version() -> str:
-    try:
-        return version("symdiff")
-    except PackageNotFoundError:  # run from a source tree that was never installed
-        return "source"
-
-
 @cache
 def _remove_abandoned() -> None:
     remove_abandoned()
@@ -330,6 +330,9 @@ def _remove_abandoned() -> None:
 
 def _compile(source: CSource, compiler: Compiler) -> bytes:
     """Return the library's bytes."""
+    import shlex
+    import subprocess
+
     try:
         with build_folder() as folder:
             library = folder / "kernel.so"
@@ -357,6 +360,8 @@ def _compile(source: CSource, compiler: Compiler) -> bytes:
 
 def failure(command: list[str], done: subprocess.CompletedProcess[bytes]) -> BuildError:
     """Return the error for a command that failed, with its words."""
+    import shlex
+
     words = (done.stderr or done.stdout).decode(errors="replace").strip()
     return BuildError(f"the compiler {_fate(done.returncode)}: {shlex.join(command)}\n{words[:4000]}\n{_REMEDY}")
 
@@ -364,6 +369,8 @@ def failure(command: list[str], done: subprocess.CompletedProcess[bytes]) -> Bui
 def _fate(status: int) -> str:
     if status >= 0:
         return f"failed with status {status}"
+    import signal
+
     try:
         return f"was stopped by {signal.Signals(-status).name}"
     except ValueError:

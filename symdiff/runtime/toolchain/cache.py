@@ -15,14 +15,10 @@ was used last, and an entry that was removed is built again.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
-import tempfile
 import warnings
 from pathlib import Path
-
-import platformdirs
 
 from .folders import hold
 
@@ -33,7 +29,7 @@ LIMIT = 256 * 2**20
 
 _SUFFIX = ".kernel"
 _UNFINISHED = "unfinished-"
-_DIGEST = hashlib.sha256().digest_size
+_DIGEST = 32  # bytes of SHA-256
 
 # No locks around these: a thread that builds while another forks would leave the child a locked one.
 _told: set[Path] = set()
@@ -44,7 +40,11 @@ _sizes: dict[Path, int] = {}
 def cache_folder() -> Path:
     """Return the folder that compiled kernels are meant to be kept in: ``$SYMDIFF_CACHE_DIR``, or the user's cache."""
     wish = os.environ.get("SYMDIFF_CACHE_DIR")
-    return Path(os.path.abspath(wish) if wish else platformdirs.user_cache_dir("symdiff", appauthor=False))
+    if wish:
+        return Path(os.path.abspath(wish))
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("symdiff", appauthor=False))
 
 
 def usable_folder() -> Path | None:
@@ -129,6 +129,8 @@ def lookup(folder: Path, key: str) -> bytes | None:
 
 def publish(folder: Path, key: str, library: bytes) -> bool:
     """Keep ``library`` under ``key``; tell whether that was possible (no: a full or read-only disk)."""
+    import tempfile
+
     contents = _digest(key, library) + library
     try:
         handle, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=folder)
@@ -174,6 +176,8 @@ def clear(folder: Path) -> int:
 
 
 def _digest(key: str, library: bytes) -> bytes:
+    import hashlib
+
     return hashlib.sha256(b"%s\0%s" % (key.encode(), library)).digest()
 
 

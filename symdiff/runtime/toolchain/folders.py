@@ -11,9 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +46,8 @@ def build_folder() -> Iterator[Path]:
     OSError
         Where there is no space for one.
     """
+    import shutil
+
     path, handle = _held_folder()
     try:
         yield path
@@ -57,6 +57,8 @@ def build_folder() -> Iterator[Path]:
 
 
 def _held_folder() -> tuple[Path, int]:
+    import tempfile
+
     while True:
         path = Path(tempfile.mkdtemp(prefix=_PREFIX))
         # Before it was locked another process may have taken it for abandoned; then make the next.
@@ -70,6 +72,8 @@ def _held_folder() -> tuple[Path, int]:
 
 def remove_abandoned() -> int:
     """Remove the build folders whose owners are gone; return how many there were."""
+    import tempfile
+
     count = 0
     with contextlib.suppress(OSError):
         place = tempfile.gettempdir()
@@ -79,6 +83,8 @@ def remove_abandoned() -> int:
 
 
 def _remove_if_abandoned(path: Path) -> bool:
+    import shutil
+
     try:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:

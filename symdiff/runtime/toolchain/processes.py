@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
 
 __all__ = ["StoppedError", "run", "stop"]
 
@@ -64,6 +66,8 @@ def run(
     StoppedError
         When another thread stopped it.
     """
+    import subprocess
+
     if not os.access(command[0], os.X_OK):
         raise PermissionError(f"{command[0]} is no program that may be run")
     child = subprocess.Popen(
@@ -106,6 +110,8 @@ def stop(thread: int) -> None:
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
+    import signal
+
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, elementwise, reduce
 from ...graph.scalars.functions import scalar_constant
@@ -204,8 +204,7 @@ def _moves(terms: Iterable[Term]) -> bool:
     return any(t.exponent for t in terms)
 
 
-@dataclass(frozen=True)
-class Sum:
+class Sum(NamedTuple):
     """``sum of coefficient * exp(exponent)``, exponents all different."""
 
     coefficients: tuple[Node, ...]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...graph import Node, constant, elementwise
 from ...graph.scalars.functions import scalar_constant
@@ -82,8 +83,7 @@ def factors_of(node: Node) -> Factors | None:
     return result
 
 
-@dataclass(frozen=True)
-class Vanishing:
+class Vanishing(NamedTuple):
     """A factor that is ``number * beside * u**order * quotient(u)``."""
 
     number: float

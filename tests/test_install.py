@@ -1,0 +1,109 @@
+"""What an installation must do: import quickly wherever it is, and say what is missing where it cannot."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+#: What takes long to import, or belongs to builds, the command line and messages: the first call that needs it does.
+LATER = {
+    "click",
+    "csv",
+    "difflib",
+    "email",
+    "hashlib",
+    "importlib.metadata",
+    "matplotlib",
+    "mpmath",
+    "platformdirs",
+    "rich",
+    "scipy",
+    "secrets",
+    "socket",
+    "subprocess",
+    "symdiff.frontend.sympy.read",
+    "symdiff.frontend.sympy.write",
+    "symdiff.tools",
+    "sympy",
+    "tempfile",
+    "threadpoolctl",
+    "zipfile",
+}
+
+
+def python(code: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, check=False, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120
+    )
+
+
+def loaded_by(code: str) -> set[str]:
+    run = python(f"import numpy, sys; before = {{*sys.modules}}; {code}; print(*sys.modules.keys() - before)", ROOT)
+    assert run.returncode == 0, run.stderr
+    return set(run.stdout.split())
+
+
+def test_an_import_loads_what_formulas_need_and_no_more() -> None:
+    loaded = loaded_by("import symdiff")
+    assert {"symdiff.compiler", "symdiff.calculus.modes"} <= loaded
+    assert not loaded & LATER
+
+
+def test_what_is_imported_later_is_there() -> None:
+    code = "import symdiff as sd; assert {'check', 'Report', 'export'} <= {*dir(sd)}; sd.check, sd.export"
+    assert {"symdiff.tools.checking.check", "symdiff.tools.export"} <= loaded_by(code)
+
+
+def test_a_checkout_that_is_not_built_says_what_to_do(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "symdiff", tmp_path / "symdiff", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    run = python("import symdiff", tmp_path, PYTHONPATH=str(tmp_path))
+    assert run.returncode == 1
+    last = run.stderr.strip().splitlines()[-1]
+    assert last.startswith(f"ImportError: symdiff is not built for this Python in {tmp_path}: ")
+    assert "run Python from another folder" in last
+    assert last.endswith(f"{sys.executable} -m pip install -e {tmp_path}")
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """A checkout whose sources are empty, so that all of it is built in a moment."""
+    for path in (ROOT / "symdiff").rglob("*"):
+        if path.suffix in (".py", ".pyx", ".pxd", ".h"):
+            target = tmp_path / path.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.touch()
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'symdiff'\nversion = '0'\n")
+    return tmp_path
+
+
+def build(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    return subprocess.run(
+        command, check=False, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.mark.parametrize("environment", [{"CC": "/nowhere/cc"}, {"PATH": "/nowhere", "CC": "cc"}, {"CC": "false"}])
+def test_without_a_compiler_one_sentence_says_what_to_install(sources: Path, environment: dict[str, str]) -> None:
+    run = build(sources, **environment)
+    assert run.returncode != 0
+    last = run.stderr.strip().splitlines()[-1]
+    assert last.startswith("error: symdiff needs a C compiler and the headers of Python")
+    assert "apt install gcc python3-dev" in last
+
+
+def test_what_the_compiler_refuses_is_told_in_its_own_words(sources: Path) -> None:
+    (sources / "symdiff" / "_kernels" / "loader.pyx").write_text('cdef extern from "loader.h":\n    int what\nwhat\n')
+    (sources / "symdiff" / "_kernels" / "loader.h").write_text("#error this is broken\n")
+    run = build(sources)
+    assert run.returncode != 0
+    assert "this is broken" in run.stderr
+    assert "needs a C compiler" not in run.stderr
