@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def test_shared_parts_are_written_once_and_the_line_is_bounded() -> None:
     for _ in range(400):
         deep = deep * deep + deep
     wide = np.concatenate([x * float(i) for i in range(5_000)])
-    nested = x
+    nested: Any = x
     for _ in range(5_000):
         nested = np.sin(nested)
     for formula in (deep, wide, nested, (x * sum(np.exp(x * float(i)) for i in range(200)))):

@@ -25,7 +25,7 @@ DIGITS, STEP = 700, "1e-25"  # 1 - cos(1e-200) loses 400 of them
 w, g = sd.vector("w", 3), sd.vector("g", 3)
 GAP = np.array([0.7, -1.3, 0.4])
 #: How a length is written, an axis by it, and the matrix of a cross product.
-ANGLES: dict[str, Callable[[], Array]] = {
+ANGLES: dict[str, Callable[[], Any]] = {
     "norm": lambda: sd.norm(w),
     "sqrt": lambda: np.sqrt(w @ w),
     "sum": lambda: np.sqrt(np.sum(w**2)),
@@ -36,7 +36,8 @@ ANGLES: dict[str, Callable[[], Array]] = {
 def skew(u: Any) -> Array:
     zero = 0 * u[0]
     rows = [[zero, -u[2], u[1]], [u[2], zero, -u[0]], [-u[1], u[0], zero]]
-    return sd.stack([sd.stack(row) for row in rows])
+    made: Array = sd.stack([sd.stack(row) for row in rows])
+    return made
 
 
 def cosine_part(t: Any) -> Any:
@@ -109,7 +110,8 @@ def wanted(at: np.ndarray[Any, Any], left: int) -> list[Any]:
                     for axis, sign in zip(axes, signs, strict=True):
                         u[axis] += sign * h
                     total = [a + math.prod(signs) * b for a, b in zip(total, turned(u, left), strict=True)]
-                result[(slice(None), *axes)] = [float(x / (2 * h) ** order) for x in total]
+                place: Any = (slice(None), *axes)
+                result[place] = [float(x / (2 * h) ** order) for x in total]
             results.append(result)
         return results
 
@@ -186,7 +188,7 @@ def test_random_products_within_linear_operations(scale: float, factor: str, lin
     """Any function that vanishes at 0, beside any linear operation of a vector over its length."""
     t = sd.norm(w)
     k = w / t
-    inside = {
+    spelled: dict[str, Callable[[], Any]] = {
         "cross": lambda: np.cross(k, g),
         "slice": lambda: k[::-1] * g,
         "matrix": lambda: skew(k) @ g,
@@ -196,8 +198,9 @@ def test_random_products_within_linear_operations(scale: float, factor: str, lin
         "root": lambda: (g**2) ** 0.25 + k,  # not linear in one over the length, and left as they are
         "mixed": lambda: k * g + t * g,
         "square": lambda: np.outer(k, k) @ (t * g),
-    }[linear]()
-    f = getattr(np, factor)(scale * t) * inside
+    }
+    inside = spelled[linear]()
+    f: Any = getattr(np, factor)(scale * t) * inside
     kernel = sd.compile([f, sd.jacobian(f, w)], [w, g], backend="numpy")
     near, far = 1e-7 * np.array([0.6, -0.48, 0.64]), np.array([0.1, -0.3, 0.2])
     # at 0 the function is linear: c w in place of sin(c t) w / t

@@ -7,14 +7,16 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff import tracing
+from symdiff import files, tracing
 from symdiff.errors import DataError, ParseError
 from symdiff.graph import budget
+from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.tracing import VARIABLE, record, traced
 
 
@@ -49,6 +51,7 @@ def test_a_program_passes_through_every_stage(place: Path) -> None:
     assert "= exp v1: (3,) real" in text(folder, "graph.txt")
     assert "rewritten: " in text(folder, "simplified.txt")
     assert "= exp v" not in text(folder, "simplified.txt")
+    assert isinstance(kernel._runner, InterpreterRunner)
     assert text(folder, "program.txt") == kernel._runner.program.text() + "\n"
     assert text(folder, "source.c").strip() == kernel.source("c").strip()
     assert "reason: asked for" in text(folder, "kernel.txt")
@@ -186,7 +189,7 @@ def test_a_large_formula_is_cut(place: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(tracing, "_FILE", 5_000)
     monkeypatch.setattr(tracing, "_TRACE", 12_000)
     x = sd.vector("x", 3)
-    f = x
+    f: Any = x
     for i in range(3_000):
         f = np.sin(f * (1.0 + i))
     sd.compile(f, [x], backend="numpy")
@@ -214,14 +217,14 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, monkeypatch: py
 
 
 def test_a_file_that_cannot_be_written_is_refused_and_not_left(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = tracing.replace_file
+    written = files.replace_file
 
     def full(path: Path, fill: object) -> int:
         if "simplified" in path.name:
             with path.with_name("x").open("wb"):
                 path.with_name("x").unlink()
             raise DataError(f"{path} cannot be written: No space left on device")
-        return written(path, fill)  # type: ignore[arg-type]
+        return written(path, fill)
 
     monkeypatch.setattr(tracing, "replace_file", full)
     with pytest.raises(DataError, match=r"SYMDIFF_DUMP: .*No space left on device; name another folder, or unset it"):
