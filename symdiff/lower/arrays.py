@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import BOOL, Node
+from ..graph.deltas.contraction_order import Step, cheapest_step
 from . import polygamma as gamma
 from .builder import ZERO, Code, Ids, fixed_shape
 from .matrices import MATRICES
@@ -123,10 +125,10 @@ def _lower_contract(code: Code, node: Node, args: list[Ids]) -> Ids:
     if not factors:
         factors = [({(): code.number(1.0)}, ())]
     while len(factors) > 1:
-        i, j = _cheapest_pair(factors) if len(factors) > 2 else (0, 1)
-        second, first = factors.pop(j), factors.pop(i)
-        rest = {label for _, own in factors for label in own} | set(out)
-        factors.insert(i, _multiply_sparse(code, first, second, rest))
+        step = cheapest_step([own for _, own in factors], out, partial(_terms, factors))
+        assert step is not None
+        second, first = factors.pop(step.second), factors.pop(step.first)
+        factors.insert(step.first, _multiply_sparse(code, first, second, step.kept))
     entries, own = _sum_sparse(code, factors[0], set(out))
     result = np.full(shape, ZERO, np.int64)
     if own == out:
@@ -152,6 +154,8 @@ def _pinned(node: Node) -> dict[int, int]:
 
 
 _Sparse: TypeAlias = tuple[dict[tuple[int, ...], int], tuple[int, ...]]
+#: What a product of factors without a common label counts as many times: it makes more elements, and sums none.
+_APART = 1.5
 
 
 def _sparse(ids: Ids, own: tuple[int, ...]) -> _Sparse:
@@ -176,27 +180,23 @@ def _sparse(ids: Ids, own: tuple[int, ...]) -> _Sparse:
     return diagonal, unique
 
 
-def _cheapest_pair(factors: list[_Sparse]) -> tuple[int, int]:
-    """Return the two factors whose product has the fewest terms."""
-
-    def terms(pair: tuple[int, int]) -> float:
-        (p, a), (q, b) = factors[pair[0]], factors[pair[1]]
-        shared = [(a.index(label), b.index(label)) for label in a if label in b]
-        if not shared:
-            return float(len(p) * len(q)) * 1.5
-        keys: dict[tuple[int, ...], int] = {}
-        for index in q:
-            key = tuple(index[j] for _, j in shared)
-            keys[key] = keys.get(key, 0) + 1
-        return float(sum(keys.get(tuple(index[i] for i, _ in shared), 0) for index in p))
-
-    return min(itertools.combinations(range(len(factors)), 2), key=terms)
+def _terms(factors: list[_Sparse], step: Step) -> float:
+    """Return how many products of elements that are not structural zeros a step takes."""
+    (p, a), (q, b) = factors[step.first], factors[step.second]
+    shared = [(a.index(label), b.index(label)) for label in a if label in b]
+    if not shared:
+        return float(len(p) * len(q)) * _APART
+    keys: dict[tuple[int, ...], int] = {}
+    for index in q:
+        key = tuple(index[j] for _, j in shared)
+        keys[key] = keys.get(key, 0) + 1
+    return float(sum(keys.get(tuple(index[i] for i, _ in shared), 0) for index in p))
 
 
-def _multiply_sparse(code: Code, first: _Sparse, second: _Sparse, rest: set[int]) -> _Sparse:
+def _multiply_sparse(code: Code, first: _Sparse, second: _Sparse, own: tuple[int, ...]) -> _Sparse:
+    """Multiply two factors and sum over the labels that are not in ``own``."""
     (p, a), (q, b) = first, second
     both = (*a, *b)
-    own = tuple(dict.fromkeys([label for label in both if label in rest]))
     places = [both.index(label) for label in own]
     whole = own == both
     left = [i for i, label in enumerate(a) if label in b]

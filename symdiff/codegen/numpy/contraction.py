@@ -10,18 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import NamedTuple
 
 from ...errors import LimitError, ShapeError
 from ...graph import Labels, Node, label_sizes
+from ...graph.deltas.contraction_order import cheapest_step, growth, multiplications
 from ...graph.sizes import Dim, Size, value
 from .writer import Writer, number
 
 #: What a symbolic size counts as when the order of a product is chosen.
 NOMINAL = 64
-#: Products of at most this many factors have every order tried.
-EXHAUSTIVE = 4
+#: Products of at most this many factors have every order tried; of more than the second number the last two are
+#: multiplied, since trying all pairs for each product takes the cube of their number.
+EXHAUSTIVE, SEARCHED = 4, 16
 LETTERS = "ijklmnopqrstuvwxyabcdefghABCDEFGHIJKLMNOPQRSTUVWXYZ"
 BATCH = "z"
 
@@ -311,55 +312,18 @@ def _letters(labels: Sequence[int]) -> dict[int, str]:
 
 
 def _best_pair(labels: Sequence[Labels], wanted: Labels, sizes: Mapping[int, Dim]) -> tuple[int, int]:
-    if len(labels) == 2:
-        return 0, 1
+    """Return which two factors are multiplied first."""
+    if len(labels) > SEARCHED:
+        return len(labels) - 2, len(labels) - 1
     lengths = {label: _nominal(size) for label, size in sizes.items()}
-    sets = [frozenset(own) for own in labels]
-    if len(labels) <= EXHAUSTIVE:
-        return _cheapest(sets, frozenset(wanted), lengths)[1]
-    if len(labels) <= 16:
-        pairs = list(combinations(range(len(labels)), 2))
-        return min(pairs, key=lambda pair: _growth(sets, pair, frozenset(wanted), lengths))
-    return len(labels) - 2, len(labels) - 1
+    cost = multiplications if len(labels) <= EXHAUSTIVE else growth
+    step = cheapest_step(labels, wanted, lambda step: cost(step, lengths), EXHAUSTIVE)
+    assert step is not None
+    return step.first, step.second
 
 
 def _nominal(size: Dim) -> int:
     return value(size, dict.fromkeys(size.names, NOMINAL)) if isinstance(size, Size) else size
-
-
-def _merged(sets: Sequence[frozenset[int]], pair: tuple[int, int], wanted: frozenset[int]) -> frozenset[int]:
-    rest = [own for i, own in enumerate(sets) if i not in pair]
-    return (sets[pair[0]] | sets[pair[1]]) & wanted.union(*rest)
-
-
-def _volume(labels: Collection[int], lengths: Mapping[int, int]) -> int:
-    total = 1
-    for label in labels:
-        total *= lengths[label]
-    return total
-
-
-def _growth(
-    sets: Sequence[frozenset[int]], pair: tuple[int, int], wanted: frozenset[int], lengths: Mapping[int, int]
-) -> tuple[int, int]:
-    """Return by how much the product of a pair is larger than the pair, then its cost."""
-    before = sum(_volume(sets[i], lengths) for i in pair)
-    after = _volume(_merged(sets, pair, wanted), lengths)
-    return after - before, _volume(sets[pair[0]] | sets[pair[1]], lengths)
-
-
-def _cheapest(
-    sets: Sequence[frozenset[int]], wanted: frozenset[int], lengths: Mapping[int, int]
-) -> tuple[int, tuple[int, int]]:
-    """Return the cost of the best order, in multiplications, and the pair it starts with."""
-    found = []
-    for pair in combinations(range(len(sets)), 2):
-        cost = _volume(sets[pair[0]] | sets[pair[1]], lengths)
-        if len(sets) > 2:
-            rest = [own for i, own in enumerate(sets) if i not in pair]
-            cost += _cheapest([*rest, _merged(sets, pair, wanted)], wanted, lengths)[0]
-        found.append((cost, pair))
-    return min(found)
 
 
 # ---------------------------------------------------------------------------- results

@@ -31,6 +31,7 @@ from .. import (
 from ..budget import spend
 from ..sizes import Dim
 from .affine import ONE, STRUCTURE
+from .contraction_order import Step, cheapest_step
 from .eliminate import Factor, eliminate, users_of
 
 MINUS_ONE = constant(-1.0)
@@ -358,22 +359,21 @@ def _associate(factors: list[Factor], out: Labels) -> None:
         dense = [f for f in factors if f.node.op not in STRUCTURE and f.labels]
         if len(dense) < 3:
             return
-        best: tuple[int, Factor, Factor, list[int]] | None = None
-        for i, first in enumerate(dense):
-            for second in dense[i + 1 :]:
-                others = {label for f in factors if f is not first and f is not second for label in f.labels}
-                rest = others | set(out)
-                kept = [label for label in dict.fromkeys([*first.labels, *second.labels]) if label in rest]
-                shared = (set(first.labels) & set(second.labels)) - rest
-                small = len(kept) <= max(len(first.labels), len(second.labels))
-                if shared and small and (best is None or len(kept) < best[0]):
-                    best = (len(kept), first, second, kept)
-        if best is None:
+        outside = {*out, *[label for f in factors if f.node.op in STRUCTURE for label in f.labels]}
+        step = cheapest_step([tuple(f.labels) for f in dense], outside, _axes_of_sum)
+        if step is None:
             return
-        _, first, second, kept = best
-        first.node = contract([first.node, second.node], [tuple(first.labels), tuple(second.labels)], tuple(kept))
-        first.labels = kept
+        first, second = dense[step.first], dense[step.second]
+        first.node = contract([first.node, second.node], [step.left, step.right], step.kept)
+        first.labels = list(step.kept)
         factors.remove(second)
+
+
+def _axes_of_sum(step: Step) -> int | None:
+    """Return the number of axes of a product that sums over a shared label and is no larger than its factors."""
+    if len(step.kept) > max(len(step.left), len(step.right)):
+        return None
+    return len(step.kept) if not set(step.left).intersection(step.right).issubset(step.kept) else None
 
 
 def scale_by(factor: Node, x: Node) -> Node:
