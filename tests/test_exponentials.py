@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
@@ -187,6 +189,25 @@ def test_what_is_shown_stays_short() -> None:
         ("exp(-x)/(1+exp(-x))**2", "-sigmoid(x) * sigmoid(-x) * tanh(0.5 * x)"),
     ):
         assert str(sd.gradient(text, "x")) == shown
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda a, b, c: np.sqrt(2 + np.exp(a + b)) * np.exp(-a - b),
+        lambda a, b, c: (2 + np.exp(a + b)) / (3 + np.exp(a + b + c)) * np.exp(-c),
+        lambda a, b, c: np.log(2 + np.exp(a * b + c)),
+        lambda a, b, c: np.log(2 * np.exp(a + b) + c * np.exp(-c)),
+    ],
+)
+def test_what_is_shown_does_not_depend_on_where_nodes_lie_in_memory(formula: Callable[..., sd.Array]) -> None:
+    shown, kept = set(), []
+    for k in range(40):
+        a, b, c = (sd.scalar(f"{name}{k}") for name in "abc")
+        slope = sd.gradient(formula(a, b, c), a)
+        shown.add(re.sub(r"\b([abc])\d+\b", r"\1", str(slope)))
+        kept += [slope, *(sd.scalar(f"other{k}_{i}") for i in range(k % 7))]  # so that later nodes lie elsewhere
+    assert len(shown) == 1
 
 
 def test_long_products_and_sums_take_linear_time() -> None:

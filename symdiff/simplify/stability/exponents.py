@@ -204,11 +204,23 @@ def _moves(terms: Iterable[Term]) -> bool:
     return any(t.exponent for t in terms)
 
 
-class Sum(NamedTuple):
-    """``sum of coefficient * exp(exponent)``, exponents all different."""
+@dataclass(frozen=True)
+class Sum:
+    """``sum of coefficient * exp(exponent)``, exponents all different.
+
+    Sums whose exponents have the same terms in another order are equal; what is made of them keeps
+    the order that the formula has.
+    """
 
     coefficients: tuple[Node, ...]
-    exponents: tuple[frozenset[tuple[Node | None, float]], ...]
+    keys: tuple[frozenset[tuple[Node | None, float]], ...]
+    exponents: tuple[Linear, ...] = field(compare=False)
+
+    @staticmethod
+    def of(coefficients: Iterable[Node], exponents: Iterable[Linear]) -> Sum:
+        """Return a sum with these coefficients and exponents."""
+        known = tuple(exponents)
+        return Sum(tuple(coefficients), tuple(frozenset(e.items()) for e in known), known)
 
     def parts(self) -> list[tuple[Node, Linear]]:
         """Return coefficients and exponents."""
@@ -230,6 +242,7 @@ def as_sum(node: Node) -> Sum | None:
     if terms is None or not _moves(terms):
         return None
     found: dict[frozenset[tuple[Node | None, float]], Node] = {}
+    exponents: dict[frozenset[tuple[Node | None, float]], Linear] = {}
     for term in terms:
         shift = term.exponent.get(None, 0.0)
         moving: Linear = {n: c for n, c in term.exponent.items() if n is not None}
@@ -241,6 +254,7 @@ def as_sum(node: Node) -> Sum | None:
         for i, factor in enumerate(term.factors):
             coefficient = factor if i == 0 and number == 1.0 else coefficient * factor
         key = frozenset(moving.items())
+        exponents.setdefault(key, moving)
         if key in found:
             first, second = scalar_constant(found[key]), scalar_constant(coefficient)
             total = found[key] + coefficient if first is None or second is None else constant(first + second)
@@ -250,4 +264,4 @@ def as_sum(node: Node) -> Sum | None:
     kept = {key: c for key, c in found.items() if scalar_constant(c) != 0.0}
     if len(kept) < 2:
         return None
-    return Sum(tuple(kept.values()), tuple(kept))
+    return Sum.of(kept.values(), [exponents[key] for key in kept])

@@ -21,27 +21,30 @@ class Product:
     exponent: Linear = field(default_factory=dict)
     sums: dict[Sum, float] = field(default_factory=dict)
     others: dict[Node, float] = field(default_factory=dict)
-    #: What stands in exponents.
-    moving: set[Node] = field(default_factory=set)
+    #: What stands in exponents, in the order of first use.
+    moving: dict[Node, None] = field(default_factory=dict)
     exponentials: int = 0
     raw: int = 0
     under: int = 0
 
     def take_sum(self, found: Sum, power: float) -> None:
         """Multiply by a power of a sum."""
-        self.moving.update(node for exponent in found.exponents for node, _ in exponent if node is not None)
+        for exponent in found.exponents:
+            self.take_moving(exponent)
         total = self.sums.get(found, 0.0) + power
         if total:
             self.sums[found] = total
         else:
             self.sums.pop(found, None)
 
-
-_ONE_AND = frozenset[tuple["Node | None", float]]()
+    def take_moving(self, exponent: Linear) -> None:
+        """Note what stands in an exponent."""
+        self.moving.update((node, None) for node in exponent if node is not None)
 
 
 def _one_and(b: Node, c: Node, t: Linear) -> Sum:
-    return Sum((b, c), (_ONE_AND, frozenset(t.items())))
+    """Return ``b + c exp(t)``."""
+    return Sum.of((b, c), ({}, t))
 
 
 ONE = constant(1.0)
@@ -127,7 +130,7 @@ def _whole_power(part: Node, power: float) -> float | None:
 def _take(result: Product, part: Node, power: float) -> None:
     if part.op == "exp":
         exponent = linear(part.args[0])
-        result.moving.update(node for node in exponent if node is not None)
+        result.take_moving(exponent)
         result.exponent = added(result.exponent, exponent, power)
         result.exponentials += 1
         result.under += power < 0
