@@ -13,6 +13,7 @@ from ..graph import Node, postorder, reshape, zeros
 from ..graph.budget import current
 from ..graph.deltas.affine import ONE
 from ..graph.deltas.einsum import einsum, is_zero
+from ..graph.scalars.arithmetic import terms_of
 from ..graph.sizes import Shape, Size, check_elements, show
 from ..simplify import as_polynomial
 from ..tracing import record
@@ -159,7 +160,8 @@ def _repeated(f: Node, done: int, by: Node, order: int, trail: Trail) -> Node:
     for step in range(order - done):
         cut.node = _forward(cut, view, (*cut.node.shape, *by.shape))
         if step == 0:
-            whole += postorder(_summands(cut.node))
+            terms, _ = terms_of(cut.node, enter=lambda part: part.op != "negative")
+            whole += postorder([term for _, term in terms])
     (result,) = trail.finish(cut, [cut.node])
     if result.shape == ():
         collected = as_polynomial(cut.node, {node for node in whole if node.op in ("add", "subtract")})
@@ -168,18 +170,6 @@ def _repeated(f: Node, done: int, by: Node, order: int, trail: Trail) -> Node:
             if len(postorder([shorter])) < len(postorder([result])):
                 return shorter
     return result
-
-
-def _summands(node: Node) -> list[Node]:
-    """Return the terms of a sum; of anything else the node itself."""
-    terms, todo = [], [node]
-    while todo:
-        part = todo.pop()
-        if part.op in ("add", "subtract"):
-            todo += part.args
-        else:
-            terms.append(part)
-    return terms
 
 
 def _check_size(shape: Shape) -> None:

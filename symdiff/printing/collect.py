@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..graph import (
-    Labels,
     Node,
     constant,
     contract,
@@ -24,12 +23,13 @@ from ..graph import (
     reshape,
 )
 from ..graph.deltas.einsum import einsum, is_structured
+from ..graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ..graph.scalars.functions import as_written
 from ..graph.sizes import Shape
 from ..simplify.arrays import broadcast_labels
 from ..simplify.rewriter import spread
 from ..simplify.stability.lengths import shown_lengths
-from ..simplify.symmetry import upright
+from .contractions import components, turned, without_unit_axes
 from .products import (
     WINDOW,
     Product,
@@ -42,8 +42,6 @@ from .products import (
     without,
 )
 
-_SUMS = frozenset({"add", "subtract", "negative"})
-_PRODUCTS = frozenset({"multiply", "divide", "negative"})
 #: Formulas of more nodes are shown as they are.
 _LARGEST = 2_000
 #: Further passes over a sum that has changed.
@@ -106,11 +104,11 @@ class _Collector:
         self.lengths: dict[Node, int] = {}
         self.users: dict[Node, int] = dict.fromkeys(order, 0)
         #: Sums that only stand in one sum, and products that only stand in one product.
-        self.inner = {node for node in order[:-1] if node.op in _SUMS or node.op in _PRODUCTS}
+        self.inner = {node for node in order[:-1] if node.op in SUMS or node.op in PRODUCTS}
         for user in order:
             for arg in user.args:
                 self.users[arg] += 1
-                together = any(arg.op in family and user.op in family for family in (_SUMS, _PRODUCTS))
+                together = any(arg.op in family and user.op in family for family in (SUMS, PRODUCTS))
                 if not together or self.users[arg] > 1:
                     self.inner.discard(arg)
 
@@ -120,7 +118,7 @@ class _Collector:
                 continue
             if node.op in ("add", "subtract"):
                 self.new[node] = self.sum(node)
-            elif node.op in _PRODUCTS or node.op == "power":
+            elif node.op in PRODUCTS or node.op == "power":
                 self.new[node] = self.written(self.product(node), node.shape)
             else:
                 made = rebuild(node, tuple([self.new[arg] for arg in node.args])) if node.args else node
@@ -135,11 +133,13 @@ class _Collector:
 
     def product(self, node: Node) -> Product:
         """Decompose a product."""
-        result = Product()
+        sign, parts, _ = factors_of(
+            node, enter=lambda part, _: part.op in PRODUCTS and (part is node or part in self.inner)
+        )
+        result = Product(float(sign))
         shared: list[tuple[Node, int]] = []
-        todo = [(node, 1)]
-        while todo:
-            part, power = todo.pop()
+        for part, exponent in parts:
+            power = int(exponent)
             if part is not node and part not in self.inner:
                 made = self.new[part]
                 if made not in self.parts or _is_wide(self.parts[made]):
@@ -148,13 +148,6 @@ class _Collector:
                     result.merge(self.parts[made], power)
                 else:
                     shared.append((made, power))
-            elif part.op == "negative":
-                result.number *= (-1.0) ** power
-                todo.append((part.args[0], power))
-            elif part.op == "multiply":
-                todo.extend((arg, power) for arg in part.args[::-1])
-            elif part.op == "divide":
-                todo.extend(((part.args[1], -power), (part.args[0], power)))
             elif part.op == "power":
                 base, count = self.new[part.args[0]], whole_exponent(part.args[1])
                 if count and base in self.parts and self.users[part.args[0]] > 1:
@@ -245,12 +238,12 @@ class _Collector:
         (inner,) = node.args
         product = self.parts.get(inner)
         if product is None:
-            return _without_unit_axes(node)
+            return without_unit_axes(node)
         arrays = [base for base in product.over if base.shape]
         if len(arrays) != 1 or arrays[0].shape != inner.shape or any(base.shape for base in product.under):
             return node
         (base,) = arrays
-        over = {_without_unit_axes(reshape(b, node.shape)) if b is base else b: n for b, n in product.over.items()}
+        over = {without_unit_axes(reshape(b, node.shape)) if b is base else b: n for b, n in product.over.items()}
         return self.written(Product(product.number, over, product.under), node.shape)
 
     def contraction(self, node: Node) -> Node:
@@ -284,11 +277,11 @@ class _Collector:
                 operands.append(self.written(rest, arg.shape))
                 own.append(places)
         if not operands or tuple(operands) == node.args:
-            return self.diagonal(_turned(node))
+            return self.diagonal(turned(node))
         sizes = {**label_sizes(node), **dict(repeated)}
-        for group, kept in _components(own, out):
+        for group, kept in components(own, out):
             part = einsum([operands[i] for i in group], [own[i] for i in group], kept, sizes)
-            outside.take(self.diagonal(_turned(part)) if part.op == "contract" else part, 1)
+            outside.take(self.diagonal(turned(part)) if part.op == "contract" else part, 1)
         return self.written(outside, node.shape)
 
     def diagonal(self, node: Node) -> Node:
@@ -409,16 +402,7 @@ class _Collector:
     def terms(self, node: Node) -> list[Product]:
         """Decompose a sum."""
         found: list[Product] = []
-        todo = [(node, 1.0)]
-        while todo:
-            part, sign = todo.pop()
-            if part.op in _SUMS and (part is node or part in self.inner):
-                if part.op == "negative":
-                    todo.append((part.args[0], -sign))
-                else:
-                    todo.append((part.args[1], -sign if part.op == "subtract" else sign))
-                    todo.append((part.args[0], sign))
-                continue
+        for sign, part in terms_of(node, enter=lambda part: part is node or part in self.inner).parts:
             product = Product(sign)
             if part in self.inner:
                 product.merge(self.product(part))
@@ -443,40 +427,3 @@ class _Collector:
             self.sums[result] = terms
             self.lengths[result] = self.length(terms)
         return result
-
-
-def _without_unit_axes(node: Node) -> Node:
-    """Return a contraction that a reshape frees of axes of length 1, as one without them; or the node."""
-    (inner,) = node.args
-    if inner.op != "contract":
-        return node
-    labels, out, repeated = inner.payload
-    lone = {label for label, size in repeated if size == 1}
-    kept = [axis for axis, label in enumerate(out) if label not in lone]
-    if tuple(inner.shape[axis] for axis in kept) != node.shape:
-        return node
-    sizes = {label: size for label, size in repeated if label not in lone}
-    return contract(inner.args, labels, tuple(out[axis] for axis in kept), sizes)
-
-
-def _turned(node: Node) -> Node:
-    """Write the transpose of a product as a product, and symmetric matrices without a transpose."""
-    (inner, *others), (labels, out, repeated) = node.args, node.payload
-    if inner.op == "contract" and not others and not repeated and sorted(labels[0]) == sorted(out):
-        place = dict(zip(labels[0], inner.payload[1], strict=True))
-        node = contract(inner.args, inner.payload[0], tuple(place[label] for label in out), dict(inner.payload[2]))
-    return upright(node) if node.op == "contract" else node
-
-
-def _components(labels: Sequence[Labels], out: Labels) -> list[tuple[list[int], Labels]]:
-    """Return the operands that make up numbers of their own, each group with no labels, and the rest with ``out``."""
-    groups: list[tuple[list[int], set[int]]] = []
-    for i, own in enumerate(labels):
-        joined, places = [i], set(own)
-        for group in [group for group in groups if group[1] & places]:
-            groups.remove(group)
-            joined, places = group[0] + joined, places | group[1]
-        groups.append((joined, places))
-    numbers: list[tuple[list[int], Labels]] = [(g, ()) for g, places in groups if places and places.isdisjoint(out)]
-    rest = sorted(i for g, places in groups if not places or not places.isdisjoint(out) for i in g)
-    return [*numbers, (rest, out)] if rest else [(list(range(len(labels))), out)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..graph import Node, constant, elementwise, number
+from ..graph.scalars.arithmetic import terms_of
 from ..simplify.algebra import is_leaf
 
 #: Sums and products are looked at up to so many parts.
@@ -104,23 +105,17 @@ def is_nothing(product: Product) -> bool:
 
 def _is_square(node: Node) -> bool:
     """Tell whether a node cannot be negative, as far as a short look goes."""
-    todo, steps = [node], 0
-    while todo and steps < WINDOW:
-        part = todo.pop()
-        steps += 1
-        if part.op == "add":
-            todo.extend(part.args)
-        elif part.op == "constant" and part.shape == ():
-            if not part.value >= 0:
-                return False
-        elif part.op == "contract" and part.shape == () and len(part.args) == 2:
-            if part.args[0] is not part.args[1] or part.payload[0][0] != part.payload[0][1]:
-                return False
-        elif not (part.op == "power" and whole_exponent(part.args[1]) in range(2, WINDOW + 1, 2)) and (
-            part.op != "multiply" or part.args[0] is not part.args[1]
-        ):
-            return False
-    return not todo
+    return all(sign > 0 and _is_square_term(term) for sign, term in terms_of(node, WINDOW).parts)
+
+
+def _is_square_term(term: Node) -> bool:
+    if term.op == "constant" and term.shape == ():
+        return bool(term.value >= 0)
+    if term.op == "contract" and term.shape == () and len(term.args) == 2:
+        return term.args[0] is term.args[1] and term.payload[0][0] == term.payload[0][1]
+    if term.op == "power":
+        return whole_exponent(term.args[1]) in range(2, WINDOW + 1, 2)
+    return term.op == "multiply" and term.args[0] is term.args[1]
 
 
 def whole_exponent(exponent: Node) -> int:

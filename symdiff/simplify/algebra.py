@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..graph import BOOL, Node, constant, elementwise, number
+from ..graph.scalars.arithmetic import factors_of, scaled, terms_of
 from ..graph.scalars.functions import where
-from .rewriter import make, rule, scaled, spread
+from .rewriter import make, rule, spread
 
 
 def _fold(node: Node) -> Node | None:
@@ -89,35 +90,16 @@ def _difference_forms(node: Node) -> Node | None:
 
 
 #: How many terms of a sum, or factors of a product, are looked at together.
-_WINDOW = 8
-
-
-def _terms(node: Node) -> list[tuple[float, Node]]:
-    """Return (c, x), (d, y), ... with node = c x + d y + ..., the outermost few terms of a sum."""
-    found: list[tuple[float, Node]] = []
-    todo = [(1.0, node)]
-    steps = 0
-    while todo:
-        sign, term = todo.pop()
-        steps += 1
-        if term.op in ("add", "subtract") and len(found) + len(todo) < _WINDOW:
-            todo.append((-sign if term.op == "subtract" else sign, term.args[1]))
-            todo.append((sign, term.args[0]))
-        elif term.op == "negative" and steps < 2 * _WINDOW:
-            todo.append((-sign, term.args[0]))
-        else:
-            c, x = scaled(term)
-            found.append((sign * c, x))
-    return found
+_WINDOW = 9
 
 
 @rule("add subtract", "a + b + a", "2 a + b", "reading", inside="add subtract negative")
 def _like_terms(node: Node) -> Node | None:
     """Collect terms that differ only by a number, unless they cancel (which could hide a NaN)."""
-    terms = _terms(node)
+    terms = [(sign, *scaled(term)) for sign, term in terms_of(node, _WINDOW).parts]
     total: dict[Node, float] = {}
-    for c, x in terms:
-        total[x] = total.get(x, 0.0) + c
+    for sign, c, x in terms:
+        total[x] = total.get(x, 0.0) + sign * c
     if len(total) == len(terms) or 0.0 in total.values() or any(x.op == "constant" for x in total):
         return None
     result: Node | None = None
@@ -189,12 +171,7 @@ def is_leaf(node: Node) -> bool:
 def _like_factors(node: Node) -> Node | None:
     """Collect equal factors into whole powers."""
     factors: list[tuple[Node, float]] = []
-    todo = [node]
-    while todo:
-        factor = todo.pop()
-        if factor.op == "multiply" and len(factors) + len(todo) < _WINDOW:
-            todo.extend((factor.args[1], factor.args[0]))
-            continue
+    for factor, _ in factors_of(node, _WINDOW, enter=lambda part, _: part.op == "multiply").parts:
         n = number(factor.args[1]) if factor.op == "power" else None
         factors.append((factor.args[0], n) if n is not None and n >= 1 and n.is_integer() else (factor, 1.0))
     total: dict[Node, float] = {}

@@ -23,9 +23,10 @@ from ..graph import (
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.deltas.einsum import add_terms, einsum, is_plain, is_structured, scale_by, signed_terms, structured_terms
 from ..graph.deltas.structural import take_items
+from ..graph.scalars.arithmetic import SUMS, scaled
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, Shape
-from .rewriter import make, rule, scaled, settle
+from .rewriter import make, rule, settle
 
 
 @rule("contract", "Aᵀᵀ, sums of transposes, I A, (2 A) B", "A, sums, A, 2 (A B)")
@@ -69,7 +70,7 @@ def _is_scaled(arg: Node) -> bool:
 @rule("contract", "(I - A)ᵀ", "I - Aᵀ", inside="add subtract negative")
 def _transposed_sum(node: Node) -> Node | None:
     """Push a transpose into a sum whose terms hold deltas or transposes."""
-    if len(node.args) != 1 or node.args[0].op not in ("add", "subtract", "negative"):
+    if len(node.args) != 1 or node.args[0].op not in SUMS:
         return None
     labels, out, repeated = node.payload
     if repeated or sorted(labels[0]) != sorted(out):
@@ -144,7 +145,7 @@ def broadcast_labels(arg: Node, node: Node) -> dict[int, int]:
 def _scaled_identity(node: Node) -> Node | None:
     """Multiply a sum with deltas term by term, so that they stay factors."""
     for x, y in (node.args, node.args[::-1]):
-        if y.op in ("add", "subtract", "negative") and y.shape == node.shape and y.ndim:
+        if y.op in SUMS and y.shape == node.shape and y.ndim:
             terms = structured_terms(y)
             if terms is not None:
                 return add_terms([(sign, settle(scale_by(x, term))) for sign, term in terms])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from ..graph import Node, broadcast_to, elementwise, mark_settled, number, postorder, rebuild
+from ..graph import Node, broadcast_to, elementwise, mark_settled, postorder, rebuild
 from ..graph.budget import spend
 from ..graph.gc_pause import paused
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
@@ -204,36 +204,6 @@ def spread(node: Node, shape: Shape) -> Node:
     return node if node.shape == shape else broadcast_to(node, shape)
 
 
-def peel(node: Node) -> Node:
-    """Look through names at what is named."""
-    while node.op == "named":
-        node = node.args[0]
-    return node
-
-
 def is_number(node: Node, value: float) -> bool:
     """Tell whether every element of ``node`` is the constant ``value``."""
     return scalar_constant(node) == value
-
-
-def without_numbers(part: Node) -> tuple[float, Node]:
-    """Return (c, x) with part = c x, through products, quotients, signs and names; c is not 0."""
-    scale = 1.0
-    while part.op in ("multiply", "divide", "negative"):
-        value = -1.0 if part.op == "negative" else scalar_constant(part.args[part.op == "divide"])
-        if value is None or value == 0:
-            break
-        scale = scale / value if part.op == "divide" else scale * value
-        part = peel(part.args[part.op == "multiply"])
-    return scale, part
-
-
-def scaled(node: Node) -> tuple[float, Node]:
-    """Return (c, x) with node = c x."""
-    if node.op == "multiply":
-        c = number(node.args[0])
-        if c is not None:
-            return c, node.args[1]
-    if node.op == "negative":
-        return -1.0, node.args[0]
-    return 1.0, node

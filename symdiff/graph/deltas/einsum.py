@@ -29,6 +29,7 @@ from .. import (
     zeros,
 )
 from ..budget import spend
+from ..scalars.arithmetic import SUMS, terms_of
 from ..sizes import Dim
 from .affine import ONE, STRUCTURE
 from .contraction_order import Step, cheapest_step
@@ -54,7 +55,6 @@ def is_zero(node: Node) -> bool:
 _ZEROS = frozenset(constant(zero).payload for zero in (0.0, -0.0, False))
 #: Factors that are looked into: numbers, and what is merged with the product it is in.
 _MERGED = frozenset({"constant", "negative", "reshape", "contract"})
-_SUMS = frozenset({"add", "subtract", "negative"})
 _NUMBERS = ("constant", "contract")
 
 
@@ -71,7 +71,7 @@ def is_plain(node: Node) -> bool:
             fixed.extend(own)
         elif op == "constant" and arg.shape == () and arg.payload not in _TRIVIAL:
             kinds += "n"
-        elif op in _MERGED or 1 in arg.shape or (op in _SUMS and structured_terms(arg) is not None):
+        elif op in _MERGED or 1 in arg.shape or (op in SUMS and structured_terms(arg) is not None):
             return False
         else:
             kinds += "d" if own else "f"
@@ -105,7 +105,7 @@ def einsum(
     True
     """
     spend(1 + (len(out) >> 1))
-    spread = _distribute(operands, labels, out, sizes) if not _SUMS.isdisjoint([n.op for n in operands]) else None
+    spread = _distribute(operands, labels, out, sizes) if not SUMS.isdisjoint([n.op for n in operands]) else None
     if spread is not None:
         return spread
     extra = dict(sizes) if sizes else {}
@@ -187,7 +187,7 @@ def _distribute(
 ) -> Node | None:
     """Contract a sum term by term when that eliminates a delta of one of the terms."""
     for i, node in enumerate(operands):
-        if node.op not in _SUMS:
+        if node.op not in SUMS:
             continue
         terms = structured_terms(node)
         if terms is None or not any(_loses_delta(term, labels[i], out) for _, term in terms):
@@ -198,7 +198,7 @@ def _distribute(
     return None
 
 
-def add_terms(terms: Sequence[tuple[int, Node]]) -> Node:
+def add_terms(terms: Sequence[tuple[float, Node]]) -> Node:
     """Return the sum of terms with signs."""
     (sign, total), *rest = terms
     if sign < 0:
@@ -208,38 +208,18 @@ def add_terms(terms: Sequence[tuple[int, Node]]) -> Node:
     return total
 
 
-def signed_terms(node: Node, limit: int = _TERMS) -> list[tuple[int, Node]] | None:
+def signed_terms(node: Node) -> list[tuple[float, Node]] | None:
     """Return the terms of a sum with their signs, each of its shape; None if they are many."""
-    terms = _terms(node, limit)
-    return None if terms is None else [(sign, broadcast_to(term, node.shape)) for sign, term in terms]
+    terms, whole = terms_of(node, _TERMS)
+    return [(sign, broadcast_to(term, node.shape)) for sign, term in terms] if whole else None
 
 
-def structured_terms(node: Node) -> list[tuple[int, Node]] | None:
+def structured_terms(node: Node) -> list[tuple[float, Node]] | None:
     """Return the terms of a sum, as :func:`signed_terms` does, if one of them holds a delta."""
-    terms = _terms(node, _TERMS)
-    if terms is None or not any(is_structured(term) for _, term in terms):
+    terms, whole = terms_of(node, _TERMS)
+    if not whole or not any(is_structured(term) for _, term in terms):
         return None
     return [(sign, broadcast_to(term, node.shape)) for sign, term in terms]
-
-
-def _terms(node: Node, limit: int) -> list[tuple[int, Node]] | None:
-    terms: list[tuple[int, Node]] = []
-    todo = [(1, node)]
-    steps = 0
-    while todo:
-        sign, term = todo.pop()
-        steps += 1
-        op = term.op
-        if op in ("add", "subtract"):
-            todo.append((-sign if op == "subtract" else sign, term.args[1]))
-            todo.append((sign, term.args[0]))
-        elif op == "negative":
-            todo.append((-sign, term.args[0]))
-        else:
-            terms.append((sign, term))
-        if len(terms) + len(todo) > limit or steps > 4 * limit:
-            return None
-    return terms
 
 
 def _loses_delta(term: Node, own: Labels, out: Labels) -> bool:
@@ -382,7 +362,7 @@ def scale_by(factor: Node, x: Node) -> Node:
         return x
     if is_structured(x):
         return _spread(factor, x)
-    if x.shape and x.op in ("add", "subtract", "negative"):
+    if x.shape and x.op in SUMS:
         terms = structured_terms(x)
         if terms is not None:
             return add_terms([(sign, scale_by(factor, term)) for sign, term in terms])

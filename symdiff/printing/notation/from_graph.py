@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 
 from ...errors import ShapeError
 from ...graph import MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Node, broadcast_shapes, postorder
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import as_written
 from ...graph.sizes import Shape, product
 from .contractions import is_kronecker, recognise, written_contraction
 from .terms import SHORT, Term, expand, index, number, quotient, total_of
 
-SUMS = ("add", "subtract", "negative")
-PRODUCTS = ("multiply", "divide")
+#: Sums and products that continue in one that they are part of, whatever sign they have there.
+_ADDED, _MULTIPLIED = ("add", "subtract"), ("multiply", "divide")
 COMPARISONS = ("less", "less_equal", "equal", "not_equal")
 
 
@@ -55,27 +56,17 @@ class _Writer:
         return [self.terms[root] for root in self.roots]
 
     def write(self, node: Node) -> Term:
-        if node.op in ("add", "subtract"):
+        if node.op in _ADDED:
             return self.write_sum(node)
-        if node.op in PRODUCTS:
+        if node.op in _MULTIPLIED:
             return self.write_product(node)
         args = [self.terms[arg] for arg in node.args]
         return WRITERS.get(node.op, write_function)(node, args)
 
     def write_sum(self, node: Node) -> Term:
         parts: list[tuple[Term, bool]] = []
-        todo = [(node, False)]
-        while todo:
-            part, minus = todo.pop()
-            if part is not node and part not in self.absorbed:
-                parts.append((self.terms[part], minus))
-            elif part.op == "negative":
-                todo.append((part.args[0], not minus))
-            elif part.op in PRODUCTS:
-                parts.append((self.write_product(part), minus))
-            else:
-                todo.append((part.args[1], minus != (part.op == "subtract")))
-                todo.append((part.args[0], minus))
+        for sign, part in terms_of(node, enter=lambda part: part is node or part in self.absorbed).parts:
+            parts.append((self.write_product(part) if part in self.absorbed else self.terms[part], sign < 0))
 
         def build(terms: list[Term], shape: Shape) -> Term:
             return total_of([(term, minus) for term, (_, minus) in zip(terms, parts, strict=True)], shape)
@@ -85,18 +76,10 @@ class _Writer:
     def write_product(self, node: Node) -> Term:
         over: list[Term] = []
         under: list[Term] = []
-        negative = False
-        todo = [(node, False)]
-        while todo:
-            part, divides = todo.pop()
-            if part in self.absorbed or part is node:
-                if part.op == "negative":
-                    negative = not negative
-                    todo.append((part.args[0], divides))
-                else:
-                    todo.append((part.args[1], divides != (part.op == "divide")))
-                    todo.append((part.args[0], divides))
-                continue
+        sign, parts, _ = factors_of(node, enter=lambda part, _: part is node or part in self.absorbed)
+        negative = sign < 0
+        for part, power in parts:
+            divides = power < 0
             term = self.terms[part]
             if term.kind == "negative":
                 negative, term = not negative, term.args[0]
@@ -121,7 +104,7 @@ class _Writer:
 
 
 def _continues(op: str, user: str) -> bool:
-    return (op in SUMS and user in ("add", "subtract")) or (op in (*PRODUCTS, "negative") and user in PRODUCTS)
+    return (op in SUMS and user in _ADDED) or (op in PRODUCTS and user in _MULTIPLIED)
 
 
 def _inverse_power(term: Term) -> Term | None:

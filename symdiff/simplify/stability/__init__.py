@@ -26,9 +26,10 @@ Add
 from __future__ import annotations
 
 from ...graph import Node, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
+from ...graph.scalars.arithmetic import peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Dim
-from ..rewriter import is_number, peel, rule, spread, stabilize, without_numbers
+from ..rewriter import is_number, rule, spread, stabilize
 from .exponentials import normal_form
 from .lengths import cancelled
 from .removable import smooth_quotient

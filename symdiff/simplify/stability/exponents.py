@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from ...graph import Node, constant, elementwise, reduce
+from ...graph.scalars.arithmetic import SUMS, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
-from ..rewriter import peel
 
 #: Numbers times nodes, added up; the constant stands under None.
 Linear: TypeAlias = "dict[Node | None, float]"
@@ -24,38 +24,21 @@ def linear(node: Node, scale: float = 1.0) -> Linear:
     """Return an exponent as numbers times nodes; beyond a few terms a sum is one node."""
     found: Linear = {}
     seen: set[Node] = set()
-    todo = [(peel(node), scale)]
-    steps = 0
-    while todo:
-        part, c = todo.pop()
-        steps += 1
+    for c, part in terms_of(node, steps=EXPONENTS, look=peel, multiple=_scaled).parts:
         value = scalar_constant(part)
         if value is not None and math.isfinite(value):
-            _put(found, None, c * value)
-        elif steps > EXPONENTS:
-            seen.add(part)
-            _put(found, part, c)
-        elif part.op in ("add", "subtract"):
-            todo.append((peel(part.args[1]), c if part.op == "add" else -c))
-            todo.append((peel(part.args[0]), c))
-        elif part.op == "negative":
-            todo.append((peel(part.args[0]), -c))
-        elif part.op in ("multiply", "divide"):
-            inner = _scaled(part)
-            if inner is None:
-                seen.add(part)
-                _put(found, part, c)
-            else:
-                todo.append((peel(inner[1]), c * inner[0]))
+            _put(found, None, scale * c * value)
         else:
             seen.add(part)
-            _put(found, part, c)
+            _put(found, part, scale * c)
     # x - x is nan where x is, so nothing is cancelled within an exponent
     return found if seen <= found.keys() else {node: scale}
 
 
 def _scaled(part: Node) -> tuple[float, Node] | None:
     """Return (c, x) with a product or quotient = c x."""
+    if part.op not in ("multiply", "divide"):
+        return None
     first, second = (scalar_constant(arg) for arg in part.args)
     if part.op == "multiply" and first is not None:
         return first, part.args[1]
@@ -132,7 +115,7 @@ class Term:
     exponent: Linear = field(hash=False)
 
 
-def terms_of(node: Node, room: list[int] | None = None) -> list[Term] | None:
+def exponential_terms(node: Node, room: list[int] | None = None) -> list[Term] | None:
     """Return a sum as terms with their exponents; None if it has too many. ``room`` counts how many nodes are left."""
     node = peel(node)
     room = [STEPS] if room is None else room
@@ -154,15 +137,16 @@ def terms_of(node: Node, room: list[int] | None = None) -> list[Term] | None:
         sign = 0.5 if node.op == "cosh" else -0.5
         up = linear(node.args[0])
         return [Term(0.5, (), up), Term(sign, (), multiple(up, -1.0))]
-    if node.op == "negative":
-        return _times_number(terms_of(node.args[0], room), -1.0)
-    if node.op in ("add", "subtract"):
-        parts = [terms_of(arg, room) for arg in node.args]
-        if parts[0] is None or parts[1] is None or len(parts[0]) + len(parts[1]) > TERMS:
-            return None
-        return [*parts[0], *(_times_number(parts[1], -1.0 if node.op == "subtract" else 1.0) or [])]
+    if node.op in SUMS:
+        found: list[Term] = []
+        for sign, part in terms_of(node, TERMS, look=peel).parts:
+            own = _times_number(exponential_terms(part, room), sign)
+            if own is None or len(found) + len(own) > TERMS:
+                return None
+            found += own
+        return found
     if node.op == "multiply":
-        left, right = (terms_of(arg, room) for arg in node.args)
+        left, right = (exponential_terms(arg, room) for arg in node.args)
         if left is not None and right is not None and (_moves(left) or _moves(right)) and len(left) * len(right) <= 4:
             return [
                 Term(a.number * b.number, a.factors + b.factors, added(a.exponent, b.exponent))
@@ -172,11 +156,11 @@ def terms_of(node: Node, room: list[int] | None = None) -> list[Term] | None:
         for c, x in (node.args, node.args[::-1]):
             number = scalar_constant(c)
             if number is not None:
-                return _times_number(terms_of(x, room), number)
+                return _times_number(exponential_terms(x, room), number)
     if node.op == "divide":
-        by = terms_of(node.args[1], room)
+        by = exponential_terms(node.args[1], room)
         if by is not None and len(by) == 1 and not by[0].factors:
-            top = _times_number(terms_of(node.args[0], room), 1.0 / by[0].number)
+            top = _times_number(exponential_terms(node.args[0], room), 1.0 / by[0].number)
             return None if top is None else [replace(t, exponent=added(t.exponent, by[0].exponent, -1.0)) for t in top]
     if node.op == "power":
         n, base = scalar_constant(node.args[1]), peel(node.args[0])
@@ -238,7 +222,7 @@ class Sum:
 
 def as_sum(node: Node) -> Sum | None:
     """Return a sum of exponentials, one of which moves; None for anything else."""
-    terms = terms_of(node)
+    terms = exponential_terms(node)
     if terms is None or not _moves(terms):
         return None
     found: dict[frozenset[tuple[Node | None, float]], Node] = {}

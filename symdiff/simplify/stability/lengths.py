@@ -10,8 +10,9 @@ import math
 from collections.abc import Sequence
 
 from ...graph import Node, constant, contract, elementwise, postorder, rebuild, reduce, substitute, sum_axes
+from ...graph.scalars.arithmetic import PRODUCTS, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
-from ..rewriter import peel, spread, without_numbers
+from ..rewriter import spread
 from .roots import length_of
 
 ONE, TWO = constant(1.0), constant(2.0)
@@ -171,7 +172,7 @@ def _has_row(node: Node, length: Node) -> bool:
     todo = [node]
     while todo:
         part = peel(todo.pop())
-        if part.op in ("multiply", "divide", "negative"):
+        if part.op in PRODUCTS:
             todo.extend(part.args)
         elif part.op.endswith("_of_square") and part.args[1] in squares_of(length):
             return True

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...graph import Node, constant, elementwise
+from ...graph.scalars.arithmetic import factors_of, peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
-from ..rewriter import peel, spread
+from ..rewriter import spread
 from .exponents import FACTORS, Linear, Sum, added, as_node, as_sum, is_sum_along_axes, linear, multiple
 
 
@@ -70,37 +71,29 @@ def may_hold_exponentials(node: Node) -> bool:
 
 def as_product(node: Node) -> Product | None:
     """Decompose a product; None if it has too many factors."""
-    result = Product()
-    todo: list[tuple[Node, float]] = [(node, 1.0)]
-    steps = 0
-    while todo:
-        part, power = todo.pop()
-        part = peel(part)
-        steps += 1
-        if steps > 2 * FACTORS:
-            return None
+    sign, parts, whole = factors_of(node, steps=2 * FACTORS, enter=_is_product, look=peel)
+    if not whole:
+        return None
+    result = Product(float(sign))
+    for part, power in parts:
         n = scalar_constant(part)
         if (n is not None and n > 0 and math.isfinite(n)) or (n is not None and n < 0 and power.is_integer()):
             try:
                 result.number *= n**power
             except OverflowError:
                 return None
-        elif part.op in ("multiply", "divide"):
-            if part.op == "divide" or power.is_integer():
-                todo.append((part.args[1], power if part.op == "multiply" else -power))
-                todo.append((part.args[0], power))
-            else:
-                _take_other(result, part, power)
-        elif part.op == "negative" and power.is_integer():
-            result.number *= -1.0 if power % 2 else 1.0
-            todo.append((part.args[0], power))
-        elif part.op == "power" and _whole_power(part, power) is not None:
-            todo.append((part.args[0], _whole_power(part, power) or 0.0))
-        elif part.op == "sqrt" and _is_positive(peel(part.args[0])):
-            todo.append((part.args[0], power / 2))
         else:
             _take(result, part, power)
     return result
+
+
+def _is_product(part: Node, power: float) -> bool:
+    """Tell whether a power of a part is the product of powers of what it is made of."""
+    if part.op in ("multiply", "negative"):
+        return power.is_integer()
+    if part.op == "power":
+        return _whole_power(part, power) is not None
+    return part.op == "divide" or (part.op == "sqrt" and _is_positive(peel(part.args[0])))
 
 
 #: What overflows only when it is divided by.

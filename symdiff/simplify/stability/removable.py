@@ -12,14 +12,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...graph import Node, constant, elementwise
+from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS, Remainder, series_of
-from ..rewriter import peel, spread, without_numbers
+from ..rewriter import spread
 from .exponents import added, as_node, as_sum, multiple, ratio
 from .lengths import Scalar, by_square, root_of, squares_of, times_power
 
 #: So many factors and terms are looked at.
-_FACTORS, _TERMS = 12, 6
+_FACTORS, _TERMS = 12, 7
+#: The highest power of a number.
+_POWER = 8
 TWO = constant(2.0)
 _TABLE: dict[str, list[Remainder]] = {}
 for _each in REMAINDERS:
@@ -33,7 +36,7 @@ _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
 
 
 @dataclass
-class Factors:
+class Monomial:
     """A number and nodes with whole powers."""
 
     number: float = 1.0
@@ -53,32 +56,25 @@ class Factors:
             del self.powers[node]
 
 
-def factors_of(node: Node) -> Factors | None:
+def _is_product(part: Node, power: float) -> bool:
+    """Tell whether a part is a product or a whole power."""
+    return part.op in PRODUCTS or (part.op == "power" and (scalar_constant(part.args[1]) or 0.5).is_integer())
+
+
+def as_monomial(node: Node) -> Monomial | None:
     """Decompose a product; None if it has too many factors or a power that is no whole number."""
-    result = Factors()
-    todo = [(node, 1)]
-    steps = 0
-    while todo:
-        part, power = todo.pop()
-        part = peel(part)
-        steps += 1
-        if steps > 2 * _FACTORS:
-            return None
-        value = scalar_constant(part)
-        if value is not None:
-            if value == 0 or not math.isfinite(value) or abs(power) > 8:
-                return None
-            result.number *= value**power
-        elif part.op in ("multiply", "divide"):
-            todo.append((part.args[1], power if part.op == "multiply" else -power))
-            todo.append((part.args[0], power))
-        elif part.op == "negative":
-            result.number *= -1.0 if power % 2 else 1.0
-            todo.append((part.args[0], power))
-        elif part.op == "power" and (scalar_constant(part.args[1]) or 0.5).is_integer():
-            todo.append((part.args[0], power * int(scalar_constant(part.args[1]) or 0)))
-        else:
+    sign, parts, whole = factors_of(node, steps=2 * _FACTORS, enter=_is_product, look=peel)
+    if not whole:
+        return None
+    result = Monomial(float(sign))
+    for part, exponent in parts:
+        value, power = scalar_constant(part), int(exponent)
+        if value is None:
             result.powers[part] = result.powers.get(part, 0) + power
+        elif value == 0 or not math.isfinite(value) or abs(power) > _POWER:
+            return None
+        else:
+            result.number *= value**power
     result.powers = {base: n for base, n in result.powers.items() if n}
     return result
 
@@ -131,20 +127,9 @@ def _difference(node: Node) -> Vanishing | None:
 
 def _remainder(node: Node) -> Vanishing | None:
     """Return a function less the beginning of its series, a polynomial of its argument."""
-    terms: list[tuple[float, Node]] = []
-    todo = [(node, 1.0)]
-    while todo:
-        part, c = todo.pop()
-        part = peel(part)
-        if len(terms) + len(todo) > _TERMS:
-            return None
-        if part.op in ("add", "subtract"):
-            todo.append((part.args[1], c if part.op == "add" else -c))
-            todo.append((part.args[0], c))
-        elif part.op == "negative":
-            todo.append((part.args[0], -c))
-        else:
-            terms.append((c, part))
+    terms, whole = terms_of(node, _TERMS, look=peel)
+    if not whole:
+        return None
     found: tuple[float, str, Node, int] | None = None
     rest: list[tuple[float, Node]] = []
     constant_part = 0.0
@@ -169,12 +154,12 @@ def _remainder(node: Node) -> Vanishing | None:
     if found is None:
         return None
     scale, name, u, skipped = found
-    own = factors_of(u)
+    own = as_monomial(u)
     if own is None:
         return None
     polynomial = {0: constant_part}
     for c, part in rest:
-        term = factors_of(part)
+        term = as_monomial(part)
         k = None if term is None else _exponent_of(term, own)
         if term is None or k is None:
             return None
@@ -188,7 +173,7 @@ def _remainder(node: Node) -> Vanishing | None:
     return None
 
 
-def _exponent_of(term: Factors, own: Factors) -> int | None:
+def _exponent_of(term: Monomial, own: Monomial) -> int | None:
     """Return k with term = number * u**k, for the factors of u."""
     if not own.powers:
         return None
@@ -206,13 +191,13 @@ def smooth_quotient(node: Node) -> Node | None:
     """Return a quotient that is 0 / 0 at 0 as a product of smooth ones; None for any other."""
     if not _may_vanish(node):
         return None
-    product = factors_of(node)
+    product = as_monomial(node)
     if product is None:
         return None
-    found: dict[Node, tuple[Vanishing, Factors]] = {}
+    found: dict[Node, tuple[Vanishing, Monomial]] = {}
     for base in product.powers:
         known = vanishing(base)
-        own = None if known is None else factors_of(known.argument)
+        own = None if known is None else as_monomial(known.argument)
         if known is not None and own is not None and own.powers:
             found[base] = known, own
     for base, (known, own) in list(found.items()):
@@ -222,7 +207,7 @@ def smooth_quotient(node: Node) -> Node | None:
     chosen = [base for base, (known, own) in found.items() if _is_met(base, known, own, product, found)]
     if not chosen:
         return None
-    rest = Factors(product.number, {n: p for n, p in product.powers.items() if n not in chosen})
+    rest = Monomial(product.number, {n: p for n, p in product.powers.items() if n not in chosen})
     smooth: list[tuple[Node, int]] = []
     for base in chosen:
         known, own = found[base]
@@ -242,7 +227,7 @@ def smooth_quotient(node: Node) -> Node | None:
     return result
 
 
-def _gather_squares(product: Factors, length: Node) -> None:
+def _gather_squares(product: Monomial, length: Node) -> None:
     """Write what is the square of a length, ``w @ w`` for norm(w), as its second power."""
     for square in squares_of(length):
         power = product.powers.pop(square, 0)
@@ -252,8 +237,8 @@ def _gather_squares(product: Factors, length: Node) -> None:
                 del product.powers[length]
 
 
-def _take_out(product: Factors, base: Node, known: Vanishing, own: Factors) -> None:
-    """Factor divisors out of linear operations whose factors vanish with them, and the other way around."""
+def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) -> None:
+    """Take out of linear operations what divides where a factor vanishes, and the other way around."""
     side = product.powers[base] * known.order
     for scalar, n in own.powers.items():
         if scalar.shape:
@@ -291,7 +276,7 @@ def _is_known(arg: Node) -> bool:
 
 
 def _is_met(
-    base: Node, known: Vanishing, own: Factors, product: Factors, found: dict[Node, tuple[Vanishing, Factors]]
+    base: Node, known: Vanishing, own: Monomial, product: Monomial, found: dict[Node, tuple[Vanishing, Monomial]]
 ) -> bool:
     """Tell whether what a factor vanishes with stands on the other side of the line."""
     side = product.powers[base] * known.order
@@ -330,7 +315,7 @@ def _quotient(kind: Remainder, u: Node) -> Node:
     return elementwise(kind.name, (constant(0.0), u))
 
 
-def _multiplied(rest: Factors, smooth: list[tuple[Node, int]]) -> Node:
+def _multiplied(rest: Monomial, smooth: list[tuple[Node, int]]) -> Node:
     """Multiply everything, divisors at last."""
     powers = [*rest.powers.items(), *smooth]
     total: Node | None = None

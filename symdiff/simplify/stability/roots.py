@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from ...graph import Node, concatenate, constant, elementwise, reduce, reshape, slicing
+from ...graph.scalars.arithmetic import peel, terms_of
 from ...graph.scalars.functions import scalar_constant
-from ..rewriter import is_number, peel, spread
+from ..rewriter import is_number, spread
 
 #: So many terms of a sum and contractions inside each other are looked at.
 _TERMS, _NESTED = 8, 4
@@ -71,24 +72,22 @@ def _length(node: Node) -> Node | None:
 
 
 def _length_of_terms(node: Node) -> Node | None:
+    parts, whole = terms_of(node, _TERMS, look=peel)
     terms: list[Node] = []
-    todo = [node]
-    while todo:
-        term = peel(todo.pop())
-        if term.op == "add":
-            todo.extend(term.args[::-1])
-            continue
+    for sign, term in parts if whole else ():
         base = square_of(term)
-        if base is None or base.op == "constant" or len(terms) + len(todo) >= _TERMS:
+        if sign < 0 or base is None or base.op == "constant":
             return None
         terms.append(base)
+    if not terms:
+        return None
     if len(terms) == 2:
         return elementwise("hypot", (terms[0], terms[1]))
     part = _part_of_one(terms)
     if part is not None:
         return reduce("norm", part, (0,))
-    parts = [reshape(spread(term, node.shape), (*node.shape, 1)) for term in terms]
-    return reduce("norm", concatenate(parts, node.ndim), (node.ndim,))
+    columns = [reshape(spread(term, node.shape), (*node.shape, 1)) for term in terms]
+    return reduce("norm", concatenate(columns, node.ndim), (node.ndim,))
 
 
 def _norm(node: Node) -> Node | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from ...graph import Node, concatenate, constant, elementwise, normalize, reduce, reshape, slicing
+from ...graph.scalars.arithmetic import peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
-from ..rewriter import is_number, peel, spread
+from ..rewriter import is_number, spread
 from .exponents import Linear, Sum, added, as_node, as_sum, multiple
 from .products import ONE, Product, as_product, may_hold_exponentials, multiplied, raised, scaled_node, sum_of
 

@@ -7,9 +7,10 @@ place: nothing overflows, and where they were all there was below, the line is g
 from __future__ import annotations
 
 from ...graph import Node, elementwise, normalize, rebuild, reduce, reshape
+from ...graph.scalars.arithmetic import peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
-from ..rewriter import peel, spread
+from ..rewriter import spread
 
 #: How many operations above and below the line are looked at.
 _LOOK = 16

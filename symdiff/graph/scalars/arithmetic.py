@@ -1,0 +1,191 @@
+"""Sums and products taken apart: the terms of a sum, the factors of a product, the number in front of a node.
+
+``a - (b + c)`` has the terms a, -b and -c, and ``a**2 / (-b c)`` the sign -1 and the factors a**2, b**-1 and
+c**-1. Passes differ in how far they look and what they pass through, which they say in the options; what they
+put together of the parts is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .. import Node, number
+from .functions import scalar_constant
+
+#: Operations that a sum, and a product, is made of.
+SUMS = frozenset({"add", "subtract", "negative"})
+PRODUCTS = frozenset({"multiply", "divide", "negative"})
+#: Of an unnamed number of terms or factors, so many times as many nodes are looked at: signs may stand on signs.
+_NODES = 4
+
+
+class Terms(NamedTuple):
+    """Coefficients and terms, from left to right; ``whole`` where no limit has left a sum as one term."""
+
+    parts: list[tuple[float, Node]]
+    whole: bool
+
+
+class Factors(NamedTuple):
+    """A sign, and factors with their powers from left to right; ``whole`` where no limit has left a product as one."""
+
+    sign: int
+    parts: list[tuple[Node, float]]
+    whole: bool
+
+
+def terms_of(
+    node: Node,
+    most: int | None = None,
+    *,
+    steps: int | None = None,
+    enter: Callable[[Node], bool] | None = None,
+    look: Callable[[Node], Node] | None = None,
+    multiple: Callable[[Node], tuple[float, Node] | None] | None = None,
+) -> Terms:
+    """Take a sum apart.
+
+    Parameters
+    ----------
+    node : Node
+        Anything else than a sum is its own only term.
+    most : int, optional
+        How many terms there may be; sums that would make more are terms.
+    steps : int, optional
+        How many nodes are looked at; what comes behind them is a term as it is.
+    enter : callable, optional
+        Tells which sums below are taken apart: those that stand nowhere else, say.
+    look : callable, optional
+        What to see in place of a part: what stands behind its name, say.
+    multiple : callable, optional
+        Gives (c, x) for a part that is c times x, which is then looked at in its place.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input
+    >>> a, b, c = map(input, "abc")
+    >>> [(sign, term.payload) for sign, term in terms_of(a - (b - c)).parts]
+    [(1.0, 'a'), (-1.0, 'b'), (1.0, 'c')]
+    """
+    longest = steps if steps is not None or most is None else _NODES * most
+    found: list[tuple[float, Node]] = []
+    todo: list[tuple[float, Node]] = [(1.0, node)]
+    whole = True
+    count = 0
+    while todo:
+        sign, part = todo.pop()
+        if look is not None:
+            part = look(part)
+        count += 1
+        scaled = None
+        if part.op in SUMS and (enter is None or enter(part)):
+            more = part.op != "negative" and most is not None and len(found) + len(todo) + 2 > most
+            if not more and (longest is None or count <= longest):
+                if part.op != "negative":
+                    todo.append((-sign if part.op == "subtract" else sign, part.args[1]))
+                    todo.append((sign, part.args[0]))
+                else:
+                    todo.append((-sign, part.args[0]))
+                continue
+            whole = False
+        elif multiple is not None and (longest is None or count <= longest):
+            scaled = multiple(part)
+        if scaled is None:
+            found.append((sign, part))
+        else:
+            todo.append((sign * scaled[0], scaled[1]))
+    return Terms(found, whole)
+
+
+def factors_of(
+    node: Node,
+    most: int | None = None,
+    *,
+    steps: int | None = None,
+    enter: Callable[[Node, float], bool] | None = None,
+    look: Callable[[Node], Node] | None = None,
+) -> Factors:
+    """Take a product apart.
+
+    Parameters
+    ----------
+    node : Node
+        Anything else than a product is its own only factor.
+    most : int, optional
+        How many factors there may be; products that would make more are factors.
+    steps : int, optional
+        How many nodes are looked at. There is more to a product that has more, whatever they are.
+    enter : callable, optional
+        Takes a part and the power it stands in, tells whether it is taken apart. By default, products, quotients and
+        signs are; powers by a number and square roots are where it says so.
+    look : callable, optional
+        What to see in place of a part: what stands behind its name, say.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input
+    >>> a, b, c = map(input, "abc")
+    >>> sign, parts, _ = factors_of(-a / (b * c))
+    >>> sign, [(factor.payload, power) for factor, power in parts]
+    (-1, [('a', 1.0), ('b', -1.0), ('c', -1.0)])
+    """
+    sign = 1
+    found: list[tuple[Node, float]] = []
+    todo: list[tuple[Node, float]] = [(node, 1.0)]
+    whole = True
+    count = 0
+    while todo:
+        part, power = todo.pop()
+        if look is not None:
+            part = look(part)
+        count += 1
+        op = part.op
+        inside = op in PRODUCTS if enter is None else enter(part, power)
+        long = steps is not None and count > steps
+        if inside and most is not None and op in ("multiply", "divide"):
+            long = long or len(found) + len(todo) + 2 > most
+        whole = whole and not long
+        if long or not inside:
+            found.append((part, power))
+        elif op == "negative":
+            sign = -sign if power % 2 else sign
+            todo.append((part.args[0], power))
+        elif op == "power":
+            todo.append((part.args[0], power * (scalar_constant(part.args[1]) or 0.0)))
+        elif op == "sqrt":
+            todo.append((part.args[0], power / 2))
+        else:
+            todo.append((part.args[1], -power if op == "divide" else power))
+            todo.append((part.args[0], power))
+    return Factors(sign, found, whole)
+
+
+def peel(node: Node) -> Node:
+    """Look through names at what is named."""
+    while node.op == "named":
+        node = node.args[0]
+    return node
+
+
+def scaled(node: Node) -> tuple[float, Node]:
+    """Return (c, x) with node = c x, for a sign or a number in front."""
+    if node.op == "multiply":
+        c = number(node.args[0])
+        if c is not None:
+            return c, node.args[1]
+    if node.op == "negative":
+        return -1.0, node.args[0]
+    return 1.0, node
+
+
+def without_numbers(part: Node) -> tuple[float, Node]:
+    """Return (c, x) with part = c x, through products, quotients, signs and names; c is not 0."""
+    scale = 1.0
+    while part.op in PRODUCTS:
+        value = -1.0 if part.op == "negative" else scalar_constant(part.args[part.op == "divide"])
+        if value is None or value == 0:
+            break
+        scale = scale / value if part.op == "divide" else scale * value
+        part = peel(part.args[part.op == "multiply"])
+    return scale, part
