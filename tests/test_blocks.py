@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import pytest
 
-from symdiff.codegen.blocks import Block, load_blocks, store_blocks
+from symdiff.codegen.blocks import Block, cover_row, cover_wanted, load_blocks, store_blocks
 
 
 @pytest.mark.parametrize("size", range(1, 20))
@@ -39,3 +40,30 @@ def test_columns_are_moved_one_by_one() -> None:
 def test_a_row_that_is_wanted_as_a_whole_is_one_block() -> None:
     assert list(load_blocks({0: 5, 1: 6, 2: 7}, 0, 3, False)) == [Block(0, 0, (5, 6, 7))]
     assert [len(b.values) for b in store_blocks(range(11), 0, False)] == [8, 4]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("widths", [(4, 2, 1), (8, 4, 2, 1), (2, 1), (1,)])
+def test_each_wanted_element_is_new_in_one_block(widths: tuple[int, ...], narrow: bool) -> None:
+    rng = random.Random(7)
+    for _ in range(300):
+        size = rng.randint(1, 30)
+        wanted = set(rng.sample(range(size), rng.randint(0, size)))
+        found: list[int] = []
+        for start, width, first in cover_wanted(wanted, size, widths, narrow=narrow):
+            assert width in widths
+            assert 0 <= start <= first < start + width <= size
+            found += [e for e in range(first, start + width) if e in wanted]
+        assert found == sorted(wanted)
+
+
+def test_wide_blocks_lie_at_multiples_of_their_width_and_narrow_ones_hold_what_is_wanted() -> None:
+    assert list(cover_wanted({1, 2, 9}, 16, (4, 2, 1))) == [(0, 4, 1), (8, 4, 9)]
+    assert list(cover_wanted({1, 2, 9}, 16, (4, 2, 1), narrow=True)) == [(1, 2, 1), (9, 1, 9)]
+    assert list(cover_wanted({8}, 9, (4, 2, 1))) == [(5, 4, 8)]  # the last block overlaps
+
+
+def test_a_row_is_covered_with_few_blocks() -> None:
+    assert list(cover_row(7, (4, 2, 1))) == [(0, 4), (3, 4)]
+    assert list(cover_row(6, (8, 4, 2, 1))) == [(0, 4), (4, 2)]
+    assert list(cover_row(0, (4, 2, 1))) == []

@@ -1,17 +1,73 @@
-"""How the interpreter reads samples and writes results: in blocks of neighbouring elements.
+"""How rows are covered by blocks: neighbours in a sample that are loaded and stored together.
 
-A row is moved by whole registers, eight, four or two elements of it at once, and a column as it is.
+A block is moved by whole registers, a column as it is. C and the interpreter's instructions are written from the same
+two coverings, of the elements of an input that are wanted and of a whole output. They differ in the widths that
+there are, and in one choice: C loads the widest blocks at multiples of their width, of which a compiler drops what
+nobody reads; the interpreter, which fills a register for each element, takes the narrowest that will do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["SUMS", "Block", "load_blocks", "store_blocks"]
+__all__ = ["SUMS", "Block", "cover_row", "cover_wanted", "load_blocks", "store_blocks"]
 
 #: The port of the column of sums.
 SUMS = -1
+#: Widths of the interpreter's blocks, and the length of the rows that it moves by a way of their own.
+_WIDTHS, _SHORT = (8, 4, 2, 1), 3
+
+
+def cover_wanted(
+    wanted: Collection[int], size: int, widths: Sequence[int], *, narrow: bool = False
+) -> Iterator[tuple[int, int, int]]:
+    """Cover the wanted elements of a row by blocks inside the row.
+
+    Parameters
+    ----------
+    wanted : collection of int
+        Elements, below ``size``.
+    size : int
+        Length of the row.
+    widths : sequence of int
+        Widths of blocks, widest first; the last one fits into the row.
+    narrow : bool
+        Take the narrowest block that holds what is wanted from an element on, or most of the row; else the
+        widest that fits, at a multiple of its width.
+
+    Yields
+    ------
+    tuple of int
+        Start and width of a block, and the first element that no block before has. The last block of a row may
+        overlap the one before it, which is cheaper than narrow ones.
+    """
+    covered = -1
+    for e in sorted(wanted):
+        if e <= covered:
+            continue
+        if narrow:
+            ahead = sum(k in wanted for k in range(e, min(e + widths[0], size)))
+            width = next(w for w in reversed(widths) if w >= ahead or 2 * w > size)
+            start = min(e, size - width)
+        else:
+            width = next(w for w in widths if w <= size)
+            start = min(e - e % width, size - width)
+        covered = start + width - 1
+        yield start, width, e
+
+
+def cover_row(size: int, widths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Cover a whole row by blocks inside it: start and width of each, widest first; the last may overlap another."""
+    done = 0
+    for width in widths:
+        while size - done >= width or (0 < size - done > width // 2 and size >= width > 1):
+            start = min(done, size - width)
+            yield start, width
+            done = start + width
+
+
+# ---------------------------------------------------------------------------- the interpreter's blocks
 
 
 class Block(NamedTuple):
@@ -47,24 +103,13 @@ def load_blocks(wanted: Mapping[int, int], port: int, size: int, single: bool) -
     ------
     Block
     """
-    covered = -1
-    for e in sorted(wanted):
-        if e <= covered:
-            continue
-        if single:
-            width = 1
-        elif size == 3:  # rows of three have a way of their own
-            width = 3
-        else:
-            ahead = sum(k in wanted for k in range(e, min(e + 8, size)))
-            width = next(w for w in (1, 2, 4, 8) if w >= ahead or 2 * w > size)
-        start = min(e, size - width)
-        covered = start + width - 1
-        yield Block(port, start, tuple([wanted.get(k, -1) if k >= e else -1 for k in range(start, start + width)]))
+    for start, width, first in cover_wanted(wanted, size, _widths(size, single), narrow=True):
+        places = range(start, start + width)
+        yield Block(port, start, tuple([wanted.get(k, -1) if k >= first else -1 for k in places]))
 
 
 def store_blocks(values: Sequence[int], port: int, single: bool) -> Iterable[Block]:
-    """Cover an output by blocks of 8, 4, 2 and 1, or 3 that are a row; the last may overlap another.
+    """Cover an output.
 
     Parameters
     ----------
@@ -78,9 +123,11 @@ def store_blocks(values: Sequence[int], port: int, single: bool) -> Iterable[Blo
     ------
     Block
     """
-    done = 0
-    for width in (1,) if single else (3,) if len(values) == 3 else (8, 4, 2, 1):
-        while len(values) - done >= width or (0 < len(values) - done > width // 2 and len(values) >= width > 1):
-            start = min(done, len(values) - width)
-            yield Block(port, start, tuple(values[start : start + width]))
-            done = start + width
+    for start, width in cover_row(len(values), _widths(len(values), single)):
+        yield Block(port, start, tuple(values[start : start + width]))
+
+
+def _widths(size: int, single: bool) -> tuple[int, ...]:
+    if single:
+        return (1,)
+    return (_SHORT,) if size == _SHORT else _WIDTHS

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...lower.program import MASK_OPS, Program
+from ..blocks import cover_row, cover_wanted
 from .interleave import in_pairs, is_function
 from .preamble import ITEM, block_widths
 from .prefetch import Ahead
@@ -75,24 +76,6 @@ def literal(x: float, single: bool) -> str:
     if math.isinf(x):
         return "__builtin_inf()" if x > 0 else "-__builtin_inf()"
     return x.hex()
-
-
-def _blocks(elements: Iterable[int], size: int, widths: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """Cover ``elements`` of a row by (start, width) of blocks inside the row, widest first.
-
-    The last block of a row may overlap the one before it, which is cheaper than narrow ones.
-    """
-    covered = -1
-    for e in sorted(elements):
-        if e <= covered:
-            continue
-        start, width = e, 1
-        for w in widths:
-            if w <= size:
-                start, width = min(e - e % w, size - w), w
-                break
-        covered = start + width - 1
-        yield start, width
 
 
 class Functions:
@@ -159,14 +142,11 @@ class Functions:
                 wanted.setdefault(port, {}).setdefault(element, []).append(i)
         for port, elements in wanted.items():
             size = self.program.inputs[port].size
-            done: set[int] = set()
-            widths = () if self.one_sample(port) or self.column(size) else self.loads
-            if widths and size in SHORT and len(elements) > 1:
+            widths = (1,) if self.one_sample(port) or self.column(size) else (*self.loads, 1)
+            if len(widths) > 1 and size in SHORT and len(elements) > 1:
                 widths = (size,)
-            for start, width in _blocks(elements, size, widths):
-                mine = {e: elements[e] for e in range(start, start + width) if e in elements and e not in done}
-                done.update(mine)
-                yield port, start, width, mine
+            for start, width, first in cover_wanted(elements, size, widths):
+                yield port, start, width, {e: elements[e] for e in range(first, start + width) if e in elements}
 
     def store_blocks(self) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         """Yield the number of an output, the start of a block in it, and the block's values."""
@@ -181,15 +161,9 @@ class Functions:
                 # Columns of constants are filled by the tile, see fills().
                 yield from ((port, e, (v,)) for e, v in enumerate(values) if v not in self.program.consts)
                 continue
-            if len(values) in SHORT:
-                yield port, 0, values
-                continue
-            done = 0
-            for width in (*self.stores, 1):
-                while len(values) - done >= width or (0 < len(values) - done > width // 2 and len(values) >= width > 1):
-                    start = min(done, len(values) - width)
-                    yield port, start, values[start : start + width]
-                    done = start + width
+            widths = (len(values),) if len(values) in SHORT else (*self.stores, 1)
+            for start, width in cover_row(len(values), widths):
+                yield port, start, values[start : start + width]
 
     def store(self, port: int, start: int, values: tuple[int, ...]) -> str:
         """Print the store of one block, and prefetches of its place in later samples."""
