@@ -63,6 +63,7 @@ passes = [
         "simplify.rewriter",
         "simplify.arrays",
         "lower.builder",
+        "lower.expand",
         "lower.factorize",
         "lower.unroll",
         "codegen.bytecode.select",

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
+from program_reference import TWINS
 
 from symdiff._kernels.interpreter import OPCODES, VECTORS
 from symdiff.codegen.bytecode.format import Bytecode
 from symdiff.lower.program import MASK_OPS, SIGNATURES, Program
-from symdiff.lower.reference import TWINS
 
 NAMES = {number: name for name, number in OPCODES.items()}
 Instruction = tuple[str, list[int]]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine import Machine, instructions
+from program_reference import evaluate
 from strategies import formulas, sample
 from tape import Tape
 from test_codegen_c import rational, samples
@@ -18,7 +19,6 @@ from symdiff.codegen.bytecode.format import Bytecode
 from symdiff.codegen.c.emit import Target
 from symdiff.lower import unroll
 from symdiff.lower.program import MAX_ORDER, SIGNATURES, Program
-from symdiff.lower.reference import evaluate
 from symdiff.simplify import inline
 
 LANES = Target(8)

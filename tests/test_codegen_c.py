@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from orders import in_order
+from program_reference import evaluate
 from tape import Tape
 
 import symdiff as sd
@@ -24,7 +25,6 @@ from symdiff.frontend.formula import read_formula
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.lower import unroll
 from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
-from symdiff.lower.reference import evaluate
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build, find_compiler, flags, native_target
 from symdiff.simplify import inline, simplify

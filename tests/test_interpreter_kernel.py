@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from program_reference import evaluate
 from strategies import formulas, sample
 from tape import Tape
 from test_bytecode import dot
@@ -25,7 +26,6 @@ from symdiff.codegen.c.emit import Target, emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.lower import unroll
 from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
-from symdiff.lower.reference import evaluate
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build, native_target, vector_address

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from program_reference import TWINS, evaluate
 from tape import Tape
 
 import symdiff as sd
@@ -13,7 +14,6 @@ from symdiff.graph import contract, onehot
 from symdiff.graph.reference.interpret import evaluate as interpret
 from symdiff.lower import unroll
 from symdiff.lower.program import SIGNATURES, Program
-from symdiff.lower.reference import TWINS, evaluate
 from symdiff.simplify import simplify
 
 

@@ -16,11 +16,11 @@ Invariants
 Files
     dump        programs and loops as text
     program     the form of a program
-    reference   the reference implementation of programs
     builder     scalar operations with value numbering and exact identities
     polygamma   digamma and trigamma in ordinary operations
     pivoting    elimination with partial pivoting
     matrices    inverses, determinants, solutions, Cholesky factors, cofactors
+    expand      softmax and its kin in maxima and sums, once for scalars and loops
     arrays      each array operation, element by element
     factorize   common factors and divisors factored out of sums
     unroll      a whole formula: every node, then the order of values

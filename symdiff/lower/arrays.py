@@ -11,10 +11,11 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..graph import BOOL, Node
+from ..graph import BOOL, NORMALIZATIONS, Node
 from ..graph.deltas.contraction_order import Step, cheapest_step
 from . import polygamma as gamma
 from .builder import ZERO, Code, Ids, fixed_shape
+from .expand import EXPANSIONS, expand_row
 from .matrices import MATRICES
 from .program import MAX_ORDER, SIGNATURES
 
@@ -261,82 +262,12 @@ def _fold_prod(code: Code, row: list[int]) -> int:
     return total
 
 
-def _fold_norm(code: Code, row: list[int]) -> int:
-    return code.emit("sqrt", code.real(code.sum(code.multiply(v, v) for v in row)))
-
-
-def _shifted(code: Code, row: list[int]) -> tuple[int, list[int]]:
-    """Return the shift (the maximum, 0 where that is infinite) and the exponentials of the rest."""
-    _, _, shift = _top(code, row)
-    if len(row) == 2:
-        lower, upper = _two_parts(code, row)
-        ordered = code.emit("less", *map(code.real, row))
-        return shift, [code.where(ordered, lower, upper), code.where(ordered, upper, lower)]
-    return shift, [code.emit("exp", code.subtract(code.real(v), shift)) for v in row]
-
-
-def _top(code: Code, row: list[int]) -> tuple[int, int, int]:
-    """Return the maximum, whether it is finite, and the shift."""
-    top = _fold("maximum")(code, row)
-    finite = code.emit("less", code.emit("abs", top), code.number(math.inf))
-    unordered = code.emit("not_equal", top, top)
-    return top, finite, code.where(code.emit("logical_or", finite, unordered), top, code.number(0.0))
-
-
-def _two_parts(code: Code, row: list[int]) -> tuple[int, int]:
-    """Return the exponentials of the lower and the upper of two: one call, since the upper's is 1."""
-    top, finite, shift = _top(code, row)
-    lower = code.emit("exp", code.subtract(code.emit("minimum", *map(code.real, row)), shift))
-    # where the upper is inf, -inf or NaN: inf, 0 or NaN
-    return lower, code.where(finite, code.number(1.0), code.emit("maximum", top, code.number(0.0)))
-
-
-def _fold_logsumexp(code: Code, row: list[int]) -> int:
-    if not row:
-        return code.number(-math.inf)
-    shift, parts = _shifted(code, row)
-    return code.add(shift, code.emit("log1p", _beside_one(code, row, parts)))
-
-
-def _beside_one(code: Code, row: list[int], parts: list[int]) -> int:
-    """Return the sum less 1, where the largest of the parts is 1: what a sum of them would round away."""
-    one, zero = code.number(1.0), code.number(0.0)
-    if len(row) == 2:
-        lower, upper = _two_parts(code, row)
-        return code.add(lower, code.subtract(upper, one))
-    largest = [code.emit("equal", part, one) for part in parts]
-    rest = code.sum(code.where(own, zero, part) for own, part in zip(largest, parts, strict=True))
-    return code.add(rest, code.subtract(code.sum(code.emit("to_real", own) for own in largest), one))
-
-
-def _lower_softmax(code: Code, node: Node, args: list[Ids]) -> Ids:
-    rows, _ = _rows_of(args[0], node.payload)
-    result = []
-    for row in rows:
-        if not row:
-            continue
-        shift, parts = _shifted(code, row)
-        if node.op == "softmax":
-            result.append(code.shares(parts))
-        else:
-            rest = code.emit("log1p", _beside_one(code, row, parts))
-            result.append([code.subtract(code.subtract(code.real(v), shift), rest) for v in row])
-    return _put_rows(result, args[0], node.payload)
-
-
-def _lower_unit(code: Code, node: Node, args: list[Ids]) -> Ids:
-    rows, _ = _rows_of(args[0], node.payload)
-    zero = code.number(0.0)
-    result = []
-    for row in rows:
-        # scaled by the largest element: the squares of 1e200 and 1e-200 are beyond a double
-        largest = _fold("maximum")(code, [code.emit("abs", v) for v in row if v != ZERO] or [zero])
-        nothing = code.emit("equal", largest, zero)
-        safe = code.where(nothing, code.number(1.0), largest)
-        small = [code.divide(v, safe) for v in row]
-        length = _fold_norm(code, small)
-        result.append([v if v == ZERO else code.where(nothing, zero, code.divide(v, length)) for v in small])
-    return _put_rows(result, args[0], node.payload)
+def _lower_expanded(code: Code, node: Node, args: list[Ids]) -> Ids:
+    rows, shape = _rows_of(args[0], node.payload)
+    made = [list(expand_row(code, node.op, row)) for row in rows]
+    if node.op in NORMALIZATIONS:
+        return _put_rows(made, args[0], node.payload)
+    return np.array(made, np.int64).reshape(shape)
 
 
 def _put_rows(rows: list[list[int]], like: Ids, axes: tuple[int, ...]) -> Ids:
@@ -416,11 +347,7 @@ ARRAYS: dict[str, Callable[[Code, Node, list[Ids]], Ids]] = {
     "max": _reduction(_fold("maximum")),
     "min": _reduction(_fold("minimum")),
     "prod": _reduction(_fold_prod),
-    "norm": _reduction(_fold_norm),
-    "logsumexp": _reduction(_fold_logsumexp),
-    "softmax": _lower_softmax,
-    "log_softmax": _lower_softmax,
-    "unit": _lower_unit,
+    **dict.fromkeys(EXPANSIONS, _lower_expanded),
     "cumsum": _lower_cumsum,
     "triangle": _lower_triangle,
     "slice": _lower_slice,

@@ -1,8 +1,8 @@
 """The second IR: straight-line arithmetic on the scalars of one sample, in single-assignment form.
 
 It stands between the graph of arrays and the targets (C, Cython, bytecode), so that an emitter only
-prints and every backend has the same reference implementation: :func:`symdiff.lower.reference.evaluate`,
-which is slow and obvious. A program is data; :meth:`Program.validate` states its rules.
+prints and every backend is compared with the same reference implementation, which is slow and obvious
+(``tests/program_reference.py``). A program is data; :meth:`Program.validate` states its rules.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ Invariants
 Files
     notation   nodes to terms: matrix products, transposes, traces, numbers as 1/3
     products   products as a number and powers of factors
+    contractions   contractions without unit axes, transposes resolved
     collect    derivatives with equal factors as powers and like terms added
     assemble   sums of single entries as the vector or matrix they make up
     layout     one line, or definitions and a result

@@ -10,6 +10,7 @@ Invariants
     * A function whose derivative may be infinite where it is finite itself is marked singular.
 Files
     functions    the rows, and the functions that make nodes
+    arithmetic   sums as terms, products as factors
     remainders   rows of quotients that are 0 / 0 at 0, with their Taylor series
 Add
     a row in ``functions`` (CONTRIBUTING.md has an example), or in ``remainders`` for a removable singularity

@@ -1,4 +1,4 @@
-"""Sums and products taken apart: the terms of a sum, the factors of a product, the number in front of a node.
+"""Sums and products decomposed: the terms of a sum, the factors of a product, the number in front of a node.
 
 ``a - (b + c)`` has the terms a, -b and -c, and ``a**2 / (-b c)`` the sign -1 and the factors a**2, b**-1 and
 c**-1. Passes differ in how far they look and what they pass through, which they say in the options; what they
@@ -44,7 +44,7 @@ def terms_of(
     look: Callable[[Node], Node] | None = None,
     multiple: Callable[[Node], tuple[float, Node] | None] | None = None,
 ) -> Terms:
-    """Take a sum apart.
+    """Decompose a sum.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def terms_of(
     steps : int, optional
         How many nodes are looked at; what comes behind them is a term as it is.
     enter : callable, optional
-        Tells which sums below are taken apart: those that stand nowhere else, say.
+        Tells which sums below are decomposed: those that stand nowhere else, say.
     look : callable, optional
         What to see in place of a part: what stands behind its name, say.
     multiple : callable, optional
@@ -106,7 +106,7 @@ def factors_of(
     enter: Callable[[Node, float], bool] | None = None,
     look: Callable[[Node], Node] | None = None,
 ) -> Factors:
-    """Take a product apart.
+    """Decompose a product.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def factors_of(
     steps : int, optional
         How many nodes are looked at. There is more to a product that has more, whatever they are.
     enter : callable, optional
-        Takes a part and the power it stands in, tells whether it is taken apart. By default, products, quotients and
+        Takes a part and the power it stands in, tells whether it is decomposed. By default, products, quotients and
         signs are; powers by a number and square roots are where it says so.
     look : callable, optional
         What to see in place of a part: what stands behind its name, say.

@@ -23,11 +23,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...graph import BOOL, Node, contract, label_sizes, placeholder, postorder, reduce, reshape, substitute
+from ...graph import BOOL, Node, label_sizes, placeholder, postorder, substitute
 from ...graph.gc_pause import paused
-from ...graph.scalars.functions import apply, compare, to_real, where
+from ...graph.scalars.functions import to_real
 from ...graph.sizes import Dim
 from ..dump import Listed, loop_lines
+from ..expand import EXPANSIONS, expand_node
 from ..program import CHEAP, Program
 from ..unroll import unroll
 from .access import Access, Check, CutError, Index, NoLoopError, Port, all_of, is_long
@@ -175,9 +176,9 @@ def _expand(roots: Sequence[Node]) -> list[Node]:
     """Write what reduces long axes, but sums and maxima, in terms of sums and maxima."""
     new: dict[Node, Node] = {}
     for node in postorder(roots):
-        if node.op in _EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload):
+        if node.op in EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload):
             x = node.args[0]
-            new[node] = _EXPANSIONS[node.op](x, tuple(axis + x.ndim for axis in node.payload))
+            new[node] = expand_node(node.op, x, tuple(axis + x.ndim for axis in node.payload))
     if not new:
         return list(roots)
     # an expansion is in terms of the argument as it was; from the leaves up, each sees the one before
@@ -186,64 +187,6 @@ def _expand(roots: Sequence[Node]) -> list[Node]:
         (done[old],) = substitute([expanded], done)
     return substitute(roots, done)
 
-
-def _keep(reduced: Node, x: Node, axes: tuple[int, ...]) -> Node:
-    """Put axes of length 1 where some were reduced."""
-    return reshape(reduced, tuple(1 if axis in axes else size for axis, size in enumerate(x.shape)))
-
-
-def _total(x: Node, axes: tuple[int, ...]) -> Node:
-    return contract([x], [tuple(range(x.ndim))], tuple(a for a in range(x.ndim) if a not in axes))
-
-
-def _squares(x: Node, axes: tuple[int, ...]) -> Node:
-    own = tuple(range(x.ndim))
-    return contract([x, x], [own, own], tuple(a for a in own if a not in axes))
-
-
-def _largest(x: Node, axes: tuple[int, ...]) -> Node:
-    """Return the maximum, 0 where it is not finite."""
-    top = reduce("max", x, axes)
-    return where(compare("less", apply("abs", top), float("inf")), top, 0.0)
-
-
-def _logsumexp(x: Node, axes: tuple[int, ...]) -> Node:
-    shift = _largest(x, axes)
-    return apply("log1p", _beside_one(apply("exp", x - _keep(shift, x, axes)), axes)) + shift
-
-
-def _beside_one(parts: Node, axes: tuple[int, ...]) -> Node:
-    """Return the sum less 1, where the largest of the parts is 1: what a sum of them would round away."""
-    largest = compare("equal", parts, 1.0)
-    return _total(where(largest, 0.0, parts), axes) + (_total(where(largest, 1.0, 0.0), axes) - 1.0)
-
-
-def _softmax(x: Node, axes: tuple[int, ...]) -> Node:
-    powers = apply("exp", x - _keep(_largest(x, axes), x, axes))
-    return powers / _keep(_total(powers, axes), x, axes)
-
-
-def _log_softmax(x: Node, axes: tuple[int, ...]) -> Node:
-    shifted = x - _keep(_largest(x, axes), x, axes)
-    return shifted - _keep(apply("log1p", _beside_one(apply("exp", shifted), axes)), x, axes)
-
-
-def _unit(x: Node, axes: tuple[int, ...]) -> Node:
-    largest = reduce("max", apply("abs", x), axes)
-    nothing = compare("equal", largest, 0.0)
-    safe = where(nothing, 1.0, largest)
-    small = x / _keep(safe, x, axes)
-    length = apply("sqrt", _squares(small, axes))
-    return where(_keep(nothing, x, axes), 0.0, small / _keep(length, x, axes))
-
-
-_EXPANSIONS = {
-    "logsumexp": _logsumexp,
-    "softmax": _softmax,
-    "log_softmax": _log_softmax,
-    "norm": lambda x, axes: apply("sqrt", _squares(x, axes)),
-    "unit": _unit,
-}
 
 # ---------------------------------------------------------------------------- planning
 

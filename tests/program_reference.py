@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..errors import SingularMatrixError
-from ..graph.reference.numeric import lgamma
-from .program import Program
+from symdiff.errors import SingularMatrixError
+from symdiff.graph.reference.numeric import lgamma
+from symdiff.lower.program import Program
 
 
 def evaluate(program: Program, inputs: Sequence[npt.ArrayLike]) -> list[npt.NDArray[np.float64]]:

@@ -1,0 +1,246 @@
+"""What norm, logsumexp, softmax, log_softmax and unit are in terms of maxima, sums and functions of numbers.
+
+Two stages need it. Loops are found in nodes, where a softmax over a long axis becomes a maximum, a sum and a map.
+Straight-line code is written from scalars, where it is one row of them after the other. Each expansion is written
+once, over :class:`Values`, which are nodes or rows of scalars. Nodes alone would not do for straight-line code,
+which knows more of a row than a graph can say, and would get other bits and more operations without it:
+
+* which elements are structural zeros, and stay so in a unit vector;
+* that shares add up to 1, so that ``1 - s`` is the sum of the others over the total, which has its digits where s
+  is nearly 1;
+* that of two exponentials the larger is 1, which saves one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from operator import add
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from ..graph import Node, constant, contract, elementwise, reduce, reshape
+from ..graph.scalars.functions import FUNCTIONS
+from .builder import ZERO, Code
+
+#: Scalars by their numbers: a row, or one for all elements of a row.
+Row: TypeAlias = tuple[int, ...]
+V = TypeVar("V")
+
+
+class Values(Protocol[V]):
+    """What an expansion is written in: arrays, and numbers for each row of one."""
+
+    def number(self, value: float) -> V:
+        """Return a number."""
+
+    def apply(self, op: str, *args: V) -> V:
+        """Apply a scalar function element by element; what is one number for a row is repeated along it."""
+
+    def maximum(self, x: V) -> V:
+        """Return the largest element of each row."""
+
+    def length(self, x: V) -> V:
+        """Return the largest absolute value in each row."""
+
+    def total(self, op: str, *args: V) -> V:
+        """Return the sum of a function over each row; one term is added after the other, so that few are alive."""
+
+    def shares(self, parts: V) -> V:
+        """Return each part over the sum of its row."""
+
+    def two(self, x: V) -> tuple[V, V, Callable[[V, V], V]] | None:
+        """Return the elements of rows that are known to have two, and what puts two together."""
+
+
+# ---------------------------------------------------------------------------- the expansions
+
+
+def norm(values: Values[V], x: V) -> V:
+    """Return the root of the sum of squares."""
+    return values.apply("sqrt", values.total("multiply", x, x))
+
+
+def logsumexp(values: Values[V], x: V) -> V:
+    """Return log(sum(exp(x)))."""
+    shift, _, beside = _exponentials(values, x)
+    return values.apply("add", values.apply("log1p", beside()), shift)
+
+
+def softmax(values: Values[V], x: V) -> V:
+    """Return exp(x) / sum(exp(x))."""
+    _, parts, _ = _exponentials(values, x)
+    return values.shares(parts())
+
+
+def log_softmax(values: Values[V], x: V) -> V:
+    """Return log(softmax(x)), without the logarithm of what has underflowed."""
+    shift, _, beside = _exponentials(values, x)
+    rest = values.apply("log1p", beside())
+    return values.apply("subtract", values.apply("subtract", x, shift), rest)
+
+
+def unit(values: Values[V], x: V) -> V:
+    """Return x / norm(x), and 0 where the norm is 0."""
+    # scaled by the largest element: the squares of 1e200 and 1e-200 are beyond a double
+    largest = values.length(x)
+    zero = values.number(0.0)
+    nothing = values.apply("equal", largest, zero)
+    small = values.apply("divide", x, values.apply("where", nothing, values.number(1.0), largest))
+    return values.apply("where", nothing, zero, values.apply("divide", small, norm(values, small)))
+
+
+def _exponentials(values: Values[V], x: V) -> tuple[V, Callable[[], V], Callable[[], V]]:
+    """Return the maximum, 0 where it is not finite; exp(x - it); and the sum of these less 1."""
+    top = values.maximum(x)
+    one, zero = values.number(1.0), values.number(0.0)
+    finite = values.apply("less", values.apply("abs", top), values.number(math.inf))
+    shift = values.apply("where", finite, top, zero)
+    two = values.two(x)
+    if two is None:
+        parts = values.apply("exp", values.apply("subtract", x, shift))
+        return shift, lambda: parts, lambda: _beside_one(values, parts)
+    # one call, since the exponential of the upper is 1, or inf, 0 or NaN where that is inf, -inf or NaN
+    a, b, join = two
+    lower = values.apply("exp", values.apply("subtract", values.apply("minimum", a, b), shift))
+    upper = values.apply("where", finite, one, values.apply("maximum", top, zero))
+
+    def in_order() -> V:
+        ordered = values.apply("less", a, b)
+        return join(values.apply("where", ordered, lower, upper), values.apply("where", ordered, upper, lower))
+
+    return shift, in_order, lambda: values.apply("add", lower, values.apply("subtract", upper, one))
+
+
+def _beside_one(values: Values[V], parts: V) -> V:
+    """Return the sum less 1, where the largest of the parts is 1: what a sum of them would round away."""
+    one = values.number(1.0)
+    largest = values.apply("equal", parts, one)
+    rest = values.total("where", largest, values.number(0.0), parts)
+    count = values.total("to_real", largest)
+    return values.apply("add", rest, values.apply("subtract", count, one))
+
+
+EXPANSIONS: dict[str, Callable[[Values[Any], Any], Any]] = {
+    "norm": norm,
+    "logsumexp": logsumexp,
+    "softmax": softmax,
+    "log_softmax": log_softmax,
+    "unit": unit,
+}
+_OF_EXPONENTIALS = frozenset({"logsumexp", "softmax", "log_softmax"})
+
+# ---------------------------------------------------------------------------- on nodes
+
+
+class _Nodes:
+    """Arrays, and arrays without the axes of a row: of these, a loop computes what it can before it begins.
+
+    Parameters
+    ----------
+    x : Node
+    axes : tuple of int
+        The axes of a row, not negative.
+    """
+
+    def __init__(self, x: Node, axes: tuple[int, ...]) -> None:
+        self.shape, self.axes = x.shape, axes
+        self.kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
+        self.own = tuple(range(x.ndim))
+        self.out = tuple(axis for axis in self.own if axis not in axes)
+
+    def number(self, value: float) -> Node:
+        return constant(value)
+
+    def apply(self, op: str, *args: Node) -> Node:
+        if any(arg.shape == self.shape for arg in args):
+            alone = [arg.shape == self.shape or arg.op == "constant" for arg in args]
+            args = tuple([x if own else reshape(x, self.kept) for x, own in zip(args, alone, strict=True)])
+        return elementwise(op, args, FUNCTIONS[op].gives)
+
+    def maximum(self, x: Node) -> Node:
+        return reduce("max", x, self.axes)
+
+    def length(self, x: Node) -> Node:
+        return self.maximum(self.apply("abs", x))
+
+    def total(self, op: str, *args: Node) -> Node:
+        factors = args if op == "multiply" else (self.apply(op, *args),)
+        return contract(factors, [self.own] * len(factors), self.out)
+
+    def shares(self, parts: Node) -> Node:
+        return self.apply("divide", parts, contract([parts], [self.own], self.out))
+
+    def two(self, x: Node) -> None:
+        return None
+
+
+def expand_node(op: str, x: Node, axes: tuple[int, ...]) -> Node:
+    """Return an operation over axes, not negative, in terms of maxima, sums and functions of numbers."""
+    found: Node = EXPANSIONS[op](_Nodes(x, axes), x)
+    return found
+
+
+# ---------------------------------------------------------------------------- on scalars
+
+
+class _Scalars:
+    """Rows of scalars of a program, or one scalar for a row."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.direct: dict[str, Callable[..., int]] = {
+            "add": code.add,
+            "subtract": code.subtract,
+            "multiply": code.multiply,
+            "divide": code.divide,
+            "where": self._where,
+        }
+
+    def number(self, value: float) -> Row:
+        return (self.code.number(value),)
+
+    def apply(self, op: str, *args: Row) -> Row:
+        return tuple(self._each(op, args))
+
+    def _each(self, op: str, args: Sequence[Row]) -> Iterator[int]:
+        count = max(map(len, args))
+        columns = [arg if len(arg) == count else arg * count for arg in args]
+        for scalars in zip(*columns, strict=True):
+            yield self._apply(op, *scalars)
+
+    def _apply(self, op: str, *args: int) -> int:
+        direct = self.direct.get(op)
+        return self.code.emit(op, *map(self.code.real, args)) if direct is None else direct(*args)
+
+    def _where(self, condition: int, a: int, b: int) -> int:
+        """Select; a structural zero beside the number 0 stays one."""
+        return ZERO if b == ZERO and self.code.consts.get(a) == 0.0 else self.code.where(condition, a, b)
+
+    def maximum(self, x: Row) -> Row:
+        top = self.code.real(x[0])
+        for value in x[1:]:
+            top = self.code.emit("maximum", top, self.code.real(value))
+        return (top,)
+
+    def length(self, x: Row) -> Row:
+        sizes = tuple([self.code.emit("abs", value) for value in x if value != ZERO])
+        return self.maximum(sizes) if sizes else self.number(0.0)
+
+    def total(self, op: str, *args: Row) -> Row:
+        return (self.code.sum(self._each(op, args)),)
+
+    def shares(self, parts: Row) -> Row:
+        return tuple(self.code.shares(parts))
+
+    def two(self, x: Row) -> tuple[Row, Row, Callable[[Row, Row], Row]] | None:
+        return (x[:1], x[1:], add) if len(x) == 2 else None
+
+
+def expand_row(code: Code, op: str, row: Sequence[int]) -> Row:
+    """Return an operation over one row of scalars: one scalar, or as many as there are."""
+    if not row and op != "norm":
+        return (code.number(-math.inf),) if op == "logsumexp" else ()
+    if op in _OF_EXPONENTIALS:  # that of a structural zero is none
+        row = [code.real(value) for value in row]
+    found: Row = EXPANSIONS[op](_Scalars(code), tuple(row))
+    return found
