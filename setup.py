@@ -63,7 +63,6 @@ passes = [
         "simplify.rewriter",
         "simplify.arrays",
         "lower.builder",
-        "lower.expand",
         "lower.factorize",
         "lower.unroll",
         "codegen.bytecode.select",

@@ -26,7 +26,6 @@ LONG = {
     "calculus/modes.py",
     "calculus/rules.py",
     "graph/scalars/functions.py",
-    "printing/collect.py",
 }
 #: Names that several public classes have. The list may only become shorter.
 SHARED = {

@@ -9,15 +9,15 @@ Invariants
     * Text that is printed can be parsed again and means the same.
     * Time is linear in the graph, nothing recurses, and no line grows beyond reading.
 Files
-    notation   nodes to terms: matrix products, transposes, traces, numbers as 1/3
-    products   products as a number and powers of factors
+    notation       nodes to terms: matrix products, transposes, traces, numbers as 1/3
+    products       products as a number and powers of factors
     contractions   contractions without unit axes, transposes resolved
-    collect    derivatives with equal factors as powers and like terms added
-    assemble   sums of single entries as the vector or matrix they make up
-    layout     one line, or definitions and a result
-    text       the language of the parser
-    unicode    one line as a book prints it
-    latex      the same with LaTeX's signs
+    collect        derivatives with equal factors as powers and like terms added
+    assemble       sums of single entries as the vector or matrix they make up
+    layout         one line, or definitions and a result
+    text           the language of the parser
+    unicode        one line as a book prints it
+    latex          the same with LaTeX's signs
 Add
     a style: a class like ``text.TextStyle``, and a function below
 """

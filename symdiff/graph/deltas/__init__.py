@@ -8,11 +8,11 @@ Invariants
     * Values are those of the same product with dense identities.
     * All products of the calculus are made by ``einsum.einsum``, so no delta is summed by mistake.
 Files
+    affine              slices and paddings of a delta are deltas, by arithmetic on their numbers
+    eliminate           one delta of a product: rename its index, take its row, or keep it
     contraction_order   the planner: which two factors of a product are multiplied first
-    affine       slices and paddings of a delta are deltas, by arithmetic on their numbers
-    eliminate    one delta of a product: rename its index, take its row, or keep it
-    einsum       the constructor of products, which applies the two
-    structural   deltas kept as factors through slices, paddings and masks
+    einsum              the constructor of products, which applies the two
+    structural          deltas kept as factors through slices, paddings and masks
 Add
     another factor with structure: ``is_structured`` in ``einsum``, and its meeting with an index in ``eliminate``
 """
