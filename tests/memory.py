@@ -209,7 +209,7 @@ def inside(names: Sequence[str]) -> None:
 def two_vectors() -> None:
     """Run a program with checks for two vectors of samples at once, whatever this machine's registers are."""
     import pytest
-    import test_pairs as pairs
+    import test_interleave as pairs
 
     for columns in (False, True):
         for single in (False, True):
@@ -334,7 +334,7 @@ def run_all_ways(arguments: dict[str, Any], rng: Any, steady: bool) -> bool:
     """
     import symdiff as sd
     from symdiff.errors import UnsupportedError
-    from symdiff.runtime.runners.variants import Units, cost
+    from symdiff.runtime.runners.variants import ProgramRunner, cost
 
     for backend in ("native", "interpreter"):
         try:
@@ -360,7 +360,7 @@ def run_all_ways(arguments: dict[str, Any], rng: Any, steady: bool) -> bool:
             agree(rows, [values[0][:3, None] if k % 2 else values[0][None] for k, values in enumerate(data)])
         # as many as three threads are wanted for
         runner = rows[0]._runner
-        assert isinstance(runner, Units)
+        assert isinstance(runner, ProgramRunner)
         many = 3 * 500_000 // cost(runner.program) + 5
         data = [list(layouts(shape, many, rng)) for shape in shapes]
         for choice in zip(*data, strict=True):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from symdiff.graph.scalars.arithmetic import factors_of, peel, scaled, terms_of,
 
 LEAVES = {variable(name): value for name, value in (("a", 3.0), ("b", 5.0), ("c", -2.0), ("d", 7.0))}
 A, B, C, D = LEAVES
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., float]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
     "multiply": lambda x, y: x * y,
@@ -28,7 +29,7 @@ def value(node: Node) -> float:
     if node in LEAVES:
         return LEAVES[node]
     known = number(node)
-    return FUNCTIONS[node.op](*map(value, node.args)) if known is None else known
+    return float(FUNCTIONS[node.op](*map(value, node.args))) if known is None else known
 
 
 def joined(name: str, parts: tuple[Node, ...]) -> Node:

@@ -19,7 +19,7 @@ from symdiff._kernels import special
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.c.body import HELD
 from symdiff.codegen.c.emit import CHUNK, Target, emit_c
-from symdiff.codegen.c.standalone import emit_plain
+from symdiff.codegen.c.standalone import emit_standalone
 from symdiff.errors import BuildError, SingularMatrixError
 from symdiff.frontend.formula import read_formula
 from symdiff.graph.scalars.functions import FUNCTIONS
@@ -625,7 +625,7 @@ def test_compilers_have_nothing_to_say(
         for reduce, columns, single in itertools.product([False, True], repeat=3)
         for constant in ((), alone)
     ]
-    texts += [emit_plain(program, target).text]
+    texts += [emit_standalone(program, target).text]
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.c").write_text(text)
     wanted = [flag for flag in flags(compiler) if flag != "-shared"]  # nothing is linked

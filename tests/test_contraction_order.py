@@ -31,7 +31,8 @@ def products(draw: st.DrawFn, most: int = 5) -> tuple[list[tuple[int, ...]], tup
 
 def contracted(factors: list[Factor], out: tuple[int, ...]) -> npt.NDArray[Any]:
     operands = [part for own, x in factors for part in (x, list(own))]
-    return np.einsum(*operands, list(out))
+    result: npt.NDArray[Any] = np.einsum(*operands, list(out))
+    return result
 
 
 def arrays(labels: list[tuple[int, ...]]) -> list[Factor]:

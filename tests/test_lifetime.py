@@ -30,7 +30,7 @@ from symdiff.runtime.runners import BACKENDS
 from symdiff.runtime.runners import cython as extension
 from symdiff.runtime.runners.cython import CythonRunner
 from symdiff.runtime.runners.native import NativeRunner
-from symdiff.runtime.runners.tiered import AutoRunner
+from symdiff.runtime.runners.tiered import TieredRunner
 from symdiff.runtime.toolchain import build as building
 from symdiff.runtime.toolchain import load as loading
 from symdiff.runtime.toolchain import worker as background
@@ -341,11 +341,11 @@ def test_builds_of_dropped_kernels_do_not_wait_in_a_row(tmp_path: Path, monkeypa
     slow.write_text(f'#!/bin/sh\ncase "$1" in --version) echo "slow 1.0"; exit 0;; esac\necho > {told}; sleep 3600\n')
     slow.chmod(0o755)
     monkeypatch.setenv("CC", str(slow))
-    held = [AutoRunner(program(1.0))]
+    held = [TieredRunner(program(1.0))]
     until(told.exists)
-    held += [AutoRunner(program(float(n))) for n in range(2, 5)]
+    held += [TieredRunner(program(float(n))) for n in range(2, 5)]
     for n in range(1000):
-        AutoRunner(program(5.0 + n))
+        TieredRunner(program(5.0 + n))
     assert len(background._worker.jobs) <= background.MANY + 1
     assert all(any(job.runner() is one for job in background._worker.jobs) for one in held)  # type: ignore[attr-defined]
     background._worker.hold()

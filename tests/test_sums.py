@@ -17,7 +17,7 @@ from symdiff._kernels.unit import NativeCall
 from symdiff.errors import LimitError
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner, target_of
-from symdiff.runtime.runners.variants import Units
+from symdiff.runtime.runners.variants import ProgramRunner
 
 Array = npt.NDArray[Any]
 
@@ -25,18 +25,18 @@ Array = npt.NDArray[Any]
 SHAPES: tuple[tuple[int, ...], ...] = ((), (3,), (), (2, 2))
 
 
-def units(kind: type[NativeRunner] | type[InterpreterRunner]) -> Units:
+def units(kind: type[NativeRunner] | type[InterpreterRunner]) -> ProgramRunner:
     """Two sums, of two elements and of one; singular where x is -100."""
     x, v, s, A = sd.scalar("x"), sd.vector("v", 3), sd.scalar("s"), sd.matrix("A", 2, 2)
     pair = np.stack([x * v[0] + s, v[1] * v[2] - A[1, 0]])
     inverse = sd.inv(sd.stack([sd.stack([x + 100.0])]))  # of one element: larger ones are inverted in float64
     kernel = sd.compile([pair, x * s + A[0, 1] + inverse[0, 0]], [x, v, s, A], backend="native")
-    assert isinstance(kernel._runner, Units)
+    assert isinstance(kernel._runner, ProgramRunner)
     return kind(kernel._runner.program, reduce=True)
 
 
 @cache
-def runner(backend: str) -> Units:
+def runner(backend: str) -> ProgramRunner:
     return units(NativeRunner if backend == "native" else InterpreterRunner)
 
 
@@ -65,11 +65,16 @@ def wanted(arrays: list[Array], batch: tuple[int, ...], kept: bool, dtype: Any) 
 
 
 def summed(
-    unit: Units | NativeCall, arrays: list[Array], batch: tuple[int, ...], kept: bool, dtype: Any, threads: int = 1
+    unit: ProgramRunner | NativeCall,
+    arrays: list[Array],
+    batch: tuple[int, ...],
+    kept: bool,
+    dtype: Any,
+    threads: int = 1,
 ) -> list[Array]:
     ones = (1,) * (len(batch) - 1)
     outs = [np.full((batch[0] if kept else 1, *ones, *own), np.nan, dtype) for own in ((2,), ())]
-    if isinstance(unit, Units):
+    if isinstance(unit, ProgramRunner):
         unit.run(arrays, outs, True, batch, threads, kept=kept)
     else:
         assert unit.run(arrays, outs, batch, threads, kept=kept) is None

@@ -27,7 +27,7 @@ from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, ov
 from .options import Options
 from .result_memory import empty
 from .runners.interfaces import Changing, Runner, UnitRunner
-from .runners.native import plain_function
+from .runners.native import standalone_function
 from .threads import get_num_threads, register
 from .toolchain.build import Library
 
@@ -350,7 +350,7 @@ class Kernel(CallPath):
             )
         if self._function is None:
             constant = [not self.options.is_batched(p.name) for p in self.inputs]
-            self._function = plain_function(self._units.program, self.options.accuracy, constant)
+            self._function = standalone_function(self._units.program, self.options.accuracy, constant)
         return self._function.address
 
     @property

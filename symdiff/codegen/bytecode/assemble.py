@@ -18,8 +18,8 @@ from ..c.emit import Target
 from ..c.spelling import spelling
 from .format import Bytecode
 from .prefetch import prefetches, spread
-from .registers import ABLE, settle
-from .select import HELD, Step, in_order, steps_of
+from .registers import ABLE, allocate_registers
+from .select import ACCUMULATOR, Instruction, schedule, select_instructions
 
 __all__ = ["WAITING", "assemble"]
 
@@ -115,8 +115,8 @@ class _Assembler:
         self.checks = [same[v] for v, _ in program.checks]
         wanted = {v for values in self.outputs for v in values} | set(self.checks)
         calls = {op for op in {*program.ops} if not any(f"{op}_{form}" in OPCODES for form in ("m", "mm", "mmm"))}
-        steps = steps_of(program.ops, args, wanted, calls)
-        self.steps = steps if brief else in_order(steps)
+        steps = select_instructions(program.ops, args, wanted, calls)
+        self.steps = steps if brief else schedule(steps)
         self.registers = 0 if brief else registers(self.lanes, self.single)
         self.calls = [step.name in calls for step in self.steps]
 
@@ -147,7 +147,7 @@ class _Assembler:
         seen: set[Block] = set()
         begin = 0
         for t, step in enumerate(self.steps):
-            if HELD not in step.args:
+            if ACCUMULATOR not in step.args:
                 begin = t
             for v in step.reads:
                 if v in self.loads and self.loads[v] not in seen:
@@ -203,7 +203,7 @@ class _Assembler:
         called = [step.value for step, call in zip(self.steps, self.calls, strict=True) if call]
         kept = {*stored, *called, *self.checks}
         consts = self.program.consts
-        self.stays = settle(self.steps, self.registers, kept, consts.keys(), sorted(barriers))
+        self.stays = allocate_registers(self.steps, self.registers, kept, consts.keys(), sorted(barriers))
         #: How often each value will be read from memory.
         self.uses: dict[int, int] = {}
         for v in (*stored, *self.checks):
@@ -251,7 +251,7 @@ class _Assembler:
         """Move blocks, and keep what step ``t`` reads in the accumulator, which moves do not."""
         if not blocks:
             return
-        if t == len(self.steps) or HELD not in self.steps[t].args:
+        if t == len(self.steps) or ACCUMULATOR not in self.steps[t].args:
             move(blocks)
             return
         held = self.steps[t - 1].value
@@ -264,28 +264,28 @@ class _Assembler:
         if here < 0:
             self.free.append(place)
 
-    def _operate(self, t: int, step: Step) -> None:
+    def _operate(self, t: int, step: Instruction) -> None:
         """Write an operation, or two in one, on operands wherever they are."""
         operands: list[tuple[str, int]] = []
         for v in step.args:
-            kind = "a" if v == HELD else self.stays.reads.get((t, v), "m")
+            kind = "a" if v == ACCUMULATOR else self.stays.reads.get((t, v), "m")
             able = len(operands) == 2 if step.name == "fma" else step.name in ABLE and "k" not in _form(operands)
             if kind == "m" and able and v in self.program.consts:
                 kind = "k"
             operands.append((kind, v))
         outer, _, inner = step.name.partition("_")
         if outer in _ARITHMETIC and inner:
-            pair = [operand for operand in operands if operand[1] != HELD]
+            pair = [operand for operand in operands if operand[1] != ACCUMULATOR]
             if inner in _SYMMETRIC:
                 pair.sort(key=_by_kind)
-            first = outer in _SYMMETRIC or operands[0][1] == HELD
-            operands = [("a", HELD), *pair] if first else [*pair, ("a", HELD)]
+            first = outer in _SYMMETRIC or operands[0][1] == ACCUMULATOR
+            operands = [("a", ACCUMULATOR), *pair] if first else [*pair, ("a", ACCUMULATOR)]
         elif step.name in _SYMMETRIC:
             operands.sort(key=_by_kind)
         for k in range(1, len(operands)):
             again = operands[k][0] == "m" and operands[k] == operands[k - 1]
             if again and f"{step.name}_{_form(operands[:k])}s{_form(operands[k + 1 :])}" in OPCODES:
-                operands[k] = "s", HELD
+                operands[k] = "s", ACCUMULATOR
         words = []
         for kind, v in operands:
             if kind == "m":
@@ -297,7 +297,7 @@ class _Assembler:
                 self._read(v)
         self._emit(f"{step.name}_{_form(operands)}", *words)
 
-    def _call(self, step: Step) -> None:
+    def _call(self, step: Instruction) -> None:
         """Write the call of a function, which goes from memory to memory."""
         op = step.name
         spelled = spelling(op, self.lanes, self.target.prefix, self.target.vector_math, self.single)

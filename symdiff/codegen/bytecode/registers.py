@@ -10,9 +10,9 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from .select import Step
+from .select import Instruction
 
-__all__ = ["ABLE", "REGISTERS", "Residence", "settle"]
+__all__ = ["ABLE", "REGISTERS", "Allocation", "allocate_registers"]
 
 #: Names of the registers.
 REGISTERS = "bc"
@@ -27,7 +27,7 @@ _STAY, _READS = 32, 8
 
 
 @dataclass
-class Residence:
+class Allocation:
     """The result of register allocation: which values are in registers, and when.
 
     Parameters
@@ -47,17 +47,17 @@ class Residence:
 
 #: A value in a register: until when, from when, what that gains, the value, and the steps that read it there.
 #: Step t reads at t, and something may happen half a step before.
-_Stay = tuple[int, float, float, int, list[int]]
+_LiveRange = tuple[int, float, float, int, list[int]]
 
 
-def settle(
-    steps: Sequence[Step], registers: int, kept: Collection[int], numbers: Collection[int], barriers: list[float]
-) -> Residence:
+def allocate_registers(
+    steps: Sequence[Instruction], registers: int, kept: Collection[int], numbers: Collection[int], barriers: list[float]
+) -> Allocation:
     """Allocate registers: to each in turn the live ranges that together save most.
 
     Parameters
     ----------
-    steps : sequence of Step
+    steps : sequence of Instruction
         In the order they run.
     registers : int
         How many there are besides the accumulator.
@@ -70,9 +70,9 @@ def settle(
 
     Returns
     -------
-    Residence
+    Allocation
     """
-    found = Residence()
+    found = Allocation()
     made = {step.value: t for t, step in enumerate(steps)}
     readers: dict[int, list[int]] = {}
     #: How many operands each step reads from memory, if it may read registers.
@@ -86,7 +86,7 @@ def settle(
     barriers = [*barriers, float(len(steps))]
     instruction = _INSTRUCTION if len(steps) < _FORESEEN else _SURPRISE
     for register in REGISTERS[:registers]:
-        stays: list[_Stay] = []
+        stays: list[_LiveRange] = []
         for v, all_times in readers.items():
             times = [t for t in all_times if operands[t] and (t, v) not in found.reads]
             start = made.get(v, -1)
@@ -110,7 +110,7 @@ def settle(
 
 
 def _add(
-    stays: list[_Stay],
+    stays: list[_LiveRange],
     v: int,
     times: list[int],
     start: float,
@@ -130,7 +130,7 @@ def _add(
             stays.append((end, start, total, v, times[: k + 1]))
 
 
-def _best(stays: list[_Stay]) -> list[_Stay]:
+def _best(stays: list[_LiveRange]) -> list[_LiveRange]:
     """Return the intervals that do not overlap and save most: weighted interval scheduling."""
     stays.sort()
     ends = [stay[0] for stay in stays]

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-__all__ = ["HELD", "Step", "in_order", "steps_of"]
+__all__ = ["ACCUMULATOR", "Instruction", "schedule", "select_instructions"]
 
 #: What a step reads in the accumulator.
-HELD = -1
+ACCUMULATOR = -1
 #: Operations that take another one's result along in one step, and those they take along.
 _OUTER = frozenset(("add", "subtract", "multiply", "divide"))
 _INNER = frozenset(("add", "subtract", "multiply"))
@@ -27,7 +27,7 @@ _SLOW = {"divide": 7.0, "sqrt": 12.0}
 _CHOICE, _BEHIND = 12, 10.0
 
 
-class Step:
+class Instruction:
     """One instruction that leaves a value in the accumulator.
 
     Parameters
@@ -37,7 +37,7 @@ class Step:
     value : int
         What it computes.
     args : tuple of int
-        Values read, in the order of the instruction; ``HELD`` for the accumulator.
+        Values read, in the order of the instruction; ``ACCUMULATOR`` for the accumulator.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Step:
 
     def __init__(self, name: str, value: int, args: tuple[int, ...]) -> None:
         self.name, self.value, self.args = name, value, args
-        self.reads = args if HELD not in args else tuple([v for v in args if v != HELD])
+        self.reads = args if ACCUMULATOR not in args else tuple([v for v in args if v != ACCUMULATOR])
         if len(self.reads) > 1 and len({*self.reads}) < len(self.reads):
             self.reads = tuple(dict.fromkeys(self.reads))
 
@@ -57,9 +57,9 @@ class Step:
 # ---------------------------------------------------------------------------- steps
 
 
-def steps_of(
+def select_instructions(
     ops: Sequence[str], args: Sequence[tuple[int, ...]], outputs: Collection[int], functions: Collection[str]
-) -> list[Step]:
+) -> list[Instruction]:
     """Return the steps that compute the given values, in the program's order except for fused operations.
 
     Parameters
@@ -98,7 +98,7 @@ class _Walk:
         functions: Collection[str],
     ) -> None:
         self.ops, self.args, self.functions = ops, args, functions
-        self.steps: list[Step] = []
+        self.steps: list[Instruction] = []
         #: The value in the accumulator, or -1.
         self.held = -1
         #: Values that will be computed together with the operation that reads them.
@@ -143,7 +143,7 @@ class _Walk:
         if op == "fma" and args[1] == self.held:
             args = (args[1], args[0], args[2])
         if op not in self.functions and not (op in _THREE and args.count(self.held) > 1):
-            args = tuple([HELD if v == self.held else v for v in args])
+            args = tuple([ACCUMULATOR if v == self.held else v for v in args])
         self._step(op, i, args)
 
     def _compute_late(self, i: int) -> None:
@@ -154,18 +154,18 @@ class _Walk:
         """Add an operation on the accumulator and the result of another one."""
         self.delayed.remove(inner)
         read = self.args[inner]
-        args = (*read, HELD) if self.args[i][0] == inner else (HELD, *read)
+        args = (*read, ACCUMULATOR) if self.args[i][0] == inner else (ACCUMULATOR, *read)
         self._step(f"{self.ops[i]}_{self.ops[inner]}", i, args)
 
     def _step(self, name: str, i: int, args: tuple[int, ...]) -> None:
-        self.steps.append(Step(name, i, args))
+        self.steps.append(Instruction(name, i, args))
         self.held = i
 
 
 # ---------------------------------------------------------------------------- order
 
 
-def in_order(steps: Sequence[Step]) -> list[Step]:
+def schedule(steps: Sequence[Instruction]) -> list[Instruction]:
     """Return the steps in an order that has divisions run beside other work.
 
     A list schedule: of the next few chains whose operands are there, one that divides when the
@@ -173,7 +173,7 @@ def in_order(steps: Sequence[Step]) -> list[Step]:
 
     Parameters
     ----------
-    steps : sequence of Step
+    steps : sequence of Instruction
 
     Returns
     -------
@@ -182,9 +182,9 @@ def in_order(steps: Sequence[Step]) -> list[Step]:
     times = {name: sum(_SLOW.get(op, 0.0) for op in name.split("_")) for name in {step.name for step in steps}}
     if not any(times.values()):
         return [*steps]
-    chains: list[list[Step]] = []
+    chains: list[list[Instruction]] = []
     for step in steps:
-        if HELD in step.args:
+        if ACCUMULATOR in step.args:
             chains[-1].append(step)
         else:
             chains.append([step])
@@ -199,7 +199,7 @@ def in_order(steps: Sequence[Step]) -> list[Step]:
             needed_by[d].append(c)
     missing = [len(some) for some in needs]
     there = [0.0] * len(chains)
-    ordered: list[Step] = []
+    ordered: list[Instruction] = []
     clock = free = 0.0
     waiting = list(range(min(_CHOICE, len(chains))))
     following = len(waiting)

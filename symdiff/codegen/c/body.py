@@ -15,9 +15,9 @@ import numpy as np
 
 from ...lower.program import MASK_OPS, Program
 from ..blocks import cover_row, cover_wanted
-from .interleave import in_pairs, is_function
+from .interleave import is_function, is_interleaved
 from .preamble import ITEM, block_widths
-from .prefetch import Ahead
+from .prefetch import Prefetch
 
 __all__ = ["ARGUMENTS", "CHUNK", "Functions", "Layout", "Pieces", "Whole", "length", "literal"]
 
@@ -93,7 +93,7 @@ class Functions:
         self.vectors = 1
         #: What ends the names of values and addresses: nothing, or :data:`SECOND` for the second vector.
         self.end = ""
-        self.ahead = None if layout.columns or layout.reduce else Ahead(program, self.item, lanes)
+        self.prefetch = None if layout.columns or layout.reduce else Prefetch(program, self.item, lanes)
         #: How each value is written as an operand.
         self.names = self.fresh_names()
         self.calls: list[str] = []
@@ -168,8 +168,8 @@ class Functions:
     def store(self, port: int, start: int, values: tuple[int, ...]) -> str:
         """Print the store of one block, and prefetches of its place in later samples."""
         text = self.store_block(port, start, values)
-        if self.ahead:
-            text += self.ahead.ask(self.ask_name, "out", port, f"y{port}{self.end}", start, len(values))
+        if self.prefetch:
+            text += self.prefetch.ask(self.ask_name, "out", port, f"y{port}{self.end}", start, len(values))
         return text
 
     def store_block(self, port: int, start: int, values: tuple[int, ...]) -> str:
@@ -194,8 +194,8 @@ class Functions:
     def load(self, port: int, start: int, targets: list[str], *, call: bool = False) -> str:
         """Print the load of one block, in place or by a call, and prefetches of it in later samples."""
         text = self.load_block(port, start, targets, call=call)
-        if self.ahead and not self.one_sample(port):
-            text += self.ahead.ask(self.ask_name, "in", port, f"x{port}{self.end}", start, len(targets))
+        if self.prefetch and not self.one_sample(port):
+            text += self.prefetch.ask(self.ask_name, "in", port, f"x{port}{self.end}", start, len(targets))
         return text
 
     def load_block(self, port: int, start: int, targets: list[str], *, call: bool) -> str:
@@ -261,7 +261,7 @@ class Whole(Functions):
         """Print the function."""
         program = self.program
         layout = self.layout
-        if not self.reduce and in_pairs(program, self.lanes, columns=layout.columns, single=layout.single):
+        if not self.reduce and is_interleaved(program, self.lanes, columns=layout.columns, single=layout.single):
             self.vectors, self.workspace = 2, 2 * self.workspace
         steps = self.steps()
         if self.vectors > 1:

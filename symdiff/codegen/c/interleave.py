@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...lower.program import CHEAP, Program
 from .preamble import ITEM
 
-__all__ = ["in_pairs", "is_function"]
+__all__ = ["is_function", "is_interleaved"]
 
 #: What an operation that is not cheap counts as beside an addition.
 _SLOW = 8
@@ -23,7 +23,7 @@ _WORK = {False: 2, True: 4}
 _LONG = 64
 
 
-def in_pairs(program: Program, lanes: int, *, columns: bool = False, single: bool = False) -> bool:
+def is_interleaved(program: Program, lanes: int, *, columns: bool = False, single: bool = False) -> bool:
     """Tell whether a program is printed for two vectors, interleaved.
 
     Parameters

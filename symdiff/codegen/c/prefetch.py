@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...lower.program import Program
 
-__all__ = ["Ahead"]
+__all__ = ["Prefetch"]
 
 #: Bytes of a sample's rows from which on the next samples' are prefetched: the processor predicts narrower ones.
 WIDE = 512
@@ -25,7 +25,7 @@ STEPS = {"in": 32, "out": 64}
 LINE = 64
 
 
-class Ahead:
+class Prefetch:
     """The lines of a program's rows that are prefetched already.
 
     Parameters

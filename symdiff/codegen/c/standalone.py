@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ...lower.program import Program
 from .emit import CSource, Target, emit_c
 
-__all__ = ["FUNCTION", "FUNCTIONS", "SIGNATURE", "emit_plain"]
+__all__ = ["FUNCTION", "FUNCTIONS", "SIGNATURE", "emit_standalone"]
 
 #: What the function is called in the library, and the array its loader fills in.
 FUNCTION, FUNCTIONS = "symdiff_kernel", "symdiff_functions"
@@ -25,7 +25,7 @@ FUNCTION, FUNCTIONS = "symdiff_kernel", "symdiff_functions"
 SIGNATURE = f"long {FUNCTION}(long count, const double *const *inputs, double *const *outputs)"
 
 
-def emit_plain(program: Program, target: Target, constant: Sequence[bool] = ()) -> CSource:
+def emit_standalone(program: Program, target: Target, constant: Sequence[bool] = ()) -> CSource:
     """Print ``program`` with the function :data:`SIGNATURE`.
 
     Parameters

@@ -43,7 +43,7 @@ from .interpreter import InterpreterRunner
 from .loops import LoopRunner
 from .native import NativeRunner
 from .numpy import NumpyRunner
-from .tiered import AutoRunner
+from .tiered import TieredRunner
 
 __all__ = ["BACKENDS", "Backend", "Lowered"]
 
@@ -110,7 +110,7 @@ def _nothing(request: Request) -> None:
 
 
 def _units(
-    kind: type[AutoRunner] | type[NativeRunner] | type[InterpreterRunner],
+    kind: type[TieredRunner] | type[NativeRunner] | type[InterpreterRunner],
     request: Request,
     lowered: Lowered,
     options: Options,
@@ -139,7 +139,7 @@ _insisting = partial(lower, insist=True)
 
 #: Every backend that :func:`symdiff.compile` offers, by name.
 BACKENDS: dict[str, Backend] = {
-    "auto": Backend("interpreter", "c", partial(lower, insist=False), partial(_units, AutoRunner), instead="numpy"),
+    "auto": Backend("interpreter", "c", partial(lower, insist=False), partial(_units, TieredRunner), instead="numpy"),
     "native": Backend("c", "c", _insisting, partial(_units, NativeRunner)),
     "interpreter": Backend("interpreter", "c", _insisting, partial(_units, InterpreterRunner)),
     "numpy": Backend("numpy", "numpy", _nothing, _numpy),

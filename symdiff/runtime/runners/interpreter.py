@@ -14,7 +14,7 @@ from ...codegen.bytecode.assemble import assemble
 from ...lower.program import Program
 from ..toolchain.build import vector_address
 from .native import NativeRunner, target_of
-from .variants import Units, Variant
+from .variants import ProgramRunner, Variant
 
 __all__ = ["InterpreterRunner"]
 
@@ -22,7 +22,7 @@ __all__ = ["InterpreterRunner"]
 _VECTOR = 64
 
 
-class InterpreterRunner(Units):
+class InterpreterRunner(ProgramRunner):
     """Runs a program on the interpreter.
 
     Parameters

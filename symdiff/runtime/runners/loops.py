@@ -30,13 +30,13 @@ from ..threads import get_num_threads, register
 from .interpreter import InterpreterRunner
 from .native import NativeRunner
 from .numpy import MOST_BYTES, NumpyRunner, batch_length
-from .tiered import AutoRunner
-from .variants import Units
+from .tiered import TieredRunner
+from .variants import ProgramRunner
 
 __all__ = ["LoopRunner"]
 
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
-Kind: TypeAlias = type[AutoRunner] | type[NativeRunner] | type[InterpreterRunner]
+Kind: TypeAlias = type[TieredRunner] | type[NativeRunner] | type[InterpreterRunner]
 
 #: Elements of a piece that is not worth native code.
 FEW = 64
@@ -131,25 +131,25 @@ class LoopRunner:
     def __reduce__(self) -> tuple[Any, ...]:
         return LoopRunner, (self.plan, self.formula, self.kind, self.accuracy, self.threads)
 
-    def _make(self, step: LoopStep | ArrayStep) -> list[Units]:
-        made: list[Units] = []
+    def _make(self, step: LoopStep | ArrayStep) -> list[ProgramRunner]:
+        made: list[ProgramRunner] = []
         for piece in _pieces(step):
             lengths = [high - low for low, high in piece.ranges]
             edge = len(_pieces(step)) > 1 and math.prod(n if isinstance(n, int) else FEW + 1 for n in lengths) <= FEW
-            kind = InterpreterRunner if edge and self.kind is AutoRunner else self.kind
+            kind = InterpreterRunner if edge and self.kind is TieredRunner else self.kind
             made.append(kind(piece.program, reduce=isinstance(step, LoopStep) and step.total, accuracy=self.accuracy))
         return made
 
     # ------------------------------------------------------------------ what it tells
 
-    def _all(self) -> list[Units]:
+    def _all(self) -> list[ProgramRunner]:
         return [unit for several in self._units for unit in several]
 
     @property
     def backend(self) -> str:
         """What runs the loops now: "interpreter" or "c"."""
-        changing = [unit.backend for unit in self._all() if isinstance(unit, AutoRunner)]
-        if self.kind is AutoRunner:
+        changing = [unit.backend for unit in self._all() if isinstance(unit, TieredRunner)]
+        if self.kind is TieredRunner:
             return "interpreter" if "interpreter" in changing else "c"
         return "c" if self.kind is NativeRunner else "interpreter"
 
@@ -164,7 +164,7 @@ class LoopRunner:
         }
         units = self._all()
         told["build_seconds"] = sum(u.build_seconds for u in units if isinstance(u, NativeRunner))
-        every = [unit.stats for unit in units if isinstance(unit, AutoRunner)]
+        every = [unit.stats for unit in units if isinstance(unit, TieredRunner)]
         if every:
             waiting = [each for each in every if each["building"]]
             failed = [each for each in every if "build_failure" in each]
@@ -175,7 +175,7 @@ class LoopRunner:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until nothing is being built for this kernel; tell whether that is so."""
-        waited = [unit.wait(timeout) for unit in self._all() if isinstance(unit, AutoRunner)]
+        waited = [unit.wait(timeout) for unit in self._all() if isinstance(unit, TieredRunner)]
         return all(waited)
 
     def source(self) -> str:

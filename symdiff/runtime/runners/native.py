@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from ..._kernels.unit import NativeCall
 from ...codegen.c import standalone as plain
 from ...codegen.c.emit import CSource, Target, emit_c
-from ...codegen.c.standalone import emit_plain
+from ...codegen.c.standalone import emit_standalone
 from ...lower.program import Program
 from ..toolchain.build import Library, build, native_target
 from ..toolchain.load import keep
-from .variants import Units, Variant
+from .variants import ProgramRunner, Variant
 
-__all__ = ["NativeRunner", "plain_function", "target_of"]
+__all__ = ["NativeRunner", "standalone_function", "target_of"]
 
 
 def target_of(accuracy: str) -> Target:
@@ -23,7 +23,7 @@ def target_of(accuracy: str) -> Target:
     return target._replace(prefix="", vector_math=frozenset()) if accuracy == "high" else target
 
 
-class NativeRunner(Units):
+class NativeRunner(ProgramRunner):
     """Runs a program as native code.
 
     Parameters
@@ -90,7 +90,7 @@ class NativeRunner(Units):
         return self.around(variant, library.address, library.symbols, lanes, source.workspace, library, samples)
 
 
-def plain_function(program: Program, accuracy: str, constant: Sequence[bool]) -> Library:
+def standalone_function(program: Program, accuracy: str, constant: Sequence[bool]) -> Library:
     """Build the function that other languages call; its address is the library's, and there for as long as the process.
 
     Parameters
@@ -105,7 +105,7 @@ def plain_function(program: Program, accuracy: str, constant: Sequence[bool]) ->
     BuildError
         Without a compiler, or when it fails.
     """
-    library = build(emit_plain(program, target_of(accuracy), constant))
+    library = build(emit_standalone(program, target_of(accuracy), constant))
     code = keep(library.code)
     table = (ctypes.c_void_p * (len(library.symbols) + 1)).from_address(code.address(plain.FUNCTIONS))
     for number, symbol in enumerate(library.symbols):

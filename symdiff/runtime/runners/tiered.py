@@ -18,12 +18,12 @@ from ..toolchain.build import compiler_in_sight
 from ..toolchain.load import RoomError
 from .interpreter import InterpreterRunner
 from .native import NativeRunner
-from .variants import Units, Variant
+from .variants import ProgramRunner, Variant
 
-__all__ = ["AutoRunner"]
+__all__ = ["TieredRunner"]
 
 
-class AutoRunner(Units):
+class TieredRunner(ProgramRunner):
     """Runs a program on the interpreter until its native code is there.
 
     Parameters
@@ -122,7 +122,7 @@ class AutoRunner(Units):
 class _Build(NamedTuple):
     """A build that is forgotten together with its kernel."""
 
-    runner: weakref.ref[AutoRunner]
+    runner: weakref.ref[TieredRunner]
     variant: Variant
 
     def is_wanted(self) -> bool:

@@ -19,7 +19,7 @@ from ..._kernels.unit import MOST_SAMPLES, NativeCall, prefers_columns
 from ...errors import LimitError, SingularMatrixError
 from ...lower.program import CHEAP, Program
 
-__all__ = ["Units", "Variant", "cost"]
+__all__ = ["ProgramRunner", "Variant", "cost"]
 
 
 class Variant(NamedTuple):
@@ -47,7 +47,7 @@ def cost(program: Program) -> int:
     return len(program.ops) + 8 * calls + moved
 
 
-class Units(ABC):
+class ProgramRunner(ABC):
     """The units of one program, and how batches find the one that suits them.
 
     Parameters
@@ -228,6 +228,6 @@ class Units(ABC):
 
 
 def _restore(
-    kind: Callable[..., Units], program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str
-) -> Units:
+    kind: Callable[..., ProgramRunner], program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str
+) -> ProgramRunner:
     return kind(program, reduce=usual.reduce, columns=usual.columns, constant=constant, accuracy=accuracy)

@@ -47,7 +47,7 @@ def test_two_vectors_give_what_one_gives(columns: bool, single: bool, monkeypatc
     program = chain()
     got = {}
     for paired in (False, True):
-        monkeypatch.setattr(pieces, "in_pairs", lambda *_, paired=paired, **__: paired)
+        monkeypatch.setattr(pieces, "is_interleaved", lambda *_, paired=paired, **__: paired)
         source = emit_c(program, native_target(), columns=columns, single=single)
         assert ("long j=" in source.text) is paired
         assert ("if(j!=i)" in source.text) is paired  # one sample takes no function twice
@@ -69,7 +69,7 @@ def test_two_vectors_give_what_one_gives(columns: bool, single: bool, monkeypatc
 
 @pytest.mark.parametrize("bad", [[0], [7], [8], [13], [16, 40], [40], [41], [9, 8], [47, 48]])
 def test_checks_of_both_vectors_tell_the_first_sample(bad: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "in_pairs", lambda *_, **__: True)
+    monkeypatch.setattr(pieces, "is_interleaved", lambda *_, **__: True)
     program = chain()
     runner = NativeRunner(program)
     x = samples(49)

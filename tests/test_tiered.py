@@ -23,7 +23,7 @@ import symdiff as sd
 from symdiff.errors import BuildError, SingularMatrixError
 from symdiff.runtime.choose import warn_no_compiler
 from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.runners.tiered import AutoRunner
+from symdiff.runtime.runners.tiered import TieredRunner
 from symdiff.runtime.toolchain import build as building
 from symdiff.runtime.toolchain import processes as children
 from symdiff.runtime.toolchain import worker as background
@@ -359,7 +359,7 @@ def test_native_code_that_is_there_at_once_is_used(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(background, "submit", wait)
     k = sd.compile(formula(7.25), A=(3, 3))
     runner = k._runner
-    assert isinstance(runner, AutoRunner)
+    assert isinstance(runner, TieredRunner)
     assert k.backend == "c"
     assert isinstance(runner.call().library, Library)
 
@@ -368,7 +368,7 @@ def test_a_unit_that_is_replaced_while_it_is_handed_over() -> None:
     k = sd.compile(formula(7.75), A=(3, 3))
     assert k.wait(60)
     runner = k._runner
-    assert isinstance(runner, AutoRunner)
+    assert isinstance(runner, TieredRunner)
     native, other = runner.call(), InterpreterRunner(runner.program).call()
     installed = []
 

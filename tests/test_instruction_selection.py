@@ -4,27 +4,27 @@ import pytest
 from tape import Tape
 from test_codegen_c import rational
 
-from symdiff.codegen.bytecode.select import HELD, Step, in_order, steps_of
+from symdiff.codegen.bytecode.select import ACCUMULATOR, Instruction, schedule, select_instructions
 from symdiff.lower.program import Program
 
 
-def steps(program: Program) -> list[Step]:
+def steps(program: Program) -> list[Instruction]:
     outputs = {v for values in program.stores for v in values} | {v for v, _ in program.checks}
-    return steps_of(program.ops, program.args, outputs, {"sin"})
+    return select_instructions(program.ops, program.args, outputs, {"sin"})
 
 
-def shown(found: list[Step]) -> list[tuple[str, int, tuple[int, ...]]]:
+def shown(found: list[Instruction]) -> list[tuple[str, int, tuple[int, ...]]]:
     return [(step.name, step.value, step.args) for step in found]
 
 
-def verify(found: list[Step], program: Program) -> None:
+def verify(found: list[Instruction], program: Program) -> None:
     """Check that every step reads what is there, and in the accumulator what its operation wants."""
     there = {i for i, op in enumerate(program.ops) if op in ("load", "const")}
-    held = HELD
+    held = ACCUMULATOR
     for step in found:
         assert set(step.reads) <= there
-        assert HELD not in step.reads
-        read = [held if v == HELD else v for v in step.args]
+        assert ACCUMULATOR not in step.reads
+        read = [held if v == ACCUMULATOR else v for v in step.args]
         inner = program.args[step.value]
         if len(step.args) > len(inner):
             assert set(read) <= {*inner, *(w for v in inner for w in program.args[v])}
@@ -39,7 +39,7 @@ def test_a_product_wanted_once_is_taken_along() -> None:
     a, b, c, d = t.row(0)
     total = t.op("subtract", t.op("multiply", a, b), t.op("multiply", c, d))
     t.out((), [total])
-    assert shown(steps(t.program())) == [("multiply", 4, (a, b)), ("subtract_multiply", total, (HELD, c, d))]
+    assert shown(steps(t.program())) == [("multiply", 4, (a, b)), ("subtract_multiply", total, (ACCUMULATOR, c, d))]
 
 
 def test_what_nobody_wants_is_no_step() -> None:
@@ -54,7 +54,7 @@ def test_functions_take_nothing_from_the_accumulator() -> None:
     t = Tape(("x", ()))
     square = t.op("multiply", t.load(0), t.load(0))
     t.out((), [t.op("negative", t.op("sin", square))])
-    assert [step.args for step in steps(t.program())[1:]] == [(square,), (HELD,)]
+    assert [step.args for step in steps(t.program())[1:]] == [(square,), (ACCUMULATOR,)]
 
 
 def test_of_three_operands_one_is_in_the_accumulator() -> None:
@@ -62,7 +62,7 @@ def test_of_three_operands_one_is_in_the_accumulator() -> None:
     a, b = t.row(0)
     double = t.op("add", a, a)
     t.out((), [t.op("fma", b, double, a)])
-    assert steps(t.program())[-1].args == (HELD, b, a)
+    assert steps(t.program())[-1].args == (ACCUMULATOR, b, a)
     t = Tape(("x", (2,)))
     a, b = t.row(0)
     double = t.op("add", a, a)
@@ -85,7 +85,7 @@ def test_every_order_reads_what_was_computed(seed: int) -> None:
         program.checks,
     )
     found = steps(divided)
-    ordered = in_order(found)
+    ordered = schedule(found)
     verify(ordered, divided)
     assert shown(ordered) != shown(found)
     assert sorted(shown(ordered)) == sorted(shown(found))
@@ -97,7 +97,7 @@ def test_divisions_have_other_work_between_them() -> None:
     sums = [t.op("add", t.op("multiply", x[k], x[k]), x[7 - k]) for k in range(8)]
     t.out((8,), sums)
     t.out((4,), [t.op("divide", x[k], x[k + 1]) for k in range(4)])
-    names = [step.name for step in in_order(steps(t.program()))]
+    names = [step.name for step in schedule(steps(t.program()))]
     assert "divide divide" not in " ".join(names[:-1])
     assert names[0] == "divide"
 
@@ -107,4 +107,4 @@ def test_without_divisions_the_order_is_kept() -> None:
     x = t.row(0)
     t.out((7,), [t.op("multiply", x[k], x[k + 1]) for k in range(7)])
     found = steps(t.program())
-    assert shown(in_order(found)) == shown(found)
+    assert shown(schedule(found)) == shown(found)
