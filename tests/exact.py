@@ -277,7 +277,7 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
     if op == "constant":
         return exact(node.value)
     if op == "size":
-        return mpmath.mpf(value(payload, sizes))
+        return mpmath.mpf(value(payload.size, sizes))
     if op == "contract":
         return _contract(node, args, shape, sizes)
     if op == "delta":
@@ -289,23 +289,23 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         return result
     if op == "onehot":
         result = exact(np.zeros(shape))
-        result[value(payload, sizes)] = mpmath.mpf(1)
+        result[value(payload.at, sizes)] = mpmath.mpf(1)
         return result
     if op in _OVER_AXES:
-        return _OVER_AXES[op](args[0], payload)
+        return _OVER_AXES[op](args[0], payload.axes)
     if op == "cumsum":
         axis, reverse = payload
         x = np.flip(args[0], axis) if reverse else args[0]
         x = np.cumsum(x, axis)
         return np.flip(x, axis) if reverse else x
     if op == "slice":
-        return args[0][_places(payload, args[0].shape, sizes)]
+        return args[0][_places(payload.items, args[0].shape, sizes)]
     if op == "pad":
         result = exact(np.zeros(shape))
-        result[_places(payload, shape, sizes)] = args[0]
+        result[_places(payload.items, shape, sizes)] = args[0]
         return result
     if op == "gather":
-        return np.take(args[0], list(payload[1]), axis=payload[0])
+        return np.take(args[0], list(payload.indices), axis=payload.axis)
     if op == "scatter":
         axis, indices = payload
         result = exact(np.zeros(shape))
@@ -319,7 +319,7 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
     if op == "reshape":
         return args[0].reshape(shape)
     if op == "concatenate":
-        return np.concatenate(args, axis=payload)
+        return np.concatenate(args, axis=payload.axis)
     if op in ("stop_gradient", "named"):
         return args[0]
     raise LookupError(f"the exact interpreter has no {op}")

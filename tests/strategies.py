@@ -19,7 +19,7 @@ from symdiff.graph import (
     concatenate,
     constant,
     contract,
-    cumsum,
+    cumulative,
     delta,
     extent,
     gather,
@@ -244,7 +244,9 @@ def _scatter(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
 
 def _cumsum(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
     node = _pick(draw, pool, 1)
-    return None if node is None else cumsum(squash(node), draw(st.integers(0, node.ndim - 1)), draw(st.booleans()))
+    if node is None:
+        return None
+    return cumulative("cumsum", squash(node), draw(st.integers(0, node.ndim - 1)), draw(st.booleans()))
 
 
 def _reshape(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:

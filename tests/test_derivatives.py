@@ -266,7 +266,7 @@ def densest(f: Array, **sizes: int) -> int:
     largest = 1
     for node in postorder([f.node]):
         if node.op == "contract" and any(arg.op == "delta" for arg in node.args):
-            dense = [set(own) for arg, own in zip(node.args, node.payload[0], strict=True) if arg.op != "delta"]
+            dense = [set(own) for arg, own in zip(node.args, node.payload.labels, strict=True) if arg.op != "delta"]
             parts = set().union(*dense)
             shape = [size for label, size in label_sizes(node).items() if label in parts]
         elif node.op == "contract":
@@ -322,7 +322,7 @@ def test_contractions_that_are_not_plain(factors: tuple[Any, ...], labels: Any, 
     nodes = [factor.node if isinstance(factor, Array) else factor for factor in factors]
     node = contract(nodes, labels, out)
     assert node.op == "contract"
-    assert einsum(node.args, *node.payload[:2]) is not node
+    assert einsum(node.args, node.payload.labels, node.payload.out) is not node
     assert not is_plain(node)
 
 

@@ -16,7 +16,8 @@ from scipy import linalg, special
 
 import symdiff as sd
 from symdiff import Array, graph
-from symdiff.calculus.rules import DIFFERENTIALS, LINEAR, SOURCES
+from symdiff.calculus.linear import LINEAR
+from symdiff.calculus.rules import DIFFERENTIALS, SOURCES
 from symdiff.errors import NotDifferentiableError, UnsupportedError
 from symdiff.frontend.numpy.library import LIBRARY
 from symdiff.graph.reference.interpret import evaluate
@@ -110,8 +111,8 @@ RULES = [
     Rule("reshape", lambda x: graph.reshape(x, (3, 2)), (draw(M23, 49),)),
     Rule("reshape", lambda x: graph.reshape(x, (1, 2, 1, 3)), (draw(M23, 50),)),
     Rule("concatenate", lambda a, b: graph.concatenate([a, b, a], 1), (draw((2, 1), 51), draw(M23, 52))),
-    Rule("cumsum", lambda x: graph.cumsum(x, 1), (draw(M23, 53),)),
-    Rule("cumsum", lambda x: graph.cumsum(x, 0, reverse=True), (draw(M23, 54),)),
+    Rule("cumsum", lambda x: graph.cumulative("cumsum", x, 1), (draw(M23, 53),)),
+    Rule("cumsum", lambda x: graph.cumulative("cumsum", x, 0, reverse=True), (draw(M23, 54),)),
     Rule("triangle", lambda x: graph.triangle(x, True, 1), (draw(M33, 55),)),
     Rule("triangle", lambda x: graph.triangle(x, False, -1), (draw((2, 3, 2), 56),)),
     Rule("named", lambda x: graph.label(x, "z"), (draw(V3, 57),)),

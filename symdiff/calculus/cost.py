@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..graph import MATRIX_OPS, Node, number, postorder
+from ..graph import Node, number, postorder
+from ..graph.primitives import Cost, costing
 from ..graph.sizes import Dim, product, value
 
 #: What a symbolic size counts as, and what a transcendental function costs in additions.
@@ -21,9 +22,7 @@ _ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "negative"})
 #: The highest power that is written in products.
 _HIGHEST = 64
 _CHEAP = frozenset({"where", "to_real", "abs", "sign", "maximum", "minimum"})
-_FREE = frozenset({"input", "constant", "size", "named", "stop_gradient"})
-_MOVES = frozenset({"pad", "gather", "scatter", "triangle", "concatenate"})
-_VIEWS = frozenset({"reshape", "slice"})
+_FREE, _MOVES, _VIEWS, _CUBIC = map(costing, (Cost.FREE, Cost.MOVE, Cost.VIEW, Cost.CUBIC))
 
 
 def _number(size: Dim) -> int:
@@ -79,7 +78,7 @@ def cost(roots: Sequence[Node]) -> float:
             own = 0.5 * full
         elif op == "power" and (products := _products(node)):
             own = products * size
-        elif op in MATRIX_OPS:
+        elif op in _CUBIC:
             own = float(_number(node.args[0].shape[-1])) ** 3 + size
         else:
             own = TRANSCENDENTAL * max(size, *[sizes[a] for a in node.args])

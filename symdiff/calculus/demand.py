@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph import BOOL, Node, delta, dependents, elementwise, postorder, rebuild, reshape
+from ..graph.primitives import FALLIBLE
 from ..graph.scalars.functions import FUNCTIONS, where
+from .linear import LINEAR, pulled_product
 from .masking import any_along, both, either, reach
-from .rules import DIFFERENTIALS, LINEAR, pulled_product
+from .rules import DIFFERENTIALS
 from .strong_zeros import pull_mask, pull_reach
-
-#: Operations that raise where a matrix has no inverse, or no Cholesky factor.
-FALLIBLE = frozenset({"inv", "solve", "cholesky"})
 
 
 def guard(roots: Sequence[Node]) -> list[Node]:

@@ -25,9 +25,10 @@ from ..graph import (
     whole,
 )
 from ..graph.deltas.affine import ONE
+from ..graph.primitives import complete
 from ..graph.sizes import show
 from .modes import pullback, pushforward
-from .rules import DIFFERENTIALS, SOURCES
+from .rules import DIFFERENTIALS, NONLINEAR, SOURCES
 
 #: Largest matrix whose determinant is expanded.
 EXPANSION_LIMIT = 8
@@ -116,3 +117,5 @@ def register() -> None:
     """Add the rule to the table; it needs the differentiator, which itself reads the table."""
     DIFFERENTIALS["adjugate_differential"] = _adjugate_differential
     SOURCES["adjugate_differential"] = "third differential of det, by Laplace's expansion"
+    complete(DIFFERENTIALS, __name__, NONLINEAR)
+    complete(SOURCES, __name__, NONLINEAR)

@@ -12,28 +12,14 @@ from collections.abc import Iterable, Sequence
 from ..errors import NotDifferentiableError
 from ..graph import REAL, Node, dependents, placeholder, postorder, substitute, zeros
 from ..graph.deltas.einsum import is_zero
+from ..graph.primitives import EACH, SECOND, TOGETHER
 from .modes import pushforward
 
 #: Operations that are linear in all their arguments at once.
-_SUMS = frozenset(
-    {
-        "negative",
-        "add",
-        "subtract",
-        "slice",
-        "pad",
-        "gather",
-        "scatter",
-        "reshape",
-        "concatenate",
-        "cumsum",
-        "triangle",
-        "named",
-    }
-)
-_PRODUCTS = ("multiply", "contract")
+_SUMS = frozenset({"negative", "add", "subtract"}) | TOGETHER
+_PRODUCTS = frozenset({"multiply"}) | EACH
 #: Operations that are linear in one of their arguments, and which it is.
-_LINEAR_IN = {"divide": 0, "solve": 1, "adjugate_differential": 1}
+_LINEAR_IN = {"divide": 0, **dict.fromkeys(SECOND, 1)}
 
 
 def require_linear(image: Node, seeds: Sequence[Node], rule: str, of: str) -> Node:
@@ -139,7 +125,7 @@ def _require_constant_slope(image: Node, seeds: Sequence[Node], rule: str, of: s
     (slope,) = pushforward([image], ways)
     if slope is not None and not set(seeds).isdisjoint(postorder([slope])):
         names = ", ".join(
-            sorted({n.payload[0].name for n in dependents(postorder([image]), seeds) if n.op == "custom"})
+            sorted({n.payload.rule.name for n in dependents(postorder([image]), seeds) if n.op == "custom"})
         )
         raise NotDifferentiableError(
             f"{rule} is not linear in the {of}: it goes through {names}, whose own rule gives a derivative that "

@@ -37,7 +37,7 @@ from ..graph.deltas.einsum import einsum, is_structured
 from ..graph.deltas.structural import mask_product
 from ..graph.scalars.functions import compare, scalar_constant, to_real, where
 from ..graph.sizes import Dim
-from .rules import Product
+from .linear import Product
 
 
 class Masked(NamedTuple):

@@ -18,7 +18,6 @@ from typing import TypeAlias
 from ..errors import NotDifferentiableError
 from ..graph import (
     BOOL,
-    MATRIX_OPS,
     Node,
     broadcast_to,
     delta,
@@ -33,10 +32,12 @@ from ..graph.deltas.affine import ONE
 from ..graph.deltas.einsum import einsum, is_structured, is_zero, scale_by
 from ..graph.deltas.structural import assemble_entries, single_entries
 from ..graph.gc_pause import paused
+from ..graph.primitives import MATRIX_OPS, SINGULAR
 from ..graph.scalars.functions import FUNCTIONS, Partial, compare, to_real, where
 from ..graph.sizes import Dim, Shape
+from .linear import LINEAR, Product, pulled_product, pushed_product
 from .masking import Masked, add, both, either, is_single, multiply
-from .rules import DIFFERENTIALS, LINEAR, LINEAR_IN, SINGULAR_OPS, CustomRule, Product, pulled_product, pushed_product
+from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule
 from .strong_zeros import (
     Walk,
     extremum_reach,
@@ -247,7 +248,7 @@ def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, wa
 
 def _may_divide(node: Node, walk: Walk) -> bool:
     """Tell whether an operation's differential may meet something infinite or nan."""
-    return (node.op in SINGULAR_OPS and node.op != "norm") or any(map(walk.is_wild, node.args))
+    return (node.op in SINGULAR and node.op != "norm") or any(map(walk.is_wild, node.args))
 
 
 # ---------------------------------------------------------------------------- reverse
@@ -367,7 +368,7 @@ def _transpose(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> No
     known = LINEAR_IN.get((node.op, i))
     if known is not None:
         return known(node, i, slope.settle(), prefix)
-    if node.op == "custom" and node.payload[0].form != "differential":
+    if node.op == "custom" and node.payload.rule.form != "differential":
         return _custom_pull(node, i, slope, prefix, walk)
     direction = placeholder(("direction", node.op, i), node.args[i].shape)
     directions = [direction if j == i else None for j in range(len(node.args))]
@@ -391,7 +392,7 @@ def _differential(node: Node, directions: Sequence[Node | None], seed: Shape) ->
 
 
 def _push_custom(node: Node, moving: Sequence[Masked | None], seed: Shape, walk: Walk) -> Node:
-    rule: CustomRule = node.payload[0]
+    rule: CustomRule = node.payload.rule
     prefix = len(seed)
     if rule.form == "differential":
         given = {k: slope for k, slope in enumerate(moving) if slope is not None}
@@ -410,7 +411,7 @@ def _push_custom(node: Node, moving: Sequence[Masked | None], seed: Shape, walk:
 
 def _image(node: Node, which: int, given: Mapping[int, Masked], prefix: int, walk: Walk) -> Node:
     """Return an image of a custom rule at the node's arguments, for the seeds ``given`` by number."""
-    rule: CustomRule = node.payload[0]
+    rule: CustomRule = node.payload.rule
     # it is written for one seed: put a placeholder in, then push all of them through, since it is linear
     stand_in = [placeholder(("seed", rule, k), seed.shape) for k, seed in enumerate(rule.seeds)]
     written = dict(zip((*rule.parameters, *rule.seeds), (*node.args, *stand_in), strict=True))
@@ -430,7 +431,7 @@ def _has_rule(node: Node, i: int, moves: Callable[[], bool]) -> bool:
     NotDifferentiableError
         If the value changes with a captured array that ``moves``.
     """
-    rule: CustomRule = node.payload[0]
+    rule: CustomRule = node.payload.rule
     if i < rule.arity:
         return True
     captured = rule.captured[i - rule.arity]
@@ -462,7 +463,7 @@ def _contract_tangent(block: Node, slope: Masked, rank: int, prefix: int) -> Nod
 
 
 def _custom_pull(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Node:
-    if node.payload[0].form == "vjp":
+    if node.payload.rule.form == "vjp":
         return _image(node, i, {0: slope}, prefix, walk)
     block = _custom_jacobian(node, i, walk)
     lead = tuple(range(-prefix, 0))
@@ -479,7 +480,7 @@ def _times_block(product: Product, mask: Node | None) -> Node:
 
 def _custom_jacobian(node: Node, i: int, walk: Walk) -> Node:
     """Return d node / d args[i], shape node + argument, from whichever derivative the author gave."""
-    if node.payload[0].form == "jacobian":
+    if node.payload.rule.form == "jacobian":
         return _image(node, i, {}, 0, walk)
     return _custom_pull(node, i, Masked(identity(node.shape), None), node.ndim, walk)
 

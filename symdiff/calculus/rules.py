@@ -1,9 +1,10 @@
-"""The table of array operations: one differential each, as a textbook prints it.
+"""The table of differentials: one an array operation, as a textbook prints it.
 
 Forward mode applies a differential to tangents. Reverse mode transposes it: the
 differential is linear in its tangents and built from linear operations alone, and only
-those (contraction, slice, reshape, ...) have a transpose of their own, in ``LINEAR``. So
-there is no second table of rules that could disagree with the first.
+those (contraction, slice, reshape, ...) have a transpose of their own, in
+:mod:`symdiff.calculus.linear`. So there is no second table of rules that could disagree
+with the first.
 
 Tangents and cotangents carry the axes of their seed in front, and every rule below works
 on the last axes only, so that one rule serves a single direction and a whole Jacobian.
@@ -17,31 +18,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..graph import (
     BOOL,
     Labels,
     Node,
     constant,
-    cumsum,
     delta,
     elementwise,
-    gather,
-    label_sizes,
     matrix,
     normalize,
     reduce,
     reshape,
-    scatter,
     transpose,
     triangle,
-    whole,
 )
 from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
-from ..graph.deltas.structural import mask_product, put_items, take_items
+from ..graph.deltas.structural import mask_product
+from ..graph.primitives import EACH, INNER, SECOND, TOGETHER, complete
 from ..graph.scalars.functions import compare, unless_nan, where
-from ..graph.sizes import Dim, Shape, product
+from ..graph.sizes import product
 
 # ---------------------------------------------------------------------------- products on the last axes
 
@@ -166,14 +163,14 @@ def _adjugate(node: Node, tangents: Sequence[Node | None]) -> Node:
 def _logsumexp(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
-    weights = normalize("softmax", x, tuple(a + x.ndim for a in node.payload))
-    return _sum_last(scale_by(weights, dx), node.payload)
+    weights = normalize("softmax", x, tuple(a + x.ndim for a in node.payload.axes))
+    return _sum_last(scale_by(weights, dx), node.payload.axes)
 
 
 @_rule("softmax", "d softmax x = softmax x * (dx - <softmax x, dx>)")
 def _softmax(node: Node, tangents: Sequence[Node | None]) -> Node:
     dx = _only(tangents)
-    mean = _keep(_sum_last(scale_by(node, dx), node.payload), node.payload, node.ndim)
+    mean = _keep(_sum_last(scale_by(node, dx), node.payload.axes), node.payload.axes, node.ndim)
     return scale_by(node, _subtract(dx, mean))
 
 
@@ -181,33 +178,33 @@ def _softmax(node: Node, tangents: Sequence[Node | None]) -> Node:
 def _log_softmax(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
-    weights = normalize("softmax", x, tuple(a + x.ndim for a in node.payload))
-    return _subtract(dx, _keep(_sum_last(scale_by(weights, dx), node.payload), node.payload, x.ndim))
+    weights = normalize("softmax", x, tuple(a + x.ndim for a in node.payload.axes))
+    return _subtract(dx, _keep(_sum_last(scale_by(weights, dx), node.payload.axes), node.payload.axes, x.ndim))
 
 
 @_rule("norm", "MC 131: d |x| = <x / |x|, dx>, and 0 at 0")
 def _norm(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
-    direction = normalize("unit", x, tuple(a + x.ndim for a in node.payload))
-    return _sum_last(scale_by(direction, _only(tangents)), node.payload)
+    direction = normalize("unit", x, tuple(a + x.ndim for a in node.payload.axes))
+    return _sum_last(scale_by(direction, _only(tangents)), node.payload.axes)
 
 
 @_rule("unit", "MC 132: d (x / |x|) = (dx - u <u, dx>) / |x|, for u = x / |x|")
 def _unit(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
-    along = _keep(_sum_last(scale_by(node, dx), node.payload), node.payload, x.ndim)
-    length = _keep(reduce("norm", x, tuple(a + x.ndim for a in node.payload)), node.payload, x.ndim)
+    along = _keep(_sum_last(scale_by(node, dx), node.payload.axes), node.payload.axes, x.ndim)
+    length = _keep(reduce("norm", x, tuple(a + x.ndim for a in node.payload.axes)), node.payload.axes, x.ndim)
     return scale_by(1.0 / length, _subtract(dx, scale_by(node, along)))
 
 
 def _extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
-    value = _keep(node, node.payload, x.ndim)
+    value = _keep(node, node.payload.axes, x.ndim)
     reached = reaches(node, x, value)
-    count = _keep(_sum_last(where(reached, 1.0, 0.0), node.payload), node.payload, x.ndim)
+    count = _keep(_sum_last(where(reached, 1.0, 0.0), node.payload.axes), node.payload.axes, x.ndim)
     # a strong zero for the others: their own derivative may be infinite
-    return _sum_last(mask_product(reached, scale_by(unless_nan(value) / count, _only(tangents))), node.payload)
+    return _sum_last(mask_product(reached, scale_by(unless_nan(value) / count, _only(tangents))), node.payload.axes)
 
 
 def reaches(node: Node, x: Node, value: Node) -> Node:
@@ -224,7 +221,7 @@ _rule("min", "kink: elements that tie share equally")(_extremum)
 def _prod(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
-    return _sum_last(scale_by(products_of_others(x, node.payload), dx), node.payload)
+    return _sum_last(scale_by(products_of_others(x, node.payload.axes), dx), node.payload.axes)
 
 
 def products_of_others(x: Node, axes: tuple[int, ...]) -> Node:
@@ -252,6 +249,28 @@ def _add(a: Node, b: Node) -> Node:
 
 def _subtract(a: Node, b: Node) -> Node:
     return a - b
+
+
+def _solve_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
+    return solve_with(_swap(node.args[0]), ct)
+
+
+def _adjugate_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
+    # d²det(A)[E, F] = tr(d adj(A)[E] F) is symmetric in E and F
+    return _swap(matrix("adjugate_differential", node.args[0], _swap(ct)))
+
+
+#: Arguments in which an operation of DIFFERENTIALS is linear, with the transpose there.
+LINEAR_IN: dict[tuple[str, int], Callable[[Node, int, Node, int], Node]] = {
+    ("solve", 1): _solve_pull,
+    ("adjugate_differential", 1): _adjugate_pull,
+}
+
+#: Operations of which no argument's tangent is pushed by the operation itself.
+NONLINEAR = INNER - TOGETHER - EACH - {"custom", "stop_gradient"}
+# one rule needs the differentiator: symdiff.calculus.determinant adds it
+complete(DIFFERENTIALS, __name__, NONLINEAR, without=("adjugate_differential",))
+complete((op for op, _ in LINEAR_IN), __name__, SECOND)
 
 
 # ---------------------------------------------------------------------------- custom functions
@@ -293,182 +312,3 @@ class CustomRule:
     def arity(self) -> int:
         """Number of arguments; what was captured follows them."""
         return len(self.parameters) - len(self.captured)
-
-
-# ---------------------------------------------------------------------------- linear operations
-
-
-class Linear(NamedTuple):
-    """A linear operation: how it acts on a tangent, and its transpose.
-
-    ``push(node, i, tangent, prefix)`` and ``pull(node, i, cotangent, prefix)`` act on argument
-    ``i``; ``prefix`` counts the seed's axes in front.
-    """
-
-    push: Callable[[Node, int, Node, int], Node]
-    pull: Callable[[Node, int, Node, int], Node]
-
-
-class Product(NamedTuple):
-    """What a contraction's tangent or cotangent is multiplied by, as :func:`einsum` takes it.
-
-    Operand ``at`` is the tangent or cotangent itself; ``own`` and ``result`` label the axes of it
-    and of the product that stand behind the seed's.
-    """
-
-    operands: list[Node]
-    labels: list[Labels]
-    out: Labels
-    sizes: dict[int, Dim]
-    at: int
-    own: Labels
-    result: Labels
-
-
-def pushed_product(node: Node, i: int, t: Node, prefix: int) -> Product:
-    """Return the product that pushes the tangent of argument ``i`` through a contraction."""
-    labels, out, _ = node.payload
-    sizes = label_sizes(node)
-    lead = tuple(range(len(sizes), len(sizes) + prefix))
-    operands = [*node.args[:i], t, *node.args[i + 1 :]]
-    given = [*labels[:i], (*lead, *labels[i]), *labels[i + 1 :]]
-    return Product(operands, given, (*lead, *out), sizes, i, labels[i], out)
-
-
-def pulled_product(node: Node, i: int, ct: Node, prefix: int) -> Product:
-    """Return the product that pulls a cotangent back to argument ``i`` of a contraction."""
-    labels, out, _ = node.payload
-    sizes = label_sizes(node)
-    fresh = len(sizes)
-    lead = tuple(range(fresh, fresh + prefix))
-    fresh += prefix
-    operands = [ct, *node.args[:i], *node.args[i + 1 :]]
-    given = [(*lead, *out), *labels[:i], *labels[i + 1 :]]
-    result: list[int] = []
-    for own in labels[i]:
-        if own in result:  # a diagonal: the second index equals the first
-            operands.append(delta(sizes[own], sizes[own]))
-            given.append((own, fresh))
-            result.append(fresh)
-            fresh += 1
-        else:
-            result.append(own)
-    return Product(operands, given, (*lead, *result), sizes, 0, out, tuple(result))
-
-
-def _contract_push(node: Node, i: int, t: Node, prefix: int) -> Node:
-    product = pushed_product(node, i, t, prefix)
-    return einsum(product.operands, product.labels, product.out, product.sizes)
-
-
-def _contract_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    product = pulled_product(node, i, ct, prefix)
-    return einsum(product.operands, product.labels, product.out, product.sizes)
-
-
-def _items_with(prefix: int, node: Node, lead: Shape) -> tuple[Any, ...]:
-    return (*(whole(n) for n in lead[:prefix]), *node.payload)
-
-
-def _slice_push(node: Node, i: int, t: Node, prefix: int) -> Node:
-    return take_items(t, _items_with(prefix, node, t.shape))
-
-
-def _slice_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    return put_items(ct, _items_with(prefix, node, ct.shape), (*ct.shape[:prefix], *node.args[0].shape))
-
-
-def _pad_push(node: Node, i: int, t: Node, prefix: int) -> Node:
-    return put_items(t, _items_with(prefix, node, t.shape), (*t.shape[:prefix], *node.shape))
-
-
-def _pad_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    return take_items(ct, _items_with(prefix, node, ct.shape))
-
-
-def _gather_push(node: Node, i: int, t: Node, prefix: int) -> Node:
-    axis, indices = node.payload
-    return gather(t, axis + t.ndim, indices)
-
-
-def _gather_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    axis, indices = node.payload
-    return scatter(ct, axis + ct.ndim, indices, node.args[0].shape[axis])
-
-
-def _scatter_push(node: Node, i: int, t: Node, prefix: int) -> Node:
-    axis, indices = node.payload
-    return scatter(t, axis + t.ndim, indices, node.shape[axis])
-
-
-def _reshape_to(x: Node, prefix: int, shape: Shape) -> Node:
-    """Reshape behind the prefix; axes of size 1 come and go as labels, so deltas survive that."""
-    own = x.shape[prefix:]
-    if is_structured(x) and tuple(n for n in own if n != 1) == tuple(n for n in shape if n != 1):
-        labels = tuple(range(x.ndim))
-        wide = iter(a for a in labels[prefix:] if x.shape[a] != 1)
-        sizes: dict[int, Dim] = {}
-        out = list(labels[:prefix])
-        for place, size in enumerate(shape):
-            out.append(next(wide) if size != 1 else -1 - place)
-            sizes[-1 - place] = 1
-        return einsum([x], [labels], tuple(out), sizes)
-    return reshape(x, (*x.shape[:prefix], *shape))
-
-
-def _concatenate_push(node: Node, i: int, t: Node, prefix: int) -> Node:
-    return put_items(t, _part_of(node, i, t.shape[:prefix]), (*t.shape[:prefix], *node.shape))
-
-
-def _concatenate_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    return take_items(ct, _part_of(node, i, ct.shape[:prefix]))
-
-
-def _part_of(node: Node, i: int, lead: Shape) -> tuple[Any, ...]:
-    axis = node.payload + node.ndim
-    start: Dim = 0
-    for part in node.args[:i]:
-        start = start + part.shape[axis]
-    shape = node.args[i].shape
-    own = tuple((start, 1, shape[a]) if a == axis else whole(n) for a, n in enumerate(node.shape))
-    return (*(whole(n) for n in lead), *own)
-
-
-def _solve_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    return solve_with(_swap(node.args[0]), ct)
-
-
-def _adjugate_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    # d²det(A)[E, F] = tr(d adj(A)[E] F) is symmetric in E and F
-    return _swap(matrix("adjugate_differential", node.args[0], _swap(ct)))
-
-
-LINEAR: dict[str, Linear] = {
-    "contract": Linear(_contract_push, _contract_pull),
-    "slice": Linear(_slice_push, _slice_pull),
-    "pad": Linear(_pad_push, _pad_pull),
-    "gather": Linear(_gather_push, _gather_pull),
-    "scatter": Linear(_scatter_push, _gather_push),
-    "reshape": Linear(
-        lambda node, i, t, prefix: _reshape_to(t, prefix, node.shape),
-        lambda node, i, ct, prefix: _reshape_to(ct, prefix, node.args[0].shape),
-    ),
-    "concatenate": Linear(_concatenate_push, _concatenate_pull),
-    "cumsum": Linear(
-        lambda node, i, t, prefix: cumsum(t, node.payload[0] + t.ndim, node.payload[1]),
-        lambda node, i, ct, prefix: cumsum(ct, node.payload[0] + ct.ndim, not node.payload[1]),
-    ),
-    "triangle": Linear(
-        lambda node, i, t, prefix: triangle(t, *node.payload), lambda node, i, ct, prefix: triangle(ct, *node.payload)
-    ),
-    "named": Linear(lambda node, i, t, prefix: t, lambda node, i, ct, prefix: ct),
-}
-
-#: Arguments in which an operation of DIFFERENTIALS is linear, with the transpose there.
-LINEAR_IN: dict[tuple[str, int], Callable[[Node, int, Node, int], Node]] = {
-    ("solve", 1): _solve_pull,
-    ("adjugate_differential", 1): _adjugate_pull,
-}
-
-#: Operations whose derivative can be infinite or undefined where the value is finite.
-SINGULAR_OPS = frozenset({"inv", "solve", "logdet", "logabsdet", "cholesky", "norm", "unit", "custom"})

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..graph import MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Node, broadcast_to, reshape
+from ..graph import Node, broadcast_to, reshape
+from ..graph.primitives import PRIMITIVES, SINGULAR, Mixes
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real
+from .linear import Linear
 from .masking import Masked, any_along, both, is_single
-from .rules import SINGULAR_OPS, Linear, reaches
+from .rules import reaches
 
 # ---------------------------------------------------------------------------- what needs strong zeros
 
@@ -31,7 +33,7 @@ def is_unbounded(node: Node) -> bool:
         n = scalar_constant(node.args[1])
         return n is None or n < 0 or not n.is_integer()
     row = FUNCTIONS.get(node.op)
-    return node.op in SINGULAR_OPS or node.op == "floor_divide" or (row is not None and row.singular)
+    return node.op in SINGULAR or node.op == "floor_divide" or (row is not None and row.singular)
 
 
 def _never_zero(divisor: Node) -> bool:
@@ -139,8 +141,8 @@ def _has_supports(node: Node) -> bool:
 
 
 #: Operations that put zeros of their own beside what they move, as a tangent and as a cotangent.
-_PLACING = frozenset({"pad", "scatter", "concatenate", "triangle"})
-_PLACING_BACK = frozenset({"slice", "gather", "triangle"})
+_PLACING = frozenset(name for name, row in PRIMITIVES.items() if row.pads)
+_PLACING_BACK = frozenset(name for name, row in PRIMITIVES.items() if row.drops)
 
 
 def passes(node: Node, mask: Node | None, back: bool) -> bool:
@@ -207,9 +209,7 @@ def extremum_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
 
 def within(node: Node, mask: Node) -> tuple[Node, bool]:
     """Return where an operation's elements are computed together with any that count, and whether that is more."""
-    together = _together(node, node) or ()
-    if node.op not in NORMALIZATIONS and MATRIX_OPS.get(node.op) != 2:
-        together = ()
+    together = (PRIMITIVES[node.op].keeps and _together(node, node)) or ()
     wide = any_along(_with_rank(mask, node.ndim), together) if together and not is_single(mask) else mask
     return wide, wide is not mask
 
@@ -218,11 +218,14 @@ def _together(node: Node, arg: Node) -> tuple[int, ...] | None:
     """Return the axes of ``arg`` along which an array operation mixes all elements, or None if not known."""
     if node.op == "solve" and arg is not node.args[0]:
         return (arg.ndim - 2,)  # each column of the right-hand side by itself
-    if node.op in MATRIX_OPS:
+    row = PRIMITIVES.get(node.op)
+    if row is None:
+        return None
+    if row.mixes is Mixes.MATRIX:
         return (arg.ndim - 2, arg.ndim - 1)
-    if node.op in REDUCTIONS or node.op in NORMALIZATIONS:
-        return tuple(axis + arg.ndim for axis in node.payload)
-    return None
+    if row.mixes is Mixes.AXES:
+        return tuple(axis + arg.ndim for axis in node.payload.axes)
+    return (node.payload.axis + arg.ndim,) if row.mixes is Mixes.AXIS else None
 
 
 def _with_rank(mask: Node, rank: int) -> Node:

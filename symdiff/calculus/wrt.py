@@ -14,7 +14,7 @@ from ..graph import Node, inputs_of, placeholder, postorder, substitute
 from ..graph.sizes import show
 from ..printing import text
 from ..simplify import join_cosines, simplify, stabilize
-from .rules import LINEAR
+from .linear import LINEAR
 
 __all__ = ["Cut", "Known", "Orders", "View", "disconnection"]
 
@@ -53,7 +53,7 @@ class View:
 def _is_choice(node: Node) -> bool:
     """Tell whether a step takes each element at most once, so that it is a part and not a formula."""
     if node.op == "gather":
-        return len(set(node.payload[1])) == len(node.payload[1])
+        return len(set(node.payload.indices)) == len(node.payload.indices)
     if node.op == "contract":
         labels, out, repeated = node.payload
         return not repeated and set(labels[0]) == set(out)

@@ -26,6 +26,7 @@ from ..errors import ArgumentError, DtypeError, LimitError, NotDifferentiableErr
 from ..graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, substitute
 from ..graph import custom as custom_node
 from ..graph.deltas.einsum import is_zero
+from ..graph.primitives import Placeholder
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Shape, show
 from ..guard import guarded, users
@@ -174,7 +175,7 @@ class _Own:
 
     @staticmethod
     def of(node: Node) -> _Own | None:
-        key = node.payload[1] if node.op == "input" and isinstance(node.payload, tuple) else None
+        key = node.payload.key if node.op == "input" and isinstance(node.payload, Placeholder) else None
         return key if isinstance(key, _Own) else None
 
     def title(self) -> str:

@@ -7,7 +7,7 @@ here knows derivatives.
     contract             Einstein notation: matmul, outer, trace, diagonal, transpose, sum, broadcast
     delta, onehot        the identity as an index pair k = start + step*i, and one row of it
     reduce               max, min, prod, logsumexp, norm over axes
-    normalize            softmax, log_softmax, unit over axes    cumsum     along one axis
+    normalize            softmax, log_softmax, unit over axes    cumulative   cumsum along one axis
     slicing, pad         and its transpose                 gather, scatter   and its transpose
     triangle, reshape, concatenate, matrix (det, inv, ...), stop_gradient, named, custom
 
@@ -26,6 +26,7 @@ Files
     names            which texts are names
     sizes            polynomials in named sizes
     dump             nodes as text: one line, or a listing
+    primitives       the table of array operations, and the records that payloads are
     nodes            Node, the table of nodes, leaves, elementwise operations
     structural       operations that move elements or fold axes
     contractions     Einstein notation, and functions of square matrices
@@ -36,16 +37,13 @@ Files
     reference        the reference interpreter
     gc_pause         a pause of the cyclic collector while graphs grow
 Add
-    a scalar function: a row in ``scalars/functions``; a primitive: a constructor here, its meaning in
-    ``reference/interpret``, and what CONTRIBUTING.md lists
+    a scalar function: a row in ``scalars/rows``; a primitive: a row in ``primitives``, a constructor here if none
+    fits, its meaning in ``reference/numeric``, and what CONTRIBUTING.md lists
 """
 
 from __future__ import annotations
 
 from .contractions import (
-    MATRIX_OPS,
-    Label,
-    Labels,
     broadcast_to,
     contract,
     label_sizes,
@@ -74,10 +72,10 @@ from .nodes import (
     onehot,
     placeholder,
 )
+from .primitives import Item, Label, Labels
 from .structural import (
-    Item,
     concatenate,
-    cumsum,
+    cumulative,
     custom,
     gather,
     label,
@@ -92,8 +90,6 @@ from .structural import (
     whole,
 )
 from .traversal import (
-    NORMALIZATIONS,
-    REDUCTIONS,
     dependents,
     flatten,
     inputs_of,
@@ -108,10 +104,7 @@ from .traversal import (
 
 __all__ = [
     "BOOL",
-    "MATRIX_OPS",
-    "NORMALIZATIONS",
     "REAL",
-    "REDUCTIONS",
     "Item",
     "Label",
     "Labels",
@@ -123,7 +116,7 @@ __all__ = [
     "concatenate",
     "constant",
     "contract",
-    "cumsum",
+    "cumulative",
     "custom",
     "delta",
     "dependents",

@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
 
 from ..errors import DtypeError, ShapeError
 from .nodes import BOOL, REAL, Node, broadcast_shapes, constant, intern
+from .primitives import PRIMITIVES, Contraction, Labels
 from .sizes import Dim, Shape, show
 from .structural import slicing, whole
-
-#: An index of a contraction, and those of one operand, one an axis.
-Label: TypeAlias = int
-Labels: TypeAlias = tuple[Label, ...]
-
-#: Functions of a square matrix, with the number of axes the result keeps of the last two.
-MATRIX_OPS = {
-    "det": 0,
-    "logdet": 0,
-    "logabsdet": 0,
-    "inv": 2,
-    "adjugate": 2,
-    "cholesky": 2,
-    "adjugate_differential": 2,
-    "solve": 2,
-}
 
 
 def contract(
@@ -88,7 +72,7 @@ def contract(
         if len(operands) > 1 or not set(renamed[0]) <= set(result):
             raise DtypeError("conditions cannot be multiplied or summed as they are; write where(c, 1, 0) first")
         dtype = BOOL
-    return intern("contract", tuple(operands), (tuple(renamed), result, tuple(repeated)), shape, dtype)
+    return intern("contract", tuple(operands), Contraction(tuple(renamed), result, tuple(repeated)), shape, dtype)
 
 
 def label_sizes(node: Node) -> dict[int, Dim]:
@@ -178,4 +162,4 @@ def matrix(op: str, *args: Node) -> Node:
         lead = broadcast_shapes([a.shape[:-2], b.shape[:-2]], "matrix stacks")
         pair = (broadcast_to(a, (*lead, *a.shape[-2:])), broadcast_to(b, (*lead, *b.shape[-2:])))
         return intern(op, pair, None, (*lead, *b.shape[-2:]))
-    return intern(op, args, None, a.shape if MATRIX_OPS[op] == 2 else a.shape[:-2])
+    return intern(op, args, None, a.shape if PRIMITIVES[op].keeps else a.shape[:-2])

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import DtypeError, LimitError, ShapeError
 from .budget import NODE_STEPS, current, reserve
 from .dump import brief
+from .primitives import Diagonal, Extent, Place, Placeholder
 from .sizes import Dim, Shape, fixed, product, show
 
 REAL = "real"
@@ -44,7 +45,7 @@ class Node(_Fresh):
         Name of the primitive, or of a scalar function.
     args : tuple of Node
     payload : hashable
-        What else identifies the node: a name, labels, axes, ...
+        What else identifies the node: a record of :mod:`symdiff.graph.primitives`, or a name, bytes, None.
     shape : tuple of int or Size
     dtype : {"real", "bool"}
     settled : int
@@ -168,7 +169,7 @@ def input(name: str, shape: Shape = (), dtype: str = REAL) -> Node:
 
 def placeholder(key: object, shape: Shape, dtype: str = REAL) -> Node:
     """Return an input that no user can name, told apart by ``key``."""
-    return intern("input", (), ("placeholder", key), shape, dtype)
+    return intern("input", (), Placeholder(key), shape, dtype)
 
 
 def constant(value: Any) -> Node:
@@ -215,17 +216,17 @@ def as_node(value: Node | Number) -> Node:
 
 def delta(rows: Dim, columns: Dim, start: Dim = 0, step: int = 1) -> Node:
     """Return the matrix with E[i, start + step*i] = 1 and 0 elsewhere."""
-    return intern("delta", (), (start, step), (rows, columns))
+    return intern("delta", (), Diagonal(start, step), (rows, columns))
 
 
 def onehot(size: Dim, index: Dim) -> Node:
     """Return the vector with a 1 at ``index`` and 0 elsewhere."""
-    return intern("onehot", (), index, (size,))
+    return intern("onehot", (), Place(index), (size,))
 
 
 def extent(size: Dim) -> Node:
     """Return a size as a number of the formula (symbolic ones are known at call time)."""
-    return constant(float(size)) if isinstance(size, int) else intern("size", (), size, ())
+    return constant(float(size)) if isinstance(size, int) else intern("size", (), Extent(size), ())
 
 
 # ---------------------------------------------------------------------------- element by element

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from ..errors import ShapeError
 from .budget import reserve, spend
 from .nodes import BOOL, REAL, Node, intern
+from .primitives import Along, Authored, Axes, Half, Item, Items, Joint, Picks
 from .sizes import Dim, Shape, product, show
 
-#: One axis of a slice: (start, step, length); a length of None takes one index and drops the axis.
-Item: TypeAlias = tuple[Dim, int, Dim | None]
 #: What a whole number in a tuple takes.
 INDEX_BYTES = 40
 
@@ -30,27 +29,27 @@ def reduce(op: str, x: Node, axes: tuple[int, ...]) -> Node:
         if x.shape[axis] == 0 and op in ("max", "min"):
             raise ShapeError(f"{op} over axis {axis} of size 0 has no value; expected at least one element")
     kept = tuple(size for a, size in enumerate(x.shape) if a not in axes)
-    return intern(op, (x,), tuple(a - x.ndim for a in axes), kept)
+    return intern(op, (x,), Axes(tuple(a - x.ndim for a in axes)), kept)
 
 
 def normalize(op: str, x: Node, axes: tuple[int, ...]) -> Node:
     """Take the softmax, log_softmax or unit (x / norm(x), 0 at 0) over ``axes`` (non-negative, sorted)."""
     for axis in axes:
         _check_axis(x, axis)
-    return intern(op, (x,), tuple(a - x.ndim for a in axes), x.shape)
+    return intern(op, (x,), Axes(tuple(a - x.ndim for a in axes)), x.shape)
 
 
-def cumsum(x: Node, axis: int, reverse: bool = False) -> Node:
-    """Sum cumulatively along ``axis`` (non-negative), from the end when ``reverse``."""
+def cumulative(op: str, x: Node, axis: int, reverse: bool = False) -> Node:
+    """Take the cumsum, the sum of all elements so far, along ``axis`` (non-negative), from the end when ``reverse``."""
     _check_axis(x, axis)
-    return intern("cumsum", (x,), (axis - x.ndim, reverse), x.shape)
+    return intern(op, (x,), Along(axis - x.ndim, reverse), x.shape)
 
 
 def triangle(x: Node, upper: bool, offset: int = 0) -> Node:
     """Keep the part of each matrix (last two axes) on and above, or below, the diagonal ``offset``."""
     if x.ndim < 2:
         raise ShapeError(f"a triangle of an array of shape {show(x.shape)}; expected at least two axes")
-    return intern("triangle", (x,), (upper, offset), x.shape)
+    return intern("triangle", (x,), Half(upper, offset), x.shape)
 
 
 def reshape(x: Node, shape: Shape) -> Node:
@@ -70,7 +69,7 @@ def whole(size: Dim) -> Item:
 
 
 def slicing(x: Node, items: tuple[Item, ...]) -> Node:
-    """Take a regular part of each axis; see :data:`Item`."""
+    """Take a regular part of each axis; see :data:`symdiff.graph.primitives.Item`."""
     if len(items) != x.ndim:
         raise ShapeError(f"{len(items)} slices for an array with {x.ndim} axes")
     if all(item == (0, 1, size) for item, size in zip(items, x.shape, strict=True)):
@@ -80,7 +79,7 @@ def slicing(x: Node, items: tuple[Item, ...]) -> Node:
         for at in (start, last):
             if length != 0 and isinstance(at, int) and (at < 0 or (isinstance(size, int) and at >= size)):
                 raise ShapeError(f"index {at} is out of range for an axis of size {size}")
-    return intern("slice", (x,), items, tuple(n for _, _, n in items if n is not None), x.dtype)
+    return intern("slice", (x,), Items(items), tuple(n for _, _, n in items if n is not None), x.dtype)
 
 
 def pad(x: Node, items: tuple[Item, ...], shape: Shape) -> Node:
@@ -89,7 +88,7 @@ def pad(x: Node, items: tuple[Item, ...], shape: Shape) -> Node:
         raise ShapeError(f"an array of shape {show(x.shape)} does not fit the slices of {show(shape)}")
     if x.shape == shape and all(item == (0, 1, size) for item, size in zip(items, shape, strict=True)):
         return x
-    return intern("pad", (x,), items, shape)
+    return intern("pad", (x,), Items(items), shape)
 
 
 def gather(x: Node, axis: int, indices: tuple[int, ...]) -> Node:
@@ -100,7 +99,7 @@ def gather(x: Node, axis: int, indices: tuple[int, ...]) -> Node:
     if isinstance(size, int) and indices and not 0 <= min(indices) <= max(indices) < size:
         raise ShapeError(f"index {max(indices)} is out of range for an axis of size {size}")
     shape = (*x.shape[:axis], len(indices), *x.shape[axis + 1 :])
-    return intern("gather", (x,), (axis - x.ndim, indices), shape, x.dtype)
+    return intern("gather", (x,), Picks(axis - x.ndim, indices), shape, x.dtype)
 
 
 def scatter(x: Node, axis: int, indices: tuple[int, ...], size: Dim) -> Node:
@@ -109,7 +108,7 @@ def scatter(x: Node, axis: int, indices: tuple[int, ...], size: Dim) -> Node:
     reserve(INDEX_BYTES * len(indices))
     if x.shape[axis] != len(indices):
         raise ShapeError(f"{len(indices)} indices for an axis of size {x.shape[axis]}")
-    return intern("scatter", (x,), (axis - x.ndim, indices), (*x.shape[:axis], size, *x.shape[axis + 1 :]))
+    return intern("scatter", (x,), Picks(axis - x.ndim, indices), (*x.shape[:axis], size, *x.shape[axis + 1 :]))
 
 
 def concatenate(parts: Sequence[Node], axis: int) -> Node:
@@ -132,7 +131,7 @@ def concatenate(parts: Sequence[Node], axis: int) -> Node:
         total = total + part.shape[axis]
     dtype = BOOL if all(part.dtype is BOOL for part in parts) else REAL
     shape = (*first.shape[:axis], total, *first.shape[axis + 1 :])
-    return intern("concatenate", tuple(parts), axis - first.ndim, shape, dtype)
+    return intern("concatenate", tuple(parts), Joint(axis - first.ndim), shape, dtype)
 
 
 def stop_gradient(x: Node) -> Node:
@@ -147,4 +146,4 @@ def label(x: Node, name: str) -> Node:
 
 def custom(rule: Any, args: Sequence[Node], body: Node) -> Node:
     """Return a function with a derivative given by its author; see :mod:`symdiff.calculus.rules`."""
-    return intern("custom", tuple(args), (rule, body), body.shape)
+    return intern("custom", tuple(args), Authored(rule, body), body.shape)

@@ -8,12 +8,13 @@ from typing import Any
 
 from ..pickles import written
 from .budget import spend
-from .contractions import MATRIX_OPS, contract, matrix
+from .contractions import contract, matrix
 from .nodes import BOOL, REAL, Node, elementwise, intern
+from .primitives import INNER, PRIMITIVES, complete
 from .sizes import Size
 from .structural import (
     concatenate,
-    cumsum,
+    cumulative,
     custom,
     gather,
     label,
@@ -26,9 +27,6 @@ from .structural import (
     stop_gradient,
     triangle,
 )
-
-REDUCTIONS = ("max", "min", "prod", "logsumexp", "norm")
-NORMALIZATIONS = ("softmax", "log_softmax", "unit")
 
 
 def postorder(roots: Iterable[Node], skip: Callable[[Node], bool] | None = None) -> list[Node]:
@@ -80,36 +78,40 @@ def rebuild(node: Node, args: tuple[Node, ...]) -> Node:
 
 def remake(node: Node, args: tuple[Node, ...]) -> Node:
     """Make ``node`` again from its description and ``args``."""
-    op, payload = node.op, node.payload
+    op = node.op
     if op == "contract":
-        labels, out, repeated = payload
+        labels, out, repeated = node.payload
         return contract(args, labels, out, dict(repeated))
-    if op in _REMAKE:
-        return _REMAKE[op](node, args)
-    if op in MATRIX_OPS:
-        return matrix(op, *args)
-    return elementwise(op, args, node.dtype)
+    again = _REMAKE.get(op)
+    return elementwise(op, args, node.dtype) if again is None else again(node, args)
 
 
 def _axes(node: Node, x: Node) -> tuple[int, ...]:
-    return tuple(axis + x.ndim for axis in node.payload)
+    return tuple(axis + x.ndim for axis in node.payload.axes)
 
 
-_REMAKE: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
-    **dict.fromkeys(REDUCTIONS, lambda n, a: reduce(n.op, a[0], _axes(n, a[0]))),
-    **dict.fromkeys(NORMALIZATIONS, lambda n, a: normalize(n.op, a[0], _axes(n, a[0]))),
-    "cumsum": lambda n, a: cumsum(a[0], n.payload[0] + a[0].ndim, n.payload[1]),
-    "triangle": lambda n, a: triangle(a[0], *n.payload),
+#: How each constructor is called with a node's payload and other arguments.
+_CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
+    "contract": lambda n, a: contract(a, n.payload.labels, n.payload.out, dict(n.payload.repeated)),
+    "reduce": lambda n, a: reduce(n.op, a[0], _axes(n, a[0])),
+    "normalize": lambda n, a: normalize(n.op, a[0], _axes(n, a[0])),
+    "cumulative": lambda n, a: cumulative(n.op, a[0], n.payload.axis + a[0].ndim, n.payload.reverse),
+    "matrix": lambda n, a: matrix(n.op, *a),
+    "triangle": lambda n, a: triangle(a[0], n.payload.upper, n.payload.offset),
     "reshape": lambda n, a: reshape(a[0], n.shape),
-    "slice": lambda n, a: slicing(a[0], n.payload),
-    "pad": lambda n, a: pad(a[0], n.payload, n.shape),
-    "gather": lambda n, a: gather(a[0], n.payload[0] + a[0].ndim, n.payload[1]),
-    "scatter": lambda n, a: scatter(a[0], n.payload[0] + a[0].ndim, n.payload[1], n.shape[n.payload[0]]),
-    "concatenate": lambda n, a: concatenate(a, n.payload + n.ndim),
+    "slicing": lambda n, a: slicing(a[0], n.payload.items),
+    "pad": lambda n, a: pad(a[0], n.payload.items, n.shape),
+    "gather": lambda n, a: gather(a[0], n.payload.axis + a[0].ndim, n.payload.indices),
+    "scatter": lambda n, a: scatter(
+        a[0], n.payload.axis + a[0].ndim, n.payload.indices, n.shape[n.payload.axis]
+    ),
+    "concatenate": lambda n, a: concatenate(a, n.payload.axis + n.ndim),
     "stop_gradient": lambda n, a: stop_gradient(a[0]),
-    "named": lambda n, a: label(a[0], n.payload),
-    "custom": lambda n, a: custom(n.payload[0], a, n.payload[1]),
+    "label": lambda n, a: label(a[0], n.payload),
+    "custom": lambda n, a: custom(n.payload.rule, a, n.payload.body),
 }
+complete(_CALLS, "symdiff.graph.traversal", {PRIMITIVES[name].constructor for name in INNER})
+_REMAKE = {name: _CALLS[PRIMITIVES[name].constructor] for name in INNER}
 
 
 def substitute(roots: Sequence[Node], replace: Mapping[Node, Node]) -> list[Node]:

@@ -11,8 +11,9 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..graph import BOOL, NORMALIZATIONS, Node
+from ..graph import BOOL, Node
 from ..graph.deltas.contraction_order import Step, cheapest_step
+from ..graph.primitives import NORMALIZATIONS, complete
 from . import polygamma as gamma
 from .builder import ZERO, Code, Ids, fixed_shape
 from .expand import EXPANSIONS, expand_row
@@ -103,12 +104,12 @@ def _lower_delta(code: Code, node: Node, args: list[Ids]) -> Ids:
 
 def _lower_onehot(code: Code, node: Node, args: list[Ids]) -> Ids:
     result = np.full(fixed_shape(node.shape), ZERO, np.int64)
-    result[node.payload] = code.number(1.0)
+    result[node.payload.at] = code.number(1.0)
     return result
 
 
 def _lower_size(code: Code, node: Node, args: list[Ids]) -> Ids:
-    raise UnsupportedError(f"the size {node.payload} is known at call time only")
+    raise UnsupportedError(f"the size {node.payload.size} is known at call time only")
 
 
 def _lower_contract(code: Code, node: Node, args: list[Ids]) -> Ids:
@@ -149,8 +150,8 @@ def _pinned(node: Node) -> dict[int, int]:
     pinned = {}
     for arg, own in zip(node.args, labels, strict=True):
         alone = arg.op == "onehot" and own[0] in out and sum([own[0] in other for other in labels]) == 1
-        if alone and isinstance(arg.payload, int):
-            pinned[own[0]] = arg.payload
+        if alone and isinstance(arg.payload.at, int):
+            pinned[own[0]] = arg.payload.at
     return pinned
 
 
@@ -239,7 +240,7 @@ def _rows_of(ids: Ids, axes: tuple[int, ...]) -> tuple[list[list[int]], tuple[in
 
 def _reduction(fold: Callable[[Code, list[int]], int]) -> Callable[[Code, Node, list[Ids]], Ids]:
     def lower(code: Code, node: Node, args: list[Ids]) -> Ids:
-        rows, shape = _rows_of(args[0], node.payload)
+        rows, shape = _rows_of(args[0], node.payload.axes)
         return np.array([fold(code, row) for row in rows], np.int64).reshape(shape)
 
     return lower
@@ -263,10 +264,10 @@ def _fold_prod(code: Code, row: list[int]) -> int:
 
 
 def _lower_expanded(code: Code, node: Node, args: list[Ids]) -> Ids:
-    rows, shape = _rows_of(args[0], node.payload)
+    rows, shape = _rows_of(args[0], node.payload.axes)
     made = [list(expand_row(code, node.op, row)) for row in rows]
     if node.op in NORMALIZATIONS:
-        return _put_rows(made, args[0], node.payload)
+        return _put_rows(made, args[0], node.payload.axes)
     return np.array(made, np.int64).reshape(shape)
 
 
@@ -301,17 +302,17 @@ def _keys(items: Sequence[tuple[int, int, int | None]]) -> tuple[list[list[int]]
 
 
 def _lower_slice(code: Code, node: Node, args: list[Ids]) -> Ids:
-    if not node.payload:
+    if not node.payload.items:
         return args[0]
-    picks, shape = _keys(node.payload)
+    picks, shape = _keys(node.payload.items)
     return np.asarray(args[0][np.ix_(*picks)].reshape(shape))
 
 
 def _lower_pad(code: Code, node: Node, args: list[Ids]) -> Ids:
     result = np.full(fixed_shape(node.shape), ZERO, np.int64)
-    if not node.payload:
+    if not node.payload.items:
         return args[0]
-    picks, _ = _keys(node.payload)
+    picks, _ = _keys(node.payload.items)
     result[np.ix_(*picks)] = args[0].reshape([len(p) for p in picks])
     return result
 
@@ -335,7 +336,7 @@ def _lower_reshape(code: Code, node: Node, args: list[Ids]) -> Ids:
 
 
 def _lower_concatenate(code: Code, node: Node, args: list[Ids]) -> Ids:
-    return np.concatenate(args, axis=node.payload)
+    return np.concatenate(args, axis=node.payload.axis)
 
 
 ARRAYS: dict[str, Callable[[Code, Node, list[Ids]], Ids]] = {
@@ -358,3 +359,4 @@ ARRAYS: dict[str, Callable[[Code, Node, list[Ids]], Ids]] = {
     "concatenate": _lower_concatenate,
     **MATRICES,
 }
+complete(ARRAYS, __name__, without=("input", "named", "stop_gradient", "custom"))

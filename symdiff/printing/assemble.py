@@ -76,15 +76,15 @@ def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict
 
 def _unit_entry(node: Node) -> dict[tuple[int, ...], Node] | None:
     if node.op == "onehot":
-        return {(node.payload,): constant(1.0)} if isinstance(node.payload, int) else None
+        return {(node.payload.at,): constant(1.0)} if isinstance(node.payload.at, int) else None
     if node.op != "contract":
         return None
     labels, out, repeated = node.payload
     place: dict[int, int] = {label: 0 for label, size in repeated if size == 1}
     value: Node | None = None
     for arg, own in zip(node.args, labels, strict=True):
-        if arg.op == "onehot" and isinstance(arg.payload, int) and own[0] not in place:
-            place[own[0]] = arg.payload
+        if arg.op == "onehot" and isinstance(arg.payload.at, int) and own[0] not in place:
+            place[own[0]] = arg.payload.at
         elif arg.shape == ():
             value = arg if value is None else make("multiply", value, arg)
         else:

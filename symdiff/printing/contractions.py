@@ -26,7 +26,7 @@ def turned(node: Node) -> Node:
     """Write the transpose of a product as a product, and symmetric matrices without a transpose."""
     (inner, *others), (labels, out, repeated) = node.args, node.payload
     if inner.op == "contract" and not others and not repeated and sorted(labels[0]) == sorted(out):
-        place = dict(zip(labels[0], inner.payload[1], strict=True))
+        place = dict(zip(labels[0], inner.payload.out, strict=True))
         node = contract(inner.args, inner.payload[0], tuple(place[label] for label in out), dict(inner.payload[2]))
     return upright(node) if node.op == "contract" else node
 

@@ -112,7 +112,7 @@ def _is_square_term(term: Node) -> bool:
     if term.op == "constant" and term.shape == ():
         return bool(term.value >= 0)
     if term.op == "contract" and term.shape == () and len(term.args) == 2:
-        return term.args[0] is term.args[1] and term.payload[0][0] == term.payload[0][1]
+        return term.args[0] is term.args[1] and term.payload.labels[0] == term.payload.labels[1]
     if term.op == "power":
         return whole_exponent(term.args[1]) in range(2, WINDOW + 1, 2)
     return term.op == "multiply" and term.args[0] is term.args[1]

@@ -309,11 +309,11 @@ class TextStyle(Style):
             return Piece(f"[{self.arguments(term)}]", ATOM)
         return Piece(f"stack([{self.arguments(term)}], axis={term.data})", POSTFIX)
 
-    def _write_cumsum(self, term: Term) -> Piece:
-        axis, backwards = term.data
+    def _write_cumulative(self, term: Term) -> Piece:
+        name, axis, backwards = term.data
         flip = "[" + ", ".join([":"] * axis + ["::-1"]) + "]" if backwards else ""
         inner = self.wrapped(term.args[0], POSTFIX) if backwards else self.plain(term.args[0])
-        return Piece(f"cumsum({inner}{flip}, axis={axis}){flip}", POSTFIX)
+        return Piece(f"{name}({inner}{flip}, axis={axis}){flip}", POSTFIX)
 
     def _write_triangle(self, term: Term) -> Piece:
         upper, offset = term.data

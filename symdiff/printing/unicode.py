@@ -378,10 +378,10 @@ class MathStyle(Style):
             return Piece(self.rows_of([[self.plain(x) for x in row.args] for row in rows], flat=False), ATOM)
         return Piece(self.function("stack", *(self.plain(arg) for arg in term.args), f"axis={term.data}"), ATOM)
 
-    def _write_cumsum(self, term: Term) -> Piece:
-        axis, backwards = term.data
+    def _write_cumulative(self, term: Term) -> Piece:
+        name, axis, backwards = term.data
         more = (["backwards"] if backwards else []) + ([f"axis={axis}"] if term.ndim > 1 else [])
-        return Piece(self.function("cumsum", self.plain(term.args[0]), *more), ATOM)
+        return Piece(self.function(name, self.plain(term.args[0]), *more), ATOM)
 
     def _write_triangle(self, term: Term) -> Piece:
         upper, offset = term.data

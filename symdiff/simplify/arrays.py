@@ -204,7 +204,7 @@ def _implicit_broadcast(node: Node) -> Node | None:
 
 def _unrepeated(x: Node) -> Node | None:
     """Return what ``x`` repeats, with axes of size 1 where it is repeated."""
-    if x.op != "contract" or not x.payload[2]:
+    if x.op != "contract" or not x.payload.repeated:
         return None
     labels, out, repeated = x.payload
     again = {label for label, _ in repeated}
@@ -229,7 +229,7 @@ def _reshape_forms(node: Node) -> Node | None:
     if _moves_through(x, node.shape):
         return _reshape_function(x, node.shape)
     if x.op == "slice" and x.dtype is REAL and _keeps_units(x, node):
-        items = tuple((start, step, 1 if length is None else length) for start, step, length in x.payload)
+        items = tuple((start, step, 1 if length is None else length) for start, step, length in x.payload.items)
         return slicing(x.args[0], items)
     return None
 
@@ -273,13 +273,13 @@ def _reshape_function(x: Node, shape: Shape) -> Node | None:
 
 def _keeps_units(x: Node, node: Node) -> bool:
     """Tell whether a reshape puts back the axes that a slice dropped."""
-    return node.shape == tuple(1 if length is None else length for _, _, length in x.payload)
+    return node.shape == tuple(1 if length is None else length for _, _, length in x.payload.items)
 
 
 @rule("slice", "slices of slices, of products with deltas, of concatenations, of paddings", "the part they take")
 def _slice_forms(node: Node) -> Node | None:
     x = node.args[0]
-    items = node.payload
+    items = node.payload.items
     if all(
         item in ((0, 1, size), (0, 1, None)) and (item[2] is not None or size == 1)
         for item, size in zip(items, x.shape, strict=True)
@@ -290,7 +290,7 @@ def _slice_forms(node: Node) -> Node | None:
         return None if found is node else found
     if x.op == "slice":
         return _compose(x, items)
-    if x.op == "pad" and x.payload == items:
+    if x.op == "pad" and x.payload.items == items:
         return x.args[0]
     if x.op == "concatenate":
         return _slice_concatenate(x, items)
@@ -334,7 +334,7 @@ def _slice_contract(x: Node, items: tuple[Item, ...]) -> Node | None:
 def _compose(x: Node, items: tuple[Item, ...]) -> Node:
     rest = iter(items)
     joined: list[Item] = []
-    for start, step, length in x.payload:
+    for start, step, length in x.payload.items:
         if length is None:
             joined.append((start, step, None))
         else:
@@ -344,7 +344,7 @@ def _compose(x: Node, items: tuple[Item, ...]) -> Node:
 
 
 def _slice_concatenate(x: Node, items: tuple[Item, ...]) -> Node | None:
-    axis = x.payload + x.ndim
+    axis = x.payload.axis + x.ndim
     start, step, length = items[axis]
     begin: Dim = 0
     for part in x.args:
@@ -368,7 +368,7 @@ def _inverse_forms(node: Node) -> Node | None:
 @rule("det logdet logabsdet", "det(Aᵀ)", "det(A)")
 def _det_forms(node: Node) -> Node | None:
     x = node.args[0]
-    if x.op == "contract" and len(x.args) == 1 and not x.payload[2]:
+    if x.op == "contract" and len(x.args) == 1 and not x.payload.repeated:
         labels, out, _ = x.payload
         own = labels[0]
         if len(own) == len(out) and own[:-2] == out[:-2] and own[-2:] == out[:-3:-1]:
@@ -379,11 +379,11 @@ def _det_forms(node: Node) -> Node | None:
 @rule("pad", "padding of a padding", "one padding")
 def _pad_forms(node: Node) -> Node | None:
     x = node.args[0]
-    if x.op != "pad" or any(length is None for _, _, length in (*x.payload, *node.payload)):
+    if x.op != "pad" or any(length is None for _, _, length in (*x.payload.items, *node.payload.items)):
         return None
     joined = tuple(
         (start + begin * step, step * pace, length)
-        for (begin, pace, length), (start, step, _) in zip(x.payload, node.payload, strict=True)
+        for (begin, pace, length), (start, step, _) in zip(x.payload.items, node.payload.items, strict=True)
     )
     return pad(x.args[0], joined, node.shape)
 

@@ -64,7 +64,7 @@ def _same_when_turned(node: Node, depth: int) -> bool:
     factors = _flat(node)
     if len(factors) > _FACTORS:
         return False
-    first, second = node.payload[1]
+    first, second = node.payload.out
     even = [is_symmetric(arg, depth) for arg, _ in factors]
     summed = sorted({label for _, own in factors for label in own} - {first, second})
     if len(summed) > _SUMMED:
@@ -78,10 +78,11 @@ def _same_when_turned(node: Node, depth: int) -> bool:
 
 def _flat(node: Node) -> list[tuple[Node, Labels]]:
     """Return the factors of a product of products, with labels of their own where they are summed."""
-    factors = list(zip(node.args, node.payload[0], strict=True))
+    factors = list(zip(node.args, node.payload.labels, strict=True))
     fresh = 1 + max((label for _, own in factors for label in own), default=0)
     for _ in range(_FACTORS):
-        place = next((i for i, (arg, _) in enumerate(factors) if arg.op == "contract" and not arg.payload[2]), None)
+        products = (i for i, (arg, _) in enumerate(factors) if arg.op == "contract" and not arg.payload.repeated)
+        place = next(products, None)
         if place is None:
             break
         arg, own = factors[place]
@@ -115,7 +116,7 @@ def upright(node: Node) -> Node:
         own[::-1] if len(own) == 2 and _place(rank, own[0]) > _place(rank, own[1]) and is_symmetric(arg) else own
         for arg, own in zip(node.args, labels, strict=True)
     )
-    return node if (turned, out) == (labels, node.payload[1]) else contract(node.args, turned, out, dict(repeated))
+    return node if (turned, out) == (labels, node.payload.out) else contract(node.args, turned, out, dict(repeated))
 
 
 @rule("contract", "Sᵀ with S = X Xᵀ, its inverse, ...", "S", "arrays")

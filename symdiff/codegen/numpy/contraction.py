@@ -158,9 +158,9 @@ def _place_delta(product: _Product, node: Node, labels: Labels) -> bool:
 
 def _place_onehot(product: _Product, node: Node, label: int) -> bool:
     (size,) = node.shape
-    if isinstance(size, int) and isinstance(node.payload, int) and not 0 <= node.payload < size:
-        raise ShapeError(f"index {node.payload} is out of range for an axis of size {size}")
-    index = product.writer.place((node.payload, 1, None), size)
+    if isinstance(size, int) and isinstance(node.payload.at, int) and not 0 <= node.payload.at < size:
+        raise ShapeError(f"index {node.payload.at} is out of range for an axis of size {size}")
+    index = product.writer.place((node.payload.at, 1, None), size)
     product.dense[:] = [_indexed(factor, label, index, None) for factor in product.dense]
     return _index_target(product.target, label, index, None)
 
@@ -198,7 +198,7 @@ def _materialise(writer: Writer, node: Node, labels: Labels) -> Factor:
 def emit_structure(writer: Writer, node: Node) -> str:
     """Return a delta or onehot, with a batch axis of 1, as an expression."""
     if node.op == "onehot":
-        size, index = writer.size(node.shape[0]), writer.place((node.payload, 1, None), node.shape[0])
+        size, index = writer.size(node.shape[0]), writer.place((node.payload.at, 1, None), node.shape[0])
         return f"{writer.call('shifted_identity', '1', size, index, '1')}"
     rows, columns = map(writer.size, node.shape)
     if node.payload == (0, 1):

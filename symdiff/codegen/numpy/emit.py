@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import ArgumentError, ShapeError, UnsupportedError
-from ...graph import BOOL, MATRIX_OPS, Node, postorder
+from ...errors import ArgumentError, ShapeError
+from ...graph import BOOL, REAL, Node, postorder
+from ...graph.primitives import PRIMITIVES, complete
 from ...graph.reference import numeric
 from ...graph.reference import scipy_special as special
 from ...graph.scalars.functions import FUNCTIONS, expanded
@@ -133,9 +134,8 @@ def load_numpy(source: NumpySource) -> Callable[..., tuple[npt.NDArray[Any], ...
 
 NUMERIC_NAMES = (
     *(row.numpy for row in FUNCTIONS.values() if row.numpy and "." not in row.numpy),
-    *MATRIX_OPS,
+    *(row.numpy for row in PRIMITIVES.values() if row.numpy and "." not in row.numpy),
     *("span", "at", "positions", "nonempty", "shifted_identity", "join"),
-    *("norm", "logsumexp", "softmax", "log_softmax", "unit"),
 )
 
 
@@ -170,18 +170,16 @@ class _Emitter:
                     self._variable(arg)
             self.names[node] = emit_contraction(self.writer, node, self.names)
         elif node.op not in ("constant", "delta", "onehot"):  # those are written where they are used
-            method: Callable[[Node], str] = getattr(self, f"_{node.op}", self._unknown)
-            self.names[node] = self._matrix(node) if node.op in MATRIX_OPS else method(node)
+            self.names[node] = _METHODS[node.op](self, node)
 
-    def _unknown(self, node: Node) -> str:
-        if node.op == "input":
-            raise ArgumentError(
-                f"the formula depends on the input {node.payload!r}, which is not among the kernel's inputs "
-                f"({', '.join(str(n.payload) for n in self.names if n.op == 'input') or 'none'}); add it to them"
-            )
-        if node.op == "custom":
-            raise AssertionError("custom functions are inlined before emission")
-        raise UnsupportedError(f"the operation {node.op!r} has no NumPy source")
+    def _input(self, node: Node) -> str:
+        raise ArgumentError(
+            f"the formula depends on the input {node.payload!r}, which is not among the kernel's inputs "
+            f"({', '.join(str(n.payload) for n in self.names if n.op == 'input') or 'none'}); add it to them"
+        )
+
+    def _custom(self, node: Node) -> str:
+        raise AssertionError("custom functions are inlined before emission")
 
     # ------------------------------------------------------------------ arguments
 
@@ -211,9 +209,6 @@ class _Emitter:
             return text
         return self.writer.call("to_real", text) if node.dtype is BOOL else f"({text} != 0.0)"
 
-    def _rank_of(self, nodes: Sequence[Node]) -> int:
-        return max(node.ndim for node in nodes)
-
     # ------------------------------------------------------------------ element by element
 
     def _function(self, node: Node) -> str:
@@ -240,33 +235,18 @@ class _Emitter:
     def _share(self, node: Node) -> str:
         return self.writer.share(self._variable(node.args[0]))
 
-    _named = _share
-    _stop_gradient = _share
-
     def _extreme(self, node: Node) -> str:
         (arg,) = node.args
         text = self._real(arg)
-        if any(isinstance(arg.shape[axis], Size) for axis in node.payload):
-            text = self.writer.call("nonempty", text, str(node.payload))
-        return self.writer.assign(f"np.{node.op}({text}, axis={_axes(node.payload)})", node.shape)
-
-    _max = _extreme
-    _min = _extreme
+        if any(isinstance(arg.shape[axis], Size) for axis in node.payload.axes):
+            text = self.writer.call("nonempty", text, str(node.payload.axes))
+        return self.writer.assign(f"np.{node.op}({text}, axis={_axes(node.payload.axes)})", node.shape)
 
     def _prod(self, node: Node) -> str:
-        return self.writer.assign(f"np.prod({self._real(node.args[0])}, axis={_axes(node.payload)})", node.shape)
-
-    def _over_axes(self, node: Node) -> str:
-        return self.writer.assign(self.writer.call(node.op, self._real(node.args[0]), str(node.payload)), node.shape)
-
-    _norm = _over_axes
-    _logsumexp = _over_axes
-    _softmax = _over_axes
-    _log_softmax = _over_axes
-    _unit = _over_axes
+        return self.writer.assign(f"np.prod({self._real(node.args[0])}, axis={_axes(node.payload.axes)})", node.shape)
 
     def _size(self, node: Node) -> str:
-        return self.writer.assign(f"np.full(1, 1.0 * {self.writer.size(node.payload)})", ())
+        return self.writer.assign(f"np.full(1, 1.0 * {self.writer.size(node.payload.size)})", ())
 
     def _triangle(self, node: Node) -> str:
         upper, offset = node.payload
@@ -282,7 +262,7 @@ class _Emitter:
 
     def _slice(self, node: Node) -> str:
         (arg,) = node.args
-        places = [self.writer.place(item, size) for item, size in zip(node.payload, arg.shape, strict=True)]
+        places = [self.writer.place(item, size) for item, size in zip(node.payload.items, arg.shape, strict=True)]
         return self.writer.assign(f"{self._variable(arg)}[{', '.join([':', *places])}]", node.shape)
 
     def _zeros(self, node: Node, source: str) -> str:
@@ -291,7 +271,7 @@ class _Emitter:
     def _pad(self, node: Node) -> str:
         source = self._variable(node.args[0])
         name = self._zeros(node, source)
-        places = [self.writer.place(item, size) for item, size in zip(node.payload, node.shape, strict=True)]
+        places = [self.writer.place(item, size) for item, size in zip(node.payload.items, node.shape, strict=True)]
         self.writer.lines.append(f"{name}[{', '.join([':', *places])}] = {source}")
         return name
 
@@ -328,16 +308,40 @@ class _Emitter:
 
     def _concatenate(self, node: Node) -> str:
         parts = ", ".join(map(self._variable, node.args))
-        return self.writer.assign(self.writer.call("join", f"[{parts}]", str(node.payload)), node.shape)
+        return self.writer.assign(self.writer.call("join", f"[{parts}]", str(node.payload.axis)), node.shape)
 
-    # ------------------------------------------------------------------ matrices
+    # ------------------------------------------------------------------ by a function of the table
 
-    def _matrix(self, node: Node) -> str:
-        rank = self._rank_of(node.args)
+    def _call(self, node: Node) -> str:
+        rank = max(node.ndim for node in node.args)
         for arg in node.args:
             self._variable(arg)
-        texts = [self._operand(arg, rank, "real") for arg in node.args]
-        return self.writer.assign(self.writer.call(node.op, *texts), node.shape)
+        texts = [self._operand(arg, rank, REAL) if arg.shape else self._real(arg) for arg in node.args]
+        more = map(str, node.payload or ())
+        return self.writer.assign(self.writer.call(PRIMITIVES[node.op].numpy, *texts, *more), node.shape)
+
+
+#: Operations that are written in other ways than as a call of one function.
+_METHODS: dict[str, Callable[[_Emitter, Node], str]] = {
+    **{name: _Emitter._call for name, row in PRIMITIVES.items() if row.numpy},
+    "input": _Emitter._input,
+    "size": _Emitter._size,
+    "max": _Emitter._extreme,
+    "min": _Emitter._extreme,
+    "prod": _Emitter._prod,
+    "triangle": _Emitter._triangle,
+    "cumsum": _Emitter._cumsum,
+    "slice": _Emitter._slice,
+    "pad": _Emitter._pad,
+    "gather": _Emitter._gather,
+    "scatter": _Emitter._scatter,
+    "reshape": _Emitter._reshape,
+    "concatenate": _Emitter._concatenate,
+    "named": _Emitter._share,
+    "stop_gradient": _Emitter._share,
+    "custom": _Emitter._custom,
+}
+complete(_METHODS, __name__, without=("contract", "constant", "delta", "onehot"))
 
 
 def _axes(axes: tuple[int, ...]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import ShapeError, UnsupportedError
-from ...graph import BOOL, Node, broadcast_to, cumsum, extent, normalize, reduce, reshape, sum_axes
+from ...graph import BOOL, Node, broadcast_to, cumulative, extent, normalize, reduce, reshape, sum_axes
 from ...graph.scalars.functions import apply, compare, to_real
 from ...graph.sizes import product, show
 from .shaping import Axis, axes_of, axis_of, ravel
@@ -142,4 +142,4 @@ def cumulative_sum(x: Node, axis: int | None = None) -> Node:
     if axis is None:
         x = ravel(x)
         axis = 0
-    return cumsum(to_real(x), axis_of(x, axis))
+    return cumulative("cumsum", to_real(x), axis_of(x, axis))

@@ -16,7 +16,7 @@ from sympy.core.function import AppliedUndef
 from sympy.logic.boolalg import BooleanAtom
 
 from ...errors import ArgumentError, LimitError, UnsupportedError
-from ...graph import Node, broadcast_to, concatenate, constant, cumsum, reshape
+from ...graph import Node, broadcast_to, concatenate, constant, cumulative, reshape
 from ...graph.limits import LIMITS
 from ...graph.scalars.functions import apply, to_real
 from . import functions as scalars
@@ -150,7 +150,7 @@ def bound(symbol: Any, scope: Scope) -> int | Index | Node | None:
 
 def places(index: Index) -> Node:
     """Return 0, 1, 2, ... along the index's axis, as a column (axis 0) or a row (axis 1)."""
-    count = cumsum(broadcast_to(constant(1.0), (index.size,)), 0) - 1.0
+    count = cumulative("cumsum", broadcast_to(constant(1.0), (index.size,)), 0) - 1.0
     return reshape(count, (index.size, 1) if index.axis == 0 else (1, index.size))
 
 

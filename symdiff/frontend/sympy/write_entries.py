@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
+from ...errors import UnsupportedError
 from ...graph.budget import spend
 from ...printing.notation import Term
 from . import write_scalars as spelling
@@ -133,13 +134,19 @@ def _eye(term: Term) -> Entries:
     return filled((int(str(rows)), int(str(columns))), lambda i, j: sp.Integer(int(j == start + step * i)))
 
 
-def _cumsum(term: Term, x: Entries) -> Entries:
-    axis, backwards = term.data
+#: What a cumulative operation makes of all elements so far.
+CUMULATIVE: dict[str, Callable[[list[Any]], Any]] = {"cumsum": _total}
+
+
+def _cumulative(term: Term, x: Entries) -> Entries:
+    name, axis, backwards = term.data
+    if name not in CUMULATIVE:
+        raise UnsupportedError(f"SymPy has no form for {name}")
     if backwards:
         x = np.flip(x, axis)
     spend(x.size * x.shape[axis])
     slices = [np.take(x, range(k + 1), axis=axis) for k in range(x.shape[axis])]
-    sums = np.stack([_reduced(part, (axis,), _total) for part in slices], axis=axis) if slices else x
+    sums = np.stack([_reduced(part, (axis,), CUMULATIVE[name]) for part in slices], axis=axis) if slices else x
     return np.flip(sums, axis) if backwards else sums
 
 
@@ -213,6 +220,6 @@ ENTRIES: dict[str, Callable[..., Entries]] = {
     "reshape": lambda term, x: x.reshape(term.shape),
     "concatenate": lambda term, *args: np.concatenate(args, axis=term.data),
     "stack": lambda term, *args: np.stack(args, axis=term.data),
-    "cumsum": _cumsum,
+    "cumulative": _cumulative,
     "triangle": _triangle,
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from .. import Item, Node, constant, contract, delta, onehot, pad, slicing, zeros
+from ..primitives import Cost, costing
 from ..sizes import Dim
 
 ONE = constant(1.0)
 #: What stands for an array of zeros and ones by arithmetic on indices.
-STRUCTURE = frozenset({"delta", "onehot"})
+STRUCTURE = costing(Cost.STRUCTURE)
 
 
 def is_identity(node: Node) -> bool:
@@ -80,7 +81,7 @@ def take(node: Node, axis: int, item: Item) -> Node:
 
 def _take_onehot(node: Node, item: Item) -> Node:
     start, step, length = item
-    hot = node.payload
+    hot = node.payload.at
     if length is None:
         if hot == start:
             return ONE

@@ -29,6 +29,7 @@ from .. import (
     zeros,
 )
 from ..budget import spend
+from ..primitives import Contraction
 from ..scalars.arithmetic import SUMS, terms_of
 from ..sizes import Dim
 from .affine import ONE, STRUCTURE
@@ -408,5 +409,5 @@ def _scaled_product(factor: Node, x: Node) -> Node:
     nodes = [node for node, _ in structure]
     own_labels = [own for _, own in structure]
     if in_order and len(nodes) > 1:  # labels count from the first factor that has any: they are right as they are
-        return intern("contract", tuple(nodes), (tuple(own_labels), out, repeated), x.shape)
+        return intern("contract", tuple(nodes), Contraction(tuple(own_labels), out, repeated), x.shape)
     return contract(nodes, own_labels, out, dict(repeated))

@@ -86,7 +86,7 @@ def _drop_onehot(factor: Factor, factors: list[Factor], out: Labels) -> bool:
         factors.remove(factor)
     for user in users:
         while k in user.labels:
-            user.node = take(user.node, user.labels.index(k), (factor.node.payload, 1, None))
+            user.node = take(user.node, user.labels.index(k), (factor.node.payload.at, 1, None))
             user.labels.remove(k)
     return True
 

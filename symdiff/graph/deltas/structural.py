@@ -113,9 +113,9 @@ def single_entries(order: Iterable[Node]) -> dict[Node, tuple[int, int]]:
         if node.op != "slice":
             continue
         base = node.args[0]
-        count = sum(1 for _, _, length in node.payload if length is None)
+        count = sum(1 for _, _, length in node.payload.items if length is None)
         position = 0
-        for axis, ((start, step, length), size) in enumerate(zip(node.payload, base.shape, strict=True)):
+        for axis, ((start, step, length), size) in enumerate(zip(node.payload.items, base.shape, strict=True)):
             if axis < count:
                 if length is not None or not isinstance(start, int) or not isinstance(size, int):
                     break

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
-from .. import BOOL, MATRIX_OPS, Item, Node, inputs_of, label_sizes, postorder
+from .. import BOOL, Item, Node, inputs_of, label_sizes, postorder
+from ..primitives import PRIMITIVES, complete
 from ..scalars.functions import FUNCTIONS, expanded
 from ..size_equations import bind
 from ..sizes import show, value
@@ -135,9 +136,11 @@ def _evaluate(roots: Sequence[Node], given: Mapping[Node, Values], sizes: Bindin
 def _compute(node: Node, args: list[Values], sizes: Bindings) -> Any:
     if node.op in FUNCTIONS:
         return find_function(FUNCTIONS[node.op].numpy)(*_of_their_kind(node, args))
-    if node.op in MATRIX_OPS:
-        return _MATRICES[node.op](*_same_rank([_real(arg) for arg in args]))
-    return STRUCTURE[node.op](node, args, sizes)
+    own = STRUCTURE.get(node.op)
+    if own is not None:
+        return own(node, args, sizes)
+    args = [_real(arg) for arg in args]
+    return _MEANINGS[node.op](*(_same_rank(args) if len(args) > 1 else args), *(node.payload or ()))
 
 
 def _real(array: Values) -> Values:
@@ -164,18 +167,6 @@ def find_function(spelling: str) -> Callable[..., Any]:
     scope, _, name = spelling.rpartition(".")
     function: Callable[..., Any] = getattr({"np": np, "special": special, "": numeric}[scope], name)
     return function
-
-
-_MATRICES: dict[str, Callable[..., Any]] = {
-    "det": numeric.det,
-    "logdet": numeric.logdet,
-    "logabsdet": numeric.logabsdet,
-    "inv": numeric.inv,
-    "solve": numeric.solve,
-    "cholesky": numeric.cholesky,
-    "adjugate": numeric.adjugate,
-    "adjugate_differential": numeric.adjugate_differential,
-}
 
 
 # ---------------------------------------------------------------------------- structure, one function an operation
@@ -222,13 +213,13 @@ def _delta(node: Node, args: list[Values], sizes: Bindings) -> Any:
 
 def _onehot(node: Node, args: list[Values], sizes: Bindings) -> Any:
     result = np.zeros(value(node.shape[0], sizes))
-    result[numeric.at(value(node.payload, sizes), len(result))] = 1.0
+    result[numeric.at(value(node.payload.at, sizes), len(result))] = 1.0
     return result
 
 
 def _extreme(node: Node, args: list[Values], sizes: Bindings) -> Any:
     function = np.max if node.op == "max" else np.min
-    return function(numeric.nonempty(_real(args[0]), node.payload), axis=node.payload)
+    return function(numeric.nonempty(_real(args[0]), node.payload.axes), axis=node.payload.axes)
 
 
 def _cumsum(node: Node, args: list[Values], sizes: Bindings) -> Any:
@@ -248,12 +239,12 @@ def _places(items: tuple[Item, ...], shape: tuple[int, ...], sizes: Bindings) ->
 
 
 def _slice(node: Node, args: list[Values], sizes: Bindings) -> Any:
-    return args[0][_places(node.payload, args[0].shape, sizes)]
+    return args[0][_places(node.payload.items, args[0].shape, sizes)]
 
 
 def _pad(node: Node, args: list[Values], sizes: Bindings) -> Any:
     result = np.zeros([value(size, sizes) for size in node.shape])
-    result[_places(node.payload, result.shape, sizes)] = args[0]
+    result[_places(node.payload.items, result.shape, sizes)] = args[0]
     return result
 
 
@@ -284,18 +275,12 @@ def _custom(node: Node, args: list[Values], sizes: Bindings) -> Any:
 
 STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "constant": lambda node, args, sizes: node.value,
-    "size": lambda node, args, sizes: float(value(node.payload, sizes)),
+    "size": lambda node, args, sizes: float(value(node.payload.size, sizes)),
     "contract": _contract,
     "delta": _delta,
     "onehot": _onehot,
     "max": _extreme,
     "min": _extreme,
-    "prod": lambda node, args, sizes: np.prod(_real(args[0]), axis=node.payload),
-    "norm": lambda node, args, sizes: numeric.norm(_real(args[0]), node.payload),
-    "logsumexp": lambda node, args, sizes: numeric.logsumexp(_real(args[0]), node.payload),
-    "softmax": lambda node, args, sizes: numeric.softmax(_real(args[0]), node.payload),
-    "unit": lambda node, args, sizes: numeric.unit(_real(args[0]), node.payload),
-    "log_softmax": lambda node, args, sizes: numeric.log_softmax(_real(args[0]), node.payload),
     "cumsum": _cumsum,
     "slice": _slice,
     "pad": _pad,
@@ -303,8 +288,11 @@ STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "scatter": _scatter,
     "triangle": _triangle,
     "reshape": lambda node, args, sizes: args[0].reshape([value(size, sizes) for size in node.shape]),
-    "concatenate": lambda node, args, sizes: np.concatenate(args, axis=node.payload),
+    "concatenate": lambda node, args, sizes: np.concatenate(args, axis=node.payload.axis),
     "stop_gradient": lambda node, args, sizes: args[0],
     "named": lambda node, args, sizes: args[0],
     "custom": _custom,
 }
+#: What the table says that an operation means.
+_MEANINGS = {name: find_function(row.numpy) for name, row in PRIMITIVES.items() if row.numpy}
+complete((*STRUCTURE, *_MEANINGS), __name__, without=("input",))

@@ -17,14 +17,11 @@ from collections.abc import Callable, Sequence
 
 from ...graph import (
     BOOL,
-    MATRIX_OPS,
-    NORMALIZATIONS,
-    REDUCTIONS,
     Item,
     Node,
     concatenate,
     contract,
-    cumsum,
+    cumulative,
     elementwise,
     gather,
     label_sizes,
@@ -40,6 +37,7 @@ from ...graph import (
     whole,
     zeros,
 )
+from ...graph.primitives import CUMULATIVE, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
 from ...graph.scalars.functions import FUNCTIONS, to_real
 from ...graph.sizes import Dim, Size
 from .access import (
@@ -163,7 +161,7 @@ class Elements:
             and node.dtype is not BOOL
             and node.op not in _FREE
             and all(is_whole(index, size) for index, size in zip(access, node.shape, strict=True))
-            and not (node.op == "contract" and len(node.args) == 1 and len(node.payload[0][0]) <= node.ndim)
+            and not (node.op == "contract" and len(node.args) == 1 and len(node.payload.labels[0]) <= node.ndim)
         )
 
     # ------------------------------------------------------------------ element by element, products
@@ -226,7 +224,7 @@ class Elements:
         below: list[Index] = []
         items: list[Item] = []
         rest = list(access)
-        for (start, step, length), size in zip(node.payload, arg.shape, strict=True):
+        for (start, step, length), size in zip(node.payload.items, arg.shape, strict=True):
             if isinstance(size, Size):
                 self.checks.setdefault(Check((start, step, length), size))
             index = rest.pop(0) if length is not None else Index(None, 0, 1, None)
@@ -244,7 +242,7 @@ class Elements:
         below: list[Index] = []
         items: list[Item] = []
         outside = False
-        for item, index, size in zip(node.payload, access, node.shape, strict=True):
+        for item, index, size in zip(node.payload.items, access, node.shape, strict=True):
             start, step, length = item
             if index.length is not None:
                 if not is_whole(index, size) or is_long(size):
@@ -263,7 +261,7 @@ class Elements:
         return [(arg, tuple(below))], lambda args: pad(to_real(args[0]), tuple(items), shape)
 
     def _concatenate(self, node: Node, access: Access) -> Rule | None:
-        axis = node.payload + node.ndim
+        axis = node.payload.axis + node.ndim
         index = access[axis]
         sizes = [arg.shape[axis] for arg in node.args]
         if index.length is not None:
@@ -339,7 +337,7 @@ class Elements:
 
     def _reduction(self, node: Node, access: Access) -> Rule | None:
         (arg,) = node.args
-        axes = [axis + arg.ndim for axis in node.payload]
+        axes = [axis + arg.ndim for axis in node.payload.axes]
         below = self._rest(access, arg, axes)
         if below is None:
             return None
@@ -356,12 +354,12 @@ class Elements:
         return [(arg, below)], lambda args: build(args[0], own)
 
     def _normalization(self, node: Node, access: Access) -> Rule | None:
-        axes = [axis + node.ndim for axis in node.payload]
+        axes = [axis + node.ndim for axis in node.payload.axes]
         return self._along(node, access, axes, lambda x, own: normalize(node.op, x, own))
 
-    def _cumsum(self, node: Node, access: Access) -> Rule | None:
+    def _cumulative(self, node: Node, access: Access) -> Rule | None:
         axis, reverse = node.payload
-        return self._along(node, access, [axis + node.ndim], lambda x, own: cumsum(x, own[0], reverse))
+        return self._along(node, access, [axis + node.ndim], lambda x, own: cumulative(node.op, x, own[0], reverse))
 
     def _gather(self, node: Node, access: Access) -> Rule | None:
         axis, indices = node.payload
@@ -408,11 +406,11 @@ _RULES: dict[str, Callable[[Elements, Node, Access], Rule | None]] = {
     "pad": Elements._pad,
     "concatenate": Elements._concatenate,
     "reshape": Elements._reshape,
-    "cumsum": Elements._cumsum,
     "gather": Elements._gather,
     "scatter": Elements._scatter,
     "triangle": Elements._triangle,
     **dict.fromkeys(REDUCTIONS, Elements._reduction),
+    **dict.fromkeys(CUMULATIVE, Elements._cumulative),
     **dict.fromkeys(NORMALIZATIONS, Elements._normalization),
     **dict.fromkeys(MATRIX_OPS, Elements._matrix),
 }

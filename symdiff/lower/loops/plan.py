@@ -176,9 +176,9 @@ def _expand(roots: Sequence[Node]) -> list[Node]:
     """Write what reduces long axes, but sums and maxima, in terms of sums and maxima."""
     new: dict[Node, Node] = {}
     for node in postorder(roots):
-        if node.op in EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload):
+        if node.op in EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
             x = node.args[0]
-            new[node] = expand_node(node.op, x, tuple(axis + x.ndim for axis in node.payload))
+            new[node] = expand_node(node.op, x, tuple(axis + x.ndim for axis in node.payload.axes))
     if not new:
         return list(roots)
     # an expansion is in terms of the argument as it was; from the leaves up, each sees the one before
@@ -328,7 +328,7 @@ def _task(node: Node) -> _Task | None:
     """Return the loops that could compute a node."""
     if node.op == "contract":
         sizes = label_sizes(node)
-        over = tuple(label for label in sizes if label not in node.payload[1] and is_long(sizes[label]))
+        over = tuple(label for label in sizes if label not in node.payload.out and is_long(sizes[label]))
         if over:
             if any(is_long(size) for size in node.shape):
                 return None

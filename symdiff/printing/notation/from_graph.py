@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...errors import ShapeError
-from ...graph import MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Node, broadcast_shapes, postorder
+from ...graph import Node, broadcast_shapes, postorder
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import as_written
 from ...graph.sizes import Shape, product
@@ -206,7 +206,7 @@ def _reaches(terms: Sequence[Term], shape: Shape) -> bool:
 
 def write_input(node: Node, args: Sequence[Term]) -> Term:
     """Write an input, or a placeholder of a rule."""
-    name = node.payload if isinstance(node.payload, str) else f"_{node.payload[1]}"
+    name = node.payload if isinstance(node.payload, str) else f"_{node.payload.key}"
     return Term("name", (), name, node.shape)
 
 
@@ -273,7 +273,12 @@ def _insertion(short: Shape, long: Shape) -> tuple[bool, ...] | None:
 
 def write_slice(node: Node, args: Sequence[Term]) -> Term:
     """Write a part of an array."""
-    return index(args[0], node.payload, node.shape)
+    return index(args[0], node.payload.items, node.shape)
+
+
+def write_take(node: Node, args: Sequence[Term]) -> Term:
+    """Write given positions of an axis."""
+    return Term("take", (args[0],), (node.payload.axis + node.ndim, node.payload.indices), node.shape)
 
 
 def write_pad(node: Node, args: Sequence[Term]) -> Term:
@@ -282,7 +287,7 @@ def write_pad(node: Node, args: Sequence[Term]) -> Term:
     labels: list[tuple[int, ...]] = []
     own: list[int] = []
     out = tuple(range(node.ndim))
-    for axis, (item, size) in enumerate(zip(node.payload, node.shape, strict=True)):
+    for axis, (item, size) in enumerate(zip(node.payload.items, node.shape, strict=True)):
         start, step, length = item
         if length is None:
             factors.append(Term("unit", (), start, (size,)))
@@ -298,7 +303,7 @@ def write_pad(node: Node, args: Sequence[Term]) -> Term:
 
 def write_scatter(node: Node, args: Sequence[Term]) -> Term:
     """Write a sum into places as a product with rows of the identity."""
-    axis, places = node.payload[0] + node.ndim, node.payload[1]
+    axis, places = node.payload.axis + node.ndim, node.payload.indices
     size = node.shape[axis]
     identity = Term("eye", (), (0, 1), (size, size))
     rows = Term("take", (identity,), (0, places), (len(places), size))
@@ -308,38 +313,60 @@ def write_scatter(node: Node, args: Sequence[Term]) -> Term:
 
 def write_reduction(node: Node, args: Sequence[Term]) -> Term:
     """Write a maximum, minimum, product, norm, ... over axes."""
-    axes = tuple(axis + args[0].ndim for axis in node.payload)
+    axes = tuple(axis + args[0].ndim for axis in node.payload.axes)
     return Term("reduce", (args[0],), (node.op, axes), node.shape)
+
+
+def write_cumulative(node: Node, args: Sequence[Term]) -> Term:
+    """Write a sum of all elements so far along an axis."""
+    axis, reverse = node.payload
+    return Term("cumulative", (args[0],), (node.op, axis + node.ndim, reverse), node.shape)
 
 
 def write_matrix(node: Node, args: Sequence[Term]) -> Term:
     """Write a function of a matrix."""
-    if node.op == "inv":
-        return Term("inv", (args[0],), None, node.shape)
     return Term("matrix", tuple(args), node.op, node.shape)
 
 
 def write_concatenation(node: Node, args: Sequence[Term]) -> Term:
     """Write arrays joined, or stacked when each has a new axis of size 1 there."""
-    axis = node.payload + node.ndim
+    axis = node.payload.axis + node.ndim
     if all(arg.kind == "expand" and not arg.data[axis] and sum(arg.data) == node.ndim - 1 for arg in args):
         return Term("stack", tuple(arg.args[0] for arg in args), axis, node.shape)
     return Term("concatenate", tuple(args), axis, node.shape)
 
 
-def write_custom(node: Node, args: Sequence[Term]) -> Term:
-    """Write a custom function by its name."""
-    rule = node.payload[0]
-    return Term("function", tuple(args), str(getattr(rule, "name", "custom")), node.shape)
+def write_named_function(node: Node, args: Sequence[Term]) -> Term:
+    """Write an operation by its name, a custom function by the name that its author gave it."""
+    name = getattr(node.payload.rule, "name", node.op) if node.op == "custom" else node.op
+    return Term("function", tuple(args), str(name), node.shape)
 
 
-WRITERS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
+#: How the notations of the table of primitives are written.
+_NOTATIONS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "input": write_input,
     "constant": write_constant,
-    "delta": lambda node, args: Term("eye", (), node.payload, node.shape),
-    "onehot": lambda node, args: Term("unit", (), node.payload, node.shape),
-    "size": lambda node, args: Term("size", (), node.payload, ()),
-    "contract": written_contraction,
+    "eye": lambda node, args: Term("eye", (), tuple(node.payload), node.shape),
+    "unit": lambda node, args: Term("unit", (), node.payload.at, node.shape),
+    "size": lambda node, args: Term("size", (), node.payload.size, ()),
+    "tensor": written_contraction,
+    "reshape": write_reshape,
+    "index": write_slice,
+    "pad": write_pad,
+    "take": write_take,
+    "scatter": write_scatter,
+    "cumulative": write_cumulative,
+    "triangle": lambda node, args: Term("triangle", (args[0],), tuple(node.payload), node.shape),
+    "concatenate": write_concatenation,
+    "reduce": write_reduction,
+    "matrix": write_matrix,
+    "inv": lambda node, args: Term("inv", (args[0],), None, node.shape),
+    "function": write_named_function,
+    "named": lambda node, args: Term("named", tuple(args), node.payload, node.shape),
+}
+complete(_NOTATIONS, __name__, {row.notation for row in PRIMITIVES.values()})
+
+WRITERS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "negative": write_negative,
     "power": write_power,
     "logical_and": lambda node, args: Term("and", tuple(args), None, node.shape),
@@ -347,17 +374,5 @@ WRITERS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "logical_not": lambda node, args: Term("not", tuple(args), None, node.shape),
     "where": lambda node, args: Term("where", tuple(trim(args, node.shape)), None, node.shape),
     "to_real": lambda node, args: Term("where", (args[0], number(1.0), number(0.0)), None, node.shape),
-    "reshape": write_reshape,
-    "slice": write_slice,
-    "pad": write_pad,
-    "gather": lambda node, args: Term("take", (args[0],), (node.payload[0] + node.ndim, node.payload[1]), node.shape),
-    "scatter": write_scatter,
-    "cumsum": lambda node, args: Term("cumsum", (args[0],), (node.payload[0] + node.ndim, node.payload[1]), node.shape),
-    "triangle": lambda node, args: Term("triangle", (args[0],), node.payload, node.shape),
-    "concatenate": write_concatenation,
-    "stop_gradient": lambda node, args: Term("function", tuple(args), "stop_gradient", node.shape),
-    "named": lambda node, args: Term("named", tuple(args), node.payload, node.shape),
-    "custom": write_custom,
-    **dict.fromkeys((*REDUCTIONS, *NORMALIZATIONS), write_reduction),
-    **dict.fromkeys(MATRIX_OPS, write_matrix),
+    **{name: _NOTATIONS[row.notation] for name, row in PRIMITIVES.items()},
 }

@@ -52,7 +52,7 @@ class Term:
     ``broadcast``, ``tensor`` (data: labels of each argument, labels of the result).
 
     Structure: ``index`` (data: items), ``take`` (data: axis, places), ``reduce`` (data: name, axes),
-    ``reshape``, ``concatenate`` and ``stack`` (data: axis), ``cumsum`` (data: axis, reverse),
+    ``reshape``, ``concatenate`` and ``stack`` (data: axis), ``cumulative`` (data: name, axis, reverse),
     ``triangle`` (data: upper, offset), ``inv``, ``matrix`` (data: name), ``function`` (data: name),
     ``named`` (data: name).
     """

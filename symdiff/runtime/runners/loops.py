@@ -215,7 +215,7 @@ class LoopRunner:
         room = sum(math.prod(shapes[node]) for node in results if node not in plan.outputs)
         ranges = [[_range(step, p, sizes) for p in _pieces(step)] for step in plan.steps]
         numbers = {
-            node: np.array([value(node.payload, sizes) if node.op == "size" else node.value], np.float64)
+            node: np.array([value(node.payload.size, sizes) if node.op == "size" else node.value], np.float64)
             for node in {node for nodes in self._sources for node in nodes} - set(plan.inputs)
             if node not in shapes or node.op in ("constant", "size")  # an output may be one itself
         }

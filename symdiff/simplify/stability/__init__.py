@@ -133,14 +133,14 @@ def _log_of_softmax(node: Node) -> Node | None:
     inside = peel(node.args[0])
     if inside.op != "softmax":
         if inside.op == "slice" and peel(inside.args[0]).op == "softmax":
-            return slicing(_log_of_softmax_node(peel(inside.args[0])), inside.payload)
+            return slicing(_log_of_softmax_node(peel(inside.args[0])), inside.payload.items)
         return None
     return _log_of_softmax_node(inside)
 
 
 def _log_of_softmax_node(node: Node) -> Node:
     x = node.args[0]
-    return normalize("log_softmax", x, tuple(a + x.ndim for a in node.payload))
+    return normalize("log_softmax", x, tuple(a + x.ndim for a in node.payload.axes))
 
 
 @rule("log", "log(sigmoid(x))", "log_sigmoid(x)", "stability")
@@ -277,17 +277,17 @@ def _squared_norm(node: Node) -> Node | None:
         return None
     (inside,) = x.args
     square = elementwise("power", (inside, constant(2.0)))
-    return sum_axes(square, [axis + inside.ndim for axis in x.payload])
+    return sum_axes(square, [axis + inside.ndim for axis in x.payload.axes])
 
 
 @rule("multiply", "s / norm(x) * unit(x)", "s / norm(x) / norm(x) * x", inside="unit")
 def _unit_over_norm(node: Node) -> Node | None:
     """Multiply by a vector over its norm twice; at 0 both are nan."""
     for scalar, direction in (node.args, node.args[::-1]):
-        if direction.op != "unit" or scalar.shape or len(direction.payload) != direction.ndim:
+        if direction.op != "unit" or scalar.shape or len(direction.payload.axes) != direction.ndim:
             continue
         (x,) = direction.args
-        length = reduce("norm", x, tuple(a + x.ndim for a in direction.payload))
+        length = reduce("norm", x, tuple(a + x.ndim for a in direction.payload.axes))
         inside = scalar
         for _ in range(4):
             if inside.op == "divide" and inside.args[1] is length:

@@ -141,7 +141,10 @@ def _upright(
 
 
 def _rank(node: Node | None) -> str:
-    return "" if node is None else f"{node.op} {node.payload!r:.40}"
+    if node is None:
+        return ""
+    payload = tuple(node.payload) if isinstance(node.payload, tuple) else node.payload
+    return f"{node.op} {payload!r:.40}"
 
 
 def _with_tops(

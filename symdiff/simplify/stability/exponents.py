@@ -129,7 +129,7 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Term] |
         return [Term(1.0, (), linear(node.args[0]))]
     if node.op == "contract" and is_sum_along_axes(node):
         x = node.args[0].args[0]
-        axes = tuple(a for a, label in enumerate(node.payload[0][0]) if label not in node.payload[1])
+        axes = tuple(a for a, label in enumerate(node.payload.labels[0]) if label not in node.payload.out)
         return [Term(1.0, (), {reduce("logsumexp", x, axes): 1.0})]
     if node.op == "expm1":
         return [Term(1.0, (), linear(node.args[0])), Term(-1.0, (), {})]

@@ -92,7 +92,7 @@ def _length_of_terms(node: Node) -> Node | None:
 
 def _norm(node: Node) -> Node | None:
     """Return the root of contractions that sum the squares of an array along some of its axes."""
-    count = len(node.payload[1])
+    count = len(node.payload.out)
     names: tuple[int, ...] = tuple(range(count))
     fresh = count
     part = node
@@ -122,7 +122,7 @@ def _part_of_one(terms: list[Node]) -> Node | None:
     x = terms[0].args[0] if terms[0].op == "slice" else None
     if x is None or x.ndim != 1 or any(term.op != "slice" or term.args[0] is not x for term in terms):
         return None
-    places = [term.payload[0][0] for term in terms]
+    places = [term.payload.items[0][0] for term in terms]
     if any(term.shape != () for term in terms) or places != [places[0] + i for i in range(len(terms))]:
         return None
     return slicing(x, ((places[0], 1, len(terms)),))

@@ -79,11 +79,11 @@ def _look(node: Node, args: list[Values], active: list[bool]) -> _Spot | None:
     if node.op in _COMPARISONS:
         spot = _Spot("boundary", np.equal(*args), "where takes its branch")
     elif node.op in ("max", "min"):
-        best = getattr(np, node.op)(args[0], axis=node.payload, keepdims=True)
-        ties = (args[0] == best).sum(axis=node.payload) > 1
+        best = getattr(np, node.op)(args[0], axis=node.payload.axes, keepdims=True)
+        ties = (args[0] == best).sum(axis=node.payload.axes) > 1
         spot = _Spot("tie", ties, "equal elements share the derivative")
     elif node.op == "norm":
-        spot = _Spot("kink", ~args[0].any(axis=node.payload), "the derivative is taken as 0")
+        spot = _Spot("kink", ~args[0].any(axis=node.payload.axes), "the derivative is taken as 0")
     else:
         row = FUNCTIONS.get(node.op)
         if row is None or not row.numpy or node.dtype is BOOL or node.op in ("where", "to_real"):

@@ -14,7 +14,8 @@ import mpmath as mp
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...graph import MATRIX_OPS, Node, label_sizes, postorder
+from ...graph import Node, label_sizes, postorder
+from ...graph.primitives import complete
 from ...graph.reference.interpret import STRUCTURE, Bindings
 from ...graph.scalars.functions import FUNCTIONS, as_written
 from ...graph.sizes import value
@@ -137,13 +138,11 @@ def _compute(node: Node, args: list[Any], point: Mapping[Any, Any], sizes: Bindi
         if node.op not in _FUNCTIONS:
             raise UnsupportedError(f"{node.op} in many digits")
         return np.asarray(np.frompyfunc(_real(_FUNCTIONS[node.op]), len(args), 1)(*args), dtype=object)
-    if node.op in MATRIX_OPS or node.op in _REDUCED:
-        if node.op not in _REDUCED:
-            raise UnsupportedError(f"{node.op} in many digits")
+    if node.op in _REDUCED:
         return np.asarray(_REDUCED[node.op](node, args), dtype=object)
     if node.op == "contract":
         return _contract(node, args, sizes)
-    if node.op in ("constant", "size", "delta", "onehot", "slice", "reshape", "concatenate"):
+    if node.op in _AS_THEY_ARE:
         return _objects(STRUCTURE[node.op](node, args, sizes))
     raise UnsupportedError(f"{node.op} in many digits")
 
@@ -177,11 +176,11 @@ def _total(x: Any, axes: tuple[int, ...], keep: bool = False) -> Any:
 
 def _softmax(node: Node, args: list[Any]) -> Any:
     powers = _each(mp.exp, args[0])
-    return powers / _total(powers, node.payload, keep=True)
+    return powers / _total(powers, node.payload.axes, keep=True)
 
 
 def _unit(node: Node, args: list[Any]) -> Any:
-    length = _each(mp.sqrt, _total(args[0] * args[0], node.payload, keep=True))
+    length = _each(mp.sqrt, _total(args[0] * args[0], node.payload.axes, keep=True))
     return np.frompyfunc(lambda x, r: x / r if r else mp.mpf(0), 2, 1)(args[0], length)
 
 
@@ -201,12 +200,20 @@ def _array(m: Any) -> Any:
     return np.array(m.tolist(), dtype=object).reshape(m.rows, m.cols)
 
 
+#: Operations that move numbers, or make them, as the interpreter does.
+_AS_THEY_ARE = frozenset(("constant", "size", "delta", "onehot", "slice", "reshape", "concatenate"))
+#: Operations that are refused by name.
+_REFUSED = (
+    *("pad", "gather", "scatter", "triangle", "cumsum", "cholesky", "adjugate", "adjugate_differential"),
+    *("stop_gradient", "named", "custom"),
+)
+
 _REDUCED: dict[str, Callable[[Node, list[Any]], Any]] = {
-    "max": lambda node, args: np.max(args[0], axis=node.payload),
-    "min": lambda node, args: np.min(args[0], axis=node.payload),
-    "prod": lambda node, args: np.prod(args[0], axis=node.payload),
-    "norm": lambda node, args: _each(mp.sqrt, _total(args[0] * args[0], node.payload)),
-    "logsumexp": lambda node, args: _each(mp.log, _total(_each(mp.exp, args[0]), node.payload)),
+    "max": lambda node, args: np.max(args[0], axis=node.payload.axes),
+    "min": lambda node, args: np.min(args[0], axis=node.payload.axes),
+    "prod": lambda node, args: np.prod(args[0], axis=node.payload.axes),
+    "norm": lambda node, args: _each(mp.sqrt, _total(args[0] * args[0], node.payload.axes)),
+    "logsumexp": lambda node, args: _each(mp.log, _total(_each(mp.exp, args[0]), node.payload.axes)),
     "softmax": _softmax,
     "log_softmax": lambda node, args: _each(mp.log, _softmax(node, args)),
     "unit": _unit,
@@ -216,6 +223,9 @@ _REDUCED: dict[str, Callable[[Node, list[Any]], Any]] = {
     "inv": _by_matrix(lambda a: _array(a**-1)),
     "solve": _by_matrix(lambda a, b: _array(mp.lu_solve(a, b) if b.cols == 1 else a**-1 * b)),
 }
+
+
+complete((*_REDUCED, *_AS_THEY_ARE, "input", "contract"), __name__, without=_REFUSED)
 
 
 def limit(f: Callable[[Any], Any], smooth: bool = False) -> Any:

@@ -58,8 +58,8 @@ def compare_rules(roots: Sequence[Node], point: Mapping[str, Numbers], rng: np.r
     seen: set[CustomRule] = set()
     while todo:
         formulas, here = todo.pop()
-        nodes = [n for n in postorder(formulas) if n.op == "custom" and n.payload[0] not in seen]
-        seen.update(node.payload[0] for node in nodes)
+        nodes = [n for n in postorder(formulas) if n.op == "custom" and n.payload.rule not in seen]
+        seen.update(node.payload.rule for node in nodes)
         for node in nodes:
             own = _Placed(node, here, inputs, sizes, rng)
             yield from own.compare()
@@ -80,7 +80,7 @@ def move(roots: Sequence[Node], base: Node, change: Node) -> list[Node]:
                 new[node] = node
             elif node.op != "custom":
                 new[node] = rebuild(node, args)
-            elif node.payload[0].approximate:
+            elif node.payload.rule.approximate:
                 (slope,) = pushforward([node], {base: change})
                 new[node] = node if slope is None else node + slope
             else:

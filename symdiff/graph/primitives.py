@@ -1,0 +1,314 @@
+"""The table of primitives: one row an array operation of the graph, read by every stage.
+
+A row says what is true of an operation wherever it is met: what makes it, what its payload is, whether
+it is linear, along which axes it mixes elements, what it costs, whether it may fail, what it means in
+NumPy and how it is written. What a stage does with it (a differential, a loop, a line of C) is a table
+of the stage, and :func:`complete` compares the two when the stage is imported: an operation that lacks a
+piece is named then, and never met first by a user's call.
+
+Functions of numbers, which act element by element, have a table of their own:
+:mod:`symdiff.graph.scalars.functions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple, TypeAlias
+
+from ..errors import InternalError
+from .sizes import Dim
+
+#: An index of a contraction, and those of one operand, one an axis.
+Label: TypeAlias = int
+Labels: TypeAlias = tuple[Label, ...]
+#: One axis of a slice: (start, step, length); a length of None takes one index and drops the axis.
+Item: TypeAlias = tuple[Dim, int, Dim | None]
+
+
+# ---------------------------------------------------------------------------- payloads
+
+
+class Placeholder(NamedTuple):
+    """The payload of an input that no user can name."""
+
+    key: object
+
+
+class Contraction(NamedTuple):
+    """Labels of each operand and of the result, and the sizes of labels that the result alone has."""
+
+    labels: tuple[Labels, ...]
+    out: Labels
+    repeated: tuple[tuple[Label, Dim], ...]
+
+
+class Diagonal(NamedTuple):
+    """Where a row of a delta has its 1: at ``start + step * row``."""
+
+    start: Dim
+    step: int
+
+
+class Place(NamedTuple):
+    """Where a unit vector has its 1."""
+
+    at: Dim
+
+
+class Extent(NamedTuple):
+    """The size that is used as a number."""
+
+    size: Dim
+
+
+class Items(NamedTuple):
+    """A regular part of each axis."""
+
+    items: tuple[Item, ...]
+
+
+class Picks(NamedTuple):
+    """Positions of one axis (negative), with repeats."""
+
+    axis: int
+    indices: tuple[int, ...]
+
+
+class Axes(NamedTuple):
+    """Axes (negative, sorted) over which elements are taken together."""
+
+    axes: tuple[int, ...]
+
+
+class Along(NamedTuple):
+    """The axis (negative) along which is accumulated, and whether from its end."""
+
+    axis: int
+    reverse: bool
+
+
+class Joint(NamedTuple):
+    """The axis (negative) along which arrays are joined."""
+
+    axis: int
+
+
+class Half(NamedTuple):
+    """The part of a matrix on and above, or on and below, a diagonal."""
+
+    upper: bool
+    offset: int
+
+
+class Authored(NamedTuple):
+    """The derivative an author gives (:class:`symdiff.calculus.custom.CustomRule`), and the value as a formula."""
+
+    rule: Any
+    body: Any
+
+
+# ---------------------------------------------------------------------------- rows
+
+
+class Linearity(Enum):
+    """In which arguments an operation is linear."""
+
+    NO = "in none"
+    TOGETHER = "in all at once: the image of a sum is the sum of the images"
+    EACH = "in each, while the others stay"
+    SECOND = "in the second alone"
+
+
+class Mixes(Enum):
+    """Which elements of an argument an element of the result is computed from."""
+
+    NOTHING = "at most one: elements are moved, and are not computed with"
+    AXES = "all along the axes of the payload"
+    AXIS = "those along the one axis of the payload"
+    MATRIX = "all of a matrix, in the last two axes"
+    LABELS = "as the labels say"
+    UNKNOWN = "any"
+
+
+class Cost(Enum):
+    """What an element of the result costs."""
+
+    FREE = "nothing, and nothing is known of its zeros"
+    STRUCTURE = "nothing: zeros and ones by arithmetic on indices"
+    VIEW = "nothing: memory is read in another way"
+    MOVE = "a copy"
+    PRODUCT = "the products and sums that the labels say"
+    CALL = "a function call for each element of argument or result"
+    CUBIC = "the third power of a matrix's size for the whole"
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """One array operation.
+
+    Parameters
+    ----------
+    name : str
+        What :attr:`Node.op` is.
+    constructor : str
+        The function of :mod:`symdiff.graph` that makes it; it refuses what would break the graph's rules.
+    payload : type
+        What :attr:`Node.payload` is: one of the records above, or a plain value (a name, bytes, None).
+    arity : int or None
+        Number of arguments; None where any number is taken.
+    linear : Linearity
+    mixes : Mixes
+    cost : Cost
+    numpy : str
+        Its meaning: a function that takes the arguments and then the fields of the payload, in NumPy
+        ("np.name") or in :mod:`symdiff.graph.reference.numeric` ("name"). "" where sizes that are known
+        at call time only, or other nodes, are needed as well: such have a function in
+        :mod:`symdiff.graph.reference.interpret` and a method in :mod:`symdiff.codegen.numpy.emit`.
+    notation : str
+        What is written for it, a kind of :class:`symdiff.printing.notation.terms.Term`.
+    keeps : bool
+        Whether the result has the axes along which elements are mixed.
+    pads, drops : bool
+        Whether there are elements of the result that come from no element of an argument, and whether
+        there are elements of an argument that go nowhere.
+    singular : bool
+        Whether a derivative can be infinite or undefined where the value is finite.
+    raises : bool
+        Whether it may fail at call time, where there is no such value.
+    """
+
+    name: str
+    constructor: str
+    payload: type
+    arity: int | None
+    linear: Linearity
+    mixes: Mixes
+    cost: Cost
+    numpy: str = ""
+    notation: str = ""
+    keeps: bool = False
+    pads: bool = False
+    drops: bool = False
+    singular: bool = False
+    raises: bool = False
+
+
+PRIMITIVES: dict[str, Primitive] = {}
+
+
+def _row(name: str, *columns: Any, **rest: Any) -> None:
+    rest.setdefault("notation", name)
+    PRIMITIVES[name] = Primitive(name, *columns, **rest)
+
+
+def _over_axes(constructor: str, *names: str, **rest: Any) -> None:
+    for name in names:
+        row = {"numpy": name, "notation": "reduce", "keeps": constructor == "normalize", **rest}
+        _row(name, constructor, Axes, 1, Linearity.NO, Mixes.AXES, Cost.CALL, **row)
+
+
+def _matrix(name: str, arity: int = 1, linear: Linearity = Linearity.NO, **rest: Any) -> None:
+    row = {"numpy": name, "notation": "matrix", "keeps": True, **rest}
+    _row(name, "matrix", type(None), arity, linear, Mixes.MATRIX, Cost.CUBIC, **row)
+
+
+# Leaves
+_row("input", "input", object, 0, Linearity.NO, Mixes.NOTHING, Cost.FREE)
+_row("constant", "constant", bytes, 0, Linearity.NO, Mixes.NOTHING, Cost.FREE)
+_row("size", "extent", Extent, 0, Linearity.NO, Mixes.NOTHING, Cost.FREE)
+_row("delta", "delta", Diagonal, 0, Linearity.NO, Mixes.NOTHING, Cost.STRUCTURE, notation="eye")
+_row("onehot", "onehot", Place, 0, Linearity.NO, Mixes.NOTHING, Cost.STRUCTURE, notation="unit")
+
+# Products and sums
+_row("contract", "contract", Contraction, None, Linearity.EACH, Mixes.LABELS, Cost.PRODUCT, notation="tensor")
+
+# What moves elements
+_row("slice", "slicing", Items, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.VIEW, notation="index", drops=True)
+_row("pad", "pad", Items, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.MOVE, pads=True)
+_row("gather", "gather", Picks, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.MOVE, notation="take", drops=True)
+_row("scatter", "scatter", Picks, 1, Linearity.TOGETHER, Mixes.AXIS, Cost.MOVE, pads=True)
+_row("reshape", "reshape", type(None), 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.VIEW)
+_row("concatenate", "concatenate", Joint, None, Linearity.TOGETHER, Mixes.NOTHING, Cost.MOVE, pads=True)
+_row("triangle", "triangle", Half, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.MOVE, pads=True, drops=True)
+
+# Along one axis
+_row("cumsum", "cumulative", Along, 1, Linearity.TOGETHER, Mixes.AXIS, Cost.CALL, notation="cumulative", keeps=True)
+
+# Over axes
+_over_axes("reduce", "max", "min", numpy="")
+_over_axes("reduce", "prod", numpy="np.prod")
+_over_axes("reduce", "logsumexp")
+_over_axes("reduce", "norm", singular=True)
+_over_axes("normalize", "softmax", "log_softmax")
+_over_axes("normalize", "unit", singular=True)
+
+# Square matrices
+_matrix("det", keeps=False)
+_matrix("logdet", keeps=False, singular=True)
+_matrix("logabsdet", keeps=False, singular=True)
+_matrix("inv", notation="inv", singular=True, raises=True)
+_matrix("solve", 2, Linearity.SECOND, singular=True, raises=True)
+_matrix("cholesky", singular=True, raises=True)
+_matrix("adjugate")
+_matrix("adjugate_differential", 2, Linearity.SECOND)
+
+# Names and derivatives by decree
+_row("stop_gradient", "stop_gradient", type(None), 1, Linearity.NO, Mixes.NOTHING, Cost.FREE, notation="function")
+_row("named", "label", str, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.FREE)
+_row("custom", "custom", Authored, None, Linearity.NO, Mixes.UNKNOWN, Cost.CALL, notation="function", singular=True)
+
+
+# ---------------------------------------------------------------------------- what stages read of it
+
+
+def made_by(constructor: str) -> frozenset[str]:
+    """Return the names of the operations that a constructor makes."""
+    return frozenset(name for name, row in PRIMITIVES.items() if row.constructor == constructor)
+
+
+def costing(*costs: Cost) -> frozenset[str]:
+    """Return the names of the operations of some classes of cost."""
+    return frozenset(name for name, row in PRIMITIVES.items() if row.cost in costs)
+
+
+REDUCTIONS, NORMALIZATIONS, CUMULATIVE, MATRIX_OPS = map(made_by, ("reduce", "normalize", "cumulative", "matrix"))
+#: Operations with arguments.
+INNER = frozenset(name for name, row in PRIMITIVES.items() if row.arity != 0)
+SINGULAR = frozenset(name for name, row in PRIMITIVES.items() if row.singular)
+FALLIBLE = frozenset(name for name, row in PRIMITIVES.items() if row.raises)
+TOGETHER, EACH, SECOND = (
+    frozenset(name for name, row in PRIMITIVES.items() if row.linear is kind)
+    for kind in (Linearity.TOGETHER, Linearity.EACH, Linearity.SECOND)
+)
+
+
+def complete(
+    table: Iterable[str], stage: str, needed: Collection[str] = PRIMITIVES, without: Collection[str] = ()
+) -> None:
+    """Compare a stage's table with the operations it is for.
+
+    Parameters
+    ----------
+    table : iterable of str
+        The operations that the stage has.
+    stage : str
+        Where the table stands, for the message.
+    needed : collection of str, optional
+        The operations that it is for: all of them.
+    without : collection of str, optional
+        Those of them that it leaves out on purpose.
+
+    Raises
+    ------
+    InternalError
+        Naming the operations that lack a piece, and those that no row of the table is for.
+    """
+    known = {*table, *without}
+    missing = [name for name in sorted(needed) if name not in known]
+    unknown = sorted(known.difference(needed))
+    if missing:
+        raise InternalError(f"{stage} lacks {', '.join(missing)}; expected a piece for each operation of {__name__}")
+    if unknown:
+        raise InternalError(f"{stage} has {', '.join(unknown)}, which {__name__} has no such row for")
