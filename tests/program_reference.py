@@ -12,7 +12,8 @@ import numpy.typing as npt
 from scipy import special
 
 from symdiff.errors import SingularMatrixError
-from symdiff.graph.reference.numeric import lgamma
+from symdiff.graph.reference.interpret import find_function
+from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.lower.program import Program
 
 
@@ -77,24 +78,12 @@ def _polygamma(order: Any, x: Any) -> Any:
 
 #: What each operation does to NumPy scalars.
 TWINS: dict[str, Callable[..., Any]] = {
-    **{
-        name: getattr(np, name)
-        for name in (
-            *("add", "subtract", "multiply", "divide", "negative", "sqrt", "abs", "floor", "ceil", "rint", "trunc"),
-            *("minimum", "maximum", "sign", "copysign", "mod", "arctan2", "hypot"),
-            *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt"),
-            *("sin", "cos", "tan", "arcsin", "arccos", "arctan"),
-            *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
-            *("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
-        )
-    },
+    **{row.c: find_function(row.numpy) for row in FUNCTIONS.values() if row.c},
+    "copysign": np.copysign,
     "power": _power,
     # SciPy's erfc loses digits beyond 5 and is 0 too early.
     "erf": math.erf,
     "erfc": math.erfc,
-    "gamma": special.gamma,
-    "lgamma": lgamma,
-    "digamma": special.digamma,
     "polygamma": _polygamma,
     "spherical_jn": lambda order, x: special.spherical_jn(int(order), x),
     "fma": _fma,

@@ -37,7 +37,8 @@ from ..graph import (
 from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
 from ..graph.deltas.structural import mask_product
 from ..graph.primitives import EACH, INNER, SECOND, TOGETHER, complete
-from ..graph.scalars.functions import compare, unless_nan, where
+from ..graph.scalars.functions import compare, where
+from ..graph.scalars.rows import unless_nan
 from ..graph.sizes import product
 
 # ---------------------------------------------------------------------------- products on the last axes

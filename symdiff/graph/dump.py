@@ -96,6 +96,8 @@ def _details(node: Printable) -> str:
         sizes = [f" {_indices([label])}<{word(size)}" for label, size in dict(repeated).items()]
         return f"{of}->{_indices(out)}{''.join(sizes[:_ITEMS])}"
     if node.op == "custom":
+        return word(payload.rule)
+    if isinstance(payload, tuple) and len(payload) == 1:  # a record of one field
         return word(payload[0])
     return "" if payload is None else word(payload)
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..graph import BOOL
+from ..graph.scalars.functions import FUNCTIONS
 from .dump import Listed, program_lines
 
 __all__ = ["CHEAP", "MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program"]
@@ -20,36 +22,14 @@ REAL, MASK = "real", "mask"
 
 #: Operand kinds of every operation; "load" and "const" have operands of their own.
 SIGNATURES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        (
-            *("negative", "sqrt", "abs", "floor", "ceil", "rint", "trunc", "sign"),
-            *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt"),
-            *("sin", "cos", "tan", "arcsin", "arccos", "arctan"),
-            *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
-            *("erf", "erfc", "gamma", "lgamma", "digamma"),
-        ),
-        (REAL,),
-    ),
-    **dict.fromkeys(
-        (
-            *("add", "subtract", "multiply", "divide", "minimum", "maximum", "copysign", "mod"),
-            *("power", "arctan2", "hypot", "polygamma", "spherical_jn"),
-            *("less", "less_equal", "equal", "not_equal"),
-        ),
-        (REAL, REAL),
-    ),
-    "fma": (REAL, REAL, REAL),
-    "logical_and": (MASK, MASK),
-    "logical_or": (MASK, MASK),
-    "logical_not": (MASK,),
-    "to_real": (MASK,),
+    **{row.c: (MASK if row.takes is BOOL else REAL,) * row.arity for row in FUNCTIONS.values() if row.c},
     "where": (MASK, REAL, REAL),
+    "copysign": (REAL, REAL),
+    "fma": (REAL, REAL, REAL),
 }
 
 #: Operations whose value is a mask (true or false); all others give a real number.
-MASK_OPS = frozenset(
-    ("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not")
-)
+MASK_OPS = frozenset(row.c for row in FUNCTIONS.values() if row.c and row.gives is BOOL)
 
 #: Operations that take about as long as an addition, or no time.
 CHEAP = frozenset(

@@ -120,9 +120,6 @@ _LANES = {
     "mod": ("one_mod", (_MOD,)),
     "gamma": ("__builtin_tgamma", ()),
     "lgamma": ("one_lgamma", (_LGAMMA,)),
-    "digamma": ("sd_digamma", ("special",)),
-    "polygamma": ("sd_polygamma", ("special",)),
-    "spherical_jn": ("sd_spherical_jn", ("special",)),
 }
 
 _LANE_LOOP = {
@@ -166,7 +163,9 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
         return Spelling(_call(op), with_needs(f"do_{op}", "vector.h"))
     if op in _LANES:
         scalar, before = _LANES[op]
-        return Spelling(_call(op), (*(special_text() if t == "special" else t for t in before), _loop(op, scalar)))
+        return Spelling(_call(op), (*before, _loop(op, scalar)))
+    if FUNCTIONS[op].special:
+        return Spelling(_call(op), (special_text(), _loop(op, FUNCTIONS[op].special)))
     if op == "exp" and prefix and lanes >= _FUSED and not single:
         return Spelling(_call(op), with_needs("do_exp", "vector.h", "exponential.h"), own=f"do_exp_d{lanes}")
     name = FUNCTIONS[op].vector

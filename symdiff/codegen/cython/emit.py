@@ -85,10 +85,9 @@ cdef inline double mod(double a, double b) noexcept nogil:
     ),
 }
 
+_PARAMETERS = {1: "double x", 2: "double order, double x"}
 _SPECIAL = {
-    "digamma": 'double digamma "sd_digamma"(double x)',
-    "polygamma": 'double polygamma "sd_polygamma"(double order, double x)',
-    "spherical_jn": 'double spherical_jn "sd_spherical_jn"(double order, double x)',
+    row.c: f'double {row.c} "{row.special}"({_PARAMETERS[row.arity]})' for row in FUNCTIONS.values() if row.special
 }
 
 

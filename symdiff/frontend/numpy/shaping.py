@@ -139,7 +139,7 @@ def size_of(node: Node) -> Dim:
     for part in postorder([node]):
         found = [known.get(arg) for arg in part.args]
         if part.op == "size":
-            known[part] = part.payload
+            known[part] = part.payload.size
         elif part.op == "constant" and part.shape == () and float(part.value).is_integer():
             known[part] = int(part.value)
         elif part.op in ("add", "subtract", "multiply") and found[0] is not None and found[1] is not None:

@@ -9,9 +9,14 @@ Invariants
     * A row cites the section of the DLMF that it follows.
     * A function whose derivative may be infinite where it is finite itself is marked singular.
 Files
-    functions    the rows, and the functions that make nodes
+    functions    what a row is, and the functions that make nodes
+    rows         the rows
     arithmetic   sums as terms, products as factors
     remainders   rows of quotients that are 0 / 0 at 0, with their Taylor series
 Add
-    a row in ``functions`` (CONTRIBUTING.md has an example), or in ``remainders`` for a removable singularity
+    a row in ``rows`` (CONTRIBUTING.md has an example), or in ``remainders`` for a removable singularity
 """
+
+from . import rows
+
+__all__ = ["rows"]

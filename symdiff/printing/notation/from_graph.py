@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ...errors import ShapeError
 from ...graph import Node, broadcast_shapes, postorder
+from ...graph.primitives import PRIMITIVES, complete
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import as_written
 from ...graph.sizes import Shape, product

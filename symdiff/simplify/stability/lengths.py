@@ -33,7 +33,7 @@ def squares_of(length: Node) -> list[Node]:
     (x,) = length.args
     if length.op == "sqrt":
         return [x]
-    axes = [axis + x.ndim for axis in length.payload]
+    axes = [axis + x.ndim for axis in length.payload.axes]
     labels = tuple(range(x.ndim))
     squares = [sum_axes(elementwise(*each), axes) for each in (("power", (x, TWO)), ("multiply", (x, x)))]
     squares.append(contract([x, x], [labels, labels], tuple(axis for axis in labels if axis not in axes), {}))
@@ -116,8 +116,8 @@ class Scalar:
 
 def _norm_of(unit: Node) -> Node | None:
     (x,) = unit.args
-    whole = len(unit.payload) == x.ndim
-    return reduce("norm", x, tuple(axis + x.ndim for axis in unit.payload)) if whole else None
+    whole = len(unit.payload.axes) == x.ndim
+    return reduce("norm", x, tuple(axis + x.ndim for axis in unit.payload.axes)) if whole else None
 
 
 def product(op: str, args: Sequence[Node]) -> Node:

@@ -1,0 +1,399 @@
+"""The rows of the table of scalar functions: one a function, read by everything else.
+
+Adding a function is adding a row. A row's partial derivatives are written with the functions of the table
+themselves, so every derivative can be differentiated again.
+
+Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import UnsupportedError
+from .. import BOOL, Node, as_node, broadcast_to, constant, elementwise
+from .functions import FUNCTIONS, Formula, Function, Interval, Partial, Slope, compare, scalar_constant, to_real, where
+from .remainders import REMAINDERS
+
+ZERO, NONE = Partial.ZERO, Partial.NONE
+
+# ---------------------------------------------------------------------------- partial derivatives that need words
+
+
+def _f(name: str) -> Callable[..., Node]:
+    def call(*args: Node | float) -> Node:
+        return elementwise(name, tuple([as_node(a) for a in args]))
+
+    call.__name__ = name
+    return call
+
+
+sqrt, exp, log, sin, cos = _f("sqrt"), _f("exp"), _f("log"), _f("sin"), _f("cos")
+sinh, cosh, tanh = _f("sinh"), _f("cosh"), _f("tanh")
+sigmoid, sign, floor, power = _f("sigmoid"), _f("sign"), _f("floor"), _f("power")
+maximum, minimum, absolute = _f("maximum"), _f("minimum"), _f("abs")
+hypot, direction_cos, direction_sin = _f("hypot"), _f("direction_cos"), _f("direction_sin")
+inversion_x, inversion_y, one_minus_square = _f("inversion_x"), _f("inversion_y"), _f("one_minus_square")
+unless_nan = _f("unless_nan")
+
+
+def _order(n: Node) -> float:
+    """Return the order of a family of functions, which simplification may have repeated or reshaped."""
+    order = scalar_constant(n)
+    if order is None:
+        raise UnsupportedError("an order that is no number known beforehand")
+    return order
+
+
+def _power_base(x: Node, y: Node, f: Node) -> Node | None:
+    # y x^(y-1); a constant exponent of 1 never meets 0^0, and with one of 0 the base is not looked at
+    n = scalar_constant(y)
+    if n is None:
+        return y * power(x, y - 1)
+    if n == 0:
+        return None
+    if n == 1:
+        return constant(1.0)
+    return 2.0 * x if n == 2 else n * power(x, n - 1)
+
+
+def _not_both_zero(x: Node, y: Node, f: Node) -> Node | None:
+    # only y 0^(y-1) at y = 0 has no meaning; elsewhere y = 0 is a point like others, with d²/dxdy = 1/x
+    if scalar_constant(y) is not None:
+        return None
+    return elementwise("logical_or", (compare("not_equal", x, 0.0), compare("not_equal", y, 0.0)), BOOL)
+
+
+def _power_exponent(x: Node, y: Node, f: Node) -> Node:
+    return _power_log(1.0, x, y)
+
+
+def _power_log(order: float, x: Node, y: Node) -> Node:
+    # a row, so that nothing is divided by x again: the product may have underflowed, or x be 0
+    return power(x, y) if order == 0 else elementwise("power_log", (constant(order), x, y))
+
+
+def _power_log_base(n: Node, x: Node, y: Node, f: Node) -> Node:
+    order = _order(n)
+    return y * _power_log(order, x, y - 1.0) + order * _power_log(order - 1.0, x, y - 1.0)
+
+
+def _power_times_log(n: Node, x: Node, y: Node) -> Node:
+    # x^y log(x)^n, whose limit at x = 0, y > 0 is 0
+    vanishes = elementwise("logical_and", (compare("equal", x, 0.0), compare("greater", y, 0.0)), BOOL)
+    return where(vanishes, 0.0, power(x, y) * power(log(x), n))
+
+
+def _over_length(part: Node, x: Node, y: Node) -> Node:
+    length = hypot(x, y)
+    return where(compare("equal", length, 0.0), 0.0, part / length)
+
+
+def _sum_of_squares(x: Node, y: Node) -> Node:
+    return power(x, 2.0) + power(y, 2.0)
+
+
+def _lorentzian_slope(x: Node, f: Node) -> Node:
+    # -2 x / (1 + x^2)^2, in factors that neither overflow nor vanish before the result does
+    return -2.0 * (direction_sin(1.0, x) * power(direction_cos(1.0, x), 3.0))
+
+
+def _share(x: Node, y: Node, f: Node) -> Node:
+    # the mean of the one-sided derivatives, a half each, where both are equal; nan where one is nan
+    moving = [part for part in (x, y) if scalar_constant(part) is None]
+    return where(compare("equal", x, y), 0.5, unless_nan(moving[0] if len(moving) == 1 else f))
+
+
+def _not_less(x: Node, y: Node, f: Node) -> Node:
+    return elementwise("logical_not", (compare("less", x, y),), BOOL)
+
+
+def _not_greater(x: Node, y: Node, f: Node) -> Node:
+    return _not_less(y, x, f)
+
+
+def _floor_divide(x: Node, y: Node) -> Node:
+    # what mod leaves is taken away first: x / y may round up to a whole number that x does not reach
+    whole = _f("rint")((x - _f("mod")(x, y)) / y)
+    endless = minimum(sign(x) * sign(y), 0.0) + (x - x)
+    whole = where(compare("equal", absolute(y), math.inf), endless, whole)
+    return where(compare("equal", y, 0.0), x / y, whole)
+
+
+def _polygamma(n: Node, x: Node, f: Node) -> Node:
+    order = scalar_constant(n)
+    return elementwise("polygamma", (n + 1.0 if order is None else constant(order + 1.0), x))
+
+
+def _spherical(n: Node, x: Node, f: Node) -> Node:
+    # (2n+1) j_n' = n j_(n-1) - (n+1) j_(n+1): no division by x, so exact at 0
+    order = _order(n)
+    below = elementwise("spherical_jn", (constant(abs(order - 1.0)), x))
+    above = elementwise("spherical_jn", (constant(order + 1.0), x))
+    return constant(order / (2 * order + 1)) * below - constant((order + 1) / (2 * order + 1)) * above
+
+
+def _sigmoid_slope(x: Node) -> Node:
+    # the function is even; exp(-|x|) cannot overflow, and log1p(exp(x)) takes it too
+    small = exp(-absolute(x))
+    root = 1.0 + small
+    return small / (root * root)
+
+
+def _log1p_exp(x: Node) -> Node:
+    return maximum(x, 0.0) + elementwise("log1p", (exp(-absolute(x)),))
+
+
+def _logaddexp(a: Node, b: Node) -> Node:
+    # a - b is nan for two equal infinities, where the sum is that infinity
+    gap = where(compare("equal", a, b), 0.0, -absolute(a - b))
+    return maximum(a, b) + elementwise("log1p", (exp(gap),))
+
+
+def _exp_share(b: Node, c: Node, t: Node) -> Node:
+    # exp(-|t|) cannot overflow; with b = -c the difference is that of exp(-|t|) and 1
+    small, far = exp(-absolute(t)), compare("greater", t, 0.0)
+    if scalar_constant(b) is not None and scalar_constant(b) == -(scalar_constant(c) or 0.0):
+        rest = c * elementwise("expm1", (-absolute(t),))
+        return where(far, -(small / rest), 1.0 / rest)
+    return where(far, small / (b * small + c), 1.0 / (b + c * small))
+
+
+def _exp_sum_as_written(b: Node, c: Node, t: Node) -> Node:
+    first, second = scalar_constant(b), scalar_constant(c)
+    power = exp(t)
+    if first is not None and first < 0:
+        return (power if second == 1.0 else c * power) - constant(-first)
+    return b - power if second == -1.0 else b + (power if second == 1.0 else c * power)
+
+
+def _log_exp_sum(b: Node, c: Node, t: Node) -> Node:
+    small, far = exp(-absolute(t)), compare("greater", t, 0.0)
+    large, rest = where(far, c, b), where(far, b, c) * small
+    near_one = elementwise("log1p", (rest / large,))
+    return maximum(t, 0.0) + where(compare("greater", large, 0.0), log(large) + near_one, log(large + rest))
+
+
+def _log_cosh(x: Node) -> Node:
+    size, wave = absolute(x), sinh(x)
+    far = size - LN2 + elementwise("log1p", (exp(-2.0 * size),))
+    return where(compare("less", size, 1.0), 0.5 * elementwise("log1p", (wave * wave,)), far)
+
+
+def _xlogy(x: Node, y: Node) -> Node:
+    zero = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", y, y)), BOOL)
+    return where(zero, 0.0, x * log(y))
+
+
+def _xlogy_logarithm(x: Node, y: Node, f: Node) -> Node:
+    # x / y, and 0 where both are; x = 0 alone is no exception, since d²/dxdy = 1/y there too
+    zero = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", y, 0.0)), BOOL)
+    return where(zero, 0.0, x / y)
+
+
+def _sinc(x: Node) -> Node:
+    return elementwise("spherical_jn", (constant(0.0), math.pi * x))
+
+
+# ---------------------------------------------------------------------------- the table
+
+LN2, LN10 = math.log(2.0), math.log(10.0)
+ANY: Interval = (-3.0, 3.0)
+POSITIVE: Interval = (0.1, 4.0)
+UNIT: Interval = (-0.95, 0.95)
+TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
+
+
+def _row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval, ...], **rest: Any) -> None:
+    rest.setdefault("numpy", f"np.{name}")
+    rest.setdefault("c", "" if "expansion" in rest else name)
+    FUNCTIONS[name] = Function(name, partials, domain, **rest)
+
+
+def _unary(name: str, partial: Slope | Partial, domain: Interval = ANY, **rest: Any) -> None:
+    _row(name, (partial,), (domain,), **rest)
+
+
+# Arithmetic                                              DLMF 1.4(iii)
+_row("add", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(1.0)), (ANY, ANY), source="1.4.8")
+_row("subtract", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(-1.0)), (ANY, ANY), source="1.4.8")
+_row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9")
+_row("divide", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (ANY, POSITIVE), source="1.4.10", singular=True)
+_row("power", (_power_base, _power_exponent), (POSITIVE, ANY), sympy="Pow", source="4.4.4", vector="pow",
+     supports=(_not_both_zero, None), singular=True)
+_row("power_log", (NONE, _power_log_base, lambda n, x, y, f: _power_log(_order(n) + 1.0, x, y)),
+     ((1.0, 1.0), POSITIVE, ANY), numpy="power_log", source="4.4.4", expansion=_power_times_log,
+     written=lambda n, x, y: power(x, y) * (log(x) if _order(n) == 1 else power(log(x), n)), singular=True)
+_unary("negative", lambda x, f: constant(-1.0), source="1.4.8")
+_unary("sqrt", lambda x, f: 0.5 / f, POSITIVE, sympy="sqrt", source="4.4.4", singular=True)
+_unary("cbrt", lambda x, f: power(f, -2.0) / 3.0, POSITIVE, sympy="cbrt", source="4.4.4", vector="cbrt", singular=True)
+
+# Exponentials and logarithms
+_unary("exp", lambda x, f: f, sympy="exp", source="4.7.7", vector="exp", singular=True)
+_unary("exp2", lambda x, f: LN2 * f, source="4.7.10", vector="exp2", singular=True)
+_unary("expm1", lambda x, f: exp(x), source="4.7.7", vector="expm1", singular=True)
+_unary("log", lambda x, f: 1.0 / x, POSITIVE, sympy="log", source="4.7.1", vector="log", singular=True)
+_unary("log2", lambda x, f: 1.0 / (LN2 * x), POSITIVE, source="4.7.1", vector="log2", singular=True)
+_unary("log10", lambda x, f: 1.0 / (LN10 * x), POSITIVE, source="4.7.1", vector="log10", singular=True)
+_unary("log1p", lambda x, f: 1.0 / (1.0 + x), (-0.9, 4.0), source="4.7.1", vector="log1p", singular=True)
+
+# Circular functions                                      DLMF 4.20, 4.24
+_unary("sin", lambda x, f: cos(x), sympy="sin", source="4.20.1", vector="sin")
+_unary("cos", lambda x, f: -sin(x), sympy="cos", source="4.20.2", vector="cos")
+_unary("tan", lambda x, f: 1.0 + f * f, (-1.4, 1.4), sympy="tan", source="4.20.3", vector="tan", singular=True)
+_unary("arcsin", lambda x, f: 1.0 / sqrt(one_minus_square(x)), UNIT, sympy="asin", source="4.24.7", vector="asin",
+       singular=True)
+_unary("arccos", lambda x, f: -1.0 / sqrt(one_minus_square(x)), UNIT, sympy="acos", source="4.24.8", vector="acos",
+       singular=True)
+_unary("one_minus_square", lambda x, f: -2.0 * x, numpy="one_minus_square", source="1.4.9",
+       expansion=lambda x: (1.0 - x) * (1.0 + x), written=lambda x: (1.0 - x) * (1.0 + x))
+_unary("arctan", lambda x, f: _f("lorentzian")(x), sympy="atan", source="4.24.9", vector="atan")
+_unary("lorentzian", _lorentzian_slope, numpy="lorentzian", source="1.4.10",
+       expansion=lambda x: 1.0 / (1.0 + x * x), written=lambda x: 1.0 / (1.0 + power(x, 2.0)))
+_row("arctan2", (lambda y, x, f: inversion_x(x, y), lambda y, x, f: -inversion_y(x, y)), (ANY, POSITIVE), sympy="atan2",
+     source="4.24.9", vector="atan2", singular=True)
+_row("hypot", (lambda x, y, f: direction_cos(x, y), lambda x, y, f: direction_sin(x, y)), (ANY, POSITIVE),
+     source="1.4.10", vector="hypot", singular=True)
+# x / r, y / r and x / r^2, y / r^2 for r = hypot(x, y): the derivatives of each are products of them
+_row("direction_cos",
+     (lambda x, y, f: direction_sin(x, y) * inversion_y(x, y), lambda x, y, f: -(f * inversion_y(x, y))),
+     (ANY, POSITIVE), numpy="direction_cos", source="1.4.10",
+     expansion=lambda x, y: _over_length(x, x, y), written=lambda x, y: x / hypot(x, y), singular=True)
+_row("direction_sin",
+     (lambda x, y, f: -(f * inversion_x(x, y)), lambda x, y, f: direction_cos(x, y) * inversion_x(x, y)),
+     (ANY, POSITIVE), numpy="direction_sin", source="1.4.10",
+     expansion=lambda x, y: _over_length(y, x, y), written=lambda x, y: y / hypot(x, y), singular=True)
+_row("inversion_x", (lambda x, y, f: inversion_y(x, y) * inversion_y(x, y) - f * f,
+                     lambda x, y, f: -2.0 * (f * inversion_y(x, y))),
+     (ANY, POSITIVE), numpy="inversion_x", source="1.4.10",
+     expansion=lambda x, y: direction_cos(x, y) / hypot(x, y), written=lambda x, y: x / _sum_of_squares(x, y),
+     singular=True)
+_row("inversion_y", (lambda x, y, f: -2.0 * (f * inversion_x(x, y)),
+                     lambda x, y, f: inversion_x(x, y) * inversion_x(x, y) - f * f),
+     (ANY, POSITIVE), numpy="inversion_y", source="1.4.10",
+     expansion=lambda x, y: direction_sin(x, y) / hypot(x, y), written=lambda x, y: y / _sum_of_squares(x, y),
+     singular=True)
+
+# Hyperbolic functions                                    DLMF 4.34, 4.38
+_unary("sinh", lambda x, f: cosh(x), sympy="sinh", source="4.34.1", vector="sinh", singular=True)
+_unary("cosh", lambda x, f: sinh(x), sympy="cosh", source="4.34.2", vector="cosh", singular=True)
+_unary("tanh", lambda x, f: power(_f("sech")(x), 2.0), sympy="tanh", source="4.34.3", vector="tanh")
+# a row of its own: the derivative of cosh(x)**-2 meets 0 * inf beyond 710
+_unary("sech", lambda x, f: -(f * tanh(x)), sympy="sech", numpy="sech", source="4.34.5",
+       expansion=lambda x: 1.0 / cosh(x))
+_unary("csch", lambda x, f: -(f / tanh(x)), (0.2, 3.0), numpy="", source="4.34.6", expansion=lambda x: 1.0 / sinh(x),
+       written=lambda x: 1.0 / sinh(x), singular=True)
+_unary("arcsinh", lambda x, f: 1.0 / hypot(1.0, x), sympy="asinh", source="4.38.9", vector="asinh")
+_unary("arccosh", lambda x, f: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0)), (1.1, 4.0), sympy="acosh", source="4.38.10",
+       vector="acosh", singular=True)
+_unary("arctanh", lambda x, f: 1.0 / one_minus_square(x), UNIT, sympy="atanh", source="4.38.11", vector="atanh",
+       singular=True)
+
+# Error and gamma functions
+_unary("erf", lambda x, f: TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erf", sympy="erf", source="7.2.1",
+       vector="erf")
+_unary("erfc", lambda x, f: -TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erfc", sympy="erfc", source="7.2.2",
+       vector="erfc")
+_unary("gamma", lambda x, f: f * _f("digamma")(x), POSITIVE, numpy="special.gamma", sympy="gamma", source="5.2.2",
+       singular=True)
+_unary("lgamma", lambda x, f: _f("digamma")(x), POSITIVE, numpy="lgamma", sympy="loggamma", source="5.2.2",
+       singular=True)
+_unary("digamma", lambda x, f: elementwise("polygamma", (constant(1.0), x)), POSITIVE, numpy="special.digamma",
+       sympy="digamma", source="5.15.1", special="sd_digamma", singular=True)
+_row("polygamma", (NONE, _polygamma), ((1.0, 1.0), POSITIVE), numpy="polygamma", sympy="polygamma", source="5.15.1",
+     special="sd_polygamma", singular=True)
+_row("spherical_jn", (NONE, _spherical), ((2.0, 2.0), ANY), numpy="spherical_jn", source="10.51.2",
+     special="sd_spherical_jn")
+
+# Smooth steps and their logarithms                       DLMF 4.34, with x -> x/2
+_unary("sigmoid", lambda x, f: _f("sigmoid_slope")(x), numpy="special.expit", source="4.34.3",
+       expansion=lambda x: 1.0 / (1.0 + exp(-x)))
+_unary("sigmoid_slope", lambda x, f: -(f * tanh(0.5 * x)), numpy="sigmoid_slope", source="4.34.5",
+       expansion=_sigmoid_slope, written=lambda x: sigmoid(x) * sigmoid(-x))
+_unary("log_sigmoid", lambda x, f: sigmoid(-x), numpy="special.log_expit", source="4.34.3",
+       expansion=lambda x: -_log1p_exp(-x))
+_unary("softplus", lambda x, f: sigmoid(x), numpy="softplus", source="4.7.1", expansion=_log1p_exp)
+_row("logaddexp", (lambda x, y, f: sigmoid(x - y), lambda x, y, f: sigmoid(y - x)), (ANY, ANY), source="4.7.1",
+     expansion=_logaddexp)
+# 1 / (b + c exp(t)): times exp(t) it is the same of (c, b, -t), so that all its derivatives are products of two of them
+_row("exp_share", (lambda b, c, t, f: -(f * f), lambda b, c, t, f: -(f * _f("exp_share")(c, b, -t)),
+                   lambda b, c, t, f: -(c * f * _f("exp_share")(c, b, -t))),
+     (POSITIVE, POSITIVE, ANY), numpy="", source="4.7.7", expansion=_exp_share,
+     written=lambda b, c, t: 1.0 / _exp_sum_as_written(b, c, t), singular=True)
+_row("log_exp_sum", (lambda b, c, t, f: _f("exp_share")(b, c, t), lambda b, c, t, f: _f("exp_share")(c, b, -t),
+                     lambda b, c, t, f: c * _f("exp_share")(c, b, -t)),
+     (POSITIVE, POSITIVE, ANY), numpy="", source="4.7.1", expansion=_log_exp_sum,
+     written=lambda b, c, t: log(_exp_sum_as_written(b, c, t)), singular=True)
+_unary("log_cosh", lambda x, f: tanh(x), numpy="", source="4.34.2", expansion=_log_cosh, written=lambda x: log(cosh(x)))
+_row("xlogy", (lambda x, y, f: log(y), _xlogy_logarithm),
+     (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy, singular=True)
+_unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), numpy="sinc",
+       source="10.49.3", expansion=_sinc)
+
+# Quotients that are 0 / 0 at 0, by the order of the derivative; an even one by x**2 as well
+def _by_order(name: str) -> tuple[Formula | Partial, ...]:
+    return NONE, lambda n, x, f: elementwise(name, (constant(_order(n) + 1.0), x))
+
+
+def _whole(formula: Callable[[int, Node], Node]) -> Formula:
+    return lambda n, x: formula(int(_order(n)), x)
+
+
+def _root(s: Node) -> Node:
+    """Return sqrt(s) as a person writes it."""
+    return s.args[0] if s.op == "power" and scalar_constant(s.args[1]) == 2.0 else sqrt(s)
+
+
+def _remainder_rows() -> None:
+    for each in REMAINDERS:
+        domain: Interval = (0.5, 0.9)  # where what is written has its digits as well
+        _row(each.name, _by_order(each.name), ((0.0, 0.0), domain), numpy="", source=each.source,
+             expansion=_whole(each.expansion), written=_whole(each.written))
+        if each.even:
+            name = each.name_by_square
+            _row(name, _by_order(name), ((0.0, 0.0), domain), numpy="",
+                 source=each.source, expansion=_whole(each.expansion_by_square),
+                 written=_by_root(each.written_by_square))
+
+
+def _by_root(formula: Callable[[int, Node], Node]) -> Formula:
+    return lambda n, s: formula(int(_order(n)), _root(s))
+
+
+_remainder_rows()
+_unary("cos_of_root", lambda s, f: -0.5 * elementwise("sin_remainder_1_of_square", (constant(0.0), s)), POSITIVE,
+       numpy="", source="4.20.2", expansion=lambda s: cos(sqrt(s)), written=lambda s: cos(_root(s)))
+_unary("cosh_of_root", lambda s, f: 0.5 * elementwise("sinh_remainder_1_of_square", (constant(0.0), s)), POSITIVE,
+       numpy="", source="4.34.2", expansion=lambda s: cosh(sqrt(s)), written=lambda s: cosh(_root(s)))
+
+# Pieces: the mean of the one-sided derivatives at a kink
+_unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1")
+_unary("sign", ZERO, sympy="sign", source="constant pieces")
+_unary("floor", ZERO, sympy="floor", source="constant pieces")
+_unary("ceil", ZERO, sympy="ceiling", source="constant pieces")
+_unary("rint", ZERO, source="constant pieces")
+_unary("trunc", ZERO, source="constant pieces")
+_row("mod", (lambda x, y, f: constant(1.0), lambda x, y, f: -_f("floor_divide")(x, y)), (ANY, POSITIVE), sympy="Mod",
+     source="x - y floor(x/y)", singular=True)
+_row("floor_divide", (ZERO, ZERO), (ANY, POSITIVE), source="constant pieces", expansion=_floor_divide)
+_row("maximum", (_share, _share), (ANY, ANY), sympy="Max", supports=(_not_less, _not_greater), source="kink: mean")
+_row("minimum", (_share, _share), (ANY, ANY), sympy="Min", supports=(_not_greater, _not_less), source="kink: mean")
+_unary("unless_nan", ZERO, numpy="unless_nan", source="constant pieces",
+       expansion=lambda x: where(compare("equal", x, x), 1.0, math.nan),
+       written=lambda x: broadcast_to(constant(1.0), x.shape))
+_row("where", (ZERO, lambda c, x, y, f: constant(1.0), lambda c, x, y, f: constant(1.0)), (ANY, ANY, ANY),
+     supports=(None, lambda c, x, y, f: c, lambda c, x, y, f: elementwise("logical_not", (c,), BOOL)),
+     source="the branch taken")
+
+# Comparisons and logic
+for _name, _sympy in (("less", "StrictLessThan"), ("less_equal", "LessThan"), ("equal", "Equality"),
+                      ("not_equal", "Unequality")):
+    _row(_name, (ZERO, ZERO), (ANY, ANY), sympy=_sympy, gives=BOOL, source="constant pieces")
+for _name, _sympy in (("logical_and", "And"), ("logical_or", "Or"), ("logical_xor", "Xor")):
+    _row(_name, (ZERO, ZERO), (ANY, ANY), sympy=_sympy, takes=BOOL, gives=BOOL, source="constant pieces",
+         **({"expansion": lambda a, b: elementwise("not_equal", (to_real(a), to_real(b)), BOOL)}
+            if _name == "logical_xor" else {}))
+_unary("logical_not", ZERO, sympy="Not", takes=BOOL, gives=BOOL, source="constant pieces")
+_unary("to_real", ZERO, takes=BOOL, numpy="to_real", source="constant pieces")
