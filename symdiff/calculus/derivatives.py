@@ -13,6 +13,7 @@ from ..graph import Node, postorder, reshape, zeros
 from ..graph.budget import current
 from ..graph.deltas.affine import ONE
 from ..graph.deltas.einsum import einsum, is_zero
+from ..graph.deltas.structural import identity
 from ..graph.scalars.arithmetic import terms_of
 from ..graph.sizes import Shape, Size, check_elements, show
 from ..simplify import as_polynomial
@@ -20,7 +21,7 @@ from ..tracing import record
 from . import determinant
 from .cost import cost
 from .dump import modes_tried, passes
-from .modes import identity, pullback, pushforward
+from .modes import pullback, pushforward
 from .wrt import Cut, Known, Orders, View, disconnection
 
 __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp", "vjp"]

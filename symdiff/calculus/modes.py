@@ -1,7 +1,7 @@
 """Forward and reverse mode over the array graph: tangents in, or cotangents out.
 
 Both walk the graph once. Scalar functions take their partial derivatives from
-:mod:`symdiff.graph.scalars.functions`, array operations their differential from :mod:`symdiff.calculus.rules`;
+:mod:`symdiff.graph.scalars.rows`, array operations their differential from :mod:`symdiff.calculus.rules`;
 reverse mode transposes a differential by pulling a cotangent back through it.
 
 A derivative through a branch not taken is a strong zero: beside each value travels the
@@ -20,7 +20,6 @@ from ..graph import (
     BOOL,
     Node,
     broadcast_to,
-    delta,
     dependents,
     elementwise,
     placeholder,
@@ -28,13 +27,13 @@ from ..graph import (
     substitute,
     zeros,
 )
-from ..graph.deltas.affine import ONE
-from ..graph.deltas.einsum import einsum, is_structured, is_zero, scale_by
-from ..graph.deltas.structural import assemble_entries, single_entries
+from ..graph.deltas.einsum import is_structured, is_zero
+from ..graph.deltas.structural import assemble_entries, identity, single_entries
 from ..graph.gc_pause import paused
 from ..graph.primitives import MATRIX_OPS, SINGULAR
-from ..graph.scalars.functions import FUNCTIONS, Partial, compare, to_real, where
-from ..graph.sizes import Dim, Shape
+from ..graph.scalars.functions import compare, to_real, where
+from ..graph.sizes import Shape
+from .elementwise import fit, partial_of, scaled_by, shrink
 from .linear import LINEAR, Product, pulled_product, pushed_product
 from .masking import Masked, add, both, either, is_single, multiply
 from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule
@@ -51,58 +50,6 @@ from .strong_zeros import (
 )
 
 Slopes: TypeAlias = dict[Node, Masked]
-
-
-def _fit(x: Node, prefix: int, own: int, shape: Shape) -> Node:
-    """Repeat ``x``, whose last ``own`` axes follow the prefix, to ``shape`` behind the prefix."""
-    if x.shape[prefix:] == shape:
-        return x
-    lead = tuple(range(prefix))
-    gap = len(shape) - own
-    labels = list(lead)
-    sizes: dict[int, Dim] = {}
-    out = [*lead, *range(prefix, prefix + len(shape))]
-    for axis, size in enumerate(shape):
-        sizes[prefix + axis] = size
-        if axis >= gap:
-            at = prefix + axis - gap
-            labels.append(-1 - at if x.shape[at] == 1 and size != 1 else prefix + axis)
-    return einsum([x], [tuple(labels)], tuple(out), sizes)
-
-
-def _shrink(slope: Masked, prefix: int, shape: Shape, kept: bool) -> Masked:
-    """Sum over what broadcasting repeated, down to ``shape`` behind the prefix."""
-    x = slope.value
-    if x.shape[prefix:] == shape:
-        return slope
-    gap = x.ndim - len(shape)
-    out = list(range(prefix))
-    sizes: dict[int, Dim] = {}
-    for axis, size in enumerate(shape, gap):
-        same = size == x.shape[axis]
-        out.append(axis if same else -1 - axis)
-        sizes[-1 - axis] = 1
-    labels = tuple(range(x.ndim))
-    product = Product([x], [labels], tuple(out), sizes, 0, labels[prefix:], tuple(out[prefix:]))
-    return multiply(product, slope.mask, lambda factor: False, kept)
-
-
-def _partial(node: Node, i: int) -> tuple[Node | None, Node | None]:
-    """Return the partial derivative by argument ``i`` and the condition under which it counts.
-
-    The first is None for a function that is constant, or is so in pieces.
-    """
-    row = FUNCTIONS.get(node.op)
-    if row is None:
-        raise NotDifferentiableError(f"symdiff has no derivative rule for {node.op!r}")
-    rule = row.partials[i]
-    if rule is Partial.ZERO:
-        return None, None
-    if isinstance(rule, Partial):
-        raise NotDifferentiableError(f"{node.op} is {rule.value} by its argument {i + 1}")
-    support = row.supports[i] if row.supports else None
-    condition = support(*node.args, node) if support is not None else None
-    return rule(*node.args, node), condition
 
 
 # ---------------------------------------------------------------------------- forward
@@ -185,23 +132,14 @@ def _push_linear(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> 
 
 
 def _push_function(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked | None:
-    factor, condition = _partial(node, i)
+    factor, condition = partial_of(node, i)
     if factor is None:
         return None
     value, mask = slope
     arg = node.args[i]
     if prefix or node.shape != arg.shape or factor.shape != node.shape:
-        value = _fit(value, prefix, arg.ndim, node.shape)
-    return _scaled(node, factor, Masked(value, mask), condition, node in walk.carried)
-
-
-def _scaled(node: Node, factor: Node, slope: Masked, condition: Node | None, kept: bool) -> Masked:
-    """Multiply by a partial derivative that counts under a condition."""
-    scaled = scale_by(factor, slope.value)
-    if condition is not None and slope.mask is None and node.op == "power" and not kept:
-        # no branch, but the one point (0, 0): settled where it stands
-        return Masked(Masked(scaled, condition).settle(), None)
-    return Masked(scaled, both(slope.mask, condition))
+        value = fit(value, prefix, arg.ndim, node.shape)
+    return scaled_by(node, factor, Masked(value, mask), condition, node in walk.carried)
 
 
 def _push_where(node: Node, slopes: Slopes, prefix: int, kept: bool) -> Masked | None:
@@ -210,7 +148,7 @@ def _push_where(node: Node, slopes: Slopes, prefix: int, kept: bool) -> Masked |
     for arm, taken in ((yes, condition), (no, elementwise("logical_not", (condition,), BOOL))):
         if arm in slopes:
             value, mask = slopes[arm]
-            arms.append((Masked(_fit(value, prefix, arm.ndim, node.shape), both(mask, taken)), mask))
+            arms.append((Masked(fit(value, prefix, arm.ndim, node.shape), both(mask, taken)), mask))
     if len(arms) < 2:
         return arms[0][0] if arms else None
     (a, own), (b, other) = arms
@@ -339,11 +277,11 @@ def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Mas
         return Masked(pulled, pull_mask(LINEAR[op], node, i, slope.mask) if free or arg in walk.carried else None)
     if op in DIFFERENTIALS or op == "custom":
         return _pull_operation(node, i, slope, prefix, walk)
-    factor, condition = _partial(node, i)
+    factor, condition = partial_of(node, i)
     if factor is None:
         return None
-    scaled = _scaled(node, factor, slope, condition, arg in walk.carried)
-    return _shrink(scaled, prefix, arg.shape, arg in walk.carried)
+    scaled = scaled_by(node, factor, slope, condition, arg in walk.carried)
+    return shrink(scaled, prefix, arg.shape, arg in walk.carried)
 
 
 def _pull_operation(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked:
@@ -483,12 +421,3 @@ def _custom_jacobian(node: Node, i: int, walk: Walk) -> Node:
     if node.payload.rule.form == "jacobian":
         return _image(node, i, {}, 0, walk)
     return _custom_pull(node, i, Masked(identity(node.shape), None), node.ndim, walk)
-
-
-def identity(shape: Shape) -> Node:
-    """Return the identity map of arrays of ``shape``, as an array of shape ``shape + shape``."""
-    n = len(shape)
-    pairs = [delta(size, size) for size in shape]
-    if not pairs:
-        return ONE
-    return einsum(pairs, [(a, a + n) for a in range(n)], tuple(range(2 * n)))

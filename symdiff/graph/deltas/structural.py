@@ -152,3 +152,12 @@ def assemble_entries(
             stacked = scatter(stacked, prefix, positions, size)
         whole.append(reshape(stacked, (*seed, *base.shape)))
     return whole
+
+
+def identity(shape: Shape) -> Node:
+    """Return the identity map of arrays of ``shape``, as an array of shape ``shape + shape``."""
+    n = len(shape)
+    pairs = [delta(size, size) for size in shape]
+    if not pairs:
+        return ONE
+    return einsum(pairs, [(a, a + n) for a in range(n)], tuple(range(2 * n)))
