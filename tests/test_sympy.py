@@ -417,7 +417,7 @@ def test_what_sympy_has_no_form_for_is_refused_by_name() -> None:
     with pytest.raises(UnsupportedError, match="cholesky"):
         to_sympy(matrix("cholesky", square))
     with pytest.raises(UnsupportedError, match=r"shape \(n,\).*fixed sizes"):
-        to_sympy(reductions.cumulative_sum(column, 0))
+        to_sympy(reductions.accumulate("cumsum", column, 0))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

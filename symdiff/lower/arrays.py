@@ -279,14 +279,17 @@ def _put_rows(rows: list[list[int]], like: Ids, axes: tuple[int, ...]) -> Ids:
     return moved.transpose(np.argsort(order))
 
 
-def _lower_cumsum(code: Code, node: Node, args: list[Ids]) -> Ids:
-    axis, reverse = node.payload
-    moved = np.moveaxis(args[0], axis, -1).copy()
-    for index in np.ndindex(moved.shape[:-1]):
-        line = moved[index].tolist()
-        line = list(itertools.accumulate(line[::-1] if reverse else line, code.add))
-        moved[index] = line[::-1] if reverse else line
-    return np.moveaxis(moved, -1, axis)
+def _cumulative(step: Callable[[Code, int, int], int]) -> Callable[[Code, Node, list[Ids]], Ids]:
+    def lower(code: Code, node: Node, args: list[Ids]) -> Ids:
+        axis, reverse = node.payload
+        moved = np.moveaxis(args[0], axis, -1).copy()
+        for index in np.ndindex(moved.shape[:-1]):
+            line = moved[index].tolist()
+            line = list(itertools.accumulate(line[::-1] if reverse else line, partial(step, code)))
+            moved[index] = line[::-1] if reverse else line
+        return np.moveaxis(moved, -1, axis)
+
+    return lower
 
 
 def _lower_triangle(code: Code, node: Node, args: list[Ids]) -> Ids:
@@ -349,7 +352,7 @@ ARRAYS: dict[str, Callable[[Code, Node, list[Ids]], Ids]] = {
     "min": _reduction(_fold("minimum")),
     "prod": _reduction(_fold_prod),
     **dict.fromkeys(EXPANSIONS, _lower_expanded),
-    "cumsum": _lower_cumsum,
+    "cumsum": _cumulative(Code.add),
     "triangle": _lower_triangle,
     "slice": _lower_slice,
     "pad": _lower_pad,

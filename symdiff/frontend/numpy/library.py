@@ -149,7 +149,7 @@ for _name in ("var", "std"):
 for _name in ("softmax", "log_softmax", "unit"):
     _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis",))
 _add("norm", reductions.norm, 1, 1, 3, ("ord", "axis", "keepdims"))
-_add("cumsum", reductions.cumulative_sum, 1, 1, 2, ("axis",))
+_add("cumsum", partial(reductions.accumulate, "cumsum"), 1, 1, 2, ("axis",))
 
 for _name in ("matmul", "dot", "inner", "vdot", "outer", "kron", "cross", "solve"):
     _add(_name, getattr(operations, _name), 2, 2, 2)

@@ -137,9 +137,9 @@ def _over(op: str, x: Node, axis: Axis) -> Node:
     return normalize(op, to_real(x), axes_of(x, axis))
 
 
-def cumulative_sum(x: Node, axis: int | None = None) -> Node:
-    """Sum cumulatively along an axis, or over all elements in C order."""
+def accumulate(op: str, x: Node, axis: int | None = None) -> Node:
+    """Take the cumsum or its like along an axis, or over all elements in C order."""
     if axis is None:
         x = ravel(x)
         axis = 0
-    return cumulative("cumsum", to_real(x), axis_of(x, axis))
+    return cumulative(op, to_real(x), axis_of(x, axis))

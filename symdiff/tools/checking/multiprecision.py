@@ -15,7 +15,6 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...graph import Node, label_sizes, postorder
-from ...graph.primitives import complete
 from ...graph.reference.interpret import STRUCTURE, Bindings
 from ...graph.scalars.functions import FUNCTIONS, as_written
 from ...graph.sizes import value
@@ -202,11 +201,6 @@ def _array(m: Any) -> Any:
 
 #: Operations that move numbers, or make them, as the interpreter does.
 _AS_THEY_ARE = frozenset(("constant", "size", "delta", "onehot", "slice", "reshape", "concatenate"))
-#: Operations that are refused by name.
-_REFUSED = (
-    *("pad", "gather", "scatter", "triangle", "cumsum", "cholesky", "adjugate", "adjugate_differential"),
-    *("stop_gradient", "named", "custom"),
-)
 
 _REDUCED: dict[str, Callable[[Node, list[Any]], Any]] = {
     "max": lambda node, args: np.max(args[0], axis=node.payload.axes),
@@ -223,9 +217,6 @@ _REDUCED: dict[str, Callable[[Node, list[Any]], Any]] = {
     "inv": _by_matrix(lambda a: _array(a**-1)),
     "solve": _by_matrix(lambda a, b: _array(mp.lu_solve(a, b) if b.cols == 1 else a**-1 * b)),
 }
-
-
-complete((*_REDUCED, *_AS_THEY_ARE, "input", "contract"), __name__, without=_REFUSED)
 
 
 def limit(f: Callable[[Any], Any], smooth: bool = False) -> Any:

@@ -1,0 +1,197 @@
+"""The recipes of CONTRIBUTING.md, followed to the letter in a copy of the package, and what they add, used."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+#: "In `file`, below `line`:" and the block of code behind it.
+STEP = re.compile(r"In `(symdiff/[\w/.]+)`, below `([^`]+)`:\n\n( *)```python\n(.*?)\n *```", flags=re.DOTALL)
+
+
+class Step(NamedTuple):
+    """Lines that a recipe puts into a file, below the statement or the line that begins as told."""
+
+    path: str
+    anchor: str
+    lines: str
+
+
+def steps(title: str) -> list[Step]:
+    (section,) = re.findall(rf"\n## {re.escape(title)}\n(.*?)(?=\n## )", PAGE, flags=re.DOTALL)
+    return [Step(path, anchor, textwrap.dedent(f"{code}")) for path, anchor, _, code in STEP.findall(section)]
+
+
+def follow(root: Path, recipe: Iterable[Step]) -> None:
+    """Put the lines of a recipe where they say; imports go to the top of the file."""
+    for path, anchor, code in recipe:
+        file = root / path
+        lines = file.read_text(encoding="utf-8").splitlines()
+        (at,) = [i for i, line in enumerate(lines) if line.strip().startswith(anchor)]
+        imports = [line for line in code.splitlines() if line.startswith("from ")]
+        added = [line for line in code.splitlines() if not line.startswith("from ")]
+        if lines[at].startswith(" "):
+            indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+            lines[at + 1 : at + 1] = [indent + line for line in added]
+        else:
+            tree = ast.parse("\n".join(lines))
+            (end,) = [one.end_lineno for one in tree.body if one.lineno == at + 1]
+            assert end is not None
+            lines[end:end] = ["", *added, ""]
+        top = lines.index("from __future__ import annotations") + 1
+        lines[top:top] = imports
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the package's sources, with what is built ahead."""
+    known = shutil.ignore_patterns("__pycache__", "*.c", "*.so", "*.pyd")
+    shutil.copytree(ROOT / "symdiff", tmp_path / "symdiff", ignore=known)
+    for built in (ROOT / "symdiff" / "_kernels").glob("*.so"):
+        shutil.copy(built, tmp_path / "symdiff" / "_kernels")
+    return tmp_path
+
+
+def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    places = {"PYTHONPATH": str(root), "SYMDIFF_CACHE_DIR": str(root / "cache")}
+    environment = {**os.environ, **places, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-P", *arguments]
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def check(root: Path, program: str) -> None:
+    where = f"import symdiff; assert symdiff.__file__.startswith({str(root)!r})\n"
+    done = run(root, "-c", where + textwrap.dedent(program))
+    assert done.returncode == 0, done.stderr
+
+
+def test_recipes_name_places_that_exist() -> None:
+    named = re.findall(r"`((?:symdiff|tests|docs)/[\w/.]+)`", PAGE)
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_scalar_function_is_one_row(copy: Path) -> None:
+    recipe = steps("A scalar function: one row")
+    assert [step.path for step in recipe] == ["symdiff/graph/scalars/rows.py"]
+    follow(copy, recipe)
+    check(
+        copy,
+        """
+        import mpmath as mp, numpy as np, symdiff as sd
+        x = np.array([-1e300, -800.0, -40.0, -3.0, -1e-8, -1e-300, 0.0, 1e-9, 0.7, 5.0, 25.0, 50.0, 710.0, 1e308])
+        exact = lambda f: np.array([float(f(mp.mpf(v))) for v in x])
+        mp.mp.dps = 40
+        inner = np.abs(x) < 700  # where cosh does not overflow
+        wanted = (
+            exact(lambda v: 2 * mp.atan(mp.tanh(v / 2))),
+            exact(lambda v: mp.sech(v) if abs(v) < 2000 else 0),
+            exact(lambda v: -mp.sech(v) * mp.tanh(v) if abs(v) < 2000 else 0),
+        )
+        t = sd.scalar("t")
+        forms = [sd.gudermannian(t), sd.gradient("gudermannian(t)", "t"), sd.hessian("gudermannian(t)", "t")]
+        assert str(forms[0]) == "gudermannian(t)", forms[0]
+        for backend in ("native", "interpreter", "numpy"):
+            for form, exactly in zip(forms, wanted):
+                got = sd.compile(form, [t], backend=backend)(x)
+                np.testing.assert_allclose(got[inner], exactly[inner], rtol=1e-14, atol=1e-308)
+                np.testing.assert_allclose(got[~inner], exactly[~inner], rtol=1e-14, atol=1e-300)
+        """,
+    )
+
+
+#: Uses of the cumulative product: values, both modes, second derivatives, zeros, text, every backend.
+CUMPROD = """
+import numpy as np, symdiff as sd
+rng = np.random.default_rng(1)
+for shape, axis in (((4,), 0), ((2, 3), 1), ((3, 2), 0)):
+    X = sd.array("X", shape)
+    f = np.cumprod(X, axis=axis)
+    assert str(f) == f"cumprod(X, axis={axis})"
+    assert str(sd.asarray(f[..., ::-1]))
+    again = sd.compile(str(f), X=shape, backend="numpy")
+    J, H = sd.jacobian(f, X), sd.jacobian(sd.jacobian(f, X), X)
+    for x in (rng.uniform(-1.5, 1.5, shape), np.where(rng.uniform(size=shape) < 0.5, 0.0, 1.3)):
+        value = np.cumprod(x, axis=axis)
+        np.testing.assert_allclose(again(x), value)
+        basis = np.eye(x.size).reshape(x.size, *shape)
+        # a polynomial of degree one in each element: differences are exact but for rounding
+        slope = lambda v: np.stack([np.cumprod(v + e, axis=axis) - np.cumprod(v, axis=axis) for e in basis], -1)
+        first = slope(x)
+        second = np.stack([slope(x + e) - first for e in basis], -1)
+        # of one element with itself the second difference is not exact, the derivative is 0
+        for i in range(x.size):
+            second[..., i, i] = 0.0
+        for backend in ("native", "interpreter", "numpy"):
+            np.testing.assert_allclose(sd.compile(f, [X], backend=backend)(x), value)
+            got = sd.compile(J, [X], backend=backend)(x).reshape(first.shape)
+            np.testing.assert_allclose(got, first, atol=1e-13)
+            got = sd.compile(H, [X], backend=backend)(x).reshape(second.shape)
+            np.testing.assert_allclose(got, second, atol=1e-13)
+            back = sd.compile(sd.gradient((f * f).sum(), X), [X], backend=backend)(x)
+            np.testing.assert_allclose(back, np.tensordot(2 * value, first, value.ndim).reshape(shape), atol=1e-13)
+n = sd.vector("v", "n")
+long = sd.compile(sd.gradient(np.cumprod(n).sum(), n), [n])
+np.testing.assert_allclose(long(np.full(40, 1.01)), np.tril(np.full((40, 40), 1.01) ** np.arange(40)[:, None]).sum(0))
+"""
+
+
+def test_array_primitive_is_five_files(copy: Path) -> None:
+    recipe = steps("An operation on arrays")
+    assert len({step.path for step in recipe}) == len(recipe) == 5
+    follow(copy, recipe)
+    check(copy, CUMPROD)
+
+
+@pytest.mark.parametrize(
+    ("left_out", "named"),
+    [
+        ("symdiff/graph/reference/numeric.py", "cumprod"),
+        ("symdiff/calculus/rules.py", "symdiff.calculus.rules lacks cumprod"),
+        ("symdiff/lower/arrays.py", "symdiff.lower.arrays lacks cumprod"),
+        ("symdiff/graph/primitives.py", "symdiff.calculus.rules has cumprod"),
+    ],
+)
+def test_missing_piece_of_a_primitive_is_named_at_import(copy: Path, left_out: str, named: str) -> None:
+    recipe = steps("An operation on arrays")
+    follow(copy, [step for step in recipe if step.path != left_out])
+    done = run(copy, "-c", "import symdiff")
+    assert done.returncode == 1
+    assert named in done.stderr.splitlines()[-1]
+
+
+SIGN_OF_SIGN = """
+from symdiff.graph import elementwise, input
+from symdiff.simplify import simplify
+once = elementwise("sign", (input("x"),))
+twice = elementwise("sign", (once,))
+assert simplify([twice]) == [{}]
+"""
+
+
+def test_simplification_is_one_function(copy: Path) -> None:
+    check(copy, SIGN_OF_SIGN.format("twice"))
+    follow(copy, steps("A simplification: one function"))
+    check(copy, SIGN_OF_SIGN.format("once"))
+
+
+def test_command_is_one_function(copy: Path) -> None:
+    follow(copy, steps("A command: one function"))
+    done = run(copy, "-m", "symdiff", "inputs", "x * sum(A)", "--shape", "x=", "--shape", "A=n,3")
+    assert (done.returncode, done.stdout.split("\n")) == (0, ["x ()", "A (n, 3)", ""]), done.stderr
+    refused = run(copy, "-m", "symdiff", "inputs", "x * (")
+    assert refused.returncode == 2
+    assert "Traceback" not in refused.stderr

@@ -1,0 +1,245 @@
+"""The table of primitives says what the operations do, and every stage has a piece for each of its rows."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from symdiff import graph
+from symdiff.calculus.rules import DIFFERENTIALS, NONLINEAR
+from symdiff.calculus.linear import LINEAR
+from symdiff.codegen.bytecode.assemble import OPCODES
+from symdiff.codegen.c.spelling import special_text
+from symdiff.codegen.c.texts import kernel_text
+from symdiff.codegen.numpy.emit import NUMERIC_NAMES, emit_numpy, load_numpy
+from symdiff.errors import InternalError, SingularMatrixError, UnsupportedError
+from symdiff.frontend.sympy.write_entries import ENTRIES, SCALAR_TERMS
+from symdiff.graph import Node, primitives
+from symdiff.graph.primitives import PRIMITIVES, Linearity, Mixes, Primitive, complete
+from symdiff.graph.reference import numeric
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.scalars.functions import FUNCTIONS
+from symdiff.graph.sizes import named
+from symdiff.lower.program import SIGNATURES
+from symdiff.lower.reference import TWINS
+from symdiff.printing.latex import LatexStyle
+from symdiff.printing.notation.from_graph import WRITERS
+from symdiff.printing.text import TextStyle
+from symdiff.printing.unicode import MathStyle
+
+X, Y, Z, V = graph.input("X", (4, 4)), graph.input("Y", (4, 4)), graph.input("Z", (2, 3, 3)), graph.input("V", (4,))
+#: An example of each operation that can be evaluated by itself.
+EXAMPLES: dict[str, Node] = {
+    "input": X,
+    "constant": graph.constant(np.arange(3.0)),
+    "size": graph.extent(named("n")),
+    "delta": graph.delta(3, 5, 1, 2),
+    "onehot": graph.onehot(4, 2),
+    "contract": graph.matmul(X, Y),
+    "slice": graph.slicing(V, ((1, 2, 2),)),
+    "pad": graph.pad(V, ((2, 1, 4),), (7,)),
+    "gather": graph.gather(V, 0, (3, 1)),
+    "scatter": graph.scatter(V, 0, (1, 1, 0, 4), 6),
+    "reshape": graph.reshape(V, (2, 2)),
+    "concatenate": graph.concatenate([X, Y], 1),
+    "triangle": graph.triangle(X, True, 1),
+    "cumsum": graph.cumulative("cumsum", X, 1),
+    **{name: graph.reduce(name, X, (1,)) for name in primitives.REDUCTIONS},
+    **{name: graph.normalize(name, X, (0,)) for name in primitives.NORMALIZATIONS},
+    **{name: graph.matrix(name, Z) for name in primitives.MATRIX_OPS if PRIMITIVES[name].arity == 1},
+    **{name: graph.matrix(name, X, Y) for name in primitives.MATRIX_OPS if PRIMITIVES[name].arity == 2},
+    "stop_gradient": graph.stop_gradient(X),
+    "named": graph.label(X, "part"),
+}
+ROWS = [pytest.param(PRIMITIVES[name], EXAMPLES[name], id=name) for name in EXAMPLES]
+INNER = [pytest.param(PRIMITIVES[name], node, id=name) for name, node in EXAMPLES.items() if node.args]
+
+
+def point(node: Node, seed: int = 0) -> dict[str, Any]:
+    """Positive definite matrices, or any numbers for what is no function of a matrix."""
+    rng = np.random.default_rng(seed)
+    values = {}
+    for leaf in graph.inputs_of([node]):
+        x = rng.uniform(0.2, 1.0, leaf.shape)
+        values[leaf.payload] = x @ np.swapaxes(x, -1, -2) + 0.5 * np.eye(x.shape[-1]) if node.op in primitives.MATRIX_OPS else x
+    return values
+
+
+def jacobian(node: Node, k: int) -> Any:
+    """The change of each element of the result with each of argument ``k``, by a difference."""
+    values = point(node)
+    name = node.args[k].payload
+    (here,) = evaluate([node], values)
+    columns = []
+    for i in range(values[name].size):
+        moved = values[name].copy()
+        moved.flat[i] += {"max": 9.0, "min": -9.0}.get(node.op, 1e-3)  # far enough to be the extremum
+        columns.append(evaluate([node], {**values, name: moved})[0] - here)
+    return np.stack(columns, -1).reshape(*here.shape, *values[name].shape)
+
+
+def test_each_row_has_an_example() -> None:
+    assert EXAMPLES.keys() | {"custom"} == PRIMITIVES.keys()
+
+
+@pytest.mark.parametrize(("row", "node"), ROWS)
+def test_constructor_payload_and_arity(row: Primitive, node: Node) -> None:
+    assert node.op == row.name
+    assert callable(getattr(graph, row.constructor))
+    assert isinstance(node.payload, row.payload)
+    assert row.payload in (object, bytes, str, type(None)) or issubclass(row.payload, tuple)
+    assert row.arity is None or len(node.args) == row.arity
+    assert (row.name in primitives.INNER) == bool(node.args)
+    graph.verify([node])
+    again = pickle.loads(pickle.dumps(node))
+    assert again is node
+    assert type(again.payload) is type(node.payload)
+
+
+@pytest.mark.parametrize(("row", "node"), INNER)
+def test_linear_rows_are_linear(row: Primitive, node: Node) -> None:
+    first, second = point(node), point(node, 1)
+    names = [arg.payload for arg in node.args]
+
+    def image(*moving: str) -> bool:
+        """Whether the image of a sum in some arguments is the sum of the images."""
+        parts = [{**first, **{name: values[name] for name in moving}} for values in (first, second)]
+        total = {**first, **{name: first[name] + second[name] for name in moving}}
+        a, b, both = (evaluate([node], values)[0] for values in (*parts, total))
+        return bool(np.allclose(a + b, both))
+
+    if row.name == "stop_gradient":  # its value is linear, its derivative is zero by decree
+        return
+    assert image(*names) == (row.linear is Linearity.TOGETHER)
+    if len(names) > 1 and row.linear is not Linearity.TOGETHER:
+        assert image(names[0]) == (row.linear is Linearity.EACH)
+        assert image(names[1])
+
+
+@pytest.mark.parametrize(("row", "node"), INNER)
+def test_mixed_axes_are_those_of_the_row(row: Primitive, node: Node) -> None:
+    arg = node.args[0]
+    change = jacobian(node, 0) != 0
+    places = change.reshape(-1, int(np.prod(arg.shape)))
+    if row.mixes is Mixes.NOTHING:
+        assert (places.sum(axis=1) <= 1).all()
+    elif row.mixes is not Mixes.LABELS:
+        own = {Mixes.MATRIX: (-2, -1), Mixes.AXIS: (getattr(node.payload, "axis", 0),)}
+        axes = {a + arg.ndim for a in own.get(row.mixes, getattr(node.payload, "axes", ()))}
+        assert (places.sum(axis=1) > 1).any()
+        for result, source in zip(*np.divmod(np.flatnonzero(places), places.shape[1]), strict=True):
+            out = np.unravel_index(result, node.shape) if node.shape else ()
+            kept = [int(i) for a, i in enumerate(np.unravel_index(source, arg.shape)) if a not in axes]
+            if row.keeps or row.name == "scatter":
+                out = tuple(i for a, i in enumerate(out) if a not in axes)
+            assert kept == [int(i) for i in out[: len(kept)]]
+        if row.name != "scatter":
+            assert row.keeps == (node.shape == arg.shape)
+
+
+@pytest.mark.parametrize(("row", "node"), INNER)
+def test_padding_and_dropping_are_those_of_the_row(row: Primitive, node: Node) -> None:
+    if row.mixes is Mixes.NOTHING or row.name == "scatter":
+        change = jacobian(node, 0) != 0
+        results, sources = node.ndim, node.args[0].ndim
+        assert row.pads == bool((~change.any(axis=tuple(range(results, results + sources)))).any())
+        assert row.drops == bool((~change.any(axis=tuple(range(results)))).any())
+
+
+@pytest.mark.parametrize("name", sorted(primitives.MATRIX_OPS))
+def test_rows_that_raise_do(name: str) -> None:
+    args = (X, Y)[: PRIMITIVES[name].arity]
+    values = {"X": -np.ones((4, 4)), "Y": np.ones((4, 4))}
+    if PRIMITIVES[name].raises:
+        with pytest.raises(SingularMatrixError):
+            evaluate([graph.matrix(name, *args)], values)
+    else:
+        evaluate([graph.matrix(name, *args)], values)
+
+
+@pytest.mark.parametrize(("row", "node"), INNER)
+def test_numpy_source_means_what_the_interpreter_does(row: Primitive, node: Node) -> None:
+    values = point(node)
+    leaves = graph.inputs_of([node])
+    source = emit_numpy(leaves, [node])
+    (got,) = load_numpy(source)(*(values[leaf.payload][None] for leaf in leaves))
+    (wanted,) = evaluate([node], values)
+    np.testing.assert_allclose(got[0], wanted, rtol=1e-14)
+    assert not row.numpy or row.numpy.split(".")[-1] in source.text
+
+
+def test_meanings_are_functions() -> None:
+    for row in PRIMITIVES.values():
+        if row.numpy and "." not in row.numpy:
+            assert callable(getattr(numeric, row.numpy))
+            assert row.numpy in NUMERIC_NAMES
+
+
+# ---------------------------------------------------------------------------- pieces
+
+
+def test_pieces_that_are_checked_at_import() -> None:
+    assert LINEAR.keys() == primitives.TOGETHER | primitives.EACH
+    assert DIFFERENTIALS.keys() == NONLINEAR
+    assert WRITERS.keys() >= PRIMITIVES.keys()
+
+
+#: Notations that become terms of other kinds, or a line of their own.
+_ELSEWHERE = {"pad", "scatter", "input", "constant", "named"}
+
+
+@pytest.mark.parametrize("style", [TextStyle, MathStyle, LatexStyle])
+def test_each_notation_is_written_in_each_style(style: type) -> None:
+    missing = [
+        row.notation
+        for row in PRIMITIVES.values()
+        if row.notation not in _ELSEWHERE and not hasattr(style, f"_write_{row.notation}")
+    ]
+    assert missing == []
+
+
+def test_each_notation_has_a_form_in_sympy_or_is_refused_by_name() -> None:
+    refused = {"size", "matrix", "inv", "function"}  # matrices have functions of their own
+    known = {*ENTRIES, *SCALAR_TERMS, *_ELSEWHERE, *refused}
+    assert {row.notation for row in PRIMITIVES.values()} <= known
+
+
+def test_incomplete_table_is_refused_by_name() -> None:
+    for name in LINEAR:
+        rest = LINEAR.keys() - {name}
+        with pytest.raises(InternalError, match=rf"a stage lacks {name};"):
+            complete(rest, "a stage", primitives.TOGETHER | primitives.EACH)
+        complete(rest, "a stage", primitives.TOGETHER | primitives.EACH, without=(name,))
+    with pytest.raises(InternalError, match="a stage has curl, slicing"):
+        complete((*LINEAR, "slicing", "curl"), "a stage", LINEAR)
+
+
+# ---------------------------------------------------------------------------- operations of the scalar program
+
+
+def test_each_operation_of_the_program_has_a_reference() -> None:
+    assert SIGNATURES.keys() == TWINS.keys()
+
+
+def test_each_operation_of_the_program_is_known_to_the_interpreter() -> None:
+    header = kernel_text("interpreter.h")
+    instructions = {name.rsplit("_", 1)[0] for name in OPCODES}
+    missing = [op for op in SIGNATURES if op not in instructions and f'("{op}", ' not in header]
+    assert missing == []
+
+
+def test_special_functions_have_their_text() -> None:
+    special = [row for row in FUNCTIONS.values() if row.special]
+    assert {"digamma", "polygamma", "spherical_jn"} <= {row.name for row in special}
+    for row in special:
+        assert f" {row.special}(" in special_text(), row.name
+
+
+def test_unknown_operation_is_refused_by_name() -> None:
+    from symdiff.lower.arrays import lower_elementwise
+
+    with pytest.raises(UnsupportedError, match="sinc"):
+        lower_elementwise(None, graph.elementwise("sinc", (graph.input("x"),)), [])  # type: ignore[arg-type]
