@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from symdiff import graph
-from symdiff.calculus.rules import DIFFERENTIALS, NONLINEAR
 from symdiff.calculus.linear import LINEAR
+from symdiff.calculus.rules import DIFFERENTIALS, NONLINEAR
 from symdiff.codegen.bytecode.assemble import OPCODES
 from symdiff.codegen.c.spelling import special_text
 from symdiff.codegen.c.texts import kernel_text
@@ -64,7 +64,9 @@ def point(node: Node, seed: int = 0) -> dict[str, Any]:
     values = {}
     for leaf in graph.inputs_of([node]):
         x = rng.uniform(0.2, 1.0, leaf.shape)
-        values[leaf.payload] = x @ np.swapaxes(x, -1, -2) + 0.5 * np.eye(x.shape[-1]) if node.op in primitives.MATRIX_OPS else x
+        if node.op in primitives.MATRIX_OPS:
+            x = x @ np.swapaxes(x, -1, -2) + 0.5 * np.eye(x.shape[-1])
+        values[leaf.payload] = x
     return values
 
 
