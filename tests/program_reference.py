@@ -12,9 +12,10 @@ import numpy.typing as npt
 from scipy import special
 
 from symdiff.errors import SingularMatrixError
+from symdiff.graph.primitives import complete
 from symdiff.graph.reference.interpret import find_function
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.lower.program import Program
+from symdiff.lower.program import SIGNATURES, Program
 
 
 def evaluate(program: Program, inputs: Sequence[npt.ArrayLike]) -> list[npt.NDArray[np.float64]]:
@@ -90,3 +91,4 @@ TWINS: dict[str, Callable[..., Any]] = {
     "to_real": lambda mask: mask,
     "where": lambda mask, a, b: a if mask else b,
 }
+complete(TWINS, __name__, SIGNATURES)

@@ -24,7 +24,6 @@ from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.graph.sizes import named
 from symdiff.lower.program import SIGNATURES
-from symdiff.lower.reference import TWINS
 from symdiff.printing.latex import LatexStyle
 from symdiff.printing.notation.from_graph import WRITERS
 from symdiff.printing.text import TextStyle
@@ -220,10 +219,6 @@ def test_incomplete_table_is_refused_by_name() -> None:
 
 
 # ---------------------------------------------------------------------------- operations of the scalar program
-
-
-def test_each_operation_of_the_program_has_a_reference() -> None:
-    assert SIGNATURES.keys() == TWINS.keys()
 
 
 def test_each_operation_of_the_program_is_known_to_the_interpreter() -> None:

@@ -309,6 +309,6 @@ def complete(
     missing = [name for name in sorted(needed) if name not in known]
     unknown = sorted(known.difference(needed))
     if missing:
-        raise InternalError(f"{stage} lacks {', '.join(missing)}; expected a piece for each operation of {__name__}")
+        raise InternalError(f"{stage} lacks {', '.join(missing)}; expected a piece for each operation that it is for")
     if unknown:
-        raise InternalError(f"{stage} has {', '.join(unknown)}, which {__name__} has no such row for")
+        raise InternalError(f"{stage} has {', '.join(unknown)}; expected only operations that it is for")

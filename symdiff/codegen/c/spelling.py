@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import SIGNATURES
 from .texts import kernel_text, with_needs
@@ -121,6 +122,9 @@ _LANES = {
     "gamma": ("__builtin_tgamma", ()),
     "lgamma": ("one_lgamma", (_LGAMMA,)),
 }
+
+_BY_NAME = [row.c for row in FUNCTIONS.values() if row.vector or row.special]
+complete((*_DIRECT, *_MASKS, *_CHOICES, *_SHARED, *_LANES, *_BY_NAME), __name__, SIGNATURES)
 
 _LANE_LOOP = {
     1: "SLOW V do_{0}(V x){{for(int l=0;l<W;l++)x[l]={1}(x[l]);return x;}}\n",

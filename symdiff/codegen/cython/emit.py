@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import MASK_OPS, SIGNATURES, Program
 from ..c.spelling import special_text
@@ -89,6 +90,7 @@ _PARAMETERS = {1: "double x", 2: "double order, double x"}
 _SPECIAL = {
     row.c: f'double {row.c} "{row.special}"({_PARAMETERS[row.arity]})' for row in FUNCTIONS.values() if row.special
 }
+complete((*_FORMS, *_LIBM, *_INLINE, *_SPECIAL), __name__, SIGNATURES)
 
 
 def emit_cython(
