@@ -319,7 +319,7 @@ def write_reduction(node: Node, args: Sequence[Term]) -> Term:
 
 
 def write_cumulative(node: Node, args: Sequence[Term]) -> Term:
-    """Write a sum of all elements so far along an axis."""
+    """Write what is accumulated along an axis."""
     axis, reverse = node.payload
     return Term("cumulative", (args[0],), (node.op, axis + node.ndim, reverse), node.shape)
 
