@@ -10,9 +10,11 @@ Invariants
     * Tangents and cotangents carry the axes of their seed in front; rules work on the last axes only.
     * An operation without a rule is refused by name. *Zero almost everywhere* is a rule, *unknown* is not.
 Files
-    rules          one differential for each array operation, and transposes of the linear ones
+    linear         linear operations: how each acts on a tangent, and its transpose
+    rules          one differential for each other array operation, and the rules that authors give
     masking        strong-zero masks and their algebra
     strong_zeros   which elements of an operation depend on which, and what needs a strong zero
+    elementwise    partial derivatives of scalar functions, and broadcasting of tangents
     modes          forward and reverse mode
     determinant    the third differential of a determinant
     linearity      whether a formula is linear in its seeds
@@ -22,5 +24,5 @@ Files
     derivatives    gradient, Jacobian, Hessian, jvp, vjp, hvp and higher orders
     demand         where a formula observes its matrices, so that others do not raise
 Add
-    a rule: a function with ``@_rule`` in ``rules``, or a push and a pull in ``LINEAR``
+    a rule: a function with ``@_rule`` in ``rules``, or a push and a pull in ``linear``
 """

@@ -16,7 +16,7 @@ value may be anything, nan too, until :meth:`Masked.settle` replaces it by a str
   does. Columns of a solution, and rules of custom functions, are followed product by product.
 
 Whether a factor may be infinite is read off its form: functions that the table calls singular,
-divisions unless by a number, matrix operations in ``SINGULAR_OPS``, and what the formula itself
+divisions unless by a number, array operations that their row calls singular, and what the formula itself
 tests for nan or infinity. Inputs may be nan where somebody wrote ``where``, and are masked where
 they have all of the mask's indices, which costs no more than the product. They count as finite as
 arguments of ``maximum`` and its kin, which were compared, and where masking them would take an

@@ -27,7 +27,9 @@ def turned(node: Node) -> Node:
     (inner, *others), (labels, out, repeated) = node.args, node.payload
     if inner.op == "contract" and not others and not repeated and sorted(labels[0]) == sorted(out):
         place = dict(zip(labels[0], inner.payload.out, strict=True))
-        node = contract(inner.args, inner.payload[0], tuple(place[label] for label in out), dict(inner.payload[2]))
+        node = contract(
+            inner.args, inner.payload.labels, tuple(place[label] for label in out), dict(inner.payload.repeated)
+        )
     return upright(node) if node.op == "contract" else node
 
 

@@ -49,7 +49,7 @@ class Function(NamedTuple):
     vector : str
         Name in C's mathematical library, and in the platform's library of the same functions of vectors, or "".
     special : str
-        The function in ``symdiff/_kernels/special.h``, where C's library has none, or "".
+        The function in ``symdiff/_kernels/functions/special.h``, where C's library has none, or "".
     expansion : callable, optional
         The function in terms of others, as the scalar program computes it.
     supports : tuple, optional
