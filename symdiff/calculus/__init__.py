@@ -14,7 +14,6 @@ Files
     rules          one differential for each other array operation, and the rules that authors give
     masking        strong-zero masks and their algebra
     strong_zeros   which elements of an operation depend on which, and what needs a strong zero
-    elementwise    partial derivatives of scalar functions, and broadcasting of tangents
     modes          forward and reverse mode
     determinant    the third differential of a determinant
     linearity      whether a formula is linear in its seeds

@@ -33,10 +33,10 @@ import numpy as np
 
 from ..graph import BOOL, Labels, Node, contract, elementwise, reshape, slicing
 from ..graph.deltas.affine import STRUCTURE, is_identity
-from ..graph.deltas.einsum import einsum, is_structured
+from ..graph.deltas.einsum import einsum, is_structured, scale_by
 from ..graph.deltas.structural import mask_product
 from ..graph.scalars.functions import compare, scalar_constant, to_real, where
-from ..graph.sizes import Dim
+from ..graph.sizes import Dim, Shape
 from .linear import Product
 
 
@@ -210,3 +210,49 @@ def _guard(
         factor = einsum([factor], [own], places, sizes)
     mask = _placed(small, names, (*more, *known))
     return (where(mask, factor, 0.0) if factor.ndim < len(places) else mask_product(mask, factor)), places
+
+
+# ---------------------------------------------------------------------------- element by element
+
+
+def fit(x: Node, prefix: int, own: int, shape: Shape) -> Node:
+    """Repeat ``x``, whose last ``own`` axes follow the prefix, to ``shape`` behind the prefix."""
+    if x.shape[prefix:] == shape:
+        return x
+    lead = tuple(range(prefix))
+    gap = len(shape) - own
+    labels = list(lead)
+    sizes: dict[int, Dim] = {}
+    out = [*lead, *range(prefix, prefix + len(shape))]
+    for axis, size in enumerate(shape):
+        sizes[prefix + axis] = size
+        if axis >= gap:
+            at = prefix + axis - gap
+            labels.append(-1 - at if x.shape[at] == 1 and size != 1 else prefix + axis)
+    return einsum([x], [tuple(labels)], tuple(out), sizes)
+
+
+def shrink(slope: Masked, prefix: int, shape: Shape, kept: bool) -> Masked:
+    """Sum over what broadcasting repeated, down to ``shape`` behind the prefix."""
+    x = slope.value
+    if x.shape[prefix:] == shape:
+        return slope
+    gap = x.ndim - len(shape)
+    out = list(range(prefix))
+    sizes: dict[int, Dim] = {}
+    for axis, size in enumerate(shape, gap):
+        same = size == x.shape[axis]
+        out.append(axis if same else -1 - axis)
+        sizes[-1 - axis] = 1
+    labels = tuple(range(x.ndim))
+    product = Product([x], [labels], tuple(out), sizes, 0, labels[prefix:], tuple(out[prefix:]))
+    return multiply(product, slope.mask, lambda factor: False, kept)
+
+
+def scaled_by(node: Node, factor: Node, slope: Masked, condition: Node | None, kept: bool) -> Masked:
+    """Multiply by a partial derivative that counts under a condition."""
+    scaled = scale_by(factor, slope.value)
+    if condition is not None and slope.mask is None and node.op == "power" and not kept:
+        # no branch, but the one point (0, 0): settled where it stands
+        return Masked(Masked(scaled, condition).settle(), None)
+    return Masked(scaled, both(slope.mask, condition))

@@ -33,10 +33,9 @@ from ..graph.gc_pause import paused
 from ..graph.primitives import MATRIX_OPS, SINGULAR
 from ..graph.scalars.functions import compare, to_real, where
 from ..graph.sizes import Shape
-from .elementwise import fit, partial_of, scaled_by, shrink
 from .linear import LINEAR, Product, pulled_product, pushed_product
-from .masking import Masked, add, both, either, is_single, multiply
-from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule
+from .masking import Masked, add, both, either, fit, is_single, multiply, scaled_by, shrink
+from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule, partial_of
 from .strong_zeros import (
     Walk,
     extremum_reach,

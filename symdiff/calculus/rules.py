@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from ..errors import NotDifferentiableError
 from ..graph import (
     BOOL,
     Labels,
@@ -37,7 +38,7 @@ from ..graph import (
 from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
 from ..graph.deltas.structural import mask_product
 from ..graph.primitives import EACH, INNER, SECOND, TOGETHER, complete
-from ..graph.scalars.functions import compare, where
+from ..graph.scalars.functions import FUNCTIONS, Partial, compare, where
 from ..graph.scalars.rows import unless_nan
 from ..graph.sizes import product
 
@@ -272,6 +273,27 @@ NONLINEAR = INNER - TOGETHER - EACH - {"custom", "stop_gradient"}
 # one rule needs the differentiator: symdiff.calculus.determinant adds it
 complete(DIFFERENTIALS, __name__, NONLINEAR, without=("adjugate_differential",))
 complete((op for op, _ in LINEAR_IN), __name__, SECOND)
+
+
+# ---------------------------------------------------------------------------- scalar functions
+
+
+def partial_of(node: Node, i: int) -> tuple[Node | None, Node | None]:
+    """Return the partial derivative by argument ``i`` and the condition under which it counts.
+
+    The first is None for a function that is constant, or is so in pieces.
+    """
+    row = FUNCTIONS.get(node.op)
+    if row is None:
+        raise NotDifferentiableError(f"symdiff has no derivative rule for {node.op!r}")
+    rule = row.partials[i]
+    if rule is Partial.ZERO:
+        return None, None
+    if isinstance(rule, Partial):
+        raise NotDifferentiableError(f"{node.op} is {rule.value} by its argument {i + 1}")
+    support = row.supports[i] if row.supports else None
+    condition = support(*node.args, node) if support is not None else None
+    return rule(*node.args, node), condition
 
 
 # ---------------------------------------------------------------------------- custom functions
