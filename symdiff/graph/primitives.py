@@ -13,7 +13,6 @@ Functions of numbers, which act element by element, have a table of their own:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
@@ -144,8 +143,7 @@ class Cost(Enum):
     CUBIC = "the third power of a matrix's size for the whole"
 
 
-@dataclass(frozen=True)
-class Primitive:
+class Primitive(NamedTuple):
     """One array operation.
 
     Parameters
