@@ -11,9 +11,9 @@ import pytest
 
 from symdiff import graph
 from symdiff._kernels import special
+from symdiff._kernels.interpreter import OPCODES
 from symdiff.calculus.linear import LINEAR
 from symdiff.calculus.rules import DIFFERENTIALS, NONLINEAR
-from symdiff.codegen.bytecode.assemble import OPCODES
 from symdiff.codegen.c.spelling import special_text
 from symdiff.codegen.numpy.emit import NUMERIC_NAMES, emit_numpy, load_numpy
 from symdiff.errors import InternalError, SingularMatrixError, UnsupportedError
@@ -240,4 +240,4 @@ def test_unknown_operation_is_refused_by_name() -> None:
     from symdiff.lower.arrays import lower_elementwise
 
     with pytest.raises(UnsupportedError, match="sinc"):
-        lower_elementwise(None, graph.elementwise("sinc", (graph.input("x"),)), [])  # type: ignore[arg-type]
+        lower_elementwise(None, graph.elementwise("sinc", (graph.input("x"),)), [])
