@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symdiff.errors import LimitError, ParseError, SymdiffError
-from symdiff.frontend.text.grammar import Term, parse_tree
+from symdiff.frontend.text.grammar import SyntaxNode, parse_tree
 from symdiff.frontend.text.tokens import fewest_nodes
 from symdiff.graph.limits import Limits
 from symdiff.graph.names import is_name
@@ -48,7 +48,7 @@ def ours(text: str) -> str:
     return done[-1]
 
 
-def _shown(term: Term, parts: list[str]) -> str:
+def _shown(term: SyntaxNode, parts: list[str]) -> str:
     if term.kind in ("number", "value"):
         return repr(term.value)
     if term.kind == "name":
@@ -246,7 +246,7 @@ SOUP = st.lists(st.sampled_from([*PIECES, ".", "T", "\n", " ", "None", "and", "#
 @given(SOUP.map("".join) | st.text(max_size=40))
 def test_soup_is_read_or_refused_with_a_place(text: str) -> None:
     refused: SymdiffError | None = None
-    terms: list[Term] = []
+    terms: list[SyntaxNode] = []
     try:
         terms = parse_tree(text).terms
     except (ParseError, LimitError) as error:

@@ -22,7 +22,7 @@ from . import determinant
 from .cost import cost
 from .dump import modes_tried, passes
 from .modes import pullback, pushforward
-from .wrt import Cut, Known, Orders, View, disconnection
+from .wrt import Cut, InputPart, Known, Orders, disconnection
 
 __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp", "vjp"]
 
@@ -202,12 +202,12 @@ def _promising(candidates: list[Node]) -> list[Node]:
 def _check_part(node: Node, w: Node, result: Node, disconnected: str, trail: Trail) -> None:
     """Refuse a part of an input that the formula leaves out, as an input left out is refused."""
     if disconnected == "error" and is_zero(result):
-        view = View(w)
+        view = InputPart(w)
         if view.steps and not is_zero(jacobian(node, view.base, "zero", {}, trail)):
             raise DisconnectedInputError(disconnection(node, w))
 
 
-def _modes(outputs: Shape, inputs: Shape) -> list[Callable[[Cut, View, Shape], Node]]:
+def _modes(outputs: Shape, inputs: Shape) -> list[Callable[[Cut, InputPart, Shape], Node]]:
     """Return the modes worth trying: one of them where the shapes decide."""
     m, n = _magnitude(outputs), _magnitude(inputs)
     if n > 8 * m:
@@ -224,7 +224,7 @@ def _magnitude(shape: Shape) -> float:
     return total
 
 
-def _forward(cut: Cut, view: View, shape: Shape) -> Node:
+def _forward(cut: Cut, view: InputPart, shape: Shape) -> Node:
     n = view.node.ndim
     if n and all(size == 1 for size in view.node.shape):
         # by one number: without axes of its own, which would be everywhere in the result
@@ -238,7 +238,7 @@ def _forward(cut: Cut, view: View, shape: Shape) -> Node:
     return einsum([pushed], [own], (*own[n:], *own[:n]))
 
 
-def _reverse(cut: Cut, view: View, shape: Shape) -> Node:
+def _reverse(cut: Cut, view: InputPart, shape: Shape) -> Node:
     m = cut.node.ndim
     (pulled,) = pullback({cut.node: identity(cut.node.shape)}, [view.base], m)
     return zeros(shape) if pulled is None else view.pull(pulled, m)

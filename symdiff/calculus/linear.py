@@ -30,7 +30,7 @@ class Linear(NamedTuple):
     pull: Callable[[Node, int, Node, int], Node]
 
 
-class Product(NamedTuple):
+class LinearProduct(NamedTuple):
     """What a contraction's tangent or cotangent is multiplied by, as :func:`einsum` takes it.
 
     Operand ``at`` is the tangent or cotangent itself; ``own`` and ``result`` label the axes of it
@@ -46,17 +46,17 @@ class Product(NamedTuple):
     result: Labels
 
 
-def pushed_product(node: Node, i: int, t: Node, prefix: int) -> Product:
+def pushed_product(node: Node, i: int, t: Node, prefix: int) -> LinearProduct:
     """Return the product that pushes the tangent of argument ``i`` through a contraction."""
     labels, out, _ = node.payload
     sizes = label_sizes(node)
     lead = tuple(range(len(sizes), len(sizes) + prefix))
     operands = [*node.args[:i], t, *node.args[i + 1 :]]
     given = [*labels[:i], (*lead, *labels[i]), *labels[i + 1 :]]
-    return Product(operands, given, (*lead, *out), sizes, i, labels[i], out)
+    return LinearProduct(operands, given, (*lead, *out), sizes, i, labels[i], out)
 
 
-def pulled_product(node: Node, i: int, ct: Node, prefix: int) -> Product:
+def pulled_product(node: Node, i: int, ct: Node, prefix: int) -> LinearProduct:
     """Return the product that pulls a cotangent back to argument ``i`` of a contraction."""
     labels, out, _ = node.payload
     sizes = label_sizes(node)
@@ -74,7 +74,7 @@ def pulled_product(node: Node, i: int, ct: Node, prefix: int) -> Product:
             fresh += 1
         else:
             result.append(own)
-    return Product(operands, given, (*lead, *result), sizes, 0, out, tuple(result))
+    return LinearProduct(operands, given, (*lead, *result), sizes, 0, out, tuple(result))
 
 
 def _contract_push(node: Node, i: int, t: Node, prefix: int) -> Node:

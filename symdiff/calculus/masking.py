@@ -37,7 +37,7 @@ from ..graph.deltas.einsum import einsum, is_structured, scale_by
 from ..graph.deltas.structural import mask_product
 from ..graph.scalars.functions import compare, scalar_constant, to_real, where
 from ..graph.sizes import Dim, Shape
-from .linear import Product
+from .linear import LinearProduct
 
 
 class Masked(NamedTuple):
@@ -102,13 +102,18 @@ def any_along(mask: Node, axes: Container[int]) -> Node:
 
 
 def multiply(
-    product: Product, mask: Node | None, is_wild: Callable[[Node], bool], kept: bool = False, *, data: bool = False
+    product: LinearProduct,
+    mask: Node | None,
+    is_wild: Callable[[Node], bool],
+    kept: bool = False,
+    *,
+    data: bool = False,
 ) -> Masked:
     """Contract a product whose operand ``product.at`` counts where ``mask`` holds.
 
     Parameters
     ----------
-    product : Product
+    product : LinearProduct
     mask : Node or None
         Broadcasts to the axes that ``product.own`` labels.
     is_wild : callable
@@ -145,7 +150,7 @@ def _holds_mask(factor: Node, own: Labels, names: Labels, same: Mapping[int, int
     return set(names) <= {same.get(label, label) for label in own}
 
 
-def reach(product: Product, mask: Node) -> Node:
+def reach(product: LinearProduct, mask: Node) -> Node:
     """Return where a product can depend on any element of its operand ``product.at`` that counts."""
     same = _one_index(product)
     small, names = _bare(mask, [same.get(k, k) for k in product.own])
@@ -157,7 +162,7 @@ def reach(product: Product, mask: Node) -> Node:
     return _placed(small, names, result)
 
 
-def _one_index(product: Product) -> dict[int, int]:
+def _one_index(product: LinearProduct) -> dict[int, int]:
     """Return, for labels that an identity among the factors makes equal, the one that stands for them."""
     same: dict[int, int] = {}
     for factor, own in zip(product.operands, product.labels, strict=True):
@@ -245,7 +250,7 @@ def shrink(slope: Masked, prefix: int, shape: Shape, kept: bool) -> Masked:
         out.append(axis if same else -1 - axis)
         sizes[-1 - axis] = 1
     labels = tuple(range(x.ndim))
-    product = Product([x], [labels], tuple(out), sizes, 0, labels[prefix:], tuple(out[prefix:]))
+    product = LinearProduct([x], [labels], tuple(out), sizes, 0, labels[prefix:], tuple(out[prefix:]))
     return multiply(product, slope.mask, lambda factor: False, kept)
 
 

@@ -33,7 +33,7 @@ from ..graph.gc_pause import paused
 from ..graph.primitives import MATRIX_OPS, SINGULAR
 from ..graph.scalars.functions import compare, to_real, where
 from ..graph.sizes import Shape
-from .linear import LINEAR, Product, pulled_product, pushed_product
+from .linear import LINEAR, LinearProduct, pulled_product, pushed_product
 from .masking import Masked, add, both, either, fit, is_single, multiply, scaled_by, shrink
 from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule, partial_of
 from .strong_zeros import (
@@ -396,7 +396,7 @@ def _contract_tangent(block: Node, slope: Masked, rank: int, prefix: int) -> Nod
     labels = tuple(range(block.ndim))
     result, own = labels[: block.ndim - rank], labels[block.ndim - rank :]
     given = [labels, (*lead, *own)]
-    return _times_block(Product([block, slope.value], given, (*lead, *result), {}, 1, own, result), slope.mask)
+    return _times_block(LinearProduct([block, slope.value], given, (*lead, *result), {}, 1, own, result), slope.mask)
 
 
 def _custom_pull(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Node:
@@ -407,10 +407,10 @@ def _custom_pull(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> 
     labels = tuple(range(block.ndim))
     own, result = labels[: node.ndim], labels[node.ndim :]
     given = [(*lead, *own), labels]
-    return _times_block(Product([slope.value, block], given, (*lead, *result), {}, 0, own, result), slope.mask)
+    return _times_block(LinearProduct([slope.value, block], given, (*lead, *result), {}, 0, own, result), slope.mask)
 
 
-def _times_block(product: Product, mask: Node | None) -> Node:
+def _times_block(product: LinearProduct, mask: Node | None) -> Node:
     """Multiply by a Jacobian that an author wrote, of which nothing is known."""
     return multiply(product, mask, lambda factor: True).settle()
 

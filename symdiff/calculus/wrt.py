@@ -16,14 +16,14 @@ from ..printing import text
 from ..simplify import join_cosines, simplify, stabilize
 from .linear import LINEAR
 
-__all__ = ["Cut", "Known", "Orders", "View", "disconnection"]
+__all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
 #: What simplification made of nodes, for derivatives of one formula by several arrays.
 Known: TypeAlias = dict[Node, Node]
 _VIEWS = ("slice", "gather", "reshape", "contract")
 
 
-class View:
+class InputPart:
     """A part of an independent array: the array, and the linear steps from it to the part."""
 
     def __init__(self, node: Node) -> None:
@@ -66,7 +66,7 @@ class Cut:
     def __init__(self, node: Node, group: Sequence[Node], disconnected: str) -> None:
         if disconnected not in ("error", "zero"):
             raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
-        views = [View(w) for w in group]
+        views = [InputPart(w) for w in group]
         below = set(postorder([node]))
         for view in views:
             if disconnected == "error" and view.base not in below:
@@ -108,7 +108,7 @@ class Orders:
 
     def __init__(self, f: Node, group: Sequence[Node], disconnected: str) -> None:
         self._back: dict[Node, Node] = {}
-        if any(View(w).base.op != "input" for w in group):
+        if any(InputPart(w).base.op != "input" for w in group):
             self._back = Cut(f, group, disconnected).back
             stand_in = {base: stand for stand, base in self._back.items()}
             f, *group = substitute([f, *group], stand_in)

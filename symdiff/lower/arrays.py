@@ -15,19 +15,19 @@ from ..graph import BOOL, Node
 from ..graph.deltas.contraction_order import Step, cheapest_step
 from ..graph.primitives import NORMALIZATIONS, complete
 from . import polygamma as gamma
-from .builder import ZERO, Code, Ids, fixed_shape
+from .builder import ZERO, Ids, ProgramBuilder, fixed_shape
 from .expand import EXPANSIONS, expand_row
 from .matrices import MATRICES
 from .program import MAX_ORDER, SIGNATURES
 
 _DIRECT: dict[str, Callable[..., int]] = {
-    "add": Code.add,
-    "subtract": Code.subtract,
-    "multiply": Code.multiply,
-    "divide": Code.divide,
-    "negative": Code.negative,
-    "power": Code.power,
-    "where": Code.where,
+    "add": ProgramBuilder.add,
+    "subtract": ProgramBuilder.subtract,
+    "multiply": ProgramBuilder.multiply,
+    "divide": ProgramBuilder.divide,
+    "negative": ProgramBuilder.negative,
+    "power": ProgramBuilder.power,
+    "where": ProgramBuilder.where,
 }
 
 #: Functions that are lowered to a hundred operations, for no more elements than are built in a moment.
@@ -35,10 +35,10 @@ _LONG: dict[str, Callable[..., int]] = {"digamma": gamma.digamma, "polygamma": g
 _SEVERAL = 16
 
 
-def lower_elementwise(code: Code, node: Node, args: list[Ids]) -> Ids:
+def lower_elementwise(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     """Apply a scalar function to the elements, with broadcasting."""
     op = node.op
-    if op in MAX_ORDER and not (args[0].ndim == 0 and 0 <= code.consts.get(int(args[0]), -1) <= MAX_ORDER[op]):
+    if op in MAX_ORDER and not (args[0].ndim == 0 and 0 <= builder.consts.get(int(args[0]), -1) <= MAX_ORDER[op]):
         raise UnsupportedError(f"{op} of an order that is not one number up to {MAX_ORDER[op]}")
     if op not in SIGNATURES and op not in _DIRECT:
         raise UnsupportedError(f"{op} has neither an operation of the scalar program nor an expansion")
@@ -48,8 +48,8 @@ def lower_elementwise(code: Code, node: Node, args: list[Ids]) -> Ids:
 
     def apply(*values: int) -> int:
         if direct is not None:
-            return direct(code, *values)
-        return code.call(op, *[code.real(v) for v in values])
+            return direct(builder, *values)
+        return builder.call(op, *[builder.real(v) for v in values])
 
     if node.shape == ():
         return np.array(apply(*[int(a) for a in args]), np.int64)
@@ -82,37 +82,37 @@ def _apply_sparsely(op: str, apply: Callable[..., int], a: Ids, b: Ids) -> Ids:
     return result
 
 
-def _lower_constant(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_constant(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     values = [float(v) for v in node.value.ravel()]
     if node.dtype is BOOL:
-        yes, no = code.number(1.0), code.number(0.0)
-        ids = [code.emit("not_equal", yes if v else no, no) for v in values]
+        yes, no = builder.number(1.0), builder.number(0.0)
+        ids = [builder.emit("not_equal", yes if v else no, no) for v in values]
     else:
-        ids = [code.number(v) for v in values]
+        ids = [builder.number(v) for v in values]
     return np.array(ids, np.int64).reshape(fixed_shape(node.shape))
 
 
-def _lower_delta(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_delta(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     rows, columns = fixed_shape(node.shape)
     start, step = node.payload
     result = np.full((rows, columns), ZERO, np.int64)
     for i in range(rows):
         if 0 <= start + step * i < columns:
-            result[i, start + step * i] = code.number(1.0)
+            result[i, start + step * i] = builder.number(1.0)
     return result
 
 
-def _lower_onehot(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_onehot(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     result = np.full(fixed_shape(node.shape), ZERO, np.int64)
-    result[node.payload.at] = code.number(1.0)
+    result[node.payload.at] = builder.number(1.0)
     return result
 
 
-def _lower_size(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_size(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     raise UnsupportedError(f"the size {node.payload.size} is known at call time only")
 
 
-def _lower_contract(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_contract(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     labels, out, _ = node.payload
     shape = fixed_shape(node.shape)
     if len(args) == 1 and set(labels[0]) <= set(out) and len(set(labels[0])) == len(labels[0]):
@@ -125,13 +125,13 @@ def _lower_contract(code: Code, node: Node, args: list[Ids]) -> Ids:
     parts = zip(args, labels, strict=True)
     factors = [_sparse(ids, own) for ids, own in parts if len(own) != 1 or own[0] not in pinned]
     if not factors:
-        factors = [({(): code.number(1.0)}, ())]
+        factors = [({(): builder.number(1.0)}, ())]
     while len(factors) > 1:
         step = cheapest_step([own for _, own in factors], out, partial(_terms, factors))
         assert step is not None
         second, first = factors.pop(step.second), factors.pop(step.first)
-        factors.insert(step.first, _multiply_sparse(code, first, second, step.kept))
-    entries, own = _sum_sparse(code, factors[0], set(out))
+        factors.insert(step.first, _multiply_sparse(builder, first, second, step.kept))
+    entries, own = _sum_sparse(builder, factors[0], set(out))
     result = np.full(shape, ZERO, np.int64)
     if own == out:
         for index, value in entries.items():
@@ -195,7 +195,7 @@ def _terms(factors: list[_Sparse], step: Step) -> float:
     return float(sum(keys.get(tuple(index[i] for i, _ in shared), 0) for index in p))
 
 
-def _multiply_sparse(code: Code, first: _Sparse, second: _Sparse, own: tuple[int, ...]) -> _Sparse:
+def _multiply_sparse(builder: ProgramBuilder, first: _Sparse, second: _Sparse, own: tuple[int, ...]) -> _Sparse:
     """Multiply two factors and sum over the labels that are not in ``own``."""
     (p, a), (q, b) = first, second
     both = (*a, *b)
@@ -212,12 +212,12 @@ def _multiply_sparse(code: Code, first: _Sparse, second: _Sparse, own: tuple[int
             key = index + other
             if not whole:
                 key = tuple([key[i] for i in places])
-            product = code.multiply(value, factor)
-            terms[key] = code.add(terms[key], product) if key in terms else product
+            product = builder.multiply(value, factor)
+            terms[key] = builder.add(terms[key], product) if key in terms else product
     return terms, own
 
 
-def _sum_sparse(code: Code, factor: _Sparse, kept: set[int]) -> _Sparse:
+def _sum_sparse(builder: ProgramBuilder, factor: _Sparse, kept: set[int]) -> _Sparse:
     entries, own = factor
     axes = [i for i, label in enumerate(own) if label in kept]
     if len(axes) == len(own):
@@ -225,7 +225,7 @@ def _sum_sparse(code: Code, factor: _Sparse, kept: set[int]) -> _Sparse:
     terms: dict[tuple[int, ...], int] = {}
     for index, value in entries.items():
         key = tuple(index[i] for i in axes)
-        terms[key] = code.add(terms[key], value) if key in terms else value
+        terms[key] = builder.add(terms[key], value) if key in terms else value
     return terms, tuple(own[i] for i in axes)
 
 
@@ -238,34 +238,34 @@ def _rows_of(ids: Ids, axes: tuple[int, ...]) -> tuple[list[list[int]], tuple[in
     return ids.transpose([*kept, *gone]).reshape(math.prod(shape), count).tolist(), shape
 
 
-def _reduction(fold: Callable[[Code, list[int]], int]) -> Callable[[Code, Node, list[Ids]], Ids]:
-    def lower(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _reduction(fold: Callable[[ProgramBuilder, list[int]], int]) -> Callable[[ProgramBuilder, Node, list[Ids]], Ids]:
+    def lower(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
         rows, shape = _rows_of(args[0], node.payload.axes)
-        return np.array([fold(code, row) for row in rows], np.int64).reshape(shape)
+        return np.array([fold(builder, row) for row in rows], np.int64).reshape(shape)
 
     return lower
 
 
-def _fold(op: str) -> Callable[[Code, list[int]], int]:
-    def fold(code: Code, row: list[int]) -> int:
-        total = code.real(row[0])
+def _fold(op: str) -> Callable[[ProgramBuilder, list[int]], int]:
+    def fold(builder: ProgramBuilder, row: list[int]) -> int:
+        total = builder.real(row[0])
         for value in row[1:]:
-            total = code.emit(op, total, code.real(value))
+            total = builder.emit(op, total, builder.real(value))
         return total
 
     return fold
 
 
-def _fold_prod(code: Code, row: list[int]) -> int:
-    total = code.number(1.0)
+def _fold_prod(builder: ProgramBuilder, row: list[int]) -> int:
+    total = builder.number(1.0)
     for value in row:
-        total = code.multiply(total, value)
+        total = builder.multiply(total, value)
     return total
 
 
-def _lower_expanded(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_expanded(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     rows, shape = _rows_of(args[0], node.payload.axes)
-    made = [list(expand_row(code, node.op, row)) for row in rows]
+    made = [list(expand_row(builder, node.op, row)) for row in rows]
     if node.op in NORMALIZATIONS:
         return _put_rows(made, args[0], node.payload.axes)
     return np.array(made, np.int64).reshape(shape)
@@ -279,20 +279,20 @@ def _put_rows(rows: list[list[int]], like: Ids, axes: tuple[int, ...]) -> Ids:
     return moved.transpose(np.argsort(order))
 
 
-def _cumulative(step: Callable[[Code, int, int], int]) -> Callable[[Code, Node, list[Ids]], Ids]:
-    def lower(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _cumulative(step: Callable[[ProgramBuilder, int, int], int]) -> Callable[[ProgramBuilder, Node, list[Ids]], Ids]:
+    def lower(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
         axis, reverse = node.payload
         moved = np.moveaxis(args[0], axis, -1).copy()
         for index in np.ndindex(moved.shape[:-1]):
             line = moved[index].tolist()
-            line = list(itertools.accumulate(line[::-1] if reverse else line, partial(step, code)))
+            line = list(itertools.accumulate(line[::-1] if reverse else line, partial(step, builder)))
             moved[index] = line[::-1] if reverse else line
         return np.moveaxis(moved, -1, axis)
 
     return lower
 
 
-def _lower_triangle(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_triangle(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     upper, offset = node.payload
     rows, columns = np.indices(args[0].shape[-2:])
     keep = columns - rows >= offset if upper else columns - rows <= offset
@@ -304,14 +304,14 @@ def _keys(items: Sequence[tuple[int, int, int | None]]) -> tuple[list[list[int]]
     return picks, tuple(length for _, _, length in items if length is not None)
 
 
-def _lower_slice(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_slice(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     if not node.payload.items:
         return args[0]
     picks, shape = _keys(node.payload.items)
     return np.asarray(args[0][np.ix_(*picks)].reshape(shape))
 
 
-def _lower_pad(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_pad(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     result = np.full(fixed_shape(node.shape), ZERO, np.int64)
     if not node.payload.items:
         return args[0]
@@ -320,29 +320,29 @@ def _lower_pad(code: Code, node: Node, args: list[Ids]) -> Ids:
     return result
 
 
-def _lower_gather(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_gather(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     axis, indices = node.payload
     return np.take(args[0], np.array(indices, np.int64), axis=axis)
 
 
-def _lower_scatter(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_scatter(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     axis, indices = node.payload
     result = np.moveaxis(np.full(fixed_shape(node.shape), ZERO, np.int64), axis, 0)
     for source, target in zip(np.moveaxis(args[0], axis, 0), indices, strict=True):
         for index in np.ndindex(source.shape):
-            result[(target, *index)] = code.add(int(result[(target, *index)]), int(source[index]))
+            result[(target, *index)] = builder.add(int(result[(target, *index)]), int(source[index]))
     return np.moveaxis(result, 0, axis)
 
 
-def _lower_reshape(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_reshape(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     return args[0].reshape(fixed_shape(node.shape))
 
 
-def _lower_concatenate(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower_concatenate(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     return np.concatenate(args, axis=node.payload.axis)
 
 
-ARRAYS: dict[str, Callable[[Code, Node, list[Ids]], Ids]] = {
+ARRAYS: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "constant": _lower_constant,
     "delta": _lower_delta,
     "onehot": _lower_onehot,
@@ -352,7 +352,7 @@ ARRAYS: dict[str, Callable[[Code, Node, list[Ids]], Ids]] = {
     "min": _reduction(_fold("minimum")),
     "prod": _reduction(_fold_prod),
     **dict.fromkeys(EXPANSIONS, _lower_expanded),
-    "cumsum": _cumulative(Code.add),
+    "cumsum": _cumulative(ProgramBuilder.add),
     "triangle": _lower_triangle,
     "slice": _lower_slice,
     "pad": _lower_pad,

@@ -39,7 +39,7 @@ def fixed_shape(shape: Shape) -> tuple[int, ...]:
     return known
 
 
-class Code:
+class ProgramBuilder:
     """Scalar operations under construction; equal operations are one value."""
 
     def __init__(self, limit: int) -> None:
@@ -55,7 +55,7 @@ class Code:
         self._quotients: dict[tuple[float, int], tuple[int, float]] = {}
         self._others: dict[int, tuple[tuple[int, ...], int]] = {}
 
-    def room(self, node: Node) -> None:
+    def reserve(self, node: Node) -> None:
         """Refuse a formula before it grows beyond the limit, and charge what has been made."""
         spend(1 + len(self.ops) - self.charged)
         self.charged = len(self.ops)

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ..graph import Node, constant, contract, elementwise, reduce, reshape
 from ..graph.scalars.functions import FUNCTIONS
-from .builder import ZERO, Code
+from .builder import ZERO, ProgramBuilder
 
 #: Scalars by their numbers: a row, or one for all elements of a row.
 Row: TypeAlias = tuple[int, ...]
@@ -186,18 +186,18 @@ def expand_node(op: str, x: Node, axes: tuple[int, ...]) -> Node:
 class _Scalars:
     """Rows of scalars of a program, or one scalar for a row."""
 
-    def __init__(self, code: Code) -> None:
-        self.code = code
+    def __init__(self, builder: ProgramBuilder) -> None:
+        self.builder = builder
         self.direct: dict[str, Callable[..., int]] = {
-            "add": code.add,
-            "subtract": code.subtract,
-            "multiply": code.multiply,
-            "divide": code.divide,
+            "add": builder.add,
+            "subtract": builder.subtract,
+            "multiply": builder.multiply,
+            "divide": builder.divide,
             "where": self._where,
         }
 
     def number(self, value: float) -> Row:
-        return (self.code.number(value),)
+        return (self.builder.number(value),)
 
     def apply(self, op: str, *args: Row) -> Row:
         return tuple(self._each(op, args))
@@ -210,37 +210,37 @@ class _Scalars:
 
     def _apply(self, op: str, *args: int) -> int:
         direct = self.direct.get(op)
-        return self.code.emit(op, *map(self.code.real, args)) if direct is None else direct(*args)
+        return self.builder.emit(op, *map(self.builder.real, args)) if direct is None else direct(*args)
 
     def _where(self, condition: int, a: int, b: int) -> int:
         """Select; a structural zero beside the number 0 stays one."""
-        return ZERO if b == ZERO and self.code.consts.get(a) == 0.0 else self.code.where(condition, a, b)
+        return ZERO if b == ZERO and self.builder.consts.get(a) == 0.0 else self.builder.where(condition, a, b)
 
     def maximum(self, x: Row) -> Row:
-        top = self.code.real(x[0])
+        top = self.builder.real(x[0])
         for value in x[1:]:
-            top = self.code.emit("maximum", top, self.code.real(value))
+            top = self.builder.emit("maximum", top, self.builder.real(value))
         return (top,)
 
     def length(self, x: Row) -> Row:
-        sizes = tuple([self.code.emit("abs", value) for value in x if value != ZERO])
+        sizes = tuple([self.builder.emit("abs", value) for value in x if value != ZERO])
         return self.maximum(sizes) if sizes else self.number(0.0)
 
     def total(self, op: str, *args: Row) -> Row:
-        return (self.code.sum(self._each(op, args)),)
+        return (self.builder.sum(self._each(op, args)),)
 
     def shares(self, parts: Row) -> Row:
-        return tuple(self.code.shares(parts))
+        return tuple(self.builder.shares(parts))
 
     def two(self, x: Row) -> tuple[Row, Row, Callable[[Row, Row], Row]] | None:
         return (x[:1], x[1:], add) if len(x) == 2 else None
 
 
-def expand_row(code: Code, op: str, row: Sequence[int]) -> Row:
+def expand_row(builder: ProgramBuilder, op: str, row: Sequence[int]) -> Row:
     """Return an operation over one row of scalars: one scalar, or as many as there are."""
     if not row and op != "norm":
-        return (code.number(-math.inf),) if op == "logsumexp" else ()
+        return (builder.number(-math.inf),) if op == "logsumexp" else ()
     if op in _OF_EXPONENTIALS:  # that of a structural zero is none
-        row = [code.real(value) for value in row]
-    found: Row = EXPANSIONS[op](_Scalars(code), tuple(row))
+        row = [builder.real(value) for value in row]
+    found: Row = EXPANSIONS[op](_Scalars(builder), tuple(row))
     return found

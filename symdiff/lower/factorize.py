@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from .builder import Code
+from .builder import ProgramBuilder
 
 #: Terms of the longest sum that is looked at: the time stays linear in the length of the program.
 _LONGEST = 64
@@ -37,16 +37,16 @@ _Factor: TypeAlias = tuple[int, bool]
 _Terms: TypeAlias = list[tuple[int, _Tree]]
 
 
-def take_out(code: Code, roots: Iterable[int]) -> list[int]:
-    """Append shorter forms of sums to ``code``; return the new number of each value.
+def factor_out(builder: ProgramBuilder, roots: Iterable[int]) -> list[int]:
+    """Append shorter forms of sums to ``builder``; return the new number of each value.
 
     Parameters
     ----------
-    code : Code
+    builder : ProgramBuilder
     roots : iterable of int
         What is stored or checked. Values that they do not need keep their numbers.
     """
-    ops, args = code.ops, code.args
+    ops, args = builder.ops, builder.args
     uses = [0] * len(ops)
     for root in roots:
         uses[root] += 1
@@ -56,7 +56,7 @@ def take_out(code: Code, roots: Iterable[int]) -> list[int]:
             for a in args[v]:
                 uses[a] += 1
                 inside[a] = uses[a] == 1 and ops[v] in _SUMS
-    sums = _Sums(code, uses)
+    sums = _Sums(builder, uses)
     new = sums.new
     for v, used in enumerate(uses):
         if not used or ops[v] in ("load", "const"):
@@ -67,15 +67,15 @@ def take_out(code: Code, roots: Iterable[int]) -> list[int]:
             continue
         moved = tuple([new[a] for a in args[v]])
         if moved != args[v]:
-            new[v] = code.emit(ops[v], *moved)
+            new[v] = builder.emit(ops[v], *moved)
     return new
 
 
 class _Sums:
     """The sums of a program, one after the other."""
 
-    def __init__(self, code: Code, uses: Sequence[int]) -> None:
-        self.code, self.uses = code, uses
+    def __init__(self, builder: ProgramBuilder, uses: Sequence[int]) -> None:
+        self.builder, self.uses = builder, uses
         self.new = list(range(len(uses)))
 
     def shorter(self, root: int) -> int | None:
@@ -91,22 +91,22 @@ class _Sums:
         stack = [(1, root)]
         while stack and len(found) <= _LONGEST:
             sign, v = stack.pop()
-            op = self.code.ops[v]
+            op = self.builder.ops[v]
             if op in _SUMS and (v == root or self.uses[v] == 1):
-                a, b = self.code.args[v]
+                a, b = self.builder.args[v]
                 stack += [(sign if op == "add" else -sign, b), (sign, a)]
             elif op == "negative" and self.uses[v] == 1:
-                stack.append((-sign, self.code.args[v][0]))
+                stack.append((-sign, self.builder.args[v][0]))
             else:
                 found.append((sign, self._tree(v)))
         return found
 
     def _tree(self, v: int, *, within: bool = False) -> _Tree:
         """Decompose a product whose parts are used here only, down to the last factor that is no number."""
-        op, consts = self.code.ops[v], self.code.consts
+        op, consts = self.builder.ops[v], self.builder.consts
         if self.uses[v] > 1 or op not in ("multiply", "divide"):
             return v
-        a, b = self.code.args[v]
+        a, b = self.builder.args[v]
         if op == "divide":
             return _Product(a, b, True)
         left = self._tree(a, within=True) if b in consts and not within else a
@@ -115,32 +115,32 @@ class _Sums:
 
     def _sum(self, terms: _Terms) -> int:
         """Write a sum, with the factor that saves most factored out, and so on."""
-        code, best = self.code, _best(terms)
+        builder, best = self.builder, _best(terms)
         if best is None:
             # what is added comes first, so that no sign has to be turned
             first = next((i for i, (sign, _) in enumerate(terms) if sign > 0), 0)
             total = self._value(terms[first][1])
-            total = total if terms[first][0] > 0 else code.negative(total)
+            total = total if terms[first][0] > 0 else builder.negative(total)
             for sign, term in terms[:first] + terms[first + 1 :]:
                 value = self._value(term)
-                total = code.add(total, value) if sign > 0 else code.subtract(total, value)
+                total = builder.add(total, value) if sign > 0 else builder.subtract(total, value)
             return total
         common = [(sign, _without(term, best)) for sign, term in terms if best in _factors(term)]
         others = [(sign, term) for sign, term in terms if best not in _factors(term)]
         turned = all(sign < 0 for sign, _ in common)
         body = self._sum([(-sign, term) for sign, term in common] if turned else common)
         factor, divides = self.new[best[0]], best[1]
-        whole = code.divide(body, factor) if divides else code.multiply(body, factor)
+        whole = builder.divide(body, factor) if divides else builder.multiply(body, factor)
         if not others:
-            return code.negative(whole) if turned else whole
+            return builder.negative(whole) if turned else whole
         rest = self._sum(others)
-        return code.subtract(rest, whole) if turned else code.add(rest, whole)
+        return builder.subtract(rest, whole) if turned else builder.add(rest, whole)
 
     def _value(self, tree: _Tree) -> int:
         if isinstance(tree, int):
             return self.new[tree]
         left, right = self._value(tree.left), self._value(tree.right)
-        return self.code.divide(left, right) if tree.divides else self.code.multiply(left, right)
+        return self.builder.divide(left, right) if tree.divides else self.builder.multiply(left, right)
 
 
 def _best(terms: _Terms) -> _Factor | None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import Node
-from .builder import ZERO, Code, Ids, fixed_shape
-from .pivoting import Factors, Matrix, factorise, largest_first, product, sign
+from .builder import ZERO, Ids, ProgramBuilder, fixed_shape
+from .pivoting import Factorization, Matrix, factorise, largest_first, product, sign
 
 #: Largest matrix of which the cofactors are computed.
 COFACTOR_LIMIT = 4
@@ -21,14 +21,14 @@ SINGULAR = "a matrix to invert is singular"
 INDEFINITE = "a matrix to factorise is not positive definite"
 
 
-def _each_matrix(lower: Callable[..., Any], result: int) -> Callable[[Code, Node, list[Ids]], Ids]:
+def _each_matrix(lower: Callable[..., Any], result: int) -> Callable[[ProgramBuilder, Node, list[Ids]], Ids]:
     """Lift a function of one matrix (lists of rows) to stacks; ``result`` is the rank it gives."""
 
-    def run(code: Code, node: Node, args: list[Ids]) -> Ids:
+    def run(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
         lead = args[0].shape[:-2]
         # as NumPy has it: what float32 loses to the condition of a matrix is soon all of its digits
-        code.wide |= args[0].shape[-1] > 1
-        parts = [lower(code, node.op, *[a[index].tolist() for a in args]) for index in np.ndindex(lead)]
+        builder.wide |= args[0].shape[-1] > 1
+        parts = [lower(builder, node.op, *[a[index].tolist() for a in args]) for index in np.ndindex(lead)]
         shape = fixed_shape(node.shape)
         return np.array(parts, np.int64).reshape(shape) if result else np.array(parts, np.int64).reshape(lead)
 
@@ -40,62 +40,62 @@ def _require_small(op: str, n: int, limit: int) -> None:
         raise UnsupportedError(f"{op} of a {n}×{n} matrix as straight-line code; the limit is {limit}×{limit}")
 
 
-def _minors(code: Code, rows: Matrix, columns: Sequence[int]) -> int:
+def _minors(builder: ProgramBuilder, rows: Matrix, columns: Sequence[int]) -> int:
     """Return the determinant of ``rows`` over ``columns`` by Laplace's expansion along the first row."""
     if not rows:
-        return code.number(1.0)
+        return builder.number(1.0)
     total = ZERO
     for place, column in enumerate(columns):
         if rows[0][column] == ZERO:
             continue
-        term = code.multiply(rows[0][column], _minors(code, rows[1:], [c for c in columns if c != column]))
-        total = code.subtract(total, term) if place % 2 else code.add(total, term)
+        term = builder.multiply(rows[0][column], _minors(builder, rows[1:], [c for c in columns if c != column]))
+        total = builder.subtract(total, term) if place % 2 else builder.add(total, term)
     return total
 
 
-def _cofactors(code: Code, a: Matrix) -> Matrix:
+def _cofactors(builder: ProgramBuilder, a: Matrix) -> Matrix:
     """Return adj(a): the transposed cofactors."""
     n = len(a)
     result = [[ZERO] * n for _ in range(n)]
     for i in range(n):
         others = [row for r, row in enumerate(a) if r != i]
         for j in range(n):
-            minor = _minors(code, others, [c for c in range(n) if c != j])
-            result[j][i] = code.negative(minor) if (i + j) % 2 else minor
+            minor = _minors(builder, others, [c for c in range(n) if c != j])
+            result[j][i] = builder.negative(minor) if (i + j) % 2 else minor
     return result
 
 
-def _det(code: Code, op: str, a: Matrix) -> int:
+def _det(builder: ProgramBuilder, op: str, a: Matrix) -> int:
     n = len(a)
     _require_small(op, n, ELIMINATION_LIMIT)
     if op == "det" and n <= 2:
-        return code.real(_minors(code, a, range(n)))
-    found = factorise(code, a)
-    sizes = [code.emit("abs", pivot) for pivot in found.pivots]
+        return builder.real(_minors(builder, a, range(n)))
+    found = factorise(builder, a)
+    sizes = [builder.emit("abs", pivot) for pivot in found.pivots]
     if op == "det":
-        return code.multiply(sign(code, found), product(code, sizes))
-    value = code.real(code.sum(code.emit("log", size) for size in sizes))
+        return builder.multiply(sign(builder, found), product(builder, sizes))
+    value = builder.real(builder.sum(builder.emit("log", size) for size in sizes))
     if op == "logabsdet":
         return value
-    negative = code.emit("less", sign(code, found), code.number(0.0))
+    negative = builder.emit("less", sign(builder, found), builder.number(0.0))
     if found.zeros:
-        negative = code.emit("logical_and", negative, code.emit("logical_not", _any(code, found.zeros)))
-    return code.where(negative, code.number(math.nan), value)
+        negative = builder.emit("logical_and", negative, builder.emit("logical_not", _any(builder, found.zeros)))
+    return builder.where(negative, builder.number(math.nan), value)
 
 
-def _any(code: Code, conditions: Sequence[int]) -> int:
+def _any(builder: ProgramBuilder, conditions: Sequence[int]) -> int:
     first, *rest = conditions
     for condition in rest:
-        first = code.emit("logical_or", first, condition)
+        first = builder.emit("logical_or", first, condition)
     return first
 
 
-def _require_regular(code: Code, found: Factors) -> None:
+def _require_regular(builder: ProgramBuilder, found: Factorization) -> None:
     if found.zeros:
-        code.check(code.emit("to_real", code.emit("logical_not", _any(code, found.zeros))), SINGULAR)
+        builder.check(builder.emit("to_real", builder.emit("logical_not", _any(builder, found.zeros))), SINGULAR)
 
 
-def _inv(code: Code, op: str, a: Matrix) -> Matrix:
+def _inv(builder: ProgramBuilder, op: str, a: Matrix) -> Matrix:
     """Return U⁻¹ (L⁻¹ P).
 
     The columns of L⁻¹ are put in order, not those of the result: fewer choices, as half of L⁻¹ is 0 or 1,
@@ -103,40 +103,40 @@ def _inv(code: Code, op: str, a: Matrix) -> Matrix:
     """
     n = len(a)
     _require_small(op, n, ELIMINATION_LIMIT)
-    found = factorise(code, a)
-    _require_regular(code, found)
-    one = code.number(1.0)
+    found = factorise(builder, a)
+    _require_regular(builder, found)
+    one = builder.number(1.0)
     x = [[one if i == j else ZERO for j in range(n)] for i in range(n)]
-    _forwards(code, found, x)
+    _forwards(builder, found, x)
     columns = [list(column) for column in zip(*x, strict=True)]
     for swap in reversed(found.swaps):
-        swap.apply(code, columns)
+        swap.apply(builder, columns)
     x = [list(row) for row in zip(*columns, strict=True)]
-    inverses = [code.divide(one, pivot) for pivot in found.pivots]
-    _backwards(code, found, x, lambda i, value: code.multiply(value, inverses[i]))
+    inverses = [builder.divide(one, pivot) for pivot in found.pivots]
+    _backwards(builder, found, x, lambda i, value: builder.multiply(value, inverses[i]))
     return x
 
 
-def _solve(code: Code, op: str, a: Matrix, b: Matrix) -> Matrix:
+def _solve(builder: ProgramBuilder, op: str, a: Matrix, b: Matrix) -> Matrix:
     _require_small(op, len(a), ELIMINATION_LIMIT)
-    found = factorise(code, a)
-    _require_regular(code, found)
+    found = factorise(builder, a)
+    _require_regular(builder, found)
     x = [list(row) for row in b]
     for swap in found.swaps:
-        swap.apply(code, x)
-    _forwards(code, found, x)
-    _backwards(code, found, x, lambda i, value: code.divide(value, found.pivots[i]))
+        swap.apply(builder, x)
+    _forwards(builder, found, x)
+    _backwards(builder, found, x, lambda i, value: builder.divide(value, found.pivots[i]))
     return x
 
 
-def _forwards(code: Code, found: Factors, x: Matrix) -> None:
+def _forwards(builder: ProgramBuilder, found: Factorization, x: Matrix) -> None:
     """Put L⁻¹ x in the place of x."""
     for i, row in enumerate(found.rows):
         for j in range(len(x[i])):
-            x[i][j] = code.subtract(x[i][j], code.dot(row[:i], [x[k][j] for k in range(i)]))
+            x[i][j] = builder.subtract(x[i][j], builder.dot(row[:i], [x[k][j] for k in range(i)]))
 
 
-def _backwards(code: Code, found: Factors, x: Matrix, over: Callable[[int, int], int]) -> None:
+def _backwards(builder: ProgramBuilder, found: Factorization, x: Matrix, over: Callable[[int, int], int]) -> None:
     """Put U⁻¹ x in the place of x; ``over`` divides a value by a pivot.
 
     Products are subtracted one by one, that of the value found last at the end, so that little waits for it.
@@ -146,11 +146,11 @@ def _backwards(code: Code, found: Factors, x: Matrix, over: Callable[[int, int],
         for j in range(len(x[i])):
             rest = x[i][j]
             for k in reversed(range(i + 1, n)):
-                rest = code.subtract(rest, code.multiply(found.rows[i][k], x[k][j]))
+                rest = builder.subtract(rest, builder.multiply(found.rows[i][k], x[k][j]))
             x[i][j] = over(i, rest)
 
 
-def _adjugate(code: Code, op: str, a: Matrix) -> Matrix:
+def _adjugate(builder: ProgramBuilder, op: str, a: Matrix) -> Matrix:
     """Return cofactors; of a 4×4 matrix after one step of elimination with complete pivoting.
 
     Minors of two rows lose no more digits than an inverse does, those of three do. The step leaves
@@ -162,21 +162,21 @@ def _adjugate(code: Code, op: str, a: Matrix) -> Matrix:
     n = len(a)
     _require_small(op, n, COFACTOR_LIMIT)
     if n < COFACTOR_LIMIT:
-        return _cofactors(code, a)
-    step = largest_first(code, a)
+        return _cofactors(builder, a)
+    step = largest_first(builder, a)
     d, inside = step.pivot, step.rest
-    root = code.emit("sqrt", code.emit("abs", d))
-    minors = _cofactors(code, [[code.multiply(root, v) for v in row] for row in inside])
-    turned = code.multiply(step.sign, code.emit("copysign", code.number(1.0), d))
-    minors = [[code.multiply(turned, v) for v in row] for row in minors]
-    det = code.dot([step.over(code, v) for v in inside[0]], [row[0] for row in minors])
-    top = [code.dot(step.right, column) for column in zip(*minors, strict=True)]
-    result = [[code.add(det, code.dot(top, step.left)), *(code.negative(v) for v in top)]]
-    result += [[code.negative(code.dot(row, step.left)), *row] for row in minors]
-    return step.put_back(code, result)
+    root = builder.emit("sqrt", builder.emit("abs", d))
+    minors = _cofactors(builder, [[builder.multiply(root, v) for v in row] for row in inside])
+    turned = builder.multiply(step.sign, builder.emit("copysign", builder.number(1.0), d))
+    minors = [[builder.multiply(turned, v) for v in row] for row in minors]
+    det = builder.dot([step.over(builder, v) for v in inside[0]], [row[0] for row in minors])
+    top = [builder.dot(step.right, column) for column in zip(*minors, strict=True)]
+    result = [[builder.add(det, builder.dot(top, step.left)), *(builder.negative(v) for v in top)]]
+    result += [[builder.negative(builder.dot(row, step.left)), *row] for row in minors]
+    return step.put_back(builder, result)
 
 
-def _adjugate_differential(code: Code, op: str, a: Matrix, e: Matrix) -> Matrix:
+def _adjugate_differential(builder: ProgramBuilder, op: str, a: Matrix, e: Matrix) -> Matrix:
     """Differentiate each cofactor: a minor is linear in each row, so one row at a time is exchanged."""
     n = len(a)
     _require_small(op, n, COFACTOR_LIMIT)
@@ -185,27 +185,28 @@ def _adjugate_differential(code: Code, op: str, a: Matrix, e: Matrix) -> Matrix:
         for j in range(n):
             columns = [c for c in range(n) if c != j]
             others = [r for r in range(n) if r != i]
-            total = code.sum(_minors(code, [e[r] if r == p else a[r] for r in others], columns) for p in others)
-            result[j][i] = code.negative(total) if (i + j) % 2 else total
+            total = builder.sum(_minors(builder, [e[r] if r == p else a[r] for r in others], columns) for p in others)
+            result[j][i] = builder.negative(total) if (i + j) % 2 else total
     return result
 
 
-def _cholesky(code: Code, op: str, a: Matrix) -> Matrix:
+def _cholesky(builder: ProgramBuilder, op: str, a: Matrix) -> Matrix:
     n = len(a)
     _require_small(op, n, ELIMINATION_LIMIT)
     lower = [[ZERO] * n for _ in range(n)]
     for j in range(n):
-        rest = code.real(code.subtract(a[j][j], code.dot(lower[j][:j], lower[j][:j])))
+        rest = builder.real(builder.subtract(a[j][j], builder.dot(lower[j][:j], lower[j][:j])))
         # 1 where the pivot is positive or NaN: NaN in gives NaN out
-        fails = code.emit("less_equal", rest, code.number(0.0))
-        code.check(code.emit("to_real", code.emit("logical_not", fails)), INDEFINITE)
-        lower[j][j] = code.emit("sqrt", rest)
+        fails = builder.emit("less_equal", rest, builder.number(0.0))
+        builder.check(builder.emit("to_real", builder.emit("logical_not", fails)), INDEFINITE)
+        lower[j][j] = builder.emit("sqrt", rest)
         for i in range(j + 1, n):
-            lower[i][j] = code.divide(code.subtract(a[i][j], code.dot(lower[i][:j], lower[j][:j])), lower[j][j])
+            rest = builder.subtract(a[i][j], builder.dot(lower[i][:j], lower[j][:j]))
+            lower[i][j] = builder.divide(rest, lower[j][j])
     return lower
 
 
-MATRICES: dict[str, Callable[[Code, Node, list[Ids]], Ids]] = {
+MATRICES: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "det": _each_matrix(_det, 0),
     "logdet": _each_matrix(_det, 0),
     "logabsdet": _each_matrix(_det, 0),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from .builder import ZERO, Code
+from .builder import ZERO, ProgramBuilder
 
 Matrix: TypeAlias = list[list[int]]
 
@@ -26,18 +26,18 @@ class Swap(NamedTuple):
     first: int
     second: int
 
-    def apply(self, code: Code, rows: Matrix, start: int = 0) -> None:
+    def apply(self, builder: ProgramBuilder, rows: Matrix, start: int = 0) -> None:
         """Exchange two rows of a matrix from the column ``start`` on."""
         a, b = rows[self.first], rows[self.second]
         if self.condition is None:
             rows[self.first], rows[self.second] = b, a
             return
         pairs = list(zip(a[start:], b[start:], strict=True))
-        rows[self.first] = [*a[:start], *(code.where(self.condition, q, p) for p, q in pairs)]
-        rows[self.second] = [*b[:start], *(code.where(self.condition, p, q) for p, q in pairs)]
+        rows[self.first] = [*a[:start], *(builder.where(self.condition, q, p) for p, q in pairs)]
+        rows[self.second] = [*b[:start], *(builder.where(self.condition, p, q) for p, q in pairs)]
 
 
-class Factors(NamedTuple):
+class Factorization(NamedTuple):
     """P A = L U.
 
     Parameters
@@ -60,7 +60,7 @@ class Factors(NamedTuple):
         return [row[k] for k, row in enumerate(self.rows)]
 
 
-def factorise(code: Code, a: Matrix) -> Factors:
+def factorise(builder: ProgramBuilder, a: Matrix) -> Factorization:
     """Eliminate a square matrix."""
     n = len(a)
     rows = [list(row) for row in a]
@@ -69,64 +69,64 @@ def factorise(code: Code, a: Matrix) -> Factors:
     for k in range(n):
         for i in range(1, n):
             above = rows[: min(i, k)]
-            rows[i][k] = code.subtract(rows[i][k], code.dot(rows[i][: len(above)], [row[k] for row in above]))
-        _choose(code, rows, k, swaps)
-        pivot = rows[k][k] = code.real(rows[k][k])
-        zero = _zero(code, pivot)
+            rows[i][k] = builder.subtract(rows[i][k], builder.dot(rows[i][: len(above)], [row[k] for row in above]))
+        _choose(builder, rows, k, swaps)
+        pivot = rows[k][k] = builder.real(rows[k][k])
+        zero = _zero(builder, pivot)
         for row in rows[k + 1 :]:
-            row[k] = _quotient(code, row[k], pivot, zero)
+            row[k] = _quotient(builder, row[k], pivot, zero)
         zeros += zero
-    return Factors(rows, zeros, swaps)
+    return Factorization(rows, zeros, swaps)
 
 
-def _zero(code: Code, value: int) -> list[int]:
+def _zero(builder: ProgramBuilder, value: int) -> list[int]:
     """Return the condition that a pivot is zero, if it may be."""
-    return [] if code.consts.get(value) else [code.emit("equal", value, code.number(0.0))]
+    return [] if builder.consts.get(value) else [builder.emit("equal", value, builder.number(0.0))]
 
 
-def _quotient(code: Code, value: int, pivot: int, zero: list[int]) -> int:
+def _quotient(builder: ProgramBuilder, value: int, pivot: int, zero: list[int]) -> int:
     """Return value / pivot, and the value where the pivot is zero: it is zero too, or nan."""
     if value == ZERO:
         return ZERO
-    quotient = code.divide(value, pivot)
-    return code.where(zero[0], value, quotient) if zero else quotient
+    quotient = builder.divide(value, pivot)
+    return builder.where(zero[0], value, quotient) if zero else quotient
 
 
-def _choose(code: Code, rows: Matrix, k: int, swaps: list[Swap]) -> None:
+def _choose(builder: ProgramBuilder, rows: Matrix, k: int, swaps: list[Swap]) -> None:
     """Bring the largest element of column ``k`` to the diagonal: the winners of pairs, pairs of these, and so on."""
     if rows[k][k] != ZERO and all(v == ZERO for v in rows[k][k + 1 :]):
         return  # as in a lower triangle: nothing is added to other rows, so nothing grows
     left = list(range(k, len(rows)))
     while len(left) > 1:
         for one, other in zip(left[::2], left[1::2], strict=False):
-            swap = _larger(code, rows, k, one, other)
+            swap = _larger(builder, rows, k, one, other)
             if swap is not None:
-                swap.apply(code, rows)
+                swap.apply(builder, rows)
                 swaps.append(swap)
         left = left[::2]
 
 
-def _larger(code: Code, rows: Matrix, k: int, one: int, other: int) -> Swap | None:
+def _larger(builder: ProgramBuilder, rows: Matrix, k: int, one: int, other: int) -> Swap | None:
     """Return the exchange that brings the larger element of column ``k`` to the row ``one``."""
     p, q = rows[one][k], rows[other][k]
     if q == ZERO:
         return None
     if p == ZERO:
         return Swap(None, one, other)
-    if p in code.consts and q in code.consts:
-        return Swap(None, one, other) if abs(code.consts[p]) < abs(code.consts[q]) else None
-    return Swap(code.emit("less", code.emit("abs", p), code.emit("abs", q)), one, other)
+    if p in builder.consts and q in builder.consts:
+        return Swap(None, one, other) if abs(builder.consts[p]) < abs(builder.consts[q]) else None
+    return Swap(builder.emit("less", builder.emit("abs", p), builder.emit("abs", q)), one, other)
 
 
-def sign(code: Code, found: Factors) -> int:
+def sign(builder: ProgramBuilder, found: Factorization) -> int:
     """Return the sign of the determinant, where it is not zero."""
-    value = _parity(code, found.swaps)
+    value = _parity(builder, found.swaps)
     for pivot in found.pivots:
-        value = code.multiply(value, code.emit("copysign", code.number(1.0), pivot))
+        value = builder.multiply(value, builder.emit("copysign", builder.number(1.0), pivot))
     return value
 
 
-def product(code: Code, factors: Sequence[int]) -> int:
+def product(builder: ProgramBuilder, factors: Sequence[int]) -> int:
     """Return the product of numbers that are not negative, without overflow or underflow on the way.
 
     The largest is multiplied by the smallest, and so on inwards: where such a product overflows, all
@@ -134,14 +134,14 @@ def product(code: Code, factors: Sequence[int]) -> int:
     """
     left = list(factors)
     while len(left) > 2:
-        left = _sorted(code, left)
+        left = _sorted(builder, left)
         half = len(left) // 2
         middle = left[half : len(left) - half]
-        left = [code.multiply(p, q) for p, q in zip(left[:half], reversed(left), strict=False)] + middle
-    return code.multiply(*left) if len(left) == 2 else left[0] if left else code.number(1.0)
+        left = [builder.multiply(p, q) for p, q in zip(left[:half], reversed(left), strict=False)] + middle
+    return builder.multiply(*left) if len(left) == 2 else left[0] if left else builder.number(1.0)
 
 
-def _sorted(code: Code, values: list[int]) -> list[int]:
+def _sorted(builder: ProgramBuilder, values: list[int]) -> list[int]:
     """Sort by Batcher's network of exchanges (Knuth, The Art of Computer Programming 3, algorithm 5.2.2M)."""
     values, n = list(values), len(values)
     top = 1 << (n - 1).bit_length() - 1
@@ -152,8 +152,8 @@ def _sorted(code: Code, values: list[int]) -> list[int]:
             for i in range(n - d):
                 if i & p == r:
                     a, b = values[i], values[i + d]
-                    wrong = code.emit("less", b, a)
-                    values[i], values[i + d] = code.where(wrong, b, a), code.where(wrong, a, b)
+                    wrong = builder.emit("less", b, a)
+                    values[i], values[i + d] = builder.where(wrong, b, a), builder.where(wrong, a, b)
             if q == p:
                 break
             d, q, r = q - p, q >> 1, p
@@ -161,7 +161,7 @@ def _sorted(code: Code, values: list[int]) -> list[int]:
     return values
 
 
-class Step(NamedTuple):
+class EliminationStep(NamedTuple):
     """P A Q = [[1, 0], [left, I]] [[pivot, right pivot], [0, rest]].
 
     Parameters
@@ -187,68 +187,68 @@ class Step(NamedTuple):
     rows: list[Swap]
     columns: list[Swap]
 
-    def over(self, code: Code, value: int) -> int:
+    def over(self, builder: ProgramBuilder, value: int) -> int:
         """Return a value over the pivot; 0 where both are 0."""
-        return _quotient(code, value, self.pivot, self.zero)
+        return _quotient(builder, value, self.pivot, self.zero)
 
-    def put_back(self, code: Code, x: Matrix) -> Matrix:
+    def put_back(self, builder: ProgramBuilder, x: Matrix) -> Matrix:
         """Return Q x P."""
         x = list(x)
         for swap in reversed(self.columns):
-            swap.apply(code, x)
+            swap.apply(builder, x)
         columns = [list(column) for column in zip(*x, strict=True)]
         for swap in reversed(self.rows):
-            swap.apply(code, columns)
+            swap.apply(builder, columns)
         return [list(row) for row in zip(*columns, strict=True)]
 
 
-def largest_first(code: Code, a: Matrix) -> Step:
+def largest_first(builder: ProgramBuilder, a: Matrix) -> EliminationStep:
     """Eliminate the first column after the largest element of all came to its head."""
     n, x = len(a), [list(row) for row in a]
-    sizes = [[code.emit("abs", code.real(v)) for v in row] for row in x]
+    sizes = [[builder.emit("abs", builder.real(v)) for v in row] for row in x]
     rows: list[Swap] = []
-    best = _largest(code, sizes[0])
+    best = _largest(builder, sizes[0])
     for i in range(1, n):
-        size = _largest(code, sizes[i])
-        rows.append(Swap(code.emit("less", best, size), 0, i))
-        best = _larger_size(code, best, size)
-        rows[-1].apply(code, x)
+        size = _largest(builder, sizes[i])
+        rows.append(Swap(builder.emit("less", best, size), 0, i))
+        best = _larger_size(builder, best, size)
+        rows[-1].apply(builder, x)
     x, columns = _transposed(x), []
     for j in range(1, n):
-        smaller = code.emit("less", *(code.emit("abs", code.real(x[k][0])) for k in (0, j)))
+        smaller = builder.emit("less", *(builder.emit("abs", builder.real(x[k][0])) for k in (0, j)))
         columns.append(Swap(smaller, 0, j))
-        columns[-1].apply(code, x)
+        columns[-1].apply(builder, x)
     x = _transposed(x)
-    pivot = code.real(x[0][0])
-    zero = _zero(code, pivot)
-    left = [_quotient(code, row[0], pivot, zero) for row in x[1:]]
-    right = [_quotient(code, v, pivot, zero) for v in x[0][1:]]
+    pivot = builder.real(x[0][0])
+    zero = _zero(builder, pivot)
+    left = [_quotient(builder, row[0], pivot, zero) for row in x[1:]]
+    right = [_quotient(builder, v, pivot, zero) for v in x[0][1:]]
     rest = [
-        [code.subtract(v, code.multiply(factor, above)) for v, above in zip(row[1:], x[0][1:], strict=True)]
+        [builder.subtract(v, builder.multiply(factor, above)) for v, above in zip(row[1:], x[0][1:], strict=True)]
         for row, factor in zip(x[1:], left, strict=True)
     ]
-    return Step(pivot, left, right, rest, _parity(code, [*rows, *columns]), zero, rows, columns)
+    return EliminationStep(pivot, left, right, rest, _parity(builder, [*rows, *columns]), zero, rows, columns)
 
 
-def _largest(code: Code, sizes: Sequence[int]) -> int:
+def _largest(builder: ProgramBuilder, sizes: Sequence[int]) -> int:
     best = sizes[0]
     for size in sizes[1:]:
-        best = _larger_size(code, best, size)
+        best = _larger_size(builder, best, size)
     return best
 
 
-def _larger_size(code: Code, one: int, other: int) -> int:
-    return code.where(code.emit("less", one, other), other, one)
+def _larger_size(builder: ProgramBuilder, one: int, other: int) -> int:
+    return builder.where(builder.emit("less", one, other), other, one)
 
 
 def _transposed(x: Matrix) -> Matrix:
     return [list(column) for column in zip(*x, strict=True)]
 
 
-def _parity(code: Code, swaps: Sequence[Swap]) -> int:
+def _parity(builder: ProgramBuilder, swaps: Sequence[Swap]) -> int:
     """Return the sign of a permutation."""
-    value = code.number(1.0)
+    value = builder.number(1.0)
     for swap in swaps:
-        turned = code.negative(value)
-        value = turned if swap.condition is None else code.where(swap.condition, turned, value)
+        turned = builder.negative(value)
+        value = turned if swap.condition is None else builder.where(swap.condition, turned, value)
     return value

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .builder import Code
+from .builder import ProgramBuilder
 
 __all__ = ["digamma", "polygamma"]
 
@@ -41,92 +41,93 @@ _TAYLOR = tuple(
 )
 
 
-def digamma(code: Code, x: int) -> int:
+def digamma(builder: ProgramBuilder, x: int) -> int:
     """Return digamma; relative error below 1e-14, beside its zeros below 0 that of its terms."""
-    x = code.real(x)
-    argument = _Argument(code, x)
-    r = code.divide(code.number(1.0), argument.far)
-    series = code.multiply(argument.inverse_square, _alternating(code, _DIGAMMA, argument.inverse_square))
-    body = code.subtract(code.emit("log", argument.far), code.multiply(code.number(0.5), r))
-    body = code.subtract(code.subtract(body, series), argument.less(_slopes(code, argument)))
-    offset = code.subtract(code.subtract(x, code.number(_ZERO)), code.number(_REST))
-    taylor = code.add(code.multiply(offset, _horner(code, _TAYLOR, offset)), code.number(_AT_ZERO))
-    body = code.where(code.emit("less", code.emit("abs", offset), code.number(_NEAR)), taylor, body)
+    x = builder.real(x)
+    argument = _Argument(builder, x)
+    r = builder.divide(builder.number(1.0), argument.far)
+    series = builder.multiply(argument.inverse_square, _alternating(builder, _DIGAMMA, argument.inverse_square))
+    body = builder.subtract(builder.emit("log", argument.far), builder.multiply(builder.number(0.5), r))
+    body = builder.subtract(builder.subtract(body, series), argument.less(_slopes(builder, argument)))
+    offset = builder.subtract(builder.subtract(x, builder.number(_ZERO)), builder.number(_REST))
+    taylor = builder.add(builder.multiply(offset, _horner(builder, _TAYLOR, offset)), builder.number(_AT_ZERO))
+    body = builder.where(builder.emit("less", builder.emit("abs", offset), builder.number(_NEAR)), taylor, body)
     # reflection, DLMF 5.5.4; no number where it has a pole
-    cotangent = code.multiply(code.number(math.pi), argument.cotangent)
-    pole = code.emit("equal", argument.fraction, code.number(0.0))
-    mirrored = code.where(pole, code.number(math.nan), code.subtract(body, cotangent))
-    return code.where(argument.negative, mirrored, body)
+    cotangent = builder.multiply(builder.number(math.pi), argument.cotangent)
+    pole = builder.emit("equal", argument.fraction, builder.number(0.0))
+    mirrored = builder.where(pole, builder.number(math.nan), builder.subtract(body, cotangent))
+    return builder.where(argument.negative, mirrored, body)
 
 
-def polygamma(code: Code, order: int, x: int) -> int:
+def polygamma(builder: ProgramBuilder, order: int, x: int) -> int:
     """Return polygamma; orders above 1 are left to a function of one lane."""
-    n, x = code.consts[order], code.real(x)
+    n, x = builder.consts[order], builder.real(x)
     if n == 0.0:
-        return digamma(code, x)
-    return trigamma(code, x) if n == 1.0 else code.emit("polygamma", order, x)
+        return digamma(builder, x)
+    return trigamma(builder, x) if n == 1.0 else builder.emit("polygamma", order, x)
 
 
-def trigamma(code: Code, x: int) -> int:
+def trigamma(builder: ProgramBuilder, x: int) -> int:
     """Return the derivative of digamma; relative error below 1e-14 above 0."""
-    argument = _Argument(code, x)
-    r = code.divide(code.number(1.0), argument.far)
+    argument = _Argument(builder, x)
+    r = builder.divide(builder.number(1.0), argument.far)
     w = argument.inverse_square
-    series = code.multiply(code.multiply(r, w), _alternating(code, _TRIGAMMA, w))
-    body = code.add(r, code.add(code.multiply(code.number(0.5), w), series))
-    body = code.add(body, argument.less(_curvatures(code, argument)))
+    series = builder.multiply(builder.multiply(r, w), _alternating(builder, _TRIGAMMA, w))
+    body = builder.add(r, builder.add(builder.multiply(builder.number(0.5), w), series))
+    body = builder.add(body, argument.less(_curvatures(builder, argument)))
     # reflection, DLMF 5.15.6
-    one, cotangent = code.number(1.0), argument.cotangent
-    ends = code.multiply(code.number(math.pi**2), code.add(one, code.multiply(cotangent, cotangent)))
-    return code.where(argument.negative, code.subtract(ends, body), body)
+    one, cotangent = builder.number(1.0), argument.cotangent
+    ends = builder.multiply(builder.number(math.pi**2), builder.add(one, builder.multiply(cotangent, cotangent)))
+    return builder.where(argument.negative, builder.subtract(ends, body), body)
 
 
 class _Argument:
     """What digamma and trigamma of one argument have in common; equal operations are one value."""
 
-    def __init__(self, code: Code, x: int) -> None:
-        self.code = code
-        number, one = code.number, code.number(1.0)
-        self.negative = code.emit("less", x, number(0.0))
+    def __init__(self, builder: ProgramBuilder, x: int) -> None:
+        self.builder = builder
+        number, one = builder.number, builder.number(1.0)
+        self.negative = builder.emit("less", x, number(0.0))
         #: The argument on the side where there are no poles.
-        self.near = code.where(self.negative, code.subtract(one, x), x)
-        self.small = code.emit("less", self.near, number(_FAR))
-        self.far = code.where(self.small, code.add(self.near, number(_FAR)), self.near)
-        self.inverse_square = code.divide(one, code.multiply(self.far, self.far))
-        self.square = code.multiply(self.near, code.add(self.near, number(_FAR - 1.0)))
-        self.product = code.add(self.square, number(float(_PAIRS[-1])))
+        self.near = builder.where(self.negative, builder.subtract(one, x), x)
+        self.small = builder.emit("less", self.near, number(_FAR))
+        self.far = builder.where(self.small, builder.add(self.near, number(_FAR)), self.near)
+        self.inverse_square = builder.divide(one, builder.multiply(self.far, self.far))
+        self.square = builder.multiply(self.near, builder.add(self.near, number(_FAR - 1.0)))
+        self.product = builder.add(self.square, number(float(_PAIRS[-1])))
         for c in _PAIRS[-2::-1]:
-            self.product = code.multiply(self.product, code.add(self.square, number(float(c))) if c else self.square)
+            factor = builder.add(self.square, number(float(c))) if c else self.square
+            self.product = builder.multiply(self.product, factor)
         #: The distance to the nearest whole number, and the cotangent of pi times it, exactly 0 at a half.
-        self.fraction = code.subtract(x, code.emit("rint", x))
-        size = code.emit("abs", self.fraction)
-        close = code.emit("less_equal", size, number(0.25))
-        angle = code.where(close, size, code.subtract(number(0.5), size))
-        tangent = code.emit("tan", code.multiply(number(math.pi), angle))
-        cotangent = code.where(close, code.divide(one, tangent), tangent)
-        self.cotangent = code.emit("copysign", cotangent, self.fraction)
+        self.fraction = builder.subtract(x, builder.emit("rint", x))
+        size = builder.emit("abs", self.fraction)
+        close = builder.emit("less_equal", size, number(0.25))
+        angle = builder.where(close, size, builder.subtract(number(0.5), size))
+        tangent = builder.emit("tan", builder.multiply(number(math.pi), angle))
+        cotangent = builder.where(close, builder.divide(one, tangent), tangent)
+        self.cotangent = builder.emit("copysign", cotangent, self.fraction)
 
     def less(self, steps: int) -> int:
         """Return what the recurrence adds, where it is used."""
-        return self.code.where(self.small, steps, self.code.number(0.0))
+        return self.builder.where(self.small, steps, self.builder.number(0.0))
 
 
-def _slopes(code: Code, argument: _Argument) -> int:
+def _slopes(builder: ProgramBuilder, argument: _Argument) -> int:
     """Return the sum of 1 / (x + k), k = 0 to 9: the logarithmic derivative of their product."""
     derivative = [k * c for k, c in enumerate(_polynomial(_PAIRS))][1:]
-    twice = code.add(code.multiply(code.number(2.0), argument.near), code.number(_FAR - 1.0))
-    return code.divide(code.multiply(twice, _horner(code, derivative, argument.square)), argument.product)
+    twice = builder.add(builder.multiply(builder.number(2.0), argument.near), builder.number(_FAR - 1.0))
+    return builder.divide(builder.multiply(twice, _horner(builder, derivative, argument.square)), argument.product)
 
 
-def _curvatures(code: Code, argument: _Argument) -> int:
+def _curvatures(builder: ProgramBuilder, argument: _Argument) -> int:
     """Return the sum of 1 / (x + k)^2, k = 0 to 9: for a pair (2 s + 81 - 2 c) / (s + c)^2."""
     total = [0] * (2 * len(_PAIRS))
     for i, c in enumerate(_PAIRS):
         rest = _polynomial(_PAIRS[:i] + _PAIRS[i + 1 :])
         for k, coefficient in enumerate(_times(_times(rest, rest), [81 - 2 * c, 2])):
             total[k] += coefficient
-    below = code.multiply(argument.product, argument.product)
-    return code.divide(_horner(code, total, argument.square), below)
+    below = builder.multiply(argument.product, argument.product)
+    return builder.divide(_horner(builder, total, argument.square), below)
 
 
 def _polynomial(roots: Sequence[int]) -> list[int]:
@@ -145,14 +146,14 @@ def _times(a: Sequence[int], b: Sequence[int]) -> list[int]:
     return result
 
 
-def _horner(code: Code, coefficients: Sequence[float], x: int) -> int:
+def _horner(builder: ProgramBuilder, coefficients: Sequence[float], x: int) -> int:
     """Return a polynomial, the constant first; nobody reads its products, so they need no rounding of their own."""
-    result = code.number(float(coefficients[-1]))
+    result = builder.number(float(coefficients[-1]))
     for c in coefficients[-2::-1]:
-        result = code.emit("fma", result, x, code.number(float(c)))
+        result = builder.emit("fma", result, x, builder.number(float(c)))
     return result
 
 
-def _alternating(code: Code, coefficients: Sequence[float], x: int) -> int:
+def _alternating(builder: ProgramBuilder, coefficients: Sequence[float], x: int) -> int:
     """Return a polynomial whose signs alternate."""
-    return _horner(code, [-c if k % 2 else c for k, c in enumerate(coefficients)], x)
+    return _horner(builder, [-c if k % 2 else c for k, c in enumerate(coefficients)], x)

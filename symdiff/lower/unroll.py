@@ -15,8 +15,8 @@ from ..graph.scalars.functions import FUNCTIONS, to_real
 from ..graph.sizes import show
 from ..simplify import is_symmetric
 from .arrays import ARRAYS, lower_elementwise
-from .builder import Code, Ids, fixed_shape
-from .factorize import take_out
+from .builder import Ids, ProgramBuilder, fixed_shape
+from .factorize import factor_out
 from .program import Port, Program
 
 
@@ -69,29 +69,29 @@ def unroll(
         If the formula has symbolic sizes, a matrix too large to be scalarized, or more than
         ``limit`` operations.
     """
-    code = Code(limit)
+    builder = ProgramBuilder(limit)
     values: dict[Node, Ids] = {}
     for number, node in enumerate(inputs):
         shape = fixed_shape(node.shape)
         size = math.prod(shape)
-        ids = [code.emit("load", number, offset) for offset in range(size)]
+        ids = [builder.emit("load", number, offset) for offset in range(size)]
         values[node] = np.array(ids, np.int64).reshape(shape)
     # A condition is stored as the numbers 0 and 1.
     lowered = expand_functions([to_real(node) for node in outputs])
     for node in postorder(lowered):
         if node not in values:
-            code.room(node)
-            values[node] = _lower(code, node, [values[arg] for arg in node.args])
+            builder.reserve(node)
+            values[node] = _lower(builder, node, [values[arg] for arg in node.args])
     stores = [
-        [code.stored(v) for v in _output(values[root], k in hessians or is_symmetric(node)).ravel().tolist()]
+        [builder.stored(v) for v in _output(values[root], k in hessians or is_symmetric(node)).ravel().tolist()]
         for k, (node, root) in enumerate(zip(outputs, lowered, strict=True))
     ]
-    new = take_out(code, (*(v for v, _ in code.checks), *itertools.chain(*stores)))
+    new = factor_out(builder, (*(v for v, _ in builder.checks), *itertools.chain(*stores)))
     stores = [[new[v] for v in store] for store in stores]
-    code.checks = [(new[v], message) for v, message in code.checks]
+    builder.checks = [(new[v], message) for v, message in builder.checks]
     ports_in = tuple(_port(node, f"x{i}") for i, node in enumerate(inputs))
     ports_out = tuple(_port(node, f"out{i}") for i, node in enumerate(outputs))
-    return code.finish(ports_in, ports_out, stores)
+    return builder.finish(ports_in, ports_out, stores)
 
 
 def _output(values: Ids, symmetric: bool) -> Ids:
@@ -109,11 +109,11 @@ def _port(node: Node, default: str) -> Port:
     return Port(name, shape, math.prod(shape))
 
 
-def _lower(code: Code, node: Node, args: list[Ids]) -> Ids:
+def _lower(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     row = FUNCTIONS.get(node.op)
     if row is not None:
-        return lower_elementwise(code, node, args)
+        return lower_elementwise(builder, node, args)
     rule = ARRAYS.get(node.op)
     if rule is None:
         raise UnsupportedError(f"{node.op} of an array of shape {show(node.args[0].shape)} as straight-line code")
-    return rule(code, node, args)
+    return rule(builder, node, args)

@@ -32,7 +32,7 @@ from ..simplify.stability.lengths import shown_lengths
 from .contractions import components, turned, without_unit_axes
 from .products import (
     WINDOW,
-    Product,
+    CollectedProduct,
     as_number,
     common_product,
     is_nothing,
@@ -83,7 +83,7 @@ def _named_throughout(order: Sequence[Node]) -> Node:
     return new[bare[order[-1]]]
 
 
-def _is_wide(product: Product) -> bool:
+def _is_wide(product: CollectedProduct) -> bool:
     """Tell whether a product has so many factors that it stays one factor: chains would be copied in every link."""
     return len(product.over) + len(product.under) > WINDOW
 
@@ -95,11 +95,11 @@ class _Collector:
         self.order = order
         self.new: dict[Node, Node] = {}
         #: What the nodes that were put together here consist of.
-        self.parts: dict[Node, Product] = {}
+        self.parts: dict[Node, CollectedProduct] = {}
         #: The same, decomposed as far as can be.
-        self.deeper: dict[Node, Product] = {}
+        self.deeper: dict[Node, CollectedProduct] = {}
         #: The terms of the sums that were put together here.
-        self.sums: dict[Node, Sequence[Product]] = {}
+        self.sums: dict[Node, Sequence[CollectedProduct]] = {}
         #: How many factors are written for each.
         self.lengths: dict[Node, int] = {}
         self.users: dict[Node, int] = dict.fromkeys(order, 0)
@@ -131,12 +131,12 @@ class _Collector:
 
     # ------------------------------------------------------------ products
 
-    def product(self, node: Node) -> Product:
+    def product(self, node: Node) -> CollectedProduct:
         """Decompose a product."""
         sign, parts, _ = factors_of(
             node, enter=lambda part, _: part.op in PRODUCTS and (part is node or part in self.inner)
         )
-        result = Product(float(sign))
+        result = CollectedProduct(float(sign))
         shared: list[tuple[Node, int]] = []
         for part, exponent in parts:
             power = int(exponent)
@@ -166,7 +166,7 @@ class _Collector:
         self.spend(result)
         return result
 
-    def spend(self, product: Product) -> None:
+    def spend(self, product: CollectedProduct) -> None:
         """Multiply a sum's terms by the number in front of it where that makes shorter numbers."""
         for base in [base for base, n in product.over.items() if n == 1 and base in self.sums]:
             terms = self.sums[base]
@@ -181,9 +181,9 @@ class _Collector:
                     product.number = sign
                     product.take(self.added(scaled, base.shape), 1)
 
-    def deep(self, product: Product) -> Product:
+    def deep(self, product: CollectedProduct) -> CollectedProduct:
         """Decompose the factors of a product that were put together here."""
-        result = Product(product.number)
+        result = CollectedProduct(product.number)
         for base, n in product.factors():
             inside = self.inside(base)
             if inside is None:
@@ -192,18 +192,18 @@ class _Collector:
                 result.merge(inside, n)
         return result
 
-    def inside(self, base: Node) -> Product | None:
+    def inside(self, base: Node) -> CollectedProduct | None:
         """Return a factor decomposed, or None where it was not put together here, or of too much."""
         if base in self.parts and base not in self.deeper:
             self.deeper[base] = self.deep(self.parts[base])
         inside = self.deeper.get(base)
         return None if inside is None or _is_wide(inside) else inside
 
-    def factors(self, node: Node) -> Product:
+    def factors(self, node: Node) -> CollectedProduct:
         """Return what a node consists of: itself, if it was not put together here."""
-        return self.parts.get(node, Product(1.0, {node: 1}))
+        return self.parts.get(node, CollectedProduct(1.0, {node: 1}))
 
-    def written(self, product: Product, shape: Shape | None = None) -> Node:
+    def written(self, product: CollectedProduct, shape: Shape | None = None) -> Node:
         """Build a product, repeated to a shape if one is given."""
         made = [self.parts[base] for base in (*product.over, *product.under) if base in self.parts]
         if any(product.meets(part) for part in made):
@@ -227,8 +227,10 @@ class _Collector:
     def solved(self, node: Node) -> Node:
         """Factor numbers and scalars out of the right side of a solution of linear equations."""
         a, b = node.args
-        outside, rest = self.deep(self.parts[b]).apart() if b in self.parts else (Product(), Product())
-        if not rest.over or outside == Product():
+        outside, rest = (
+            self.deep(self.parts[b]).apart() if b in self.parts else (CollectedProduct(), CollectedProduct())
+        )
+        if not rest.over or outside == CollectedProduct():
             return node
         outside.take(matrix("solve", a, self.written(rest, b.shape)), 1)
         return self.written(outside, node.shape)
@@ -244,14 +246,14 @@ class _Collector:
             return node
         (base,) = arrays
         over = {without_unit_axes(reshape(b, node.shape)) if b is base else b: n for b, n in product.over.items()}
-        return self.written(Product(product.number, over, product.under), node.shape)
+        return self.written(CollectedProduct(product.number, over, product.under), node.shape)
 
     def contraction(self, node: Node) -> Node:
         """Factor numbers and scalars out of a contraction's operands."""
         if node.dtype != node.args[0].dtype:
             return node
         labels, out, repeated = node.payload
-        outside = Product()
+        outside = CollectedProduct()
         operands: list[Node] = []
         own: list[tuple[int, ...]] = []
         for arg, places in zip(node.args, labels, strict=True):
@@ -296,7 +298,7 @@ class _Collector:
             or any(own not in ((first[0],), (first[1],)) for own in labels[1:])
         ):
             return node
-        product = Product()
+        product = CollectedProduct()
         for arg in node.args[1:]:
             product.merge(self.factors(arg))
         return contract([node.args[0], self.written(product)], [first, first[:1]], out, dict(repeated))
@@ -307,7 +309,7 @@ class _Collector:
         """Collect the terms of a sum."""
         return self.total(self.terms(node), node.shape)
 
-    def total(self, terms: list[Product], shape: Shape) -> Node:
+    def total(self, terms: list[CollectedProduct], shape: Shape) -> Node:
         """Build a sum of terms that may be alike or have something in common."""
         for _ in range(_ROUNDS):
             before = terms
@@ -333,9 +335,9 @@ class _Collector:
                 return self.written(common, shape)
         return self.added(terms, shape)
 
-    def expanded(self, terms: Sequence[Product], alone: bool) -> list[Product]:
+    def expanded(self, terms: Sequence[CollectedProduct], alone: bool) -> list[CollectedProduct]:
         """Multiply out sums among the factors; only those that stand alone but for a number, if ``alone``."""
-        result: list[Product] = []
+        result: list[CollectedProduct] = []
         for term in terms:
             inside = next((base for base, n in term.over.items() if n == 1 and base in self.sums), None)
             if inside is None or (alone and (term.under or len(term.over) > 1 or abs(term.number) != 1.0)):
@@ -349,7 +351,7 @@ class _Collector:
                 result.append(product)
         return result
 
-    def length(self, terms: Iterable[Product]) -> int:
+    def length(self, terms: Iterable[CollectedProduct]) -> int:
         """Return how many factors are written."""
         total = 0
         for term in terms:
@@ -358,9 +360,9 @@ class _Collector:
                 total += self.lengths[base] if base in self.sums else 1
         return total
 
-    def linear(self, terms: list[Product]) -> list[Product]:
+    def linear(self, terms: list[CollectedProduct]) -> list[CollectedProduct]:
         """Add products with deltas that differ in one operand: diag(v) + diag(w) is diag(v + w)."""
-        result: list[Product] = []
+        result: list[CollectedProduct] = []
         structured: list[int] = []  # places of those that hold a delta
         for term in terms:
             if any(is_structured(base) for base in term.over):
@@ -376,7 +378,7 @@ class _Collector:
                 result.append(term)
         return result
 
-    def as_one(self, a: Product, b: Product) -> Product | None:
+    def as_one(self, a: CollectedProduct, b: CollectedProduct) -> CollectedProduct | None:
         """Return a + b as one contraction, if they differ in one operand of one."""
         mine = [(base, n) for base, n in a.over.items() if b.over.get(base) != n]
         other = [(base, n) for base, n in b.over.items() if a.over.get(base) != n]
@@ -389,21 +391,23 @@ class _Collector:
         if len(apart) != 1 or x.args[apart[0]].shape != y.args[apart[0]].shape:
             return None
         p, q = x.args[apart[0]], y.args[apart[0]]
-        pair = [Product(a.number, {p: 1}), Product(b.number, {q: 1})]
+        pair = [CollectedProduct(a.number, {p: 1}), CollectedProduct(b.number, {q: 1})]
         common = common_product(pair)
         inside = self.added([without(term, common) for term in pair], p.shape)
         labels, out, repeated = x.payload
         operands = [inside if i == apart[0] else arg for i, arg in enumerate(x.args)]
         whole = einsum(operands, labels, out, {**label_sizes(x), **dict(repeated)})
-        result = Product(common.number, {base: n for base, n in a.over.items() if base is not x}, dict(a.under))
+        result = CollectedProduct(
+            common.number, {base: n for base, n in a.over.items() if base is not x}, dict(a.under)
+        )
         result.take(whole, 1)
         return result
 
-    def terms(self, node: Node) -> list[Product]:
+    def terms(self, node: Node) -> list[CollectedProduct]:
         """Decompose a sum."""
-        found: list[Product] = []
+        found: list[CollectedProduct] = []
         for sign, part in terms_of(node, enter=lambda part: part is node or part in self.inner).parts:
-            product = Product(sign)
+            product = CollectedProduct(sign)
             if part in self.inner:
                 product.merge(self.product(part))
             else:
@@ -412,7 +416,7 @@ class _Collector:
                 found.append(product)
         return found
 
-    def added(self, terms: Sequence[Product], shape: Shape) -> Node:
+    def added(self, terms: Sequence[CollectedProduct], shape: Shape) -> Node:
         """Build a sum, something positive first."""
         first = next((i for i, term in enumerate(terms) if term.number > 0), 0)
         result: Node | None = None
@@ -420,7 +424,7 @@ class _Collector:
             if result is None:
                 result = self.written(term)
             else:
-                size = self.written(Product(abs(term.number), term.over, term.under))
+                size = self.written(CollectedProduct(abs(term.number), term.over, term.under))
                 result = elementwise("subtract" if term.number < 0 else "add", (result, size))
         result = spread(constant(0.0) if result is None else result, shape)
         if len(terms) > 1:

@@ -18,7 +18,7 @@ WINDOW = 64
 
 
 @dataclass
-class Product:
+class CollectedProduct:
     """A number times some factors, divided by others; each with how often it stands there."""
 
     number: float = 1.0
@@ -48,7 +48,7 @@ class Product:
         if count:
             side[base] = side.get(base, 0) + count
 
-    def merge(self, other: Product, power: int = 1) -> None:
+    def merge(self, other: CollectedProduct, power: int = 1) -> None:
         """Multiply by ``other**power``."""
         if other.number != 1.0:
             self.take(constant(other.number), power)
@@ -61,18 +61,18 @@ class Product:
         for base, n in self.under.items():
             yield base, -n
 
-    def copy(self) -> Product:
+    def copy(self) -> CollectedProduct:
         """Return a copy, to be changed on its own."""
-        return Product(self.number, dict(self.over), dict(self.under))
+        return CollectedProduct(self.number, dict(self.over), dict(self.under))
 
-    def apart(self) -> tuple[Product, Product]:
+    def apart(self) -> tuple[CollectedProduct, CollectedProduct]:
         """Return the number and the scalars, and the arrays."""
-        scalars, arrays = Product(self.number), Product()
+        scalars, arrays = CollectedProduct(self.number), CollectedProduct()
         for base, n in self.factors():
             (arrays if base.shape else scalars).take(base, n)
         return scalars, arrays
 
-    def meets(self, other: Product) -> bool:
+    def meets(self, other: CollectedProduct) -> bool:
         """Tell whether a factor of one stands in the other."""
         mine = {*self.over, *self.under}
         return (self.number not in (1.0, -1.0) and other.number not in (1.0, -1.0)) or not mine.isdisjoint(
@@ -84,7 +84,7 @@ class Product:
         return frozenset(self.over.items()), frozenset(self.under.items())
 
 
-def as_number(product: Product, base: Node, power: int) -> bool:
+def as_number(product: CollectedProduct, base: Node, power: int) -> bool:
     """Take a number into the coefficient if the result is one that a person would write."""
     c = number(base)
     if c is None or c == 0.0 or not 1e-100 < abs(c) < 1e100 or abs(power) > 3:
@@ -97,7 +97,7 @@ def as_number(product: Product, base: Node, power: int) -> bool:
     return True
 
 
-def is_nothing(product: Product) -> bool:
+def is_nothing(product: CollectedProduct) -> bool:
     """Tell whether a term is zero: sizes of arrays, which are finite, times a 0."""
     zeros = [base for base in product.over if number(base) == 0.0]
     return bool(zeros) and all(base in zeros or base.op == "size" for base in (*product.over, *product.under))
@@ -137,14 +137,14 @@ def times(factors: Mapping[Node, int]) -> Node | None:
     return result
 
 
-def like_terms(terms: Iterable[Product]) -> list[Product]:
+def like_terms(terms: Iterable[CollectedProduct]) -> list[CollectedProduct]:
     """Add terms that differ by a number only, unless they cancel, which could hide a NaN."""
-    found: dict[object, Product] = {}
+    found: dict[object, CollectedProduct] = {}
     for term in terms:
         key: object = term.key()
         known = found.get(key)
         if known is None:
-            found[key] = Product(term.number, term.over, term.under)
+            found[key] = CollectedProduct(term.number, term.over, term.under)
             continue
         total = known.number + term.number
         if Fraction(repr(total)) != Fraction(repr(known.number)) + Fraction(repr(term.number)):
@@ -158,11 +158,11 @@ def like_terms(terms: Iterable[Product]) -> list[Product]:
     return list(found.values())
 
 
-def common_product(terms: Sequence[Product]) -> Product:
+def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
     """Return what all terms have in common: divisors, factors that are no plain variables, a number."""
     first, *rest = terms
     numbers = {abs(term.number) for term in terms}
-    result = Product(numbers.pop() if len(numbers) == 1 else 1.0)
+    result = CollectedProduct(numbers.pop() if len(numbers) == 1 else 1.0)
     if all(term.number < 0 for term in terms):
         result.number *= -1.0
     for base, n in first.under.items():
@@ -176,11 +176,11 @@ def common_product(terms: Sequence[Product]) -> Product:
     return result
 
 
-def without(term: Product, common: Product) -> Product:
+def without(term: CollectedProduct, common: CollectedProduct) -> CollectedProduct:
     """Return a term divided by what it has in common with others."""
     over = {base: n - common.over.get(base, 0) for base, n in term.over.items()}
     under = {base: n - common.under.get(base, 0) for base, n in term.under.items()}
-    return Product(
+    return CollectedProduct(
         term.number / common.number,
         {base: n for base, n in over.items() if n},
         {base: n for base, n in under.items() if n},

@@ -19,7 +19,7 @@ from .interleave import is_function, is_interleaved
 from .preamble import ITEM, block_widths
 from .prefetch import Prefetch
 
-__all__ = ["ARGUMENTS", "CHUNK", "Functions", "Layout", "Pieces", "Whole", "length", "literal"]
+__all__ = ["ARGUMENTS", "CHUNK", "BatchLayout", "Functions", "Pieces", "Whole", "length", "literal"]
 
 #: Operations in one C function; code up to twice as long stays whole.
 CHUNK = 500
@@ -39,7 +39,7 @@ SECOND = "_"
 ARGUMENTS = "long i,const char*const*in,const long*si,char*const*out,const long*so,V*w,void*const*fn"
 
 
-class Layout(NamedTuple):
+class BatchLayout(NamedTuple):
     """The layout of a unit's arrays, and whether it sums its results.
 
     Parameters
@@ -81,7 +81,7 @@ def literal(x: float, single: bool) -> str:
 class Functions:
     """The functions of a program: the common part of one function and of many."""
 
-    def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
+    def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: BatchLayout) -> None:
         self.program, self.forms, self.layout = program, forms, layout
         self.reduce, self.item = layout.reduce, ITEM[layout.single]
         #: How many sums there are that :meth:`definitions` takes as ``acc``; 0 where it finds them in memory.
@@ -252,7 +252,7 @@ class Functions:
 class Whole(Functions):
     """A program short enough for one function: values are local, the compiler keeps them in registers."""
 
-    def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
+    def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: BatchLayout) -> None:
         super().__init__(program, lanes, forms, layout)
         sums = sum(map(len, program.stores)) if layout.reduce else 0
         self.held = sums if sums <= HELD[lanes // (2 if layout.single else 1)] else 0
@@ -316,7 +316,7 @@ class Whole(Functions):
 class Pieces(Functions):
     """A long program: functions of bounded length, values that cross between them in the workspace."""
 
-    def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: Layout) -> None:
+    def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: BatchLayout) -> None:
         super().__init__(program, lanes, forms, layout)
         self.ask_name = "ask"
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...lower.program import Program
-from .body import ARGUMENTS, CHUNK, Functions, Layout, Pieces, Whole, length, literal
+from .body import ARGUMENTS, CHUNK, BatchLayout, Functions, Pieces, Whole, length, literal
 from .preamble import moving_functions, preamble
 from .spelling import spelling
 
@@ -156,7 +156,7 @@ def emit_c(
     CSource
     """
     lanes = target.lanes * (2 if single else 1)
-    layout = Layout(columns, single, reduce, tuple(constant) if any(constant) else ())
+    layout = BatchLayout(columns, single, reduce, tuple(constant) if any(constant) else ())
     spell = {
         op: spelling(op, lanes, target.prefix, target.vector_math, single)
         for op in dict.fromkeys(program.ops)

@@ -27,7 +27,7 @@ LETTERS = "ijklmnopqrstuvwxyabcdefghABCDEFGHIJKLMNOPQRSTUVWXYZ"
 BATCH = "z"
 
 
-class Factor(NamedTuple):
+class WrittenFactor(NamedTuple):
     """A dense factor: a variable, an expression that views it, and a label an axis behind the batch axis."""
 
     variable: str
@@ -50,7 +50,7 @@ class _Product:
     writer: Writer
     sizes: dict[int, Dim]
     target: _Target
-    dense: list[Factor] = field(default_factory=list)
+    dense: list[WrittenFactor] = field(default_factory=list)
     structure: list[tuple[Node, Labels]] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
 
@@ -74,7 +74,7 @@ def emit_contraction(writer: Writer, node: Node, names: Mapping[Node, str]) -> s
         elif arg.op == "constant" and arg.shape == ():
             product.numbers.append(number(arg.value.item()))
         else:
-            product.dense.append(Factor(writer.share(names[arg]), names[arg], own))
+            product.dense.append(WrittenFactor(writer.share(names[arg]), names[arg], own))
     placed = _place_structure(product)
     kept = list(dict.fromkeys(product.target.labels))
     wanted = [label for label in kept if any(label in factor.labels for factor in product.dense)]
@@ -165,11 +165,11 @@ def _place_onehot(product: _Product, node: Node, label: int) -> bool:
     return _index_target(product.target, label, index, None)
 
 
-def _indexed(factor: Factor, label: int, index: str, becomes: int | None) -> Factor:
+def _indexed(factor: WrittenFactor, label: int, index: str, becomes: int | None) -> WrittenFactor:
     labels, text = list(factor.labels), factor.text
     while label in labels:
         text += _apply(labels, label, index, becomes)
-    return Factor(factor.variable, text, tuple(labels))
+    return WrittenFactor(factor.variable, text, tuple(labels))
 
 
 def _index_target(target: _Target, label: int, index: str, becomes: int | None) -> bool:
@@ -190,9 +190,9 @@ def _apply(labels: list[int], label: int, index: str, becomes: int | None) -> st
     return "" if index == ":" else f"[{', '.join([':'] * (axis + 1))}, {index}]"
 
 
-def _materialise(writer: Writer, node: Node, labels: Labels) -> Factor:
+def _materialise(writer: Writer, node: Node, labels: Labels) -> WrittenFactor:
     name = writer.assign(emit_structure(writer, node), node.shape)
-    return Factor(name, name, labels)
+    return WrittenFactor(name, name, labels)
 
 
 def emit_structure(writer: Writer, node: Node) -> str:
@@ -210,7 +210,7 @@ def emit_structure(writer: Writer, node: Node) -> str:
 # ---------------------------------------------------------------------------- products
 
 
-def _multiply(product: _Product, wanted: Labels) -> Factor | None:
+def _multiply(product: _Product, wanted: Labels) -> WrittenFactor | None:
     """Multiply the dense factors down to one with the labels ``wanted``, in that order."""
     factors = product.dense
     while len(factors) > 1:
@@ -223,14 +223,14 @@ def _multiply(product: _Product, wanted: Labels) -> Factor | None:
     return _alone(product, factors[0], set(wanted)) if factors else None
 
 
-def _assign(product: _Product, text: str, labels: Labels, *used: Factor) -> Factor:
+def _assign(product: _Product, text: str, labels: Labels, *used: WrittenFactor) -> WrittenFactor:
     name = product.writer.assign(text, [product.sizes[label] for label in labels])
     for factor in used:
         product.writer.release(factor.variable)
-    return Factor(name, name, labels)
+    return WrittenFactor(name, name, labels)
 
 
-def _alone(product: _Product, factor: Factor, keep: Collection[int]) -> Factor:
+def _alone(product: _Product, factor: WrittenFactor, keep: Collection[int]) -> WrittenFactor:
     """Take the diagonal of repeated labels and sum over those that nothing else has."""
     labels = tuple(label for label in dict.fromkeys(factor.labels) if label in keep)
     if labels == factor.labels:
@@ -243,7 +243,9 @@ def _alone(product: _Product, factor: Factor, keep: Collection[int]) -> Factor:
     return _assign(product, text, labels, factor)
 
 
-def _pair(product: _Product, a: Factor, b: Factor, keep: Collection[int], final: Labels | None) -> Factor:
+def _pair(
+    product: _Product, a: WrittenFactor, b: WrittenFactor, keep: Collection[int], final: Labels | None
+) -> WrittenFactor:
     """Multiply two factors and sum over the labels that are not in ``keep``."""
     shared = [label for label in a.labels if label in b.labels]
     stack = [label for label in shared if label in keep]
@@ -262,13 +264,13 @@ def _pair(product: _Product, a: Factor, b: Factor, keep: Collection[int], final:
     if len(left) > 1 or len(right) > 1:
         lengths = [product.writer.size(product.sizes[label]) for label in result.labels]
         text = f"{result.text}.reshape({', '.join([f'len({result.variable})', *lengths])})"
-        result = Factor(result.variable, text, result.labels)
+        result = WrittenFactor(result.variable, text, result.labels)
     if result.text == result.variable and result.labels == out:
         return result
     return _assign(product, _aligned(result, out), out, result)
 
 
-def _grouped(product: _Product, factor: Factor, stack: list[int], rows: list[int], columns: list[int]) -> str:
+def _grouped(product: _Product, factor: WrittenFactor, stack: list[int], rows: list[int], columns: list[int]) -> str:
     """Return a factor as a stack of matrices whose rows and columns run over several labels each."""
     text = _aligned(factor, (*stack, *rows, *columns))
     if len(rows) == 1 and len(columns) == 1:
@@ -279,7 +281,7 @@ def _grouped(product: _Product, factor: Factor, stack: list[int], rows: list[int
     return f"{text}.reshape({', '.join(lengths)})"
 
 
-def _aligned(factor: Factor, out: Sequence[int]) -> str:
+def _aligned(factor: WrittenFactor, out: Sequence[int]) -> str:
     """Return a factor with its axes in the order of ``out``, and axes of length 1 for what it lacks."""
     present = [label for label in out if label in factor.labels]
     order = [factor.labels.index(label) + 1 for label in present]
@@ -291,7 +293,7 @@ def _aligned(factor: Factor, out: Sequence[int]) -> str:
     return text
 
 
-def _einsum(factors: Sequence[Factor], out: Sequence[int]) -> str:
+def _einsum(factors: Sequence[WrittenFactor], out: Sequence[int]) -> str:
     letters = _letters([label for factor in factors for label in factor.labels])
     terms = ",".join(BATCH + "".join(letters[label] for label in factor.labels) for factor in factors)
     result = BATCH + "".join(letters[label] for label in out)
@@ -333,7 +335,7 @@ def _scaled(product: _Product, text: str | None) -> str:
     return " * ".join([*product.numbers, *([text] if text is not None else [])]) or "1.0"
 
 
-def _spread(product: _Product, result: Factor | None, out: Labels) -> str:
+def _spread(product: _Product, result: WrittenFactor | None, out: Labels) -> str:
     """Write the product, repeated along the labels that no factor has."""
     writer, sizes = product.writer, product.sizes
     shape = tuple(sizes[label] for label in out)
@@ -349,7 +351,7 @@ def _spread(product: _Product, result: Factor | None, out: Labels) -> str:
     return _assign(product, text, out, result).variable
 
 
-def _write_through(product: _Product, result: Factor | None, kept: list[int], out: Labels) -> str:
+def _write_through(product: _Product, result: WrittenFactor | None, kept: list[int], out: Labels) -> str:
     """Write the product into zeros, at the places that the deltas gave."""
     writer, target = product.writer, product.target
     shape = tuple(product.sizes[label] for label in out)
@@ -357,7 +359,7 @@ def _write_through(product: _Product, result: Factor | None, kept: list[int], ou
     name = writer.assign(f"np.zeros({writer.shape(batch, shape)})", shape)
     place = name + target.text
     if len(kept) < len(target.labels):
-        place = _einsum([Factor(name, place, tuple(target.labels))], kept)
+        place = _einsum([WrittenFactor(name, place, tuple(target.labels))], kept)
     if not place.endswith("]"):
         place += "[...]"
     writer.lines.append(f"{place} = {_scaled(product, _aligned(result, kept) if result else None)}")

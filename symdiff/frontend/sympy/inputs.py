@@ -14,7 +14,7 @@ from ...errors import ShapeError, UnsupportedError
 from ...graph.sizes import Dim, Shape, named
 
 
-class Index(NamedTuple):
+class SymbolicIndex(NamedTuple):
     """An index of a matrix whose entries are being read: all its places at once."""
 
     axis: int
@@ -22,7 +22,7 @@ class Index(NamedTuple):
 
 
 #: What is bound while the body of a sum, of an elementwise function or of a matrix is read.
-Scope = tuple[tuple[Any, int | Index | graph.Node], ...]
+Scope = tuple[tuple[Any, int | SymbolicIndex | graph.Node], ...]
 
 
 class Inputs:

@@ -31,7 +31,7 @@ from ...graph import (
 )
 from ...graph.scalars.functions import apply
 from ...graph.sizes import Dim, Size
-from .inputs import Index, Inputs, Scope
+from .inputs import Inputs, Scope, SymbolicIndex
 from .read_scalars import READERS, Reading, Steps, bound, each, pack, reads, refusal
 
 __all__ = ["READERS"]
@@ -250,7 +250,7 @@ def _element(run: Reading, x: Node, indices: Sequence[Any], scope: Scope) -> Nod
     if len(indices) != x.ndim:
         raise ShapeError(f"{len(indices)} indices came for an array with {x.ndim} axes")
     own = [bound(index, scope) for index in indices]
-    if any(isinstance(index, Index) for index in own):
+    if any(isinstance(index, SymbolicIndex) for index in own):
         return _all_elements(run, x, indices, scope)
     places = [_position(run, index, size, scope) for index, size in zip(indices, x.shape, strict=True)]
     known = {name for size in x.shape for name in _names(size)}
@@ -269,7 +269,7 @@ def _all_elements(run: Reading, x: Node, indices: Sequence[Any], scope: Scope) -
     items: list[Item] = []
     for index, size in zip(indices, x.shape, strict=True):
         own = bound(index, scope)
-        if isinstance(own, Index):
+        if isinstance(own, SymbolicIndex):
             if own.size != size:
                 raise ShapeError(f"an index over {own.size} places is used on an axis of size {size}")
             labels.append(own.axis)
@@ -327,7 +327,7 @@ def _function_matrix(run: Reading, expr: Any, scope: Scope) -> Steps:
     rows, columns = (run.inputs.size(size, scope) for size in expr.shape)
     i, j = expr.lamda.variables
     if not isinstance(rows, int) or not isinstance(columns, int):
-        whole_matrix = yield expr.lamda.expr, (*scope, (i, Index(0, rows)), (j, Index(1, columns)))
+        whole_matrix = yield expr.lamda.expr, (*scope, (i, SymbolicIndex(0, rows)), (j, SymbolicIndex(1, columns)))
         return broadcast_to(whole_matrix, (rows, columns))
     run.count(rows * columns)
     entries: list[Node] = []

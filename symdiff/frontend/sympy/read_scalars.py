@@ -20,7 +20,7 @@ from ...graph import Node, broadcast_to, concatenate, constant, cumulative, resh
 from ...graph.limits import LIMITS
 from ...graph.scalars.functions import apply, to_real
 from . import functions as scalars
-from .inputs import Index, Inputs, Scope
+from .inputs import Inputs, Scope, SymbolicIndex
 
 Request: TypeAlias = tuple[Any, Scope]
 Steps: TypeAlias = Generator[Request, Node, Node]
@@ -143,12 +143,12 @@ def each(parts: Iterable[Any], scope: Scope) -> Generator[Request, Node, list[No
     return nodes
 
 
-def bound(symbol: Any, scope: Scope) -> int | Index | Node | None:
+def bound(symbol: Any, scope: Scope) -> int | SymbolicIndex | Node | None:
     """Return what ``symbol`` is bound to."""
     return next((value for known, value in reversed(scope) if known == symbol), None)
 
 
-def places(index: Index) -> Node:
+def places(index: SymbolicIndex) -> Node:
     """Return 0, 1, 2, ... along the index's axis, as a column (axis 0) or a row (axis 1)."""
     count = cumulative("cumsum", broadcast_to(constant(1.0), (index.size,)), 0) - 1.0
     return reshape(count, (index.size, 1) if index.axis == 0 else (1, index.size))
@@ -174,7 +174,7 @@ def _scalars(expr: Any, scope: Scope) -> Generator[Request, Node, list[Node]]:
 def _symbol(run: Reading, expr: Any, scope: Scope) -> Steps:
     yield from ()
     value = bound(expr, scope)
-    if isinstance(value, Index):
+    if isinstance(value, SymbolicIndex):
         return places(value)
     if value is not None:
         return value if isinstance(value, Node) else constant(value)

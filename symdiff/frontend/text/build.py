@@ -29,7 +29,7 @@ from ..numpy.library import REFUSED
 from ..symbols import array as make_input
 from ..symbols import name as name_part
 from .constant_folding import as_operand, fold, folds
-from .grammar import Term, Tree
+from .grammar import SyntaxNode, Tree
 from .values import Listing, described, levels_of, matrix_of, ndim_of, results_of, shape_of
 from .vocabulary import TextFunction
 
@@ -134,7 +134,7 @@ class _Builder:
         self.sound: set[Shape] = set()  # shapes that are within the limits
 
     def build(self) -> Parsed:
-        meaning: dict[str, Callable[[Term], Any]] = {
+        meaning: dict[str, Callable[[SyntaxNode], Any]] = {
             "number": lambda term: term.value,
             "value": lambda term: term.value,
             "name": self.of_name,
@@ -168,7 +168,7 @@ class _Builder:
             raise self.located(error, self.terms[last]) from error
         return Parsed(result, self.inputs, self.names, self.mentioned)
 
-    def located(self, error: Exception, term: Term) -> Exception:
+    def located(self, error: Exception, term: SyntaxNode) -> Exception:
         """Return ``error`` as symdiff's own, with the sub-formula and a caret."""
         try:
             refuse(error, str(term.value[0]) if term.kind == "call" else "this part of the formula")
@@ -183,7 +183,7 @@ class _Builder:
 
     # ---------------------------------------------------------------- names
 
-    def of_name(self, term: Term) -> Array | float:
+    def of_name(self, term: SyntaxNode) -> Array | float:
         name = term.value
         if name in self.names:
             return self.names[name]
@@ -207,7 +207,7 @@ class _Builder:
             f"If it is an input, add its shape: {name}=() or {name}=(2, 3)"
         )
 
-    def of_define(self, term: Term) -> Array:
+    def of_define(self, term: SyntaxNode) -> Array:
         name = term.value
         for taken, what in (
             (self.names, "defined already"),
@@ -244,14 +244,14 @@ class _Builder:
         value = self.operand(place)
         return value if isinstance(value, Array) else asarray(value)
 
-    def of_unary(self, term: Term) -> Any:
+    def of_unary(self, term: SyntaxNode) -> Any:
         (child,) = term.children
         if term.value == "~":
             return ~self.array(child)
         value = self.operand(child)
         return _SIGNS[term.value](value if isinstance(value, Array) else self.values[child])
 
-    def of_binary(self, term: Term) -> Any:
+    def of_binary(self, term: SyntaxNode) -> Any:
         left, right = term.children
         a, b = self.operand(left), self.operand(right)
         if not isinstance(a, Array) and not isinstance(b, Array):
@@ -271,7 +271,7 @@ class _Builder:
 
     # ---------------------------------------------------------------- brackets
 
-    def of_list(self, term: Term) -> Listing:
+    def of_list(self, term: SyntaxNode) -> Listing:
         items: list[Any] = []
         levels, rank, misplaced = 1, 0, -1
         for child in term.children:
@@ -291,7 +291,7 @@ class _Builder:
         self.check_levels(levels, "list")
         return Listing(items, levels, rank, misplaced)
 
-    def of_tuple(self, term: Term) -> tuple[Any, ...]:
+    def of_tuple(self, term: SyntaxNode) -> tuple[Any, ...]:
         values = [self.values[child] for child in term.children]
         items = tuple(
             value.items if isinstance(value, Listing) else self.argument(child)
@@ -309,7 +309,7 @@ class _Builder:
             raise self.no_formula(value.misplaced)
         return asarray(value.items) if value.rank == 2 else matrix_of(value.items)
 
-    def of_slice(self, term: Term) -> slice:
+    def of_slice(self, term: SyntaxNode) -> slice:
         parts = iter(term.children)
         bounds = [self.whole(next(parts)) if given else None for given in term.value]
         if bounds[2] == 0:
@@ -324,7 +324,7 @@ class _Builder:
         message += "a list with other things" if isinstance(value, Listing) else described(value)
         raise ParseError(message, self.text, self.terms[place].caret)
 
-    def of_index(self, term: Term) -> Any:
+    def of_index(self, term: SyntaxNode) -> Any:
         base, *places = term.children
         if isinstance(self.values[base], tuple) and self.terms[base].kind != "tuple":
             return self.pick(self.values[base], places)
@@ -358,7 +358,7 @@ class _Builder:
 
     # ---------------------------------------------------------------- calls
 
-    def of_call(self, term: Term) -> Any:
+    def of_call(self, term: SyntaxNode) -> Any:
         name, keywords = term.value
         if name in self.inputs or name in self.names:
             what = "an input" if name in self.inputs else "defined above"

@@ -42,7 +42,7 @@ _CLOSES = {"group": ")", "call": ")", "list": "]", "index": "]", "results": ""}
 _OPERAND, _OPERATOR, _ATTRIBUTE = range(3)
 
 
-class Term(NamedTuple):
+class SyntaxNode(NamedTuple):
     """One term of the tree.
 
     Parameters
@@ -73,7 +73,7 @@ class Tree(NamedTuple):
     """A formula as written; the last of ``terms`` is the result."""
 
     text: str
-    terms: list[Term]
+    terms: list[SyntaxNode]
 
 
 def parse_tree(text: str, limits: Limits = LIMITS) -> Tree:
@@ -146,7 +146,7 @@ class _Reader:
     def __init__(self, text: str, limits: Limits) -> None:
         self.text = text
         self.limits = limits
-        self.terms: list[Term] = []
+        self.terms: list[SyntaxNode] = []
         self.operands: list[tuple[int, int, int]] = []  # term, and its start and end with the brackets around it
         self.waiting: list[_Operator | _Bracket] = []
         self.nodes = 0
@@ -158,7 +158,7 @@ class _Reader:
         self.defined: tuple[str, int] | None = None  # the name that this line defines, and where
         self.result: int | None = None  # where the line of the result begins
 
-    def read(self) -> list[Term]:
+    def read(self) -> list[SyntaxNode]:
         state = _OPERAND
         for token in scan(self.text, self.limits):
             if token.kind in (NEWLINE, END):
@@ -191,7 +191,7 @@ class _Reader:
         if kind != SYMBOL:
             self.operands.append((len(self.terms), start, end))
             kind_of_term = "name" if kind == NAME else "number" if kind == NUMBER else "value"
-            self.terms.append(Term(kind_of_term, symbol if kind == NAME else value, (), start, end, start))
+            self.terms.append(SyntaxNode(kind_of_term, symbol if kind == NAME else value, (), start, end, start))
             return _OPERATOR
         if symbol in ("+", "-", "~"):
             return self.wait(_Operator(symbol, _PREFIX, start))
@@ -203,7 +203,7 @@ class _Reader:
         if isinstance(top, _Bracket):
             if top.kind == "index":
                 if symbol == "...":
-                    self.finish(Term("value", ..., (), start, end, start))
+                    self.finish(SyntaxNode("value", ..., (), start, end, start))
                     return _OPERATOR
                 if symbol == ":":
                     return self.colon(top, None, start)
@@ -258,12 +258,12 @@ class _Reader:
                 token.start,
             )
         child, start, _ = self.operands.pop()
-        self.finish(Term("transpose", None, (child,), start, token.end, token.start))
+        self.finish(SyntaxNode("transpose", None, (child,), start, token.end, token.start))
         return _OPERATOR
 
     # ---------------------------------------------------------------- building
 
-    def finish(self, term: Term) -> None:
+    def finish(self, term: SyntaxNode) -> None:
         """Put a finished term into the tree and onto the stack of operands."""
         self.count(term.caret)
         self.operands.append((len(self.terms), term.start, term.end))
@@ -307,10 +307,10 @@ class _Reader:
             self.depth -= top.nests
             right, start, end = self.operands.pop()
             if top.precedence == _PREFIX:
-                self.finish(Term("unary", top.symbol, (right,), top.position, end, top.position))
+                self.finish(SyntaxNode("unary", top.symbol, (right,), top.position, end, top.position))
             else:
                 left, start, _ = self.operands.pop()
-                self.finish(Term("binary", top.symbol, (left, right), start, end, top.position))
+                self.finish(SyntaxNode("binary", top.symbol, (left, right), start, end, top.position))
 
     def colon(self, bracket: _Bracket, part: int | None, start: int) -> int:
         if not bracket.parts:
@@ -330,7 +330,7 @@ class _Reader:
             bracket.parts = []
             given = tuple(n < len(parts) and parts[n] is not None for n in range(3))
             children = tuple(part for part in parts if part is not None)
-            self.finish(Term("slice", given, children, bracket.begin, token.start, bracket.begin))
+            self.finish(SyntaxNode("slice", given, children, bracket.begin, token.start, bracket.begin))
             item = self.operands.pop()[0]
         if item is not None:
             bracket.items.append(item)
@@ -347,15 +347,15 @@ class _Reader:
         items = tuple(bracket.items)
         start = bracket.start
         if bracket.kind == "call":
-            self.finish(Term("call", (bracket.name, tuple(bracket.keywords)), items, start, end, start))
+            self.finish(SyntaxNode("call", (bracket.name, tuple(bracket.keywords)), items, start, end, start))
         elif bracket.kind == "list":
-            self.finish(Term("list", None, items, start, end, start))
+            self.finish(SyntaxNode("list", None, items, start, end, start))
         elif bracket.kind == "index":
-            self.finish(Term("index", None, (self.operands.pop()[0], *items), start, end, bracket.position))
+            self.finish(SyntaxNode("index", None, (self.operands.pop()[0], *items), start, end, bracket.position))
         elif len(items) == 1 and self.last.text != ",":
             self.operands.append((items[0], start, end))
         else:
-            self.finish(Term("tuple", None, items, start, end, start))
+            self.finish(SyntaxNode("tuple", None, items, start, end, start))
         return _OPERATOR
 
     def take_name(self, token: Token) -> str:
@@ -406,7 +406,7 @@ class _Reader:
             self.result = self.line
         else:
             name, begin = self.defined
-            self.terms.append(Term("define", name, (child,), start, end, begin))
+            self.terms.append(SyntaxNode("define", name, (child,), start, end, begin))
         self.defined = None
         self.line = self.first = -1
 

@@ -13,7 +13,7 @@ from ...graph.sizes import Dim, Shape, Size, product
 INNER = 32
 
 
-class Index(NamedTuple):
+class AxisIndex(NamedTuple):
     """Where along one axis of an array an element of a loop stands.
 
     Parameters
@@ -33,7 +33,7 @@ class Index(NamedTuple):
     length: Dim | None
 
 
-Access: TypeAlias = tuple[Index, ...]
+Access: TypeAlias = tuple[AxisIndex, ...]
 #: A node and the place in it that is asked for.
 Place: TypeAlias = tuple[Node, Access]
 #: The places that an element is made of, and how it is made of what stands there.
@@ -54,7 +54,7 @@ class CutError(Exception):
         self.places = places
 
 
-class Port(NamedTuple):
+class LoopInput(NamedTuple):
     """What a loop reads: an array, at a place that depends on the indices of its loops."""
 
     source: Node
@@ -73,21 +73,21 @@ def is_long(size: Dim) -> bool:
     return isinstance(size, Size) or size > INNER
 
 
-def all_of(size: Dim) -> Index:
+def all_of(size: Dim) -> AxisIndex:
     """Return the index that keeps a whole axis."""
-    return Index(None, 0, 1, size)
+    return AxisIndex(None, 0, 1, size)
 
 
-def is_whole(index: Index, size: Dim) -> bool:
+def is_whole(index: AxisIndex, size: Dim) -> bool:
     """Tell whether an index keeps a whole axis, of fixed size."""
     return index == (None, 0, 1, size) and isinstance(size, int)
 
 
-def spread(index: Index, size: Dim, result: Dim) -> Index:
+def spread(index: AxisIndex, size: Dim, result: Dim) -> AxisIndex:
     """Return where an argument is read whose axis of length 1 may be repeated."""
     if size == result:
         return index
-    return Index(None, 0, 1, None) if index.length is None else all_of(1)
+    return AxisIndex(None, 0, 1, None) if index.length is None else all_of(1)
 
 
 def inner(access: Access) -> Shape:

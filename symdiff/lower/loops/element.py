@@ -42,13 +42,13 @@ from ...graph.scalars.functions import FUNCTIONS, to_real
 from ...graph.sizes import Dim, Size
 from .access import (
     Access,
+    AxisIndex,
     Build,
     Check,
     CutError,
-    Index,
+    LoopInput,
     NoLoopError,
     Place,
-    Port,
     Rule,
     all_of,
     axis_within,
@@ -64,7 +64,7 @@ from .ranges import Range, sign
 MOST = 100_000
 
 
-class Room:
+class Allowance:
     """How many more elements may be made, in all the tries for one formula together."""
 
     def __init__(self) -> None:
@@ -86,15 +86,17 @@ class Elements:
         From where to where each loop goes.
     kept : set of Node
         Arrays that are computed before the loop in any case, and so are read.
-    room : Room, optional
+    room : Allowance, optional
         How many elements may be made.
     """
 
-    def __init__(self, ranges: Sequence[Range], kept: frozenset[Node] = frozenset(), room: Room | None = None) -> None:
-        self.room = Room() if room is None else room
+    def __init__(
+        self, ranges: Sequence[Range], kept: frozenset[Node] = frozenset(), room: Allowance | None = None
+    ) -> None:
+        self.room = Allowance() if room is None else room
         self.ranges = tuple(ranges)
         self.kept = kept
-        self.ports: dict[Port, Node] = {}
+        self.ports: dict[LoopInput, Node] = {}
         self.checks: dict[Check, None] = {}
         self._known: dict[Place, Node] = {}
 
@@ -139,7 +141,7 @@ class Elements:
         lengths = [index.length for index in access if index.length is not None]
         if any(is_long(length) for length in lengths):
             raise NoLoopError(f"one element depends on an axis of {max(lengths, key=str)}")
-        port = Port(node, access)
+        port = LoopInput(node, access)
         if port not in self.ports:
             self.ports[port] = placeholder(("port", len(self.ports)), tuple(lengths))
         return self.ports[port]
@@ -188,7 +190,7 @@ class Elements:
                 return None
         return self.product(node, where)
 
-    def product(self, node: Node, where: dict[int, Index]) -> Rule:
+    def product(self, node: Node, where: dict[int, AxisIndex]) -> Rule:
         """Return what an element of a contraction is made of, each label at a place of its own."""
         labels, out, _ = node.payload
         stays = {label: index.length for label, index in where.items() if index.length is not None}
@@ -221,25 +223,25 @@ class Elements:
 
     def _slice(self, node: Node, access: Access) -> Rule:
         (arg,) = node.args
-        below: list[Index] = []
+        below: list[AxisIndex] = []
         items: list[Item] = []
         rest = list(access)
         for (start, step, length), size in zip(node.payload.items, arg.shape, strict=True):
             if isinstance(size, Size):
                 self.checks.setdefault(Check((start, step, length), size))
-            index = rest.pop(0) if length is not None else Index(None, 0, 1, None)
+            index = rest.pop(0) if length is not None else AxisIndex(None, 0, 1, None)
             if not is_long(size) and index.loop is None and (length is None or index.length is not None):
                 below.append(all_of(size))  # short: its part is taken afterwards
                 items.append((start, step, length))
                 continue
-            below.append(Index(index.loop, start + step * index.start, step * index.step, index.length))
+            below.append(AxisIndex(index.loop, start + step * index.start, step * index.step, index.length))
             if index.length is not None:
                 items.append(whole(index.length))
         return [(arg, tuple(below))], lambda args: slicing(args[0], tuple(items))
 
     def _pad(self, node: Node, access: Access) -> Rule | None:
         (arg,) = node.args
-        below: list[Index] = []
+        below: list[AxisIndex] = []
         items: list[Item] = []
         outside = False
         for item, index, size in zip(node.payload.items, access, node.shape, strict=True):
@@ -283,7 +285,7 @@ class Elements:
         place = (node.args[found - 1], (*access[:axis], moved, *access[axis + 1 :]))
         return [place], lambda args: _alike(args, node)[0]
 
-    def _within(self, index: Index, edges: list[Dim]) -> int:
+    def _within(self, index: AxisIndex, edges: list[Dim]) -> int:
         """Return how many of ``edges`` (in ascending order) stand at or before all places of an index.
 
         Raises
@@ -313,12 +315,12 @@ class Elements:
 
     def _reshape(self, node: Node, access: Access) -> Rule | None:
         (arg,) = node.args
-        below: list[Index] = []
+        below: list[AxisIndex] = []
         for own, new in groups(arg.shape, node.shape):
             if len(own) == 1 and len(new) == 1:
                 below.append(access[new[0]])
             elif len(own) == 1 and not new:
-                below.append(Index(None, 0, 1, None))
+                below.append(AxisIndex(None, 0, 1, None))
             elif own:
                 if not all(is_whole(access[axis], node.shape[axis]) for axis in new):
                     return None

@@ -31,11 +31,11 @@ from ..dump import Listed, loop_lines
 from ..expand import EXPANSIONS, expand_node
 from ..program import CHEAP, Program
 from ..unroll import unroll
-from .access import Access, Check, CutError, Index, NoLoopError, Port, all_of, is_long
-from .element import Elements, Room
+from .access import Access, AxisIndex, Check, CutError, LoopInput, NoLoopError, all_of, is_long
+from .element import Allowance, Elements
 from .ranges import Range, cut
 
-__all__ = ["ArrayStep", "LoopStep", "Loops", "Piece", "plan_loops"]
+__all__ = ["ArrayStep", "LoopPiece", "LoopStep", "Loops", "plan_loops"]
 
 #: Pieces into which one step may be cut.
 PIECES = 32
@@ -45,21 +45,21 @@ NODES = 5_000
 WORTH = 6
 
 
-class Piece(NamedTuple):
+class LoopPiece(NamedTuple):
     """A part of a loop in which every element is made the same way.
 
     Parameters
     ----------
     ranges : tuple of Range
         From where to where each loop goes.
-    ports : tuple of Port
+    ports : tuple of LoopInput
         Inputs of the program, in order.
     program : Program
         One element: of every result, or of what is summed.
     """
 
     ranges: tuple[Range, ...]
-    ports: tuple[Port, ...]
+    ports: tuple[LoopInput, ...]
     program: Program
 
 
@@ -75,14 +75,14 @@ class LoopStep(NamedTuple):
         Where in each result an element stands.
     total : bool
         Results are sums over the loops.
-    pieces : tuple of Piece
+    pieces : tuple of LoopPiece
     """
 
     loops: tuple[Dim, ...]
     results: tuple[Node, ...]
     places: tuple[Access, ...]
     total: bool
-    pieces: tuple[Piece, ...]
+    pieces: tuple[LoopPiece, ...]
 
 
 class ArrayStep(NamedTuple):
@@ -215,7 +215,7 @@ class _Planner:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.room = Room()
+        self.room = Allowance()
         self.kept: frozenset[Node] = frozenset()
         self.needs: dict[Node, list[Node]] = {}
         self.tasks: dict[Node, _Task] = {}
@@ -247,7 +247,7 @@ class _Planner:
         step = self.arrays[node] = _array_step(node)
         return [operand for operand in step.operands if operand.args]
 
-    def _pieces(self, tasks: Sequence[_Task]) -> list[dict[Port, Node]] | None:
+    def _pieces(self, tasks: Sequence[_Task]) -> list[dict[LoopInput, Node]] | None:
         """Return the ports of each piece, or None where one of the tasks is no loop's work."""
         made = self._make(tasks)
         return None if made is None else [elements.ports for elements, _ in made]
@@ -306,7 +306,7 @@ class _Planner:
         for elements, results in made:
             self.checks.update(elements.checks)
             program = unroll(list(elements.ports.values()), results, self.limit)
-            pieces.append(Piece(elements.ranges, tuple(elements.ports), program))
+            pieces.append(LoopPiece(elements.ranges, tuple(elements.ports), program))
         return LoopStep(
             tasks[0].loops,
             tuple(task.node for task in tasks),
@@ -335,7 +335,8 @@ def _task(node: Node) -> _Task | None:
             return _Task(node, tuple(sizes[label] for label in over), tuple(map(all_of, node.shape)), over)
     long = [axis for axis, size in enumerate(node.shape) if is_long(size)]
     place = tuple(
-        Index(long.index(axis), 0, 1, None) if axis in long else all_of(size) for axis, size in enumerate(node.shape)
+        AxisIndex(long.index(axis), 0, 1, None) if axis in long else all_of(size)
+        for axis, size in enumerate(node.shape)
     )
     return _Task(node, tuple(node.shape[axis] for axis in long), place)
 
@@ -346,7 +347,7 @@ def _element(elements: Elements, task: _Task) -> Node | None:
     if not task.over:
         return elements.make(node, task.place)
     at = {label: all_of(size) for label, size in label_sizes(node).items()}
-    at |= {label: Index(loop, 0, 1, None) for loop, label in enumerate(task.over)}
+    at |= {label: AxisIndex(loop, 0, 1, None) for loop, label in enumerate(task.over)}
     places, build = elements.product(node, at)
     return build([elements.at(place) for place in places])
 

@@ -23,7 +23,7 @@ from ...graph.reference import numeric
 from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import Dim, value
 from ...lower.loops.access import Access
-from ...lower.loops.plan import ArrayStep, Loops, LoopStep, Piece
+from ...lower.loops.plan import ArrayStep, LoopPiece, Loops, LoopStep
 from ...lower.loops.ranges import LEAST
 from ..result_memory import empty
 from ..threads import get_num_threads, register
@@ -313,7 +313,7 @@ class LoopRunner:
         return results
 
 
-def _pieces(step: LoopStep | ArrayStep) -> tuple[Piece, ...]:
+def _pieces(step: LoopStep | ArrayStep) -> tuple[LoopPiece, ...]:
     return step.pieces if isinstance(step, LoopStep) else ()
 
 
@@ -326,7 +326,7 @@ def _function(plan: Loops, step: ArrayStep) -> Callable[..., tuple[npt.NDArray[A
     return load_numpy(emit_numpy([*plan.inputs, *step.inputs], [step.formula]))
 
 
-def _range(step: LoopStep | ArrayStep, piece: Piece, sizes: dict[str, int]) -> Range:
+def _range(step: LoopStep | ArrayStep, piece: LoopPiece, sizes: dict[str, int]) -> Range:
     assert isinstance(step, LoopStep)
     ends = [(value(low, sizes), value(high, sizes)) for low, high in piece.ranges]
     inputs = [_view(port.access, port.source.shape, ends, sizes) for port in piece.ports]

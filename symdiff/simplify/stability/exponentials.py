@@ -17,7 +17,7 @@ from ...graph import Node, constant, elementwise
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
 from .exponents import TERMS, Linear, Sum, added, as_node, multiple, ratio
-from .products import Product, as_product, may_hold_exponentials, multiplied, raised, scaled_node, sum_of
+from .products import ExponentialProduct, as_product, may_hold_exponentials, multiplied, raised, scaled_node, sum_of
 from .sums import wide_form
 
 
@@ -50,7 +50,7 @@ def normal_form(node: Node) -> Node | None:
     return None if result is None or result is node else result
 
 
-def _wants_form(p: Product) -> bool:
+def _wants_form(p: ExponentialProduct) -> bool:
     """Tell whether a product holds what may meet as 0 and inf."""
     if p.exponentials > 1 or (p.raw and not p.sums and p.exponentials):
         return True
@@ -59,7 +59,7 @@ def _wants_form(p: Product) -> bool:
     return bool(p.exponentials and p.sums)
 
 
-def _build(p: Product, shape: Shape) -> Node | None:
+def _build(p: ExponentialProduct, shape: Shape) -> Node | None:
     """Return the product in its normal form."""
     number, exponent = p.number, dict(p.exponent)
     shares: dict[tuple[Node, Node, frozenset[tuple[Node | None, float]]], Share] = {}
@@ -148,7 +148,7 @@ def _rank(node: Node | None) -> str:
 
 
 def _with_tops(
-    p: Product,
+    p: ExponentialProduct,
     number: float,
     exponent: Linear,
     below: list[Share],
@@ -191,7 +191,7 @@ def _multiplied_out(top: Share, power: int) -> list[tuple[Node, Linear]]:
 
 
 def _distributed(
-    p: Product,
+    p: ExponentialProduct,
     number: float,
     exponent: Linear,
     below: list[Share],
@@ -202,7 +202,7 @@ def _distributed(
     """Return each term of a numerator over all of the denominator, added up."""
     total: Node | None = None
     for coefficient, shift in parts:
-        term = _join(Product(), 1.0, added(exponent, shift), below, [], None)
+        term = _join(ExponentialProduct(), 1.0, added(exponent, shift), below, [], None)
         if term is None:
             return None
         c = scalar_constant(coefficient)
@@ -220,7 +220,12 @@ def _open(share: Share) -> Node:
 
 
 def _join(
-    p: Product, number: float, exponent: Linear, below: Sequence[Share], factors: Sequence[Node], shape: Shape | None
+    p: ExponentialProduct,
+    number: float,
+    exponent: Linear,
+    below: Sequence[Share],
+    factors: Sequence[Node],
+    shape: Shape | None,
 ) -> Node | None:
     """Take the exponent into the shares as far as it reaches, and multiply everything."""
     written: list[Node] = []

@@ -107,7 +107,7 @@ def ratio(a: Linear, b: Linear) -> float | None:
 
 
 @dataclass(frozen=True)
-class Term:
+class ExponentialTerm:
     """``number * product of factors * exp(exponent)``."""
 
     number: float
@@ -115,30 +115,30 @@ class Term:
     exponent: Linear = field(hash=False)
 
 
-def exponential_terms(node: Node, room: list[int] | None = None) -> list[Term] | None:
+def exponential_terms(node: Node, room: list[int] | None = None) -> list[ExponentialTerm] | None:
     """Return a sum as terms with their exponents; None if it has too many. ``room`` counts how many nodes are left."""
     node = peel(node)
     room = [STEPS] if room is None else room
     room[0] -= 1
     if room[0] < 0:
-        return [Term(1.0, (node,), {})]
+        return [ExponentialTerm(1.0, (node,), {})]
     value = scalar_constant(node)
     if value is not None and math.isfinite(value):
-        return [Term(value, (), {})] if value else []
+        return [ExponentialTerm(value, (), {})] if value else []
     if node.op == "exp":
-        return [Term(1.0, (), linear(node.args[0]))]
+        return [ExponentialTerm(1.0, (), linear(node.args[0]))]
     if node.op == "contract" and is_sum_along_axes(node):
         x = node.args[0].args[0]
         axes = tuple(a for a, label in enumerate(node.payload.labels[0]) if label not in node.payload.out)
-        return [Term(1.0, (), {reduce("logsumexp", x, axes): 1.0})]
+        return [ExponentialTerm(1.0, (), {reduce("logsumexp", x, axes): 1.0})]
     if node.op == "expm1":
-        return [Term(1.0, (), linear(node.args[0])), Term(-1.0, (), {})]
+        return [ExponentialTerm(1.0, (), linear(node.args[0])), ExponentialTerm(-1.0, (), {})]
     if node.op in ("cosh", "sinh"):
         sign = 0.5 if node.op == "cosh" else -0.5
         up = linear(node.args[0])
-        return [Term(0.5, (), up), Term(sign, (), multiple(up, -1.0))]
+        return [ExponentialTerm(0.5, (), up), ExponentialTerm(sign, (), multiple(up, -1.0))]
     if node.op in SUMS:
-        found: list[Term] = []
+        found: list[ExponentialTerm] = []
         for sign, part in terms_of(node, TERMS, look=peel).parts:
             own = _times_number(exponential_terms(part, room), sign)
             if own is None or len(found) + len(own) > TERMS:
@@ -149,7 +149,7 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Term] |
         left, right = (exponential_terms(arg, room) for arg in node.args)
         if left is not None and right is not None and (_moves(left) or _moves(right)) and len(left) * len(right) <= 4:
             return [
-                Term(a.number * b.number, a.factors + b.factors, added(a.exponent, b.exponent))
+                ExponentialTerm(a.number * b.number, a.factors + b.factors, added(a.exponent, b.exponent))
                 for a in left
                 for b in right
             ]
@@ -165,8 +165,8 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Term] |
     if node.op == "power":
         n, base = scalar_constant(node.args[1]), peel(node.args[0])
         if n is not None and base.op == "exp":
-            return [Term(1.0, (), linear(base.args[0], n))]
-    return [Term(1.0, (node,), {})]
+            return [ExponentialTerm(1.0, (), linear(base.args[0], n))]
+    return [ExponentialTerm(1.0, (node,), {})]
 
 
 def is_sum_along_axes(node: Node) -> bool:
@@ -178,13 +178,13 @@ def is_sum_along_axes(node: Node) -> bool:
     return not repeated and len(set(own)) == len(own) > len(out) and out == kept
 
 
-def _times_number(terms: list[Term] | None, c: float) -> list[Term] | None:
+def _times_number(terms: list[ExponentialTerm] | None, c: float) -> list[ExponentialTerm] | None:
     if terms is None or c == 1.0:
         return terms
     return [replace(t, number=t.number * c) for t in terms]
 
 
-def _moves(terms: Iterable[Term]) -> bool:
+def _moves(terms: Iterable[ExponentialTerm]) -> bool:
     return any(t.exponent for t in terms)
 
 

@@ -15,7 +15,7 @@ from .exponents import FACTORS, Linear, Sum, added, as_node, as_sum, is_sum_alon
 
 
 @dataclass
-class Product:
+class ExponentialProduct:
     """``number * exp(exponent) * sums**powers * others**powers``."""
 
     number: float = 1.0
@@ -69,12 +69,12 @@ def may_hold_exponentials(node: Node) -> bool:
     return False
 
 
-def as_product(node: Node) -> Product | None:
+def as_product(node: Node) -> ExponentialProduct | None:
     """Decompose a product; None if it has too many factors."""
     sign, parts, whole = factors_of(node, steps=2 * FACTORS, enter=_is_product, look=peel)
     if not whole:
         return None
-    result = Product(float(sign))
+    result = ExponentialProduct(float(sign))
     for part, power in parts:
         n = scalar_constant(part)
         if (n is not None and n > 0 and math.isfinite(n)) or (n is not None and n < 0 and power.is_integer()):
@@ -120,7 +120,7 @@ def _whole_power(part: Node, power: float) -> float | None:
     return n * power if positive or (n.is_integer() and power.is_integer()) or power == 1.0 else None
 
 
-def _take(result: Product, part: Node, power: float) -> None:
+def _take(result: ExponentialProduct, part: Node, power: float) -> None:
     if part.op == "exp":
         exponent = linear(part.args[0])
         result.take_moving(exponent)
@@ -167,7 +167,7 @@ def _take(result: Product, part: Node, power: float) -> None:
             result.under += power < 0
 
 
-def _take_other(result: Product, part: Node, power: float) -> None:
+def _take_other(result: ExponentialProduct, part: Node, power: float) -> None:
     result.others[part] = result.others.get(part, 0.0) + power
 
 
@@ -200,7 +200,7 @@ def scaled_node(c: float, x: Node) -> Node:
     return x if c == 1.0 else c * x
 
 
-def multiplied(p: Product, number: float, factors: Sequence[Node], shape: Shape | None) -> Node:
+def multiplied(p: ExponentialProduct, number: float, factors: Sequence[Node], shape: Shape | None) -> Node:
     """Multiply what was not looked at, a number and the factors; divisors at last. Without a shape it keeps its own."""
     over = [raised(base, n) for base, n in p.others.items() if n > 0]
     under = [raised(base, -n) for base, n in p.others.items() if n < 0]

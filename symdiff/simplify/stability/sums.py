@@ -10,10 +10,19 @@ from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
 from ..rewriter import is_number, spread
 from .exponents import Linear, Sum, added, as_node, as_sum, multiple
-from .products import ONE, Product, as_product, may_hold_exponentials, multiplied, raised, scaled_node, sum_of
+from .products import (
+    ONE,
+    ExponentialProduct,
+    as_product,
+    may_hold_exponentials,
+    multiplied,
+    raised,
+    scaled_node,
+    sum_of,
+)
 
 
-def wide_form(p: Product, shape: Shape) -> Node | None:
+def wide_form(p: ExponentialProduct, shape: Shape) -> Node | None:
     """Return a quotient with sums of many exponentials, by logsumexp and softmax of the exponents."""
     tops = [(found, power) for found, power in p.sums.items() if power > 0]
     bottoms = [(found, -power) for found, power in p.sums.items() if power < 0]
@@ -99,7 +108,7 @@ def logarithm(node: Node, shape: Shape) -> Node | None:
     if product is None or not (product.exponentials or product.sums):
         return None
     total = as_node(product.exponent)
-    others = Product(product.number, others=dict(product.others))
+    others = ExponentialProduct(product.number, others=dict(product.others))
     for found, power in product.sums.items():
         if found.sign() != 1:
             return None

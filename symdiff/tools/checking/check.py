@@ -17,7 +17,7 @@ import numpy as np
 
 from ...calculus.cost import cost, extent
 from ...calculus.demand import guard
-from ...calculus.wrt import View
+from ...calculus.wrt import InputPart
 from ...compiler import compile
 from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError
 from ...frontend import array_derivatives as derivatives
@@ -336,7 +336,7 @@ class _Ways:
         self._step = array(_fresh("step", inputs), ())
         self._seeds = [array(_fresh(f"seed{i}", inputs), node.shape) for i, node in enumerate(outputs)]
         # the array moves along the direction
-        view = View(w)
+        view = InputPart(w)
         change = view.push((self._step * self._direction).node, 0)
         moved = move(outputs, view.base, change)
         arrays, by = list(map(Array, outputs)), Array(w)

@@ -20,14 +20,14 @@ from ...graph.scalars.functions import FUNCTIONS
 from ...runtime.toolchain import cache
 from ...runtime.toolchain.build import find_compiler, native_target
 
-__all__ = ["Finding", "diagnose", "megabytes"]
+__all__ = ["Diagnosis", "diagnose", "megabytes"]
 
 PACKAGES = ("numpy", "scipy", "sympy", "cython", "matplotlib")
 _SETS = {"_ZGVe": "AVX-512", "_ZGVd": "AVX2", "_ZGVb": "SSE2", "_ZGVn": "NEON"}
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One line of a diagnosis.
 
     Parameters
@@ -42,7 +42,7 @@ class Finding:
     sound: bool = True
 
 
-def diagnose() -> list[Finding]:
+def diagnose() -> list[Diagnosis]:
     """Return what kernels on this machine would run on."""
     target = native_target()
     compiler = find_compiler()
@@ -50,13 +50,15 @@ def diagnose() -> list[Finding]:
         "none found ($CC, cc, gcc, clang)" if compiler is None else f"{' '.join(compiler.command)}: {compiler.version}"
     )
     return [
-        Finding("symdiff", _version("symdiff")),
-        Finding("Python", f"{platform.python_version()} on {sys.platform} {platform.machine()}"),
-        *(Finding(name, _version(name)) for name in PACKAGES),
-        Finding("instructions", f"{_SETS.get(target.prefix, platform.machine())}, {target.lanes} doubles in a vector"),
-        Finding("vector math", _vector_math(target)),
-        Finding("compiler", told),
-        Finding("cache", _cache()),
+        Diagnosis("symdiff", _version("symdiff")),
+        Diagnosis("Python", f"{platform.python_version()} on {sys.platform} {platform.machine()}"),
+        *(Diagnosis(name, _version(name)) for name in PACKAGES),
+        Diagnosis(
+            "instructions", f"{_SETS.get(target.prefix, platform.machine())}, {target.lanes} doubles in a vector"
+        ),
+        Diagnosis("vector math", _vector_math(target)),
+        Diagnosis("compiler", told),
+        Diagnosis("cache", _cache()),
         _experiment(compiler is not None),
     ]
 
@@ -93,7 +95,7 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _experiment(native: bool) -> Finding:
+def _experiment(native: bool) -> Diagnosis:
     """Make the kernels that "auto" would and compare them with NumPy."""
     label = "backend"
     points = np.linspace(-3.0, 3.0, 101)
@@ -102,14 +104,16 @@ def _experiment(native: bool) -> Finding:
         kernel = compile_formula("sin(x) * exp(x)", backend="native" if native else "interpreter")
         result = kernel(points)
     except SymdiffError as error:
-        return Finding(label, f"native code fails: {error}", sound=False)
+        return Diagnosis(label, f"native code fails: {error}", sound=False)
     if not np.allclose(result, np.sin(points) * np.exp(points), rtol=1e-12, atol=1e-14):
-        return Finding(label, "native code gives wrong numbers on this machine; use backend='numpy'", sound=False)
+        return Diagnosis(label, "native code gives wrong numbers on this machine; use backend='numpy'", sound=False)
     if not np.array_equal(result, served):
-        return Finding(label, "interpreter and native code differ here; choose one with backend=", sound=False)
+        return Diagnosis(label, "interpreter and native code differ here; choose one with backend=", sound=False)
     if not native:
-        return Finding(label, "auto takes the interpreter for small formulas of fixed size, else NumPy; no C compiler")
+        return Diagnosis(
+            label, "auto takes the interpreter for small formulas of fixed size, else NumPy; no C compiler"
+        )
     seconds = kernel.stats["build_seconds"]
     built = f"built in {seconds * 1e3:.0f} ms" if seconds else "found in the cache"
     words = "auto takes the interpreter, then native code, for small formulas of fixed size"
-    return Finding(label, f"{words} ({built}, same bits), else NumPy")
+    return Diagnosis(label, f"{words} ({built}, same bits), else NumPy")

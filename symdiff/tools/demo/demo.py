@@ -37,7 +37,7 @@ from ..read_files import read_table
 from ..terminal import can_show, readable, say
 from .comparison import Batch, compare
 
-__all__ = ["Step", "compile_model", "iris", "newton", "run_demo", "softmax_loss"]
+__all__ = ["DemoStep", "compile_model", "iris", "newton", "run_demo", "softmax_loss"]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -87,7 +87,7 @@ def compile_model(classes: int = 3, features: int = 5) -> tuple[Kernel, dict[str
 
 
 @dataclass(frozen=True)
-class Step:
+class DemoStep:
     """Where Newton's method stands.
 
     Parameters
@@ -110,7 +110,7 @@ class Step:
         return float(np.mean((x @ self.W.T).argmax(axis=1) == y.argmax(axis=1)))
 
 
-def newton(kernel: Callable[..., Any], x: Numbers, y: Numbers, ridge: float, steps: int) -> Iterator[Step]:
+def newton(kernel: Callable[..., Any], x: Numbers, y: Numbers, ridge: float, steps: int) -> Iterator[DemoStep]:
     """Yield the start and each step, until the next would gain less than 1e-10, or none gains."""
     share = ridge / len(x)  # the kernel adds up the flowers' parts
     W = np.zeros((y.shape[1], x.shape[1]))
@@ -131,8 +131,8 @@ def newton(kernel: Callable[..., Any], x: Numbers, y: Numbers, ridge: float, ste
         yield _step(W, here, length)
 
 
-def _step(W: Numbers, at: dict[str, Any], length: float) -> Step:
-    return Step(W, float(at["loss"]), float(np.abs(at["gradient"]).max()), length)
+def _step(W: Numbers, at: dict[str, Any], length: float) -> DemoStep:
+    return DemoStep(W, float(at["loss"]), float(np.abs(at["gradient"]).max()), length)
 
 
 def run_demo(console: Console, *, steps: int, ridge: float, plot: Path, contest: bool) -> None:
@@ -205,13 +205,13 @@ HEADINGS = ("step", "length", "loss", "slope", "accuracy")
 TABLE_WIDTH = 44
 
 
-def _row(number: int, step: Step, right: float) -> tuple[str, ...]:
+def _row(number: int, step: DemoStep, right: float) -> tuple[str, ...]:
     return (str(number), f"{step.length:g}", f"{step.loss:.6f}", f"{step.slope:.1e}", f"{right:.3f}")
 
 
-def _follow(console: Console, walk: Iterator[Step], x: Numbers, y: Numbers) -> list[Step]:
+def _follow(console: Console, walk: Iterator[DemoStep], x: Numbers, y: Numbers) -> list[DemoStep]:
     """Show each step as it is made: a growing table on a terminal that is wide enough for one, lines elsewhere."""
-    path: list[Step] = []
+    path: list[DemoStep] = []
     if not console.is_terminal or console.width < TABLE_WIDTH:
         say(console, "".join(f"{heading:>11}" for heading in HEADINGS))
         for number, step in enumerate(walk):
@@ -226,7 +226,7 @@ def _follow(console: Console, walk: Iterator[Step], x: Numbers, y: Numbers) -> l
     return path
 
 
-def _draw(console: Console, path: list[Step], plot: Path) -> None:
+def _draw(console: Console, path: list[DemoStep], plot: Path) -> None:
     """Save a plot of the loss, or draw bars where matplotlib is not installed."""
     losses = [step.loss for step in path]
     try:
