@@ -51,11 +51,11 @@ from .frontend.outputs import template_of as _template_of
 from .frontend.symbols import array, function, matrix, name, scalar, vector
 from .frontend.symbols import stop as stop_gradient
 from .frontend.sympy import Definitions
-from .graph.budget import budgeted as _budgeted
-from .graph.limits import Budget
-from .guard import guarded as _guarded
+from .ground.budget import budgeted as _budgeted
+from .ground.guard import guarded as _guarded
+from .ground.limits import Budget
+from .ground.version import VERSION as _VERSION
 from .runtime.kernel import Kernel
-from .version import VERSION as _VERSION
 
 if TYPE_CHECKING:
     from .tools.checking.check import Report, check

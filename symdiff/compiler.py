@@ -28,12 +28,13 @@ from .frontend.formula import Formula, merge_shapes, order_inputs, read_formula
 from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import Facts, Provenance, join
 from .graph import Node, flatten, postorder, unflatten
-from .graph.budget import budgeted
 from .graph.dump import listing
-from .graph.limits import Budget
-from .guard import guarded
+from .ground.budget import budgeted
+from .ground.guard import guarded
+from .ground.limits import Budget
+from .ground.pickles import refuse_unnumbered, written
+from .ground.tracing import record, traced
 from .lower import unroll
-from .pickles import refuse_unnumbered, written
 from .runtime.arguments import Parameter
 from .runtime.choose import choose
 from .runtime.kernel import Kernel, Origin
@@ -41,7 +42,6 @@ from .runtime.options import Options
 from .runtime.runners import BACKENDS
 from .runtime.runners.native import target_of
 from .simplify import inline, join_cosines, simplify
-from .tracing import record, traced
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
 OPTIONS = ("inputs", "batch", "reduce", "batch_axis", "backend", "threads", "accuracy", "shapes", "budget")

@@ -62,7 +62,7 @@ class UnsupportedError(SymdiffError, NotImplementedError):
 
 
 class LimitError(SymdiffError, ValueError):
-    """A formula, literal or result beyond a limit of :mod:`symdiff.graph.limits`."""
+    """A formula, literal or result beyond a limit of :mod:`symdiff.ground.limits`."""
 
 
 class SingularMatrixError(SymdiffError, np.linalg.LinAlgError):

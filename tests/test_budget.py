@@ -20,9 +20,10 @@ from effort import calls
 import symdiff as sd
 from symdiff.errors import ArgumentError, LimitError, ShapeError
 from symdiff.frontend.text.parse import parse_graph
-from symdiff.graph import Node, budget, postorder
-from symdiff.graph.limits import BUDGETS, LIMITS, Budget
+from symdiff.graph import Node, postorder
 from symdiff.graph.sizes import named
+from symdiff.ground import budget
+from symdiff.ground.limits import BUDGETS, LIMITS, Budget
 from symdiff.lower import expand_functions, unroll
 from symdiff.lower.loops.ranges import cut
 

@@ -10,10 +10,10 @@ import pytest
 
 import symdiff as sd
 from symdiff.graph import Node, constant, delta, input, inputs_of, label, onehot, placeholder, postorder
-from symdiff.graph.budget import Opened
 from symdiff.graph.dump import _Line, brief, listing
-from symdiff.graph.limits import Budget
 from symdiff.graph.sizes import named
+from symdiff.ground.budget import Opened
+from symdiff.ground.limits import Budget
 from symdiff.lower import Loops, plan_loops, unroll
 from symdiff.lower.loops.plan import ArrayStep
 from symdiff.lower.program import Port, Program

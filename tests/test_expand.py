@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from program_reference import evaluate
 
-from symdiff.graph import NORMALIZATIONS, Node, constant, normalize, pad, postorder, reduce
+from symdiff.graph import Node, constant, normalize, pad, postorder, reduce
 from symdiff.graph import input as variable
+from symdiff.graph.primitives import NORMALIZATIONS
 from symdiff.graph.reference import numeric
 from symdiff.graph.reference.interpret import evaluate as interpret
 from symdiff.lower import unroll

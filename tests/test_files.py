@@ -9,7 +9,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.errors import DataError
-from symdiff.files import write_folder
+from symdiff.ground.files import write_folder
 
 TEXTS = {"one.txt": "1", "two.txt": "é"}
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from symdiff.errors import LimitError, ParseError, SymdiffError
 from symdiff.frontend.text.grammar import SyntaxNode, parse_tree
 from symdiff.frontend.text.tokens import fewest_nodes
-from symdiff.graph.limits import Limits
-from symdiff.graph.names import is_name
+from symdiff.ground.limits import Limits
+from symdiff.ground.names import is_name
 
 OPERATORS = {
     ast.Add: "+",

@@ -12,10 +12,10 @@ import sympy
 
 import symdiff as sd
 from fuzz import arguments
-from symdiff import guard
 from symdiff.frontend.numpy.library import LIBRARY
 from symdiff.graph.scalars.functions import FUNCTIONS, apply
 from symdiff.graph.scalars.functions import Function as Row
+from symdiff.ground import guard
 
 X = sd.scalar("x")
 V = sd.vector("v", 3)

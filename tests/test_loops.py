@@ -22,9 +22,9 @@ from symdiff.errors import ShapeError, SingularMatrixError, SymdiffError, Unsupp
 from symdiff.frontend.formula import read_formula
 from symdiff.graph import broadcast_to, concatenate, inputs_of, pad, postorder, slicing, verify
 from symdiff.graph import input as variable
-from symdiff.graph.limits import LIMITS
 from symdiff.graph.scalars.functions import apply
 from symdiff.graph.sizes import named, value
+from symdiff.ground.limits import LIMITS
 from symdiff.lower import plan_loops
 from symdiff.lower.loops.access import NoLoopError, groups
 from symdiff.lower.loops.plan import Loops, LoopStep

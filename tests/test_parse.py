@@ -21,8 +21,8 @@ from symdiff.errors import ArgumentError, DisconnectedInputError, LimitError, Pa
 from symdiff.frontend.text.build import CONSTANTS
 from symdiff.frontend.text.parse import parse_graph, parse_known
 from symdiff.frontend.text.vocabulary import TEXT_FUNCTIONS
-from symdiff.graph.limits import Limits
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.ground.limits import Limits
 
 Values = npt.NDArray[np.float64]
 

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff import pickles
 from symdiff.errors import DataError
+from symdiff.ground import pickles
 
 #: What earlier versions wrote, in base64; none has a number of its format.
 EARLIER = {
@@ -159,7 +159,7 @@ def test_pickles_begin_with_the_number_and_are_read(title: str, protocol: int, m
     assert repr(again) == repr(value)
     assert repr(copy.deepcopy(value)) == repr(value)
     names = [arg for op, arg, _ in pickletools.genops(written) if isinstance(arg, str) and "GLOBAL" in op.name]
-    assert not names or names[:2] == ["symdiff.pickles restore", "symdiff.pickles check_format"]
+    assert not names or names[:2] == ["symdiff.ground.pickles restore", "symdiff.ground.pickles check_format"]
     if title == "kernel":
         np.testing.assert_array_equal(again(np.arange(3.0)), 2 * np.arange(3.0))
     monkeypatch.setattr(pickles, "FORMAT", pickles.FORMAT + 1)

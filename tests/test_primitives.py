@@ -54,8 +54,8 @@ EXAMPLES: dict[str, Node] = {
     "stop_gradient": graph.stop_gradient(X),
     "named": graph.label(X, "part"),
 }
-ROWS = [pytest.param(PRIMITIVES[name], EXAMPLES[name], id=name) for name in EXAMPLES]
-INNER = [pytest.param(PRIMITIVES[name], node, id=name) for name, node in EXAMPLES.items() if node.args]
+ROWS = [pytest.param(PRIMITIVES[name], EXAMPLES[name], id=name) for name in sorted(EXAMPLES)]
+INNER = [pytest.param(PRIMITIVES[name], node, id=name) for name, node in sorted(EXAMPLES.items()) if node.args]
 
 
 def point(node: Node, seed: int = 0) -> dict[str, Any]:

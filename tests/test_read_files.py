@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from symdiff.errors import DataError
-from symdiff.graph.limits import LIMITS
+from symdiff.ground.limits import LIMITS
 from symdiff.tools.command.write_files import write_arrays
 from symdiff.tools.read_files import read_array, read_table, split_source
 

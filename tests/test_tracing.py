@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff import files, tracing
 from symdiff.errors import DataError, ParseError
-from symdiff.graph import budget
+from symdiff.ground import budget, files, tracing
+from symdiff.ground.tracing import VARIABLE, record, traced
 from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.tracing import VARIABLE, record, traced
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symdiff.errors import DataError
-from symdiff.files import replace_file
+from symdiff.ground.files import replace_file
 from symdiff.tools.command.write_files import check_target, write_arrays
 
 

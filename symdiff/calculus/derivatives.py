@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 
 from ..errors import DisconnectedInputError, ShapeError
 from ..graph import Node, postorder, reshape, zeros
-from ..graph.budget import current
 from ..graph.deltas.affine import ONE
 from ..graph.deltas.einsum import einsum, is_zero
 from ..graph.deltas.structural import identity
 from ..graph.scalars.arithmetic import terms_of
 from ..graph.sizes import Shape, Size, check_elements, show
+from ..ground.budget import current
+from ..ground.tracing import record
 from ..simplify import as_polynomial
-from ..tracing import record
 from . import determinant
 from .cost import cost
 from .dump import modes_tried, passes

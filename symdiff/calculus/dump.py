@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..graph import Node, postorder
-from ..graph.budget import uncounted
 from ..graph.dump import brief, listing
+from ..ground.budget import uncounted
 from .cost import cost
 
 __all__ = ["modes_tried", "passes"]

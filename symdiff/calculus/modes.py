@@ -29,10 +29,10 @@ from ..graph import (
 )
 from ..graph.deltas.einsum import is_structured, is_zero
 from ..graph.deltas.structural import assemble_entries, identity, single_entries
-from ..graph.gc_pause import paused
 from ..graph.primitives import MATRIX_OPS, SINGULAR
 from ..graph.scalars.functions import compare, to_real, where
 from ..graph.sizes import Shape
+from ..ground.gc_pause import paused
 from .linear import LINEAR, LinearProduct, pulled_product, pushed_product
 from .masking import Masked, add, both, either, fit, is_single, multiply, scaled_by, shrink
 from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule, partial_of

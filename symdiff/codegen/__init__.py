@@ -26,7 +26,7 @@ from typing import NamedTuple, Protocol
 
 from ..errors import UnsupportedError
 from ..graph import Node
-from ..graph.budget import limits
+from ..ground.budget import limits
 from ..lower.program import Program
 from ..printing import text
 from .c.emit import Target, emit_c

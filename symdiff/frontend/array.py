@@ -16,8 +16,8 @@ from .. import printing
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
 from ..graph import BOOL, REAL, Node
 from ..graph.scalars.functions import apply, compare, to_real
-from ..guard import guarded, refuse
-from ..pickles import refuse_unnumbered, written
+from ..ground.guard import guarded, refuse
+from ..ground.pickles import refuse_unnumbered, written
 from ..printing.assemble import present
 from . import sympy as interop
 from .numpy import operations

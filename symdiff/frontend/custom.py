@@ -29,7 +29,7 @@ from ..graph.deltas.einsum import is_zero
 from ..graph.primitives import Placeholder
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Shape, show
-from ..guard import guarded, users
+from ..ground.guard import guarded, users
 from .array import Array
 from .numpy.operands import as_node, provenance_of
 

@@ -8,10 +8,10 @@ from inspect import signature
 from typing import Any
 
 from ..errors import ArgumentError
-from ..graph.budget import budgeted
-from ..graph.limits import Budget
-from ..guard import guarded
-from ..tracing import traced
+from ..ground.budget import budgeted
+from ..ground.guard import guarded
+from ..ground.limits import Budget
+from ..ground.tracing import traced
 from . import array_derivatives as derivatives
 from .array import Array
 from .formula import merge_shapes, read_formula

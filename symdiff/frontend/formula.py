@@ -14,8 +14,8 @@ from typing import Any
 
 from ..errors import ArgumentError, ParseError, SymdiffError
 from ..graph import Node, inputs_of
-from ..graph.budget import limits
-from ..guard import users
+from ..ground.budget import limits
+from ..ground.guard import users
 from .array import Array, asarray
 from .custom import refuse_strays
 from .numpy.operands import as_node

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import LimitError, ShapeError
-from ..graph.limits import LIMITS, Limits
-from ..graph.names import is_name
 from ..graph.sizes import Dim, Shape, check_elements, named
+from ..ground.limits import LIMITS, Limits
+from ..ground.names import is_name
 
 
 def read_shape(name: str, shape: object, limits: Limits = LIMITS) -> Shape:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..graph import input, label, stop_gradient
-from ..guard import guarded
+from ..ground.guard import guarded
 from .array import Array, call
 from .numpy.library import LIBRARY
 from .numpy.operands import as_node, provenance_of

@@ -21,9 +21,6 @@ Invariants
     * A node says what it is and not how it came about. No node refers to those that use it.
     * No walk recurses. Whatever makes nodes or walks over them charges the budget.
 Files
-    limits           limits and options with their defaults
-    budget           the account of work of one public call
-    names            which texts are names
     sizes            polynomials in named sizes
     dump             nodes as text: one line, or a listing
     primitives       the table of array operations, and the records that payloads are
@@ -35,7 +32,6 @@ Files
     scalars          the table of scalar functions
     deltas           products with index deltas
     reference        the reference interpreter
-    gc_pause         a pause of the cyclic collector while graphs grow
 Add
     a scalar function: a row in ``scalars/rows``; a primitive: a row in ``primitives``, a constructor here if none
     fits, its meaning in ``reference/numeric``, and what CONTRIBUTING.md lists

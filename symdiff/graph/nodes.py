@@ -11,7 +11,7 @@ from weakref import ref
 import numpy as np
 
 from ..errors import DtypeError, LimitError, ShapeError
-from .budget import NODE_STEPS, current, reserve
+from ..ground.budget import NODE_STEPS, current, reserve
 from .dump import brief
 from .primitives import Diagonal, Extent, Place, Placeholder
 from .sizes import Dim, Shape, fixed, product, show

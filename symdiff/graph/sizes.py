@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from ..errors import LimitError, ShapeError
-from .budget import spend
-from .limits import Limits
+from ..ground.budget import spend
+from ..ground.limits import Limits
 
 Monomial: TypeAlias = tuple[str, ...]
 #: Bounds of one size: factors of a product, bits of a number, terms. No array that could be has more.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ShapeError
-from .budget import reserve, spend
+from ..ground.budget import reserve, spend
 from .nodes import BOOL, REAL, Node, intern
 from .primitives import Along, Authored, Axes, Half, Item, Items, Joint, Picks
 from .sizes import Dim, Shape, product, show

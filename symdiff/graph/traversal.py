@@ -6,8 +6,8 @@ import copyreg
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..pickles import written
-from .budget import spend
+from ..ground.budget import spend
+from ..ground.pickles import written
 from .contractions import contract, matrix
 from .nodes import BOOL, REAL, Node, elementwise, intern
 from .primitives import INNER, PRIMITIVES, complete

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ..errors import UnsupportedError
 from ..graph import Node
-from ..graph.budget import spend
 from ..graph.sizes import Shape, fixed, show
+from ..ground.budget import spend
 from .program import MASK_OPS, Port, Program
 
 Ids: TypeAlias = npt.NDArray[np.int64]

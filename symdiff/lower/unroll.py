@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import Node, postorder, rebuild
-from ..graph.gc_pause import paused
 from ..graph.scalars.functions import FUNCTIONS, to_real
 from ..graph.sizes import show
+from ..ground.gc_pause import paused
 from ..simplify import is_symmetric
 from .arrays import ARRAYS, lower_elementwise
 from .builder import Ids, ProgramBuilder, fixed_shape

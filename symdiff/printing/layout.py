@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..graph import Node
-from ..graph.budget import reserve, spend
+from ..ground.budget import reserve, spend
 from .notation import Term, postorder, written
 
 #: Terms on one line up to which nothing becomes a definition, however often it occurs.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..graph import Item
-from ..graph.names import is_name
 from ..graph.sizes import Dim, Shape
+from ..ground.names import is_name
 from .layout import Piece, Style
 from .notation import Term, spelled
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..codegen import TARGETS, Request
 from ..errors import ArgumentError, UnsupportedError
+from ..ground.tracing import record
 from ..lower.program import Program
-from ..tracing import record
 from .options import Options
 from .runners import BACKENDS, Backend, Lowered
 from .runners.interfaces import Runner

@@ -22,7 +22,7 @@ from ..errors import ArgumentError, SingularMatrixError, UnsupportedError
 from ..frontend.outputs import LEAF, pack, unpack
 from ..frontend.outputs import show as show_structure
 from ..graph.sizes import fixed, show
-from ..guard import guarded, refuse
+from ..ground.guard import guarded, refuse
 from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, overlap, sample_shape, stack_batches
 from .options import Options
 from .result_memory import empty

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import TypeAlias
 
 from ..graph import Node, constant, elementwise, number, postorder
-from ..graph.budget import spend
+from ..ground.budget import spend
 
 #: Powers of atoms, in the order of the atoms.
 _Monomial: TypeAlias = tuple[tuple[int, int], ...]

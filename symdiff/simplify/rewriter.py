@@ -13,10 +13,10 @@ from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from ..graph import Node, broadcast_to, elementwise, mark_settled, postorder, rebuild
-from ..graph.budget import spend
-from ..graph.gc_pause import paused
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..graph.sizes import Shape
+from ..ground.budget import spend
+from ..ground.gc_pause import paused
 
 Rewrite: TypeAlias = Callable[[Node], Node | None]
 

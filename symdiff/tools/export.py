@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 from ..errors import ArgumentError
-from ..files import write_folder
-from ..guard import guarded
+from ..ground.files import write_folder
+from ..ground.guard import guarded
 from ..runtime.kernel import Kernel
 
 __all__ = ["export"]

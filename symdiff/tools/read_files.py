@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
-from ..graph.limits import LIMITS, Limits
+from ..ground.limits import LIMITS, Limits
 
 __all__ = ["SUFFIXES", "Table", "read_array", "read_table", "split_source"]
 

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 
 from ..._kernels.interpreter import OPCODES, VECTORS, registers
-from ...graph.gc_pause import paused
+from ...ground.gc_pause import paused
 from ...lower.program import Program
 from ..blocks import Block, load_blocks, store_blocks
 from ..c.emit import Target

@@ -25,9 +25,9 @@ from ...graph import (
     transpose,
     whole,
 )
-from ...graph.budget import limits, reserve
 from ...graph.scalars.functions import apply, to_real
 from ...graph.sizes import Dim, Shape, Size, divide, named, product, show
+from ...ground.budget import limits, reserve
 from .indexing import gather_array, getitem
 
 Axis: TypeAlias = int | Sequence[int] | None

@@ -17,8 +17,8 @@ from sympy.logic.boolalg import BooleanAtom
 
 from ...errors import ArgumentError, LimitError, UnsupportedError
 from ...graph import Node, broadcast_to, concatenate, constant, cumulative, reshape
-from ...graph.limits import LIMITS
 from ...graph.scalars.functions import apply, to_real
+from ...ground.limits import LIMITS
 from . import functions as scalars
 from .inputs import Inputs, Scope, SymbolicIndex
 

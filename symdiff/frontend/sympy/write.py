@@ -19,8 +19,8 @@ from sympy.tensor.array.expressions import array_expressions as arrays
 
 from ...errors import UnsupportedError
 from ...graph import Node, walk_sizes
-from ...graph.budget import spend
 from ...graph.sizes import fixed, show
+from ...ground.budget import spend
 from ...printing.notation import Term, written
 from ...printing.notation import postorder as terms_below
 from ...simplify import inline

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import sympy as sp
 
 from ...errors import UnsupportedError
-from ...graph.budget import spend
+from ...ground.budget import spend
 from ...printing.notation import Term
 from . import write_scalars as spelling
 from .write_scalars import SCALARS, add, inverse, mul, negative, number, piecewise, power

@@ -15,8 +15,8 @@ from typing import Any
 import sympy as sp
 from sympy.functions.elementary.piecewise import ExprCondPair
 
-from ...graph.budget import spend
 from ...graph.sizes import Dim, Size
+from ...ground.budget import spend
 from ...printing.notation import spelled
 
 HALF = sp.Rational(1, 2)

@@ -20,10 +20,10 @@ import numpy as np
 
 from ...errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from ...graph import extent, walk_sizes
-from ...graph.budget import spend
-from ...graph.limits import Limits
 from ...graph.sizes import Shape, check_elements, named
-from ...guard import refuse
+from ...ground.budget import spend
+from ...ground.guard import refuse
+from ...ground.limits import Limits
 from ..array import Array, asarray
 from ..numpy.library import REFUSED
 from ..symbols import array as make_input

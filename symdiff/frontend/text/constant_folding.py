@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ...errors import LimitError, ParseError
-from ...graph.limits import Limits
+from ...ground.limits import Limits
 
 Number: TypeAlias = int | float
 
@@ -47,7 +47,7 @@ def fold(symbol: str, a: Number, b: Number, limits: Limits) -> Number:
 
     Examples
     --------
-    >>> from symdiff.graph.limits import LIMITS
+    >>> from symdiff.ground.limits import LIMITS
     >>> fold("**", 2, 10, LIMITS)
     1024
     """

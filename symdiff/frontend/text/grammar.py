@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...errors import LimitError, ParseError
-from ...graph.limits import LIMITS, Limits
+from ...ground.limits import LIMITS, Limits
 from .tokens import END, NAME, NEWLINE, NUMBER, SYMBOL, Token, fewest_nodes, scan, too_large, unexpected_operand
 
 _COMPARISON = 1

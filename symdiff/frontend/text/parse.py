@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import ArgumentError
-from ...graph.budget import limits as limits_in_force
-from ...graph.gc_pause import paused
-from ...graph.limits import Limits
-from ...graph.names import is_name
+from ...ground.budget import limits as limits_in_force
+from ...ground.gc_pause import paused
+from ...ground.limits import Limits
+from ...ground.names import is_name
 from ..array import Array
 from ..shapes import read_shape
 from ..symbols import array as make_input

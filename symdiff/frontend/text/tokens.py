@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...errors import LimitError, ParseError, with_caret
-from ...graph.limits import Limits
-from ...graph.names import NAME_PATTERN
+from ...ground.limits import Limits
+from ...ground.names import NAME_PATTERN
 
 _TOKEN = re.compile(
     rf"""[ \t\f]*(?:

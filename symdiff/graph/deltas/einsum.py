@@ -14,6 +14,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
+from ...ground.budget import spend
 from .. import (
     REAL,
     Labels,
@@ -28,7 +29,6 @@ from .. import (
     reshape,
     zeros,
 )
-from ..budget import spend
 from ..primitives import Contraction
 from ..scalars.arithmetic import SUMS, terms_of
 from ..sizes import Dim

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...graph import BOOL, Node, label_sizes, placeholder, postorder, substitute
-from ...graph.gc_pause import paused
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import Dim
+from ...ground.gc_pause import paused
 from ..dump import Listed, loop_lines
 from ..expand import EXPANSIONS, expand_node
 from ..program import CHEAP, Program

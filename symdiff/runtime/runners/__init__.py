@@ -33,7 +33,7 @@ from ...calculus.cost import extent
 from ...codegen import TARGETS, Request
 from ...codegen.numpy.emit import emit_numpy
 from ...errors import UnsupportedError
-from ...graph.budget import limits
+from ...ground.budget import limits
 from ...lower import Loops, plan_loops
 from ...lower.program import Program
 from ..options import Options

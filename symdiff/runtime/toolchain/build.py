@@ -24,8 +24,8 @@ from weakref import WeakValueDictionary
 from ...codegen.c.emit import CSource, Target
 from ...errors import BuildError
 from ...graph.scalars.functions import FUNCTIONS
+from ...ground.version import VERSION
 from ...lower.program import SIGNATURES
-from ...version import VERSION
 from . import cache as store
 from . import processes as children
 from .folders import build_folder, remove_abandoned

@@ -27,11 +27,11 @@ from ...frontend.outputs import leaves
 from ...frontend.provenance import join
 from ...frontend.symbols import array
 from ...graph import REAL, Node, inputs_of
-from ...graph.budget import budgeted, require, spend
-from ...graph.limits import Budget
 from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import Shape, Size
-from ...guard import guarded
+from ...ground.budget import budgeted, require, spend
+from ...ground.guard import guarded
+from ...ground.limits import Budget
 from ...printing import text
 from ...runtime.arguments import sample_shape
 from ...simplify import inline, simplify

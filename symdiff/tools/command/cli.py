@@ -26,15 +26,15 @@ from ...frontend.array import Array
 from ...frontend.formula import Formula, read_formula
 from ...frontend.outputs import leaves
 from ...frontend.symbols import array
-from ...graph.budget import Opened, limits, spend
 from ...graph.sizes import show
-from ...guard import refuse
+from ...ground.budget import Opened, limits, spend
+from ...ground.guard import refuse
+from ...ground.version import VERSION
 from ...printing import latex, text
 from ...runtime.kernel import Kernel
 from ...runtime.runners import BACKENDS
 from ...runtime.toolchain import cache
 from ...simplify import stabilize
-from ...version import VERSION
 from ..demo.demo import run_demo
 from ..export import export
 from ..read_files import split_source

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError
-from ...files import check_writable, replace_file
+from ...ground.files import check_writable, replace_file
 from ..read_files import SUFFIXES
 
 __all__ = ["check_target", "write_arrays"]

@@ -28,10 +28,10 @@ from rich.table import Table
 
 from ...compiler import compile as compile_formula
 from ...errors import ArgumentError, DataError
-from ...files import check_writable, replace_file
 from ...frontend.array import Array
 from ...frontend.derivatives import gradient, hessian
 from ...frontend.symbols import matrix, scalar, vector
+from ...ground.files import check_writable, replace_file
 from ...runtime.kernel import Kernel
 from ..read_files import read_table
 from ..terminal import can_show, readable, say

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
-from .errors import DataError
+from ..errors import DataError
 
 __all__ = ["check_writable", "replace_file", "write_folder"]
 

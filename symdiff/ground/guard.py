@@ -15,7 +15,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-from .errors import (
+from ..errors import (
     ArgumentError,
     DataError,
     InternalError,

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from .errors import DataError
+from ..errors import DataError
 from .files import replace_file
 
 __all__ = ["VARIABLE", "record", "traced"]

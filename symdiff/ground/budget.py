@@ -123,7 +123,7 @@ class Opened:
 
     Examples
     --------
-    >>> from symdiff.graph.limits import Budget
+    >>> from symdiff.ground.limits import Budget
     >>> with Opened(Budget(steps=10)):
     ...     spend(11)
     Traceback (most recent call last):

@@ -3,7 +3,7 @@
 A formula may come from a stranger. Whatever grows with the text of one (characters, nodes,
 nesting, numbers, arrays) therefore has a bound, checked before the memory or the time is
 spent, and crossing it raises :class:`~symdiff.errors.LimitError`. Limits bound what is written;
-a budget bounds what is made of it (:mod:`symdiff.graph.budget`).
+a budget bounds what is made of it (:mod:`symdiff.ground.budget`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
-from .errors import DataError
+from ..errors import DataError
 from .version import VERSION
 
 __all__ = ["FORMAT", "check_format", "refuse_unnumbered", "restore", "written"]

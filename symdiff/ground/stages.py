@@ -8,13 +8,8 @@ from __future__ import annotations
 
 #: Name of a module or folder directly below the package, and what it does.
 STAGES = (
-    ("stages", "this order"),
-    ("version", "the version of the package"),
     ("errors", "every error that symdiff raises on purpose"),
-    ("pickles", "the format of pickles, with its number in front"),
-    ("files", "writes files: complete, or not at all"),
-    ("tracing", "what each stage made of a formula, written where SYMDIFF_DUMP says"),
-    ("guard", "turns unforeseen errors of public functions into errors of symdiff"),
+    ("ground", "limits, the budget of one call, files, the guard of public functions"),
     ("_kernels", "compiled ahead of time: calls, interpreter, loader, special functions"),
     ("graph", "the array IR: nodes, sizes, scalar functions, deltas, reference interpreter"),
     ("simplify", "graph to graph: rewrites for short formulas and for stable ones"),

@@ -1,0 +1,24 @@
+"""What every stage stands on: limits, the budget of one call, files, and what a public function needs.
+
+Takes
+    nothing of a formula: no module here knows nodes
+Gives
+    bounds and the account of work, names, the guard of public functions, the format of pickles, traces
+Invariants
+    * Nothing but :mod:`symdiff.errors` is imported from the rest of the package.
+    * An error that reaches a user is symdiff's own, and a file appears whole or not at all.
+    * Tracing that is off costs less than a microsecond a stage.
+Files
+    stages     the stages in the order of their imports
+    version    the version of the package
+    limits     limits and options with their defaults
+    budget     the account of work of one public call
+    names      which texts are names
+    guard      unforeseen errors of public functions as errors of symdiff
+    files      writing files whole or not at all
+    tracing    what each stage made of a formula, as files
+    pickles    the format of pickles
+    gc_pause   a pause of the cyclic collector while graphs grow
+Add
+    a limit: a field of ``limits``; a stage: a row of ``stages``
+"""
