@@ -81,8 +81,8 @@ def test_a_name_is_the_same_input_in_several_texts() -> None:
 @pytest.mark.parametrize(
     ("formula", "error", "words"),
     [
-        (["x", sd.scalar("x")], ArgumentError, "beside symbols"),
-        (["x", sympy.Symbol("x")], ArgumentError, "beside symbols"),
+        (["x", sd.scalar("x")], ArgumentError, "text and symbols"),
+        (["x", sympy.Symbol("x")], ArgumentError, "text and symbols"),
         (["h = x * 2\nh", "h + 1"], ArgumentError, "'h' is defined in one text and an input of another"),
         (["h + 1", "h = x * 2\nh"], ParseError, "'h' is an input"),
         ([], ArgumentError, "no outputs"),
