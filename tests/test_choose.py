@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -51,12 +49,12 @@ def test_a_new_backend_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(ArgumentError, match="backend='weekly'; expected one of 'auto', 'native'"):
         sd.compile(FORMULA, x=(), y=(), backend="weekly")
-    weekly = replace(BACKENDS["numpy"], lower=refuse)
+    weekly = BACKENDS["numpy"]._replace(lower=refuse)
     monkeypatch.setitem(BACKENDS, "weekly", weekly)
     with pytest.raises(UnsupportedError, match="no weekly code for this formula: it is Tuesday; backend='numpy' runs"):
         sd.compile(FORMULA, x=(), y=(), backend="weekly")
     for behind in ("interpreter", "numpy"):
-        monkeypatch.setitem(BACKENDS, "weekly", replace(weekly, instead=behind))
+        monkeypatch.setitem(BACKENDS, "weekly", weekly._replace(instead=behind))
         kernel = sd.compile(FORMULA, x=(), y=(), backend="weekly")
         assert kernel.backend == behind
         assert kernel.stats["reason"] == "it is Tuesday"

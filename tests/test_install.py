@@ -17,6 +17,7 @@ LATER = {
     "csv",
     "difflib",
     "email",
+    "fractions",
     "hashlib",
     "importlib.metadata",
     "matplotlib",

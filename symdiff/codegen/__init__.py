@@ -21,7 +21,6 @@ Add
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ..errors import UnsupportedError
@@ -36,8 +35,7 @@ from .numpy.emit import emit_numpy
 __all__ = ["TARGETS", "Emit", "Language", "Request"]
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What is to be printed: a formula, in the forms that an emitter may ask for, and how batches are treated.
 
     Parameters

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from ..graph import Node, constant, elementwise, number
 from ..graph.scalars.arithmetic import terms_of
@@ -86,6 +85,8 @@ class CollectedProduct:
 
 def as_number(product: CollectedProduct, base: Node, power: int) -> bool:
     """Take a number into the coefficient if the result is one that a person would write."""
+    from fractions import Fraction
+
     c = number(base)
     if c is None or c == 0.0 or not 1e-100 < abs(c) < 1e100 or abs(power) > 3:
         return False
@@ -139,6 +140,8 @@ def times(factors: Mapping[Node, int]) -> Node | None:
 
 def like_terms(terms: Iterable[CollectedProduct]) -> list[CollectedProduct]:
     """Add terms that differ by a number only, unless they cancel, which could hide a NaN."""
+    from fractions import Fraction
+
     found: dict[object, CollectedProduct] = {}
     for term in terms:
         key: object = term.key()

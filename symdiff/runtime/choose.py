@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..codegen import TARGETS, Request
 from ..errors import ArgumentError, UnsupportedError
@@ -22,8 +21,7 @@ __all__ = ["Choice", "choose"]
 _LANGUAGES = {row.serves: row.language for row in BACKENDS.values()}
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """A formula and what computes it.
 
     Parameters

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .. import BOOL, Node, constant, elementwise
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 #: Coefficients of a power series.
 Series: TypeAlias = "tuple[Fraction, ...]"
@@ -30,11 +32,15 @@ def _f(name: str, *args: Node) -> Node:
 
 
 def _product(a: Sequence[Fraction], b: Sequence[Fraction]) -> Series:
+    from fractions import Fraction
+
     return tuple(sum((a[i] * b[k - i] for i in range(k + 1)), Fraction(0)) for k in range(min(len(a), len(b))))
 
 
 def _inverse(a: Sequence[Fraction]) -> Series:
     """Return the series of 1 / a."""
+    from fractions import Fraction
+
     found = [1 / a[0]]
     for k in range(1, len(a)):
         found.append(-sum((a[i] * found[k - i] for i in range(1, k + 1)), Fraction(0)) / a[0])
@@ -44,6 +50,8 @@ def _inverse(a: Sequence[Fraction]) -> Series:
 @cache
 def series_of(name: str) -> Series:
     """Return the Taylor series of a function at 0, in all powers of x."""
+    from fractions import Fraction
+
     k = range(TERMS)
     if name in ("exp", "sinh", "cosh", "sin", "cos"):
         every = [Fraction(1, math.factorial(i)) for i in k]
@@ -284,6 +292,8 @@ class Remainder(NamedTuple):
 
     def written_by_square(self, n: int, x: Node) -> Node:
         """Return the derivative of order ``n`` by s = x**2."""
+        from fractions import Fraction
+
         found = {0: Fraction(1)}  # of g^(j) / x^(order + 2 n - j)
         for step in range(n):
             new: dict[int, Fraction] = {}
@@ -345,6 +355,8 @@ _TOGETHER = 6
 
 def _by_stumpff(k: int, n: int) -> dict[int, Fraction]:
     """Return the derivative of order ``n`` of a remainder of sine or cosine: a factor for each c_k."""
+    from fractions import Fraction
+
     found = {k: Fraction((-1) ** (k // 2))}
     for _ in range(n):
         new: dict[int, Fraction] = {}
@@ -388,6 +400,8 @@ def _chosen(condition: Node, near: tuple[Node, Node], far: tuple[Node, Node]) ->
 
 def _stumpff_near(k: int, s: Node, radius: float) -> Node:
     """Return c_k by its series, whose inner part by Horner's rule is that of c_(k+2)."""
+    from fractions import Fraction
+
     first = k - (k - 3) % _TOGETHER // 2 * 2
     series = [Fraction(1, math.factorial(first + 2 * i)) for i in range(TERMS // 2)]
     last = first + 2 * (len(_enough(series, radius**2)) - 1)

@@ -6,7 +6,6 @@ A spelling is used only where its value is the very same double.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import lru_cache
 
 #: (name, value) of what is recognised, alone, as a multiple and as a divisor.
@@ -36,6 +35,8 @@ def spelled(value: float) -> tuple[int, str, int]:
 
 @lru_cache(maxsize=4096)
 def _spelled(value: float) -> tuple[int, str, int]:
+    from fractions import Fraction
+
     if not math.isfinite(value):
         return 0, "", 0
     if value.is_integer():

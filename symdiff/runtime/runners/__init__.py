@@ -25,9 +25,8 @@ Add
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ...calculus.cost import extent
 from ...codegen import TARGETS, Request
@@ -51,8 +50,7 @@ __all__ = ["BACKENDS", "Backend", "Lowered"]
 Lowered: TypeAlias = Program | Loops | None
 
 
-@dataclass(frozen=True)
-class Backend:
+class Backend(NamedTuple):
     """One way to run kernels.
 
     Parameters
