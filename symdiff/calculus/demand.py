@@ -21,7 +21,7 @@ from .strong_zeros import pull_mask, pull_reach
 
 
 def guard(roots: Sequence[Node]) -> list[Node]:
-    """Return ``roots`` with the identity in place of each matrix that is not looked at.
+    """Return ``roots`` with the identity in place of each matrix that is not observed.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def guard(roots: Sequence[Node]) -> list[Node]:
 
 
 def _conditions(order: Sequence[Node], roots: Sequence[Node], leads: set[Node]) -> dict[Node, Node | None]:
-    """Return for each node of ``leads`` where it is looked at; None is everywhere."""
+    """Return for each node of ``leads`` where it is observed; None is everywhere."""
     found: dict[Node, Node | None] = dict.fromkeys(roots)
     for node in reversed(order):
         if node not in leads:
@@ -61,7 +61,7 @@ def _conditions(order: Sequence[Node], roots: Sequence[Node], leads: set[Node]) 
 
 
 def _through(node: Node, i: int, mask: Node | None) -> Node | None:
-    """Return where argument ``i`` is looked at when ``node`` is where ``mask`` holds."""
+    """Return where argument ``i`` is observed when ``node`` is where ``mask`` holds."""
     arg = node.args[i]
     if node.op == "where" and i:
         taken = node.args[0]
@@ -78,7 +78,7 @@ def _through(node: Node, i: int, mask: Node | None) -> Node | None:
 
 
 def _narrowed(mask: Node, node: Node, arg: Node) -> Node:
-    """Return where an argument, which the function may repeat, is looked at by any element."""
+    """Return where an argument, which the function may repeat, is observed by any element."""
     gap = node.ndim - arg.ndim
     start = node.ndim - mask.ndim
     axes = [a for a in range(mask.ndim) if a + start < gap or arg.shape[a + start - gap] == 1]
@@ -90,7 +90,7 @@ def _sound(order: Sequence[Node], masks: dict[Node, Node]) -> dict[Node, Node]:
     """Return the masks that can be computed before the matrices they are for.
 
     A condition stands before its branches in a postorder, unless a matrix of the branch is a part
-    of the condition as well. Such a matrix is looked at wherever the condition is.
+    of the condition as well. Such a matrix is observed wherever the condition is.
     """
     place = {node: i for i, node in enumerate(order) if node in masks}
     latest: dict[Node, int] = {}

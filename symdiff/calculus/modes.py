@@ -361,7 +361,7 @@ def _image(node: Node, which: int, given: Mapping[int, Masked], prefix: int, wal
 
 
 def _has_rule(node: Node, i: int, moves: Callable[[], bool]) -> bool:
-    """Tell whether a custom function has a derivative by argument ``i``; one captured from outside has none.
+    """Tell whether a custom function has a derivative with respect to argument ``i``; a captured one has none.
 
     Raises
     ------
@@ -386,7 +386,7 @@ def _is_nonzero(slope: Masked) -> bool:
 
 
 def _moves(node: Node, wrt: Sequence[Node]) -> bool:
-    """Tell whether ``node`` has a derivative by any of ``wrt``, which barriers and steps may keep from it."""
+    """Tell whether ``node`` depends smoothly on any of ``wrt``, which barriers and steps may prevent."""
     (slope,) = pushforward([node], {w: w for w in wrt})
     return slope is not None and not is_zero(slope)
 

@@ -279,7 +279,7 @@ complete((op for op, _ in LINEAR_IN), __name__, SECOND)
 
 
 def partial_of(node: Node, i: int) -> tuple[Node | None, Node | None]:
-    """Return the partial derivative by argument ``i`` and the condition under which it counts.
+    """Return the partial derivative with respect to argument ``i``, and the condition under which it counts.
 
     The first is None for a function that is constant, or is so in pieces.
     """
@@ -303,7 +303,7 @@ class Captured(NamedTuple):
     """An array from outside that a custom function or its rule uses without taking it as an argument.
 
     ``title`` is how messages call it. ``counts`` tells whether the value changes with it: the rule
-    gives no derivative by it then, and none can be told.
+    has no derivative with respect to it then, and none can be derived.
     """
 
     title: str

@@ -88,7 +88,7 @@ class Walk:
     nodes : set of Node
         Those of this walk: a differential, differentiated in turn, ends where it reaches them.
     wild : set of Node
-        Those that may be infinite or nan, or have such a derivative by what they are computed from.
+        Those that may be infinite or nan, or have such a derivative with respect to an argument.
     carried : set of Node
         Those at which a mask is made anew where a sum has ended it. A mask that goes through an
         operation as it is costs nothing and travels anyway.

@@ -92,9 +92,10 @@ def custom(
 
     Notes
     -----
-    Function and rule may use symbols from outside. They count as arguments that the rule gives no
-    derivative by: second derivatives by them are right, and a first derivative by one that the
-    value depends on is refused. Pass it as an argument, or use ``stop_gradient`` of it.
+    Function and rule may use symbols from outside. They count as arguments for which the rule gives
+    no derivative: second derivatives with respect to them are right, and a first derivative with
+    respect to one that the value depends on is refused. Pass it as an argument, or use
+    ``stop_gradient`` of it.
 
     Whether a rule is linear is seen by its form: sums of products with one seed each, and whatever
     else is linear (slices, sums over axes, products of matrices, ``solve``, ``where`` by a condition

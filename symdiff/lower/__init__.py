@@ -20,7 +20,7 @@ Files
     polygamma   digamma and trigamma in ordinary operations
     pivoting    elimination with partial pivoting
     matrices    inverses, determinants, solutions, Cholesky factors, cofactors
-    expand      softmax and its kin in maxima and sums, once for scalars and loops
+    expand      softmax, logsumexp, norm and unit in maxima and sums, once for scalars and loops
     arrays      each array operation, element by element
     factorize   common factors and divisors factored out of sums
     unroll      a whole formula: every node, then the order of values

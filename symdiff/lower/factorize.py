@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from .builder import ProgramBuilder
 
-#: Terms of the longest sum that is looked at: the time stays linear in the length of the program.
+#: Terms of the longest sum that is searched: the time stays linear in the length of the program.
 _LONGEST = 64
 #: What a division counts as beside a product.
 _DIVISION = 6

@@ -12,7 +12,7 @@ from ..graph import Node, constant, elementwise, number
 from ..graph.scalars.arithmetic import terms_of
 from ..simplify.algebra import is_leaf
 
-#: Sums and products are looked at up to so many parts.
+#: Most parts of a sum or product that are compared.
 WINDOW = 64
 
 

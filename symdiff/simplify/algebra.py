@@ -89,7 +89,7 @@ def _difference_forms(node: Node) -> Node | None:
     return _common_factor(node, "subtract")
 
 
-#: How many terms of a sum, or factors of a product, are looked at together.
+#: Most terms of a sum, or factors of a product, that are compared with each other.
 _WINDOW = 9
 
 

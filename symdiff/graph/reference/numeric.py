@@ -130,7 +130,7 @@ def _by_order(function: Callable[[int, Array], Array], order: Array | float, x: 
     return result
 
 
-# ---------------------------------------------------------------------------- reductions and their kin
+# ---------------------------------------------------------------------------- reductions and normalizations
 
 Axes = tuple[int, ...]
 

@@ -75,11 +75,11 @@ class Backend(NamedTuple):
 
 
 def lower(request: Request, *, insist: bool) -> Program | Loops:
-    """Take the formula apart where it is small, else find its loops.
+    """Lower a small formula to scalar code, and a large one to loops.
 
-    A formula of fixed sizes within the limit is taken apart: one call of it has no Python on the
-    way. Beyond that, and with letters for sizes, its long axes become loops, whose code does not
-    grow with them. What has no loops is taken apart all the same where that is insisted on.
+    A formula of fixed sizes within the limit becomes scalar code, and a call of it runs no Python.
+    The long axes of larger formulas, and of those with symbolic sizes, become loops, whose code does
+    not grow with them. A formula without loops is scalarized all the same where ``insist`` asks for it.
     """
     limit = limits().unrolled_operations
     try:

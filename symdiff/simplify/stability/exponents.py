@@ -13,7 +13,7 @@ from ...graph.scalars.functions import scalar_constant
 
 #: Numbers times nodes, added up; the constant stands under None.
 Linear: TypeAlias = "dict[Node | None, float]"
-#: So many factors of a product, terms of a sum, terms of an exponent and nodes of a sum are looked at.
+#: Most factors of a product, terms of a sum, terms of an exponent and nodes of a sum that are searched.
 FACTORS, TERMS, EXPONENTS, STEPS = 12, 8, 12, 32
 
 

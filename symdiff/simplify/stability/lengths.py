@@ -22,7 +22,7 @@ _SUMS = frozenset({"add", "subtract", "concatenate"})
 _JOINED = "cos(norm(x)) beside sin(norm(x)) / norm(x) → a function of sum(x**2)"
 #: A root that stands in more places is given a name.
 _FEW = 2
-#: So many nodes are looked at for one scalar.
+#: Most nodes that are searched for one scalar.
 _NODES = 100
 
 

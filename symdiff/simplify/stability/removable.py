@@ -19,7 +19,7 @@ from ..rewriter import spread
 from .exponents import added, as_node, as_sum, multiple, ratio
 from .lengths import Scalar, by_square, root_of, squares_of, times_power
 
-#: So many factors and terms are looked at.
+#: Most factors and terms that are searched.
 _FACTORS, _TERMS = 12, 7
 #: The highest power of a number.
 _POWER = 8

@@ -9,7 +9,7 @@ from ...graph.scalars.arithmetic import peel, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ..rewriter import is_number, spread
 
-#: So many terms of a sum and contractions inside each other are looked at.
+#: Most terms of a sum, and nested contractions, that are searched.
 _TERMS, _NESTED = 8, 4
 
 

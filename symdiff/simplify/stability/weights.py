@@ -12,7 +12,7 @@ from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
 from ..rewriter import spread
 
-#: How many operations above and below the line are looked at.
+#: Most operations above and below the line that are searched.
 _LOOK = 16
 #: What passes a factor along: ``f(a, b)`` times s is ``f(s a, b)``.
 _FACTORS = frozenset(("multiply", "named", "negative", "contract", "reshape", "divide"))

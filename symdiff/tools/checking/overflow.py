@@ -19,7 +19,7 @@ from ...graph.sizes import value
 from ...printing import text
 from ...simplify import inline, simplify
 
-#: Elements of an output, and of a variable, that are looked at.
+#: Most elements of an output, and of a variable, that are examined.
 _ELEMENTS = 16
 
 

@@ -54,7 +54,7 @@ def differentiate(
     kind : str
         What was computed.
     results : dict of str to Array
-        By what they are differentiated by.
+        By the name of the variable.
 
     Raises
     ------
