@@ -18,6 +18,7 @@ from ...graph.scalars.remainders import REMAINDERS, Remainder, series_of
 from ..rewriter import spread
 from .exponents import added, as_node, as_sum, multiple, ratio
 from .lengths import Scalar, by_square, root_of, squares_of, times_power
+from .products import may_hold_exponentials
 
 #: Most factors and terms that are searched.
 _FACTORS, _TERMS = 12, 7
@@ -32,6 +33,9 @@ _NAMES = {name: name for name in _TABLE if name not in ("bernoulli", "csch")}
 _ROWS = {each.name: each for each in REMAINDERS if each.order > 0}
 _ROWS |= {each.name_by_square: each for each in REMAINDERS if each.order > 0 and each.even}
 _VANISH = frozenset(("sin", "sinh", "tan", "tanh", "arcsin", "arctan", "log1p", "expm1", "csch", "exp_share"))
+#: Scalars that are searched for within linear operations: lengths, inputs and their entries. Searching for every
+#: factor would make the work on long scalar formulas ten times as much.
+_DIVISORS = frozenset(("norm", "sqrt", "hypot", "input", "named", "slice", "gather", "contract"))
 _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
 
 
@@ -110,7 +114,7 @@ def vanishing(node: Node) -> Vanishing | None:
 
 def _difference(node: Node) -> Vanishing | None:
     """Return how c (exp(a) - exp(b)) vanishes, if the factor before it does not grow where the rest falls."""
-    found = as_sum(node)
+    found = as_sum(node) if may_hold_exponentials(node) else None
     if found is None or found.sign() != -1:
         return None
     (b, low), (_, high) = found.parts()
@@ -241,7 +245,7 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
     """Take out of linear operations what divides where a factor vanishes, and the other way around."""
     side = product.powers[base] * known.order
     for scalar, n in own.powers.items():
-        if scalar.shape:
+        if scalar.shape or scalar.op not in _DIVISORS:
             continue
         inside = Scalar(scalar)
         for other, power in list(product.powers.items()):
