@@ -278,6 +278,17 @@ def test_deep_formulas_are_simplified_and_derived_in_linear_time(step: str) -> N
     assert efforts[1] < 5 * efforts[0] + 10_000
 
 
+@pytest.mark.counted
+def test_scalar_formulas_of_vanishing_functions_are_derived_in_few_calls() -> None:
+    """Searching each factor of a product for each factor of a sine took some thousand calls an operation."""
+    parts = list(sd.vector("x", 8))
+    for i in range(1_000):
+        parts[i % 8] = np.sin(parts[i % 8] * parts[(i + 3) % 8])
+    total = sum(parts[1:], parts[0])
+    effort, _ = calls(sd.gradient, total, sd.vector("x", 8))
+    assert effort < 1_000 * 2_000
+
+
 def test_a_column_of_a_delta_and_a_part_of_a_unit_vector_are_one_form() -> None:
     n = named("n")
     for rows, columns in ((3, n), (n, n + 1)):

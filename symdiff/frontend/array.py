@@ -20,8 +20,7 @@ from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
 from ..printing.assemble import present
 from . import sympy as interop
-from .numpy import operations
-from .numpy import shaping as layout
+from .numpy import operations, shaping
 from .numpy.indexing import getitem
 from .numpy.library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, provenance_of
@@ -227,23 +226,23 @@ class Array(Operand):
     @property
     def T(self) -> Array:
         """The axes in reverse order: the transpose of a matrix."""
-        return Array(layout.permute(self.node), self.provenance)
+        return Array(shaping.permute(self.node), self.provenance)
 
     @property
     def mT(self) -> Array:
         """The last two axes exchanged."""
-        return Array(layout.swapaxes(self.node, -1, -2), self.provenance)
+        return Array(shaping.swapaxes(self.node, -1, -2), self.provenance)
 
     @guarded
     def reshape(self, *shape: Any) -> Array:
         """Return the elements in C order in another shape."""
-        return Array(layout.reshape_to(self.node, shape[0] if len(shape) == 1 else shape), self.provenance)
+        return Array(shaping.reshape_to(self.node, shape[0] if len(shape) == 1 else shape), self.provenance)
 
     @guarded
     def transpose(self, *axes: Any) -> Array:
         """Permute the axes; reverse them by default."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return Array(layout.permute(self.node, order), self.provenance)
+        return Array(shaping.permute(self.node, order), self.provenance)
 
     @guarded
     def astype(self, dtype: Any) -> Array:

@@ -102,7 +102,7 @@ class Half(NamedTuple):
 
 
 class Authored(NamedTuple):
-    """The derivative an author gives (:class:`symdiff.calculus.custom.CustomRule`), and the value as a formula."""
+    """The derivative an author gives (:class:`symdiff.calculus.rules.CustomRule`), and the value as a formula."""
 
     rule: Any
     body: Any

@@ -14,7 +14,7 @@ from ..errors import UnsupportedError
 from ..graph import BOOL, Node
 from ..graph.deltas.contraction_order import Step, cheapest_step
 from ..graph.primitives import NORMALIZATIONS, complete
-from . import polygamma as gamma
+from . import polygamma
 from .builder import ZERO, Ids, ProgramBuilder, fixed_shape
 from .expand import EXPANSIONS, expand_row
 from .matrices import MATRICES
@@ -31,7 +31,7 @@ _DIRECT: dict[str, Callable[..., int]] = {
 }
 
 #: Functions that are lowered to a hundred operations, for no more elements than are built in a moment.
-_LONG: dict[str, Callable[..., int]] = {"digamma": gamma.digamma, "polygamma": gamma.polygamma}
+_LONG: dict[str, Callable[..., int]] = {"digamma": polygamma.digamma, "polygamma": polygamma.polygamma}
 _SEVERAL = 16
 
 

@@ -169,7 +169,7 @@ class Functions:
         """Print the store of one block, and prefetches of its place in later samples."""
         text = self.store_block(port, start, values)
         if self.prefetch:
-            text += self.prefetch.ask(self.ask_name, "out", port, f"y{port}{self.end}", start, len(values))
+            text += self.prefetch.emit(self.ask_name, "out", port, f"y{port}{self.end}", start, len(values))
         return text
 
     def store_block(self, port: int, start: int, values: tuple[int, ...]) -> str:
@@ -195,7 +195,7 @@ class Functions:
         """Print the load of one block, in place or by a call, and prefetches of it in later samples."""
         text = self.load_block(port, start, targets, call=call)
         if self.prefetch and not self.one_sample(port):
-            text += self.prefetch.ask(self.ask_name, "in", port, f"x{port}{self.end}", start, len(targets))
+            text += self.prefetch.emit(self.ask_name, "in", port, f"x{port}{self.end}", start, len(targets))
         return text
 
     def load_block(self, port: int, start: int, targets: list[str], *, call: bool) -> str:

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, compare, where
-from . import operations, reductions
-from . import shaping as layout
+from . import operations, reductions, shaping
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -166,37 +165,37 @@ _add("polyval", operations.polyval, 2, 2, 2)
 _add("ptp", reductions.ptp, 1, 1, 2, ("axis", "keepdims"))
 _add("average", reductions.average, 1, 1, 3, ("axis", "weights"))
 for _rank in (1, 2, 3):
-    _add(f"atleast_{_rank}d", partial(layout.at_least, rank=_rank))
+    _add(f"atleast_{_rank}d", partial(shaping.at_least, rank=_rank))
 _add("diag", operations.diag, 1, 1, 2, ("k",))
 _add("diagonal", operations.diagonal, 1, 1, 4, ("offset", "axis1", "axis2"))
 for _name in ("tril", "triu"):
     _add(_name, getattr(operations, _name), 1, 1, 2, ("k",))
 
-_add("reshape", layout.reshape_to, 1, 2, 3, ("shape", "newshape", "order"))
-_add("ravel", layout.ravel)
-_add("transpose", layout.permute, 1, 1, 2, ("axes",))
-_add("matrix_transpose", lambda x: layout.swapaxes(x, -1, -2))
-_add("swapaxes", layout.swapaxes, 1, 3, 3, ("axis1", "axis2"))
-_add("moveaxis", layout.moveaxis, 1, 3, 3, ("source", "destination"))
-_add("expand_dims", layout.expand_dims, 1, 2, 2, ("axis",))
-_add("squeeze", layout.squeeze, 1, 1, 2, ("axis",))
-_add("broadcast_to", lambda x, shape: broadcast_to(x, layout.parse_shape(shape)), 1, 2, 2, ("shape",))
-_add("concatenate", layout.join, "list", 1, 2, ("axis",))
-_add("stack", layout.stack, "list", 1, 2, ("axis",))
+_add("reshape", shaping.reshape_to, 1, 2, 3, ("shape", "newshape", "order"))
+_add("ravel", shaping.ravel)
+_add("transpose", shaping.permute, 1, 1, 2, ("axes",))
+_add("matrix_transpose", lambda x: shaping.swapaxes(x, -1, -2))
+_add("swapaxes", shaping.swapaxes, 1, 3, 3, ("axis1", "axis2"))
+_add("moveaxis", shaping.moveaxis, 1, 3, 3, ("source", "destination"))
+_add("expand_dims", shaping.expand_dims, 1, 2, 2, ("axis",))
+_add("squeeze", shaping.squeeze, 1, 1, 2, ("axis",))
+_add("broadcast_to", lambda x, shape: broadcast_to(x, shaping.parse_shape(shape)), 1, 2, 2, ("shape",))
+_add("concatenate", shaping.join, "list", 1, 2, ("axis",))
+_add("stack", shaping.stack, "list", 1, 2, ("axis",))
 for _name in ("hstack", "vstack", "column_stack"):
-    _add(_name, getattr(layout, _name), "list")
-_add("block", layout.block, "rows", in_text=False)
-_add("take", layout.take, 1, 2, 3, ("axis",), in_text=False)
-_add("flip", layout.flip, 1, 1, 2, ("axis",))
-_add("roll", layout.roll, 1, 2, 3, ("axis",))
-_add("repeat", layout.repeat, 1, 2, 3, ("axis",))
-_add("tile", layout.tile, 1, 2, 2, ("reps",))
-_add("diff", layout.diff, 1, 1, 3, ("n", "axis"))
-_add("eye", layout.eye, "none", 1, 3, ("M", "k"))
-_add("zeros", lambda shape: layout.full(shape, 0.0), "none")
-_add("ones", lambda shape: layout.full(shape, 1.0), "none")
-_add("zeros_like", lambda x: layout.like(x, 0.0))
-_add("ones_like", lambda x: layout.like(x, 1.0))
+    _add(_name, getattr(shaping, _name), "list")
+_add("block", shaping.block, "rows", in_text=False)
+_add("take", shaping.take, 1, 2, 3, ("axis",), in_text=False)
+_add("flip", shaping.flip, 1, 1, 2, ("axis",))
+_add("roll", shaping.roll, 1, 2, 3, ("axis",))
+_add("repeat", shaping.repeat, 1, 2, 3, ("axis",))
+_add("tile", shaping.tile, 1, 2, 2, ("reps",))
+_add("diff", shaping.diff, 1, 1, 3, ("n", "axis"))
+_add("eye", shaping.eye, "none", 1, 3, ("M", "k"))
+_add("zeros", lambda shape: shaping.full(shape, 0.0), "none")
+_add("ones", lambda shape: shaping.full(shape, 1.0), "none")
+_add("zeros_like", lambda x: shaping.like(x, 0.0))
+_add("ones_like", lambda x: shaping.like(x, 1.0))
 _add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)
 
 for _alias, _target in {

@@ -18,7 +18,7 @@ from ...graph import BOOL, Node, constant
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import Dim, Shape, show
 from ..provenance import NOTHING, Provenance, join, of_node
-from . import shaping as layout
+from . import shaping
 from .library import Entry
 
 
@@ -120,7 +120,7 @@ def _stack_list(value: Any) -> Node:
             raise DtypeError("complex numbers in a formula; expected real numbers")
         raise DtypeError(f"{value!r:.60} is neither an array of numbers nor of symbols with rows of equal length")
     try:
-        return layout.stack([to_real(as_node(item)) for item in items])
+        return shaping.stack([to_real(as_node(item)) for item in items])
     except ShapeError as error:
         raise ShapeError(f"a list of symbols whose parts differ in shape: {error}") from None
 

@@ -19,7 +19,7 @@ from ...errors import ArgumentError, LimitError, UnsupportedError
 from ...graph import Node, broadcast_to, concatenate, constant, cumulative, reshape
 from ...graph.scalars.functions import apply, to_real
 from ...ground.limits import LIMITS
-from . import functions as scalars
+from . import functions
 from .inputs import Inputs, Scope, SymbolicIndex
 
 Request: TypeAlias = tuple[Any, Scope]
@@ -214,14 +214,14 @@ def _truth(run: Reading, expr: Any, scope: Scope) -> Steps:
 def _function(name: str, build: Callable[..., Node]) -> Reader:
     def read(run: Reading, expr: Any, scope: Scope) -> Steps:
         nodes = yield from _scalars(expr, scope)
-        if isinstance(expr, scalars.ORDERED) and nodes[0].op != "constant":
+        if isinstance(expr, functions.ORDERED) and nodes[0].op != "constant":
             raise UnsupportedError(f"the order of {name} is a formula; expected a whole number")
         return build(*nodes)
 
     return read
 
 
-READERS.update({cls: _function(cls.__name__, build) for cls, build in scalars.SCALAR_FUNCTIONS.items()})
+READERS.update({cls: _function(cls.__name__, build) for cls, build in functions.SCALAR_FUNCTIONS.items()})
 
 
 @reads(sp.Add)
@@ -255,7 +255,7 @@ def _mul(run: Reading, expr: Any, scope: Scope) -> Steps:
 @reads(sp.Pow)
 def _pow(run: Reading, expr: Any, scope: Scope) -> Steps:
     base, exponent = yield from _scalars(expr, scope)
-    return scalars.power(base, expr.args[1], exponent)
+    return functions.power(base, expr.args[1], exponent)
 
 
 @reads(sp.exp)

@@ -19,7 +19,7 @@ import sympy as sp
 from ...errors import UnsupportedError
 from ...ground.budget import spend
 from ...printing.notation import Term
-from . import write_scalars as spelling
+from . import write_scalars
 from .write_scalars import SCALARS, add, inverse, mul, negative, number, piecewise, power
 
 Entries = npt.NDArray[np.object_]
@@ -102,8 +102,8 @@ REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {
     "prod": lambda values: mul(*values),
     "mean": _mean,
     "var": _var,
-    "norm": lambda values: power(_total([power(value, sp.Integer(2)) for value in values]), spelling.HALF),
-    "logsumexp": lambda values: spelling.log(_total([spelling.exp(value) for value in values])),
+    "norm": lambda values: power(_total([power(value, sp.Integer(2)) for value in values]), write_scalars.HALF),
+    "logsumexp": lambda values: write_scalars.log(_total([write_scalars.exp(value) for value in values])),
 }
 
 
@@ -114,10 +114,10 @@ def _reduce(term: Term, x: Entries) -> Entries:
         return each(lambda a, b: mul(a, inverse(b)), x, length)
     if name not in ("softmax", "log_softmax"):
         return _reduced(x, axes, REDUCTIONS[name])
-    total = np.expand_dims(_reduced(each(spelling.exp, x), axes, _total), tuple(axes))
+    total = np.expand_dims(_reduced(each(write_scalars.exp, x), axes, _total), tuple(axes))
     if name == "softmax":
-        return each(lambda a, b: mul(spelling.exp(a), inverse(b)), x, total)
-    return each(lambda a, b: add([a, negative(spelling.log(b))]), x, total)
+        return each(lambda a, b: mul(write_scalars.exp(a), inverse(b)), x, total)
+    return each(lambda a, b: add([a, negative(write_scalars.log(b))]), x, total)
 
 
 def _index(term: Term, x: Entries) -> Entries:

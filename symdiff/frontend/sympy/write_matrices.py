@@ -17,7 +17,7 @@ from sympy.tensor.array.expressions import array_expressions as arrays
 
 from ...graph.sizes import Dim, product
 from ...printing.notation import Term
-from . import write_scalars as spelling
+from . import write_scalars
 from .write_element import element
 from .write_scalars import SCALARS, add, inverse, mul, negative, number
 
@@ -90,7 +90,7 @@ class Wholes:
 
     def size(self, dim: Dim) -> Any:
         """Return a size as SymPy's."""
-        return spelling.size(dim, self.sizes)
+        return write_scalars.size(dim, self.sizes)
 
     def shape(self, term: Term) -> tuple[Any, Any]:
         """Return the shape of the matrix that stands for a term."""
@@ -315,8 +315,8 @@ class Wholes:
         if term.data == "det":
             return det
         if term.data == "logdet":
-            return spelling.log(det)
-        return spelling.log(sp.Abs(det, evaluate=False)) if term.data == "logabsdet" else None
+            return write_scalars.log(det)
+        return write_scalars.log(sp.Abs(det, evaluate=False)) if term.data == "logabsdet" else None
 
     def _small_adjugate(self, term: Term, *args: Any) -> Any:
         """Return the cofactors written out, or their differential: they are at most quadratic in A."""

@@ -28,7 +28,7 @@ from ..array import Array, asarray
 from ..numpy.library import REFUSED
 from ..symbols import array as make_input
 from ..symbols import name as name_part
-from .constant_folding import as_operand, fold, folds
+from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .grammar import SyntaxNode, Tree
 from .values import Listing, described, levels_of, matrix_of, ndim_of, results_of, shape_of
 from .vocabulary import TextFunction
@@ -39,13 +39,7 @@ CONSTANTS: Mapping[str, float] = MappingProxyType(
 )
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
+    **ARITHMETIC,
     "@": operator.matmul,
     "&": operator.and_,
     "|": operator.or_,

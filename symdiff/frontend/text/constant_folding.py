@@ -19,7 +19,8 @@ Number: TypeAlias = int | float
 
 _EXACT = 2**53  # beyond it not every whole number is a double
 
-_BINARY: dict[str, Callable[[Number, Number], Number]] = {
+#: Operators that take two numbers to a number.
+ARITHMETIC: dict[str, Callable[[Number, Number], Number]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -32,7 +33,7 @@ _BINARY: dict[str, Callable[[Number, Number], Number]] = {
 
 def folds(symbol: str) -> bool:
     """Tell whether the operator takes two numbers to a number here."""
-    return symbol in _BINARY
+    return symbol in ARITHMETIC
 
 
 def fold(symbol: str, a: Number, b: Number, limits: Limits) -> Number:
@@ -56,7 +57,7 @@ def fold(symbol: str, a: Number, b: Number, limits: Limits) -> Number:
     if symbol in {"/", "//", "%"} and b == 0:
         raise ParseError(f"a division of numbers by zero, {a:.6g} {symbol} 0")
     try:
-        result = _BINARY[symbol](a, b)
+        result = ARITHMETIC[symbol](a, b)
         finite = math.isfinite(result)
     except OverflowError:
         finite = False

@@ -44,7 +44,7 @@ class Step(NamedTuple):
 
 
 #: What a step costs: anything that can be compared, or None for a step that is not taken.
-Cost: TypeAlias = Callable[[Step], Any]
+StepCost: TypeAlias = Callable[[Step], Any]
 
 
 def steps(labels: Sequence[Labels], out: Collection[int]) -> Iterator[Step]:
@@ -67,7 +67,7 @@ def steps(labels: Sequence[Labels], out: Collection[int]) -> Iterator[Step]:
         yield Step(i, j, left, right, tuple(kept))
 
 
-def cheapest_step(labels: Sequence[Labels], out: Collection[int], cost: Cost, exhaustive: int = 0) -> Step | None:
+def cheapest_step(labels: Sequence[Labels], out: Collection[int], cost: StepCost, exhaustive: int = 0) -> Step | None:
     """Choose the two factors that are multiplied first.
 
     Parameters
@@ -100,21 +100,24 @@ def cheapest_step(labels: Sequence[Labels], out: Collection[int], cost: Cost, ex
     for step in steps(labels, out):
         total = cost(step)
         if total is not None and len(labels) <= exhaustive:
-            rest = [own for i, own in enumerate(labels) if i not in (step.first, step.second)]
-            total += _cost_of_order([*rest, step.kept], out, cost)
+            total += _cost_of_order(_after(labels, step), out, cost)
         if total is not None and (least is None or total < least):
             best, least = step, total
     return best
 
 
-def _cost_of_order(labels: Sequence[Labels], out: Collection[int], cost: Cost) -> Any:
+def _after(labels: Sequence[Labels], step: Step) -> list[Labels]:
+    """Return the labels of the factors that are left when a step is taken: the product is the last."""
+    return [*(own for i, own in enumerate(labels) if i not in (step.first, step.second)), step.kept]
+
+
+def _cost_of_order(labels: Sequence[Labels], out: Collection[int], cost: StepCost) -> Any:
     """Return what the cheapest order costs in all."""
     found = []
     for step in steps(labels, out):
         total = cost(step)
         if len(labels) > 2:
-            rest = [own for i, own in enumerate(labels) if i not in (step.first, step.second)]
-            total += _cost_of_order([*rest, step.kept], out, cost)
+            total += _cost_of_order(_after(labels, step), out, cost)
         found.append(total)
     return min(found)
 

@@ -107,7 +107,7 @@ def _nothing(request: Request) -> None:
     """Lower nothing: what is emitted takes the graph, and refuses for itself."""
 
 
-def _units(
+def _scalar(
     kind: type[TieredRunner] | type[NativeRunner] | type[InterpreterRunner],
     request: Request,
     lowered: Lowered,
@@ -137,9 +137,9 @@ _insisting = partial(lower, insist=True)
 
 #: Every backend that :func:`symdiff.compile` offers, by name.
 BACKENDS: dict[str, Backend] = {
-    "auto": Backend("interpreter", "c", partial(lower, insist=False), partial(_units, TieredRunner), instead="numpy"),
-    "native": Backend("c", "c", _insisting, partial(_units, NativeRunner)),
-    "interpreter": Backend("interpreter", "c", _insisting, partial(_units, InterpreterRunner)),
+    "auto": Backend("interpreter", "c", partial(lower, insist=False), partial(_scalar, TieredRunner), instead="numpy"),
+    "native": Backend("c", "c", _insisting, partial(_scalar, NativeRunner)),
+    "interpreter": Backend("interpreter", "c", _insisting, partial(_scalar, InterpreterRunner)),
     "numpy": Backend("numpy", "numpy", _nothing, _numpy),
     "cython": Backend("cython", "cython", _nothing, _cython),
 }

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import BuildError, SingularMatrixError
-from ..toolchain import cache as store
+from ..toolchain import cache
 from ..toolchain.build import Compiler, failure, find_compiler, run
 from ..toolchain.folders import build_folder
 from ..toolchain.load import RoomError, load_bytes
@@ -106,15 +106,15 @@ def _module(text: str) -> tuple[ModuleType, bool]:
         raise RoomError(
             f"{MOST} Cython modules are loaded, and Python cannot unload any; use backend='native', or another process"
         )
-    folder = store.usable_folder()
-    kept = None if folder is None else store.lookup(folder, key)
+    folder = cache.usable_folder()
+    kept = None if folder is None else cache.lookup(folder, key)
     if kept is not None:
         with contextlib.suppress(BuildError):
             return _imported.setdefault(key, load_bytes(kept, _import)), False
     contents = _build(text, compiler)
     module = _imported.setdefault(key, load_bytes(contents, _import))
     if folder is not None:
-        store.publish(folder, key, contents)
+        cache.publish(folder, key, contents)
     return module, True
 
 

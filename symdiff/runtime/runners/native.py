@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 
 from ..._kernels.unit import NativeCall
-from ...codegen.c import standalone as plain
+from ...codegen.c import standalone
 from ...codegen.c.emit import CSource, Target, emit_c
 from ...codegen.c.standalone import emit_standalone
 from ...lower.program import Program
@@ -107,7 +107,7 @@ def standalone_function(program: Program, accuracy: str, constant: Sequence[bool
     """
     library = build(emit_standalone(program, target_of(accuracy), constant))
     code = keep(library.code)
-    table = (ctypes.c_void_p * (len(library.symbols) + 1)).from_address(code.address(plain.FUNCTIONS))
+    table = (ctypes.c_void_p * (len(library.symbols) + 1)).from_address(code.address(standalone.FUNCTIONS))
     for number, symbol in enumerate(library.symbols):
         table[number] = symbol
-    return library._replace(address=code.address(plain.FUNCTION))
+    return library._replace(address=code.address(standalone.FUNCTION))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..._kernels.unit import NativeCall
 from ...lower.program import Program
-from ..toolchain import worker as background
+from ..toolchain import worker
 from ..toolchain.build import compiler_in_sight
 from ..toolchain.load import RoomError
 from .interpreter import InterpreterRunner
@@ -80,10 +80,10 @@ class TieredRunner(ProgramRunner):
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until nothing is being built for this kernel; tell whether that is so."""
-        if not background.urge():
+        if not worker.urge():
             return not self._pending
         with self._changed:
-            self._changed.wait_for(lambda: background.ended() or not self._pending, timeout)
+            self._changed.wait_for(lambda: worker.ended() or not self._pending, timeout)
             return not self._pending
 
     def make(self, variant: Variant) -> NativeCall:
@@ -96,7 +96,7 @@ class TieredRunner(ProgramRunner):
         if added:
             self._pending.add(variant)
             # A kernel that nobody holds any more is not built.
-            background.submit(_Build(weakref.ref(self), variant))
+            worker.submit(_Build(weakref.ref(self), variant))
         return added
 
     def build(self, variant: Variant) -> None:
@@ -105,7 +105,7 @@ class TieredRunner(ProgramRunner):
         try:
             unit = self._native.make(variant)
         except Exception as error:  # whatever it is, calls go on; the user is told by stats
-            if background.broken_off():
+            if worker.broken_off():
                 return
             failure = f"{type(error).__name__}: {error}"
             full = isinstance(error, RoomError)

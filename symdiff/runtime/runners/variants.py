@@ -79,7 +79,7 @@ class ProgramRunner(ABC):
 
     @abstractmethod
     def make(self, variant: Variant) -> NativeCall:
-        """Make a unit that is not there yet."""
+        """Build the unit of a variant."""
 
     def around(
         self,
@@ -96,19 +96,19 @@ class ProgramRunner(ABC):
         Parameters
         ----------
         variant : Variant
-            What the function is for.
+            The properties of the unit.
         address : int
-            Where it stands; of C type ``sd_kernel`` (``_kernels/batch/unit.h``).
+            Address of the function, of C type ``sd_kernel`` (``_kernels/batch/unit.h``).
         functions : sequence of int
-            What it gets as ``fn``.
+            Addresses that it receives as ``fn``.
         lanes : int
             Samples in one vector.
         workspace : int
-            Vectors that it needs.
+            Number of vectors in its workspace.
         holder : object
-            What the function is there with, kept alive.
+            Object that owns the code; the unit keeps it alive.
         samples : int, optional
-            Samples that it takes at once, if these are more than ``lanes``.
+            Samples per iteration, if these are more than ``lanes``.
         """
         inputs, outputs = ([port.size for port in ports] for ports in (self.program.inputs, self.program.outputs))
         return NativeCall(
@@ -128,7 +128,7 @@ class ProgramRunner(ABC):
         )
 
     def put(self, variant: Variant, unit: NativeCall) -> None:
-        """Use a unit from now on, in place of the one of its kind that there may be."""
+        """Replace the unit of a variant, if there is one, and install the new one."""
         self._units[variant] = unit
         self._hand_over(variant)
 
@@ -137,33 +137,33 @@ class ProgramRunner(ABC):
             self._install_latest(install, variant)
 
     def _install_latest(self, install: Callable[[NativeCall], None], variant: Variant) -> None:
-        """Install a unit; again, when another thread has replaced it meanwhile. A lock would not survive a fork."""
+        """Install the current unit, and repeat while other threads replace it. A lock would not survive a fork."""
         unit = None
         while unit is not self._units[variant]:
             unit = self._units[variant]
             install(unit)
 
     def call(self, reduce: bool = False, columns: bool = False, single: bool = False) -> NativeCall:
-        """Return a unit, made if it was not there yet; of float64 where the program asks for that."""
+        """Return the unit of a variant, built at first use; it is of float64 where the program requires that."""
         variant = Variant(reduce, columns, single and not self.program.wide)
         if variant not in self._units:
             self.add(variant, self.make(variant))
         return self._units[variant]
 
     def add(self, variant: Variant, unit: NativeCall) -> bool:
-        """Use a unit, unless another thread has made one meanwhile; tell which."""
+        """Add a unit unless another thread has added one; return whether it was added."""
         added = self._units.setdefault(variant, unit) is unit
         if added:
             self._hand_over(variant)
         return added
 
     def bind(self, install: Callable[[NativeCall], None], reduce: bool) -> None:
-        """Hand over every unit that there is and will be, which sums over the batch or does not.
+        """Install each present and future unit of one kind: those that sum over the batch, or those that do not.
 
         Parameters
         ----------
         install : callable
-            Takes a unit, from then on used for calls of its type and layout.
+            Takes a unit, which then serves calls of its dtype and layout.
         reduce : bool
         """
         self._install[reduce].append(install)
@@ -193,21 +193,21 @@ class ProgramRunner(ABC):
             Filled; of shape ``(*batch, ...)``, or with axes of length 1 when ``reduce``. They
             overlap nothing.
         reduce : bool
-            Sum over the batch, in an order that depends on its size alone; over no samples that
-            is zero.
+            Sum over the batch, in an order that depends on the batch's size alone. The sum of no
+            samples is zero.
         batch : tuple of int, optional
             Shape of the batch; by default one axis, as long as the arrays have it.
         threads : int
-            At most so many.
+            Most threads that the call may use.
         kept : bool
-            Of the batch's axes, sum over all but the first; each sum has the order that it has alone.
+            Sum over all axes of the batch but the first, each sum in the order that it has by itself.
         single : bool, optional
-            Compute in float32, unless the program asks for float64; by default when all inputs are of that.
+            Compute in float32, unless the program requires float64; by default where all inputs are float32.
 
         Raises
         ------
         SingularMatrixError
-            With the index, along the flattened batch, of the first sample with such a matrix.
+            With the index of the first such sample along the flattened batch.
         LimitError
             For more samples than can be counted.
         """

@@ -27,7 +27,7 @@ from ...graph.scalars.functions import FUNCTIONS
 from ...ground.version import VERSION
 from ...lower.program import SIGNATURES
 from . import cache as store
-from . import processes as children
+from . import processes
 from .folders import build_folder, remove_abandoned
 from .load import Code, load_code, require_room, use
 
@@ -206,7 +206,7 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a compiler: no shell, nothing to read, words in plain English, temporary files in ``folder``."""
     environment = {**os.environ, "LC_ALL": "C", **({} if folder is None else {"TMPDIR": str(folder)})}
-    return children.run(command, folder=folder, environment=environment, timeout=timeout)
+    return processes.run(command, folder=folder, environment=environment, timeout=timeout)
 
 
 @cache

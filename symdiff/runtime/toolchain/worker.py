@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from typing import Protocol
 
-from . import processes as children
+from . import processes
 
 __all__ = ["Job", "broken_off", "ended", "submit", "urge"]
 
@@ -95,7 +95,7 @@ class _Worker:
             if thread is None or not thread.is_alive() or thread is threading.current_thread():
                 break
             # Again and again: it may have been just about to start its compiler.
-            children.stop(thread.ident or 0)
+            processes.stop(thread.ident or 0)
             thread.join(PAUSE)
 
     def end(self) -> None:

@@ -1,7 +1,7 @@
 """Scalars factored out of linear operations: ``cross(w / r, v) * sin(r)`` is ``cross(w, v) * sin(r) / r``.
 
-A quotient of :mod:`symdiff.graph.scalars.remainders` is seen in one product. Where a part of it stands in a slice, a
-matrix or a contraction, it is factored out of there first.
+A quotient such as sin(r) / r has a row in :mod:`symdiff.graph.scalars.remainders`. The rules that recognize it see one
+product at a time. A numerator or denominator inside a slice, a matrix or a contraction is therefore factored out first.
 """
 
 from __future__ import annotations
@@ -12,22 +12,25 @@ from collections.abc import Sequence
 from ...graph import Node, constant, contract, elementwise, postorder, rebuild, reduce, substitute, sum_axes
 from ...graph.scalars.arithmetic import PRODUCTS, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
+from ...graph.scalars.remainders import REMAINDERS
 from ..rewriter import spread
 from .roots import length_of
 
 ONE, TWO = constant(1.0), constant(2.0)
-#: Operations that are linear in their one argument, and those that need the same power of a scalar in each.
+#: Linear operations of one argument, and sums, whose terms must all have the same power of the scalar.
 _LINEAR = frozenset({"negative", "slice", "gather", "pad", "scatter", "reshape", "triangle", "cumsum"})
 _SUMS = frozenset({"add", "subtract", "concatenate"})
 _JOINED = "cos(norm(x)) beside sin(norm(x)) / norm(x) → a function of sum(x**2)"
-#: A root that stands in more places is given a name.
+#: Most uses of a root that is printed as a norm; a root with more uses gets a name.
 _FEW = 2
+#: Functions of the square of a length, which have no kink at 0.
+_ROWS = frozenset(each.name_by_square for each in REMAINDERS if each.even)
 #: Most nodes that are searched for one scalar.
 _NODES = 100
 
 
 def squares_of(length: Node) -> list[Node]:
-    """Return how the square of a norm or a root is written."""
+    """Return the forms in which the square of a norm or a root may be written."""
     if length.op not in ("norm", "sqrt"):
         return []
     (x,) = length.args
@@ -41,7 +44,7 @@ def squares_of(length: Node) -> list[Node]:
 
 
 class Scalar:
-    """A scalar, and how often it is a factor of other nodes.
+    """A scalar, and its power as a factor of other nodes.
 
     Parameters
     ----------
@@ -121,7 +124,7 @@ def _norm_of(unit: Node) -> Node | None:
 
 
 def product(op: str, args: Sequence[Node]) -> Node:
-    """Multiply or divide, by no ones."""
+    """Multiply or divide, without factors and divisors of one."""
     a, b = args
     if scalar_constant(b) == 1.0:
         return a
@@ -129,7 +132,7 @@ def product(op: str, args: Sequence[Node]) -> Node:
 
 
 def cancelled(node: Node) -> Node | None:
-    """Return a product without the length that divides one factor and is left beside a row of its square in another."""
+    """Cancel a length that divides one factor against the same length beside a row of its square in another."""
     for length in dict.fromkeys(_left_over(node)):
         scalar = Scalar(length)
         powers = [scalar.power(arg) for arg in node.args]
@@ -144,7 +147,7 @@ def cancelled(node: Node) -> Node | None:
 
 
 def times_power(x: Node, scalar: Node, n: int) -> Node:
-    """Multiply or divide by a power, which then stands where :func:`cancelled` looks for it."""
+    """Multiply or divide by a power, as the last operation, where :func:`cancelled` finds it."""
     if n == 0:
         return x
     factor = scalar if abs(n) == 1 else elementwise("power", (scalar, constant(float(abs(n)))))
@@ -153,17 +156,18 @@ def times_power(x: Node, scalar: Node, n: int) -> Node:
 
 def _left_over(node: Node) -> list[Node]:
     """Return the lengths by which a product with a row of their squares is multiplied."""
-    found = [arg for arg in node.args if _is_length(arg) and any(_has_row(other, arg) for other in node.args)]
+    found = [arg for arg in node.args if is_length(arg) and any(_has_row(other, arg) for other in node.args)]
     for arg in node.args:
         part = arg
         while part.op in _LINEAR or part.op == "named":
             part = part.args[0]
-        if part.op == "multiply" and _is_length(part.args[1]) and _has_row(*part.args):
+        if part.op == "multiply" and is_length(part.args[1]) and _has_row(*part.args):
             found.append(part.args[1])
     return found
 
 
-def _is_length(node: Node) -> bool:
+def is_length(node: Node) -> bool:
+    """Tell whether a node is the norm of a whole array."""
     return node.op == "norm" and node.shape == ()
 
 
@@ -174,7 +178,7 @@ def _has_row(node: Node, length: Node) -> bool:
         part = peel(todo.pop())
         if part.op in PRODUCTS:
             todo.extend(part.args)
-        elif part.op.endswith("_of_square") and part.args[1] in squares_of(length):
+        elif part.op in _ROWS and part.args[1] in squares_of(length):
             return True
     return False
 
@@ -214,12 +218,14 @@ def shown_lengths(root: Node) -> Node:
 
 
 def join_cosines(roots: Sequence[Node], rewrites: list[str]) -> list[Node]:
-    """Write cos(norm(x)) by the square where other functions of the norm are: no norm, and no kink of it, is left.
+    """Write cos(norm(x)) as a function of sum(x**2) where other functions of the same square occur.
 
-    ``rewrites`` receives a line if there is one.
+    The norm, which has a kink at 0, is then needed no more.
+
+    A line is added to ``rewrites`` if anything changes.
     """
     order = postorder(roots)
-    squares = {node.args[1] for node in order if node.op.endswith("_of_square")}
+    squares = {node.args[1] for node in order if node.op in _ROWS}
     new: dict[Node, Node] = {}
     for node in order if squares else ():
         square = by_square(node.args[0]) if node.op in ("cos", "cosh") else None

@@ -17,7 +17,7 @@ from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS, Remainder, series_of
 from ..rewriter import spread
 from .exponents import added, as_node, as_sum, multiple, ratio
-from .lengths import Scalar, by_square, root_of, squares_of, times_power
+from .lengths import Scalar, by_square, is_length, root_of, squares_of, times_power
 from .products import may_hold_exponentials
 
 #: Most factors and terms that are searched.
@@ -223,7 +223,7 @@ def smooth_quotient(node: Node) -> Node | None:
         smooth.append((quotient, times))
         if known.beside is not None:
             smooth.append((known.beside, power))
-    left = {length: n for length, n in rest.powers.items() if length.op == "norm" and not length.shape and n > 0}
+    left = {length: n for length, n in rest.powers.items() if is_length(length) and n > 0}
     rest.powers = {factor: n for factor, n in rest.powers.items() if factor not in left}
     result = spread(_multiplied(rest, smooth), node.shape)
     for length, n in left.items():
