@@ -7,9 +7,12 @@ does not wait for a call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from ..graph import Node, number, postorder
+from ..graph.deltas.contraction_order import cheapest_step, multiplications, volume
 from ..graph.primitives import Cost, costing
 from ..graph.sizes import Dim, product, value
 
@@ -19,10 +22,16 @@ NOMINAL, TRANSCENDENTAL = 20, 10
 #: the shorter, and the one that moves less.
 _NODE = _PLACE = 0.01
 _ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "negative"})
+#: Nanoseconds: a view, an operation on whole arrays and a product of them as NumPy calls; an addition of an element;
+#: an operation of a product by BLAS; the same for each row or column of an element of an inverse by LAPACK.
+_VIEW_CALL, _ARRAY_CALL, _PRODUCT_CALL = 300.0, 700.0, 3_000.0
+_ELEMENT, _BLAS, _LAPACK = 1.0, 0.1, 0.3
+#: Up to how many factors the cheapest order of a product is looked for among all.
+_EXHAUSTIVE = 4
 #: The highest power that is written in products.
 _HIGHEST = 64
 _CHEAP = frozenset({"where", "to_real", "abs", "sign", "maximum", "minimum"})
-_FREE, _MOVES, _VIEWS, _CUBIC = map(costing, (Cost.FREE, Cost.MOVE, Cost.VIEW, Cost.CUBIC))
+_FREE, _SEEDS, _MOVES, _VIEWS, _CUBIC = map(costing, (Cost.FREE, Cost.STRUCTURE, Cost.MOVE, Cost.VIEW, Cost.CUBIC))
 
 
 def _number(size: Dim) -> int:
@@ -38,8 +47,25 @@ def _elements(node: Node) -> float:
     return total
 
 
+#: Estimates the operations of one contraction, and the elements of it that are filled, from how many elements
+#: each operand has, and how many of them are.
+_Product: TypeAlias = "Callable[[Node, dict[Node, float], dict[Node, float]], tuple[float, float]]"
+
+
 def cost(roots: Sequence[Node]) -> float:
-    """Return the estimated number of scalar operations below ``roots``."""
+    """Return the estimated number of scalar operations below ``roots``, in additions."""
+    return _total(roots, TRANSCENDENTAL, _contraction)
+
+
+def operations(roots: Sequence[Node]) -> float:
+    """Return about how many scalar operations a program of ``roots`` has, a function counted as one.
+
+    Products of several factors are multiplied two at a time, as a program does it.
+    """
+    return _total(roots, 1.0, _planned)
+
+
+def _total(roots: Sequence[Node], function: float, product: _Product) -> float:
     total = 0.0
     #: How many elements a node has, and how many may be other than zero.
     sizes: dict[Node, float] = {}
@@ -57,14 +83,14 @@ def cost(roots: Sequence[Node]) -> float:
                 own = full = min(terms)
             elif op == "divide":
                 full = terms[0]
-                own = TRANSCENDENTAL * full
+                own = function * full
             elif op == "negative":
                 own = full = terms[0]
             else:
                 full = min(size, sum(terms))
                 own = sum(terms) - full
         elif op == "contract":
-            own, full = _contraction(node, sizes, filled)
+            own, full = product(node, sizes, filled)
         elif op in _CHEAP:
             own = size
         elif op == "delta":
@@ -81,9 +107,30 @@ def cost(roots: Sequence[Node]) -> float:
         elif op in _CUBIC:
             own = float(_number(node.args[0].shape[-1])) ** 3 + size
         else:
-            own = TRANSCENDENTAL * max(size, *[sizes[a] for a in node.args])
+            own = function * max(size, *[sizes[a] for a in node.args])
         filled[node] = full
         total += own + _NODE
+    return total
+
+
+def array_time(roots: Sequence[Node]) -> float:
+    """Return the estimated nanoseconds that array operations take, one NumPy call for each node below ``roots``."""
+    total = 0.0
+    filled: dict[Node, float] = {}
+    for node in postorder(roots):
+        op = node.op
+        size = filled[node] = _elements(node)
+        if op in _FREE or op in _SEEDS:
+            continue
+        if op in _VIEWS:
+            total += _VIEW_CALL
+        elif op == "contract":
+            total += _PRODUCT_CALL + _BLAS * _planned(node, filled, filled)[0]
+        elif op in _CUBIC:
+            total += _PRODUCT_CALL + _LAPACK * size * _number(node.args[0].shape[-1])
+        else:
+            cheap = op in _ARITHMETIC or op in _CHEAP or op in _MOVES
+            total += _ARRAY_CALL + _ELEMENT * (1 if cheap else TRANSCENDENTAL) * size
     return total
 
 
@@ -125,3 +172,42 @@ def _contraction(node: Node, counts: dict[Node, float], filled: dict[Node, float
         return 0.0, places
     full = min(points, places)
     return points * (dense - 1) + points - full + _PLACE * full, full
+
+
+def _planned(node: Node, counts: dict[Node, float], filled: dict[Node, float]) -> tuple[float, float]:
+    """Count the operations of one contraction, two factors at a time, and the elements that it fills."""
+    labels, out, repeated = node.payload
+    sizes: dict[int, Dim] = dict(repeated)
+    same: dict[int, int] = {}
+    for arg, own in zip(node.args, labels, strict=True):
+        sizes.update(zip(own, arg.shape, strict=True))
+        if arg.op == "delta":
+            same[own[1]] = own[0]
+        elif arg.op == "onehot":
+            sizes[own[0]] = 1
+    known = {label: _number(size) for label, size in sizes.items()}
+
+    def merged(some: Sequence[int]) -> tuple[int, ...]:
+        return tuple(dict.fromkeys([same.get(label, label) for label in some]))
+
+    wanted = frozenset(merged(out))
+    factors = [
+        (merged(own), filled[arg] / max(counts[arg], 1.0))
+        for arg, own in zip(node.args, labels, strict=True)
+        if arg.op not in ("delta", "onehot")
+    ]
+    total = 0.0
+    while len(factors) > 1:
+        step = cheapest_step(
+            [own for own, _ in factors], wanted, partial(multiplications, sizes=known), exhaustive=_EXHAUSTIVE
+        )
+        assert step is not None
+        density = factors.pop(step.second)[1] * factors.pop(step.first)[1]
+        points, places = density * multiplications(step, known), float(volume(step.kept, known))
+        total += 2.0 * points - min(points, places)
+        factors.insert(step.first, (step.kept, min(1.0, points / places)))
+    own, density = factors[0] if factors else ((), 1.0)
+    places = float(volume(wanted, known))
+    points = density * volume({*own, *wanted}, known)
+    full = min(points, places)
+    return total + points - full, full

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph import BOOL, Node, delta, dependents, elementwise, postorder, rebuild, reshape
+from ..graph.kinds import CHOICE, FAILING
 from ..graph.primitives import FALLIBLE
 from ..graph.scalars.functions import FUNCTIONS, where
 from .linear import LINEAR, pulled_product
@@ -33,10 +34,13 @@ def guard(roots: Sequence[Node]) -> list[Node]:
     list of Node
         The same nodes where nothing that may fail stands in a branch.
     """
+    below = 0
+    for root in roots:
+        below |= root.below
+    if not (below & FAILING and below & CHOICE):
+        return list(roots)
     order = postorder(roots)
     fallible = [node for node in order if node.op in FALLIBLE]
-    if not fallible or not any(node.op == "where" for node in order):
-        return list(roots)
     leads = dependents(order, fallible)
     if not any(node.op == "where" and not leads.isdisjoint(node.args[1:]) for node in order):
         return list(roots)

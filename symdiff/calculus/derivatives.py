@@ -16,6 +16,7 @@ from ..graph.deltas.structural import identity
 from ..graph.scalars.arithmetic import terms_of
 from ..graph.sizes import Shape, Size, check_elements, show
 from ..ground.budget import current
+from ..ground.gc_pause import paused
 from ..ground.tracing import record
 from ..simplify import as_polynomial
 from . import determinant
@@ -70,6 +71,7 @@ def jvp(node: Node, group: Sequence[Node], directions: Sequence[Node], disconnec
     return finished[0]
 
 
+@paused
 def vjp(node: Node, cotangent: Node, group: Sequence[Node], disconnected: str, trail: Trail) -> list[Node]:
     """Return the product of a cotangent with the Jacobian, a part for each array."""
     cut = Cut(node, group, disconnected)

@@ -257,7 +257,9 @@ def shrink(slope: Masked, prefix: int, shape: Shape, kept: bool) -> Masked:
 def scaled_by(node: Node, factor: Node, slope: Masked, condition: Node | None, kept: bool) -> Masked:
     """Multiply by a partial derivative that counts under a condition."""
     scaled = scale_by(factor, slope.value)
-    if condition is not None and slope.mask is None and node.op == "power" and not kept:
+    if condition is None:
+        return Masked(scaled, slope.mask)
+    if slope.mask is None and node.op == "power" and not kept:
         # no branch, but the one point (0, 0): settled where it stands
         return Masked(Masked(scaled, condition).settle(), None)
     return Masked(scaled, both(slope.mask, condition))

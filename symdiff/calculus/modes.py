@@ -30,7 +30,7 @@ from ..graph import (
 from ..graph.deltas.einsum import is_structured, is_zero
 from ..graph.deltas.structural import assemble_entries, identity, single_entries
 from ..graph.primitives import MATRIX_OPS, SINGULAR
-from ..graph.scalars.functions import compare, to_real, where
+from ..graph.scalars.functions import FUNCTIONS, compare, to_real, where
 from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
 from .linear import LINEAR, LinearProduct, pulled_product, pushed_product
@@ -224,7 +224,7 @@ def _pull(
 ) -> list[Masked | None]:
     independent = set(wrt)
     order = postorder(cotangents, None if outer is None else lambda node: node in outer and node not in independent)
-    active = dependents(order, independent & set(order))
+    active = dependents(order, independent.intersection(order))
     slopes: Slopes = {node: value for node, value in cotangents.items() if node in active}
     walk = walk_over(order, cotangents.values(), outer, forward=False)
     single = single_entries(node for node in order if node in active)
@@ -265,6 +265,9 @@ def _sum(a: Node, b: Node) -> Node:
 
 def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked | None:
     op, arg = node.op, node.args[i]
+    if not prefix and not node.shape and slope.mask is None and op in FUNCTIONS:  # a number
+        factor, condition = partial_of(node, i)
+        return None if factor is None else scaled_by(node, factor, slope, condition, arg in walk.carried)
     if op == "stop_gradient":
         return None
     if op == "contract":

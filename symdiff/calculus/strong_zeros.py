@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import Node, broadcast_to, reshape
+from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.primitives import PRIMITIVES, SINGULAR, Mixes
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real
 from .linear import Linear
@@ -115,9 +116,12 @@ class Walk:
 
 def walk_over(order: Sequence[Node], given: Iterable[Masked], outer: Walk | None, forward: bool) -> Walk:
     """Find out which nodes of a walk need masks; none does where nothing has a branch."""
-    data = (outer is not None and outer.data) or any(map(_chooses, order))
+    below = 0
+    for node in order:
+        below |= node.below
+    data = (outer is not None and outer.data) or bool(below & CHOICE and any(map(_chooses, order)))
     walk = Walk(set(order), set(), set(), outer, data)
-    if any(slope.mask is not None for slope in given) or any(_has_supports(node) for node in order):
+    if any(slope.mask is not None for slope in given) or (below & BRANCHING and any(map(_has_supports, order))):
         walk.wild.update(unbounded_below(order, _never if outer is None else outer.is_wild))
         walk.carried.update(unbounded_above(order, walk.wild) if forward else walk.wild)
     return walk

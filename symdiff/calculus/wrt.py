@@ -67,7 +67,7 @@ class Cut:
         if disconnected not in ("error", "zero"):
             raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
         views = [InputPart(w) for w in group]
-        below = set(postorder([node]))
+        below = {view.base for view in views}.intersection(postorder([node]))
         for view in views:
             if disconnected == "error" and view.base not in below:
                 raise DisconnectedInputError(disconnection(node, view.node))

@@ -22,7 +22,7 @@ from ..printing.assemble import present
 from . import sympy as interop
 from .numpy import operations, shaping
 from .numpy.indexing import getitem
-from .numpy.library import LIBRARY, REFUSED, UFUNC_METHODS, Entry
+from .numpy.library import DIRECT, LIBRARY, REFUSED, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, provenance_of
 from .numpy.signatures import bind_options
 from .provenance import Provenance
@@ -325,6 +325,8 @@ class Array(Operand):
             if target in ("sum", "prod", "max", "min", "logsumexp", "any", "all") and "axis" not in kwargs:
                 kwargs["axis"] = 0  # a ufunc reduces the first axis
             return call(LIBRARY[target], inputs, kwargs)
+        if not kwargs and len(inputs) == 1 and name in DIRECT:
+            return Array(apply(name, inputs[0].node), inputs[0].provenance)
         if kwargs.get("out") is not None:
             raise SymbolError(f"np.{name} with out= on symbols; they cannot be assigned to, use the value returned")
         kwargs.pop("out", None)
@@ -376,6 +378,8 @@ def _entry(name: str) -> Entry:
 
 def _binary(name: str, a: Any, b: Any) -> Array:
     try:
+        if name in DIRECT and a.__class__ is b.__class__ is Array:
+            return Array(apply(name, a.node, b.node), a.provenance.joined(b.provenance))
         left = a.node if isinstance(a, Array) else as_node(a)
         right = b.node if isinstance(b, Array) else as_node(b)
         if name == "matmul":

@@ -24,6 +24,7 @@ Files
     sizes            polynomials in named sizes
     dump             nodes as text: one line, or a listing
     primitives       the table of array operations, and the records that payloads are
+    kinds            what a node notes of everything below it
     nodes            Node, the table of nodes, leaves, elementwise operations
     structural       operations that move elements or fold axes
     contractions     Einstein notation, and functions of square matrices
@@ -39,6 +40,7 @@ Add
 
 from __future__ import annotations
 
+from .._kernels.system.unique import mark as mark_settled
 from .contractions import (
     broadcast_to,
     contract,
@@ -63,7 +65,6 @@ from .nodes import (
     extent,
     input,
     intern,
-    mark_settled,
     number,
     onehot,
     placeholder,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import struct
-import threading
 from collections.abc import Iterable
 from typing import Any, TypeAlias
-from weakref import ref
 
 import numpy as np
 
+from .._kernels.system.unique import Unique, unique
 from ..errors import DtypeError, LimitError, ShapeError
 from ..ground.budget import NODE_STEPS, current, reserve
 from .dump import brief
@@ -22,21 +21,7 @@ BOOL = "bool"
 Number: TypeAlias = float | int | bool
 
 
-class _Fresh:
-    """A node while it is being filled; :func:`intern` freezes it by making it a Node."""
-
-    __slots__ = ("__weakref__", "args", "dtype", "op", "payload", "settled", "shape")
-
-    def __init__(self, op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: str) -> None:
-        self.op = op
-        self.args = args
-        self.payload = payload
-        self.shape = shape
-        self.dtype = dtype
-        self.settled = 0
-
-
-class Node(_Fresh):
+class Node(Unique):
     """One array of a formula: an operation, its arguments, and what else defines it.
 
     Parameters
@@ -48,6 +33,8 @@ class Node(_Fresh):
         What else identifies the node: a record of :mod:`symdiff.graph.primitives`, or a name, bytes, None.
     shape : tuple of int or Size
     dtype : {"real", "bool"}
+    below : int
+        Kinds of its operation and of those it is computed from; see :mod:`symdiff.graph.kinds`.
     settled : int
         What simplification knows of the node, which is no part of what it is; see
         :mod:`symdiff.simplify.rewriter`.
@@ -58,6 +45,7 @@ class Node(_Fresh):
     """
 
     __slots__ = ()
+    args: tuple[Node, ...]
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Node is frozen; build another instead of setting {name!r}")
@@ -110,22 +98,6 @@ class Node(_Fresh):
         return elementwise("negative", (self,))
 
 
-class _Entry(ref[Node]):
-    """A weak reference that knows its place in the table, so that a dead node can leave it."""
-
-    __slots__ = ("key",)
-    key: tuple[Any, ...]
-
-
-_table: dict[tuple[Any, ...], _Entry] = {}
-_lock = threading.RLock()
-
-
-def _forget(entry: _Entry) -> None:
-    if _table.get(entry.key) is entry:
-        del _table[entry.key]
-
-
 def intern(op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: str = REAL) -> Node:
     """Return the one node of this description, making it when it is new."""
     account = current()
@@ -134,29 +106,7 @@ def intern(op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: s
         account.steps -= NODE_STEPS
         if account.nodes < 0:
             account.refuse("nodes")
-    key = (op, payload, shape, dtype, args)
-    entry = _table.get(key)
-    if entry is not None:
-        found = entry()
-        if found is not None:
-            return found
-    with _lock:
-        entry = _table.get(key)
-        found = entry() if entry is not None else None
-        if found is not None:
-            return found
-        fresh: Any = _Fresh(op, args, payload, shape, dtype)
-        fresh.__class__ = Node
-        entry = _Entry(fresh, _forget)
-        entry.key = key
-        _table[key] = entry
-    node: Node = fresh
-    return node
-
-
-def mark_settled(node: Node, level: int) -> None:
-    """Note that simplification has nothing to do at ``node`` and below it, by its rules of a level."""
-    object.__setattr__(node, "settled", level)
+    return unique(Node, op, args, payload, shape, dtype)
 
 
 # ---------------------------------------------------------------------------- leaves

@@ -6,6 +6,7 @@ import copyreg
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .._kernels.system.unique import walk
 from ..ground.budget import spend
 from ..ground.pickles import written
 from .contractions import contract, matrix
@@ -29,12 +30,21 @@ from .structural import (
 )
 
 
-def postorder(roots: Iterable[Node], skip: Callable[[Node], bool] | None = None) -> list[Node]:
+def postorder(
+    roots: Iterable[Node], skip: Callable[[Node], bool] | None = None, *, settled: int = 0, most: int = -1
+) -> list[Node]:
     """Return every node below ``roots`` once, arguments before uses, without recursion.
 
     The order depends on the formula alone, not on what was built before it. Where ``skip`` holds
-    of a node, it is left out, and so is what is below it alone.
+    of a node, it is left out, and so is what is below it alone; so are nodes that are ``settled``
+    at a level or above, if that is not 0. The walk ends behind ``most`` nodes and one, if that is not -1.
     """
+    order = walk(roots, settled, most) if skip is None else _without(roots, skip)
+    spend(len(order) >> 2)
+    return order
+
+
+def _without(roots: Iterable[Node], skip: Callable[[Node], bool]) -> list[Node]:
     done: set[Node] = set()
     order: list[Node] = []
     stack: list[Node | None] = [*roots]
@@ -47,7 +57,7 @@ def postorder(roots: Iterable[Node], skip: Callable[[Node], bool] | None = None)
             if node not in done:
                 done.add(node)
                 order.append(node)
-        elif node not in done and (skip is None or not skip(node)):
+        elif node not in done and not skip(node):
             if node.args:
                 path.append(node)
                 stack.append(None)
@@ -55,7 +65,6 @@ def postorder(roots: Iterable[Node], skip: Callable[[Node], bool] | None = None)
             else:
                 done.add(node)
                 order.append(node)
-    spend(len(order) >> 2)
     return order
 
 
@@ -82,6 +91,8 @@ def remake(node: Node, args: tuple[Node, ...]) -> Node:
     if op == "contract":
         labels, out, repeated = node.payload
         return contract(args, labels, out, dict(repeated))
+    if not node.shape and op not in _REMAKE and all(not arg.shape for arg in args):
+        return intern(op, args, None, (), node.dtype)
     again = _REMAKE.get(op)
     return elementwise(op, args, node.dtype) if again is None else again(node, args)
 

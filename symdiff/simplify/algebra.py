@@ -62,6 +62,8 @@ def _sum_forms(node: Node) -> Node | None:
         return make("subtract", a, b.args[0])
     if a.op == "negative":
         return make("subtract", b, a.args[0])
+    if a is not b and a.op != "multiply" and b.op != "multiply":
+        return None
     (p, x), (q, y) = scaled(a), scaled(b)
     if x is y and x.op != "constant" and p + q != 0:
         return make("multiply", constant(p + q), x)
@@ -81,6 +83,8 @@ def _difference_forms(node: Node) -> Node | None:
         return make("add", a, b.args[0])
     if a.op == "negative":
         return make("negative", make("add", a.args[0], b))
+    if a.op != "multiply" and b.op != "multiply":
+        return None
     (p, x), (q, y) = scaled(a), scaled(b)
     if x is y and x.op != "constant" and p != q:
         return make("multiply", constant(p - q), x)
@@ -114,13 +118,30 @@ def _like_terms(node: Node) -> Node | None:
 
 def _common_factor(node: Node, op: str) -> Node | None:
     a, b = node.args
-    if a.op != "multiply" or b.op != "multiply":
+    factors: list[Node] = []
+    shape = node.shape
+    while a.op == b.op == "multiply":
+        (p, x), (q, y) = a.args, b.args
+        if (p is q or p is y) and p.shape == shape:
+            factor, a, b = p, x, y if p is q else q
+        elif (x is q or x is y) and x.shape == shape:
+            factor, a, b = x, p, y if x is q else q
+        else:
+            break
+        factors.append(factor)
+        # if what is left is another sum of products, no rule comes before this one: two terms may have thousands of
+        # factors in common, and a call for each would be nested as deep
+        shape = a.shape
+        if shape != b.shape or a is b or not a.op == b.op == "multiply":
+            break
+        if number(a.args[0]) is not None or number(b.args[0]) is not None:
+            break
+    if not factors:
         return None
-    for i in (0, 1):
-        for j in (0, 1):
-            if a.args[i] is b.args[j] and a.args[i].shape == node.shape:
-                return make("multiply", make(op, a.args[1 - i], b.args[1 - j]), a.args[i])
-    return None
+    result = make(op, a, b)
+    for factor in factors[::-1]:
+        result = make("multiply", result, factor)
+    return result
 
 
 @rule("multiply", "1 x, -1 x, (-a) b, 2 (3 x), x x, (1/y) x", "x, -x, -(a b), 6 x, x**2, x/y")
@@ -146,6 +167,8 @@ def _product_forms(node: Node) -> Node | None:
             return make("divide", make("multiply", a, b.args[0]), b.args[1])
         return None
     for x, y in ((a, b), (b, a)):
+        if x.op not in {"divide", "multiply"}:
+            continue
         p, rest = scaled(x)
         if x.op == "divide":
             p, top = scaled(x.args[0])
@@ -155,9 +178,13 @@ def _product_forms(node: Node) -> Node | None:
             return make("multiply", x.args[0], make("multiply", *((rest, y) if x is a else (y, rest))))
         if x.op == "divide" and number(x.args[0]) is not None:
             return make("divide", make("multiply", x.args[0], y), x.args[1])
-    if is_leaf(b) and not is_leaf(a):
+    if b.op in _LEAVES and is_leaf(b) and not is_leaf(a):
         return make("multiply", b, a)
     return None
+
+
+#: Operations of what may be written without operations.
+_LEAVES = frozenset(("slice", "reshape", "contract", "named", "input", "constant", "size", "delta", "onehot"))
 
 
 def is_leaf(node: Node) -> bool:

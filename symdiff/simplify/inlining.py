@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph import Node, postorder, rebuild, substitute
+from ..graph.kinds import WRAPPER
 
 #: What stands in a formula and computes nothing of its own.
 WRAPPERS = ("named", "stop_gradient", "custom")
@@ -15,6 +16,8 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS) -> list[No
 
     ``wrappers`` are the kinds to drop. Names in a custom function are its own and go with it.
     """
+    if not any(root.below & WRAPPER for root in roots):
+        return list(roots)
     new: dict[Node, Node] = {}
     for node in postorder(roots):
         if node.op == "custom" and node.op in wrappers:

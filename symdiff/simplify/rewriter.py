@@ -39,6 +39,9 @@ class Rule(NamedTuple):
         with scalars, and "reading" rules only serve formulas small enough to be read.
     inside : frozenset of str
         Operations one of which is an argument wherever the rule fits; any, if empty.
+    below : tuple of int
+        Kinds (:mod:`symdiff.graph.kinds`) of which there is an operation each at the node or below it wherever the
+        rule fits.
     """
 
     name: str
@@ -48,11 +51,10 @@ class Rule(NamedTuple):
     rewrite: Rewrite
     kind: str = "algebra"
     inside: frozenset[str] = frozenset()
+    below: tuple[int, ...] = ()
 
 
 RULES: list[Rule] = []
-Table: TypeAlias = dict[str, tuple[Rule, ...]]
-
 #: Formulas up to so many nodes are simplified for reading, until nothing changes, so many times at most.
 _SMALL, _PASSES = 2_000, 5
 #: Rules that took turns would never end; every form on the way is right.
@@ -67,30 +69,70 @@ _KINDS = {
 }
 
 
-def rule(ops: str, pattern: str, result: str, kind: str = "algebra", inside: str = "") -> Callable[[Rewrite], Rewrite]:
+def rule(
+    ops: str, pattern: str, result: str, kind: str = "algebra", inside: str = "", below: Sequence[int] = ()
+) -> Callable[[Rewrite], Rewrite]:
     """Add a row to the table; ``ops`` and ``inside`` list operations, separated by spaces."""
 
     def register(rewrite: Rewrite) -> Rewrite:
         name, within = rewrite.__name__.strip("_"), frozenset(inside.split())
-        RULES.append(Rule(name, tuple(ops.split()), pattern, result, rewrite, kind, within))
+        RULES.append(Rule(name, tuple(ops.split()), pattern, result, rewrite, kind, within, tuple(below)))
         _tables.cache_clear()
         return rewrite
 
     return register
 
 
-@cache
-def _tables(*kinds: str) -> tuple[Table, Table]:
-    """Return the rules of some kinds by operation: for scalars, and for arrays."""
-    scalars: dict[str, list[Rule]] = {}
-    arrays: dict[str, list[Rule]] = {}
-    for row in RULES:
-        if row.kind in kinds:
+class _Table:
+    """Rules by operation, and those that may fit a node by what is seen of it at once.
+
+    A node's operation, those of its arguments and the kinds below it say of most rules that they do not fit. Nodes
+    that are alike in this are many, so what may fit them is found once.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rows: dict[str, list[Rule]] = {}
+        for row in rules:
             for op in row.ops:
-                arrays.setdefault(op, []).append(row)
-                if row.kind != "arrays":
-                    scalars.setdefault(op, []).append(row)
-    return {op: tuple(rows) for op, rows in scalars.items()}, {op: tuple(rows) for op, rows in arrays.items()}
+                self.rows.setdefault(op, []).append(row)
+        self.known: dict[tuple[str, ...], dict[int, list[Rule]]] = {}
+
+    def fitting(self, node: Node) -> Sequence[Rule]:
+        """Return the rules that may fit a node, in the order of the table."""
+        rows = self.rows.get(node.op)
+        if rows is None:
+            return ()
+        args = node.args
+        if len(args) > _SEVERAL:
+            return _fitting(rows, [arg.op for arg in args], node.below)
+        alike = (node.op, *[arg.op for arg in args])
+        known = self.known.get(alike)
+        if known is None:
+            known = self.known[alike] = {}
+        below = node.below
+        found = known.get(below)
+        if found is None:
+            found = known[below] = _fitting(rows, alike[1:], below)
+        return found
+
+
+#: Arguments up to which nodes are told apart by their operations.
+_SEVERAL = 3
+
+
+def _fitting(rows: Sequence[Rule], args: Sequence[str], below: int) -> list[Rule]:
+    return [
+        row
+        for row in rows
+        if not (row.inside and row.inside.isdisjoint(args)) and all(below & kind for kind in row.below)
+    ]
+
+
+@cache
+def _tables(*kinds: str) -> tuple[_Table, _Table]:
+    """Return the rules of some kinds: for scalars, and for arrays."""
+    rules = [row for row in RULES if row.kind in kinds]
+    return _Table([row for row in rules if row.kind != "arrays"]), _Table(rules)
 
 
 @paused
@@ -113,10 +155,9 @@ def simplify(
     stability : bool
         Whether to apply the rules for stability, which look below names and below ``known``.
     """
-    order = postorder(roots)
     new = {} if known is None else known
-    if len(order) > _SMALL:
-        todo = [node for node in order if node.settled < PLAIN and new.get(node) is not node]
+    if len(postorder(roots, most=_SMALL)) > _SMALL:
+        todo = [node for node in postorder(roots, settled=PLAIN) if new.get(node) is not node]
         return _run(roots, todo, PLAIN, {}, rewrites, stability)
     current = list(roots)
     for _ in range(_PASSES):
@@ -131,7 +172,7 @@ def simplify(
 @paused
 def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
     """Apply the stability rules alone."""
-    todo = postorder(roots, lambda node: node.settled >= STABILITY)
+    todo = postorder(roots, settled=STABILITY)
     return _run(roots, todo, STABILITY, {}, rewrites)
 
 
@@ -146,35 +187,37 @@ def _run(
     """Rewrite each node of ``todo`` once, arguments first.
 
     ``new`` holds what earlier passes made of a node: a rewrite depends on nothing but the node, so
-    that a later pass looks only at what an earlier one made and has not looked at.
+    that a later pass looks only at what an earlier one made and has not looked at. A single pass notes
+    there what has changed alone.
     """
     kinds = _KINDS[level] if stability else tuple(kind for kind in _KINDS[level] if kind != "stability")
     tables = scalars, arrays = _tables(*kinds)
     spend(len(todo))
+    several = level == READING
     for node in todo:
-        old = node.args
-        args = tuple([new.get(arg, arg) for arg in old])
-        result = node if args == old else rebuild(node, args)
-        table = arrays if result.shape else scalars
-        if result.op in table:
-            result = _settle(result, tables, rewrites)
-        new[node] = result
-        if stability and result.settled < level:
-            for arg in result.args:
-                if arg.settled < level:
-                    break
-            else:
-                mark_settled(result, level)
+        result = node
+        for arg in node.args:
+            if new.get(arg, arg) is not arg:
+                result = rebuild(node, tuple([new.get(arg, arg) for arg in node.args]))
+                break
+        if result.settled < level:
+            if result.op in (arrays if result.shape else scalars).rows:
+                result = _settle(result, tables, rewrites)
+            if stability and result.settled < level:
+                for arg in result.args:
+                    if arg.settled < level:
+                        break
+                else:
+                    mark_settled(result, level)
+        if several or result is not node:
+            new[node] = result
     return [new.get(root, root) for root in roots]
 
 
-def _settle(node: Node, tables: tuple[Table, Table], rewrites: list[str] | None) -> Node:
+def _settle(node: Node, tables: tuple[_Table, _Table], rewrites: list[str] | None) -> Node:
     """Apply rules to one node until none fits."""
     for _ in range(_TURNS):
-        args = [arg.op for arg in node.args]
-        for row in tables[1 if node.shape else 0].get(node.op, ()):
-            if row.inside and row.inside.isdisjoint(args):
-                continue
+        for row in tables[1 if node.shape else 0].fitting(node):
             found = row.rewrite(node)
             if found is not None and found is not node:
                 spend(1)

@@ -58,13 +58,9 @@ def _add(name: str, call: Callable[..., Any], arrays: Arrays = 1, least: int = 1
     LIBRARY[name] = Entry(name, call, arrays, least, most, keywords, in_text)
 
 
-def _scalar(name: str) -> Callable[..., Node]:
-    return lambda *args: apply(name, *args)
-
-
 for _name, _row in FUNCTIONS.items():
     if _row.written is None and _name not in ("to_real", "where", "polygamma", "spherical_jn", "rint"):
-        _add(_name, _scalar(_name), _row.arity, _row.arity, _row.arity)
+        _add(_name, partial(apply, _name), _row.arity, _row.arity, _row.arity)
 
 
 def _polygamma(n: Any, x: Node) -> Node:
@@ -226,6 +222,13 @@ UFUNC_METHODS = {
     ("add", "accumulate"): "cumsum",
     ("multiply", "outer"): "outer",
 }
+
+#: Entries that apply a function of the table to arrays as they come.
+DIRECT = frozenset(
+    name
+    for name, entry in LIBRARY.items()
+    if isinstance(entry.call, partial) and entry.call.func is apply and entry.call.args == (name,)
+)
 
 #: Functions people reach for that a symbol cannot answer, and what to write instead.
 REFUSED = {

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._kernels import special as compiled
+from ..._kernels.functions import special as compiled
 from ...errors import ShapeError, SingularMatrixError, UnsupportedError
 from . import scipy_special as special
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import ArgumentError, DtypeError
 from .. import BOOL, REAL, Node, as_node, constant, elementwise, postorder, rebuild
@@ -130,13 +130,20 @@ def apply(name: str, *args: Node | float) -> Node:
     ShapeError
         If the arguments do not broadcast.
     """
-    row = FUNCTIONS.get(ALIASES.get(name, name))
+    row = FUNCTIONS.get(name) or FUNCTIONS.get(ALIASES.get(name, name))
     if row is None:
         raise ArgumentError(f"{name!r} is not a function symdiff knows; known: {', '.join(sorted(FUNCTIONS))}")
-    nodes = [arg if isinstance(arg, Node) else constant(arg) for arg in args]
-    if len(nodes) != row.arity:
-        raise ArgumentError(f"{name} takes {row.arity} arguments; {len(nodes)} came")
+    if len(args) != len(row.partials):
+        raise ArgumentError(f"{name} takes {row.arity} arguments; {len(args)} came")
     wanted = row.takes
+    for arg in args:
+        if arg.__class__ is not Node or arg.dtype is not wanted:
+            break
+    else:
+        if name != "where":
+            given: Any = args
+            return elementwise(row.name, given, row.gives)
+    nodes = [arg if isinstance(arg, Node) else constant(arg) for arg in args]
     if name in ("add", "subtract") and nodes[0].dtype is BOOL and nodes[1].dtype is BOOL:
         raise DtypeError(f"{name} of two conditions; write & or | to combine them, where(c, 1, 0) to count")
     for i, node in enumerate(nodes):

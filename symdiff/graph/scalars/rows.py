@@ -14,6 +14,7 @@ from typing import Any
 
 from ...errors import UnsupportedError
 from .. import BOOL, Node, as_node, broadcast_to, constant, elementwise
+from ..kinds import BRANCHING, EXPANDED, note
 from .functions import FUNCTIONS, Formula, Function, Interval, Partial, Slope, compare, scalar_constant, to_real, where
 from .remainders import REMAINDERS
 
@@ -209,7 +210,11 @@ TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 def _row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval, ...], **rest: Any) -> None:
     rest.setdefault("numpy", f"np.{name}")
     rest.setdefault("c", "" if "expansion" in rest else name)
-    FUNCTIONS[name] = Function(name, partials, domain, **rest)
+    FUNCTIONS[name] = row = Function(name, partials, domain, **rest)
+    if row.expansion is not None and not row.c:
+        note(name, EXPANDED)
+    if row.supports:
+        note(name, BRANCHING)
 
 
 def _unary(name: str, partial: Slope | Partial, domain: Interval = ANY, **rest: Any) -> None:

@@ -26,6 +26,7 @@ Add
 from __future__ import annotations
 
 from ...graph import Node, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
+from ...graph.kinds import EXPONENTIAL, INVERSE, OF_SQUARE, VANISHING
 from ...graph.scalars.arithmetic import peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Dim
@@ -160,20 +161,20 @@ def _log_of_det(node: Node) -> Node | None:
 
 
 @rule("multiply divide", "sin(k x) / x, (1 - cos(x)) / x**2, (exp(x) - 1) / x, x / (exp(x) - 1), ...",
-      "quotients that are right at 0, to every order", "stability")
+      "quotients that are right at 0, to every order", "stability", below=(INVERSE, VANISHING))
 def _removable_singularity(node: Node) -> Node | None:
     return smooth_quotient(node)
 
 
 @rule("multiply divide contract", "norm(x) * c(x**2) * cross(x / norm(x), v), ...",
-      "c(x**2) * cross(x, v), for such a quotient c by the square", "stability")
+      "c(x**2) * cross(x, v), for such a quotient c by the square", "stability", below=(OF_SQUARE,))
 def _length_within_products(node: Node) -> Node | None:
     return cancelled(node)
 
 
 @rule("multiply divide power",
       "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), sinh(x) / cosh(x), ...", "sigmoid(x), sigmoid(x), tanh(x), ...",
-      "stability")
+      "stability", below=(EXPONENTIAL,))
 def _quotient_of_exponentials(node: Node) -> Node | None:
     return normal_form(node)
 
@@ -186,7 +187,8 @@ def _log_of_exponentials(node: Node) -> Node | None:
 
 
 @rule("add subtract", "1 - sigmoid(x), 2 sigmoid(x) - 1, 1 + tanh(x), 1 - tanh(x)**2, 1 - b / (b + c exp(x))",
-      "sigmoid(-x), tanh(x / 2), 2 sigmoid(2 x), sech(x)**2, c / (c + b exp(-x))", "stability")
+      "sigmoid(-x), tanh(x / 2), 2 sigmoid(2 x), sech(x)**2, c / (c + b exp(-x))", "stability",
+      inside="constant reshape contract")
 def _number_and_step(node: Node) -> Node | None:
     """Rewrite a number and a multiple of a step whose sum is another step."""
     for place in (0, 1):

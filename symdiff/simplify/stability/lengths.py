@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from ...graph import Node, constant, contract, elementwise, postorder, rebuild, reduce, substitute, sum_axes
+from ...graph.kinds import OF_SQUARE
 from ...graph.scalars.arithmetic import PRODUCTS, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
@@ -224,6 +225,8 @@ def join_cosines(roots: Sequence[Node], rewrites: list[str]) -> list[Node]:
 
     A line is added to ``rewrites`` if anything changes.
     """
+    if not any(root.below & OF_SQUARE for root in roots):
+        return list(roots)
     order = postorder(roots)
     squares = {node.args[1] for node in order if node.op in _ROWS}
     new: dict[Node, Node] = {}

@@ -1,0 +1,19 @@
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound=Unique)
+
+class Unique:
+    op: str
+    args: tuple[Any, ...]
+    payload: Any
+    shape: tuple[Any, ...]
+    dtype: str
+    settled: int
+    below: int
+
+def unique(kind: type[T], op: str, args: tuple[T, ...], payload: Any, shape: tuple[Any, ...], dtype: str) -> T: ...
+def mark(one: Unique, level: int) -> None: ...
+def assign_bits(known: dict[str, int]) -> None: ...
+def count() -> int: ...
+def walk(roots: Iterable[T], settled: int = 0, most: int = -1) -> list[T]: ...

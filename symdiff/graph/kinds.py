@@ -1,0 +1,84 @@
+"""Kinds of operations that a node notes of itself and of everything below it, in the bits of ``Node.below``.
+
+Most passes and rules are about a few operations that most formulas do not have. What a node notes tells them at
+once, without a walk, that there is nothing for them. That a kind is noted only says that one of its operations is
+somewhere below.
+"""
+
+from __future__ import annotations
+
+from .._kernels.system.unique import assign_bits
+from .primitives import FALLIBLE
+
+__all__ = [
+    "BRANCHING",
+    "CHOICE",
+    "EXPANDED",
+    "EXPONENTIAL",
+    "FAILING",
+    "INVERSE",
+    "OF_SQUARE",
+    "VANISHING",
+    "WRAPPER",
+    "holds",
+    "note",
+]
+
+#: What computes nothing of its own: names, barriers and custom functions.
+WRAPPER = 1
+#: Operations that may raise.
+FAILING = 2
+#: Choices between two formulas.
+CHOICE = 4
+#: Operations through which a derivative may be a strong zero: functions with supports, and a few of arrays.
+BRANCHING = 8
+#: What holds an exponential in a form of its own.
+EXPONENTIAL = 16
+#: Functions that vanish at 0, or do so less the beginning of their series.
+VANISHING = 32
+#: What divides by an argument, or may.
+INVERSE = 64
+#: Functions that a scalar program has no operation for.
+EXPANDED = 128
+#: Quotients that are functions of the square of their argument.
+OF_SQUARE = 256
+
+_ORDERS = {
+    **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
+    **dict.fromkeys(("arctan", "arcsin", "tan", "tanh"), (1, 3)),
+}
+_REMAINDERS = [f"{name}_remainder_{order}" for name, orders in _ORDERS.items() for order in orders]
+_REMAINDERS += ["bernoulli_quotient", "csch_quotient"]
+_UNEVEN = ("exp", "log1p", "bernoulli")
+_OF_SQUARES = [f"{name}_of_square" for name in _REMAINDERS if not name.startswith(_UNEVEN)]
+_SHAPES = [
+    *("exp", "expm1", "cosh", "sinh", "sech", "csch", "sigmoid", "sigmoid_slope", "exp_share"),
+    *("bernoulli_quotient", "csch_quotient"),
+]
+_OPERATIONS = {
+    WRAPPER: ["named", "stop_gradient", "custom"],
+    FAILING: [*FALLIBLE],
+    CHOICE: ["where"],
+    BRANCHING: ["max", "min", "custom"],
+    EXPONENTIAL: [*_SHAPES, "csch_quotient_of_square"],
+    VANISHING: ["sin", "cos", "tan", "tanh", "arcsin", "arctan", "log1p", *_SHAPES, *_REMAINDERS, *_OF_SQUARES],
+    INVERSE: ["divide", "power", "unit", "csch", "exp_share", *_REMAINDERS[-2:], "csch_quotient_of_square"],
+    OF_SQUARE: _OF_SQUARES,
+}
+
+
+_noted: dict[str, int] = {}
+for _kind, _names in _OPERATIONS.items():
+    _noted.update((op, _noted.get(op, 0) | _kind) for op in _names)
+assign_bits(_noted)
+
+
+def holds(op: str) -> int:
+    """Return the kinds of an operation."""
+    return _noted.get(op, 0)
+
+
+def note(op: str, kind: int) -> None:
+    """Say that an operation is of one more kind, as its row in a table tells, before the first node of it is made."""
+    _noted[op] = holds(op) | kind
+    assign_bits({op: _noted[op]})

@@ -1,0 +1,196 @@
+"""The table of nodes, against a dictionary; walks, against a recursion; and what nodes note of what is below them."""
+
+from __future__ import annotations
+
+import gc
+import random
+import threading
+from typing import Any
+
+import pytest
+
+from symdiff._kernels.system.unique import Unique, count, mark, unique, walk
+from symdiff.graph import Node, constant, elementwise, input, kinds, postorder
+from symdiff.graph.primitives import PRIMITIVES, Items
+from symdiff.graph.scalars.functions import FUNCTIONS
+from symdiff.simplify.stability import lengths, products, removable
+
+
+def recursion(roots: list[Node], settled: int = 0) -> list[Node]:
+    """The slow, obvious twin of :func:`symdiff._kernels.system.unique.walk`."""
+    order: list[Node] = []
+
+    def visit(node: Node) -> None:
+        if node not in order and not (settled and node.settled >= settled):
+            for arg in node.args:
+                visit(arg)
+            order.append(node)
+
+    for root in roots:
+        visit(root)
+    return order
+
+
+def random_nodes(seed: int, length: int = 60) -> list[Node]:
+    chosen = random.Random(seed)
+    nodes = [input(f"u{k}") for k in range(4)]
+    for _ in range(length):
+        op = chosen.choice(("add", "multiply", "sin", "exp", "divide"))
+        nodes.append(elementwise(op, tuple(chosen.choices(nodes[-9:], k=FUNCTIONS[op].arity))))
+    return nodes
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_walks_are_recursions(seed: int) -> None:
+    nodes = random_nodes(seed)
+    roots = [nodes[-1], nodes[-4], nodes[-1]]
+    assert walk(roots) == recursion(roots) == postorder(roots)
+    fresh = recursion(roots)[::7]
+    for node in fresh:
+        mark(node, 5)
+    assert walk(roots, 5) == recursion(roots, 5)
+    assert walk(roots, 6) == recursion(roots)
+    for node in fresh:
+        mark(node, 0)
+    assert [len(walk(roots, most=k)) for k in (0, 3, 10_000)] == [1, 4, len(walk(roots))]
+
+
+def test_walks_are_of_nodes() -> None:
+    for wrong in ([None], [3]):
+        roots: Any = wrong
+        with pytest.raises(TypeError):
+            walk(roots)
+    assert walk([]) == []
+
+
+def test_equal_descriptions_are_one_object() -> None:
+    x, y = input("x"), input("y")
+    known: dict[tuple[Any, ...], Node] = {}
+    chosen = random.Random(3)
+    for _ in range(2000):
+        args = tuple(chosen.choices((x, y), k=chosen.randrange(3)))
+        payload = chosen.choice((None, 1, "a", b"a", Items(((0, 1, 2),)), Items(((0, 1, None),))))
+        shape, dtype = chosen.choice(((), (2,), (2, 3))), chosen.choice(("real", "bool"))
+        key = (chosen.choice(("p", "q")), args, payload, shape, dtype)
+        node = unique(Node, *key)
+        assert (node.op, node.args, node.payload, node.shape, node.dtype, node.settled) == (*key, 0)
+        assert known.setdefault(key, node) is node
+    assert len({id(node) for node in known.values()}) == len(known)
+
+
+def test_nodes_leave_the_table() -> None:
+    gc.collect()
+    before = count()
+    x = input("left")
+    kept = [elementwise("multiply", (x, constant(k + 0.2517359))) for k in range(20_000)]
+    assert count() == before + 40_001
+    again = [elementwise("multiply", (x, constant(k + 0.2517359))) for k in range(0, 20_000, 2)]
+    assert again == kept[::2]
+    assert count() == before + 40_001
+    del kept
+    assert count() == before + 20_001
+    del again, x
+    assert count() == before
+
+
+def test_deep_formulas_are_freed() -> None:
+    gc.collect()
+    before = count()
+    node = input("deep")
+    for _ in range(300_000):
+        node = elementwise("sin", (node,))
+    assert len(walk([node])) == 300_001
+    del node
+    assert count() == before
+
+
+def test_circles_are_collected() -> None:
+    class Held:
+        node: Node
+
+    gc.collect()
+    before = count()
+    held = Held()
+    held.node = elementwise("sin", (unique(Node, "input", (), held, (), "real"),))
+    del held
+    gc.collect()
+    assert count() == before
+
+
+def test_nodes_are_frozen() -> None:
+    x: Any = input("x")
+    for name in ("op", "args", "payload", "shape", "dtype", "settled", "below"):
+        with pytest.raises(AttributeError):
+            setattr(x, name, None)
+        with pytest.raises(AttributeError):
+            object.__setattr__(x, name, None)
+
+
+class Odd:
+    """A payload whose comparison makes nodes, so that the table changes while it is searched."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        self.made = [constant(self.number + 0.001 * k) for k in range(50)]
+        return isinstance(other, Odd) and other.number == self.number
+
+
+def test_comparisons_may_change_the_table() -> None:
+    nodes = [unique(Node, "input", (), Odd(k), (), "real") for k in range(60)]
+    assert len(set(nodes)) == 60
+    assert [unique(Node, "input", (), Odd(k), (), "real") for k in range(60)] == nodes
+
+
+def test_threads_share_the_table() -> None:
+    found: list[list[Node]] = []
+
+    def work() -> None:
+        found.append([elementwise("add", (input(f"v{k % 7}"), constant(k + 0.5))) for k in range(3000)])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found[0] == found[1] == found[2] == found[3]
+
+
+# ---------------------------------------------------------------------------- kinds
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_kinds_are_those_of_all_below(seed: int) -> None:
+    for node in random_nodes(seed):
+        wanted = 0
+        for part in walk([node]):
+            wanted |= kinds.holds(part.op)
+        assert node.below == wanted
+
+
+def test_kinds_name_operations() -> None:
+    for op in {op for names in kinds._OPERATIONS.values() for op in names}:
+        assert op in FUNCTIONS or op in PRIMITIVES, op
+
+
+def test_kinds_hold_what_passes_look_for() -> None:
+    expanded = {name for name, row in FUNCTIONS.items() if row.expansion is not None and not row.c}
+    assert expanded == {op for op in FUNCTIONS if kinds.holds(op) & kinds.EXPANDED}
+    branching = {name for name, row in FUNCTIONS.items() if row.supports} | {"max", "min", "custom"}
+    assert branching == {op for op in (*FUNCTIONS, *PRIMITIVES) if kinds.holds(op) & kinds.BRANCHING}
+    assert all(kinds.holds(op) & kinds.EXPONENTIAL for op in products.SHAPES)
+    vanishing = {*removable._VANISH, *removable._NAMES, *removable._ROWS, "expm1"}
+    assert all(kinds.holds(op) & kinds.VANISHING for op in vanishing)
+    assert {op for op in FUNCTIONS if kinds.holds(op) & kinds.OF_SQUARE} >= lengths._ROWS
+
+
+def test_nodes_are_small() -> None:
+    """One small object and its arguments, which the collector need not look at."""
+    node = input("x") + 1.0
+    assert isinstance(node, Unique)
+    assert node.__sizeof__() <= 80
+    assert not gc.is_tracked(node)
