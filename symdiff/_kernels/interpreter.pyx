@@ -26,6 +26,7 @@ cdef extern from "machine/interpreter.h":
     const sd_scalar *sd_scalars
     size_t sd_machine(long lanes, int single)
     size_t sd_exponential(long lanes)
+    size_t sd_logarithm(long lanes)
     long sd_registers(long lanes, int single)
 
 #: Vectors in a tile, which is what an instruction works on.
@@ -38,7 +39,12 @@ OPCODES = {sd_opcodes[i].decode(): i for i in range(SD_OPCODE_COUNT)}
 #: Address of each function that is computed lane by lane, by the name of its operation.
 SCALARS = {sd_scalars[i].name.decode(): <size_t>sd_scalars[i].function for i in range(SD_SCALARS)}
 #: Address of each of our own functions of whole vectors, by name; 0 where there is none.
-VECTOR_FUNCTIONS = {"do_exp_d4": sd_exponential(4), "do_exp_d8": sd_exponential(8)}
+VECTOR_FUNCTIONS = {
+    "do_exp_d4": sd_exponential(4),
+    "do_exp_d8": sd_exponential(8),
+    "do_log_d4": sd_logarithm(4),
+    "do_log_d8": sd_logarithm(8),
+}
 
 
 def registers(long lanes, bint single):

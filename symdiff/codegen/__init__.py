@@ -52,6 +52,8 @@ class Request(NamedTuple):
         Each output is summed over the batch.
     columns : bool
         Batch axes stand behind a sample's own.
+    usual : sequence of bool
+        Which inputs have a batch in the calls that are expected; none for calls of one sample.
     """
 
     inputs: Sequence[Node]
@@ -61,6 +63,7 @@ class Request(NamedTuple):
     batched: Sequence[bool]
     reduce: bool = False
     columns: bool = False
+    usual: Sequence[bool] = ()
 
     def program(self) -> Program:
         """Return the scalar program, or raise ``UnsupportedError`` where it is beyond the limit of native code."""

@@ -11,12 +11,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["SUMS", "Block", "cover_row", "cover_wanted", "load_blocks", "store_blocks"]
+import numpy as np
+
+__all__ = ["SUMS", "Block", "Run", "cover_row", "cover_wanted", "load_blocks", "split_runs", "store_blocks"]
 
 #: The port of the column of sums.
 SUMS = -1
 #: Widths of the interpreter's blocks, and the length of the rows that it moves by a way of their own.
 _WIDTHS, _SHORT = (8, 4, 2, 1), 3
+#: Neighbours of one constant from which on they are a run: two vectors of the widest registers, and no row in parts.
+_LEAST = 32
 
 
 def cover_wanted(
@@ -67,6 +71,57 @@ def cover_row(size: int, widths: Sequence[int]) -> Iterator[tuple[int, int]]:
             done = start + width
 
 
+class Run(NamedTuple):
+    """Neighbouring elements of an output that are the same constant.
+
+    Parameters
+    ----------
+    start, stop : int
+        The first one, and the first one behind them.
+    value : int
+        The constant.
+    """
+
+    start: int
+    stop: int
+    value: int
+
+
+def split_runs(
+    values: Sequence[int], consts: Collection[int], least: int | None = None
+) -> tuple[list[Run], list[tuple[int, int]]]:
+    """Find the runs of one constant in an output, which are filled by loops and not stored from code.
+
+    Parameters
+    ----------
+    values : sequence of int
+        The value of each element.
+    consts : collection of int
+        The values that are constants.
+    least : int, optional
+        Length of the shortest run.
+
+    Returns
+    -------
+    runs : list of Run
+    rest : list of (int, int)
+        Where what lies between them begins and ends.
+    """
+    least = _LEAST if least is None else least
+    whole = [(0, len(values))] if values else []
+    if len(values) < least:
+        return [], whole
+    held = np.array(values, np.int64)
+    edges = np.concatenate([[0], np.flatnonzero(held[1:] != held[:-1]) + 1, [len(values)]])
+    runs: list[Run] = []
+    for k in np.flatnonzero(np.diff(edges) >= least).tolist():
+        start, stop = int(edges[k]), int(edges[k + 1])
+        if values[start] in consts:
+            runs.append(Run(start, stop, values[start]))
+    ends = [0, *(edge for run in runs for edge in (run.start, run.stop)), len(values)]
+    return runs, [(begin, end) for begin, end in zip(ends[::2], ends[1::2], strict=True) if begin < end]
+
+
 # ---------------------------------------------------------------------------- the interpreter's blocks
 
 
@@ -108,8 +163,10 @@ def load_blocks(wanted: Mapping[int, int], port: int, size: int, single: bool) -
         yield Block(port, start, tuple([wanted.get(k, -1) if k >= first else -1 for k in places]))
 
 
-def store_blocks(values: Sequence[int], port: int, single: bool) -> Iterable[Block]:
-    """Cover an output.
+def store_blocks(
+    values: Sequence[int], port: int, single: bool, rest: Iterable[tuple[int, int]] | None = None
+) -> Iterable[Block]:
+    """Cover an output, or the parts of it that are no runs.
 
     Parameters
     ----------
@@ -118,13 +175,17 @@ def store_blocks(values: Sequence[int], port: int, single: bool) -> Iterable[Blo
     port : int
     single : bool
         Whether elements are stored one by one.
+    rest : iterable of (int, int), optional
+        Where these parts begin and end.
 
     Yields
     ------
     Block
     """
-    for start, width in cover_row(len(values), _widths(len(values), single)):
-        yield Block(port, start, tuple(values[start : start + width]))
+    widths = _widths(len(values), single)
+    for begin, end in [(0, len(values))] if rest is None else rest:
+        for start, width in cover_row(end - begin, widths):
+            yield Block(port, begin + start, tuple(values[begin + start : begin + start + width]))
 
 
 def _widths(size: int, single: bool) -> tuple[int, ...]:

@@ -35,13 +35,32 @@ _LONG: dict[str, Callable[..., int]] = {"digamma": polygamma.digamma, "polygamma
 _SEVERAL = 16
 
 
-def lower_elementwise(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
-    """Apply a scalar function to the elements, with broadcasting."""
-    op = node.op
-    if op in MAX_ORDER and not (args[0].ndim == 0 and 0 <= builder.consts.get(int(args[0]), -1) <= MAX_ORDER[op]):
+def lower_scalar(builder: ProgramBuilder, op: str, args: Sequence[int]) -> int:
+    """Apply a scalar function to numbers."""
+    direct = _DIRECT.get(op)
+    if direct is not None:
+        return direct(builder, *args)
+    _check(builder, op, args[0])
+    direct = _LONG.get(op)
+    if direct is not None:
+        return direct(builder, *args)
+    if ZERO in args:
+        args = [builder.real(v) for v in args]
+    return builder.call(op, *args)
+
+
+def _check(builder: ProgramBuilder, op: str, first: int | None) -> None:
+    """Refuse a function that the scalar program lacks, or one of an order, its first argument, that it lacks."""
+    if op in MAX_ORDER and (first is None or not 0 <= builder.consts.get(first, -1) <= MAX_ORDER[op]):
         raise UnsupportedError(f"{op} of an order that is not one number up to {MAX_ORDER[op]}")
     if op not in SIGNATURES and op not in _DIRECT:
         raise UnsupportedError(f"{op} has neither an operation of the scalar program nor an expansion")
+
+
+def lower_elementwise(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
+    """Apply a scalar function to the elements, with broadcasting."""
+    op = node.op
+    _check(builder, op, None if not args or args[0].ndim else int(args[0]))
     direct = _DIRECT.get(op)
     if op in _LONG and math.prod(fixed_shape(node.shape)) <= _SEVERAL:
         direct = _LONG[op]
@@ -51,8 +70,6 @@ def lower_elementwise(builder: ProgramBuilder, node: Node, args: list[Ids]) -> I
             return direct(builder, *values)
         return builder.call(op, *[builder.real(v) for v in values])
 
-    if node.shape == ():
-        return np.array(apply(*[int(a) for a in args]), np.int64)
     if op in _SPARE and math.prod(fixed_shape(node.shape)) > _FEW:
         left, right = args if args[0].shape == args[1].shape else np.broadcast_arrays(*args)
         return _apply_sparsely(op, apply, left, right)
@@ -129,6 +146,8 @@ def _lower_contract(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids
     while len(factors) > 1:
         step = cheapest_step([own for _, own in factors], out, partial(_terms, factors))
         assert step is not None
+        if len(factors[step.first][0]) * len(factors[step.second][0]) > builder.most:
+            builder.expect(_terms(factors, step))
         second, first = factors.pop(step.second), factors.pop(step.first)
         factors.insert(step.first, _multiply_sparse(builder, first, second, step.kept))
     entries, own = _sum_sparse(builder, factors[0], set(out))

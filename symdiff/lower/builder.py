@@ -27,6 +27,11 @@ _LOOK = 4
 #: Functions of which f(-x) = f(x), and those of which f(-x) = -f(x), in the libraries' bits as well.
 _EVEN = frozenset(("abs", "cos", "cosh"))
 _ODD = frozenset(("sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "erf", "cbrt"))
+#: Elements of all arrays, structural zeros included, for each operation of the limit.
+_PLACES = 100
+#: Nodes of numbers that are charged together.
+_TOGETHER = 100
+_NONE: dict[tuple[int, ...], int] = {}
 #: The value number of a structural zero: known to be 0 whatever the inputs are.
 ZERO = -1
 
@@ -46,21 +51,41 @@ class ProgramBuilder:
         self.limit = limit
         self.most = 8 * limit  # operations within one node; most of those of a product are dropped where it is zero
         self.charged = 0
+        self.places = 0  # elements of all nodes, structural zeros included, which cost nothing but memory
+        self.uncharged = 0
         self.ops: list[str] = []
         self.args: list[tuple[int, ...]] = []
         self.consts: dict[int, float] = {}
         self.checks: list[tuple[int, str]] = []
         self.wide = False
-        self._known: dict[tuple[object, ...], int] = {}
+        self._numbers: dict[tuple[float, float] | str, int] = {}
+        #: For each operation the values that are there, by their operands.
+        self._known: dict[str, dict[tuple[int, ...], int]] = {}
         self._quotients: dict[tuple[float, int], tuple[int, float]] = {}
         self._others: dict[int, tuple[tuple[int, ...], int]] = {}
 
     def reserve(self, node: Node) -> None:
         """Refuse a formula before it grows beyond the limit, and charge what has been made."""
-        spend(1 + len(self.ops) - self.charged)
-        self.charged = len(self.ops)
-        if len(self.ops) + math.prod(fixed_shape(node.shape)) > self.limit:
+        spend(1 + self.uncharged + len(self.ops) - self.charged)
+        self.charged, self.uncharged = len(self.ops), 0
+        self.places += math.prod(fixed_shape(node.shape))
+        if len(self.ops) > self.limit or self.places > _PLACES * self.limit:
             raise self.too_long()
+
+    def expect(self, count: float) -> None:
+        """Refuse operations within one node before they are made."""
+        if len(self.ops) + count > self.most:
+            raise self.too_long()
+
+    def charge(self) -> None:
+        """Charge what a number has made, many at once, and refuse a program that is too long."""
+        made = len(self.ops)
+        self.uncharged += 1
+        if made > self.limit:
+            raise self.too_long()
+        if self.uncharged >= _TOGETHER:
+            spend(self.uncharged + made - self.charged)
+            self.charged, self.uncharged = made, 0
 
     def too_long(self) -> UnsupportedError:
         """Return the error of a formula of too many operations."""
@@ -68,10 +93,10 @@ class ProgramBuilder:
 
     def number(self, value: float) -> int:
         """Return the value number of a constant."""
-        key = ("const", math.copysign(1.0, value), value) if not math.isnan(value) else ("const", "nan")
-        found = self._known.get(key)
+        key = (math.copysign(1.0, value), value) if not math.isnan(value) else "nan"
+        found = self._numbers.get(key)
         if found is None:
-            found = self._known[key] = len(self.ops)
+            found = self._numbers[key] = len(self.ops)
             self.ops.append("const")
             self.args.append(())
             self.consts[found] = value
@@ -92,7 +117,8 @@ class ProgramBuilder:
             (x,) = args
             if self.ops[x] == "subtract":
                 a, b = self.args[x]
-                other = self._known.get((op, self._known.get(("subtract", b, a), -1)))
+                turned = self._known["subtract"].get((b, a))
+                other = None if turned is None else self._known.get(op, _NONE).get((turned,))
                 if other is not None:
                     # 0 - f, and not -f: where a = b all differences are 0, and so is the function of each
                     return other if op in _EVEN else self.emit("subtract", self.number(0.0), other)
@@ -100,12 +126,19 @@ class ProgramBuilder:
 
     def emit(self, op: str, *args: int) -> int:
         """Return the value number of an operation on earlier values."""
-        key = (op, *args)
-        found = self._known.get(key)
+        return self.value(op, args)
+
+    def value(self, op: str, args: tuple[int, ...]) -> int:
+        """Return the value number of an operation on earlier values, given together."""
+        known = self._known.get(op)
+        if known is None:
+            known = self._known[op] = {}
+        found = known.get(args)
         if found is None:
-            found = self._known[key] = len(self.ops)
-            if found > self.most:
+            made = len(self.ops)
+            if made > self.most:
                 raise self.too_long()
+            found = known[args] = made
             self.ops.append(op)
             self.args.append(args)
         return found
@@ -118,14 +151,16 @@ class ProgramBuilder:
             return b
         if b == ZERO:
             return a
-        if self.ops[b] == "negative":
+        one, other = self.ops[a], self.ops[b]
+        if other == "negative":
             return self.subtract(a, self.args[b][0])
-        if self.ops[a] == "negative":
+        if one == "negative":
             return self.subtract(b, self.args[a][0])
-        (x, p), (y, q) = self._scaled(a), self._scaled(b)
-        if p == q != 1.0:
-            return self.multiply(self.number(p), self.add(x, y))
-        return self.emit("add", a, b) if a <= b else self.emit("add", b, a)
+        if one == other == "multiply":
+            (x, p), (y, q) = self._scaled(a), self._scaled(b)
+            if p == q != 1.0:
+                return self.multiply(self.number(p), self.add(x, y))
+        return self.value("add", (a, b)) if a <= b else self.value("add", (b, a))
 
     def subtract(self, a: int, b: int) -> int:
         """Return a - b."""
@@ -135,13 +170,15 @@ class ProgramBuilder:
             return self.negative(b)
         if self.ops[b] == "negative":
             return self.add(a, self.args[b][0])
-        rest = self._less_a_share(a, b)
-        if rest is not None:
-            return rest
-        (x, p), (y, q) = self._scaled(a), self._scaled(b)
-        if p == q != 1.0:
-            return self.multiply(self.number(p), self.subtract(x, y))
-        return self.emit("subtract", a, b)
+        if self._others:
+            rest = self._less_a_share(a, b)
+            if rest is not None:
+                return rest
+        if self.ops[a] == self.ops[b] == "multiply":
+            (x, p), (y, q) = self._scaled(a), self._scaled(b)
+            if p == q != 1.0:
+                return self.multiply(self.number(p), self.subtract(x, y))
+        return self.value("subtract", (a, b))
 
     def shares(self, parts: Sequence[int]) -> list[int]:
         """Return each part over the sum of all; what is left beside a share will be the sum of the others."""
@@ -154,8 +191,6 @@ class ProgramBuilder:
 
     def _less_a_share(self, a: int, b: int) -> int | None:
         """Return 1 - s, x - x s or x s - x for a share s: 1 - s itself has no digits where s is nearly 1."""
-        if not self._others:
-            return None
         if b in self._others and self.consts.get(a) == 1.0:
             others, total = self._others[b]
             return self.divide(self.sum(others), total)
@@ -176,37 +211,42 @@ class ProgramBuilder:
             return self.args[a][0]
         if op == "const":
             return self.number(-self.consts[a])
-        return self.emit("negative", a)
+        return self.value("negative", (a,))
 
     def multiply(self, a: int, b: int) -> int:
         """Return a b; a structural zero stays one, whatever the other is."""
         if ZERO in (a, b):
             return ZERO
-        for x, y in ((a, b), (b, a)):
-            c = self.consts.get(x)
-            if c is not None:
-                if c == 1.0:
-                    return y
-                if c == -1.0:
-                    return self.negative(y)
-                d = self.consts.get(y)
-                if d is not None:
-                    return self.number(c * d)
-        if self.ops[a] == "negative":
+        consts = self.consts
+        if a in consts or b in consts:
+            for x, y in ((a, b), (b, a)):
+                c = consts.get(x)
+                if c is not None:
+                    if c == 1.0:
+                        return y
+                    if c == -1.0:
+                        return self.negative(y)
+                    d = consts.get(y)
+                    if d is not None:
+                        return self.number(c * d)
+        one, other = self.ops[a], self.ops[b]
+        if one == "negative":
             return self.negative(self.multiply(self.args[a][0], b))
-        if self.ops[b] == "negative":
+        if other == "negative":
             return self.negative(self.multiply(a, self.args[b][0]))
+        if one != "multiply" and other != "multiply":
+            return self.value("multiply", (a, b)) if a <= b else self.value("multiply", (b, a))
         (x, p), (y, q) = self._scaled(a), self._scaled(b)
         if p != 1.0 or q != 1.0:
-            for c, scale, other in ((a, q, y), (b, p, x)):
+            for c, scale, rest in ((a, q, y), (b, p, x)):
                 if c in self.consts and abs(math.frexp(self.consts[c])[1]) < _ROOM:
-                    return self.multiply(self.number(scale * self.consts[c]), other)
+                    return self.multiply(self.number(scale * self.consts[c]), rest)
             if a not in self.consts and b not in self.consts:
                 return self.multiply(self.number(p * q), self.multiply(x, y))
         for root, square in ((a, b), (b, a)):
             if self.ops[root] == "sqrt" and self.ops[square] == "multiply" and self.args[square] == (root, root):
                 return self.multiply(self.args[root][0], root)
-        return self.emit("multiply", a, b) if a <= b else self.emit("multiply", b, a)
+        return self.value("multiply", (a, b)) if a <= b else self.value("multiply", (b, a))
 
     def divide(self, a: int, b: int) -> int:
         """Return a / b."""
@@ -235,14 +275,14 @@ class ProgramBuilder:
                 # y / r / r / r with r = sqrt(s) as y / r / s: one division less; where s < 0 both are NaN
                 quotient = self.divide(self.args[inner][0], self.args[b][0])
                 return quotient if factor is None else self.multiply(factor, quotient)
-        return self.emit("divide", a, b)
+        return self.value("divide", (a, b))
 
     def _constant_quotient(self, a: int, c: float, b: int) -> int:
         """Return c / b; quotients whose numerators differ by a power of two share one division."""
         exponent = math.frexp(c)[1]
         scale = 2.0**exponent if abs(exponent) < _EXACT else 1.0
         first, other = self._quotients.setdefault((c / scale, b), (a, scale))
-        quotient = self.emit("divide", first, b)
+        quotient = self.value("divide", (first, b))
         return quotient if first == a else self.multiply(self.number(scale / other), quotient)
 
     def _scaled(self, a: int) -> tuple[int, float]:
@@ -288,12 +328,12 @@ class ProgramBuilder:
             body = self._whole_power(x, int(abs(n)))
             return body if n > 0 else self.divide(self.number(1.0), body)
         if n == 0.5:
-            return self.emit("sqrt", x)
+            return self.value("sqrt", (x,))
         if n == -0.5:
-            return self.divide(self.number(1.0), self.emit("sqrt", x))
+            return self.divide(self.number(1.0), self.value("sqrt", (x,)))
         if n == 1.5:
-            return self.multiply(x, self.emit("sqrt", x))
-        return self.emit("power", x, y)
+            return self.multiply(x, self.value("sqrt", (x,)))
+        return self.value("power", (x, y))
 
     def _whole_power(self, x: int, n: int) -> int:
         if n >= 3 and self.ops[x] == "sqrt":
@@ -329,6 +369,7 @@ class ProgramBuilder:
     def finish(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...], stores: list[list[int]]) -> Program:
         """Keep what the outputs need, each value as late as the first use asks for it."""
         checks = self.checks
+        self._known.clear()  # nothing is emitted any more
         order: list[int] = []
         place = [-1] * len(self.ops)
         args = self.args
@@ -338,17 +379,16 @@ class ProgramBuilder:
                 continue
             stack = [root]
             while stack:
-                value = stack[-1]
-                if place[value] >= 0:
-                    stack.pop()
-                    continue
-                waiting = [] if ops[value] == "load" else [a for a in args[value] if place[a] < 0]
-                if waiting:
-                    stack.extend(reversed(waiting))
-                else:
-                    stack.pop()
-                    place[value] = len(order)
-                    order.append(value)
+                value = stack.pop()
+                if value < 0:  # its operands are there
+                    value = ~value
+                    if place[value] < 0:
+                        place[value] = len(order)
+                        order.append(value)
+                elif place[value] < 0:
+                    stack.append(~value)
+                    if ops[value] != "load":
+                        stack += [a for a in args[value][::-1] if place[a] < 0]
         return Program(
             inputs=inputs,
             outputs=outputs,

@@ -19,6 +19,7 @@ _LONGEST = 64
 #: What a division counts as beside a product.
 _DIVISION = 6
 _SUMS = frozenset(("add", "subtract"))
+_PRODUCTS = frozenset(("multiply", "divide"))
 
 
 class _Product(NamedTuple):
@@ -52,22 +53,27 @@ def factor_out(builder: ProgramBuilder, roots: Iterable[int]) -> list[int]:
         uses[root] += 1
     inside = [False] * len(ops)  # whether the only use is in another sum
     for v in range(len(ops) - 1, -1, -1):
-        if uses[v] and ops[v] != "load":
-            for a in args[v]:
-                uses[a] += 1
-                inside[a] = uses[a] == 1 and ops[v] in _SUMS
+        if uses[v]:
+            op = ops[v]
+            if op != "load":
+                is_sum = op in _SUMS
+                for a in args[v]:
+                    uses[a] += 1
+                    inside[a] = is_sum and uses[a] == 1
     sums = _Sums(builder, uses)
     new = sums.new
     for v, used in enumerate(uses):
-        if not used or ops[v] in ("load", "const"):
+        op = ops[v]
+        if not used or op in {"load", "const"}:
             continue
-        shorter = sums.shorter(v) if ops[v] in _SUMS and not inside[v] else None
+        shorter = sums.shorter(v) if op in _SUMS and not inside[v] else None
         if shorter is not None:
             new[v] = shorter
             continue
-        moved = tuple([new[a] for a in args[v]])
-        if moved != args[v]:
-            new[v] = builder.emit(ops[v], *moved)
+        for a in args[v]:
+            if new[a] != a:
+                new[v] = builder.emit(ops[v], *[new[a] for a in args[v]])
+                break
     return new
 
 
@@ -80,10 +86,22 @@ class _Sums:
 
     def shorter(self, root: int) -> int | None:
         """Return a sum with factors factored out, or None where there are none."""
+        if not self._may_share(root):
+            return None
         terms = self._terms(root)
         if len(terms) > _LONGEST or _best(terms) is None:
             return None
         return self._sum(terms)
+
+    def _may_share(self, root: int) -> bool:
+        """Tell whether there may be two products among the terms: most sums are seen to have none."""
+        found = 0
+        ops, uses = self.builder.ops, self.uses
+        for v in self.builder.args[root]:
+            if uses[v] == 1:
+                op = ops[v]
+                found += 2 if op in _SUMS or op == "negative" else op in _PRODUCTS
+        return found > 1
 
     def _terms(self, root: int) -> _Terms:
         """Return the terms of a sum from the left, each with its sign."""

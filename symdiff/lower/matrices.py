@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..graph import Node
 from .builder import ZERO, Ids, ProgramBuilder, fixed_shape
-from .pivoting import Factorization, Matrix, factorise, largest_first, product, sign
+from .pivoting import Factorization, Matrix, factorise, largest_first, parity, product, sign
 
 #: Largest matrix of which the cofactors are computed.
 COFACTOR_LIMIT = 4
@@ -71,16 +72,31 @@ def _det(builder: ProgramBuilder, op: str, a: Matrix) -> int:
     if op == "det" and n <= 2:
         return builder.real(_minors(builder, a, range(n)))
     found = factorise(builder, a)
-    sizes = [builder.emit("abs", pivot) for pivot in found.pivots]
     if op == "det":
-        return builder.multiply(sign(builder, found), product(builder, sizes))
-    value = builder.real(builder.sum(builder.emit("log", size) for size in sizes))
+        return builder.multiply(sign(builder, found), product(builder, [builder.emit("abs", p) for p in found.pivots]))
+    fraction = reduce(builder.multiply, [builder.emit("fraction", pivot) for pivot in found.pivots])
+    value = _log_of_product(builder, fraction, found.pivots)
     if op == "logabsdet":
         return value
-    negative = builder.emit("less", sign(builder, found), builder.number(0.0))
+    negative = builder.emit("less", builder.multiply(parity(builder, found.swaps), fraction), builder.number(0.0))
     if found.zeros:
         negative = builder.emit("logical_and", negative, builder.emit("logical_not", _any(builder, found.zeros)))
     return builder.where(negative, builder.number(math.nan), value)
+
+
+def _log_of_product(builder: ProgramBuilder, fraction: int, factors: Sequence[int]) -> int:
+    """Return log |product|, given the product of the fractions: one logarithm, since exponents can be added.
+
+    The product of n fractions is between 1 and 2^n. The first part of log 2 has 32 bits, so that its product with
+    an exponent is exact.
+    """
+    exponent = builder.sum(builder.emit("exponent", factor) for factor in factors)
+    first, rest = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+    log = builder.emit("log", builder.emit("abs", fraction))
+    return builder.add(
+        builder.add(log, builder.multiply(exponent, builder.number(rest))),
+        builder.multiply(exponent, builder.number(first)),
+    )
 
 
 def _any(builder: ProgramBuilder, conditions: Sequence[int]) -> int:

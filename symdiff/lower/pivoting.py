@@ -120,7 +120,7 @@ def _larger(builder: ProgramBuilder, rows: Matrix, k: int, one: int, other: int)
 
 def sign(builder: ProgramBuilder, found: Factorization) -> int:
     """Return the sign of the determinant, where it is not zero."""
-    value = _parity(builder, found.swaps)
+    value = parity(builder, found.swaps)
     for pivot in found.pivots:
         value = builder.multiply(value, builder.emit("copysign", builder.number(1.0), pivot))
     return value
@@ -227,7 +227,7 @@ def largest_first(builder: ProgramBuilder, a: Matrix) -> EliminationStep:
         [builder.subtract(v, builder.multiply(factor, above)) for v, above in zip(row[1:], x[0][1:], strict=True)]
         for row, factor in zip(x[1:], left, strict=True)
     ]
-    return EliminationStep(pivot, left, right, rest, _parity(builder, [*rows, *columns]), zero, rows, columns)
+    return EliminationStep(pivot, left, right, rest, parity(builder, [*rows, *columns]), zero, rows, columns)
 
 
 def _largest(builder: ProgramBuilder, sizes: Sequence[int]) -> int:
@@ -245,7 +245,7 @@ def _transposed(x: Matrix) -> Matrix:
     return [list(column) for column in zip(*x, strict=True)]
 
 
-def _parity(builder: ProgramBuilder, swaps: Sequence[Swap]) -> int:
+def parity(builder: ProgramBuilder, swaps: Sequence[Swap]) -> int:
     """Return the sign of a permutation."""
     value = builder.number(1.0)
     for swap in swaps:

@@ -25,6 +25,9 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     **{row.c: (MASK if row.takes is BOOL else REAL,) * row.arity for row in FUNCTIONS.values() if row.c},
     "where": (MASK, REAL, REAL),
     "copysign": (REAL, REAL),
+    # x is fraction(x) * 2**exponent(x) with 1 <= abs(fraction(x)) < 2; of 0 and inf the fraction is 1
+    "fraction": (REAL,),
+    "exponent": (REAL,),
     "fma": (REAL, REAL, REAL),
 }
 
@@ -36,6 +39,7 @@ CHEAP = frozenset(
     (
         *("load", "const", "add", "subtract", "multiply", "negative", "abs", "minimum", "maximum", "where", "fma"),
         *("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not", "to_real"),
+        *("fraction", "exponent"),
     )
 )
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import Node, postorder, rebuild
+from ..graph.kinds import EXPANDED
 from ..graph.scalars.functions import FUNCTIONS, to_real
 from ..graph.sizes import show
 from ..ground.gc_pause import paused
 from ..simplify import is_symmetric
-from .arrays import ARRAYS, lower_elementwise
+from .arrays import ARRAYS, lower_elementwise, lower_scalar
 from .builder import Ids, ProgramBuilder, fixed_shape
 from .factorize import factor_out
 from .program import Port, Program
@@ -22,11 +24,13 @@ from .program import Port, Program
 
 def expand_functions(roots: Sequence[Node]) -> list[Node]:
     """Replace functions the scalar program lacks by their expansion in the table of functions."""
+    if not any(root.below & EXPANDED for root in roots):
+        return list(roots)
     new: dict[Node, Node] = {}
     done: set[Node] = set()  # without such functions, as is everything below
 
     def expand(tops: Sequence[Node]) -> None:
-        for node in postorder(tops, lambda node: node in done):
+        for node in postorder(tops, lambda node: not node.below & EXPANDED or node in done):
             row = FUNCTIONS.get(node.op)
             args = tuple([new.get(arg, arg) for arg in node.args])
             if row is not None and row.expansion is not None and not row.c:
@@ -39,12 +43,12 @@ def expand_functions(roots: Sequence[Node]) -> list[Node]:
             done.add(made)
 
     expand(roots)
-    return [new[root] for root in roots]
+    return [new.get(root, root) for root in roots]
 
 
 @paused
 def unroll(
-    inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 2_000_000, hessians: Collection[int] = ()
+    inputs: Sequence[Node], outputs: Sequence[Node], limit: int = 50_000_000, hessians: Collection[int] = ()
 ) -> Program:
     """Lower a formula to scalar operations.
 
@@ -70,22 +74,29 @@ def unroll(
         ``limit`` operations.
     """
     builder = ProgramBuilder(limit)
-    values: dict[Node, Ids] = {}
+    values: dict[Node, Any] = {}  # a number for a scalar, else an array of numbers
     for number, node in enumerate(inputs):
         shape = fixed_shape(node.shape)
         size = math.prod(shape)
         ids = [builder.emit("load", number, offset) for offset in range(size)]
-        values[node] = np.array(ids, np.int64).reshape(shape)
+        values[node] = np.array(ids, np.int64).reshape(shape) if shape else ids[0]
     # A condition is stored as the numbers 0 and 1.
     lowered = expand_functions([to_real(node) for node in outputs])
     for node in postorder(lowered):
         if node not in values:
+            args = [values[arg] for arg in node.args]
+            if not node.shape and node.op in FUNCTIONS:  # so are its arguments
+                values[node] = lower_scalar(builder, node.op, args)
+                builder.charge()
+                continue
             builder.reserve(node)
-            values[node] = _lower(builder, node, [values[arg] for arg in node.args])
+            found = _lower(builder, node, [np.array(arg, np.int64) if isinstance(arg, int) else arg for arg in args])
+            values[node] = found if node.shape else int(found)
     stores = [
-        [builder.stored(v) for v in _output(values[root], k in hessians or is_symmetric(node)).ravel().tolist()]
+        [builder.stored(v) for v in _output(values[root], k in hessians or is_symmetric(node))]
         for k, (node, root) in enumerate(zip(outputs, lowered, strict=True))
     ]
+    values.clear()
     new = factor_out(builder, (*(v for v, _ in builder.checks), *itertools.chain(*stores)))
     stores = [[new[v] for v in store] for store in stores]
     builder.checks = [(new[v], message) for v, message in builder.checks]
@@ -94,13 +105,17 @@ def unroll(
     return builder.finish(ports_in, ports_out, stores)
 
 
-def _output(values: Ids, symmetric: bool) -> Ids:
+def _output(values: Ids | int, symmetric: bool) -> list[int]:
     """Return the elements of an output: of a symmetric one the lower triangle twice, and nothing computes the other."""
+    if isinstance(values, int):
+        return [values]
     if not symmetric:
-        return values
+        whole: list[int] = values.ravel().tolist()
+        return whole
     side = math.isqrt(values.size)
     square = values.reshape(side, side)
-    return np.where(np.tri(side, dtype=bool), square, square.T)
+    lower: list[int] = np.where(np.tri(side, dtype=bool), square, square.T).ravel().tolist()
+    return lower
 
 
 def _port(node: Node, default: str) -> Port:

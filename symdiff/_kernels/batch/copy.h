@@ -56,29 +56,118 @@ static void sd_places(const sd_call *c, const sd_port *p, long first, long count
     for (; i < count; i++) where[i] = (first + i) * p->stride;
   } else {
     sd_walk w = sd_walk_from(c, p, first);
+    int listed = p->scattered == SD_LISTED, each = listed && p->along == c->axes - 1;
     while (i < count) {
+      long k = listed ? w.at[p->along] : 0;
       long here, run = sd_walk_on(c, p, &w, count - i, &here), step = p->strides[c->axes - 1];
       for (long j = 0; j < run; j++) where[i + j] = here + j * step;
+      for (long j = 0; listed && j < run; j++) where[i + j] += p->pace * p->listed[2 * (each ? k + j : k)];
       i += run;
     }
   }
   for (i = count; i < rows; i++) where[i] = where[count - 1];
 }
 
+/* Write one element n times. */
+static inline void sd_repeat(char *to, const char *one, long n, long item) {
+  long i = 0, bytes = n * item;
+#ifdef __SSE2__
+  if (bytes >= 16) {
+    double x;
+    float y;
+    __m128i all;
+    if (item == 8)
+      memcpy(&x, one, 8), all = _mm_castpd_si128(_mm_set1_pd(x));
+    else
+      memcpy(&y, one, 4), all = _mm_castps_si128(_mm_set1_ps(y));
+    for (; i + 16 <= bytes; i += 16) _mm_storeu_si128((__m128i *)(to + i), all);
+  }
+#endif
+  for (; i < bytes; i += item) memcpy(to + i, one, (size_t)item);
+}
+
+/* Copy n elements that stand `step` bytes apart. */
+static inline void sd_copy_run(char *to, const char *from, long step, long n, long item) {
+  if (step == 0)
+    sd_repeat(to, from, n, item);
+  else if (step == item)
+    memcpy(to, from, (size_t)(n * item));
+  else if (item == 8)
+    for (long j = 0; j < n; j++) memcpy(to + 8 * j, from + j * step, 8);
+  else
+    for (long j = 0; j < n; j++) memcpy(to + 4 * j, from + j * step, 4);
+}
+
+/* Copy n rows that stand `step` bytes apart; the compiler knows the length of those of few elements. */
+static inline void sd_copy_rows(char *to, const char *from, long step, long n, long row) {
+#define SD_ROWS_OF(bytes) \
+  case bytes: \
+    for (long j = 0; j < n; j++) memcpy(to + (bytes) * j, from + j * step, bytes); \
+    break;
+  if (step == row)
+    memcpy(to, from, (size_t)(n * row));
+  else
+    switch (row) {
+      SD_ROWS_OF(4) SD_ROWS_OF(8) SD_ROWS_OF(12) SD_ROWS_OF(16) SD_ROWS_OF(24) SD_ROWS_OF(32)
+      default:
+        for (long j = 0; j < n; j++) memcpy(to + row * j, from + j * step, (size_t)row);
+    }
+#undef SD_ROWS_OF
+}
+
+/* Whether sd_pick serves a port. */
+static inline int sd_picks(const sd_call *c, const sd_port *p) {
+  return p->scattered == SD_LISTED && p->along == c->axes - 1 && p->single == c->unit->single && !p->offsets;
+}
+
+/* Copy samples whose places along the last axis are listed to a buffer in the unit's layout, whose columns are `tile`
+   apart: as many at once as follow each other, or are one. The last is there once more up to rows. */
+static void sd_pick(const sd_call *c, const sd_port *p, long first, long count, long rows, char *to, long tile) {
+  sd_walk w = sd_walk_from(c, p, first);
+  int last = c->axes - 1, whole = !c->unit->columns && p->step == (p->single ? 4 : 8);
+  long item = p->single ? 4 : 8, size = p->size, step = p->strides[last];
+  long row = c->unit->columns ? item : size * item, element = c->unit->columns ? tile * item : item;
+  for (long i = 0; i < count;) {
+    long k = w.at[last], here, end = k + sd_walk_on(c, p, &w, count - i, &here);
+    while (k < end) {
+      long run = p->listed[2 * k + 1], n = run < 0 ? -run : run, way = run < 0 ? step : step + p->pace;
+      const char *from = p->data + here + p->pace * p->listed[2 * k];
+      char *at = to + i * row;
+      if (n > end - k) n = end - k;
+      if (whole)
+        sd_copy_rows(at, from, way, n, row);
+      else if (row == item)
+        for (long e = 0; e < size; e++) sd_copy_run(at + e * element, from + e * p->step, way, n, item);
+      else
+        for (long j = 0; j < n; j++)
+          for (long e = 0; e < size; e++)
+            memcpy(at + j * row + e * item, from + j * way + e * p->step, (size_t)item);
+      i += n, k += n, here += n * step;
+    }
+  }
+  for (long i = count; i < rows; i++)
+    for (long e = 0; e < size; e++) memcpy(to + i * row + e * element, to + (count - 1) * row + e * element, (size_t)item);
+}
+
 /* Copy samples of one element of `item` bytes, and the last once more up to rows. */
 static void sd_gather(const sd_call *c, const sd_port *p, long first, long count, long rows, long item, char *to) {
-  sd_walk w = sd_walk_from(c, p, first);
   long step = p->strides[c->axes - 1];
-  for (long i = 0; i < count;) {
+  if (c->axes == 2) {
+    long length = c->lengths[1], at = first % length, done = 0, run;
+    const char *row = p->data + first / length * p->strides[0];
+    for (; done < count; done += run, at = 0, row += p->strides[0]) {
+      run = length - at < count - done ? length - at : count - done;
+      if (p->strides[0] == 0 && done >= length) { /* what is there already, once more */
+        run = count - done < done / length * length ? count - done : done / length * length;
+        memcpy(to + done * item, to + done % length * item, (size_t)(run * item));
+      } else
+        sd_copy_run(to + done * item, row + at * step, step, run, item);
+    }
+  }
+  sd_walk w = sd_walk_from(c, p, first);
+  for (long i = c->axes == 2 ? count : 0; i < count;) {
     long here, run = sd_walk_on(c, p, &w, count - i, &here);
-    const char *from = p->data + here;
-    char *next = to + i * item;
-    if (step == item)
-      memcpy(next, from, (size_t)(run * item));
-    else if (item == 8)
-      for (long j = 0; j < run; j++) memcpy(next + 8 * j, from + j * step, 8);
-    else
-      for (long j = 0; j < run; j++) memcpy(next + 4 * j, from + j * step, 4);
+    sd_copy_run(to + i * item, p->data + here, step, run, item);
     i += run;
   }
   for (long i = count; i < rows; i++) memcpy(to + i * item, to + (count - 1) * item, (size_t)item);
@@ -109,6 +198,59 @@ SD_EACH(sd_move_df, double, float)
 SD_EACH(sd_move_fd, float, double)
 SD_EACH(sd_move_ff, float, float)
 #undef SD_EACH
+
+/* Copies of n neighbours with a change of type, several at a time where the compiler has vectors. */
+#if defined __clang__ || (defined __GNUC__ && __GNUC__ >= 9)
+typedef float sd_two_floats __attribute__((vector_size(8), aligned(1), may_alias));
+typedef double sd_two_doubles __attribute__((vector_size(16), aligned(1), may_alias));
+#define SD_TWO(FROM, TO, k) ((TO *)to)[k] = __builtin_convertvector(((const FROM *)from)[k], TO);
+#define SD_EIGHT(FROM, TO)                                            \
+  for (; n >= 8; n -= 8, from += 4 * sizeof(FROM), to += 4 * sizeof(TO)) { \
+    SD_TWO(FROM, TO, 0) SD_TWO(FROM, TO, 1) SD_TWO(FROM, TO, 2) SD_TWO(FROM, TO, 3) }
+#else
+#define SD_EIGHT(FROM, TO)
+#endif
+static void sd_widen(const char *from, char *to, long n) {
+  SD_EIGHT(sd_two_floats, sd_two_doubles)
+  for (; n > 0; n--, from += sizeof(float), to += sizeof(double)) {
+    float x;
+    double y;
+    memcpy(&x, from, sizeof x);
+    y = x;
+    memcpy(to, &y, sizeof y);
+  }
+}
+static void sd_narrow(const char *from, char *to, long n) {
+  SD_EIGHT(sd_two_doubles, sd_two_floats)
+  for (; n > 0; n--, from += sizeof(double), to += sizeof(float)) {
+    double x;
+    float y;
+    memcpy(&x, from, sizeof x);
+    y = (float)x;
+    memcpy(to, &y, sizeof y);
+  }
+}
+#undef SD_TWO
+#undef SD_EIGHT
+
+/* Move n samples from `first` on between a port of the other type and a buffer in the unit's layout, as sd_move does,
+   where they lie as in the buffer; tell whether they do. */
+static int sd_convert(const sd_unit *u, const sd_port *p, long first, long n, char *buffer, long tile, int out) {
+  long item = u->single ? 4 : 8, outer = p->single ? 4 : 8, columns = u->columns && p->size > 1;
+  long runs = columns ? p->size : n, length = columns ? n : p->size, apart = columns ? p->step : p->stride;
+  char *at = p->data + first * p->stride;
+  if (p->single == u->single || p->scattered || p->offsets) return 0;
+  if (columns ? p->stride != outer : p->size > 1 && p->step != outer) return 0;
+  if (!columns && apart == outer * length) runs = 1, length *= n;
+  for (long k = 0; k < runs; k++) {
+    char *inner = buffer + k * item * (columns ? tile : length), *place = at + k * apart;
+    if (out ? u->single : p->single)
+      sd_widen(out ? inner : place, out ? place : inner, length);
+    else
+      sd_narrow(out ? inner : place, out ? place : inner, length);
+  }
+  return 1;
+}
 
 /* Move n samples between a port and a buffer in the unit's layout, whose columns are `tile` apart. */
 static void sd_move(const sd_unit *u, const sd_port *p, const long *where, long n, char *buffer, long tile, int out) {

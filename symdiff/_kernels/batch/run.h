@@ -1,5 +1,5 @@
 /* A call: one sample, a batch or the sum over one. unit.pyx compiles this header, and with it all others of this
-   folder but result_memory.h, into one module, which owns the threads.
+   folder, into one module, which owns the threads.
 
    Calls share nothing, so several Python threads may call one kernel at any time; the threads of one call are
    share.h's. Needs tile.h, sums.h and share.h. */
@@ -16,6 +16,9 @@ enum { SD_FEW = 24, SD_ROOM = 4096 };
 /* Samples of the last batch axis from which arrays with a stride of their own along each axis are read
    and written where they lie, a run along that axis at a time. Sums run along all axes but the one kept. */
 enum { SD_LONG_RUN = 64 };
+/* The same where no such array is written, and none has more than one element: what is read is packed in less time than
+   a unit takes to begin. */
+enum { SD_LONG_READ = 256 };
 /* Samples from which it is worth beginning at lines of the cache, and elements of rows that are short. */
 enum { SD_MANY = 8192, SD_SHORT = 3 };
 
@@ -72,6 +75,16 @@ static long sd_range_worker(sd_work *work, long *which) {
   return failed;
 }
 
+/* Samples of the last axis from which arrays with a stride of their own along each axis are read where they lie. */
+static long sd_least_run(const sd_call *c) {
+  const sd_unit *u = c->unit;
+  for (int p = 0; p < u->inputs + u->outputs; p++) {
+    const sd_port *port = c->ports + p;
+    if (port->scattered == 1 && (p >= u->inputs || port->size > 1 || port->single != u->single)) return SD_LONG_RUN;
+  }
+  return SD_LONG_READ;
+}
+
 /* Run a whole batch. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
 static long sd_run(const sd_call *c, long *which) {
   if (c->unit->reduce) return sd_sum(c, which);
@@ -81,13 +94,17 @@ static long sd_run(const sd_call *c, long *which) {
   }
   sd_call call = *c;
   call.run = 0;
-  if (c->axes > 1 && c->lengths[c->axes - 1] >= SD_LONG_RUN)
+  if (c->axes > 1 && c->lengths[c->axes - 1] >= sd_least_run(c))
     for (int p = 0; p < c->unit->inputs + c->unit->outputs; p++)
-      if (c->ports[p].scattered) {
+      if (c->ports[p].scattered == 1) {
         call.run = c->lengths[c->axes - 1];
         c->ports[p].scattered = SD_RUNS;
         c->ports[p].stride = c->ports[p].strides[c->axes - 1];
       }
+  call.again = 1;
+  for (int p = 0; p < c->unit->inputs; p++)
+    for (int q = c->unit->inputs; q < c->unit->inputs + c->unit->outputs; q++)
+      if (c->ports[p].data == c->ports[q].data) call.again = 0;
   long head = sd_uneven(&call), cost = c->unit->cost, failed = -1;
   if (head) failed = sd_share(&call, sd_range_worker, 0, head, head, cost, 0, which);
   if (failed != -1) return failed;

@@ -56,6 +56,20 @@ static void *sd_labour(void *argument) {
   return 0;
 }
 
+/* Do work(parts + t * size) for each t below `threads`, each in a thread of its own while there are threads to be had. */
+static void sd_run_parts(void *(*work)(void *), char *parts, long size, int threads) {
+#ifndef _WIN32
+  sd_thread *hired[SD_THREADS];
+  for (int t = 1; t < threads; t++) hired[t] = sd_hire(work, parts + t * size);
+  work(parts);
+  for (int t = 1; t < threads; t++)
+    if (hired[t]) sd_dismiss(hired[t]); /* what others would have taken was taken all the same */
+#else
+  (void)size, (void)threads;
+  work(parts);
+#endif
+}
+
 /* Run samples or blocks begin .. end in as many threads as are wanted and worth it, in pieces of whole `unit`s,
    where each takes about `cost` operations. */
 static long sd_share(const sd_call *c, sd_worker worker, long begin, long end, long unit, long cost, double *sums,
@@ -64,7 +78,6 @@ static long sd_share(const sd_call *c, sd_worker worker, long begin, long end, l
   sd_part parts[SD_THREADS];
   long threads = 1, failed = -1;
 #ifndef _WIN32
-  sd_thread *hired[SD_THREADS];
   if (c->threads > 1 && end - begin > unit) {
     /* below some tens of microseconds each, sharing costs more than it gains */
     long least = 1 + SD_WORTH / (cost + 1), most = (end - begin) / least;
@@ -78,14 +91,7 @@ static long sd_share(const sd_call *c, sd_worker worker, long begin, long end, l
   }
 #endif
   for (long t = 0; t < threads; t++) parts[t] = (sd_part){&work, worker, -1, 0};
-#ifndef _WIN32
-  for (long t = 1; t < threads; t++) hired[t] = sd_hire(sd_labour, &parts[t]);
-#endif
-  sd_labour(&parts[0]);
-#ifndef _WIN32
-  for (long t = 1; t < threads; t++)
-    if (hired[t]) sd_dismiss(hired[t]); /* what others would have taken was taken all the same */
-#endif
+  sd_run_parts(sd_labour, (char *)parts, sizeof *parts, (int)threads);
   for (long t = 0; t < threads; t++) {
     if (parts[t].failed == SD_NO_MEMORY) return SD_NO_MEMORY;
     /* the first in the order of samples: pieces are taken in that order */

@@ -197,7 +197,7 @@ static long sd_sum(const sd_call *c, long *which) {
   long depth = 0, block = 0, group = 0, failed = -1;
   double *memory, *sums;
   for (int p = 0; p < u->inputs; p++)
-    if (c->kept && c->ports[p].scattered) sd_find_run(c, c->ports + p);
+    if (c->kept && c->ports[p].scattered == 1) sd_find_run(c, c->ports + p);
   for (long b = g.blocks; b > 0; b /= 2) levels++;
   /* as many blocks at once as some megabytes of sums hold */
   round = (1 << 22) / (8 * (total + 1)) + c->threads;

@@ -131,9 +131,11 @@ static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, 
       r->out[p - u->inputs] = at;
       continue;
     }
-    if (!direct && !constant && port->scattered && port->size == 1 && port->single == u->single)
+    if (!direct && !constant && sd_picks(c, port))
+      sd_pick(c, port, first, count, rows, at, r->rows[p]);
+    else if (!direct && !constant && port->scattered && port->scattered != SD_LISTED && port->size == 1 && port->single == u->single)
       sd_gather(c, port, first, count, rows, item, at);
-    else if (!direct) {
+    else if (!direct && (rows != count || constant || !sd_convert(u, port, first, count, at, r->rows[p], 0))) {
       long n = constant ? 1 : rows;
       sd_places(c, port, first, constant ? 1 : count, n, r->where);
       if (constant) { /* one sample, its elements as neighbours */
@@ -151,7 +153,8 @@ static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, 
   for (int p = u->inputs; p < ports; p++)
     if (r->out[p - u->inputs] == r->buffer[p] && r->large && sd_lies(u, c->ports + p, p))
       sd_flush(u, c->ports + p, sd_place(c, c->ports + p, first), count, r->buffer[p], r->rows[p]);
-    else if (r->out[p - u->inputs] == r->buffer[p]) {
+    else if (r->out[p - u->inputs] == r->buffer[p] &&
+             !sd_convert(u, c->ports + p, first, count, r->buffer[p], r->rows[p], 1)) {
       sd_places(c, c->ports + p, first, count, count, r->where);
       sd_move(u, c->ports + p, r->where, count, r->buffer[p], r->rows[p], 1);
     }
@@ -163,7 +166,13 @@ static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, l
   for (long i = begin; i < end;) {
     long count = r->tile && r->tile < end - i ? r->tile : end - i, failed;
     if (c->run && count > c->run - i % c->run) count = c->run - i % c->run;
-    if (count > c->unit->lanes) count &= -c->unit->lanes;
+    if (count > c->unit->lanes)
+      count &= -c->unit->lanes;
+    else if (c->again && count < c->unit->lanes) { /* with some of those before, which give the same bits again */
+      long before = c->run ? i % c->run : LONG_MAX;
+      if (before > i - begin) before = i - begin;
+      if (count + before >= c->unit->lanes) i -= c->unit->lanes - count, count = c->unit->lanes;
+    }
     if ((failed = sd_tile(c, r, i, count, 0, which)) >= 0) return failed;
     i += count;
   }

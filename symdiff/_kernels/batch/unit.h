@@ -22,8 +22,11 @@ enum { SD_NO_MEMORY = -2 };
 /* Samples of a call, at most. Arrays that samples share take no memory, so there may be any number; beyond the
    last of them threads still count on by a few pieces. */
 #define SD_MOST (LONG_MAX / 64)
-/* In place of 1 as sd_port.scattered: the array is read and written where it is, a run of samples at a time. */
-enum { SD_RUNS = 2 };
+/* Samples from which it pays to build code for another layout. */
+enum { SD_MANY_SAMPLES = 1000 };
+/* In place of 1 as sd_port.scattered: the array is read and written where it is, a run of samples at a time; or a
+   list tells where along one axis of the batch its samples are read. */
+enum { SD_RUNS = 2, SD_LISTED };
 
 typedef struct {
   char *data;
@@ -33,6 +36,10 @@ typedef struct {
   const long *offsets;   /* bytes from a sample to each element, where one step does not tell them, or null */
   long strides[SD_AXES]; /* bytes along each batch axis, where one stride does not tell them */
   int scattered;         /* whether strides holds; if SD_RUNS, stride tells them along a run */
+  int along;             /* if SD_LISTED: the axis, */
+  long pace;             /* bytes from one position to the next, */
+  const long *listed;    /* and for each place along the axis the position, and how many places from there on have
+                            the next ones each; or the same one, as a number below 0 */
   int single;            /* elements are float32 */
   int unaligned;
 } sd_port;
@@ -55,6 +62,7 @@ typedef struct {
   int axes, threads;
   int kept; /* when summing: the first axis is not summed over, 0 or 1 */
   long run; /* sd_run's own: samples along the last axis, past which no tile goes; 0 for no such bound */
+  int again; /* sd_run's own: a sample may be run twice, since no result is written where an input is */
 } sd_call;
 
 /* Whether the unit reads or writes a port's samples as they lie. */
@@ -64,6 +72,21 @@ static inline int sd_lies(const sd_unit *u, const sd_port *p, int number) {
   if (number < u->inputs && u->constant && u->constant[number]) return p->stride == 0 && p->step == item;
   if (p->size == 1) return 1;
   return u->columns ? p->stride == item : p->step == item;
+}
+
+/* Whether more of the arrays' elements lie in columns than in rows; few samples are taken as usual. */
+static inline int sd_lie_in_columns(const sd_port *ports, int number, long count, int usual) {
+  sd_unit rows = {0}, columns = {0};
+  long in_rows = 0, in_columns = 0;
+  if (count < SD_MANY_SAMPLES) return usual;
+  rows.inputs = columns.inputs = number;
+  columns.columns = 1;
+  for (int p = 0; p < number; p++) {
+    rows.single = columns.single = ports[p].single; /* a change of type is for both layouts */
+    in_rows += sd_lies(&rows, &ports[p], p) * ports[p].size;
+    in_columns += sd_lies(&columns, &ports[p], p) * ports[p].size;
+  }
+  return in_rows == in_columns ? usual : in_columns > in_rows;
 }
 
 /* Numbers of one sample's results. */

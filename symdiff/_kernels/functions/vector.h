@@ -67,3 +67,32 @@ INLINE V NAME(do_fma)(V a, V b, V c) {
   return a;
 #endif
 }
+
+/* The fraction and the exponent of x = f 2^e with 1 <= |f| < 2: of 0 they are 1 and -inf, of inf 1 and inf, with the
+   sign of x. */
+INLINE V NAME(do_fraction)(V x) {
+#if X86 == 512
+  return (V)KIND(__builtin_ia32_getmantp, 512_mask)(x, 0, x, -1, 4);
+#else
+  int few = sizeof(T) == 4;
+  V a = (V)((M)x & ~SIGN), n = NAME(do_pick)((M)(a < B(few ? 0x1p-126 : 0x1p-1022)), a * B(few ? 0x1p25 : 0x1p54), a);
+  V f = (V)(((M)n & (M)B(few ? 0x0.fffffep-126 : 0x0.fffffffffffffp-1022)) | (M)B(1.0));
+  f = NAME(do_pick)((M)(a > B(0.0)) & (M)(a < B((T)__builtin_inf())), f, B(1.0));
+  return NAME(do_pick)((M)(x == x), (V)((M)f | ((M)x & SIGN)), x);
+#endif
+}
+
+INLINE V NAME(do_exponent)(V x) {
+#if X86 == 512
+  return (V)KIND(__builtin_ia32_getexpp, 512_mask)(x, x, -1, 4);
+#else
+  int few = sizeof(T) == 4;
+  V a = (V)((M)x & ~SIGN), c = B(few ? 0x1.8p23 : 0x1.8p52);
+  M tiny = (M)(a < B(few ? 0x1p-126 : 0x1p-1022));
+  V n = NAME(do_pick)(tiny, a * B(few ? 0x1p25 : 0x1p54), a);
+  V e = (V)(((M)n >> (few ? 23 : 52)) + (M)c) - c;
+  e = e - NAME(do_pick)(tiny, B(few ? 127 + 25 : 1023 + 54), B(few ? 127 : 1023));
+  e = NAME(do_pick)((M)(a > B(0.0)), e, B(-(T)__builtin_inf()));
+  return NAME(do_pick)((M)(a < B((T)__builtin_inf())), e, a);
+#endif
+}

@@ -26,11 +26,14 @@
 #define F_rint(x) NAME(do_rint)(x)
 #define F_trunc(x) NAME(do_trunc)(x)
 #define F_sign(x) NAME(do_sign)(x)
+#define F_fraction(x) NAME(do_fraction)(x)
+#define F_exponent(x) NAME(do_exponent)(x)
 #define F_logical_not(x) ((V) ~(M)x)
 #define F_to_real(x) ((V)((M)x & (M)B(1.0)))
 
-/* Eight times the same, for the registers of the accumulator and the vectors of operands. */
-#define EIGHT(X, ...)                                                                              \
+/* The same for every vector of a tile: the registers of the accumulator and the vectors of operands. */
+#define SD_ONCE(X, ...) X(0, __VA_ARGS__)
+#define SD_EIGHT(X, ...)                                                                           \
   X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)        \
   X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__)
 #define NEXT goto *table[*ip]
@@ -65,12 +68,12 @@
 #define FMA(k, x, y, z) a##k = NAME(do_fma)(x(k), y(k), z(k));
 #define CODE(name)
 #define CODE_UNARY(name, form, x, read) \
-  do_##name##_##form : { read; EIGHT(DO_UNARY, F_##name, OF_##x) } NEXT;
+  do_##name##_##form : { read; EVERY(DO_UNARY, F_##name, OF_##x) } NEXT;
 #define CODE_BINARY(name, form, x, y, read) \
-  do_##name##_##form : { read; EIGHT(DO_BINARY, F_##name, OF_##x, OF_##y) } NEXT;
+  do_##name##_##form : { read; EVERY(DO_BINARY, F_##name, OF_##x, OF_##y) } NEXT;
 #define CODE_OUTER(name, inner, form, x, y, read) \
-  do_##name##_##inner##_a##form : { read; EIGHT(DO_OUTER, F_##name, F_##inner, OF_##x, OF_##y) } NEXT;
+  do_##name##_##inner##_a##form : { read; EVERY(DO_OUTER, F_##name, F_##inner, OF_##x, OF_##y) } NEXT;
 #define CODE_LATER(name, inner, form, x, y, read) \
-  do_##name##_##inner##_##form##a : { read; EIGHT(DO_LATER, F_##name, F_##inner, OF_##x, OF_##y) } NEXT;
+  do_##name##_##inner##_##form##a : { read; EVERY(DO_LATER, F_##name, F_##inner, OF_##x, OF_##y) } NEXT;
 #define ZERO(k, to) to(k) = B(0.0);
 #endif

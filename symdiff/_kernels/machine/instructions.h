@@ -24,7 +24,7 @@
 #define SD_INSTRUCTIONS(MOVE, UNARY, BINARY, OUTER, LATER) \
   MOVE(end) MOVE(load) MOVE(save) \
   MOVE(rows1) MOVE(rows2) MOVE(rows3) MOVE(rows4) MOVE(rows8) MOVE(column) MOVE(shared) \
-  MOVE(stores) MOVE(columns) MOVE(sums) \
+  MOVE(stores) MOVE(columns) MOVE(fill_columns) MOVE(sums) \
   MOVE(to_column) MOVE(to_number) MOVE(to_sum) MOVE(ask_rows) MOVE(ask_column) \
   MOVE(call1) MOVE(call2) MOVE(lanes1) MOVE(lanes2) \
   SD_SYMMETRIC(BINARY, add) SD_ORDERED(BINARY, subtract) \
@@ -37,7 +37,7 @@
   SD_PRODUCT(OUTER, add) SD_PRODUCT(OUTER, subtract) SD_PRODUCT(LATER, subtract) \
   SD_UNARY(UNARY, negative) SD_UNARY(UNARY, abs) SD_UNARY(UNARY, sqrt) SD_UNARY(UNARY, floor) \
   SD_UNARY(UNARY, ceil) SD_UNARY(UNARY, rint) SD_UNARY(UNARY, trunc) SD_UNARY(UNARY, sign) \
-  SD_UNARY(UNARY, logical_not) SD_UNARY(UNARY, to_real) \
+  SD_UNARY(UNARY, fraction) SD_UNARY(UNARY, exponent) SD_UNARY(UNARY, logical_not) SD_UNARY(UNARY, to_real) \
   MOVE(where_amm) MOVE(where_mam) MOVE(where_mma) MOVE(where_mmm) \
   MOVE(fma_amm) MOVE(fma_mma) MOVE(fma_mmm) MOVE(fma_amk) MOVE(fma_mmk)
 

@@ -4,13 +4,14 @@
    instruction is straight-line code over those registers, so what is computed from the value just
    before it never goes to memory, and dispatch is paid once for eight vectors. Where a processor has
    32 vector registers, 16 of them are two more tiles, b and c, for values that are used again soon:
-   loads and stores take most of the time. symdiff/codegen/bytecode/assemble.py writes the code. The machine
-   takes the place of a generated kernel (see ../batch/unit.h): same lanes, same vector functions, same order
-   of sums, no contraction, hence the same bits.
+   loads and stores take most of the time. What fits one vector, a single sample above all, is run by the same
+   machine with tiles of one vector, whose workspace is an eighth. symdiff/codegen/bytecode/assemble.py writes the
+   code. The machine takes the place of a generated kernel (see ../batch/unit.h): same lanes, same vector functions,
+   same order of sums, no contraction, hence the same bits.
 
    This header has what all machines share: the bytecode, the scalar functions and the choice of a machine where
-   it runs. machine.h is the machine itself, compiled once for every instruction set that a processor of this
-   architecture may have, and for float64 and float32. Needs libm, ../functions, instructions.h and handlers.h. */
+   it runs. machine.h and tiles.h are the machine itself, compiled once for every instruction set that a processor of
+   this architecture may have, and for float64 and float32. Needs libm, ../functions, instructions.h and handlers.h. */
 
 #include <math.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@
 #define __has_builtin(x) 0
 #endif
 
-/* Vectors in a tile; machine.h names its registers one by one. SD_AHEAD tiles ahead of where it is, the
+/* Vectors in a tile, the most; tiles.h names its registers one by one. SD_AHEAD tiles ahead of where it is, the
    machine asks for what it will read and write, SD_LINES lines of the cache at once; rows further apart
    than SD_FAR bytes would fill the second cache. */
 enum { SD_VECTORS = 8, SD_AHEAD = 2, SD_LINES = 16, SD_LINE = 64, SD_FAR = 4096 };
@@ -152,10 +153,17 @@ static size_t sd_machine(long lanes, int single) {
   return lanes == 4 && single ? (size_t)sd_interpret_f4 : 0;
 }
 
-/* Address of the exponential of vectors of this many float64, or 0. */
+/* Address of the exponential and of the logarithm of vectors of this many float64, or 0. */
 static size_t sd_exponential(long lanes) {
 #if defined __x86_64__
   return lanes == 8 ? (size_t)do_exp_d8 : lanes == 4 ? (size_t)do_exp_d4 : 0;
+#else
+  return 0 * lanes;
+#endif
+}
+static size_t sd_logarithm(long lanes) {
+#if defined __x86_64__
+  return lanes == 8 ? (size_t)do_log_d8 : lanes == 4 ? (size_t)do_log_d4 : 0;
 #else
   return 0 * lanes;
 #endif

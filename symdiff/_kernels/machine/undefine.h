@@ -19,9 +19,7 @@
 #undef ALL
 #undef B
 #undef SIGN
-#undef AT
 #undef VECTOR
-#undef FORGET
 #undef LOAD8
 #undef BACK_4
 #undef D_AT

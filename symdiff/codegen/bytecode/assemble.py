@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from ..._kernels.interpreter import OPCODES, VECTORS, registers
 from ...ground.gc_pause import paused
 from ...lower.program import Program
-from ..blocks import Block, load_blocks, store_blocks
+from ..blocks import Block, Run, load_blocks, split_runs, store_blocks
 from ..c.emit import Target
 from ..c.spelling import spelling
 from .format import Bytecode
+from .forms import form_of
 from .prefetch import prefetches, spread
-from .registers import ABLE, allocate_registers
+from .registers import allocate_registers
 from .select import ACCUMULATOR, Instruction, schedule, select_instructions
 
 __all__ = ["WAITING", "assemble"]
@@ -29,10 +30,7 @@ __all__ = ["WAITING", "assemble"]
 WAITING = 128
 #: Steps that inputs may be brought to memory too early.
 SHORT = 16
-#: Operations whose two operands may change places.
-_SYMMETRIC = frozenset(("add", "multiply"))
-#: Operations that have instructions for operands of every kind.
-_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide"))
+_NOWHERE: dict[int, str] = {}
 
 
 @paused
@@ -101,6 +99,8 @@ class _Assembler:
         self.vectors: dict[bytes, int] = {}
         self.rows: dict[bytes, int] = {}
         self.functions: dict[str, int] = {}
+        #: The instruction and the number of each operation that is called.
+        self.spelled: dict[str, tuple[str, int]] = {}
         self.free: list[int] = []
         self.tiles = 0
         #: The operand of each value that is in memory.
@@ -108,11 +108,16 @@ class _Assembler:
 
         # What is loaded twice is one value.
         first: dict[tuple[int, ...], int] = {}
-        pairs = list(enumerate(zip(program.ops, program.args, strict=True)))
-        same = [first.setdefault(a, i) if op == "load" else i for i, (op, a) in pairs]
-        args = [a if op == "load" else tuple([same[v] for v in a]) for _, (op, a) in pairs]
-        self.outputs = [tuple([same[v] for v in values]) for values in program.stores]
-        self.checks = [same[v] for v, _ in program.checks]
+        args: Sequence[tuple[int, ...]] = program.args
+        again: dict[int, int] = {}
+        for i, op in enumerate(program.ops):
+            if op == "load" and first.setdefault(args[i], i) != i:
+                again[i] = first[args[i]]
+        if again:
+            pairs = zip(program.ops, args, strict=True)
+            args = [a if op == "load" else tuple([again.get(v, v) for v in a]) for op, a in pairs]
+        self.outputs = [tuple([again.get(v, v) for v in values]) for values in program.stores]
+        self.checks = [again.get(v, v) for v, _ in program.checks]
         wanted = {v for values in self.outputs for v in values} | set(self.checks)
         calls = {op for op in {*program.ops} if not any(f"{op}_{form}" in OPCODES for form in ("m", "mm", "mmm"))}
         steps = select_instructions(program.ops, args, wanted, calls)
@@ -126,9 +131,11 @@ class _Assembler:
 
     # ---------------------------------------------------------------------------- what happens when
 
-    def _plan_loads(self, args: list[tuple[int, ...]], wanted: set[int]) -> None:
+    def _plan_loads(self, args: Sequence[tuple[int, ...]], wanted: set[int]) -> None:
         """Find the block that brings each input, and the step that it is brought before."""
-        read = wanted.union(*(step.reads for step in self.steps))
+        read = wanted.copy()
+        for step in self.steps:
+            read.update(step.reads)
         elements: dict[int, dict[int, int]] = {}
         for i, op in enumerate(self.program.ops):
             if op == "load" and i in read:
@@ -150,24 +157,31 @@ class _Assembler:
             if ACCUMULATOR not in step.args:
                 begin = t
             for v in step.reads:
-                if v in self.loads and self.loads[v] not in seen:
-                    seen.add(self.loads[v])
+                block = self.loads.get(v)
+                if block is not None and block not in seen:
+                    seen.add(block)
                     # before a chain, if it is short: what is in the accumulator would have to be kept
-                    self.before.setdefault(begin if t - begin <= SHORT else t, []).append(self.loads[v])
+                    self.before.setdefault(begin if t - begin <= SHORT else t, []).append(block)
 
     def _plan_stores(self) -> None:
         """Find what goes to an output from the accumulator, and the blocks that are stored after each step."""
         made = {step.value: t for t, step in enumerate(self.steps)}
         #: For values in the accumulator, the instructions that store them.
         self.direct: dict[int, list[tuple[int, ...]]] = {}
+        #: Runs of constants in outputs, and the outputs they are in.
+        self.runs: list[tuple[int, Run]] = []
         blocks: list[Block] = []
         outputs = self.outputs
         if self.reduce:
             outputs = [tuple([v for values in outputs for v in values])]
         for port, values in enumerate(outputs):
             one_by_one = self.reduce or self.columns or len(values) == 1
-            for block in store_blocks(values, port, one_by_one):
+            runs, rest = ([], None) if self.reduce else split_runs(values, self.program.consts)
+            self.runs += [(port, run) for run in runs]
+            for block in store_blocks(values, port, one_by_one, rest):
                 v = block.values[0]
+                if self.reduce and self.program.consts.get(v) == 0.0:
+                    continue  # sums begin with 0, to which a 0 adds nothing
                 if not one_by_one or v not in made:
                     blocks.append(block)
                 elif self.reduce:
@@ -179,8 +193,8 @@ class _Assembler:
         ready: dict[int, list[Block]] = {}
         last = len(self.steps) - 1
         for block in blocks:
-            # what is not computed is stored as far into the steps as it stands in the program
-            times = [made.get(v, v * last // len(self.program.ops)) for v in block.values]
+            # what is not computed is stored as far into the steps as it stands in the program; -1 is before all
+            times = [made.get(v, min(v * last // len(self.program.ops), last)) for v in block.values]
             ready.setdefault(max(times), []).append(block)
         #: Blocks that are stored after a step.
         self.after: dict[int, list[Block]] = {}
@@ -204,13 +218,18 @@ class _Assembler:
         kept = {*stored, *called, *self.checks}
         consts = self.program.consts
         self.stays = allocate_registers(self.steps, self.registers, kept, consts.keys(), sorted(barriers))
+        #: For each step the registers of what it reads there.
+        self.held: dict[int, dict[int, str]] = {}
+        for (t, v), register in self.stays.reads.items():
+            self.held.setdefault(t, {})[v] = register
         #: How often each value will be read from memory.
         self.uses: dict[int, int] = {}
         for v in (*stored, *self.checks):
             self.uses[v] = self.uses.get(v, 0) + 1
         for t, step in enumerate(self.steps):
+            held = self.held.get(t, _NOWHERE)
             for v in step.reads:
-                if v not in consts and (t, v) not in self.stays.reads:
+                if v not in consts and v not in held:
                     self.uses[v] = self.uses.get(v, 0) + 1
         for loads in self.stays.loads.values():
             for _, v in loads:
@@ -223,25 +242,32 @@ class _Assembler:
 
     def write(self) -> None:
         """Write everything."""
+        save, loads, puts, uses = OPCODES["save"], self.stays.loads, self.stays.puts, self.uses
         for t, step in enumerate(self.steps):
-            self._keeping(t, self.before.get(t, []), self._load_all)
-            for register, v in self.stays.loads.get(t, ()):
-                self._emit(f"load_{register}", self.place[v])
-                self._read(v)
+            if t in self.before:
+                self._keeping(t, self.before[t], self._load_all)
+            if t in loads:
+                for register, v in loads[t]:
+                    self._emit(f"load_{register}", self.place[v])
+                    self._read(v)
             if self.calls[t]:
                 self._call(step)
             else:
                 self._operate(t, step)
             v = step.value
-            if v in self.uses and v not in self.place:
-                self.place[v] = self._room()
-                self._emit("save", self.place[v])
-            for register in self.stays.puts.get(t, ()):
-                self._emit(f"put_{register}")
-            self.instructions += self.direct.get(v, ())
-            self._keeping(t + 1, self.after.get(t, []), self._store)
+            if v in uses and v not in self.place:
+                self.place[v] = place = self._room()
+                self.instructions.append((save, place))
+            if t in puts:
+                for register in puts[t]:
+                    self._emit(f"put_{register}")
+            if v in self.direct:
+                self.instructions += self.direct[v]
+            if t in self.after:
+                self._keeping(t + 1, self.after[t], self._store)
         if not self.steps:
             self._store(self.after[-1])
+        self._fill()
         for v in self.checks:
             self.bring(v)
         self.instructions = spread(self.instructions, self._prefetches())
@@ -266,48 +292,38 @@ class _Assembler:
 
     def _operate(self, t: int, step: Instruction) -> None:
         """Write an operation, or two in one, on operands wherever they are."""
-        operands: list[tuple[str, int]] = []
-        for v in step.args:
-            kind = "a" if v == ACCUMULATOR else self.stays.reads.get((t, v), "m")
-            able = len(operands) == 2 if step.name == "fma" else step.name in ABLE and "k" not in _form(operands)
-            if kind == "m" and able and v in self.program.consts:
-                kind = "k"
-            operands.append((kind, v))
-        outer, _, inner = step.name.partition("_")
-        if outer in _ARITHMETIC and inner:
-            pair = [operand for operand in operands if operand[1] != ACCUMULATOR]
-            if inner in _SYMMETRIC:
-                pair.sort(key=_by_kind)
-            first = outer in _SYMMETRIC or operands[0][1] == ACCUMULATOR
-            operands = [("a", ACCUMULATOR), *pair] if first else [*pair, ("a", ACCUMULATOR)]
-        elif step.name in _SYMMETRIC:
-            operands.sort(key=_by_kind)
-        for k in range(1, len(operands)):
-            again = operands[k][0] == "m" and operands[k] == operands[k - 1]
-            if again and f"{step.name}_{_form(operands[:k])}s{_form(operands[k + 1 :])}" in OPCODES:
-                operands[k] = "s", ACCUMULATOR
-        words = []
-        for kind, v in operands:
-            if kind == "m":
-                words.append(self.bring(v))
-            elif kind == "k":
-                words.append(self._vector(self.program.consts[v]))
+        args, consts, held = step.args, self.program.consts, self.held.get(t, _NOWHERE)
+        kinds = ""
+        for v in args:
+            kinds += "a" if v == ACCUMULATOR else held.get(v, "n" if v in consts else "m")
+        twice = len(args) > 1 and len({*args}) < len(args)
+        opcode, order = form_of(step.name, kinds, tuple([args.index(v) for v in args]) if twice else ())
+        words = [opcode]
+        place, uses = self.place, self.uses
+        for k, is_vector in order:
+            v = args[k]
+            words.append(self._vector(consts[v]) if is_vector else place[v] if v in place else self.bring(v))
         for v in step.reads:
-            if (t, v) not in self.stays.reads:
-                self._read(v)
-        self._emit(f"{step.name}_{_form(operands)}", *words)
+            if v not in held and v not in consts:
+                left = uses[v] = uses[v] - 1
+                if not left:
+                    self.free.append(place.pop(v))
+        self.instructions.append(tuple(words))
 
     def _call(self, step: Instruction) -> None:
         """Write the call of a function, which goes from memory to memory."""
         op = step.name
-        spelled = spelling(op, self.lanes, self.target.prefix, self.target.vector_math, self.single)
-        symbol = spelled.symbol or spelled.own
-        number = self.functions.setdefault(symbol or op, len(self.functions))
+        known = self.spelled.get(op)
+        if known is None:
+            spelled = spelling(op, self.lanes, self.target.prefix, self.target.vector_math, self.single)
+            symbol = spelled.symbol or spelled.own
+            number = self.functions.setdefault(symbol or op, len(self.functions))
+            known = self.spelled[op] = f"{'call' if symbol else 'lanes'}{len(step.args)}", number
         operands = [self.bring(v) for v in step.args]
         for v in step.reads:
             self._read(v)
         place = self.place[step.value] = self._room()
-        self._emit(f"{'call' if symbol else 'lanes'}{len(operands)}", number, place, *operands)
+        self._emit(known[0], known[1], place, *operands)
         if step.value not in self.uses:
             self.free.append(self.place.pop(step.value))
 
@@ -393,6 +409,22 @@ class _Assembler:
             for v in dict.fromkeys(block.values):
                 self._read(v)
 
+    def _fill(self) -> None:
+        """Fill runs of constants: columns one by one, rows by eight, of which the last may overlap others."""
+        consts = self.program.consts
+        rows: list[int] = []
+        for port, run in self.runs:
+            if self.columns:
+                number = self._number(consts[run.value])
+                self._emit("fill_columns", port, run.start, run.stop - run.start, number)
+                continue
+            row = self.rows.setdefault(struct.pack("8d", *[consts[run.value]] * 8), len(self.rows))
+            rows += 0, port, self.item * run.start, (run.stop - run.start) // 8, row
+            if (run.stop - run.start) % 8:
+                rows += 0, port, self.item * (run.stop - 8), 1, row
+        if rows:
+            self._emit("stores", len(rows) // 5, *rows)
+
     def _row(self, block: Block) -> int:
         """Return the number of the row of constants that a block is, or -1."""
         consts = self.program.consts
@@ -416,11 +448,3 @@ class _Assembler:
 
     def _emit(self, name: str, *operands: int) -> None:
         self.instructions.append((OPCODES[name], *operands))
-
-
-def _by_kind(operand: tuple[str, int]) -> int:
-    return "ambck".index(operand[0])
-
-
-def _form(operands: list[tuple[str, int]]) -> str:
-    return "".join([kind for kind, _ in operands])

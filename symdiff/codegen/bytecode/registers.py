@@ -74,25 +74,34 @@ def allocate_registers(
     """
     found = Allocation()
     made = {step.value: t for t, step in enumerate(steps)}
+    #: The steps that may read each value in a register, and how many read it at all.
     readers: dict[int, list[int]] = {}
+    reads: dict[int, int] = {}
     #: How many operands each step reads from memory, if it may read registers.
     operands = [0] * len(steps)
     for t, step in enumerate(steps):
         able = step.name in ABLE
         for v in step.reads:
             if v not in numbers:
-                readers.setdefault(v, []).append(t)
-                operands[t] += able
+                reads[v] = reads.get(v, 0) + 1
+                if able:
+                    operands[t] += 1
+                    if v in readers:
+                        readers[v].append(t)
+                    else:
+                        readers[v] = [t]
     barriers = [*barriers, float(len(steps))]
     instruction = _INSTRUCTION if len(steps) < _FORESEEN else _SURPRISE
     for register in REGISTERS[:registers]:
         stays: list[_LiveRange] = []
-        for v, all_times in readers.items():
-            times = [t for t in all_times if operands[t] and (t, v) not in found.reads]
+        for v, able_times in readers.items():
             start = made.get(v, -1)
-            if start >= 0 and times:
+            if len(able_times) == 1 and (start < 0 or able_times[0] - start > _STAY):
+                continue  # it would stay too long
+            times = [t for t in able_times if operands[t] and (t, v) not in found.reads] if found.reads else able_times
+            if start >= 0 and times and times[0] - start <= _STAY:
                 # all readers find it there, and it needs no memory
-                whole = _STORE + instruction if len(times) == len(all_times) and v not in kept else 0.0
+                whole = _STORE + instruction if len(times) == reads[v] and v not in kept else 0.0
                 _add(stays, v, times, float(start), -_PUT - instruction, operands, barriers, whole)
             for first in range(len(times) - 1):
                 if times[first + 1] - times[first] <= _STAY:

@@ -14,6 +14,7 @@ Files
     spelling     how each operation is written
     interleave   which kernels process two vectors at once
     prefetch     software prefetch of later rows
+    fills        runs of constants in outputs
     body         the operations, loads and stores
     emit         the whole function
     standalone   a function that other languages can call

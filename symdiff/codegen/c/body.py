@@ -7,19 +7,18 @@ function grows faster than its length.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from ...lower.program import MASK_OPS, Program
-from ..blocks import cover_row, cover_wanted
+from ..blocks import cover_row, cover_wanted, split_runs
+from .fills import fills
 from .interleave import is_function, is_interleaved
 from .preamble import ITEM, block_widths
-from .prefetch import Prefetch
+from .prefetch import ColumnPrefetch, RowPrefetch
+from .spelling import literal
 
-__all__ = ["ARGUMENTS", "CHUNK", "BatchLayout", "Functions", "Pieces", "Whole", "length", "literal"]
+__all__ = ["ARGUMENTS", "CHUNK", "BatchLayout", "Functions", "Pieces", "Whole", "length"]
 
 #: Operations in one C function; code up to twice as long stays whole.
 CHUNK = 500
@@ -62,20 +61,9 @@ class BatchLayout(NamedTuple):
 
 
 def length(program: Program) -> int:
-    """Estimate the length of the code, in operations; moving a block of eight elements is about two."""
-    return len(program.ops) - len(program.consts) + sum(map(len, program.stores)) // 4
-
-
-def literal(x: float, single: bool) -> str:
-    """Print a number exactly, or rounded to float32."""
-    if single:
-        with np.errstate(over="ignore"):
-            x = float(np.float32(x))
-    if math.isnan(x):
-        return '__builtin_nan("")'
-    if math.isinf(x):
-        return "__builtin_inf()" if x > 0 else "-__builtin_inf()"
-    return x.hex()
+    """Estimate the length of the code, in operations; moving a block of eight elements is about two, filling none."""
+    moved = sum(end - begin for values in program.stores for begin, end in split_runs(values, program.consts)[1])
+    return len(program.ops) - len(program.consts) + moved // 4
 
 
 class Functions:
@@ -93,13 +81,19 @@ class Functions:
         self.vectors = 1
         #: What ends the names of values and addresses: nothing, or :data:`SECOND` for the second vector.
         self.end = ""
-        self.prefetch = None if layout.columns or layout.reduce else Prefetch(program, self.item, lanes)
         #: How each value is written as an operand.
         self.names = self.fresh_names()
         self.calls: list[str] = []
         blocks = (block for _, _, block in self.store_blocks() if len(block) > 1)
         few = sum(not self.constant(block) for block in blocks) <= INLINE_STORES
-        self.store_name, self.ask_name = ("STORE", "ASK") if few else ("store", "ask")
+        self.store_name = "STORE" if few else "store"
+        self.prefetch = self.prefetches("ASK" if few else "ask", told=not self.reduce)
+
+    def prefetches(self, macro: str, *, told: bool) -> RowPrefetch | ColumnPrefetch:
+        """Return what prints the prefetches; ``macro`` and ``told`` as in :class:`RowPrefetch`."""
+        if self.layout.columns:
+            return ColumnPrefetch(self.program)
+        return RowPrefetch(self.program, self.item, self.lanes, macro, told=told, still=self.layout.constant)
 
     def fresh_names(self) -> list[str]:
         """Name all values of one vector of samples."""
@@ -152,24 +146,26 @@ class Functions:
         """Yield the number of an output, the start of a block in it, and the block's values."""
         offset = 0
         for port, values in enumerate(self.program.stores):
+            consts = self.program.consts
             if self.reduce:
-                for e, v in enumerate(values):
-                    yield 0, offset + e, (v,)
+                # Sums begin with 0, to which a 0 adds nothing.
+                yield from ((0, offset + e, (v,)) for e, v in enumerate(values) if consts.get(v) != 0.0)
                 offset += len(values)
                 continue
             if self.column(len(values)):
                 # Columns of constants are filled by the tile, see fills().
-                yield from ((port, e, (v,)) for e, v in enumerate(values) if v not in self.program.consts)
+                yield from ((port, e, (v,)) for e, v in enumerate(values) if v not in consts)
                 continue
             widths = (len(values),) if len(values) in SHORT else (*self.stores, 1)
-            for start, width in cover_row(len(values), widths):
-                yield port, start, values[start : start + width]
+            for begin, end in split_runs(values, consts)[1]:
+                for start, width in cover_row(end - begin, widths):
+                    yield port, begin + start, values[begin + start : begin + start + width]
 
     def store(self, port: int, start: int, values: tuple[int, ...]) -> str:
         """Print the store of one block, and prefetches of its place in later samples."""
         text = self.store_block(port, start, values)
-        if self.prefetch:
-            text += self.prefetch.emit(self.ask_name, "out", port, f"y{port}{self.end}", start, len(values))
+        if not self.reduce:
+            text += self.prefetch.emit("out", port, f"y{port}{self.end}", start, len(values))
         return text
 
     def store_block(self, port: int, start: int, values: tuple[int, ...]) -> str:
@@ -194,8 +190,8 @@ class Functions:
     def load(self, port: int, start: int, targets: list[str], *, call: bool = False) -> str:
         """Print the load of one block, in place or by a call, and prefetches of it in later samples."""
         text = self.load_block(port, start, targets, call=call)
-        if self.prefetch and not self.one_sample(port):
-            text += self.prefetch.emit(self.ask_name, "in", port, f"x{port}{self.end}", start, len(targets))
+        if not self.one_sample(port):
+            text += self.prefetch.emit("in", port, f"x{port}{self.end}", start, len(targets))
         return text
 
     def load_block(self, port: int, start: int, targets: list[str], *, call: bool) -> str:
@@ -215,28 +211,8 @@ class Functions:
         return f"LOAD{len(targets)}({at},{','.join(targets)});\n"
 
     def fills(self) -> str:
-        """Print the function that writes columns of constants, or nothing: one column after the other."""
-        if not self.layout.columns or self.reduce:
-            return ""
-        consts = self.program.consts
-        found = [
-            (port, e, literal(consts[v], self.layout.single))
-            for port, values in enumerate(self.program.stores)
-            if len(values) > 1
-            for e, v in enumerate(values)
-            if v in consts
-        ]
-        if not found:
-            return ""
-        ports, elements, numbers = (",".join(map(str, row)) for row in zip(*found, strict=True))
-        return (
-            f"static const int fill_port[]={{{ports}}},fill_element[]={{{elements}}};\n"
-            f"static const T fill_number[]={{{numbers}}};\n"
-            "static void fill(long begin,long end,char*const*out,const long*so){\n"
-            f"for(int k=0;k<{len(found)};k++){{V v=B(fill_number[k]);"
-            "char*y=out[fill_port[k]]+fill_element[k]*so[fill_port[k]];\n"
-            "for(char*stop=y+end*(long)sizeof(T),*p=y+begin*(long)sizeof(T);p<stop;p+=sizeof(V)){*(U*)p=v;COME(p+2048)}}}\n"
-        )
+        """Print the function that writes runs of constants, or nothing."""
+        return "" if self.reduce else fills(self.program, columns=self.layout.columns, single=self.layout.single)
 
     def function(self, name: str, kind: str, body: Iterable[str], reads: Iterable[int], writes: Iterable[int]) -> str:
         """Print one function around ``body``."""
@@ -245,7 +221,8 @@ class Functions:
         targets = () if self.reduce else writes
         start = f"{self.pointers(reads, 'in')}{self.pointers(targets, 'out')}{column}"
         unused = "V z;(void)z;" + ("(void)acc;" if self.reduce else "")
-        taken = "long j," * (self.vectors > 1) + ARGUMENTS + ",V*acc" * bool(self.held)
+        before = "long far," * self.prefetch.told + "long j," * (self.vectors > 1)
+        taken = before + ARGUMENTS + ",V*acc" * bool(self.held)
         return f"{kind} void {name}({taken}){{\n{start}{unused}\n{''.join(body)}}}\n"
 
 
@@ -318,7 +295,7 @@ class Pieces(Functions):
 
     def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: BatchLayout) -> None:
         super().__init__(program, lanes, forms, layout)
-        self.ask_name = "ask"
+        self.prefetch = self.prefetches("ask", told=False)
 
     def definitions(self) -> list[str]:
         """Print the functions in the order they are called."""
@@ -355,16 +332,20 @@ class Pieces(Functions):
         for number, values in enumerate(self.members):
             settle(number)
             lines: list[str] = []
+            writes: set[int] = set()
             for i in values:
                 lines.append(forms[ops[i]] % (i, *[names[a] for a in arguments[i]]))
                 kept = f"LANES(v{i})" if ops[i] in MASK_OPS else f"v{i}"
                 lines.append(f"w[{slots[i]}]={kept};\n" if i in slots else "\n")
-            texts.append(self.function(f"piece{number}", "PIECE", lines, (), ()))
+                for block in self.after.get(i, ()):
+                    lines.append(self.store(*block))
+                    writes.add(block[0])
+            texts.append(self.function(f"piece{number}", "PIECE", lines, (), writes))
             rename(number)
         return texts + list(self.epilogue(slots))
 
     def crossings(self) -> tuple[list[int], dict[int, int]]:
-        """Assign each value to a piece; give the last piece that reads each value of an earlier one."""
+        """Assign each value to a piece; give the last piece that reads or stores each value of an earlier one."""
         program, consts = self.program, self.program.consts
         piece: list[int] = []
         last: dict[int, int] = {}
@@ -381,10 +362,21 @@ class Pieces(Functions):
             for a in args:
                 if piece[a] < number and a not in consts:
                     last[a] = number
+        # A block is stored as soon as its last value is known; the last piece stores those of inputs and numbers alone.
+        self.after: dict[int, list[tuple[int, int, tuple[int, ...]]]] = {}
+        self.late: list[tuple[int, int, tuple[int, ...]]] = []
         end = len(self.members)
-        for value in (*(v for store in program.stores for v in store), *(v for v, _ in program.checks)):
-            if value not in consts:
-                last[value] = end
+        for block in self.store_blocks():
+            made = [v for v in block[2] if piece[v] >= 0]
+            number = piece[max(made)] if made else end
+            if made:
+                self.after.setdefault(max(made), []).append(block)
+            else:
+                self.late.append(block)
+            for v in block[2]:
+                if piece[v] < number and v not in consts:
+                    last[v] = max(number, last.get(v, number))
+        last.update((v, end) for v, _ in program.checks if v not in consts)
         return piece, last
 
     def prologue(self, slots: dict[int, int]) -> Iterator[str]:
@@ -408,11 +400,11 @@ class Pieces(Functions):
             yield self.function("loads", "PIECE", lines, reads, ())
 
     def epilogue(self, slots: dict[int, int]) -> Iterator[str]:
-        """Print the functions that write the outputs."""
+        """Print the functions that write what no piece has written."""
         # Checks of constants, and second checks of one value, are copied to where checks are read.
         lines = [f"w[{k}]={self.names[v]};\n" for k, (v, _) in enumerate(self.program.checks) if slots.get(v) != k]
         writes: set[int] = set()
-        for count, (port, start, values) in enumerate(self.store_blocks(), 1):
+        for count, (port, start, values) in enumerate(self.late, 1):
             lines.append(self.store(port, start, values))
             writes.add(port)
             if count % MOVES == 0:

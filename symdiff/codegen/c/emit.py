@@ -18,9 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...lower.program import Program
-from .body import ARGUMENTS, CHUNK, BatchLayout, Functions, Pieces, Whole, length, literal
+from .body import ARGUMENTS, CHUNK, BatchLayout, Functions, Pieces, Whole, length
+from .fills import FILL_COLUMNS, FILL_ROWS
 from .preamble import moving_functions, preamble
-from .spelling import spelling
+from .prefetch import FAR
+from .spelling import literal, spelling
 
 __all__ = ["CHUNK", "CSource", "Target", "emit_c"]
 
@@ -29,6 +31,15 @@ TILE = 512
 
 #: Functions in one translation unit of a long program.
 PART = 8
+
+#: Pieces from which on the second-level cache does not keep the code from one vector of samples to the next.
+MANY_PIECES = 64
+
+# The code of the next piece comes to the second-level cache while a piece runs: processors look ahead in code by a few
+# lines only. A piece is some 20 bytes an operation.
+_SOON = """\
+SLOW void soon(unsigned long code){for(int k=0;k<160;k++){COME((const char*)code+64*k)}__asm__ volatile("");}
+"""
 
 _CALL = "i,in,si,out,so,w,fn"
 
@@ -204,26 +215,38 @@ def _entry(functions: Functions, fills: bool) -> str:
     held, vectors, count = functions.held, functions.vectors, len(functions.program.checks)
     head = "long kernel(long begin,long end,const char*const*in,const long*si,char*const*out,const long*so,\n"
     head += "V*w,void*const*fn,long*which)"
-    lines = [head, ";\n", head, "{\n"]
+    lines = [_SOON * (len(functions.calls) > MANY_PIECES), head, ";\n", head, "{\n"]
     if held:
         lines.append(f"V*sums=(V*)out[0],acc[]={{{','.join(f'sums[{k}]' for k in range(2 * held))}}};\n")
-    if fills:
-        lines.append(f"for(long t=begin;t<end;t+={TILE}){{long stop=t+{TILE}<end?t+{TILE}:end;fill(t,stop,out,so);\n")
-    first, end = ("t", "stop") if fills else ("begin", "end")
+    tiled = fills and functions.layout.columns
+    if tiled:
+        lines.append(f"for(long t=begin;t<end;t+={TILE}){{long stop=t+{TILE}<end?t+{TILE}:end;\n")
+        lines.append(f"{FILL_COLUMNS}(t,stop,out,so);\n")
+    first, end = ("t", "stop") if tiled else ("begin", "end")
+    others = ""
+    if functions.prefetch.told:
+        lines.append(f"long far=(end-begin)*{functions.prefetch.row}>={FAR};\n")
+        others += "far,"
     lines.append(f"for(long i={first};i<{end};i+={vectors}*W){{\n")
-    second = ""
     if vectors > 1:
         # What is left over at the end is taken twice, and written twice.
         lines.append(f"long j=i+W<{end}?i+W:i;\n")
-        second = "j,"
-    lines += (f"{name}({second}{_CALL}{',acc' * bool(held)});\n" for name in functions.calls)
+        others += "j,"
+    if fills and not tiled:
+        lines.append(f"{FILL_ROWS}(i,out,so);\n")
+        lines += [f"if(j!=i){FILL_ROWS}(j,out,so);\n"] * (vectors > 1)
+    calls = functions.calls
+    for number, name in enumerate(calls):
+        if len(calls) > MANY_PIECES:
+            lines.append(f"soon((unsigned long){calls[(number + 1) % len(calls)]});\n")
+        lines.append(f"{name}({others}{_CALL}{',acc' * bool(held)});\n")
     if count:
         # The values of the checks are the first vectors of the workspace; a second vector's stand behind them.
         lines.append(f"const V*c=w;long h=i;for(int n=0;n<{vectors};n++,c+={count},h+=W){{\n")
         lines.append(f"M bad=(M){{0}};for(int k=0;k<{count};k++)bad|=(M)(c[k]==B(0.0));\n")
         lines.append("if(ANY(bad))for(int l=0;l<W;l++)")
         lines.append(f"for(int k=0;k<{count};k++)if(c[k][l]==0){{LEAVE *which=k;return h+l;}}}}\n")
-    lines.append("}}\n" if fills else "}\n")
+    lines.append("}}\n" if tiled else "}\n")
     if held:
         lines.append("long odd=(end-begin)/W&1;\n")  # after which they have changed places
         lines += (f"sums[{2 * k}+odd]=acc[{2 * k}];sums[{2 * k + 1}-odd]=acc[{2 * k + 1}];\n" for k in range(held))

@@ -62,17 +62,17 @@ typedef double F __attribute__((aligned(4),may_alias));
 typedef double G __attribute__((vector_size(8*W/2),aligned(4),may_alias));
 """
 
-# A port of one element is a column when its samples are neighbours, and one number when it has no batch axis.
-# Columns, and rows that are far apart, are more streams than the processor follows by itself, so it is told what comes
-# next, eight lines of a column ahead. It comes to the second cache: the first one waits for a few lines at a time only,
-# and thirty streams drive each other out of it.
+# A port of one element is a column when its samples are neighbours, and one number when it has no batch axis. What
+# later samples need is asked for as prefetch.py says.
 _SINGLE = """\
 #define LOAD1(p,s,c0) if((s)==sizeof(T))c0=*(const U*)(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
 #define STORE1(p,s,c0) if((s)==sizeof(T))*(U*)(p)=c0;else SCATTER(p,s,c0)
 #define COME(p) __builtin_prefetch(p,0,2);
+#define READ_SOON(p) __builtin_prefetch(p,0,3);
+#define WRITTEN_SOON(p) __builtin_prefetch(p,1,3);
 #define ASK(p,s) {{{asks}}}
-#define LOADC(p,s,k,c0) c0=*(const U*)((p)+(k)*(s));COME((p)+(k)*(s)+512)
-#define STOREC(p,s,k,c0) *(U*)((p)+(k)*(s))=c0;COME((p)+(k)*(s)+512)
+#define LOADC(p,s,k,c0) c0=*(const U*)((p)+(k)*(s));
+#define STOREC(p,s,k,c0) *(U*)((p)+(k)*(s))=c0;
 #define SHARED(p,k,c0) c0=B(*(const D*)((p)+(k)*sizeof(T)));
 """
 

@@ -8,15 +8,30 @@ so a sample's bits do not depend on its neighbours or its place in the batch.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import NamedTuple
+
+import numpy as np
 
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import SIGNATURES
 from .texts import kernel_text, with_needs
 
-__all__ = ["Spelling", "special_text", "spelling"]
+__all__ = ["Spelling", "literal", "special_text", "spelling"]
+
+
+def literal(x: float, single: bool) -> str:
+    """Print a number exactly, or rounded to float32."""
+    if single:
+        with np.errstate(over="ignore"):
+            x = float(np.float32(x))
+    if math.isnan(x):
+        return '__builtin_nan("")'
+    if math.isinf(x):
+        return "__builtin_inf()" if x > 0 else "-__builtin_inf()"
+    return x.hex()
 
 
 class Spelling(NamedTuple):
@@ -102,7 +117,7 @@ _CHOICES = {
     ),
 }
 #: Functions of whole vectors that the interpreter has in the same words.
-_SHARED = frozenset(("rint", "floor", "ceil", "trunc", "sign", "copysign", "sqrt", "fma"))
+_SHARED = frozenset(("rint", "floor", "ceil", "trunc", "sign", "copysign", "sqrt", "fma", "fraction", "exponent"))
 
 _MOD = """\
 static double one_mod(double a,double b){double r=__builtin_fmod(a,b);
@@ -132,7 +147,9 @@ _LANE_LOOP = {
 }
 
 
-#: Lanes of float64 from which on a machine multiplies and adds in one instruction, and our own exponential is used.
+#: Our own functions in place of the vector library's, by their headers.
+_OWN = {"exp": "exponential.h", "log": "logarithm.h"}
+#: Lanes of float64 from which on a machine multiplies and adds in one instruction, and our own functions are used.
 _FUSED = 4
 
 
@@ -170,8 +187,8 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
         return Spelling(_call(op), (*before, _loop(op, scalar)))
     if FUNCTIONS[op].special:
         return Spelling(_call(op), (special_text(), _loop(op, FUNCTIONS[op].special)))
-    if op == "exp" and prefix and lanes >= _FUSED and not single:
-        return Spelling(_call(op), with_needs("do_exp", "vector.h", "exponential.h"), own=f"do_exp_d{lanes}")
+    if op in _OWN and prefix and lanes >= _FUSED and not single:
+        return Spelling(_call(op), with_needs(f"do_{op}", "vector.h", _OWN[op]), own=f"do_{op}_d{lanes}")
     name = FUNCTIONS[op].vector
     symbol = f"{prefix}N{lanes}{'v' * len(SIGNATURES[op])}_{name}{'f' if single else ''}"
     if prefix and symbol in vector_math:

@@ -72,6 +72,21 @@ cdef inline double sign(double x) noexcept nogil:
     return x if x != x else <double>(x > 0.0) - <double>(x < 0.0)
 """,
     ),
+    "fraction": (
+        ("copysign", "fabs", "frexp"),
+        """\
+cdef inline double fraction(double x) noexcept nogil:
+    cdef int exponent
+    return x if x != x else copysign(1.0 if x == 0.0 or x - x != 0.0 else 2 * frexp(fabs(x), &exponent), x)
+""",
+    ),
+    "exponent": (
+        ("logb",),
+        """\
+cdef inline double exponent(double x) noexcept nogil:
+    return logb(x)
+""",
+    ),
     "mod": (
         ("fmod", "copysign"),
         """\

@@ -1,0 +1,20 @@
+"""Functions of numbers and vectors: C that compiled kernels share with what is compiled ahead of time.
+
+Takes
+    numbers, or vectors of them; arrays
+Gives
+    the same bits from the interpreter, from generated code and over arrays
+Invariants
+    * Each text is there once: the emitters of C read it from here, and the modules compile it.
+    * A lane does not depend on the lanes beside it.
+Files
+    vector.h       functions of one vector that processors have, or that are made of those
+    exponential.h  the exponential of whole vectors
+    logarithm.h    their logarithm
+    transpose.h    blocks of rows to vectors and back
+    special.h      functions that C's library lacks
+    special.pyx    these over arrays
+Add
+    a function that C lacks: ``special.h``; one that generated code shares: ``vector.h``, and its name in
+    codegen/c/spelling.py
+"""
