@@ -1,0 +1,29 @@
+"""Factorizations of small and medium matrices, a batch at a time, and what is made of them.
+
+Takes
+    n×n matrices, n from 1 to 64, sample after sample; right-hand sides
+Gives
+    LU and Cholesky factors; inverses, solutions, determinants
+Invariants
+    * A sample's bits depend neither on its place in the batch, nor on the samples beside it, nor on whether the lanes
+      of vectors hold samples or columns: the order of operations for each element is one.
+    * nan and inf in one sample never reach another.
+    * Everything is computed in float64; float32 is what matrices and results may be in memory.
+    * Nothing is allocated, and nothing is kept between calls.
+Files
+    call.h         what the kernels take, and the table of them
+    kernels.h      the kernels for every instruction set
+    kind.h         the kernels for one kind of vector
+    moves.h        matrices to vectors and back
+    tiles.h        sums of products in registers; substitution and inverses, which consist of these
+    eliminate.h    LU with partial pivoting
+    cholesky.h     Cholesky's factorization
+    determinant.h  determinants of factors
+    products       products of matrices and vectors, of any size
+    batch.h        batches: samples in lanes, or one matrix at a time
+    batches.pxd    the kernels as other modules call them
+    batches.pyx    the kernels over NumPy's arrays
+Add
+    an operation: a function in ``batch.h``, its place in the table of ``call.h``, its function of arrays in
+    ``batches.pyx``
+"""
