@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import pickle
+import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +17,11 @@ import pytest
 
 import symdiff as sd
 from symdiff._kernels import call
+from symdiff._kernels.call import with_vectorcall
 from symdiff.runtime import result_memory as results
+from symdiff.runtime.kernel import Kernel
 
+resource = pytest.importorskip("resource")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="memory is the system's there")
 MEGABYTE = 1 << 20
 LARGE = (300_000,)
@@ -47,7 +52,7 @@ def test_a_result_takes_the_memory_of_one_given_up(dtype: type, numbers: npt.NDA
     want, where = first.copy(), place(first)
     assert first.flags.owndata
     assert first.base is None
-    assert where % 64 == 0
+    assert where % 64 == 16
     assert not call.kept_memory()
     second = kernel(x)
     assert not np.shares_memory(first, second)
@@ -116,7 +121,7 @@ def test_what_is_kept_is_bounded(numbers: npt.NDArray[np.float64]) -> None:
     call.keep_memory(64 * MEGABYTE)
     alive = [kernel(numbers) for _ in range(20)]
     del alive
-    assert call.kept_memory() <= 8 * 3 * MEGABYTE
+    assert 20 * LARGE[0] * 8 <= call.kept_memory() <= 64 * MEGABYTE
 
 
 def test_much_larger_memory_is_left_for_others(numbers: npt.NDArray[np.float64]) -> None:
@@ -146,6 +151,136 @@ def test_several_threads(numbers: npt.NDArray[np.float64]) -> None:
     assert not wrong
 
 
+STRUCTURES: dict[str, Any] = {
+    "one": 0,
+    "tuple": tuple(range(17)),
+    "dict": {f"y{i}": i for i in range(17)},
+    "nested": {"a": (0, [1, 2]), "b": {"c": 3, "d": [4]}},
+}
+
+
+def filled(structure: Any, leaf: Callable[[int], Any]) -> Any:
+    """Return a structure with something in place of each number."""
+    if isinstance(structure, dict):
+        return {name: filled(part, leaf) for name, part in structure.items()}
+    if isinstance(structure, list | tuple):
+        return type(structure)(filled(part, leaf) for part in structure)
+    return leaf(structure)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("length", [4_000, 8_192, 20_000, 100_000, 600_000])
+def test_results_of_any_size_and_number_have_no_page_faults(name: str, length: int) -> None:
+    if length > 100_000 and name != "one":
+        length = 200_000
+    call.keep_memory(512 * MEGABYTE)
+    x = sd.scalar("x")
+    kernel = sd.compile(filled(STRUCTURES[name], lambda i: x * (i + 0.5)), [x], backend="native")
+    numbers = np.linspace(0, 1, length)
+    for hold in (False, True):
+        held = None
+        for k in range(25):
+            if k == 5:
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            result = kernel(numbers)
+            if hold:
+                held = result
+            del result
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        assert faults < 20, "one for each call"
+        del held
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_structures_come_back_and_are_taken_without_python(name: str) -> None:
+    x = sd.scalar("x")
+    whole = sd.compile(filled(STRUCTURES[name], lambda i: x * (i + 0.5)), [x], backend="native")
+    kernel = Short(
+        whole.inputs, whole.outputs, whole._runner, whole._origin, structure=whole._structure, options=whole.options
+    )
+    for numbers in (np.arange(5.0), np.float64(3), np.arange(30_000.0)):
+        want = filled(STRUCTURES[name], lambda i: numbers * (i + 0.5))  # noqa: B023
+        got = kernel(numbers)
+        assert str(filled(got, type)) == str(filled(want, type))
+        np.testing.assert_equal(got, want)
+        np.testing.assert_equal(whole._call([numbers], None, None, {}), want)
+        out = filled(STRUCTURES[name], lambda i: np.zeros(np.shape(numbers)))  # noqa: B023
+        assert kernel(numbers, out=out) is out
+        np.testing.assert_equal(out, want)
+    wrong: list[Any] = [None.__class__, [], {}, [np.zeros(5)] * 3, {"a": np.zeros(5)}, np.zeros(4)]
+    for out in wrong:
+        with pytest.raises(NotImplementedError):
+            kernel(np.arange(5.0), out=out)
+        with pytest.raises(sd.SymdiffError):
+            whole(np.arange(5.0), out=out)
+
+
+@with_vectorcall
+class Short(Kernel):
+    """Refuses what is not served without Python."""
+
+    def _call(self, *args: Any) -> Any:
+        raise NotImplementedError
+
+
+def test_arrays_begin_at_places_of_their_own() -> None:
+    """As far into a line of the cache as NumPy's large arrays, and not all as far into a page."""
+    arrays = call.empty([(10_000,)] * 16, False)
+    assert {place(array) % 64 for array in arrays} == {16}
+    assert len({place(array) % 4096 for array in arrays}) == 16
+
+
+def test_memory_is_never_shared_or_lost() -> None:
+    """Arrays of random lengths, made and given up in random order, more than are kept unmarked."""
+    call.keep_memory(160 * MEGABYTE)
+    rng = random.Random(0)
+    alive: list[tuple[int, npt.NDArray[np.floating]]] = []
+    for number in range(1500):
+        length = int(2 ** rng.uniform(0, 19.5))
+        (array,) = call.empty([(length,)], number % 3 == 0)
+        array[...] = number
+        alive.append((number, array))
+        if number % 50 == 0:
+            array.resize(length * 2, refcheck=False)
+            array[...] = number
+        while len(alive) > 60 + 50 * (number // 100 % 2):
+            told, array = alive.pop(rng.randrange(len(alive)))
+            assert (array == told).all()
+        del array
+        assert call.kept_memory() <= 160 * MEGABYTE
+    alive.clear()
+    assert call.kept_memory() > 64 * MEGABYTE
+    call.keep_memory(0)
+    assert call.kept_memory() == 0
+
+
+def test_small_results_are_large_together() -> None:
+    call.empty([(100,)] * 50, False)
+    assert not call.kept_memory()
+    call.empty([(100,)] * 100, False)
+    assert call.kept_memory()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_after_a_fork_both_have_their_own(numbers: npt.NDArray[np.float64]) -> None:
+    kernel = sd.compile("x + 1", x=(), backend="native", threads=1)
+    first = kernel(numbers)
+    want = first.copy()
+    kernel(numbers * 2)
+    child = os.fork()
+    if not child:
+        right = False
+        try:
+            second = kernel(numbers * 3)
+            del first
+            right = np.array_equal(second, numbers * 3 + 1) and np.array_equal(kernel(numbers), want)
+        finally:
+            os._exit(0 if right else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    np.testing.assert_array_equal(first, want)
+    np.testing.assert_array_equal(kernel(numbers), want)
+
+
 @pytest.mark.parametrize(
     ("wish", "expected"),
     [("0", "0"), ("7", str(7 * MEGABYTE)), ("", "None"), ("many", "SYMDIFF_RESULT_MEMORY='many' is no number")],
@@ -170,6 +305,6 @@ print(results.limit() if not caught else caught[0].message, results.MOST)
 
 def test_memory_that_cannot_be_had_is_refused() -> None:
     with pytest.raises(MemoryError):
-        call.empty((1 << 45,), False)
+        call.empty([(3,), (1 << 45,)], False)
     with pytest.raises(ValueError, match="65 axes"):
-        call.empty((1,) * 65, False)
+        call.empty([(1,) * 65], False)

@@ -6,15 +6,16 @@ call meets no Python on its way, and nothing is done once a sample. A call alloc
 so threads may share a kernel.
 """
 
+cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdlib cimport calloc, free
 
-from .describe cimport (
+from .arrays.arguments cimport accept, broadcast, MOST_PORTS, sd_given
+from .arrays.describe cimport (
     SD_AXES,
-    SD_MOST,
     describe,
     fits,
     lie_in_columns,
@@ -23,9 +24,17 @@ from .describe cimport (
     overlap,
     sd_call,
     sd_port,
-    tangled,
 )
-from .result_memory cimport fresh, sd_keep, sd_kept_bytes, sd_result_memory
+from .arrays.results cimport (
+    begin_large,
+    end_large,
+    pack,
+    sd_keep,
+    sd_kept_bytes,
+    sd_result_memory,
+    unpack,
+)
+from .plan.entry cimport LETTERS, PlanEntry, PlanTable
 from .unit cimport NativeCall, run_batch, usual_threads
 
 cnp.import_array()
@@ -42,25 +51,34 @@ cdef extern from "system/vectorcall.h":
 
 
 cdef enum:
-    QUICK_PORTS = 24
     #: Operations of a call for which it lets go of the GIL.
     LONG = 5000
 
 
-def empty(tuple shape not None, bint single):
-    """Return an array of float64 or float32 for results, of memory that earlier ones gave up if it is large."""
+def empty(shapes, bint single):
+    """Return arrays of float64 or float32 for the results of a call, of memory that earlier ones gave up if they are
+    large together."""
     cdef cnp.npy_intp lengths[64]
+    cdef double elements = 0, own
     cdef int axis
-    if len(shape) > 64:
-        raise ValueError(f"an array of {len(shape)} axes")
-    for axis in range(len(shape)):
-        lengths[axis] = shape[axis]
-    return fresh(_memory, len(shape), lengths, single)
-
-
-def is_tangled(cnp.ndarray array not None):
-    """Whether elements of an array with elements may share memory."""
-    return bool(tangled(array))
+    cdef list arrays = []
+    cdef object usual, shape
+    for shape in shapes:
+        if len(shape) > 64:
+            raise ValueError(f"an array of {len(shape)} axes")
+        own = 1
+        for axis in range(len(shape)):
+            own *= shape[axis]
+        elements += own
+    usual = begin_large(_memory, elements, single)
+    try:
+        for shape in shapes:
+            for axis in range(len(shape)):
+                lengths[axis] = shape[axis]
+            arrays.append(cnp.PyArray_EMPTY(len(shape), lengths, cnp.NPY_FLOAT32 if single else cnp.NPY_FLOAT64, 0))
+    finally:
+        end_large(usual)
+    return arrays
 
 
 def keep_memory(size_t most):
@@ -87,17 +105,22 @@ cdef class CallPath:
     cdef int *ranks  # axes of one sample of each port
     cdef long *sizes  # its elements
     cdef cnp.npy_intp *extents  # lengths of its axes, port after port
+    cdef cnp.npy_intp *output_extents  # those of the outputs
+    cdef double elements  # of one sample of all outputs
     cdef char *batched
     cdef bint behind
     cdef bint reduce
     cdef bint alone
-    cdef object packed  # tuple or list for outputs that come back so, None for one, else a function
+    cdef object flat  # list or tuple if that is all the structure there is
+    cdef object structure  # of several outputs, with strings in their places; None for one output alone
     cdef int threads
     # By type and layout; replaced in one step, while calls that run keep what they have.
     cdef NativeCall rows
     cdef NativeCall columns
     cdef NativeCall single_rows
     cdef NativeCall single_columns
+    cdef int letters  # named sizes
+    cdef PlanTable plans  # for calls that share inputs or sum over the batch, or all; None where there are none
 
     def __cinit__(self, *args, **kwargs):
         self.vectorcall = <sd_vectorcall>serve
@@ -108,7 +131,8 @@ cdef class CallPath:
         free(self.extents)
         free(self.batched)
 
-    def _prepare(self, names, inputs, outputs, batched, bint behind, bint reduce, packed, threads):
+    def _prepare(self, names, inputs, outputs, batched, bint behind, bint reduce, structure, threads, int letters=0,
+                 bint planned=False):
         """Tell shapes and options; until then, every call goes the long way.
 
         Parameters
@@ -123,14 +147,20 @@ cdef class CallPath:
             Batch axes stand behind a sample's own.
         reduce : bool
             Whether outputs are summed over the batch.
-        packed : type, callable or None
-            What several outputs are put into; None for one output alone.
+        structure : template or None
+            How several outputs come back, as ``symdiff/frontend/outputs.py`` says; None for one output alone.
         threads : int or None
             At most so many in one call; None for what :func:`symdiff._kernels.unit.set_num_threads` said.
+        letters : int, optional
+            Named sizes: the one of number k is -1 - k in shapes of inputs. Outputs' come with each plan.
+        planned : bool, optional
+            Plans serve calls; beside units, those that share inputs or sum over the batch.
         """
         cdef int p = 0, k = 0
         shapes = (*inputs, *outputs)
-        if len(shapes) > QUICK_PORTS or max(map(len, shapes), default=0) > SD_AXES or self.names is not None:
+        if len(shapes) > MOST_PORTS or max(map(len, shapes), default=0) > SD_AXES or self.names is not None:
+            return
+        if letters > LETTERS:
             return
         self.ranks = <int *>calloc(len(shapes) + 1, sizeof(int))
         self.sizes = <long *>calloc(len(shapes) + 1, sizeof(long))
@@ -148,10 +178,21 @@ cdef class CallPath:
         for p, allowed in enumerate(batched):
             self.batched[p] = allowed
         self.inputs, self.outputs = len(inputs), len(outputs)
-        self.behind, self.reduce, self.packed = behind, reduce, packed
-        self.alone = packed is None
+        self.output_extents = self.extents + <int>sum(map(len, inputs))
+        for p in range(self.inputs, self.inputs + self.outputs):
+            self.elements += self.sizes[p]
+        self.behind, self.reduce, self.structure = behind, reduce, structure
+        self.alone = structure is None
+        if isinstance(structure, (list, tuple)) and all(isinstance(part, str) for part in structure):
+            self.flat = type(structure)
         self.threads = threads or 0
+        self.letters = letters
+        self.plans = PlanTable() if planned else None
         self.names = tuple(names)
+
+    def _enter(self, PlanEntry entry not None):
+        """Let calls of one kind take a plan, or units, from now on."""
+        self.plans.enter(entry)
 
     def _install(self, NativeCall unit not None):
         """Use a unit from now on, for its type and layout."""
@@ -176,168 +217,189 @@ cdef class CallPath:
                 return result
         return self._call(args, out, inputs, named)
 
+    @cython.final
     cdef NativeCall unit_for(self, const sd_port *ports, bint single, long count):
         """Return the unit in whose layout most of the arrays lie, or None where that one is to be built."""
         cdef NativeCall rows = self.single_rows if single else self.rows
         cdef NativeCall columns = self.single_columns if single else self.columns
         if count < MANY and (rows is not None) != (columns is not None):
             return columns if rows is None else rows
-        if lie_in_columns(ports, self.inputs + (0 if self.reduce else self.outputs), count, single, self.behind):
+        if lie_in_columns(ports, self.inputs + (0 if self.reduce else self.outputs), count, self.behind):
             return columns
         return rows
 
-    cdef object quick(self, PyObject *const *arguments, object out):
-        """Run on arrays of floats that fit. NotImplemented when anything is out of the ordinary:
-        nothing is computed then or, when a check failed, nothing is to be used."""
-        cdef sd_port ports[QUICK_PORTS]
-        cdef double numbers[QUICK_PORTS]
-        cdef sd_call call
-        cdef NativeCall unit
-        cdef object results
-        cdef int p, single
-        cdef bint narrow, ready = True
-        cdef long failed, which = 0
+    @cython.final
+    cdef bint arrange(self, PyObject *const *args, Py_ssize_t given, tuple names, PyObject **arguments,
+                      PyObject **out):
+        """Put the arguments of a call, of which ``names`` come by name behind the others, into the order of the inputs;
+        false if some are missing, unknown or given twice, or come in a dict."""
+        cdef Py_ssize_t i, k, missing = self.inputs - given
+        cdef object name
+        if missing < 0:
+            return False
+        for i in range(self.inputs):
+            arguments[i] = args[i] if i < given else NULL
+        for i in range(PyTuple_GET_SIZE(names)):
+            name = <object>PyTuple_GET_ITEM(names, i)
+            if name == "out":
+                out[0] = args[given + i]
+                continue
+            for k in range(given, self.inputs):
+                if arguments[k] == NULL and name == <object>PyTuple_GET_ITEM(self.names, k) and name != "inputs":
+                    arguments[k] = args[given + i]
+                    missing -= 1
+                    break
+            else:
+                return False
+        return missing == 0
 
-        single = self.accepts(arguments, &call)
-        if single < 0:
+    @cython.final
+    cdef object quick(self, PyObject *const *arguments, object out):
+        """Run on arguments that fit. NotImplemented when anything is out of the ordinary:
+        nothing is computed then or, when a check failed, nothing is to be used."""
+        cdef sd_given given
+        cdef sd_call call
+        cdef long letters[LETTERS]
+        cdef PlanEntry entry = None
+        cdef const cnp.npy_intp *extents = self.output_extents
+        cdef double elements = self.elements
+        cdef object made, targets
+        cdef int k
+        for k in range(self.letters):
+            letters[k] = -1
+        made = accept(arguments, self.ranks, self.inputs, &given)
+        if made is NotImplemented or not broadcast(
+                &given, self.inputs, self.ranks, self.extents, self.batched, self.behind, letters, &call):
             return NotImplemented
-        narrow = single
-        results = self.targets(arguments, out, &call, narrow)
-        if results is NotImplemented:
+        if self.plans is not None:
+            entry = self.entry_for(&given, &call, letters)
+            if entry is None:
+                return NotImplemented
+            if entry.plan is not None:
+                extents, elements = entry.extents, entry.elements
+            else:
+                entry = None
+        if out is None:
+            targets = self.new_targets(&given, &call, extents, elements)
+        else:
+            targets = self.given_targets(&given, &call, extents, out)
+        if targets is NotImplemented:
             return NotImplemented
-        for p in range(self.inputs + self.outputs):
-            ports[p].offsets = NULL
+        if entry is None:
+            if not self.run(&given, &call, targets):
+                return NotImplemented
+        elif not entry.run(&given, &call, self.ranks, self.inputs, self.outputs, self.behind, self.reduce, targets,
+                           self.alone, self.threads or usual_threads(), [] if made is None else made):
+            return NotImplemented
+        return self.results(targets, call.axes == 0 or self.reduce) if out is None else out
+
+    @cython.final
+    cdef PlanEntry entry_for(self, const sd_given *given, const sd_call *call, const long *letters):
+        """Return the plan for a call of this kind, :data:`units_entry` for units, None where there is neither yet."""
+        cdef bint units = self.rows is not None or self.columns is not None or self.single_rows is not None
+        units = (units or self.single_columns is not None) and (not self.reduce or call.count == 1)
+        return self.plans.find(given, call, self.ranks, self.inputs, self.behind, letters, units)
+
+    @cython.final
+    cdef int shape_of(self, int port, const cnp.npy_intp *extents, const sd_call *call, cnp.npy_intp *shape) noexcept:
+        """Fill in the shape of an output of this call, whose samples have the lengths ``extents``; return its rank."""
+        cdef int axis, rank = self.ranks[port], extra = 0 if self.reduce else call.axes
+        cdef int sample = 0 if self.behind else extra, batch = rank if self.behind else 0
+        for axis in range(rank):
+            shape[sample + axis] = extents[axis]
+        for axis in range(extra):
+            shape[batch + axis] = call.lengths[axis]
+        return rank + extra
+
+    @cython.final
+    cdef object new_targets(self, const sd_given *given, const sd_call *call, const cnp.npy_intp *extents,
+                            double elements):
+        """Return new arrays to write to: a list, or the only one."""
+        cdef cnp.npy_intp shape[2 * 8]
+        cdef double samples = 1 if self.reduce else call.count
+        cdef int p, ndim, kind = cnp.NPY_FLOAT32 if given.single else cnp.NPY_FLOAT64
+        cdef list targets = None
+        cdef object target, usual
+        if not self.alone:
+            targets = []
+        usual = begin_large(_memory, samples * elements, given.single)
+        try:
+            for p in range(self.inputs, self.inputs + self.outputs):
+                ndim = self.shape_of(p, extents, call, shape)
+                target = cnp.PyArray_EMPTY(ndim, shape, kind, 0)
+                if self.alone:
+                    return target
+                extents += self.ranks[p]
+                targets.append(target)
+        finally:
+            end_large(usual)
+        return targets
+
+    @cython.final
+    cdef object given_targets(self, const sd_given *given, const sd_call *call, const cnp.npy_intp *extents,
+                              object out):
+        """Return the arrays given as ``out``: a list, or the only one; NotImplemented if one does not fit."""
+        cdef cnp.npy_intp shape[2 * 8]
+        cdef int p, q, ndim
+        cdef list targets = None
+        cdef object target = out
+        if not self.alone:
+            targets = []
+            if not unpack(self.structure, out, targets):
+                return NotImplemented
+        for p in range(self.outputs):
+            if not self.alone:
+                target = targets[p]
+            ndim = self.shape_of(self.inputs + p, extents, call, shape)
+            extents += self.ranks[self.inputs + p]
+            if not cnp.PyArray_CheckExact(target) or not fits(<cnp.ndarray>target, ndim, shape, given.single):
+                return NotImplemented
+            for q in range(self.inputs):
+                if given.arrays[q] != NULL and overlap(<cnp.ndarray>target, <cnp.ndarray>given.arrays[q]):
+                    return NotImplemented
+            for q in range(p):
+                if overlap(<cnp.ndarray>target, <cnp.ndarray>targets[q]):
+                    return NotImplemented
+        return out if self.alone else targets
+
+    @cython.final
+    cdef bint run(self, sd_given *given, sd_call *call, object targets):
+        """Compute into arrays that fit. False, and nothing to be used, if there is no unit for them yet, no memory, or a
+        check failed."""
+        cdef sd_port ports[MOST_PORTS]
+        cdef NativeCall unit
+        cdef int p
+        cdef long failed = -1, which = 0
+        cdef bint ready = True
         for p in range(self.inputs):
-            if cnp.PyArray_CheckExact(<object>arguments[p]):
-                ready &= describe(&ports[p], <cnp.ndarray>arguments[p], self.ranks[p], self.sizes[p], self.behind,
+            if given.arrays[p] != NULL:
+                ready &= describe(&ports[p], <cnp.ndarray>given.arrays[p], self.ranks[p], self.sizes[p], self.behind,
                                   call.lengths, call.axes)
             else:
-                numbers[p] = <object>arguments[p]
-                number(&ports[p], &numbers[p], narrow)
+                number(&ports[p], &given.numbers[p], given.single)
         for p in range(self.inputs, self.inputs + self.outputs):
-            ready &= describe(&ports[p], <cnp.ndarray>(results if self.alone else (<list>results)[p - self.inputs]),
+            ready &= describe(&ports[p], <cnp.ndarray>(targets if self.alone else (<list>targets)[p - self.inputs]),
                               self.ranks[p], self.sizes[p], self.behind, call.lengths, 0 if self.reduce else call.axes)
-        unit = self.unit_for(ports, narrow, call.count)
+        unit = self.unit_for(ports, given.single, call.count)
         if ready and unit is not None:
             call.unit = &unit.unit
             call.ports = ports
             call.threads = self.threads or usual_threads()
             if call.count < LONG and call.count * unit.unit.cost < LONG:
-                failed = run_batch(&call, &which)
+                failed = run_batch(call, &which)
             else:
                 with nogil:
-                    failed = run_batch(&call, &which)
-            ready = failed == -1
-        else:
-            ready = False
+                    failed = run_batch(call, &which)
         for p in range(self.inputs + self.outputs):
             if ports[p].offsets != NULL:
                 free(<void *>ports[p].offsets)
-        if not ready:
-            return NotImplemented
-        if out is not None:
-            return out
-        return self.results(results, call.axes == 0 or self.reduce)
+        return ready and unit is not None and failed == -1
 
-    cdef int accepts(self, PyObject *const *arguments, sd_call *call) noexcept:
-        """Look at the arguments and tell the batch: 1 for float32, 0 for float64, -1 out of the ordinary."""
-        cdef cnp.npy_intp *extents = self.extents
-        cdef const cnp.npy_intp *own
-        cdef const cnp.npy_intp *sample
-        cdef cnp.ndarray array
-        cdef PyObject *thing
-        cdef int p, axis, rank, extra, at, arrays = 0, singles = 0
-        cdef double about = 1.0
-        call.axes = call.kept = 0
-        call.count = 1
-        for p in range(self.inputs):
-            thing = arguments[p]
-            rank = self.ranks[p]
-            if rank == 0 and type(<object>thing) is float:
-                continue
-            if not cnp.PyArray_CheckExact(<object>thing):
-                return -1
-            array = <cnp.ndarray>thing
-            arrays += 1
-            if cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT32:
-                singles += 1
-            elif cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT64:
-                return -1
-            if cnp.PyArray_ISBYTESWAPPED(array):
-                return -1
-            extra = cnp.PyArray_NDIM(array) - rank
-            if extra < 0 or extra > SD_AXES or (extra > 0 and not self.batched[p]):
-                return -1
-            sample = cnp.PyArray_DIMS(array) + (0 if self.behind else extra)
-            for axis in range(rank):
-                if sample[axis] != extents[axis]:
-                    return -1
-            extents += rank
-            own = cnp.PyArray_DIMS(array) + (rank if self.behind else 0)
-            # The batches broadcast together: lengths fill up from the last axis backwards.
-            if extra > call.axes:
-                for axis in range(call.axes - 1, -1, -1):
-                    call.lengths[axis + extra - call.axes] = call.lengths[axis]
-                for axis in range(extra - call.axes):
-                    call.lengths[axis] = 1
-                call.axes = extra
-            for axis in range(extra):
-                at = axis + call.axes - extra
-                if call.lengths[at] == 1:
-                    call.lengths[at] = own[axis]
-                elif own[axis] != call.lengths[at] and own[axis] != 1:
-                    return -1
-        for axis in range(call.axes):
-            about *= call.lengths[axis]
-        if about == 0.0 or about > SD_MOST:
-            return -1
-        for axis in range(call.axes):
-            call.count *= call.lengths[axis]
-        return arrays > 0 and singles == arrays
-
-    cdef object targets(self, PyObject *const *arguments, object out, const sd_call *call, bint narrow):
-        """Return the arrays to write to, those given as ``out`` or new ones: a list, or the only one."""
-        cdef cnp.npy_intp shape[2 * 8]
-        cdef const cnp.npy_intp *extents = self.extents
-        cdef object thing
-        cdef list results = None
-        cdef int p, q, axis, rank, extra = 0 if self.reduce else call.axes, at
-        for p in range(self.inputs):
-            extents += self.ranks[p]
-        if not self.alone:
-            results = []
-            if out is not None and (type(out) is not self.packed or len(out) != self.outputs):
-                return NotImplemented
-        for p in range(self.inputs, self.inputs + self.outputs):
-            rank = self.ranks[p]
-            at = 0 if self.behind else extra
-            for axis in range(rank):
-                shape[at + axis] = extents[axis]
-            at = rank if self.behind else 0
-            for axis in range(extra):
-                shape[at + axis] = call.lengths[axis]
-            extents += rank
-            if out is None:
-                thing = fresh(_memory, extra + rank, shape, narrow)
-            else:
-                thing = out if self.alone else out[p - self.inputs]
-                if not cnp.PyArray_CheckExact(thing) or not fits(<cnp.ndarray>thing, extra + rank, shape, narrow):
-                    return NotImplemented
-                for q in range(self.inputs):
-                    if cnp.PyArray_CheckExact(<object>arguments[q]) and overlap(<cnp.ndarray>thing,
-                                                                                <cnp.ndarray>arguments[q]):
-                        return NotImplemented
-                for q in range(p - self.inputs):
-                    if overlap(<cnp.ndarray>thing, <cnp.ndarray>results[q]):
-                        return NotImplemented
-            if self.alone:
-                return thing
-            results.append(thing)
-        return results
-
+    @cython.final
     cdef object results(self, object arrays, bint scalars):
         """Return what was written as the kernel's user gets it; ``scalars`` if there is no batch axis."""
         cdef cnp.ndarray array
+        cdef Py_ssize_t at = 0
         cdef int p
         if self.alone:
             if scalars and self.ranks[self.inputs] == 0:
@@ -349,41 +411,24 @@ cdef class CallPath:
                 if self.ranks[self.inputs + p] == 0:
                     array = (<list>arrays)[p]
                     (<list>arrays)[p] = cnp.PyArray_ToScalar(cnp.PyArray_DATA(array), array)
-        return arrays if self.packed is list else self.packed(arrays)
+        if self.flat is not None:
+            return arrays if self.flat is list else tuple(<list>arrays)
+        return pack(self.structure, arrays, &at)
 
 
 cdef object serve(CallPath self, PyObject *const *args, size_t nargsf, PyObject *names):
     """Serve a call: by :meth:`CallPath.quick` if it is an ordinary one, else by the subclass."""
-    cdef PyObject *arguments[QUICK_PORTS]
-    cdef Py_ssize_t given = sd_vectorcall_count(nargsf), named = 0, i, k
-    cdef object out = None, name, result
-    cdef PyObject *const *chosen = args
+    cdef PyObject *arguments[MOST_PORTS]
+    cdef PyObject *out = <PyObject *>None
+    cdef Py_ssize_t given = sd_vectorcall_count(nargsf), i
     cdef bint ordinary = self.names is not None
-    if ordinary and names != NULL:
-        named = PyTuple_GET_SIZE(<object>names)
-        ordinary = given <= self.inputs
-        if ordinary:
-            for i in range(self.inputs):
-                arguments[i] = args[i] if i < given else NULL
-            chosen = arguments
-            for i in range(named):
-                name = <object>PyTuple_GET_ITEM(<object>names, i)
-                if name == "out":
-                    out = <object>args[given + i]
-                    continue
-                for k in range(given, self.inputs):
-                    if name == <object>PyTuple_GET_ITEM(self.names, k) and name != "inputs":
-                        arguments[k] = args[given + i]
-                        break
-                else:
-                    ordinary = False
-                    break
-            for i in range(self.inputs):
-                ordinary = ordinary and arguments[i] != NULL
-    elif ordinary:
+    cdef object result
+    if ordinary and names == NULL:
         ordinary = given == self.inputs
+    elif ordinary:
+        ordinary = self.arrange(args, given, <tuple>names, arguments, &out)
     if ordinary:
-        result = self.quick(chosen, out)
+        result = self.quick(args if names == NULL else arguments, <object>out)
         if result is not NotImplemented:
             return result
     others = {<object>PyTuple_GET_ITEM(<object>names, i): <object>args[given + i]

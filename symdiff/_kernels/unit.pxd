@@ -1,6 +1,6 @@
 """A unit as ``call.pyx`` sees it. What runs it is in one module alone: the threads of calls are that module's."""
 
-from .describe cimport sd_call, sd_unit
+from .arrays.describe cimport sd_call, sd_unit
 
 
 cdef class NativeCall:
@@ -15,3 +15,5 @@ cdef class NativeCall:
 cdef long run_batch(const sd_call *call, long *which) noexcept nogil
 #: Threads of calls whose kernels do not say how many.
 cdef int usual_threads() noexcept nogil
+#: Do work(parts + t * size) for each t below ``threads``, in threads where there are any.
+cdef void run_parts(void *(*work)(void *) noexcept nogil, char *parts, long size, int threads) noexcept nogil

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from .describe cimport (
+from .arrays.describe cimport (
     SD_AXES,
     SD_MOST,
     SD_NO_MEMORY,
@@ -22,6 +22,7 @@ from .describe cimport (
     sd_kernel,
     sd_port,
     sd_unit,
+    tangled,
 )
 
 cnp.import_array()
@@ -31,6 +32,7 @@ cdef extern from "batch/run.h":
     void symdiff_set_num_threads(int count) noexcept nogil
     void sd_end_threads() noexcept nogil
     long sd_run(const sd_call *call, long *which) noexcept nogil
+    void sd_run_parts(void *(*work)(void *) noexcept nogil, char *parts, long size, int threads) noexcept nogil
 
 
 #: Samples of one call, at most.
@@ -39,6 +41,10 @@ MOST_SAMPLES = SD_MOST
 
 cdef long run_batch(const sd_call *call, long *which) noexcept nogil:
     return sd_run(call, which)
+
+
+cdef void run_parts(void *(*work)(void *) noexcept nogil, char *parts, long size, int threads) noexcept nogil:
+    sd_run_parts(work, parts, size, threads)
 
 
 cdef int usual_threads() noexcept nogil:
@@ -214,7 +220,7 @@ cdef int examine(object thing, tuple batch, long size, int kept, bint is_input) 
     return 0
 
 
-def prefers_columns(arrays, tuple batch, bint single, bint usual):
+def prefers_columns(arrays, tuple batch, bint usual):
     """Return whether a unit of columns suits the arrays of a call better than one of rows.
 
     Parameters
@@ -222,8 +228,6 @@ def prefers_columns(arrays, tuple batch, bint single, bint usual):
     arrays : sequence of ndarray
         With the batch's axes in front, of its lengths or of length 1.
     batch : tuple of int
-    single : bool
-        Whether the unit is one of float32.
     usual : bool
         What is returned for few samples, and when both suit equally well.
     """
@@ -248,8 +252,13 @@ def prefers_columns(arrays, tuple batch, bint single, bint usual):
             p += 1
             if not describe(&ports[p - 1], array, cnp.PyArray_NDIM(array) - axes, size, False, lengths, axes):
                 raise MemoryError
-        return bool(lie_in_columns(ports, p, count, single, usual))
+        return bool(lie_in_columns(ports, p, count, usual))
     finally:
         for axis in range(p):
             free(<void *>ports[axis].offsets)
         free(ports)
+
+
+def is_tangled(cnp.ndarray array not None):
+    """Whether elements of an array with elements may share memory."""
+    return bool(tangled(array))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.call import is_tangled
+from .._kernels.unit import is_tangled
 from ..errors import ArgumentError, DtypeError, LimitError, ShapeError
 from ..graph.size_equations import bind
 from ..graph.sizes import Dim, Shape, Size, show, value

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,9 @@ MEGABYTE = 1 << 20
 MOST, PART = 512 * MEGABYTE, 8
 
 
-def empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[np.floating[Any]]:
-    """Return an array of float64 or float32 whose numbers are to be written."""
-    return call.empty(shape, dtype == np.float32)
+def empty(shapes: Sequence[tuple[int, ...]], dtype: npt.DTypeLike) -> list[npt.NDArray[np.floating[Any]]]:
+    """Return arrays of float64 or float32 for the results of one call, whose numbers are to be written."""
+    return call.empty(shapes, dtype == np.float32)
 
 
 def limit() -> int:

@@ -5,7 +5,6 @@ Functions for ``call.pyx`` and ``unit.pyx``, compiled into both. They hold no Py
 
 cimport numpy as cnp
 from libc.stdlib cimport labs, malloc
-from libc.string cimport memset
 
 cdef extern from "batch/unit.h":
     enum: SD_AXES
@@ -44,12 +43,10 @@ cdef extern from "batch/unit.h":
         int axes
         int threads
         int kept
-    int sd_lies(const sd_unit *unit, const sd_port *port, int number) noexcept nogil
-
-
-cdef enum:
+    bint lie_in_columns "sd_lie_in_columns"(const sd_port *ports, int number, long count,
+                                            bint usual) noexcept nogil
     #: Samples from which it pays to build code for another layout.
-    MANY = 1000
+    enum: MANY "SD_MANY_SAMPLES"
 
 
 cdef inline long *offsets(const cnp.npy_intp *shape, const cnp.npy_intp *strides, int ndim, long size) noexcept:
@@ -191,21 +188,3 @@ cdef inline bint fits(cnp.ndarray array, int ndim, const cnp.npy_intp *wanted, b
         if cnp.PyArray_DIMS(array)[axis] != wanted[axis]:
             return False
     return cnp.PyArray_IS_C_CONTIGUOUS(array) or not tangled(array)
-
-
-cdef inline bint lie_in_columns(const sd_port *ports, int number, long count, bint single, bint usual) noexcept:
-    """Whether more of the arrays' elements lie in columns than in rows; few samples are taken as usual."""
-    cdef sd_unit unit
-    cdef long rows = 0, columns = 0
-    cdef int p
-    if count < MANY:
-        return usual
-    memset(&unit, 0, sizeof(unit))
-    unit.inputs = number
-    unit.single = single
-    for p in range(number):
-        unit.columns = 0
-        rows += sd_lies(&unit, &ports[p], p) * ports[p].size
-        unit.columns = 1
-        columns += sd_lies(&unit, &ports[p], p) * ports[p].size
-    return usual if rows == columns else columns > rows
