@@ -30,9 +30,9 @@ else:
 kernels = [
     Extension(
         f"symdiff._kernels.{name}",
-        [f"symdiff/_kernels/{name}.pyx"],
+        [f"symdiff/_kernels/{name.replace('.', '/')}.pyx"],
         depends=[file for folder in headers for file in glob(f"symdiff/_kernels/{folder}/*.h")]
-        + glob("symdiff/_kernels/*.pxd"),
+        + glob("symdiff/_kernels/**/*.pxd", recursive=True),
         include_dirs=["symdiff/_kernels", np.get_include()],
         define_macros=[
             ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
@@ -43,17 +43,23 @@ kernels = [
     )
     for name, headers in {
         "unit": ["batch"],
-        "call": ["batch", "system"],
+        "call": ["arrays", "batch", "system"],
         "interpreter": ["machine", "functions"],
         "loader": ["system"],
-        "special": ["functions"],
+        "plan.bind": ["batch", "matrix", "matrix/products", "plan"],
+        "plan.executor": ["batch", "matrix", "matrix/products", "plan", "plan/steps"],
+        "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan"],
+        "functions.special": ["functions"],
+        "matrix.batches": ["matrix", "machine", "functions"],
+        "system.unique": [],
     }.items()
-    if os.path.exists(f"symdiff/_kernels/{name}.pyx")
+    if os.path.exists(f"symdiff/_kernels/{name.replace('.', '/')}.pyx")
 ]
 
 # Of the passes that every formula goes through, those whose compiled form saves most of the time to a first
 # value, for the time that compiling them takes. They are ordinary Python, and run from their sources where they are
-# not compiled.
+# not compiled. Rules of simplification, which may call each other, are not among them: Python's own calls are counted,
+# so that rules that never end are an error.
 passes = [
     Extension(f"symdiff.{name}", [f"symdiff/{name.replace('.', '/')}.py"], extra_compile_args=quick)
     for name in (
@@ -61,6 +67,8 @@ passes = [
         "graph.traversal",
         "graph.deltas.einsum",
         "graph.scalars.arithmetic",
+        "calculus.masking",
+        "calculus.modes",
         "simplify.rewriter",
         "simplify.arrays",
         "simplify.stability.exponents",
@@ -70,6 +78,7 @@ passes = [
         "lower.unroll",
         "codegen.bytecode.select",
         "codegen.bytecode.prefetch",
+        "codegen.bytecode.registers",
         "codegen.bytecode.assemble",
     )
 ]

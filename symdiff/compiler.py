@@ -5,7 +5,7 @@
     symbols ─────────▶┘                                                         │
              ┌──────────────────────────────────────────────────────────────────┘
              ├──unroll──▶ program ───┬──emit C──▶ build ──▶ Kernel
-             ├──loops───▶ programs ──┴──assemble (bytecode)──▶ Kernel
+             ├──plan────▶ programs ──┴──assemble (bytecode)──▶ Kernel
              └──emit NumPy────────────────────────────────────▶ Kernel
 
 Derivatives are formulas, so they enter like any other (see :mod:`symdiff.frontend.derivatives`).
@@ -37,14 +37,26 @@ from .ground.tracing import record, traced
 from .lower import unroll
 from .runtime.arguments import Parameter
 from .runtime.choose import choose
-from .runtime.kernel import Kernel, Origin
+from .runtime.kernel import Kernel
 from .runtime.options import Options
+from .runtime.origin import Origin
 from .runtime.runners import BACKENDS
 from .runtime.runners.native import target_of
 from .simplify import inline, join_cosines, simplify
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
-OPTIONS = ("inputs", "batch", "reduce", "batch_axis", "backend", "threads", "accuracy", "shapes", "budget")
+OPTIONS = (
+    "inputs",
+    "batch",
+    "reduce",
+    "batch_axis",
+    "backend",
+    "threads",
+    "accuracy",
+    "build_seconds",
+    "shapes",
+    "budget",
+)
 
 
 @guarded
@@ -59,6 +71,7 @@ def compile(
     backend: str = "auto",
     threads: int | None = None,
     accuracy: str = "default",
+    build_seconds: float | None = None,
     shapes: Mapping[str, Any] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
@@ -86,9 +99,9 @@ def compile(
         "native" builds C with the system's compiler, and fails where that cannot be;
         "interpreter" runs the same operations without a compiler, with the same bits; "numpy"
         runs NumPy, for formulas of any size. "auto" answers from the interpreter at once, builds
-        native code in the background and switches to it between calls; large formulas and
-        those of symbolic size run as loops, or in NumPy. "cython" builds and runs the module that
-        :func:`symdiff.export` writes. ``kernel.backend`` and ``kernel.stats`` say what serves
+        native code in the background and switches to it between calls; long arrays, large matrices,
+        symbolic sizes and calls that share inputs run as plans of several steps. "cython" builds and
+        runs the module that :func:`symdiff.export` writes. ``kernel.backend`` and ``kernel.stats`` say what serves
         now and why, ``kernel.wait()`` waits for the build.
     threads : int, optional
         Threads that one call of the kernel may take for a large batch; the bits of the results
@@ -96,6 +109,10 @@ def compile(
     accuracy : {"default", "high"}
         "high" takes libm's functions (errors below one unit in the last place) instead of the
         vector library's (below four), in native code and for float64.
+    build_seconds : float, optional
+        Seconds that the compiler may take for a program of the kernel. By default 60 for "auto", whose interpreter
+        serves on when they would not suffice, and no bound for "native", which raises then. What the cache has
+        takes none.
     shapes : mapping of str to shape, optional
         Shapes of the inputs of text or of a callable, for names that are also options here.
     budget : {None, "default", "strict"} or Budget, optional
@@ -129,7 +146,7 @@ def compile(
         arguments = order_inputs(read, inputs)
         batched = None if batch is None else frozenset(order_names(read, batch))
         read.refuse_unused()
-        options = Options(batched, reduce, batch_axis, threads, accuracy)
+        options = Options(batched, reduce, batch_axis, threads, accuracy, build_seconds)
         outputs = leaves(read.value)
         if not outputs:
             raise ArgumentError("no outputs; expected at least one formula")
@@ -175,6 +192,7 @@ def build_kernel(
         batched=[options.is_batched(name) for name in arguments],
         reduce=options.is_reduced,
         columns=options.in_columns,
+        usual=[options.batch is not None and name in options.batch for name in arguments],
     )
     choice = choose(request, options, backend)
     stats |= {**choice.stats, "seconds": time.perf_counter() - start}
@@ -192,7 +210,7 @@ def build_kernel(
     )
     parameters = [Parameter(name, node.shape) for name, node in arguments.items()]
     results = [Parameter(name, node.shape) for name, node in zip(names(structure), graph, strict=True)]
-    return Kernel(parameters, results, choice.runner, origin, structure=structure, options=options)
+    return Kernel(parameters, results, choice.runner, origin, structure=structure, options=options, plans=choice.plans)
 
 
 def _shown(outputs: Sequence[Array]) -> list[Array]:

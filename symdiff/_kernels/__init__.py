@@ -1,4 +1,4 @@
-"""What is compiled ahead of time: the call path, the interpreter, the loader and special functions.
+"""What is compiled ahead of time: calls, plans, the interpreter, matrices, special functions, the table of nodes.
 
 Takes
     NumPy's arrays and the address of a unit; bytecode; the bytes of a library
@@ -10,18 +10,19 @@ Invariants
     * A call shares nothing with another, so threads may share a kernel.
     * Text that generated code shares (``functions/``) is there once.
 Files
-    system             Python's protocol for calls without a tuple; the system's loader
-    batch              what runs a unit over samples: tiles, threads, sums, memory of large results
-    describe.pxd       arrays as ``batch/unit.h`` sees them
-    result_memory.pxd  new arrays for results
-    unit.pxd           a unit as the call path sees it
-    unit.pyx           units, ready to run batches
-    call.pyx           the call path of arguments
-    functions          functions of vectors, transposes, functions that C lacks: generated code has the same text
-    special.pyx        functions that C lacks, over arrays
-    machine            the machine of the interpreter, for every instruction set
-    interpreter.pyx    bytecode made ready to run
-    loader.pyx         libraries as objects
+    system           Python's protocol for calls without a tuple; the system's loader; ``unique.pyx``, objects of
+                     which there is one for each description: nodes, and walks over them
+    batch            what runs a unit over samples: tiles, threads, sums
+    arrays           what a caller passes; arrays as ``batch/unit.h`` sees them; results and their memory
+    unit.pxd         a unit as the call path sees it
+    unit.pyx         units, ready to run batches
+    call.pyx         the call path of arguments
+    functions        functions of vectors, transposes, functions that C lacks: generated code has the same text
+    matrix           products; factorizations of batches of matrices, and what is made of them
+    machine          the machine of the interpreter, for every instruction set
+    interpreter.pyx  bytecode made ready to run
+    loader.pyx       libraries as objects
+    plan             the executor of plans
 Add
     a function that C lacks: ``functions/special.h``; a folder of headers: also to its module's list in ``setup.py``
 """

@@ -40,9 +40,10 @@ class Limits:
     line_bytes : int
         Bytes of one line of a .csv file.
     unrolled_operations : int
-        Scalar operations up to which ``backend="auto"`` scalarizes arrays.
+        Scalar operations up to which a formula becomes one program in any case. Longer ones do where loops or
+        array operations are estimated to cost more.
     native_operations : int
-        The same for ``backend="native"``.
+        Scalar operations of the longest program, whose values the interpreter can address by 32 bits.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class Limits:
     unpacked_bytes: int = 2**28
     line_bytes: int = 2**22
     unrolled_operations: int = 20_000
-    native_operations: int = 2_000_000
+    native_operations: int = 4_000_000
 
 
 #: The limits in force unless a caller or a budget gives others.
@@ -106,7 +107,7 @@ class Budget:
 #: Budgets by the names that ``budget=`` takes. What "default" allows takes minutes; what "strict"
 #: allows takes two seconds and 500 MB at most, whatever the text is.
 BUDGETS = {
-    "default": Budget(name="default"),
+    "default": Budget(limits=Limits(native_operations=2_000_000), name="default"),
     "strict": Budget(
         nodes=16_000,
         steps=100_000,

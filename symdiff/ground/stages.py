@@ -10,14 +10,14 @@ from __future__ import annotations
 STAGES = (
     ("errors", "every error that symdiff raises on purpose"),
     ("ground", "limits, the budget of one call, files, the guard of public functions"),
-    ("_kernels", "compiled ahead of time: calls, interpreter, loader, special functions"),
+    ("_kernels", "compiled ahead of time: calls, plans, interpreter, loader, special functions"),
     ("graph", "the array IR: nodes, sizes, scalar functions, deltas, reference interpreter"),
     ("simplify", "graph to graph: rewrites for short formulas and for stable ones"),
     ("printing", "graph to what people read: text, Unicode, LaTeX"),
     ("calculus", "graph to graph: rules, forward and reverse mode, derivatives"),
     ("frontend", "what users write to graph: NumPy code, text, SymPy, custom functions"),
-    ("lower", "graph to scalar programs and loops, the second IR"),
-    # "plan" has its place here: what is run how, decided once for all targets
+    ("lower", "graph to scalar programs, the second IR"),
+    ("plan", "what is run how: the steps of a whole call, decided once for all targets"),
     ("codegen", "program or graph to C, Cython, NumPy source or bytecode"),
     ("runtime", "source to a kernel that runs: build, cache, runners, calls"),
     # "integrations" has its place here: kernels as functions of other frameworks

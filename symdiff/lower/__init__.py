@@ -1,12 +1,12 @@
-"""Graphs to scalar programs and loops, the second IR: straight-line arithmetic on the scalars of one sample.
+"""Graphs to scalar programs, the second IR: straight-line arithmetic on the scalars of one sample.
 
 Small matrices are inverted by elimination with partial pivoting, rows changing places by
 selection; a determinant's derivatives take cofactors, which are finite at every rank.
 
 Takes
-    graph nodes of fixed size (``unroll``), or of any size (``plan_loops``)
+    graph nodes of fixed size (``unroll``)
 Gives
-    :class:`~symdiff.lower.program.Program`, or :class:`Loops` of programs
+    :class:`~symdiff.lower.program.Program`
 Invariants
     * A program is in single-assignment form; ``Program.validate`` states its rules.
     * Equal scalars are computed once, structural zeros and unused values never.
@@ -14,24 +14,22 @@ Invariants
       its rounding.
     * Interpreter and native code run a program as it stands, with the same bits.
 Files
-    dump        programs and loops as text
+    dump        programs as text
     program     the form of a program
     builder     scalar operations with value numbering and exact identities
     polygamma   digamma and trigamma in ordinary operations
     pivoting    elimination with partial pivoting
     matrices    inverses, determinants, solutions, Cholesky factors, cofactors
-    expand      softmax, logsumexp, norm and unit in maxima and sums, once for scalars and loops
+    expand      softmax, logsumexp, norm and unit in maxima and sums, once for scalars and nodes
     arrays      each array operation, element by element
     factorize   common factors and divisors factored out of sums
     unroll      a whole formula: every node, then the order of values
-    loops       formulas over long arrays
 Add
     an array operation: a function in ``arrays``; a scalar operation: a row of ``SIGNATURES`` in ``program``
 """
 
 from __future__ import annotations
 
-from .loops.plan import Loops, plan_loops
 from .unroll import expand_functions, unroll
 
-__all__ = ["Loops", "expand_functions", "plan_loops", "unroll"]
+__all__ = ["expand_functions", "unroll"]

@@ -1,7 +1,7 @@
 """From source to a kernel that runs: calls, arguments, threads, building and loading.
 
 Takes
-    programs, loops or NumPy source, and the options of a kernel
+    programs, plans or NumPy source, and the options of a kernel
 Gives
     :class:`~symdiff.runtime.kernel.Kernel`, called like a NumPy function
 Invariants
@@ -16,6 +16,7 @@ Files
     toolchain       building, caching and loading native code
     runners         what runs a formula, one for each backend
     choose          which backend serves a formula, and why
+    origin          what a kernel can tell about its formula
     kernel          the compiled formula as users hold it
 Add
     a check of arguments: ``arguments``; a property of kernels: ``kernel``; a backend: ``runners``

@@ -11,8 +11,8 @@ from ..errors import ArgumentError, UnsupportedError
 from ..ground.tracing import record
 from ..lower.program import Program
 from .options import Options
-from .runners import BACKENDS, Backend, Lowered
-from .runners.interfaces import Runner
+from .runners import BACKENDS, Backend, Lowered, plans_of
+from .runners.interfaces import Planned, Runner
 from .toolchain.build import compiler_in_sight
 
 __all__ = ["Choice", "choose"]
@@ -28,10 +28,12 @@ class Choice(NamedTuple):
     ----------
     request : Request
     backend : Backend
-    lowered : Program, Loops or None
+    lowered : Program, Plan or None
     runner : Runner
     reason : str
         Why it is that backend.
+    plans : Planned or None
+        What plans calls.
     """
 
     request: Request
@@ -39,6 +41,7 @@ class Choice(NamedTuple):
     lowered: Lowered
     runner: Runner
     reason: str
+    plans: Planned | None = None
 
     @property
     def stats(self) -> dict[str, Any]:
@@ -97,12 +100,12 @@ def choose(request: Request, options: Options, backend: str) -> Choice:
                 ) from None
             row, reason = BACKENDS[row.instead], str(error)
     if lowered is not None:
-        record("program.txt" if isinstance(lowered, Program) else "loops.txt", lowered.lines)
+        record("program.txt" if isinstance(lowered, Program) else "plan.txt", lowered.lines)
     if row is BACKENDS["auto"] and not compiler_in_sight():
         warn_no_compiler()
     runner = row.make(request, lowered, options)
     record(f"source.{TARGETS[row.language].suffix}", runner.source)
-    return Choice(request, row, lowered, runner, reason)
+    return Choice(request, row, lowered, runner, reason, plans_of(request, lowered, runner, options))
 
 
 @cache

@@ -8,8 +8,8 @@ made it, and only when it is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import ref
@@ -17,16 +17,18 @@ from weakref import ref
 import numpy as np
 
 from .._kernels.call import CallPath, with_vectorcall
+from .._kernels.plan.entry import PlanEntry
 from .._kernels.unit import NativeCall
 from ..errors import ArgumentError, SingularMatrixError, UnsupportedError
 from ..frontend.outputs import LEAF, pack, unpack
 from ..frontend.outputs import show as show_structure
-from ..graph.sizes import fixed, show
+from ..graph.sizes import Shape, named, show
 from ..ground.guard import guarded, refuse
 from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, overlap, sample_shape, stack_batches
 from .options import Options
+from .origin import Origin
 from .result_memory import empty
-from .runners.interfaces import Changing, Runner, UnitRunner
+from .runners.interfaces import Changing, Planned, Runner, UnitRunner
 from .runners.native import standalone_function
 from .threads import get_num_threads, register
 from .toolchain.build import Library
@@ -36,40 +38,6 @@ __all__ = ["Kernel", "Origin"]
 
 #: Batch axes that units take; more are brought into one, by copying where that must be.
 MOST_AXES = 8
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a kernel comes from; the compiler fills it in, the kernel asks when it is asked.
-
-    Parameters
-    ----------
-    backend : str
-        "c", "interpreter", "cython" or "numpy"; unless the runner tells.
-    source : callable
-        Takes a language ("c", "cython", "numpy") and returns text, or raises ``UnsupportedError``.
-    sympy : callable
-        Returns the outputs as SymPy expressions, one or in the kernel's structure.
-    latex : callable
-        Returns LaTeX.
-    named : callable
-        Returns a kernel of the same inputs whose outputs are the named sub-formulas, in a dict.
-    rebuild : callable
-        Returns what pickling writes: a function that compiles the kernel again, and its arguments.
-    rewrites : tuple of str
-        Stability rewrites that were made.
-    stats : mapping
-        Counts of operations, times of compilation, and the like.
-    """
-
-    backend: str
-    source: Callable[[str], str]
-    sympy: Callable[[], Any]
-    latex: Callable[[], str]
-    named: Callable[[], Kernel]
-    rebuild: Callable[[], tuple[Callable[..., Kernel], tuple[Any, ...]]]
-    rewrites: tuple[str, ...] = ()
-    stats: Mapping[str, Any] = field(default_factory=dict)
 
 
 @with_vectorcall
@@ -111,6 +79,8 @@ class Kernel(CallPath):
         How results come back: lists, tuples and dicts with ``structure.LEAF`` for every output.
     options : Options, optional
         How batches are treated.
+    plans : Planned, optional
+        What plans calls that share inputs among samples, or all calls.
     """
 
     @guarded
@@ -123,6 +93,7 @@ class Kernel(CallPath):
         *,
         structure: Any = LEAF,
         options: Options | None = None,
+        plans: Planned | None = None,
     ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
@@ -131,8 +102,8 @@ class Kernel(CallPath):
         # Looking at a protocol takes ten times as long as a short call.
         self._units = runner if isinstance(runner, UnitRunner) else None
         self._origin = origin
+        self._plans = plans
         self._structure = structure
-        self._single = structure == LEAF
         self._function: Library | None = None
         unknown = sorted((self.options.batch or frozenset()) - {p.name for p in self.inputs})
         if unknown:
@@ -147,30 +118,28 @@ class Kernel(CallPath):
             raise ArgumentError(f"threads={self.options.threads}; expected at least 1, or None")
         if self.options.accuracy not in ("default", "high"):
             raise ArgumentError(f"accuracy={self.options.accuracy!r}; expected 'default' or 'high'")
-        if self._units is not None:
-            self._shorten(self._units)
+        self._letters = _letters_of(self.inputs)
+        if (self._units is not None or plans is not None) and self._letters is not None:
+            self._shorten(self._letters)
 
-    def _shorten(self, runner: UnitRunner) -> None:
-        """Let ordinary calls go to the runner's units without Python on the way."""
-        inputs, outputs = ([fixed(p.shape) for p in ports] for ports in (self.inputs, self.outputs))
+    def _shorten(self, letters: Sequence[str]) -> None:
+        """Let ordinary calls go to units or plans without Python on the way."""
         reduce = self.options.is_reduced
-        packed: Any = partial(_packed, self._structure)
-        if self._single:
-            packed = None
-        elif isinstance(self._structure, list | tuple) and all(part == LEAF for part in self._structure):
-            packed = type(self._structure)
         self._prepare(
             self._names(),
-            [shape for shape in inputs if shape is not None],
-            [shape for shape in outputs if shape is not None],
+            [_coded(p.shape, letters) for p in self.inputs],
+            [tuple(size if isinstance(size, int) else 0 for size in p.shape) for p in self.outputs],
             [self.options.is_batched(p.name) for p in self.inputs],
             self.options.in_columns,
             reduce,
-            packed,
+            None if self._structure == LEAF else self._structure,
             self.options.threads,
+            len(letters),
+            self._plans is not None,
         )
-        # The runner does not hold the kernel: both end, and their code, with the last reference to the kernel.
-        runner.bind(partial(_install_in, ref(self)), reduce)
+        if self._units is not None:
+            # The runner does not hold the kernel: both end, and their code, with the last reference to the kernel.
+            self._units.bind(partial(_install_in, ref(self)), reduce)
         register()
 
     def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
@@ -188,7 +157,7 @@ class Kernel(CallPath):
         lead = () if self.options.reduce else batch.shape
         full = [(*shape, *lead) if columns else (*lead, *shape) for shape in shapes]
         if out is None:
-            targets = [empty(shape, batch.dtype) for shape in full]
+            targets = empty(full, batch.dtype)
             self._run(batch, shapes, targets)
             return self._pack([t if t.ndim else t[()] for t in targets])
         targets = unpack(self._structure, out)
@@ -217,17 +186,41 @@ class Kernel(CallPath):
             for target in targets
         ]
         try:
-            if self._units is not None and len(batch.shape) <= MOST_AXES:
+            if self._units is not None and len(batch.shape) <= MOST_AXES and not self._is_planned(batch, shapes):
                 ones = (1,) * len(batch.shape) if reduce else ()
                 outs = [front.reshape((*ones, *front.shape)) for front in fronts]
                 threads = self.options.threads or get_num_threads()
                 self._units.run(batch.arrays, outs, reduce, batch.shape, threads)
             else:
+                if self._units is None:
+                    self._is_planned(batch, shapes)
                 self._run_rows(batch, shapes, fronts, reduce)
         except SingularMatrixError as error:
             raise self._located(error, batch) from None
         except Exception as error:
             refuse(error, "a call of a kernel", batch.arrays)
+
+    def _is_planned(self, batch: Batch, shapes: Sequence[tuple[int, ...]]) -> bool:
+        """Tell whether a plan serves a call, and let later calls of its kind find it."""
+        if self._plans is None:
+            return False
+        lead = len(batch.shape)
+        batched = tuple(batch.count > 1 and math.prod(array.shape[:lead]) != 1 for array in batch.arrays)
+        if self._units is not None:
+            # units read arrays that are repeated along one of several axes where they are; plans take a copy
+            repeated = any(
+                has and array.shape[:lead] != batch.shape for has, array in zip(batched, batch.arrays, strict=True)
+            )
+            if repeated or batch.count == 1 or (all(batched) and not self.options.is_reduced):
+                return False
+        single = batch.dtype == np.float32
+        found = self._plans.entry(batched, [array.shape[lead:] for array in batch.arrays], single)
+        if found is None:
+            return False
+        plan, rows = found
+        if self._letters is not None:
+            self._enter(PlanEntry(plan, batched, single, [batch.sizes[name] for name in self._letters], rows, shapes))
+        return plan is not None
 
     def _run_rows(
         self, batch: Batch, shapes: Sequence[tuple[int, ...]], fronts: Sequence[Floats], reduce: bool
@@ -242,14 +235,15 @@ class Kernel(CallPath):
             flat = front.reshape(rows[k].shape)
             if flat.dtype.isnative and flat.flags.aligned and np.may_share_memory(flat, front):
                 rows[k] = flat
-        self._runner.run([one_axis(array, batch.shape) for array in batch.arrays], rows, reduce)
+        runner = self._runner if self._plans is None else self._plans
+        runner.run([one_axis(array, batch.shape) for array in batch.arrays], rows, reduce)
         for row, front in zip(rows, fronts, strict=True):
             if not np.may_share_memory(row, front):
                 front[...] = row.reshape(front.shape)
 
     def _located(self, error: SingularMatrixError, batch: Batch) -> SingularMatrixError:
         """Give the sample a runner counted its index in the batch."""
-        if not batch.shape:
+        if not batch.shape or not error.index:  # one sample, or a matrix that all of them share
             return SingularMatrixError(str(error))
         index = tuple(int(i) for i in np.unravel_index(error.index[0], batch.shape))
         return SingularMatrixError(f"{error} (sample {index[0] if len(index) == 1 else index} of the batch)", index)
@@ -303,7 +297,30 @@ class Kernel(CallPath):
     @guarded
     def stats(self) -> dict[str, Any]:
         """Counts and times of the compilation; what serves now, and why."""
-        return {**self._origin.stats, **(self._runner.stats if isinstance(self._runner, Changing) else {})}
+        told = {**self._origin.stats, **(self._runner.stats if isinstance(self._runner, Changing) else {})}
+        return told if self._plans is None else {**told, "arena_bytes": self._plans.arena_bytes}
+
+    @property
+    @guarded
+    def plan(self) -> str:
+        """What a call does, as text: the steps of each plan so far, with estimated times and why they are chosen.
+
+        A kernel that is one program over samples has a line for it. Plans for calls that share inputs among samples
+        are made when such a call comes.
+
+        Examples
+        --------
+        >>> import symdiff as sd
+        >>> print(sd.compile("exp(x) * sum(x**2)", x="n").plan)
+        one sample:
+          step 0: sum over i0<n -> r0; 475 ns a call; element by element, fused
+          step 1: map over i0<n -> r1; 1.68 us a call; element by element, fused
+        """
+        lines = [] if self._plans is None else list(self._plans.lines())
+        if self._units is not None:
+            count = sum(op not in ("load", "const") for op in self._units.program.ops)
+            lines.insert(0, f"every sample: one program of {count} operations")
+        return "\n".join(lines or [f"array operations: {self.backend}"])
 
     @guarded
     def wait(self, timeout: float | None = None) -> bool:
@@ -384,5 +401,21 @@ def _install_in(kernel: ref[Kernel], unit: NativeCall) -> None:
         found._install(unit)
 
 
-def _packed(structure: Any, results: Sequence[Any]) -> Any:
-    return pack(structure, iter(results))
+def _coded(shape: Shape, letters: Sequence[str]) -> tuple[int, ...]:
+    """Return a shape in which named sizes are -1, -2, ... by their place among the kernel's."""
+    return tuple(size if isinstance(size, int) else -1 - letters.index(str(size)) for size in shape)
+
+
+def _letters_of(inputs: Sequence[Parameter]) -> list[str] | None:
+    """Return the named sizes of inputs in order, None where a size is more than a name."""
+    found: list[str] = []
+    for parameter in inputs:
+        for size in parameter.shape:
+            if isinstance(size, int):
+                continue
+            name = str(size)
+            if size != named(name) or name not in size.names:
+                return None
+            if name not in found:
+                found.append(name)
+    return found

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 
-__all__ = ["Options"]
+from ..errors import ArgumentError
+
+__all__ = ["BUILD_SECONDS", "Options"]
+
+#: Seconds that building native code in the background may take, unless ``build_seconds=`` says otherwise: enough for
+#: some 10⁵ operations on one core.
+BUILD_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,14 @@ class Options:
         Threads of one call, at most; None for the number in force when it is called.
     accuracy : {"default", "high"}
         The vector library's functions, or libm's.
+    build_seconds : float, optional
+        Seconds that the compiler may take for a program; None for :data:`BUILD_SECONDS` in the background, and for
+        no bound where native code is asked for.
+
+    Raises
+    ------
+    ArgumentError
+        If ``build_seconds`` is no number of seconds.
     """
 
     batch: frozenset[str] | None = None
@@ -30,6 +46,19 @@ class Options:
     batch_axis: int = 0
     threads: int | None = None
     accuracy: str = "default"
+    build_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        seconds = self.build_seconds
+        known = isinstance(seconds, Real) and not isinstance(seconds, bool) and not math.isnan(seconds)
+        if seconds is not None and not (known and seconds >= 0):
+            raise ArgumentError(f"build_seconds={seconds!r}; expected a number of seconds from 0 on, or None")
+
+    def build_limit(self, *, background: bool) -> float:
+        """Return the seconds that the compiler may take for a program."""
+        if self.build_seconds is not None:
+            return float(self.build_seconds)
+        return BUILD_SECONDS if background else math.inf
 
     def is_batched(self, name: str) -> bool:
         """Tell whether an input may have batch axes."""

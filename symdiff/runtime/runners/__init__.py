@@ -1,7 +1,7 @@
 """What runs a formula: one runner for each backend, with ``run(inputs, outs, reduce)``.
 
 Takes
-    a program, loops or NumPy source
+    a program, a plan or NumPy source
 Gives
     results in arrays that the kernel allocated
 Invariants
@@ -15,7 +15,8 @@ Files
     interpreter   bytecode, without a compiler
     tiered        the interpreter at once, native code when it is built
     numpy         NumPy source, in tiles of the batch
-    loops         loops over long arrays, by one of the runners above
+    lowering      which form a formula takes: a program, a plan or array operations, by estimated cost
+    plans         plans of several steps, by the executor
     cython        the module that a user would ship
 Add
     a backend: a file with a runner (:class:`~.interfaces.Runner`), and a row of :data:`BACKENDS`, which lowers a
@@ -28,26 +29,29 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from ...calculus.cost import extent
 from ...codegen import TARGETS, Request
 from ...codegen.numpy.emit import emit_numpy
-from ...errors import UnsupportedError
+from ...graph import postorder
 from ...ground.budget import limits
-from ...lower import Loops, plan_loops
 from ...lower.program import Program
+from ...plan.plan import Plan
 from ..options import Options
 from .cython import CythonRunner
-from .interfaces import Runner
+from .interfaces import Planned, Runner
 from .interpreter import InterpreterRunner
-from .loops import LoopRunner
+from .lowering import lower
 from .native import NativeRunner
 from .numpy import NumpyRunner
+from .plans import PlanRunner, SharingPlans
 from .tiered import TieredRunner
 
-__all__ = ["BACKENDS", "Backend", "Lowered"]
+__all__ = ["BACKENDS", "Backend", "Lowered", "plans_of"]
 
-#: What a runner takes besides the graph: a program, loops, or nothing.
-Lowered: TypeAlias = Program | Loops | None
+#: Nodes of a formula that is planned when a call first shares inputs: such a call waits for it.
+SHARED_NODES = 1_000
+
+#: What a runner takes besides the graph: a program, a plan, or nothing.
+Lowered: TypeAlias = Program | Plan | None
 
 
 class Backend(NamedTuple):
@@ -74,35 +78,6 @@ class Backend(NamedTuple):
     instead: str | None = None
 
 
-def lower(request: Request, *, insist: bool) -> Program | Loops:
-    """Lower a small formula to scalar code, and a large one to loops.
-
-    A formula of fixed sizes within the limit becomes scalar code, and a call of it runs no Python.
-    The long axes of larger formulas, and of those with symbolic sizes, become loops, whose code does
-    not grow with them. A formula without loops is scalarized all the same where ``insist`` asks for it.
-    """
-    limit = limits().unrolled_operations
-    try:
-        if extent(request.nodes) > 20.0 * limit:  # the rest is counted while it is done
-            raise UnsupportedError(f"the formula takes more than {limit} scalar operations")
-        return request.lower(limit)
-    except UnsupportedError as error:
-        why = str(error)  # the error itself would hold this frame, and the frame it
-    try:
-        loops = plan_loops(request.inputs, request.nodes, limit)
-        if not insist or loops.is_whole:
-            return loops
-        no_loops = "a part of it is no loop"
-    except UnsupportedError as error:
-        no_loops = str(error)
-    try:
-        if insist:
-            return request.program()
-    except UnsupportedError as error:
-        why = str(error)
-    raise UnsupportedError(f"{why}; as loops: {no_loops}")
-
-
 def _nothing(request: Request) -> None:
     """Lower nothing: what is emitted takes the graph, and refuses for itself."""
 
@@ -113,8 +88,20 @@ def _scalar(
     lowered: Lowered,
     options: Options,
 ) -> Runner:
-    if isinstance(lowered, Loops):
-        return LoopRunner(lowered, request.nodes, kind, options.accuracy, options.threads)
+    limit = options.build_limit(background=kind is TieredRunner)
+    if isinstance(lowered, Plan):
+        return PlanRunner(
+            request.inputs,
+            request.nodes,
+            kind,
+            limit=limits().unrolled_operations,
+            usual=request.usual,
+            reduce=request.reduce,
+            accuracy=options.accuracy,
+            threads=options.threads,
+            plan=lowered,
+            build_limit=limit,
+        )
     assert lowered is not None
     return kind(
         lowered,
@@ -122,6 +109,26 @@ def _scalar(
         columns=request.columns,
         constant=[not batched for batched in request.batched],
         accuracy=options.accuracy,
+        build_limit=limit,
+    )
+
+
+def plans_of(request: Request, lowered: Lowered, runner: Runner, options: Options) -> Planned | None:
+    """Return what plans calls: a runner of plans itself, or plans beside the units of a program."""
+    if isinstance(runner, PlanRunner):
+        return runner
+    if not isinstance(lowered, Program) or len(postorder(request.nodes)) > SHARED_NODES:
+        return None
+    return SharingPlans(
+        lowered,
+        request.inputs,
+        request.nodes,
+        type(runner),
+        limit=limits().unrolled_operations,
+        reduce=request.reduce,
+        accuracy=options.accuracy,
+        threads=options.threads,
+        build_limit=options.build_limit(background=isinstance(runner, TieredRunner)),
     )
 
 

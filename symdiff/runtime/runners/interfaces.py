@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy.typing as npt
 
+from ..._kernels.plan.executor import Plan
 from ..._kernels.unit import NativeCall
 from ...lower.program import Program
 
-__all__ = ["Changing", "Runner", "UnitRunner"]
+__all__ = ["Changing", "Planned", "Runner", "UnitRunner"]
 
 
 class Runner(Protocol):
@@ -41,6 +42,28 @@ class UnitRunner(Protocol):
         threads: int = 1,
     ) -> None:
         """Compute all samples of a batch of any shape; its axes stand in front, those of length 1 broadcast."""
+
+
+class Planned(Protocol):
+    """What plans calls of a kernel, by which inputs have the batch."""
+
+    def run(self, inputs: Sequence[npt.NDArray[Any]], outs: Sequence[npt.NDArray[Any]], reduce: bool) -> None:
+        """Compute all samples, as a runner does."""
+
+    def lines(self) -> Iterator[str]:
+        """Give the steps of each plan."""
+
+    def entry(
+        self, batched: tuple[bool, ...], shapes: Sequence[tuple[int, ...]], single: bool
+    ) -> tuple[Plan | None, int] | None:
+        """Return the bound plan of a call and which input has the axis of tiles; None where there is no plan.
+
+        In place of the bound plan stands None where the kernel's units are as good.
+        """
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of the arrays between the steps of a call."""
 
 
 @runtime_checkable

@@ -6,6 +6,7 @@ one to the other between calls.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ..._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
@@ -34,6 +35,8 @@ class InterpreterRunner(ProgramRunner):
         Inputs that never have batch axes.
     accuracy : {"default", "high"}
         "high" takes libm's functions for the vector library's.
+    build_limit : float, optional
+        Not used, as nothing is built.
     brief : bool
         Write the code quickly, since it will soon be replaced.
     """
@@ -46,9 +49,10 @@ class InterpreterRunner(ProgramRunner):
         columns: bool = False,
         constant: Sequence[bool] = (),
         accuracy: str = "default",
+        build_limit: float = math.inf,
         brief: bool = False,
     ) -> None:
-        super().__init__(program, Variant(reduce, columns), constant, accuracy)
+        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit)
         self._brief = brief
         self.call(reduce, columns)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 
 from ..._kernels.unit import NativeCall
@@ -36,13 +37,15 @@ class NativeRunner(ProgramRunner):
     accuracy : {"default", "high"}
         "high" takes libm's functions (below one unit in the last place) for the vector library's
         (below four), sample by sample and several times slower.
+    build_limit : float, optional
+        Seconds that the compiler may take for all units.
     now : bool, optional
         Build now, not when a unit is first wanted.
 
     Raises
     ------
     BuildError
-        Without a compiler, or when it fails.
+        Without a compiler, when it fails, and when it would take longer (``OverBudgetError``).
     """
 
     def __init__(
@@ -53,9 +56,10 @@ class NativeRunner(ProgramRunner):
         columns: bool = False,
         constant: Sequence[bool] = (),
         accuracy: str = "default",
+        build_limit: float = math.inf,
         now: bool = True,
     ) -> None:
-        super().__init__(program, Variant(reduce, columns), constant, accuracy)
+        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit)
         self._sources: dict[Variant, CSource] = {}
         self._libraries: dict[Variant, Library] = {}
         if now:
@@ -64,7 +68,7 @@ class NativeRunner(ProgramRunner):
     @property
     def build_seconds(self) -> float:
         """Time spent in the compiler so far; 0 when the cache had everything."""
-        return sum(library.seconds for library in self._libraries.values())
+        return sum(library.seconds for library in list(self._libraries.values()))
 
     def source(self, variant: Variant | None = None) -> str:
         """Return the C text of a unit, by default of the usual one, whether it is built or not."""
@@ -85,7 +89,7 @@ class NativeRunner(ProgramRunner):
     def make(self, variant: Variant) -> NativeCall:
         """Build a unit, or take it from the cache."""
         source = self._source(variant)
-        library = self._libraries[variant] = build(source)
+        library = self._libraries[variant] = build(source, max(0.0, self.build_limit - self.build_seconds))
         lanes, samples = source.lanes, source.vectors * source.lanes
         return self.around(variant, library.address, library.symbols, lanes, source.workspace, library, samples)
 

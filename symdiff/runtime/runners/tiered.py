@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from ..._kernels.unit import NativeCall
 from ...lower.program import Program
+from ..options import BUILD_SECONDS
 from ..toolchain import worker
-from ..toolchain.build import compiler_in_sight
+from ..toolchain.build import OverBudgetError, compiler_in_sight
 from ..toolchain.load import RoomError
 from .interpreter import InterpreterRunner
 from .native import NativeRunner
@@ -35,6 +36,8 @@ class TieredRunner(ProgramRunner):
         Inputs that never have batch axes.
     accuracy : {"default", "high"}
         "high" takes libm's functions for the vector library's.
+    build_limit : float, optional
+        Seconds that the compiler may take for all units.
     """
 
     def __init__(
@@ -45,18 +48,27 @@ class TieredRunner(ProgramRunner):
         columns: bool = False,
         constant: Sequence[bool] = (),
         accuracy: str = "default",
+        build_limit: float = BUILD_SECONDS,
     ) -> None:
-        super().__init__(program, Variant(reduce, columns), constant, accuracy)
+        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit)
         self._interpreter = InterpreterRunner(
             program, reduce=reduce, columns=columns, constant=constant, accuracy=accuracy, brief=compiler_in_sight()
         )
         self._native = NativeRunner(
-            program, reduce=reduce, columns=columns, constant=constant, accuracy=accuracy, now=False
+            program,
+            reduce=reduce,
+            columns=columns,
+            constant=constant,
+            accuracy=accuracy,
+            build_limit=build_limit,
+            now=False,
         )
         self._changed = threading.Condition()
         self._pending: set[Variant] = set()
         self._built: set[Variant] = set()
-        self._failure = self._obstacle = ""
+        self._failure = ""
+        #: Why there is no native code, once that is known; "" where there is some, or may be.
+        self.obstacle = ""
         self.call(reduce, columns)
 
     @property
@@ -69,9 +81,14 @@ class TieredRunner(ProgramRunner):
         """How far the builds are: what serves and why, seconds in the compiler, and what went wrong, if anything."""
         pending, failure = bool(self._pending), self._failure
         reason = "native code is built" if self.usual in self._built else "native code is being built"
-        if failure and not pending:
-            reason = self._obstacle
-        told = {"reason": reason, "building": pending, "build_seconds": self._native.build_seconds}
+        if self.obstacle and not pending:
+            reason = self.obstacle
+        told = {
+            "reason": reason,
+            "building": pending,
+            "build_seconds": self._native.build_seconds,
+            "build_limit": self.build_limit,
+        }
         return {**told, "build_failure": failure} if failure else told
 
     def source(self) -> str:
@@ -104,6 +121,8 @@ class TieredRunner(ProgramRunner):
         failure = obstacle = ""
         try:
             unit = self._native.make(variant)
+        except OverBudgetError as error:
+            obstacle = f"the interpreter serves on: {error}"
         except Exception as error:  # whatever it is, calls go on; the user is told by stats
             if worker.broken_off():
                 return
@@ -114,7 +133,7 @@ class TieredRunner(ProgramRunner):
             self.put(variant, unit)
             self._built.add(variant)
         with self._changed:
-            self._failure, self._obstacle = self._failure or failure, self._obstacle or obstacle
+            self._failure, self.obstacle = self._failure or failure, self.obstacle or obstacle
             self._pending.discard(variant)
             self._changed.notify_all()
 

@@ -60,10 +60,20 @@ class ProgramRunner(ABC):
     accuracy : {"default", "high"}
         "high" takes libm's functions (below one unit in the last place) for the vector library's
         (below four), sample by sample and several times slower.
+    build_limit : float
+        Seconds that the compiler may take for all units, if there is one.
     """
 
-    def __init__(self, program: Program, usual: Variant, constant: Sequence[bool], accuracy: str) -> None:
+    def __init__(
+        self,
+        program: Program,
+        usual: Variant,
+        constant: Sequence[bool],
+        accuracy: str,
+        build_limit: float = math.inf,
+    ) -> None:
         self.program = program
+        self.build_limit = build_limit
         self.constant = tuple(constant)
         self.accuracy = accuracy
         self.usual = usual
@@ -71,7 +81,7 @@ class ProgramRunner(ABC):
         self._install: dict[bool, list[Callable[[NativeCall], None]]] = {False: [], True: []}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self.program, self.usual, self.constant, self.accuracy)
+        return _restore, (type(self), self.program, self.usual, self.constant, self.accuracy, self.build_limit)
 
     @abstractmethod
     def source(self) -> str:
@@ -220,7 +230,7 @@ class ProgramRunner(ABC):
             single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
         single = single and not self.program.wide
         moved = inputs if reduce else [*inputs, *outs]
-        columns = prefers_columns(moved, batch, single, self.usual.columns)
+        columns = prefers_columns(moved, batch, self.usual.columns)
         failed = self.call(reduce, columns, single).run(inputs, outs, batch, threads, kept=kept)
         if failed is not None:
             sample, check = failed
@@ -228,6 +238,14 @@ class ProgramRunner(ABC):
 
 
 def _restore(
-    kind: Callable[..., ProgramRunner], program: Program, usual: Variant, constant: tuple[bool, ...], accuracy: str
+    kind: Callable[..., ProgramRunner],
+    program: Program,
+    usual: Variant,
+    constant: tuple[bool, ...],
+    accuracy: str,
+    limit: float,
 ) -> ProgramRunner:
-    return kind(program, reduce=usual.reduce, columns=usual.columns, constant=constant, accuracy=accuracy)
+    reduce, columns, _ = usual
+    return kind(
+        program, reduce=reduce, columns=columns, constant=constant, accuracy=accuracy, build_limit=limit
+    )

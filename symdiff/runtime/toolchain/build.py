@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import math
 import os
 import platform
 import sys
 import time
 import warnings
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Compiler",
     "Library",
+    "OverBudgetError",
     "build",
     "compiler_in_sight",
     "failure",
@@ -50,16 +52,16 @@ __all__ = [
 
 # Several compilers at once, in one child, so that whatever ends it ends all of them.
 _PARTS = """
-most=$1 parts=$2 part=0 running= status=0
-shift 2
-while [ $part -lt $parts ]; do
+most=$1 part=$2 stop=$3 link=$4 running= status=0
+shift 4
+while [ $part -lt $stop ]; do
   "$@" -c kernel$part.c -o kernel$part.o &
   running="$running $!" part=$((part + 1))
-  [ $((part % most)) -eq 0 ] || [ $part -eq $parts ] || continue
+  [ $((part % most)) -eq 0 ] || [ $part -eq $stop ] || continue
   for child in $running; do wait $child || status=$?; done
   running=
 done
-[ $status -eq 0 ] || exit $status
+[ $status -eq 0 ] && [ $link = link ] || exit $status
 exec "$@" kernel*.o -o kernel.so -lm
 """
 
@@ -79,10 +81,17 @@ PATIENCE = 20.0
 #: builds waiting. That is thousands of times what a short kernel takes, and some twenty times what a long one does.
 LIMIT, LIMIT_A_BYTE = 300.0, 1e-4
 
+#: How many times as long as it may a build is let to go on: its first parts may have been slow by chance.
+HOPE = 1.5
+
 _REMEDY = "set CC to another compiler, or use backend='interpreter'"
 
 #: What this process has loaded, by key, for as long as somebody holds it.
 _loaded: MutableMapping[str, Code] = WeakValueDictionary()
+
+
+class OverBudgetError(BuildError):
+    """A build was given up because it would take longer than it may."""
 
 
 class Compiler(NamedTuple):
@@ -269,11 +278,19 @@ def flags(compiler: Compiler) -> tuple[str, ...]:
     return (*FLAGS, *LINKER_FLAGS, *own, *native)
 
 
-def build(source: CSource) -> Library:
+def build(source: CSource, seconds: float = math.inf) -> Library:
     """Compile ``source``, or take it from the cache, and load it.
+
+    Parameters
+    ----------
+    source : CSource
+    seconds : float, optional
+        What the compiler may take. A long program is given up as soon as its first parts tell that it would take more.
 
     Raises
     ------
+    OverBudgetError
+        When the compiler would take longer.
     BuildError
         When there is no compiler, or it fails, with the compiler's words; when as much native code
         is loaded as this process may hold (``RoomError``).
@@ -293,7 +310,7 @@ def build(source: CSource) -> Library:
         # What does not load here was built against another C library, say; the new build takes its place.
         with contextlib.suppress(BuildError):
             return _load(source, kept, key, 0.0)
-    contents = _compile(source, compiler)
+    contents = _compile(source, compiler, seconds)
     library = _load(source, contents, key, time.perf_counter() - start)
     if folder is not None:
         store.publish(folder, key, contents)
@@ -328,26 +345,29 @@ def _remove_abandoned() -> None:
     remove_abandoned()
 
 
-def _compile(source: CSource, compiler: Compiler) -> bytes:
+def _compile(source: CSource, compiler: Compiler, seconds: float) -> bytes:
     """Return the library's bytes."""
     import shlex
     import subprocess
 
+    limit = LIMIT + LIMIT_A_BYTE * len(source.text)
+    end = time.perf_counter() + min(seconds, limit)
     try:
         with build_folder() as folder:
             library = folder / "kernel.so"
-            command = [*compiler.command, *flags(compiler)]
             for number, text in enumerate(source.parts or [source.text]):
                 (folder / f"kernel{number}.c").write_text(text, encoding="ascii")
-            if source.parts:
-                command = ["/bin/sh", "-c", _PARTS, "sh", str(os.cpu_count() or 1), str(len(source.parts)), *command]
-            else:
-                command += ["kernel0.c", "-o", library.name, "-lm"]
-            done = run(command, folder, LIMIT + LIMIT_A_BYTE * len(source.text))
+            command = [*compiler.command, *flags(compiler)]
+            for words in _commands(source, command, seconds):
+                done = run(words, folder, max(0.0, end - time.perf_counter()))
+                if done.returncode != 0:
+                    break
             if done.returncode == 0 and library.exists():
                 _remove_abandoned()
                 return library.read_bytes()
     except subprocess.TimeoutExpired as error:
+        if seconds < limit:
+            raise OverBudgetError(f"native code was not built within build_seconds={seconds:.3g}") from None
         raise BuildError(
             f"the compiler did not finish within {error.timeout:.3g} seconds: {shlex.join(command)}\n{_REMEDY}"
         ) from None
@@ -355,7 +375,25 @@ def _compile(source: CSource, compiler: Compiler) -> bytes:
         raise BuildError(
             f"a kernel cannot be built: {error}. There must be space below $TMPDIR, and {compiler.command[0]} must run"
         ) from error
-    raise failure(command, done)
+    raise failure(words, done)
+
+
+def _commands(source: CSource, command: list[str], seconds: float) -> Iterator[list[str]]:
+    """Give the commands of a build, the next one when the one before has run; give up when time will not suffice."""
+    if not source.parts:
+        yield [*command, "kernel0.c", "-o", "kernel.so", "-lm"]
+        return
+    together, count = os.cpu_count() or 1, len(source.parts)
+    start, done = time.perf_counter(), 0
+    while done < count:
+        if done:
+            needed = (time.perf_counter() - start) * count / done  # parts are alike
+            if needed > HOPE * seconds:
+                raise OverBudgetError(f"native code takes about {needed:.0f} s, more than build_seconds={seconds:.3g}")
+        stop = min(count, max(together, 2 * done))
+        link = "link" if stop == count else "later"
+        yield ["/bin/sh", "-c", _PARTS, "sh", str(together), str(done), str(stop), link, *command]
+        done = stop
 
 
 def failure(command: list[str], done: subprocess.CompletedProcess[bytes]) -> BuildError:

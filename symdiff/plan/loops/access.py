@@ -7,8 +7,10 @@ from typing import NamedTuple, TypeAlias
 
 from ...errors import UnsupportedError
 from ...graph import Item, Node
-from ...graph.sizes import Dim, Shape, Size, product
+from ...graph.sizes import Dim, Shape, Size, named, product
 
+#: The number of samples of a call, or of rows: the axis of tiles. No letter of a user's is called so.
+BATCH: Size = named("(batch)")
 #: The longest axis that one element of a loop may have to itself.
 INNER = 32
 
@@ -25,12 +27,15 @@ class AxisIndex(NamedTuple):
         It stands at ``start + step*i``.
     length : int or None
         None for one position; else the axis stays, with so many positions ``step`` apart.
+    listed : tuple of int or None
+        The positions instead, for each i of the loop's range in order.
     """
 
     loop: int | None
     start: Dim
     step: int
     length: Dim | None
+    listed: tuple[int, ...] | None = None
 
 
 Access: TypeAlias = tuple[AxisIndex, ...]
@@ -54,6 +59,23 @@ class CutError(Exception):
         self.places = places
 
 
+#: Elements of nodes that are made while the loops of one formula are looked for.
+MOST = 100_000
+
+
+class Allowance:
+    """How many more elements may be made, in all the tries for one formula together."""
+
+    def __init__(self) -> None:
+        self.left = MOST
+
+    def take(self) -> None:
+        """Make one."""
+        self.left -= 1
+        if self.left < 0:
+            raise NoLoopError(f"its elements take more than {MOST} others")
+
+
 class LoopInput(NamedTuple):
     """What a loop reads: an array, at a place that depends on the indices of its loops."""
 
@@ -73,6 +95,11 @@ def is_long(size: Dim) -> bool:
     return isinstance(size, Size) or size > INNER
 
 
+def is_given(node: Node) -> bool:
+    """Tell whether an array is there without a step: an input, a constant or a size."""
+    return not node.args and node.op not in ("delta", "onehot")
+
+
 def all_of(size: Dim) -> AxisIndex:
     """Return the index that keeps a whole axis."""
     return AxisIndex(None, 0, 1, size)
@@ -80,7 +107,7 @@ def all_of(size: Dim) -> AxisIndex:
 
 def is_whole(index: AxisIndex, size: Dim) -> bool:
     """Tell whether an index keeps a whole axis, of fixed size."""
-    return index == (None, 0, 1, size) and isinstance(size, int)
+    return index == AxisIndex(None, 0, 1, size) and isinstance(size, int)
 
 
 def spread(index: AxisIndex, size: Dim, result: Dim) -> AxisIndex:

@@ -39,12 +39,12 @@ from ...graph import (
 )
 from ...graph.primitives import CUMULATIVE, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
 from ...graph.scalars.functions import FUNCTIONS, to_real
-from ...graph.sizes import Dim, Size
+from ...graph.sizes import Dim
 from .access import (
     Access,
+    Allowance,
     AxisIndex,
     Build,
-    Check,
     CutError,
     LoopInput,
     NoLoopError,
@@ -60,22 +60,6 @@ from .access import (
 )
 from .ranges import Range, sign
 
-#: Elements of nodes that are made while the loops of one formula are looked for.
-MOST = 100_000
-
-
-class Allowance:
-    """How many more elements may be made, in all the tries for one formula together."""
-
-    def __init__(self) -> None:
-        self.left = MOST
-
-    def take(self) -> None:
-        """Make one."""
-        self.left -= 1
-        if self.left < 0:
-            raise NoLoopError(f"its elements take more than {MOST} others")
-
 
 class Elements:
     """Makes elements over one range of the loops; equal places are made once.
@@ -88,17 +72,28 @@ class Elements:
         Arrays that are computed before the loop in any case, and so are read.
     room : Allowance, optional
         How many elements may be made.
+    apart : callable, optional
+        Tells of a node whether it is a step of its own, and so is read.
+    lists : bool
+        Whether positions may be listed, as a loop can read them.
     """
 
     def __init__(
-        self, ranges: Sequence[Range], kept: frozenset[Node] = frozenset(), room: Allowance | None = None
+        self,
+        ranges: Sequence[Range],
+        kept: frozenset[Node] = frozenset(),
+        room: Allowance | None = None,
+        apart: Callable[[Node], bool] | None = None,
+        lists: bool = True,
     ) -> None:
+        self.lists = lists
         self.room = Allowance() if room is None else room
+        self.apart = apart
         self.ranges = tuple(ranges)
         self.kept = kept
         self.ports: dict[LoopInput, Node] = {}
-        self.checks: dict[Check, None] = {}
         self._known: dict[Place, Node] = {}
+        self._timely: dict[Node, bool] = {}
 
     def make(self, node: Node, access: Access) -> Node | None:
         """Return the element of ``node`` at a place, or None where the node is no loop's work."""
@@ -119,7 +114,7 @@ class Elements:
                 continue
             rule = waiting.get(place) or self._rule(*place)
             if rule is None:
-                known[place] = self._port(*place)
+                known[place] = self.port(*place)
                 stack.pop()
                 continue
             missing = [each for each in rule[0] if each not in known]
@@ -132,12 +127,10 @@ class Elements:
             self.room.take()
         return known[wanted]
 
-    def _port(self, node: Node, access: Access) -> Node:
+    def port(self, node: Node, access: Access) -> Node:
+        """Return what is read of an array that exists."""
         if node.dtype is BOOL:
             raise NoLoopError("a condition would have to be kept as an array")
-        loops = [index.loop for index in access if index.loop is not None]
-        if len(set(loops)) < len(loops):
-            raise NoLoopError("an array is read along a diagonal")
         lengths = [index.length for index in access if index.length is not None]
         if any(is_long(length) for length in lengths):
             raise NoLoopError(f"one element depends on an axis of {max(lengths, key=str)}")
@@ -150,21 +143,33 @@ class Elements:
         """Return what an element is made of, or None where the array is to be read."""
         if not top and (node in self.kept or self._invariant(node, access)):
             return None
+        if not top and self.apart is not None and self.apart(node):
+            return None
         if node.op in FUNCTIONS:
             return self._function(node, access)
         rule = _RULES.get(node.op)
         return rule(self, node, access) if rule is not None else None
 
     def _invariant(self, node: Node, access: Access) -> bool:
-        """Whether it pays to compute a node before the loop: it is the same in all of it, small, and takes time."""
-        return (
-            bool(self.ranges)
-            and bool(node.args)
-            and node.dtype is not BOOL
-            and node.op not in _FREE
-            and all(is_whole(index, size) for index, size in zip(access, node.shape, strict=True))
-            and not (node.op == "contract" and len(node.args) == 1 and len(node.payload.labels[0]) <= node.ndim)
-        )
+        """Whether it pays to compute a node before the loops: it takes time, and is the same along one of them."""
+        if not self.ranges or not node.args or node.dtype is BOOL:
+            return False
+        same = all(is_whole(index, size) for index, size in zip(access, node.shape, strict=True))
+        if node.op in _FREE:
+            # with what is computed before the loops in any case, it takes no time within them
+            return same and node.op in FUNCTIONS and any(self._takes_time(arg) for arg in node.args)
+        if same:
+            return not (node.op == "contract" and len(node.args) == 1 and len(node.payload.labels[0]) <= node.ndim)
+        if node.op not in FUNCTIONS or any(index.length is None and index.loop is None for index in access):
+            return False
+        return len({index.loop for index in access if index.loop is not None}) < len(self.ranges)
+
+    def _takes_time(self, node: Node) -> bool:
+        known = self._timely.get(node)
+        if known is None:
+            known = node.op in FUNCTIONS and (node.op not in _FREE or any(self._takes_time(arg) for arg in node.args))
+            self._timely[node] = known
+        return known
 
     # ------------------------------------------------------------------ element by element, products
 
@@ -183,12 +188,23 @@ class Elements:
         for label, size in sizes.items():
             if label not in where:
                 if is_long(size):
-                    return None
+                    return self._repeated(node, access) if node.payload.repeated else None
                 where[label] = all_of(size)
         for own in labels:
             if any(own.count(label) > 1 and where[label].loop is not None for label in own):
                 return None
         return self.product(node, where)
+
+    def _repeated(self, node: Node, access: Access) -> Rule:
+        """Read a sum that is no loop's work, and is the same along some axes, without these."""
+        labels, out, repeated = node.payload
+        own = tuple(label for label in out if label not in dict(repeated))
+        where = dict(zip(out, access, strict=True))
+        stays = {label: index.length for label, index in where.items() if index.length is not None}
+        inner = tuple(label for label in own if label in stays)
+        result = tuple(label for label in out if label in stays)
+        place = (contract(node.args, labels, own), tuple(where[label] for label in own))
+        return [place], lambda args: contract(args, [inner], result, stays)
 
     def product(self, node: Node, where: dict[int, AxisIndex]) -> Rule:
         """Return what an element of a contraction is made of, each label at a place of its own."""
@@ -227,8 +243,6 @@ class Elements:
         items: list[Item] = []
         rest = list(access)
         for (start, step, length), size in zip(node.payload.items, arg.shape, strict=True):
-            if isinstance(size, Size):
-                self.checks.setdefault(Check((start, step, length), size))
             index = rest.pop(0) if length is not None else AxisIndex(None, 0, 1, None)
             if not is_long(size) and index.loop is None and (length is None or index.length is not None):
                 below.append(all_of(size))  # short: its part is taken afterwards
@@ -364,8 +378,18 @@ class Elements:
         return self._along(node, access, [axis + node.ndim], lambda x, own: cumulative(node.op, x, own[0], reverse))
 
     def _gather(self, node: Node, access: Access) -> Rule | None:
+        (arg,) = node.args
         axis, indices = node.payload
-        return self._along(node, access, [axis + node.ndim], lambda x, own: gather(x, own[0], indices))
+        index = access[axis]
+        if index.loop is None or not self.lists:
+            return self._along(node, access, [axis + node.ndim], lambda x, own: gather(x, own[0], indices))
+        low, high = self.ranges[index.loop]
+        if not isinstance(index.start, int) or not isinstance(low, int) or not isinstance(high, int):
+            return None
+        listed = tuple(indices[index.start + index.step * i] for i in range(low, high))
+        at = axis + node.ndim
+        below = (*access[:at], AxisIndex(index.loop, 0, 1, None, listed), *access[at + 1 :])
+        return [], lambda args: self.port(arg, below)
 
     def _scatter(self, node: Node, access: Access) -> Rule | None:
         axis, indices = node.payload

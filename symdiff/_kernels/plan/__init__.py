@@ -1,0 +1,28 @@
+"""The executor of plans: steps over arrays, bound to sizes, in one C function.
+
+Takes
+    the tuples of ``symdiff/plan/bound.py``, units, a caller's arrays
+Gives
+    results in the caller's arrays, or the lowest sample that failed
+Invariants
+    * A description is checked when a plan is made; nothing that passes leads out of an array.
+    * A plan is never changed after that, and a call has memory of its own, so threads may share a plan.
+    * The order of sums does not depend on the number of threads: tiles are summed in groups, groups in order.
+    * A nan in one sample reaches no other sample.
+Files
+    plan.h        the structures, and views of arrays
+    steps         what each kind of step does: programs, products, moves, reductions, factorizations
+    run.h         a call: phases, tiles, threads; the table of steps
+    bind.pxd      bound plans as C's structures
+    bind.pyx      from tuples to these, checked
+    executor.pxd  plans as the call path sees them
+    executor.pyx  plans and their units, calls of plans
+    entry.pxd     what the call path asks for
+    entry.pyx     the plans of a kernel, by kinds of calls
+Add
+    a kind of step: a tuple in ``plan/bound.py``, a function in ``steps/``, its row in ``run.h``, checks in ``bind.pyx``
+"""
+
+from .executor import Plan, PlanUnits
+
+__all__ = ["Plan", "PlanUnits"]

@@ -1,0 +1,89 @@
+"""Bound plans as C's structures (``plan.h``)."""
+
+from ..arrays.describe cimport sd_unit
+from ..matrix.batches cimport sd_matrix_functions
+
+cdef extern from "plan/plan.h":
+    enum: SD_RANK
+    enum: SD_LINE
+    enum: SD_INPUT, SD_OUTPUT, SD_ARENA, SD_CONSTANT, SD_LENGTH
+    enum: SD_BEFORE, SD_TILE, SD_AFTER, SD_PHASES
+    enum: SD_PROGRAM, SD_PRODUCT, SD_REDUCE, SD_SCAN, SD_GATHER, SD_COPY, SD_FILL, SD_FACTOR, SD_USE, SD_PYTHON
+    enum: SD_ADD, SD_MULTIPLY, SD_MAX, SD_MIN
+    enum: SD_DET, SD_INVERSE, SD_INVERSE_TRANSPOSED, SD_SOLVE, SD_SOLVE_TRANSPOSED, SD_CHOLESKY
+    ctypedef struct sd_array:
+        int kind, tiled, integer, rank
+        long number, item
+        long shape[16]
+        long strides[16]
+        char *data
+    ctypedef struct sd_axis:
+        int loop, listed
+        long start, step, length
+    ctypedef struct sd_view:
+        int array, rank, known
+        long size, offset, pace
+        long strides[8]
+        long *offsets
+        const long *list
+        sd_axis axes[16]
+    ctypedef struct sd_dense:
+        long count, slot, total
+        long strides[8]
+    ctypedef struct sd_step:
+        int kind, phase, tiled, loops, number, shared, inputs, outputs, accumulate, op, units, sums, kept
+        int symmetric, tiny, reverse, scatter, listed, a, factor, pivots, state, b, c, checked, fused
+        int uses[8]
+        long lengths[8]
+        sd_view *views
+        sd_dense *dense
+        long item
+        double value
+        const long *indices
+    ctypedef struct sd_plan:
+        sd_array *arrays
+        sd_step *steps[3]
+        int array_count, inputs, single, callbacks, accumulates
+        int step_count[3]
+        long tile, tile_bytes, kept_bytes, scratch_bytes, slot_bytes, totals, fixed_cost, row_cost
+        const sd_matrix_functions *matrices
+    void sd_put_numbers(char *to, const char *data, long count, long item) noexcept nogil
+    long sd_chunk(long each) noexcept nogil
+    void sd_list_position(long *pairs, long k, long position, long count) noexcept nogil
+    void sd_fuse(sd_plan *plan) noexcept nogil
+    void sd_resolve(const sd_view *v, const long *strides, long *offset, long *along) noexcept nogil
+
+
+cdef extern from "matrix/products/sizes.h":
+    long sd_gemm_bytes(long m, long n, long k, long item) noexcept nogil
+
+
+cdef class BoundPlan:
+    cdef sd_plan plan
+    cdef set factored  # arrays of the factorizations so far
+    cdef list blocks  # memory of the structures
+    cdef list messages  # of each step's checks
+    cdef list functions  # of each step that is one in Python, else None
+    cdef int outputs
+    cdef sd_array **ports  # of each input and output, or NULL where no step needs it
+    cdef bint blas  # whether a step needs BLAS or LAPACK
+
+    cdef int check_integers(self) except -1
+    cdef object count(self, sd_array *a)
+    cdef void *take(self, size) except NULL
+    cdef int add_array(self, int k, array, bint wide) except -1
+    cdef int add_view(self, sd_view *v, view, sd_step *step, bint written, bint own, int listed) except -1
+    cdef const long *list_of(self, bytes data, long count, long size) except NULL
+    cdef int add_own_elements(self, sd_view *v, const sd_array *a) except -1
+    cdef int add_step(self, sd_step *s, step, units) except -1
+    cdef int add_views(self, sd_step *s, inputs, outputs, bint own) except -1
+    cdef int add_outputs(self, sd_step *s, loops, bint accumulate) except -1
+    cdef int need(self, object size) except -1
+    cdef object add_program(self, sd_step *s, step, units, inner)
+    cdef object add_product(self, sd_step *s, step)
+    cdef object add_move(self, sd_step *s, step, name)
+    cdef int add_positions(self, sd_step *s, step) except -1
+    cdef object add_factor(self, sd_step *s, step, bint use)
+    cdef tuple lengths_of(self, int array)
+    cdef object add_use(self, sd_step *s, step, list lead, n, each)
+    cdef object add_call(self, sd_step *s, step)

@@ -1,0 +1,2 @@
+#: Multiplications of one sample's product from which BLAS is called.
+PLAIN: int

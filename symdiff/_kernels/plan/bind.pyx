@@ -1,0 +1,450 @@
+# cython: wraparound=True
+"""From the tuples of ``symdiff/plan/bound.py`` to the structures that run (``plan.h``).
+
+Memory safety depends on what is checked here: a plan that passes reads and writes within its arrays, whatever its
+inputs hold. What is wrong is a ``ValueError``, for it is the planner's mistake and no user's.
+"""
+
+from cpython.bytearray cimport PyByteArray_AS_STRING
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+import math
+
+from ..matrix.batches cimport SD_MATRIX_MOST, matrix_kernels, matrix_workspace
+
+from ..unit import MOST_SAMPLES
+
+#: Loops of a step, at most.
+LOOPS = 8
+#: Multiplications of one sample's product up to which it is a plain loop.
+PLAIN = 64
+#: Bytes of a plan's memory, at most.
+MOST_BYTES = 2**60
+#: Operations by their names in ``bound.py``, in C's numbers.
+OPERATIONS = {"sum": SD_ADD, "max": SD_MAX, "min": SD_MIN, "prod": SD_MULTIPLY}
+SCANS = {"cumsum": SD_ADD, "cumprod": SD_MULTIPLY, "cummax": SD_MAX, "cummin": SD_MIN}
+USES = ("logdet", "logabsdet", "det", "inv", "inv_transposed", "solve", "solve_transposed", "cholesky")
+
+
+def demand(condition, what):
+    """Raise a ValueError that says what is wrong, unless the condition holds."""
+    if not condition:
+        raise ValueError(f"a plan with {what}")
+
+
+cdef class BoundPlan:
+    """A plan whose description has been checked."""
+
+    def __cinit__(self, *, int inputs, int outputs, arrays, steps, long tile, long tile_bytes, long kept_bytes,
+                  bint single, long lanes, units):
+        cdef int k, phase
+        demand(inputs >= 0 and outputs >= 0 and tile >= 1, "a negative number of ports or an empty tile")
+        demand(0 <= tile_bytes <= MOST_BYTES and 0 <= kept_bytes <= MOST_BYTES, "an arena that no memory holds")
+        self.blocks, self.messages, self.functions = [], [()] * len(steps), [None] * len(steps)
+        self.outputs = outputs
+        self.plan.inputs = inputs
+        self.plan.matrices = matrix_kernels(lanes)
+        demand(self.plan.matrices != NULL, f"vectors of {lanes} numbers, which no machine has")
+        self.plan.single, self.plan.tile = single, tile
+        self.plan.tile_bytes, self.plan.kept_bytes = tile_bytes, kept_bytes
+        self.plan.array_count = len(arrays)
+        self.plan.arrays = <sd_array *>self.take(len(arrays) * sizeof(sd_array))
+        self.ports = <sd_array **>self.take((inputs + outputs) * sizeof(sd_array *))
+        self.factored = set()
+        wide = {step.factor for step in steps if type(step).__name__ == "FactorStep"}
+        for k, array in enumerate(arrays):
+            self.add_array(k, array, k in wide)
+        self.check_integers()
+        for phase in range(SD_PHASES):
+            here = [(k, step) for k, step in enumerate(steps) if step.phase == phase]
+            self.plan.steps[phase] = <sd_step *>self.take(len(here) * sizeof(sd_step))
+            self.plan.step_count[phase] = len(here)
+            for k, (number, step) in enumerate(here):
+                self.plan.steps[phase][k].number = number
+                self.add_step(&self.plan.steps[phase][k], step, units)
+        demand(all(0 <= step.phase < SD_PHASES for step in steps), "a step of no phase")
+        sd_fuse(&self.plan)
+        demand(self.plan.tile_bytes + self.plan.scratch_bytes + self.plan.kept_bytes <= MOST_BYTES,
+               "an arena that no memory holds")
+
+    cdef int check_integers(self) except -1:
+        """Pivots lead to memory, so nothing else may be where they are."""
+        cdef int j, k
+        cdef sd_array *a
+        cdef sd_array *b
+        for j in range(self.plan.array_count):
+            a = &self.plan.arrays[j]
+            for k in range(self.plan.array_count):
+                b = &self.plan.arrays[k]
+                if j != k and a.integer and b.kind == SD_ARENA and a.tiled == b.tiled:
+                    demand(a.number + a.item * self.count(a) <= b.number or b.number + b.item * self.count(b) <= a.number,
+                           "numbers where integers are")
+        return 0
+
+    cdef object count(self, sd_array *a):
+        return math.prod([a.shape[x] for x in range(a.rank)])
+
+    cdef void *take(self, size) except NULL:
+        """Return memory that is cleared, and lives as long as the plan."""
+        demand(size <= MOST_BYTES, "a description that no memory holds")
+        self.blocks.append(bytearray(size + 1))
+        return PyByteArray_AS_STRING(self.blocks[-1])
+
+    cdef int add_array(self, int k, array, bint wide) except -1:
+        cdef sd_array *a = &self.plan.arrays[k]
+        cdef long i, span
+        demand(array.kind in (SD_INPUT, SD_OUTPUT, SD_ARENA, SD_CONSTANT, SD_LENGTH), f"an array of kind {array.kind}")
+        demand(len(array.shape) <= SD_RANK and all(0 <= n <= MOST_BYTES for n in array.shape),
+               f"an array of shape {array.shape}")
+        a.kind, a.tiled, a.integer, a.rank = array.kind, array.tiled, array.integer, len(array.shape)
+        demand(not a.integer or a.kind == SD_ARENA, "integers outside the arena")
+        demand(not wide or (a.kind == SD_ARENA and not a.integer), "a factor outside the arena")
+        demand(not a.tiled or (a.rank and a.kind <= SD_ARENA), "a tiled array that cannot be")
+        a.item = 4 if a.integer or (self.plan.single and not wide) else 8
+        bytes = a.item * math.prod(array.shape)
+        demand(bytes <= MOST_BYTES or a.kind <= SD_OUTPUT, f"an array of shape {array.shape}")
+        span = a.item
+        for i in range(a.rank - 1, -1, -1):
+            a.shape[i] = array.shape[i]
+            if a.kind > SD_OUTPUT:
+                a.strides[i] = span
+                span *= a.shape[i]
+        if a.kind in (SD_INPUT, SD_OUTPUT):
+            p = array.number + (self.plan.inputs if a.kind == SD_OUTPUT else 0)
+            most = self.plan.inputs if a.kind == SD_INPUT else self.outputs
+            demand(0 <= array.number < most and self.ports[<int>p] == NULL, "a port that is not there, or there twice")
+            self.ports[<int>p] = a
+            a.number = array.number
+        elif a.kind == SD_ARENA:
+            room = self.plan.tile_bytes if a.tiled else self.plan.kept_bytes
+            demand(0 <= array.number and array.number % 8 == 0 and array.number + bytes <= room,
+                   f"an array at {array.number} of an arena of {room} bytes")
+            demand(not a.tiled or a.shape[0] >= self.plan.tile, "an array that holds no tile")
+            a.number = array.number
+        elif a.kind == SD_LENGTH:
+            demand(a.rank == 0, "a length with axes")
+            a.number = (self.plan.kept_bytes + 7) // 8 * 8
+            self.plan.kept_bytes = a.number + 8
+        else:
+            count = math.prod(array.shape)
+            demand(array.data is not None and len(array.data) == 8 * count, "a constant of other data than its shape")
+            a.data = <char *>self.take(bytes)
+            sd_put_numbers(a.data, array.data, count, a.item)
+        return 0
+
+    cdef int add_view(self, sd_view *v, view, sd_step *step, bint written, bint own, int listed) except -1:
+        """Check a view and fill it in; positions along the loop ``listed`` are checked elsewhere."""
+        cdef sd_array *a
+        cdef sd_axis *axis
+        cdef int x
+        listed_axes = [x for x, _ in view.listed]
+        demand(len(listed_axes) <= own and not (written and listed_axes), "a list where none can be")
+        demand(0 <= view.array < self.plan.array_count, "a view of no array")
+        a = &self.plan.arrays[<int>view.array]
+        demand(len(view.axes) == a.rank, f"a view of {len(view.axes)} axes of an array of {a.rank}")
+        demand(not a.integer, "a view of integers")
+        demand(not written or a.kind in (SD_OUTPUT, SD_ARENA), "a step that writes what is given")
+        demand(not a.tiled or step.tiled, "the batch in a step that is not tiled")
+        v.array, v.rank, v.size, v.known = view.array, a.rank, 1, a.kind > SD_OUTPUT
+        for x in range(a.rank):
+            axis = &v.axes[x]
+            loop, start, pace, length = view.axes[x]
+            axis.loop, axis.start, axis.step, axis.length = loop, start, pace, length
+            if a.tiled and x == 0:
+                demand((loop, start, pace, length) == (0, 0, 1, -1), "another view of the batch than all of it")
+                continue
+            demand(-1 <= loop < step.loops and not (step.tiled and loop == 0), f"an axis of loop {loop}")
+            demand(loop >= 0 or length < 0 or own, "an element's own axis in a step that has none")
+            demand(length < 0 or loop < 0, "an axis of a loop and of the element")
+            steps = step.lengths[<int>loop] if loop >= 0 else length if length >= 0 else 1
+            if loop >= 0 and loop == listed:
+                steps = 0
+            if x in listed_axes:
+                demand(loop >= 0 and (start, pace) == (0, 1), "a listed axis of no loop")
+                axis.listed, steps = True, 0
+                v.list = self.list_of(view.listed[0][1], step.lengths[<int>loop], a.shape[x])
+            last = start + pace * (steps - 1) if loop >= 0 or length >= 0 else start
+            demand(not steps or (0 <= start < a.shape[x] and 0 <= last < a.shape[x]),
+                   f"positions {start} to {last} of an axis of length {a.shape[x]}")
+            if loop < 0 and length >= 0:
+                v.size *= length
+        demand(not listed_axes or v.list != NULL, f"a list for axis {listed_axes}")
+        if v.known:
+            sd_resolve(v, a.strides, &v.offset, v.strides)
+            self.add_own_elements(v, a)
+        return 0
+
+    cdef const long *list_of(self, bytes data, long count, long size) except NULL:
+        """Check listed positions, and put each in memory with how many go on from there."""
+        cdef long k, here
+        cdef int64_t number
+        cdef const char *at = data
+        cdef long *pairs
+        demand(len(data) == 8 * count, f"{len(data)} bytes of positions for {count}")
+        pairs = <long *>self.take(16 * count)
+        for k in range(count - 1, -1, -1):
+            memcpy(&number, at + 8 * k, 8)
+            here = number
+            demand(0 <= here < size, f"position {here} of an axis of length {size}")
+            sd_list_position(pairs, k, here, count)
+        return pairs
+
+    cdef int add_own_elements(self, sd_view *v, const sd_array *a) except -1:
+        """Tell where a sample's own elements stand, in an array whose strides are known."""
+        places, even = [0], True
+        v.pace = a.item
+        for x in range(v.rank - 1, -1, -1):
+            if v.axes[<int>x].loop < 0 and v.axes[<int>x].length > 1:
+                stride = v.axes[<int>x].step * a.strides[<int>x]
+                places = [k * stride + place for k in range(v.axes[<int>x].length) for place in places]
+        if v.size == 0 or len(places) == 1:
+            return 0
+        v.pace = places[1]
+        if places != [k * v.pace for k in range(len(places))]:
+            v.offsets = <long *>self.take(8 * len(places))
+            for x, place in enumerate(places):
+                v.offsets[<long>x] = place
+        return 0
+
+    cdef int add_step(self, sd_step *s, step, units) except -1:
+        cdef int k
+        cdef object name = type(step).__name__
+        s.phase, s.tiled, s.listed = step.phase, step.tiled, -1
+        s.shared = not s.tiled
+        demand(not s.tiled or s.phase == SD_TILE, "a tiled step outside the tiles")
+        lengths = getattr(step, "lengths", ())
+        demand(len(lengths) <= LOOPS and all(0 <= n <= MOST_BYTES for n in lengths), f"loops of {lengths}")
+        demand(not s.tiled or lengths or name in ("FactorStep", "FactorUse", "CallStep"), "a tiled step without a loop")
+        s.loops = len(lengths)
+        for k, length in enumerate(lengths):
+            s.lengths[k] = length
+        inner = math.prod(lengths[s.tiled:])
+        demand(inner * (self.plan.tile if s.tiled else 1) <= MOST_SAMPLES, f"loops of {lengths}")
+        if name == "ProgramStep":
+            cost = self.add_program(s, step, units, inner)
+        elif name == "ProductStep":
+            cost = self.add_product(s, step)
+        elif name in ("FactorStep", "FactorUse"):
+            cost = self.add_factor(s, step, name == "FactorUse")
+        elif name == "CallStep":
+            cost = self.add_call(s, step)
+        else:
+            cost = self.add_move(s, step, name)
+        self.plan.row_cost = min(self.plan.row_cost + cost * s.tiled, MOST_SAMPLES)
+        self.plan.fixed_cost = min(self.plan.fixed_cost + cost * (not s.tiled), MOST_SAMPLES)
+        return 0
+
+    cdef int add_views(self, sd_step *s, inputs, outputs, bint own) except -1:
+        cdef int k
+        s.inputs, s.outputs = len(inputs), len(outputs)
+        s.views = <sd_view *>self.take((s.inputs + s.outputs) * sizeof(sd_view))
+        for k, view in enumerate((*inputs, *outputs)):
+            self.add_view(&s.views[k], view, s, k >= s.inputs, own, s.listed if k == s.scatter else -1)
+        return 0
+
+    cdef int add_outputs(self, sd_step *s, loops, bint accumulate) except -1:
+        """Check that outputs have each of ``loops``, and no other; give room to what is summed over tiles."""
+        cdef int k, x
+        cdef sd_view *v
+        cdef sd_dense *dense
+        demand(not accumulate or s.tiled, "a sum over the batch in a step without it")
+        demand(not accumulate or 0 not in loops, "a sum over the batch that has it")
+        s.accumulate = accumulate
+        if accumulate:
+            self.plan.accumulates = True
+            s.dense = <sd_dense *>self.take(s.outputs * sizeof(sd_dense))
+        for k in range(s.outputs):
+            v = &s.views[s.inputs + k]
+            demand(s.phase != SD_TILE or accumulate or self.plan.arrays[v.array].tiled,
+                   "a step of a tile that writes what tiles share")
+            found = [v.axes[x].loop for x in range(v.rank) if v.axes[x].loop >= 0]
+            # programs fill diagonals: one loop goes along two axes
+            demand(sorted(set(found) if s.kind == SD_PROGRAM and not s.sums else found) == sorted(loops),
+                   f"an output of the loops {found} where {sorted(loops)} were expected")
+            demand(all(v.axes[x].step for x in range(v.rank) if v.axes[x].loop >= 0), "results on top of each other")
+            if accumulate:
+                dense = &s.dense[k]
+                dense.count = v.size
+                for x in range(v.rank - 1, -1, -1):
+                    if v.axes[x].loop >= 0:
+                        dense.strides[v.axes[x].loop] = dense.count
+                        dense.count *= s.lengths[v.axes[x].loop]
+                dense.slot, dense.total = self.plan.slot_bytes, self.plan.totals
+                self.plan.slot_bytes += (dense.count * s.item + SD_LINE - 1) // SD_LINE * SD_LINE
+                self.plan.totals += dense.count
+        return 0
+
+    cdef int need(self, object size) except -1:
+        """Have so much scratch memory at least."""
+        demand(size <= MOST_BYTES, "a step that needs more memory than there is")
+        self.plan.scratch_bytes = max(self.plan.scratch_bytes, size)
+        return 0
+
+    cdef object add_program(self, sd_step *s, step, units, inner):
+        cdef int k
+        s.kind, s.sums, s.kept, s.item = SD_PROGRAM, step.sums, step.kept, 8
+        demand(units is not None and 0 <= step.units < len(units.ports), "a program that is not there")
+        s.units = step.units
+        demand(not s.kept or (s.sums and s.loops), "a loop to keep in a step that does not sum")
+        demand(not step.accumulate or (s.sums and not s.kept), "a sum over the batch that is none")
+        demand(not (s.tiled and s.sums) or s.kept or step.accumulate, "a sum over a tile that is no sum of all")
+        self.add_views(s, step.inputs, step.outputs, True)
+        self.add_outputs(s, range(s.loops) if not s.sums else range(s.kept), step.accumulate)
+        sizes = [s.views[k].size for k in range(s.inputs + s.outputs)]
+        inputs, outputs = units.ports[step.units]
+        demand(sizes[:s.inputs] == list(inputs) and sizes[s.inputs:] == list(outputs),
+               f"views of {sizes} elements for a program of {inputs} and {outputs}")
+        demand(sum(sizes) <= MOST_SAMPLES, f"views of {sizes} elements")
+        self.need(128 * (len(sizes) + 1) + 32 * sum(sizes))
+        self.messages[s.number] = tuple(step.checks)
+        return units.cost(step.units) * inner
+
+    cdef object add_product(self, sd_step *s, step):
+        cdef int k, x, label
+        cdef sd_view *v
+        s.kind, s.value, s.symmetric, s.item = SD_PRODUCT, step.alpha, step.symmetric, 4 if self.plan.single else 8
+        self.add_views(s, (step.a, step.b), (step.c,), False)
+        for k in range(3):
+            v = &s.views[k]
+            demand(self.plan.arrays[v.array].item == s.item, "a product of a factor")
+            for x in range(v.rank):
+                if v.axes[x].loop >= 0:
+                    s.uses[v.axes[x].loop] |= 1 << k
+        kept = [label for label in range(s.loops) if s.uses[label] & 4]
+        self.add_outputs(s, kept, step.accumulate)
+        demand(not s.tiled or step.accumulate or 0 in kept, "a sum over a tile that is no sum of all")
+        sides = [1, 1, 1, 1]  # rows, columns, inner, places
+        for label in range(s.loops):
+            group = {5: 0, 6: 1}.get(s.uses[label], 3) if s.uses[label] & 4 else 2
+            if s.tiled and label == 0:
+                batch = group
+                sides[group] *= self.plan.tile
+            else:
+                sides[group] *= s.lengths[label]
+        rows, columns, inner, places = sides
+        s.tiny = rows * columns * inner <= PLAIN and not (s.tiled and batch != 3)
+        self.need(s.item * places * (rows * inner + inner * columns + rows * columns) + 4 * SD_LINE
+                  + (0 if s.tiny else sd_gemm_bytes(rows, columns, inner, s.item)))
+        return 2 * math.prod(step.lengths[s.tiled:])
+
+    cdef object add_move(self, sd_step *s, step, name):
+        """Add a step that moves elements, or combines them."""
+        loops, accumulate = list(range(s.loops)), False
+        if name == "GatherStep":
+            demand(s.tiled <= step.axis_loop < s.loops, f"positions along loop {step.axis_loop}")
+            s.kind, s.scatter, s.listed = SD_GATHER, step.scatter, step.axis_loop
+        elif name == "ScanStep":
+            demand(step.op in SCANS and s.loops > s.tiled, f"a scan {step.op!r}")
+            s.kind, s.reverse, s.op = SD_SCAN, step.reverse, SCANS[step.op]
+        elif name == "ReduceStep":
+            demand(step.op in OPERATIONS, f"a reduction {step.op!r}")
+            s.kind, s.item, s.op, accumulate = SD_REDUCE, 8, OPERATIONS[step.op], step.accumulate
+            loops = sorted({axis[0] for axis in step.output.axes} - {-1})
+            demand(not s.tiled or accumulate or 0 in loops, "a reduction of a tile that is none of all")
+        elif name == "FillStep":
+            s.kind, s.value = SD_FILL, step.value
+        elif name == "CopyStep":
+            s.kind = SD_COPY
+        else:
+            raise ValueError(f"a plan with a step {name}")
+        self.add_views(s, () if name == "FillStep" else (step.input,), (step.output,), False)
+        self.add_outputs(s, loops, accumulate)
+        for k in loops:
+            s.uses[<int>k] = 2
+        if name == "GatherStep":
+            self.add_positions(s, step)
+        return math.prod(step.lengths[s.tiled:])
+
+    cdef int add_positions(self, sd_step *s, step) except -1:
+        """Check listed positions, and put them in memory."""
+        cdef long k, count = s.lengths[s.listed]
+        cdef sd_view *v = &s.views[1 if s.scatter else 0]
+        cdef int x
+        demand(not s.scatter or self.plan.arrays[v.array].item == self.plan.arrays[s.views[0].array].item,
+               "a scattered factor")
+        s.indices = self.list_of(step.indices, count, MOST_BYTES)
+        for x in range(v.rank):
+            if v.axes[x].loop == s.listed:
+                for k in range(count):
+                    place = v.axes[x].start + v.axes[x].step * s.indices[2 * k]
+                    demand(0 <= place < self.plan.arrays[v.array].shape[x],
+                           f"position {place} of an axis of length {self.plan.arrays[v.array].shape[x]}")
+        return 0
+
+    cdef object add_factor(self, sd_step *s, step, bint use):
+        cdef sd_array *arrays = self.plan.arrays
+        cdef sd_array *factor
+        s.kind, s.shared = SD_USE if use else SD_FACTOR, not step.tiled
+        for index in (step.a, step.factor, step.pivots, step.state):
+            demand(0 <= index < self.plan.array_count, "a factorization of no array")
+        s.a, s.factor, s.pivots, s.state = step.a, step.factor, step.pivots, step.state
+        factor = &arrays[s.factor]
+        lead, n = self.lengths_of(s.factor)[:-2], factor.shape[max(factor.rank - 1, 0)]
+        each = math.prod([length for length in lead if length is not None])
+        demand(factor.rank >= 2 and not factor.integer and factor.item == 8 and factor.kind == SD_ARENA,
+               "a factor that is no stack of matrices in the arena")
+        demand(s.phase != SD_TILE or s.tiled, "a factorization for each tile of what tiles share")
+        demand(n <= 2**24 and each <= MOST_SAMPLES, f"matrices of {n} rows")
+        self.blas = self.blas or n > SD_MATRIX_MOST
+        if use:
+            demand((s.a, s.factor, s.pivots, s.state) in self.factored, "a use of what is not factorized before")
+            s.shared = s.shared or not factor.tiled
+            return each * self.add_use(s, step, list(lead), n, each)
+        demand(step.symmetric in (0, 1, 2), f"a factorization {step.symmetric}")
+        s.symmetric = step.symmetric
+        demand(self.lengths_of(s.a) == (*lead, n, n) and not arrays[s.a].integer, "a factor of another shape")
+        demand(self.lengths_of(s.pivots) == (*lead, n) and self.lengths_of(s.state) == lead, "pivots of another shape")
+        demand(arrays[s.pivots].integer and arrays[s.state].integer, "pivots that are no integers")
+        for index in (s.a, s.factor, s.pivots, s.state):
+            demand(arrays[<int>index].tiled == s.tiled, "a factorization of arrays with the batch and without")
+        self.factored.add((s.a, s.factor, s.pivots, s.state))
+        if n <= SD_MATRIX_MOST:
+            self.need(2 * SD_LINE + each * (self.plan.tile if s.tiled else 1) + matrix_workspace(n, 0))
+        return each * n**3
+
+    cdef tuple lengths_of(self, int array):
+        """Return the shape of an array, the batch as None."""
+        cdef sd_array *a = &self.plan.arrays[array]
+        return tuple([None if a.tiled and x == 0 else a.shape[x] for x in range(a.rank)])
+
+    cdef object add_use(self, sd_step *s, step, list lead, n, each):
+        cdef sd_array *c
+        demand(step.op in USES, f"a use {step.op!r} of a factorization")
+        demand(0 <= step.c < self.plan.array_count and -1 <= step.b < self.plan.array_count, "a use of no array")
+        s.op, s.b, s.c, s.checked = USES.index(step.op), step.b, step.c, bool(step.check)
+        c = &self.plan.arrays[s.c]
+        demand(c.kind in (SD_OUTPUT, SD_ARENA) and not c.integer and c.tiled == s.tiled, "results where none can be")
+        if s.tiled and lead[:1] != [None]:
+            lead = [None, *lead]
+        shape, columns = list(self.lengths_of(s.c)), 1
+        if s.op in (SD_SOLVE, SD_SOLVE_TRANSPOSED):
+            demand(s.b >= 0 and not self.plan.arrays[s.b].integer, "a solution without right sides")
+            demand(shape[:len(lead) + 1] == [*lead, n] and len(shape) - len(lead) in (1, 2), f"solutions {shape}")
+            columns = shape[-1] if len(shape) - len(lead) == 2 else 1
+            right = list(self.lengths_of(s.b))
+            demand(right in (shape, shape[1:] if s.tiled else shape), f"right sides {right} for solutions {shape}")
+            demand(columns <= 2**30, f"{columns} right sides")
+        else:
+            demand(s.b == -1, "right sides where there are none")
+            demand(shape == (lead if s.op <= SD_DET else [*lead, n, n]), f"results of shape {shape}")
+            columns = n
+        self.messages[s.number] = (step.check,)
+        together = each * (self.plan.tile if s.tiled else 1)
+        if n <= SD_MATRIX_MOST:
+            self.need(3 * SD_LINE + 8 * sd_chunk(n * columns) * n * columns + matrix_workspace(n, columns))
+        else:
+            self.need(8 * (n * max(columns, together) + 64 * n) + SD_LINE)
+        return n * n * columns
+
+    cdef object add_call(self, sd_step *s, step):
+        cdef sd_array *array = NULL
+        s.kind, self.plan.callbacks = SD_PYTHON, True
+        demand(s.phase != SD_TILE or s.tiled, "a call for each tile of what tiles share")
+        for index in (*step.inputs, step.output):
+            demand(0 <= index < self.plan.array_count, "a call with no array")
+            array = &self.plan.arrays[<int>index]
+            demand(not array.integer and (s.tiled or not array.tiled), "a call with integers or a tile that is none")
+        demand(array.kind in (SD_OUTPUT, SD_ARENA) and array.tiled == s.tiled, "a call whose result cannot be written")
+        self.functions[s.number] = (step.function, tuple(step.inputs), step.output)
+        return 100_000

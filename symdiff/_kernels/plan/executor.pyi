@@ -1,0 +1,43 @@
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ...plan.bound import BoundStep, PlanArray
+from ..unit import NativeCall
+
+class PlanUnits:
+    ports: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    def __init__(
+        self,
+        make: Callable[[int, bool, bool, bool], NativeCall],
+        ports: Sequence[tuple[Sequence[int], Sequence[int]]],
+        columns: Sequence[bool],
+    ) -> None: ...
+    def install(self, number: int, unit: NativeCall) -> None: ...
+    def cost(self, number: int) -> int: ...
+
+class Plan:
+    def __init__(
+        self,
+        *,
+        inputs: int,
+        outputs: int,
+        arrays: Sequence[PlanArray],
+        steps: Sequence[BoundStep],
+        tile: int,
+        tile_bytes: int,
+        kept_bytes: int,
+        single: bool,
+        lanes: int,
+        units: PlanUnits | None,
+    ) -> None: ...
+    @property
+    def arena_bytes(self) -> int: ...
+    def run(
+        self,
+        inputs: Sequence[npt.NDArray[np.floating]],
+        outputs: Sequence[npt.NDArray[np.floating]],
+        count: int,
+        threads: int = 1,
+    ) -> tuple[tuple[int, ...], str] | None: ...

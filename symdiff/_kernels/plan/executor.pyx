@@ -1,0 +1,414 @@
+"""The executor of plans: a list of steps over arrays, bound to sizes, run without Python.
+
+What a plan is, :mod:`symdiff.plan.bound` says; what each step does is C (``run.h`` has the table). Steps that are
+programs run units (``unit.pyx``), products own kernels, factorizations also LAPACK by SciPy's pointers. A call takes
+memory for what is between the steps from a pool that its plan keeps, so plans allocate nothing in the usual case.
+Both ends of the pool are worked with the GIL held: threads may share a plan, and a process that is forked off has
+memory of its own there.
+"""
+
+cimport numpy as cnp
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
+
+from importlib import import_module
+
+import numpy as np
+
+from symdiff.errors import SingularMatrixError
+
+from ..arrays.describe cimport sd_call, sd_unit
+from ..unit cimport NativeCall, run_batch, run_parts
+from .bind cimport SD_RANK, BoundPlan, sd_array, sd_plan, sd_step
+
+from ..unit import MOST_SAMPLES
+
+cnp.import_array()
+
+cdef extern from "plan/run.h":
+    enum: SD_NO_MEMORY, SD_RAISED
+    ctypedef struct sd_hooks:
+        long (*run_batch)(const sd_call *, long *) noexcept nogil
+        void (*run_parts)(void *(*)(void *) noexcept nogil, char *, long, int) noexcept nogil
+        const sd_unit *(*make_unit)(void *, int, int) noexcept nogil
+        long (*call_python)(void *, const sd_step *, char *const *, const long *const *, long, long) noexcept nogil
+    ctypedef struct sd_job:
+        const sd_plan *plan
+        const sd_hooks *hooks
+        void *self
+        const sd_unit *const *units
+        const char *usual
+        char *const *data
+        const long *const *strides
+        long count
+        int threads
+    ctypedef struct sd_failure:
+        long sample, which
+        int step, whole
+    long sd_call_bytes(const sd_plan *plan) noexcept nogil
+    void sd_run_plan(sd_job *job, char *memory, sd_failure *failure) noexcept nogil
+    ctypedef struct sd_blas_entry:
+        const char *name
+        void **place
+    const sd_blas_entry *sd_blas_names
+
+
+cdef enum:
+    QUICK = 24
+    #: Operations of a call for which it lets go of the GIL.
+    LONG = 5000
+
+cdef sd_hooks hooks
+hooks.run_batch = run_batch
+hooks.run_parts = run_parts
+hooks.make_unit = make_unit
+hooks.call_python = call_python
+
+
+# ---------------------------------------------------------------------------- units
+
+
+cdef class UnitTable:
+    """The units of all programs at some time; nothing in it is ever changed."""
+
+    def __cinit__(self, long places):
+        self.units = <const sd_unit **>calloc(places + 1, sizeof(sd_unit *))
+        if self.units == NULL:
+            raise MemoryError
+        self.held = [None] * places
+
+    def __dealloc__(self):
+        free(self.units)
+
+
+cdef class PlanUnits:
+    """The units of a plan's programs, replaced while calls run.
+
+    Parameters
+    ----------
+    make : callable
+        Called with the number of a program and the properties of a unit (reduce, columns, single), as
+        :meth:`symdiff.runtime.runners.variants.ProgramRunner.call` takes them, when one is first needed; returns a
+        :class:`~symdiff._kernels.unit.NativeCall`.
+    ports : sequence of (sequence of int, sequence of int)
+        For each program the elements of each input and of each output.
+    columns : sequence of bool
+        For each program whether it takes columns where both layouts suit.
+    """
+
+    def __init__(self, make, ports, columns):
+        cdef int k
+        if self.usual != NULL:
+            raise ValueError("units that are there already")
+        self.make = make
+        self.ports = tuple([(tuple(inputs), tuple(outputs)) for inputs, outputs in ports])
+        if len(columns) != len(self.ports):
+            raise ValueError(f"layouts of {len(columns)} programs for {len(self.ports)}")
+        self.usual = <char *>calloc(len(self.ports) + 1, 1)
+        if self.usual == NULL:
+            raise MemoryError
+        for k, usual in enumerate(columns):
+            self.usual[k] = bool(usual)
+        self.table = UnitTable(8 * len(self.ports))
+
+    def __dealloc__(self):
+        free(self.usual)
+
+    def install(self, int number, NativeCall unit not None):
+        """Use a unit for a program from now on, for its type and layout."""
+        cdef int place, single
+        if not 0 <= number < len(self.ports):
+            raise ValueError(f"a unit of program {number} of {len(self.ports)}")
+        place = 8 * number + 4 * bool(unit.unit.reduce) + 2 * bool(unit.unit.single) + bool(unit.unit.columns)
+        self.put(place, unit)
+        if not unit.unit.single and self.table.held[place + 2] is not None and not (
+                <NativeCall>self.table.held[place + 2]).unit.single:
+            self.put(place + 2, unit)  # a program that computes in float64 throughout
+
+    def cost(self, int number):
+        """Return about how many operations one element of a program takes, as far as its units tell."""
+        for unit in self.table.held[8 * number:8 * number + 8]:
+            if unit is not None:
+                return (<NativeCall>unit).unit.cost
+        return 100
+
+    cdef int put(self, int place, NativeCall unit) except -1:
+        cdef UnitTable old, new
+        cdef int k
+        inputs, outputs = self.ports[place // 8]
+        sizes = tuple([unit.sizes[k] for k in range(unit.unit.inputs + unit.unit.outputs)])
+        if sizes != inputs + outputs or unit.unit.inputs != len(inputs) or bool(unit.unit.reduce) != bool(place & 4):
+            raise ValueError("a unit of another program")
+        while True:
+            old = self.table
+            new = UnitTable(len(old.held))
+            for k in range(len(old.held)):
+                new.units[k], new.held[k] = old.units[k], old.held[k]
+            new.units[place], new.held[place] = &unit.unit, unit
+            if self.table is old:  # no other thread was faster
+                self.table = new
+                return 0
+
+    cdef const sd_unit *provide(self, int number, int place, list held) except NULL:
+        """Make a unit that a call lacks; ``held`` keeps it for that call."""
+        cdef NativeCall unit
+        if self.table.units[place] == NULL:
+            self.put(place, self.make(number, bool(place & 4), bool(place & 1), bool(place & 2)))
+        unit = self.table.held[place]
+        held.append(unit)
+        return &unit.unit
+
+
+# ---------------------------------------------------------------------------- calls
+
+
+ctypedef struct sd_flight:
+    # what the hooks of a call need of Python: references
+    PyObject *plan
+    PyObject *held
+    PyObject *error
+    PyObject *message
+
+
+cdef const sd_unit *make_unit(void *self, int number, int place) noexcept with gil:
+    cdef sd_flight *flight = <sd_flight *>self
+    try:
+        if flight.held == NULL:
+            held = []
+            Py_INCREF(held)
+            flight.held = <PyObject *>held
+        return (<Plan>flight.plan).units.provide(number, place, <list>flight.held)
+    except BaseException as error:
+        keep(&flight.error, error)
+        return NULL
+
+
+cdef void keep(PyObject **where, object thing) noexcept:
+    Py_INCREF(thing)
+    Py_XDECREF(where[0])
+    where[0] = <PyObject *>thing
+
+
+cdef long call_python(void *self, const sd_step *step, char *const *data, const long *const *strides, long first,
+                      long rows) noexcept with gil:
+    """Call a function on copies of a step's arrays, and write what it returns."""
+    cdef sd_flight *flight = <sd_flight *>self
+    cdef Plan plan = <Plan>flight.plan
+    try:
+        function, inputs, output = plan.functions[step.number]
+        arguments = [np.array(whole(plan, k, data, strides, rows), np.float64) for k in inputs]
+        np.copyto(whole(plan, output, data, strides, rows), function(*arguments), casting="same_kind")
+        return -1
+    except SingularMatrixError as error:
+        if step.tiled and error.index and 0 <= error.index[0] < rows:
+            keep(&flight.message, str(error))
+            return error.index[0]
+        keep(&flight.error, error)
+    except BaseException as error:
+        keep(&flight.error, error)
+    return SD_RAISED
+
+
+cdef object whole(Plan plan, int number, char *const *data, const long *const *strides, long rows):
+    """Return an array of a plan as NumPy's, for as long as the call runs."""
+    cdef const sd_array *array = &plan.plan.arrays[number]
+    cdef cnp.npy_intp shape[16]
+    cdef cnp.npy_intp steps[16]
+    cdef int x
+    for x in range(array.rank):
+        shape[x] = rows if array.tiled and x == 0 else array.shape[x]
+        steps[x] = strides[number][x]
+    return cnp.PyArray_New(np.ndarray, array.rank, shape, cnp.NPY_FLOAT32 if array.item == 4 else cnp.NPY_FLOAT64,
+                           steps, data[number], array.item, cnp.NPY_ARRAY_WRITEABLE, <object>NULL)
+
+
+cdef tuple run_plan(Plan plan, char *const *data, const long *const *strides, long count, int threads):
+    cdef UnitTable table = plan.units.table if plan.units is not None else None
+    cdef sd_flight flight
+    cdef sd_failure failure
+    cdef sd_job job
+    cdef char *arena
+    if plan.arena_count:
+        plan.arena_count -= 1
+        arena = plan.arenas[plan.arena_count]
+    else:
+        arena = <char *>malloc(sd_call_bytes(&plan.plan))
+        if arena == NULL:
+            raise MemoryError
+    memset(&flight, 0, sizeof(flight))
+    flight.plan = <PyObject *>plan
+    job.plan = &plan.plan
+    job.hooks = &hooks
+    job.self = &flight
+    job.units = table.units if table is not None else NULL
+    job.usual = plan.units.usual if table is not None else NULL
+    job.data, job.strides = data, strides
+    job.count, job.threads = count, threads
+    if plan.plan.fixed_cost + <double>plan.plan.row_cost * count < LONG:
+        sd_run_plan(&job, arena, &failure)
+    else:
+        with nogil:
+            sd_run_plan(&job, arena, &failure)
+    if plan.arena_count < MOST_ARENAS:
+        plan.arenas[plan.arena_count] = arena
+        plan.arena_count += 1
+    else:
+        free(arena)
+    if failure.sample == -1 and flight.held == NULL:
+        return None
+    return land(plan, &flight, &failure)
+
+
+cdef tuple land(Plan plan, sd_flight *flight, const sd_failure *failure):
+    """Let go of what a call needed, and tell what failed."""
+    error = <object>flight.error if flight.error != NULL else None
+    message = <object>flight.message if flight.message != NULL else None
+    Py_XDECREF(flight.held)
+    Py_XDECREF(flight.error)
+    Py_XDECREF(flight.message)
+    if failure.sample == -1:
+        return None
+    if failure.sample == SD_NO_MEMORY:
+        raise MemoryError
+    if failure.sample == SD_RAISED:
+        raise error
+    if plan.functions[failure.step] is None:
+        message = plan.messages[failure.step][failure.which]
+    return (() if failure.whole else (failure.sample,)), message
+
+
+cdef class Plan(BoundPlan):
+    """A plan bound to sizes, ready to run.
+
+    Parameters
+    ----------
+    inputs, outputs : int
+    arrays : sequence of PlanArray
+    steps : sequence of BoundStep
+        In the order in which they run, within each phase.
+    tile : int
+        Samples that are run together.
+    tile_bytes, kept_bytes : int
+        Of the arena: for the arrays of a tile, and for those of a whole call.
+    single : bool
+        Whether inputs, outputs and what is between are float32.
+    lanes : int
+        Numbers of float64 in the vectors of the machine's kernels of matrices: 8, 4 or 2; results do not depend on it.
+    units : PlanUnits or None
+        Of the programs; None for a plan without.
+
+    Raises
+    ------
+    ValueError
+        For a description that contradicts itself or would lead out of an array.
+    """
+
+    def __init__(self, *, inputs, outputs, arrays, steps, tile, tile_bytes, kept_bytes, single, lanes, units):
+        self.units = units
+        if self.blas:
+            load_blas()
+
+    def __dealloc__(self):
+        cdef int k
+        for k in range(self.arena_count):
+            free(self.arenas[k])
+
+    @property
+    def arena_bytes(self):
+        """Bytes that a call of one thread takes for what is between its steps."""
+        return sd_call_bytes(&self.plan)
+
+    def run(self, inputs, outputs, long count, int threads=1):
+        """Run the plan.
+
+        Parameters
+        ----------
+        inputs, outputs : sequence of ndarray of float64, or of float32
+            Of the plan's type and shapes; the first axis of tiled ones has ``count`` rows. Any strides. Outputs
+            overlap nothing.
+        count : int
+            Samples; of none, outputs that have no batch are 0 and no step runs.
+        threads : int, optional
+            At most so many.
+
+        Returns
+        -------
+        tuple of (tuple of int, str) or None
+            The lowest sample that failed, without an index where all samples share what failed, and the message.
+        """
+        cdef char *few_data[QUICK]
+        cdef const long *few_strides[QUICK]
+        cdef long few_steps[QUICK * 16]
+        cdef char **data = few_data
+        cdef const long **strides = few_strides
+        cdef long *steps = few_steps
+        cdef int ports = self.plan.inputs + self.outputs, p, x
+        cdef cnp.ndarray array
+        cdef char *memory = NULL
+        if len(inputs) != self.plan.inputs or len(outputs) != self.outputs:
+            raise ValueError(f"{len(inputs)} inputs and {len(outputs)} outputs for a plan of {self.plan.inputs} and "
+                             f"{self.outputs}")
+        if not 0 <= count <= MOST_SAMPLES // 1024:
+            raise ValueError(f"{count} samples")
+        if ports > QUICK:
+            memory = <char *>malloc(ports * (16 + SD_RANK * sizeof(long)))
+            if memory == NULL:
+                raise MemoryError
+            data, strides = <char **>memory, <const long **>(memory + ports * 8)
+            steps = <long *>(memory + ports * 16)
+        try:
+            for p in range(ports):
+                thing = inputs[p] if p < self.plan.inputs else outputs[p - self.plan.inputs]
+                if not isinstance(thing, np.ndarray):
+                    raise TypeError(f"a {type(thing).__name__} where an ndarray was expected")
+                array = thing
+                if self.ports[p] != NULL:
+                    self.examine(array, self.ports[p], count, p >= self.plan.inputs)
+                data[p] = <char *>cnp.PyArray_DATA(array)
+                strides[p] = steps + p * SD_RANK
+                for x in range(min(cnp.PyArray_NDIM(array), SD_RANK)):
+                    steps[p * SD_RANK + x] = cnp.PyArray_STRIDES(array)[x]
+            return run_plan(self, data, strides, count, threads)
+        finally:
+            free(memory)
+
+    cdef int examine(self, cnp.ndarray array, const sd_array *wanted, long count, bint written) except -1:
+        """Check an array that is to be read or written; memory depends on it."""
+        cdef int x, kind = cnp.NPY_FLOAT32 if self.plan.single else cnp.NPY_FLOAT64
+        if cnp.PyArray_TYPE(array) != kind or cnp.PyArray_ISBYTESWAPPED(array):
+            raise TypeError(f"an array of {array.dtype} in a plan of {'float32' if self.plan.single else 'float64'}")
+        if written and not cnp.PyArray_ISWRITEABLE(array):
+            raise ValueError("an output array that is read-only")
+        if cnp.PyArray_NDIM(array) != wanted.rank:
+            raise ValueError(f"an array of {cnp.PyArray_NDIM(array)} axes where {wanted.rank} were expected")
+        for x in range(wanted.rank):
+            if cnp.PyArray_DIMS(array)[x] != (count if wanted.tiled and x == 0 else wanted.shape[x]):
+                raise ValueError(f"an array of shape {(<object>array).shape} for {count} samples")
+        return 0
+
+
+# ---------------------------------------------------------------------------- BLAS and LAPACK
+
+cdef bint loaded = False
+
+
+cdef int load_blas() except -1:
+    """Take the addresses of SciPy's functions, once."""
+    global loaded
+    cdef int k = 0
+    if loaded:
+        return 0
+    modules = [import_module(f"scipy.linalg.cython_{name}") for name in ("blas", "lapack")]
+    while sd_blas_names[k].name != NULL:
+        name = sd_blas_names[k].name.decode()
+        (capsule,) = [module.__pyx_capi__[name] for module in modules if name in module.__pyx_capi__]
+        signature = PyCapsule_GetName(capsule)
+        if b"int *" not in signature or b"blas_int" in signature:
+            raise ImportError(f"SciPy's {name} takes integers of another size than 32 bits: {signature.decode()}")
+        sd_blas_names[k].place[0] = PyCapsule_GetPointer(capsule, signature)
+        k += 1
+    loaded = True
+    return 0

@@ -1,0 +1,291 @@
+/* A call of a plan: the steps before all tiles, the steps of each tile, and those after all tiles.
+
+   Threads share tiles. Steps that accumulate go over the tiles of a group in order, and the sums of the groups are
+   added in order, so results do not depend on the number of threads. Of the samples that fail, the lowest is told.
+
+   Needs all headers of steps/. */
+
+#ifndef SD_RUN_PLAN_H
+#define SD_RUN_PLAN_H
+#include <stdlib.h>
+
+#include "steps/factor.h"
+#include "steps/product.h"
+#include "steps/program.h"
+#include "steps/reduce.h"
+
+/* Threads of one call at most, groups of tiles that each of them has at once, and operations worth a thread. */
+enum { SD_MOST_THREADS = 64, SD_AHEAD = 2, SD_WORTH_A_THREAD = 500000 };
+
+/* Where and why a call failed. */
+typedef struct {
+  long sample; /* the lowest that did; -1 for none, -2 without memory, SD_RAISED */
+  int step;    /* number of the step */
+  int whole;   /* whether all samples share what failed */
+  long which;  /* of its checks */
+} sd_failure;
+
+static long sd_run_python(sd_state *s, const sd_step *step, long *which) {
+  const sd_job *job = s->job;
+  (void)which;
+  return job->hooks->call_python(job->self, step, s->data, job->strides, s->first, s->rows);
+}
+
+/* What runs a step: the first sample of the tile that failed, or -1. */
+static long (*const sd_step_runs[SD_KINDS])(sd_state *, const sd_step *, long *) = {
+    [SD_PROGRAM] = sd_run_program, [SD_PRODUCT] = sd_run_product, [SD_REDUCE] = sd_run_reduce,
+    [SD_SCAN] = sd_run_scan,       [SD_GATHER] = sd_run_gather,   [SD_COPY] = sd_run_copy,
+    [SD_FILL] = sd_run_fill,       [SD_FACTOR] = sd_run_factor,   [SD_USE] = sd_run_use,
+    [SD_PYTHON] = sd_run_python};
+
+/* Run the steps of a phase. After a failure those samples are run again that are before it, since a later step may
+   fail for one of them: what is told is the first failure of the lowest sample. */
+static void sd_run_phase(sd_state *s, int phase, sd_failure *failure) {
+  const sd_plan *plan = s->job->plan;
+  failure->sample = -1;
+  for (int i = 0; i < plan->step_count[phase]; i++) {
+    const sd_step *step = plan->steps[phase] + i;
+    long which = 0, sample = sd_step_runs[step->kind](s, step, &which);
+    if (sample == -1) continue;
+    *failure = (sd_failure){sample < 0 ? sample : s->first + sample, step->number, step->shared, which};
+    if (sample <= 0 || !step->tiled) return;
+    s->rows = sample;
+    i = -1;
+  }
+}
+
+/* Bytes of what a thread has for itself: addresses of arrays, arrays of a tile, scratch memory. */
+static long sd_room_bytes(const sd_plan *plan) {
+  return sd_rounded(plan->array_count * (long)sizeof(char *)) + sd_rounded(plan->tile_bytes) +
+         sd_rounded(plan->scratch_bytes);
+}
+
+/* Bytes of a whole call: what is kept, totals, and the room of the first thread. */
+static long sd_call_bytes(const sd_plan *plan) {
+  return SD_LINE + sd_rounded(plan->kept_bytes) + sd_rounded(plan->totals * 8) + sd_rounded(plan->slot_bytes) +
+         2 * sd_rounded(plan->array_count * (long)sizeof(char *)) + sd_room_bytes(plan);
+}
+
+/* Give a thread its memory. */
+static void sd_enter(sd_state *s, const sd_job *job, char *memory, int threads) {
+  const sd_plan *plan = job->plan;
+  s->job = job;
+  s->data = (char **)memory;
+  memory += sd_rounded(plan->array_count * (long)sizeof(char *));
+  memcpy(s->data, job->data, (size_t)plan->array_count * sizeof(char *));
+  for (int a = 0; a < plan->array_count; a++)
+    if (plan->arrays[a].kind == SD_ARENA && plan->arrays[a].tiled) s->data[a] = memory + plan->arrays[a].number;
+  s->scratch = memory + sd_rounded(plan->tile_bytes);
+  s->slots = 0;
+  s->threads = threads;
+  s->first = 0, s->rows = 1;
+  s->fresh = s->last = 1;
+}
+
+/* Run one tile. */
+static void sd_run_tile(sd_state *s, long first, long rows, sd_failure *failure) {
+  const sd_job *job = s->job;
+  const sd_plan *plan = job->plan;
+  for (int a = 0; a < plan->array_count; a++)
+    if (plan->arrays[a].tiled && plan->arrays[a].kind != SD_ARENA)
+      s->data[a] = job->data[a] + first * job->strides[a][0];
+  s->first = first;
+  s->rows = rows;
+  sd_run_phase(s, SD_TILE, failure);
+}
+
+/* What threads share: groups of tiles, begin .. end. */
+typedef struct {
+  const sd_job *job;
+  long begin, end, tiles, next; /* tiles: in a group */
+  int stop, threads;
+  char *slots; /* one for each group from begin on, or null */
+} sd_round;
+
+typedef struct {
+  sd_round *round;
+  char *memory;
+  sd_failure failure;
+} sd_hand;
+
+static long sd_take_group(sd_round *round) {
+#ifndef _WIN32
+  if (__atomic_load_n(&round->stop, __ATOMIC_RELAXED)) return round->end;
+  return __atomic_fetch_add(&round->next, 1, __ATOMIC_RELAXED);
+#else
+  return round->stop ? round->end : round->next++;
+#endif
+}
+
+/* Run groups of tiles until there is none. */
+static void *sd_lend_hand(void *argument) {
+  sd_hand *hand = argument;
+  sd_round *round = hand->round;
+  const sd_plan *plan = round->job->plan;
+  long group;
+  sd_state s;
+  sd_enter(&s, round->job, hand->memory, round->threads);
+  hand->failure.sample = -1;
+  while ((group = sd_take_group(round)) < round->end) {
+    long first = group * round->tiles * plan->tile, end = first + round->tiles * plan->tile;
+    if (end > round->job->count) end = round->job->count;
+    if (round->slots) s.slots = round->slots + (group - round->begin) * sd_rounded(plan->slot_bytes);
+    for (long at = first; at < end; at += plan->tile) {
+      s.fresh = at == first;
+      s.last = end - at <= plan->tile;
+      sd_run_tile(&s, at, s.last ? end - at : plan->tile, &hand->failure);
+      if (hand->failure.sample == -1) continue;
+#ifndef _WIN32
+      __atomic_store_n(&round->stop, 1, __ATOMIC_RELAXED);
+#else
+      round->stop = 1;
+#endif
+      return 0;
+    }
+  }
+  return 0;
+}
+
+/* Add the sums of a group to the totals, or of the totals to the outputs. */
+static void sd_add_group(const sd_job *job, const char *slots, int first) {
+  const sd_plan *plan = job->plan;
+  for (int i = 0; i < plan->step_count[SD_TILE]; i++) {
+    const sd_step *step = plan->steps[SD_TILE] + i;
+    for (int p = 0; step->accumulate && p < step->outputs; p++) {
+      const sd_dense *dense = step->dense + p;
+      double *total = job->totals + dense->total;
+      const char *from = slots + dense->slot;
+      int op = step->kind == SD_REDUCE ? step->op : SD_ADD;
+      for (long e = 0; e < dense->count; e++) {
+        double x = sd_get(from + e * step->item, step->item);
+        total[e] = first ? x : sd_combine(op, total[e], x);
+      }
+    }
+  }
+}
+
+static void sd_write_totals(sd_state *s) {
+  const sd_plan *plan = s->job->plan;
+  for (int i = 0; i < plan->step_count[SD_TILE]; i++) {
+    const sd_step *step = plan->steps[SD_TILE] + i;
+    for (int p = 0; step->accumulate && p < step->outputs; p++) {
+      const sd_view *view = step->views + step->inputs + p;
+      const sd_dense *dense = step->dense + p;
+      const double *from = s->job->totals + dense->total;
+      if (step->kind == SD_PROGRAM) {
+        sd_port to;
+        sd_make_port(s, view, &to, 0, 0, (long *)s->scratch);
+        for (long e = 0; e < dense->count; e++)
+          sd_set_number(to.data + (to.offsets ? to.offsets[e] : e * to.step), to.single ? 4 : 8, from[e]);
+      } else {
+        long lengths[SD_AXES];
+        sd_seen to, total = {(char *)from, {0}, 8};
+        sd_see(s, view, &to);
+        for (int l = 0; l < step->loops; l++) {
+          lengths[l] = dense->strides[l] ? step->lengths[l] : 1;
+          total.strides[l] = dense->strides[l] * 8;
+        }
+        sd_copy_seen(&to, &total, step->loops, lengths);
+      }
+    }
+  }
+}
+
+/* Threads that are worth it. */
+static int sd_hands(const sd_job *job, long groups) {
+  double worth = (double)job->plan->row_cost * (double)job->count / SD_WORTH_A_THREAD;
+  int threads = job->threads < SD_MOST_THREADS ? job->threads : SD_MOST_THREADS;
+  if (job->plan->callbacks) return 1;
+  if (threads > groups) threads = (int)groups;
+  if (threads > worth) threads = (int)worth;
+  return threads < 1 ? 1 : threads;
+}
+
+/* Run all tiles: groups of them in rounds, as many as there are slots for their sums. */
+static void sd_run_tiles(const sd_job *job, sd_state *s, char *slot, sd_failure *failure) {
+  const sd_plan *plan = job->plan;
+  long tiles = plan->accumulates ? SD_GROUP : 1, span = tiles * plan->tile;
+  long groups = (job->count + span - 1) / span, at_once = groups, room = sd_room_bytes(plan);
+  int threads = sd_hands(job, groups), summed = plan->accumulates && groups > 1;
+  sd_hand hands[SD_MOST_THREADS];
+  char *memory = 0;
+  sd_round round = {job, 0, 0, tiles, 0, 0, threads > 1 ? 1 : job->threads, summed ? slot : 0};
+  if (summed) at_once = threads == 1 ? 1 : SD_AHEAD * threads;
+  if (threads > 1) {
+    long bytes = SD_LINE + (threads - 1) * room + (summed ? at_once * sd_rounded(plan->slot_bytes) : 0);
+    if (!(memory = malloc((size_t)bytes))) {
+      failure->sample = SD_NO_MEMORY;
+      return;
+    }
+    if (summed) round.slots = sd_line_up(memory) + (threads - 1) * room;
+  }
+  failure->sample = -1;
+  for (round.begin = 0; round.begin < groups && failure->sample == -1; round.begin = round.end) {
+    round.end = groups - round.begin < at_once ? groups : round.begin + at_once;
+    round.next = round.begin;
+    for (int t = 0; t < threads; t++) {
+      hands[t].round = &round;
+      hands[t].memory = t ? sd_line_up(memory) + (t - 1) * room : (char *)s->data;
+      hands[t].failure.sample = -1;
+    }
+    if (threads == 1)
+      sd_lend_hand(hands);
+    else
+      job->hooks->run_parts(sd_lend_hand, (char *)hands, sizeof *hands, threads);
+    for (int t = 0; t < threads; t++) {
+      const sd_failure *one = &hands[t].failure;
+      if (one->sample == -1) continue;
+      if (failure->sample == -1 || one->sample < failure->sample) *failure = *one;
+    }
+    for (long g = round.begin; summed && g < round.end && failure->sample == -1; g++)
+      sd_add_group(job, round.slots + (g - round.begin) * sd_rounded(plan->slot_bytes), g == 0);
+  }
+  free(memory);
+  if (summed && failure->sample == -1) sd_write_totals(s);
+}
+
+/* The result of no samples: nothing, and sums of nothing. */
+static void sd_run_empty(const sd_job *job) {
+  const sd_plan *plan = job->plan;
+  for (int a = 0; a < plan->array_count; a++) {
+    const sd_array *array = plan->arrays + a;
+    if (array->kind == SD_OUTPUT && !array->tiled)
+      sd_zero_array(job->data[a], array->rank, array->shape, job->strides[a], array->item);
+  }
+}
+
+/* Run a plan in memory of sd_call_bytes: the lowest sample that failed, -1 for none. */
+static void sd_run_plan(sd_job *job, char *memory, sd_failure *failure) {
+  const sd_plan *plan = job->plan;
+  long pointers = sd_rounded(plan->array_count * (long)sizeof(char *));
+  char **base, *slot;
+  const long **ways;
+  sd_state s;
+  memory = sd_line_up(memory);
+  base = (char **)memory, ways = (const long **)(memory + pointers);
+  job->kept = memory + 2 * pointers;
+  job->totals = (double *)(job->kept + sd_rounded(plan->kept_bytes));
+  slot = (char *)job->totals + sd_rounded(plan->totals * 8);
+  for (int a = 0; a < plan->array_count; a++) {
+    const sd_array *array = plan->arrays + a;
+    int given = array->kind == SD_INPUT || array->kind == SD_OUTPUT;
+    long port = array->number + (array->kind == SD_OUTPUT ? plan->inputs : 0);
+    ways[a] = given ? job->strides[port] : array->strides;
+    base[a] = given ? job->data[port] : array->kind == SD_CONSTANT ? array->data : job->kept + array->number;
+    if (array->kind == SD_LENGTH) sd_set_number(base[a], array->item, (double)job->count);
+  }
+  job->data = base;
+  job->strides = ways;
+  sd_enter(&s, job, slot + sd_rounded(plan->slot_bytes), job->threads);
+  failure->sample = -1;
+  if (job->count == 0) {
+    sd_run_empty(job);
+    return;
+  }
+  sd_run_phase(&s, SD_BEFORE, failure);
+  if (failure->sample == -1 && plan->step_count[SD_TILE]) sd_run_tiles(job, &s, slot, failure);
+  if (failure->sample != -1) return;
+  sd_enter(&s, job, slot + sd_rounded(plan->slot_bytes), job->threads);
+  sd_run_phase(&s, SD_AFTER, failure);
+}
+#endif

@@ -1,0 +1,183 @@
+/* Steps that run a scalar program: views become the ports of a unit, and the loops its batch. The unit's threads,
+   tiles, strides and order of sums are those of ../batch.
+
+   Needs nest.h. */
+
+#ifndef SD_PROGRAM_H
+#define SD_PROGRAM_H
+#include "nest.h"
+
+/* Ports that need no scratch memory. */
+enum { SD_PORTS = 24 };
+
+/* Fill in where a port's own elements stand: a step from one to the next, or an offset for each in `offsets`, of
+   which room is given. Returns how many of these were used. */
+static long sd_own_elements(sd_port *port, const sd_view *v, const long *strides, long item, long *offsets) {
+  long span = 1, filled = 1;
+  int found = 0, even = 1;
+  port->step = item;
+  port->offsets = 0;
+  for (int x = v->rank - 1; x >= 0; x--) {
+    const sd_axis *axis = v->axes + x;
+    if (axis->loop >= 0 || axis->length < 0 || axis->length == 1) continue;
+    if (!found)
+      port->step = axis->step * strides[x], found = 1;
+    else if (axis->step * strides[x] != port->step * span)
+      even = 0;
+    span *= axis->length;
+  }
+  if (even || span == 0) return 0;
+  offsets[0] = 0; /* backwards through the axes: what is filled is repeated for each place along the one before */
+  for (int x = v->rank - 1; x >= 0; x--) {
+    const sd_axis *axis = v->axes + x;
+    if (axis->loop >= 0 || axis->length <= 1) continue;
+    for (long k = axis->length - 1; k > 0; k--)
+      for (long i = 0; i < filled; i++) offsets[k * filled + i] = offsets[i] + k * axis->step * strides[x];
+    filled *= axis->length;
+  }
+  port->offsets = offsets;
+  return span;
+}
+
+/* Fill in how samples follow each other. */
+static inline void sd_samples(sd_port *port, const long *along, int axes, const long *lengths) {
+  long span = 1;
+  port->stride = port->scattered = 0;
+  for (int l = axes - 1; l >= 0; l--) {
+    port->strides[l] = along[l];
+    if (lengths[l] == 1) continue;
+    if (span == 1)
+      port->stride = along[l];
+    else if (along[l] != port->stride * span)
+      port->scattered = 1;
+    span *= lengths[l];
+  }
+}
+
+/* Fill in which samples a list tells. */
+static void sd_list_samples(const sd_state *s, const sd_view *v, sd_port *port) {
+  port->scattered = SD_LISTED;
+  port->listed = v->list;
+  for (int x = 0; x < v->rank; x++)
+    if (v->axes[x].listed) port->along = v->axes[x].loop, port->pace = s->job->strides[v->array][x];
+}
+
+/* Make the port of a view. Returns how many offsets were used. */
+static inline long sd_make_port(const sd_state *s, const sd_view *v, sd_port *port, int axes, const long *lengths,
+                                long *offsets) {
+  const sd_array *array = s->job->plan->arrays + v->array;
+  long used = 0;
+  port->size = v->size;
+  port->single = array->item == 4;
+  if (v->known) {
+    port->data = s->data[v->array] + v->offset;
+    port->step = v->pace;
+    port->offsets = v->offsets;
+    port->unaligned = 0;
+    sd_samples(port, v->strides, axes, lengths);
+  } else {
+    const long *strides = s->job->strides[v->array];
+    long offset, along[SD_AXES];
+    size_t odd = (size_t)s->data[v->array];
+    sd_resolve(v, strides, &offset, along);
+    port->data = s->data[v->array] + offset;
+    for (int x = 0; x < v->rank; x++) odd |= (size_t)strides[x];
+    port->unaligned = odd % (size_t)array->item != 0;
+    used = sd_own_elements(port, v, strides, array->item, offsets);
+    sd_samples(port, along, axes, lengths);
+  }
+  if (v->list) sd_list_samples(s, v, port);
+  return used;
+}
+
+/* Make one loop of two, where each port goes on along the outer one where the inner one ends. Returns the number of
+   loops. */
+static int sd_join_loops(sd_port *ports, int number, int axes, long *lengths, int kept) {
+  for (int l = axes - 2; l >= kept; l--) {
+    int one = 1;
+    for (int p = 0; p < number && one; p++) {
+      const sd_port *port = ports + p;
+      if (port->scattered == SD_LISTED) one = port->along != l && port->along != l + 1;
+      one &= port->strides[l] == port->strides[l + 1] * lengths[l + 1];
+    }
+    if (!one) continue;
+    lengths[l] *= lengths[l + 1];
+    for (int k = l + 1; k < axes - 1; k++) lengths[k] = lengths[k + 1];
+    for (int p = 0; p < number; p++) {
+      sd_port *port = ports + p;
+      port->strides[l] = port->strides[l + 1];
+      for (int k = l + 1; k < axes - 1; k++) port->strides[k] = port->strides[k + 1];
+      if (port->scattered == SD_LISTED && port->along > l) port->along--;
+    }
+    axes--;
+  }
+  return axes;
+}
+
+/* The unit of a step, in the layout that suits most of its arrays; null if it could not be made. */
+static const sd_unit *sd_find_unit(const sd_state *s, const sd_step *step, const sd_port *ports, long count) {
+  const sd_job *job = s->job;
+  int moved = step->inputs + (step->sums ? 0 : step->outputs);
+  int columns = sd_lie_in_columns(ports, moved, count, job->usual[step->units]);
+  int place = 8 * step->units + 4 * step->sums + 2 * job->plan->single + columns;
+  return job->units[place] ? job->units[place] : job->hooks->make_unit(job->self, step->units, place);
+}
+
+/* Run a program over the loops. Sums over the batch are made tile by tile: those of later tiles in scratch memory
+   first, and then added. */
+static long sd_run_program(sd_state *s, const sd_step *step, long *which) {
+  long room[SD_AXES], inner = 1, failed, *offsets = (long *)s->scratch;
+  const long *lengths = sd_lengths(s, step, room);
+  sd_port few[SD_PORTS], *ports = few;
+  int number = step->inputs + step->outputs, more = step->accumulate && !s->fresh;
+  double *sums;
+  sd_call call;
+  call.ports = 0;
+  if (number > SD_PORTS) {
+    ports = (sd_port *)s->scratch;
+    offsets = (long *)(s->scratch + sd_rounded(number * (long)sizeof(sd_port)));
+  }
+  call.count = 1;
+  for (int l = 0; l < step->loops; l++) {
+    call.lengths[l] = lengths[l];
+    call.count *= lengths[l];
+    if (l > 0 || !step->tiled) inner *= lengths[l];
+  }
+  if (call.count == 0 && !step->sums) return -1;
+  for (int p = 0; p < number; p++)
+    offsets += sd_make_port(s, step->views + p, ports + p, step->loops, lengths, offsets);
+  sums = (double *)offsets;
+  for (int p = step->inputs; step->accumulate && p < number; p++) {
+    if (more)
+      ports[p].data = (char *)sums, sums += ports[p].size;
+    else if (s->slots)
+      ports[p].data = s->slots + step->dense[p - step->inputs].slot;
+    else
+      continue;
+    ports[p].single = ports[p].unaligned = 0;
+    ports[p].step = 8;
+    ports[p].offsets = 0;
+  }
+  if (!(call.unit = sd_find_unit(s, step, ports, call.count))) return SD_RAISED;
+  call.ports = ports;
+  call.axes = step->loops;
+  if (call.axes > 2)
+    call.axes = sd_join_loops(ports, step->sums ? step->inputs : number, call.axes, call.lengths, step->kept);
+  call.kept = step->kept;
+  call.threads = s->threads;
+  if ((failed = s->job->hooks->run_batch(&call, which)) != -1) return failed < 0 || inner == 0 ? failed : failed / inner;
+  for (int p = step->inputs; more && p < number; p++) {
+    sd_port to;
+    if (s->slots) {
+      to.data = s->slots + step->dense[p - step->inputs].slot;
+      to.single = 0, to.step = 8, to.offsets = 0;
+    } else /* offsets are used no more */
+      sd_make_port(s, step->views + p, &to, step->loops, lengths, (long *)sums);
+    for (long e = 0; e < ports[p].size; e++) {
+      char *at = to.data + (to.offsets ? to.offsets[e] : e * to.step);
+      sd_set_number(at, to.single ? 4 : 8, sd_get(at, to.single ? 4 : 8) + ((const double *)ports[p].data)[e]);
+    }
+  }
+  return -1;
+}
+#endif

@@ -1,0 +1,376 @@
+"""Numbers for the letters of a plan: where each array stands in memory, and what each step reads and writes.
+
+The length of the batch stays open. Arrays that have its axis are kept for one tile of samples, which is so long that
+they fit into the second-level cache together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graph import Node, elementwise, placeholder
+from ..graph.reference import numeric
+from ..graph.sizes import Dim, value
+from ..lower.program import Program
+from ..lower.unroll import unroll
+from . import bound
+from .loops.access import BATCH, Access, LoopInput
+from .loops.ranges import LEAST
+from .memory import BoundPlan, lay_out
+from .plan import Plan
+from .steps import Call, LoopPiece, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, Step, sources
+
+__all__ = ["BoundPlan", "bind", "programs_of"]
+
+#: The batch's number of samples, where it is asked for while sizes are put in: no step's sizes depend on it.
+_ANY = 1
+
+_MESSAGES = {
+    "inv": "the inverse of a singular matrix",
+    "inv_transposed": "the inverse of a singular matrix",
+    "solve": "the solution for a singular matrix",
+    "solve_transposed": "the solution for a singular matrix",
+    "cholesky": "a Cholesky factor of a matrix that is not positive definite",
+}
+
+
+def programs_of(plan: Plan) -> list[tuple[Program, bool]]:
+    """Return the scalar programs of a plan, each with whether it is summed, in the order of their numbers."""
+    found: list[tuple[Program, bool]] = []
+    for step in plan.steps:
+        if isinstance(step, LoopStep):
+            found += [(piece.program, step.total) for piece in step.pieces]
+            if step.total and len(step.pieces) > 1:
+                found.append((_adder(step), False))
+    return found
+
+
+def _adder(step: LoopStep) -> Program:
+    """Return the program that adds up the sums of each piece."""
+    parts = [
+        [placeholder(("part", number, k), node.shape) for number in range(len(step.pieces))]
+        for k, node in enumerate(step.results)
+    ]
+    sums = []
+    for several in parts:
+        total = several[0]
+        for part in several[1:]:
+            total = elementwise("add", (total, part))
+        sums.append(total)
+    return unroll([part for several in parts for part in several], sums)
+
+
+def bind(
+    plan: Plan, sizes: Mapping[str, int], single: bool, functions: Mapping[Node, Callable[..., Any]]
+) -> BoundPlan | None:
+    """Put numbers in for the letters of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    sizes : mapping of str to int
+        The number of each letter.
+    single : bool
+        Whether arrays are of float32.
+    functions : mapping of Node to callable
+        For each call of Python, by its result: what it calls.
+
+    Returns
+    -------
+    BoundPlan or None
+        None where sizes are too small for the plan.
+
+    Raises
+    ------
+    ShapeError
+        If a slice does not fit its axis.
+    """
+    known = {**sizes, str(BATCH): _ANY}
+    for (start, step, length), size in plan.checks:
+        if length is None:
+            numeric.at(value(start, known), value(size, known))
+        else:
+            numeric.span(value(start, known), step, value(length, known), value(size, known))
+    if any(value(size, known) < 1 for step in plan.steps for size in _sizes(step)):
+        return None
+    if not all(_stays_within(step, known) for step in plan.steps if isinstance(step, LoopStep)):
+        return None
+    if plan.is_cut and any(number < LEAST for number in sizes.values()):
+        return None
+    return _Binder(plan, known, single).bind(functions)
+
+
+def _sizes(step: Step) -> Sequence[Dim]:
+    """Return the lengths of a step's loops."""
+    if isinstance(step, LoopStep):
+        return step.loops
+    return () if isinstance(step, MatrixFunction | Call) else step.sizes
+
+
+def _stays_within(step: LoopStep, sizes: Mapping[str, int]) -> bool:
+    """Tell whether all that a step writes is within its arrays, as it is for sizes that are not very small."""
+    for node, place in zip(step.results, step.places, strict=True):
+        for index, size in zip(place, node.shape, strict=True):
+            count = 1 if index.length is None else value(index.length, sizes)
+            if index.loop is not None:
+                count = value(step.loops[index.loop], sizes)
+            first = value(index.start, sizes)
+            if not (0 <= first < value(size, sizes) and 0 <= first + index.step * (count - 1) < value(size, sizes)):
+                return False
+    return True
+
+
+class _Binder:
+    """The arrays and steps of one plan while numbers are put in."""
+
+    def __init__(self, plan: Plan, sizes: Mapping[str, int], single: bool) -> None:
+        self.plan = plan
+        self.sizes = sizes
+        self.item = 4 if single else 8
+        self.arrays: list[bound.PlanArray] = []
+        self.where: dict[Node, int] = {}
+        self.steps: list[bound.BoundStep] = []
+        self.phases: dict[Node, int] = {}
+        self.units = 0
+        self.factors: dict[Node, tuple[int, int, int]] = {}
+        #: For each array of the arena: the first and the last step that has it.
+        self.lives: dict[int, list[int]] = {}
+
+    def bind(self, functions: Mapping[Node, Callable[..., Any]]) -> BoundPlan:
+        """Put numbers into all steps."""
+        plan = self.plan
+        for number, node in enumerate(plan.inputs):
+            self.where[node] = self._array(bound.INPUT, number, node)
+            self.phases[node] = bound.BEFORE
+        copies: list[tuple[Node, int]] = []
+        results = {node for step in plan.steps for node in step.results}
+        for number, node in enumerate(plan.outputs):
+            array = self._array(bound.OUTPUT, number, node)
+            if node in results and node not in self.where:
+                self.where[node] = array
+            else:
+                copies.append((node, array))
+        for step in plan.steps:
+            for node in step.results:
+                if node not in self.where:
+                    self.where[node] = self._array(bound.ARENA, 0, node)
+            phase = self._phase(step)
+            _BIND[type(step)](self, step, phase, functions)
+        for node, array in copies:
+            self._copy(node, array)
+        wide = {factor for factor, _, _ in self.factors.values()}
+        return lay_out(self.arrays, self.steps, self.item, wide)
+
+    # ------------------------------------------------------------------ arrays
+
+    def _number(self, size: Dim) -> int:
+        return value(size, self.sizes)
+
+    def _array(self, kind: int, number: int, node: Node, integer: bool = False) -> int:
+        tiled = node.ndim > 0 and node.shape[0] == BATCH
+        shape = tuple(self._number(size) for size in node.shape)
+        return self._add(bound.PlanArray(kind, number, shape, tiled, None, integer))
+
+    def _add(self, array: bound.PlanArray) -> int:
+        self.arrays.append(array)
+        return len(self.arrays) - 1
+
+    def _of(self, node: Node) -> int:
+        """Return the array of a node that a step reads."""
+        if node not in self.where:
+            if node.op == "size" and node.payload.size == BATCH:
+                array = bound.PlanArray(bound.COUNT, 0, ())
+            else:
+                data = self._number(node.payload.size) if node.op == "size" else node.value
+                numbers = np.array(data, np.float64, order="C")
+                array = bound.PlanArray(bound.CONSTANT, 0, numbers.shape, False, numbers.tobytes())
+            self.where[node] = self._add(array)
+            self.phases[node] = bound.BEFORE
+        return self.where[node]
+
+    def _view(self, source: int, access: Access, lows: Sequence[int] = ()) -> bound.View:
+        axes, listed = [], []
+        for axis, index in enumerate(access):
+            start = self._number(index.start)
+            if index.listed is not None:
+                assert index.loop is not None
+                axes.append((index.loop, 0, 1, -1))
+                listed.append((axis, np.asarray(index.listed, np.int64).tobytes()))
+            elif index.loop is not None:
+                low = lows[index.loop] if lows else 0
+                axes.append((index.loop, start + index.step * low, index.step, -1))
+            elif index.length is not None:
+                axes.append((-1, start, index.step, self._number(index.length)))
+            else:
+                axes.append((-1, start, 0, -1))
+        return bound.View(source, tuple(axes), tuple(listed))
+
+    def _input(self, port: LoopInput, lows: Sequence[int] = ()) -> bound.View:
+        return self._view(self._of(port.source), port.access, lows)
+
+    # ------------------------------------------------------------------ phases
+
+    def _phase(self, step: Step) -> int:
+        """Return when a step runs: what goes over the samples in each tile, what reads sums over them afterwards."""
+        read = [self.phases.get(node, bound.BEFORE) for node in sources(step)]
+        if _is_tiled(step):
+            phase = bound.TILE
+            own = bound.TILE if any(node.shape[:1] == (BATCH,) for node in step.results) else bound.AFTER
+        else:
+            phase = own = bound.AFTER if bound.AFTER in read else bound.BEFORE
+        for node in step.results:
+            self.phases[node] = own
+        return phase
+
+    # ------------------------------------------------------------------ steps
+
+    def _loop(self, step: LoopStep, phase: int, functions: object) -> None:
+        tiled = phase == bound.TILE
+        results = [self.where[node] for node in step.results]
+        if step.fills:
+            for array in results:
+                shape = self.arrays[array].shape
+                axes = tuple((axis, 0, 1, -1) for axis in range(len(shape)))
+                self.steps.append(bound.FillStep(phase, shape, tiled, 0.0, bound.View(array, axes)))
+        several = step.total and len(step.pieces) > 1
+        parts: list[list[int]] = []
+        for piece in step.pieces:
+            targets = [self._array(bound.ARENA, 0, node) for node in step.results] if several else results
+            parts.append(targets)
+            self._piece(step, piece, phase, tiled, targets)
+        if not several:
+            return
+        inputs = [self._whole(part[k]) for k in range(len(results)) for part in parts]
+        after = bound.AFTER if tiled else phase
+        outputs = tuple(self._whole(array) for array in results)
+        self.steps.append(bound.ProgramStep(after, self.units, (), False, tuple(inputs), outputs))
+        self.units += 1
+
+    def _piece(self, step: LoopStep, piece: LoopPiece, phase: int, tiled: bool, targets: Sequence[int]) -> None:
+        ends = [(self._number(low), self._number(high)) for low, high in piece.ranges]
+        lows = [low for low, _ in ends]
+        self.steps.append(
+            bound.ProgramStep(
+                phase,
+                self.units,
+                tuple(high - low for low, high in ends),
+                tiled,
+                tuple(self._input(port, lows) for port in piece.ports),
+                tuple(
+                    self._view(array, place, () if step.total else lows)
+                    for array, place in zip(targets, step.places, strict=True)
+                ),
+                step.total,
+                step.kept,
+                step.total and tiled and not step.kept,
+                tuple(message for _, message in piece.program.checks),
+            )
+        )
+        self.units += 1
+
+    def _whole(self, array: int) -> bound.View:
+        return bound.View(array, tuple((-1, 0, 1, length) for length in self.arrays[array].shape))
+
+    def _lengths(self, sizes: Sequence[Dim]) -> tuple[int, ...]:
+        return tuple(self._number(size) for size in sizes)
+
+    def _product(self, step: Product, phase: int, functions: object) -> None:
+        tiled = phase == bound.TILE
+        accumulate = tiled and not self.arrays[self.where[step.result]].tiled
+        self.steps.append(
+            bound.ProductStep(
+                phase,
+                self._lengths(step.sizes),
+                tiled,
+                self._input(step.first),
+                self._input(step.second),
+                self._view(self.where[step.result], step.place),
+                step.scale,
+                accumulate,
+                step.symmetric,
+            )
+        )
+
+    def _reduction(self, step: Reduction, phase: int, functions: object) -> None:
+        tiled = phase == bound.TILE
+        accumulate = tiled and not self.arrays[self.where[step.result]].tiled
+        view = self._view(self.where[step.result], step.place)
+        lengths = self._lengths(step.sizes)
+        self.steps.append(
+            bound.ReduceStep(phase, lengths, tiled, step.op, self._input(step.source), view, accumulate)
+        )
+
+    def _scan(self, step: Scan, phase: int, functions: object) -> None:
+        view = self._view(self.where[step.result], step.place)
+        lengths = self._lengths(step.sizes)
+        tiled = phase == bound.TILE
+        self.steps.append(
+            bound.ScanStep(phase, lengths, tiled, step.op, step.reverse, self._input(step.source), view)
+        )
+
+    def _move(self, step: Move, phase: int, functions: object) -> None:
+        view = self._view(self.where[step.result], step.place)
+        indices = np.asarray(step.indices, np.int64).tobytes()
+        lengths = self._lengths(step.sizes)
+        tiled = phase == bound.TILE
+        source = self._input(step.source)
+        self.steps.append(
+            bound.GatherStep(phase, lengths, tiled, step.scatter, step.loop, indices, source, view)
+        )
+
+    def _matrix(self, step: MatrixFunction, phase: int, functions: object) -> None:
+        matrix = self._of(step.matrix)
+        array = self.arrays[matrix]
+        if step.matrix not in self.factors:
+            own = bound.TILE if array.tiled else min(phase, self.phases.get(step.matrix, bound.BEFORE))
+            factor = self._add(bound.PlanArray(bound.ARENA, 0, array.shape, array.tiled))
+            pivots = self._add(bound.PlanArray(bound.ARENA, 0, array.shape[:-1], array.tiled, None, True))
+            state = self._add(bound.PlanArray(bound.ARENA, 0, array.shape[:-2], array.tiled, None, True))
+            self.factors[step.matrix] = factor, pivots, state
+            symmetric = 2 if step.op == "cholesky" else 1
+            self.steps.append(bound.FactorStep(own, array.tiled, matrix, factor, pivots, state, symmetric))
+        factor, pivots, state = self.factors[step.matrix]
+        other = -1 if step.other is None else self._of(step.other)
+        target = self.where[step.result]
+        message = _MESSAGES.get(step.op, "")
+        tiled = phase == bound.TILE
+        self.steps.append(
+            bound.FactorUse(phase, tiled, step.op, matrix, factor, pivots, state, other, target, message)
+        )
+
+    def _call(self, step: Call, phase: int, functions: Mapping[Node, Callable[..., Any]]) -> None:
+        inputs = tuple(self._of(node) for node in (*step.sized(self.plan.inputs), *step.operands))
+        self.steps.append(
+            bound.CallStep(phase, phase == bound.TILE, functions[step.result], inputs, self.where[step.result])
+        )
+
+    def _copy(self, node: Node, array: int) -> None:
+        """Copy an array that is an output, and an input, a number or another output as well."""
+        source = self._of(node)
+        tiled = self.arrays[array].tiled
+        axes = tuple((axis, 0, 1, -1) for axis in range(node.ndim))
+        phase = bound.TILE if tiled else max(self.phases[node], bound.BEFORE)
+        lengths = self.arrays[array].shape
+        self.steps.append(bound.CopyStep(phase, lengths, tiled, bound.View(source, axes), bound.View(array, axes)))
+
+
+def _is_tiled(step: Step) -> bool:
+    if isinstance(step, LoopStep):
+        return BATCH in step.loops
+    if isinstance(step, MatrixFunction | Call):
+        return any(node.shape[:1] == (BATCH,) for node in (step.result, *sources(step)))
+    return BATCH in step.sizes
+
+
+_BIND: dict[type, Callable[..., None]] = {
+    LoopStep: _Binder._loop,
+    Product: _Binder._product,
+    Reduction: _Binder._reduction,
+    Scan: _Binder._scan,
+    Move: _Binder._move,
+    MatrixFunction: _Binder._matrix,
+    Call: _Binder._call,
+}

@@ -1,0 +1,107 @@
+"""What steps of a plan take, estimated from a table of fixed constants: nothing is measured on the machine that runs.
+
+Plans are chosen by these estimates, so equal formulas have equal plans everywhere. The constants are those of a core
+with vectors of eight doubles; what counts is their ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..graph import Node
+from ..graph.sizes import Dim, value
+from ..lower.program import CHEAP, Port, Program
+from .loops.access import BATCH, LoopInput
+from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, Step, sources
+
+__all__ = ["Estimate", "estimate", "program_cost"]
+
+#: Nanoseconds: of a step by itself, of a function in a program and of cheap operations, of a multiplication
+#: in a product of matrices and in a product with a vector, of a byte that is moved, of a call of Python.
+STEP, OPERATION, FITTING, SPILLING = 120.0, 1.2, 0.035, 0.065
+#: From so many cheap operations on, a program's values leave the registers between their uses.
+REGISTERS = 400
+MULTIPLICATION, STREAMED, BYTE, PYTHON = 0.025, 0.12, 0.02, 20_000.0
+#: What a letter counts as where a number is needed.
+NOMINAL = 1000
+
+
+class Estimate(NamedTuple):
+    """Nanoseconds of a step: once a call, and for each sample of the batch."""
+
+    once: float
+    sample: float
+
+
+def program_cost(program: Program, inputs: Sequence[Port] | None = None) -> float:
+    """Return the nanoseconds that a program takes for one element, in vectors that are full.
+
+    Parameters
+    ----------
+    program : Program
+    inputs : sequence of Port, optional
+        Those that are another element's for each; by default all.
+    """
+    cheap = sum(1 for op in program.ops if op in CHEAP and op not in ("load", "const"))
+    others = sum(1 for op in program.ops if op not in CHEAP)
+    moved = sum(port.size for port in (*(program.inputs if inputs is None else inputs), *program.outputs))
+    return (FITTING if cheap < REGISTERS else SPILLING) * cheap + OPERATION * others + 8 * BYTE * moved
+
+
+def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
+    """Return what a step takes.
+
+    Parameters
+    ----------
+    step : Step
+    sizes : mapping of str to int, optional
+        Numbers of letters; :data:`NOMINAL` for those that it lacks.
+    """
+    known = sizes or {}
+    batched, work = False, 0.0
+    if isinstance(step, LoopStep):
+        batched = BATCH in step.loops
+        for piece in step.pieces:
+            elements = math.prod(_between(low, high, known) for low, high in piece.ranges)
+            varying = [port for port, own in zip(piece.program.inputs, piece.ports, strict=True) if _varies(own)]
+            work += elements * program_cost(piece.program, varying)
+    elif isinstance(step, Product):
+        batched = BATCH in step.sizes
+        count = math.prod(_number(size, known) for size in step.sizes)
+        # what samples share stays in the caches
+        read = [node for node in (step.result, *sources(step)) if not batched or BATCH in node.shape]
+        whole = max((_elements(node, known) for node in read), default=1)
+        work = count * (MULTIPLICATION if count > 8 * whole else STREAMED) * (0.5 if step.symmetric else 1.0)
+    elif isinstance(step, MatrixFunction):
+        batched = any(node.shape[:1] == (BATCH,) for node in (step.result, *sources(step)))
+        rows = _number(step.matrix.shape[-1], known)
+        work = rows * _elements(step.matrix, known) * MULTIPLICATION + _elements(step.result, known) * rows * STREAMED
+    elif isinstance(step, Call):
+        batched = step.result.shape[:1] == (BATCH,)
+        return Estimate(PYTHON, 8 * BYTE * _elements(step.result, known) if batched else 0.0)
+    else:
+        assert isinstance(step, Reduction | Scan | Move)
+        batched = BATCH in step.sizes
+        work = 16 * BYTE * math.prod(_number(size, known) for size in step.sizes)
+    return Estimate(STEP, work) if batched else Estimate(STEP + work, 0.0)
+
+
+def _number(size: Dim, sizes: Mapping[str, int]) -> int:
+    if isinstance(size, int):
+        return size
+    known = {name: sizes.get(name, NOMINAL) for name in size.names}
+    return max(1, value(size, {**known, str(BATCH): 1}))
+
+
+def _between(low: Dim, high: Dim, sizes: Mapping[str, int]) -> int:
+    return _number(high - low, sizes)
+
+
+def _elements(node: Node, sizes: Mapping[str, int]) -> int:
+    return math.prod(_number(size, sizes) for size in node.shape)
+
+
+def _varies(port: LoopInput) -> bool:
+    return any(index.loop is not None for index in port.access)

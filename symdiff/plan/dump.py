@@ -1,0 +1,137 @@
+"""Plans as text: a line for each step with its estimated time and why it is such a step, and the programs of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..graph import Node
+from ..graph.dump import brief, word
+from ..lower.dump import program_lines
+from .cost import estimate
+from .loops.access import BATCH, Access, Check, LoopInput
+from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, Step
+
+__all__ = ["plan_lines", "step_lines"]
+
+_WHY = {
+    LoopStep: "element by element, fused",
+    Product: "a product of whole arrays",
+    Reduction: "along a long axis",
+    Scan: "each element needs those before it",
+    Move: "positions that are listed",
+    MatrixFunction: "one factorization for all functions of a matrix",
+    Call: "no native form: NumPy",
+}
+
+
+def step_lines(inputs: Sequence[Node], steps: Sequence[Step]) -> Iterator[str]:
+    """Give one line for each step: what it makes, its estimated time, and why it is such a step."""
+    names = _names(inputs, steps)
+    for number, step in enumerate(steps):
+        took = estimate(step)
+        times = f"{_time(took.once)} a call" + (f" + {_time(took.sample)} a sample" if took.sample else "")
+        results = ", ".join([names[node] for node in step.results])
+        yield f"step {number}: {_title(step)} -> {results}; {times}; {_why(step)}"
+
+
+def plan_lines(
+    inputs: Sequence[Node], outputs: Sequence[Node], steps: Sequence[Step], checks: Sequence[Check]
+) -> Iterator[str]:
+    """Give each step: its loops, what it reads and writes, and the program of an element."""
+    names = _names(inputs, steps)
+    for node in inputs:
+        yield f"input {brief(node)}"
+    for number, step in enumerate(steps):
+        yield f"step {number}: {_title(step)}"
+        if isinstance(step, LoopStep):
+            yield from _loop_lines(step, names)
+        elif isinstance(step, Call):
+            yield f"    gives {names[step.result]} = {brief(step.formula)}"
+            for node, stand_in in zip(step.operands, step.inputs, strict=True):
+                yield f"    {brief(stand_in)} is {_name(names, node)}"
+        elif isinstance(step, MatrixFunction):
+            others = [step.matrix] if step.other is None else [step.matrix, step.other]
+            yield f"    gives {names[step.result]} = {step.op}({', '.join([_name(names, node) for node in others])})"
+        else:
+            ports = [step.first, step.second] if isinstance(step, Product) else [step.source]
+            yield f"    gives {names[step.result]}{_place(step.place)} = {brief(step.result)}"
+            for port in ports:
+                yield f"    reads {_port(names, port)}"
+    for item, size in checks:
+        yield f"check that {word(item)} fits an axis of size {word(size)}"
+    yield f"results: {', '.join([_name(names, node) for node in outputs])}"
+
+
+def _loop_lines(step: LoopStep, names: dict[Node, str]) -> Iterator[str]:
+    for node, place in zip(step.results, step.places, strict=True):
+        yield f"    gives {names[node]}{_place(place)} = {brief(node)}"
+    for number, piece in enumerate(step.pieces):
+        ends = ", ".join([f"{word(low)}<=i{k}<{word(high)}" for k, (low, high) in enumerate(piece.ranges)])
+        yield f"    piece {number}: {ends}"
+        for k, port in enumerate(piece.ports):
+            yield f"        input {k} is {_port(names, port)}"
+        yield from (f"        {line}" for line in program_lines(piece.program))
+
+
+def _names(inputs: Sequence[Node], steps: Sequence[Step]) -> dict[Node, str]:
+    names = {node: word(node.payload) for node in inputs}
+    for number, step in enumerate(steps):
+        for k, node in enumerate(step.results):
+            names.setdefault(node, f"r{number}" if k == 0 else f"r{number}.{k}")
+    return names
+
+
+def _name(names: dict[Node, str], node: Node) -> str:
+    return names.get(node) or brief(node)
+
+
+def _port(names: dict[Node, str], port: LoopInput) -> str:
+    return f"{_name(names, port.source)}{_place(port.access)}"
+
+
+def _title(step: Step) -> str:
+    if isinstance(step, LoopStep):
+        loops = ", ".join([f"i{k}<{word(size)}" for k, size in enumerate(step.loops)]) or "once"
+        return f"{'sum' if step.total else 'map'} over {loops}"
+    if isinstance(step, Product):
+        return f"product over {_sizes(step.sizes)}" + (", one triangle" if step.symmetric else "")
+    if isinstance(step, MatrixFunction):
+        return f"{step.op} of {word(step.matrix.shape)}"
+    if isinstance(step, Call):
+        return f"array {brief(step.formula)}"
+    if isinstance(step, Move):
+        return f"{'scatter' if step.scatter else 'gather'} over {_sizes(step.sizes)}"
+    return f"{step.op} over {_sizes(step.sizes)}"
+
+
+def _sizes(sizes: Iterable[object]) -> str:
+    return ", ".join([f"i{k}<{word(size)}" for k, size in enumerate(sizes)])
+
+
+def _why(step: Step) -> str:
+    if isinstance(step, LoopStep) and not step.loops:
+        return "the same for all elements"
+    if isinstance(step, LoopStep) and BATCH in step.loops and len(step.loops) == 1:
+        return "sample by sample, fused"
+    return _WHY[type(step)]
+
+
+def _time(nanoseconds: float) -> str:
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= scale:
+            return f"{nanoseconds / scale:.3g} {unit}"
+    return f"{nanoseconds:.3g} ns"
+
+
+def _place(access: Access) -> str:
+    """Return where an element stands, as an index is written; ``3:+2:n`` are n positions 2 apart."""
+    parts = []
+    for index in access:
+        text = "" if index.start == 0 and index.loop is not None else word(index.start)
+        if index.listed is not None:
+            text = f"list[i{index.loop}]"
+        elif index.loop is not None:
+            step = "" if index.step == 1 else f"{index.step}*"
+            text = f"{text}{' + ' if text else ''}{step}i{index.loop}"
+        parts.append(text if index.length is None else f"{text}:+{index.step}:{word(index.length)}")
+    return f"[{', '.join(parts)}]"

@@ -1,0 +1,204 @@
+"""The formula of one sample as the formula of a whole call: the batch becomes an axis like any other.
+
+What depends on an input with a batch axis has that axis in front, and what depends on none has not: it is computed
+once a call. A product of shared weights with samples is an ordinary product of matrices then, and a sum over
+the batch is a contraction. Nothing behind this pass knows of batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ...graph import (
+    Node,
+    broadcast_to,
+    concatenate,
+    contract,
+    cumulative,
+    elementwise,
+    extent,
+    gather,
+    matrix,
+    normalize,
+    number,
+    pad,
+    placeholder,
+    postorder,
+    reduce,
+    reshape,
+    scatter,
+    slicing,
+    triangle,
+    whole,
+)
+from ...graph.deltas.einsum import einsum
+from ...graph.primitives import CUMULATIVE, INNER, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, complete
+from ...graph.scalars.functions import to_real
+from ..loops.access import BATCH
+
+__all__ = ["Lifted", "lift"]
+
+
+
+class Lifted(NamedTuple):
+    """A formula of all samples at once.
+
+    Parameters
+    ----------
+    inputs : tuple of Node
+        Those of one sample, with the batch's axis in front where they have it.
+    outputs : tuple of Node
+        The same, or sums over the batch.
+    """
+
+    inputs: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+
+
+def lift(inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], *, total: bool = False) -> Lifted:
+    """Give a formula the axis of the batch.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        Of the formula of one sample.
+    outputs : sequence of Node
+        Without names, barriers and custom functions.
+    batched : sequence of bool
+        Which inputs have the axis.
+    total : bool
+        Sum every output over the batch; what does not depend on the samples is multiplied by their number.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input, matmul
+    >>> x = input("x", (3,))
+    >>> lift([x], [elementwise("exp", (x,))], [True]).outputs[0].shape
+    ((batch), 3)
+    """
+    if not any(batched):
+        return Lifted(tuple(inputs), tuple(outputs))
+    new: dict[Node, Node] = {}
+    for k, (node, has) in enumerate(zip(inputs, batched, strict=True)):
+        new[node] = placeholder(("call", k, node.payload), (BATCH, *node.shape), node.dtype) if has else node
+    lifted = {node for node, has in zip(inputs, batched, strict=True) if has}
+    for node in postorder(outputs):
+        if node in new:
+            continue
+        args = [new.get(arg, arg) for arg in node.args]
+        if lifted.isdisjoint(node.args):
+            new[node] = node
+            continue
+        lifted.add(node)
+        has_axis = [arg in lifted for arg in node.args]
+        rule = _RULES.get(node.op, _elementwise)
+        new[node] = rule(node, args, has_axis)
+    results = []
+    for node in outputs:
+        result = new[node]
+        if total:
+            if node in lifted:
+                result = _total(to_real(result))
+            else:
+                result = elementwise("multiply", (to_real(result), extent(BATCH)))
+        elif node not in lifted:
+            result = broadcast_to(result, (BATCH, *node.shape))
+        results.append(result)
+    return Lifted(tuple(new[node] for node in inputs), tuple(results))
+
+
+Rule = Callable[[Node, list[Node], list[bool]], Node]
+
+
+def _elementwise(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
+    aligned = [
+        reshape(arg, (BATCH, *(1,) * (node.ndim - old.ndim), *old.shape)) if has and old.ndim < node.ndim else arg
+        for old, arg, has in zip(node.args, args, has_axis, strict=True)
+    ]
+    return elementwise(node.op, tuple(aligned), node.dtype)
+
+
+def _contract(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
+    labels, out, repeated = node.payload
+    axis = 1 + max([label for own in (*labels, out) for label in own], default=0)
+    own = [(axis, *each) if has else each for each, has in zip(labels, has_axis, strict=True)]
+    return contract(args, own, (axis, *out), dict(repeated))
+
+
+def _total(node: Node) -> Node:
+    """Sum over the first axis, within the terms of sums and the factors of products."""
+    axes = tuple(range(1, node.ndim))
+    outer = any(_is_outer(arg) for arg in node.args)
+    if outer and node.op in ("add", "subtract", "negative") and all(arg.shape == node.shape for arg in node.args):
+        return elementwise(node.op, tuple(_total(arg) for arg in node.args))
+    if node.op in ("multiply", "divide"):
+        a, b = node.args
+        for scale, rest, swapped in ((b, a, False), (a, b, True)):
+            # an infinite number times a sum is another thing than a sum of infinities
+            simple = number(scale) is not None or _is_outer(rest)
+            if not scale.ndim and rest.shape == node.shape and simple and not (swapped and node.op == "divide"):
+                total = _total(rest)
+                return elementwise(node.op, (scale, total) if swapped else (total, scale))
+    if outer and node.op == "multiply":
+        labels = [_aligned(arg, node) for arg in node.args]
+        parts = [_without_ones(arg, own) for arg, own in zip(node.args, labels, strict=True)]
+        return einsum(parts, [tuple(label for label in own if label is not None) for own in labels], axes)
+    if node.op == "reshape" and node.args[0].shape[:1] == (BATCH,):
+        return reshape(_total(node.args[0]), node.shape[1:])
+    return einsum([to_real(node)], [(0, *axes)], axes)
+
+
+def _without_ones(node: Node, labels: Sequence[int | None]) -> Node:
+    """Return an operand without the axes of length 1 that are repeated."""
+    return slicing(
+        node,
+        tuple((0, 1, None) if label is None else whole(size) for label, size in zip(labels, node.shape, strict=True)),
+    )
+
+
+def _is_outer(node: Node) -> bool:
+    """Tell whether a node may be a product that grows: its sum over the batch is a product of matrices."""
+    while node.op in ("negative", "multiply", "divide", "add", "subtract", "reshape") and node.args:
+        wide = [arg for arg in node.args if arg.size == node.size]
+        if len(wide) != 1:
+            break
+        node = wide[0]
+    return node.op == "contract" and len(node.args) > 1
+
+
+def _aligned(arg: Node, node: Node) -> list[int | None]:
+    """Return the axis of a result that each axis of an operand goes along, None for what is repeated."""
+    offset = node.ndim - arg.ndim
+    return [
+        None if size == 1 and node.shape[offset + axis] != 1 else offset + axis for axis, size in enumerate(arg.shape)
+    ]
+
+
+_RULES: dict[str, Rule] = {
+    "contract": _contract,
+    "slice": lambda n, a, _: slicing(a[0], (whole(BATCH), *n.payload.items)),
+    "pad": lambda n, a, _: pad(a[0], (whole(BATCH), *n.payload.items), (BATCH, *n.shape)),
+    "gather": lambda n, a, _: gather(a[0], n.payload.axis + a[0].ndim, n.payload.indices),
+    "scatter": lambda n, a, _: scatter(
+        a[0], n.payload.axis + a[0].ndim, n.payload.indices, n.shape[n.payload.axis]
+    ),
+    "reshape": lambda n, a, _: reshape(a[0], (BATCH, *n.shape)),
+    "concatenate": lambda n, a, has: concatenate(
+        [
+            part if own else broadcast_to(part, (BATCH, *part.shape))
+            for part, own in zip(a, has, strict=True)
+        ],
+        n.payload.axis + n.ndim + 1,
+    ),
+    "triangle": lambda n, a, _: triangle(a[0], n.payload.upper, n.payload.offset),
+    **dict.fromkeys(CUMULATIVE, lambda n, a, _: cumulative(n.op, a[0], n.payload.axis + a[0].ndim, n.payload.reverse)),
+    **dict.fromkeys(REDUCTIONS, lambda n, a, _: reduce(n.op, a[0], _axes(n, a[0]))),
+    **dict.fromkeys(NORMALIZATIONS, lambda n, a, _: normalize(n.op, a[0], _axes(n, a[0]))),
+    **dict.fromkeys(MATRIX_OPS, lambda n, a, _: matrix(n.op, *a)),
+}
+complete(_RULES, "symdiff.plan.passes.batch", INNER, ("stop_gradient", "named", "custom"))
+
+
+def _axes(node: Node, x: Node) -> tuple[int, ...]:
+    return tuple(axis + x.ndim for axis in node.payload.axes)

@@ -1,0 +1,435 @@
+"""From a formula over whole arrays to a plan: which arrays there are, and which step computes each.
+
+A formula is cut at operations that need complete arrays: products that are worth a call of BLAS, functions of
+matrices beyond those that are scalarized, maxima and cumulative sums along long axes. Between the cuts everything is
+fused into loops, whose element is a formula of fixed size (:mod:`.element`) and is lowered as any small formula is.
+Loops that go over the same index space, and do not wait for each other, are one step.
+
+What pads an array or joins arrays is a loop cut into pieces, at whose edges the element's formula changes: the gradient
+of a stencil is one loop over the inside and two small ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+
+from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, number, placeholder, postorder, substitute
+from ..graph.primitives import CUMULATIVE
+from ..graph.scalars.functions import to_real
+from ..graph.sizes import Dim, Size
+from ..ground.gc_pause import paused
+from ..lower.expand import EXPANSIONS, expand_node
+from ..lower.unroll import unroll
+from .loops.access import (
+    BATCH,
+    Access,
+    Allowance,
+    AxisIndex,
+    Check,
+    CutError,
+    LoopInput,
+    NoLoopError,
+    is_given,
+    is_long,
+)
+from .loops.element import Elements
+from .loops.placed import PlacedTerm, placed_terms
+from .loops.ranges import Range, cut
+from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
+from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
+from .passes.products import is_product, split_products
+from .plan import Plan, check_phases
+from .steps import (
+    Call,
+    LoopPiece,
+    LoopStep,
+    MatrixFunction,
+    Move,
+    Product,
+    Reduction,
+    Scan,
+    Step,
+    sources,
+)
+
+__all__ = ["check_length", "make_plan"]
+
+#: Pieces into which one step may be cut.
+PIECES = 32
+#: Nodes of a formula that a plan is made for: the element of a loop has about as many operations.
+NODES = 5_000
+
+
+@paused
+def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Plan:
+    """Cut a formula into steps.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        In the order of the kernel's arguments; sizes may be symbolic.
+    outputs : sequence of Node
+        Without names, barriers and custom functions.
+    limit : int
+        Scalar operations of one element, at most.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    UnsupportedError
+        If a part of it cannot be planned; the message says why.
+    """
+    roots, symmetric = split_products([to_real(node) for node in _expand(outputs)])
+    # passes rebuild products, and with them those that are symmetric
+    made = solve_vectors(solve_inverses([*roots, *symmetric], needed=len(roots)))
+    roots, symmetric = made[: len(roots)], set(made[len(roots) :])
+    check_length(roots)
+    if any(node.dtype is BOOL for node in inputs):
+        raise NoLoopError("an input is a condition")
+    planner = _Planner(limit, symmetric, turned_inverses(roots))
+    planner.discover(roots)
+    return planner.finish(tuple(inputs), tuple(roots))
+
+
+def check_length(roots: Sequence[Node]) -> None:
+    """Refuse a formula that is too long to be planned."""
+    if len(postorder(roots)) > NODES:
+        raise NoLoopError(f"a formula of more than {NODES} nodes has no short elements")
+
+
+def _expand(roots: Sequence[Node]) -> list[Node]:
+    """Write what reduces long axes, but sums and maxima, in terms of sums and maxima."""
+    new: dict[Node, Node] = {}
+    for node in postorder(roots):
+        if node.op in EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
+            x = node.args[0]
+            new[node] = expand_node(node.op, x, tuple(axis + x.ndim for axis in node.payload.axes))
+    if not new:
+        return list(roots)
+    # an expansion is in terms of the argument as it was; from the leaves up, each sees the one before
+    done: dict[Node, Node] = {}
+    for old, expanded in new.items():
+        (done[old],) = substitute([expanded], done)
+    return substitute(roots, done)
+
+
+class _Planner:
+    """Finds which arrays there are between steps, and makes the steps."""
+
+    def __init__(self, limit: int, symmetric: Collection[Node], turned: Collection[Node]) -> None:
+        self.limit = limit
+        self.symmetric = symmetric
+        self.turned = turned
+        self.room = Allowance()
+        self.kept: frozenset[Node] = frozenset()
+        self.needs: dict[Node, list[Node]] = {}
+        self.tasks: dict[Node, Task] = {}
+        self.whole: dict[Node, Step] = {}
+        self.placed: dict[Node, list[PlacedTerm]] = {}
+
+    # ------------------------------------------------------------------ which arrays there are
+
+    def discover(self, roots: Sequence[Node]) -> None:
+        """Find every array that has to be there, from the outputs down."""
+        for _ in range(2):  # what other steps read exists, and is not computed again within loops: a second look
+            self.needs, self.tasks, self.whole, self.placed = {}, {}, {}, {}
+            waiting = [node for node in roots if not is_given(node)]
+            while waiting:
+                node = waiting.pop()
+                if node not in self.needs:
+                    self.needs[node] = self._needs(node)
+                    waiting += self.needs[node]
+            self.kept = frozenset(need for node in self.whole for need in self.needs[node]) | frozenset(self.whole)
+
+    def _needs(self, node: Node) -> list[Node]:
+        """Decide how a node is computed; return what has to be there before."""
+        terms = placed_terms(node)
+        if terms is not None:
+            self.placed[node] = terms
+            read = dict.fromkeys(port.source for elements, _ in self._placed(node) for port in elements.ports)
+            return [source for source in read if not is_given(source) and source is not node]
+        step = self._step(node)
+        if step is None:
+            task = task_of(node)
+            pieces = None if task is None else self._pieces([task])
+            if task is not None and pieces is not None:
+                self.tasks[node] = task
+                ports = [port for piece in pieces for port in piece]
+                return [port.source for port in ports if not is_given(port.source)]
+            step = _call(node)
+        self.whole[node] = step
+        return [source for source in sources(step) if not is_given(source)]
+
+    def _step(self, node: Node) -> Step | None:
+        """Return the step of an operation that needs complete arrays, None for what is a loop's work."""
+        scale, product = _scaled(node)
+        if is_product(product):
+            return self._product(node, product, scale)
+        if node.op in ("max", "min", "prod") and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
+            return self._reduction(node)
+        if node.op in CUMULATIVE and is_long(node.shape[node.payload.axis]):
+            return self._scan(node)
+        if node.op in ("gather", "scatter") and _moves(node):
+            return self._move(node)
+        if node.op == "contract" and sums_rows(node) and kept_label(node) is None:
+            return self._sum(node)
+        return self._matrix(node) if node in self.turned or is_factored(node) else None
+
+    def _view(self, node: Node, access: Access, sizes: Sequence[Dim]) -> LoopInput:
+        """Return where a factor is read: a part of an array that exists, or the factor itself, which then has to."""
+        elements = Elements([(0, size) for size in sizes], self.kept, self.room, _is_apart, lists=False)
+        try:
+            found = elements.at((node, access))
+        except (CutError, NoLoopError):
+            return LoopInput(node, access)
+        ports = list(elements.ports)
+        if len(ports) == 1 and found is elements.ports[ports[0]] and not found.shape:
+            return ports[0]
+        return LoopInput(node, access)
+
+    def _product(self, result: Node, node: Node, scale: float) -> Product:
+        sizes = label_sizes(node)
+        # the samples' axis is the first loop, along which tiles are
+        order = sorted(sizes, key=lambda label: sizes[label] != BATCH)
+        at = {label: AxisIndex(loop, 0, 1, None) for loop, label in enumerate(order)}
+        lengths = tuple(sizes[label] for label in order)
+        first, second = (
+            self._view(arg, tuple(at[label] for label in own), lengths)
+            for arg, own in zip(node.args, node.payload.labels, strict=True)
+        )
+        place = tuple(at[label] for label in node.payload.out)
+        return Product(result, lengths, first, second, place, scale, node in self.symmetric)
+
+    def _along(self, node: Node, axis: int) -> tuple[tuple[Dim, ...], Access]:
+        """Return loops over all axes of an array, the given one last, and the place of an element."""
+        order = [a for a in range(node.ndim) if a != axis] + [axis]
+        place = tuple(AxisIndex(order.index(a), 0, 1, None) for a in range(node.ndim))
+        return tuple(node.shape[a] for a in order), place
+
+    def _reduction(self, node: Node) -> Reduction:
+        (arg,) = node.args
+        own = tuple(AxisIndex(a, 0, 1, None) for a in range(arg.ndim))
+        axes = {axis + arg.ndim for axis in node.payload.axes}
+        source = self._view(arg, own, arg.shape)
+        return Reduction(node.op, node, arg.shape, source, tuple(i for a, i in enumerate(own) if a not in axes))
+
+    def _sum(self, node: Node) -> Reduction:
+        """Sum along long axes beside other long ones: the products are an array, whose rows are added up."""
+        labels, out, _ = node.payload
+        sizes = label_sizes(node)
+        over = [label for label in sizes if label not in out and is_long(sizes[label])]
+        # the samples' axis stands first
+        kept = tuple(sorted((*over, *out), key=lambda label: sizes[label] != BATCH))
+        products = contract(node.args, labels, kept)
+        own = tuple(AxisIndex(axis, 0, 1, None) for axis in range(len(kept)))
+        source = self._view(products, own, products.shape)
+        return Reduction("sum", node, products.shape, source, tuple(own[kept.index(label)] for label in out))
+
+    def _scan(self, node: Node) -> Scan:
+        (arg,) = node.args
+        sizes, place = self._along(arg, node.payload.axis + arg.ndim)
+        return Scan(node.op, node, sizes, self._view(arg, place, sizes), place, node.payload.reverse)
+
+    def _move(self, node: Node) -> Move:
+        (arg,) = node.args
+        axis = node.payload.axis + arg.ndim
+        place = tuple(AxisIndex(a, 0, 1, None) for a in range(arg.ndim))
+        sizes = tuple(len(node.payload.indices) if a == axis else size for a, size in enumerate(arg.shape))
+        source = LoopInput(arg, place) if node.op == "gather" else self._view(arg, place, sizes)
+        return Move(node, sizes, source, place, axis, node.payload.indices, node.op == "scatter")
+
+    def _matrix(self, node: Node) -> MatrixFunction:
+        if node in self.turned:
+            return MatrixFunction("inv_transposed", node, shared_matrices(node.args[0].args[0]), None)
+        matrix, *other = node.args
+        op, matrix = node.op, shared_matrices(matrix)
+        if op == "solve" and is_transpose(matrix):
+            op, matrix = "solve_transposed", matrix.args[0]
+        return MatrixFunction(op, node, matrix, other[0] if other else None)
+
+    # ------------------------------------------------------------------ loops
+
+    def _pieces(self, tasks: Sequence[Task]) -> list[dict[LoopInput, Node]] | None:
+        """Return the ports of each piece, or None where one of the tasks is no loop's work."""
+        made = self._make(tasks)
+        return None if made is None else [elements.ports for elements, _ in made]
+
+    def _make(self, tasks: Sequence[Task]) -> list[tuple[Elements, list[Node]]] | None:
+        """Make the elements of tasks over the same loops, in pieces where that must be."""
+        ranges: list[list[Range]] = [[(0, size)] for size in tasks[0].loops]
+        while True:
+            try:
+                return self._make_pieces(tasks, ranges)
+            except CutError as error:
+                finer = cut(ranges[error.loop], error.places, PIECES + 1)
+                if len(finer) == len(ranges[error.loop]):
+                    raise NoLoopError("where a part of an array ends depends on its sizes") from None
+                ranges[error.loop] = finer
+
+    def _make_pieces(
+        self, tasks: Sequence[Task], ranges: list[list[Range]]
+    ) -> list[tuple[Elements, list[Node]]] | None:
+        made = []
+        for k, box in enumerate(itertools.product(*ranges)):
+            if k >= PIECES:
+                raise NoLoopError(f"one loop of it has more than {PIECES} pieces")
+            elements = Elements(box, self.kept, self.room, _is_apart)
+            results = []
+            for task in tasks:
+                result = element_of(elements, task)
+                if result is None:
+                    return None
+                results.append(result)
+            made.append((elements, results))
+        return made
+
+    # ------------------------------------------------------------------ steps
+
+    def finish(self, inputs: tuple[Node, ...], outputs: tuple[Node, ...]) -> Plan:
+        """Put what was found in order, several arrays in one step where they can be."""
+        level = self._levels()
+        steps: list[Step] = []
+        for now in range(1 + max(level.values(), default=-1)):
+            here = [node for node in level if level[node] == now]
+            steps += [self.whole[node] for node in here if node in self.whole]
+            for node in here:
+                if node in self.placed:
+                    steps += self._placed_steps(node)
+            alike: dict[tuple[object, ...], list[Task]] = {}
+            for task in [self.tasks[node] for node in here if node in self.tasks]:
+                alike.setdefault((bool(task.over), task.kept, task.loops), []).append(task)
+            steps += [self._program(tasks) for tasks in alike.values()]
+        check_phases(steps)
+        return Plan(inputs, outputs, tuple(steps), _checks(outputs))
+
+    def _placed(self, node: Node) -> list[tuple[Elements, Node]]:
+        """Make the elements of terms that stand in parts of an array; each adds to those before it."""
+        made = []
+        for k, term in enumerate(self.placed[node]):
+            elements = Elements(term.ranges, self.kept, self.room, _is_apart)
+            try:
+                value = term.element(elements)
+            except CutError:
+                raise NoLoopError("what a diagonal is made of changes along it") from None
+            if value is None:
+                raise NoLoopError("a part of an array is no loop's work")
+            if k:
+                value = elementwise("add", (elements.port(node, term.place), value))
+            made.append((elements, value))
+        return made
+
+    def _placed_steps(self, node: Node) -> Iterator[LoopStep]:
+        for k, (term, (elements, value)) in enumerate(zip(self.placed[node], self._placed(node), strict=True)):
+            program = unroll(list(elements.ports.values()), [value], self.limit)
+            piece = LoopPiece(elements.ranges, tuple(elements.ports), program)
+            yield LoopStep(term.loops, (node,), (term.place,), False, (piece,), fills=not k and not term.whole)
+
+    def _levels(self) -> dict[Node, int]:
+        """Return how many steps have to run before that of each array."""
+        level: dict[Node, int] = {}
+        stack = list(self.needs)
+        while stack:
+            node = stack[-1]
+            missing = [need for need in self.needs[node] if need not in level]
+            if node in level or not missing:
+                level.setdefault(node, 1 + max((level[need] for need in self.needs[node]), default=-1))
+                stack.pop()
+            else:
+                stack += missing
+        return level
+
+    def _program(self, tasks: list[Task]) -> LoopStep:
+        made = self._make(tasks)
+        assert made is not None
+        pieces = []
+        for elements, results in made:
+            program = unroll(list(elements.ports.values()), results, self.limit)
+            pieces.append(LoopPiece(elements.ranges, tuple(elements.ports), program))
+        return LoopStep(
+            tasks[0].loops,
+            tuple(task.node for task in tasks),
+            tuple(task.place for task in tasks),
+            bool(tasks[0].over),
+            tuple(pieces),
+            kept=tasks[0].kept,
+        )
+
+
+def _checks(outputs: Sequence[Node]) -> tuple[Check, ...]:
+    """Return the places in axes of symbolic size, which have to be there when the sizes are known."""
+    found: dict[Check, None] = {}
+    for node in postorder(outputs):
+        places: list[tuple[Item, Dim]] = []
+        if node.op == "slice":
+            places += zip(node.payload.items, node.args[0].shape, strict=True)
+        elif node.op == "onehot":
+            places.append(((node.payload.at, 1, None), node.shape[0]))
+        elif node.op in ("gather", "scatter") and node.payload.indices:
+            indexed = node.args[0] if node.op == "gather" else node
+            size = indexed.shape[node.payload.axis]
+            # the first index that is out of range is one that is larger than all before
+            highest = dict.fromkeys(itertools.accumulate(node.payload.indices, max))
+            places += [((at, 1, None), size) for at in highest]
+        for item, size in places:
+            if isinstance(size, Size) and str(BATCH) not in size.names:
+                found.setdefault(Check(item, size))
+    return tuple(found)
+
+
+def _is_apart(node: Node) -> bool:
+    """Tell whether a node is a step of its own, and no part of a loop."""
+    return is_product(node) or is_factored(node)
+
+
+def _moves(node: Node) -> bool:
+    """Tell whether positions along a long axis are taken, or added to: those taken in a loop are read by it."""
+    axis = node.payload.axis
+    before, after = is_long(node.args[0].shape[axis]), is_long(node.shape[axis])
+    return before and not after if node.op == "gather" else before or after
+
+
+def _scaled(node: Node) -> tuple[float, Node]:
+    """Return a node without a number that it is multiplied by, and the number."""
+    if node.op == "negative":
+        return -1.0, node.args[0]
+    if node.op == "multiply":
+        for scale, rest in (node.args, node.args[::-1]):
+            value = number(scale)
+            if value is not None and rest.shape == node.shape:
+                return value, rest
+    return 1.0, node
+
+
+#: What NumPy does to an array without touching its elements, or needs to see together with what uses it.
+_STRUCTURAL = ("reshape", "slice", "delta", "onehot", "constant", "input", "size")
+
+
+def _call(node: Node) -> Call:
+    """Return one operation on whole arrays, together with what only moves its arguments."""
+    if node.dtype is BOOL:
+        raise NoLoopError("a condition would have to be kept as an array")
+    inside: dict[Node, Node] = {}
+    operands: dict[Node, Node] = {}
+    for arg in _operands(node):
+        operands[arg] = inside[arg] = placeholder(("operand", len(operands)), arg.shape)
+    (formula,) = substitute([node], inside)
+    return Call(node, tuple(operands), tuple(operands.values()), formula)
+
+
+def _operands(node: Node) -> list[Node]:
+    """Return the arrays that a step reads: below it, the first that are neither leaves nor views."""
+    found: dict[Node, None] = {}
+    stack = list(node.args[::-1])
+    while stack:
+        arg = stack.pop()
+        if arg.op in _STRUCTURAL or (arg.op == "contract" and len(arg.args) == 1 and arg.size == arg.args[0].size):
+            stack += arg.args[::-1]
+        elif arg.dtype is BOOL:
+            raise NoLoopError("a condition would have to be kept as an array")
+        else:
+            found.setdefault(arg)
+    return list(found)

@@ -1,0 +1,238 @@
+"""The steps that a plan is made of. Sizes may be letters: :mod:`.bind` puts numbers in for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
+
+from ..graph import Node
+from ..graph.sizes import Dim
+from ..lower.program import Program
+from .loops.access import BATCH, Access, LoopInput
+from .loops.ranges import Range
+
+__all__ = [
+    "Call",
+    "LoopPiece",
+    "LoopStep",
+    "MatrixFunction",
+    "Move",
+    "Product",
+    "Reduction",
+    "Scan",
+    "Step",
+    "sources",
+]
+
+
+class LoopPiece(NamedTuple):
+    """A part of a loop in which every element is made the same way.
+
+    Parameters
+    ----------
+    ranges : tuple of Range
+        From where to where each loop goes.
+    ports : tuple of LoopInput
+        Inputs of the program, in order.
+    program : Program
+        One element: of every result, or of what is summed.
+    """
+
+    ranges: tuple[Range, ...]
+    ports: tuple[LoopInput, ...]
+    program: Program
+
+
+class LoopStep(NamedTuple):
+    """A scalar program over an index space, that computes some arrays, or sums.
+
+    Parameters
+    ----------
+    loops : tuple of int or Size
+        How far each loop goes; none for what is computed once.
+    results : tuple of Node
+    places : tuple of Access
+        Where in each result an element stands.
+    total : bool
+        Results are sums over the loops.
+    pieces : tuple of LoopPiece
+    fills : bool
+        Results are filled with zeros before, since elements stand in a part of them.
+    kept : bool
+        Of a sum: there is one for each place along the first loop.
+    """
+
+    loops: tuple[Dim, ...]
+    results: tuple[Node, ...]
+    places: tuple[Access, ...]
+    total: bool
+    pieces: tuple[LoopPiece, ...]
+    fills: bool = False
+    kept: bool = False
+
+
+class Product(NamedTuple):
+    """A product of two arrays, summed over the labels that the result lacks.
+
+    Parameters
+    ----------
+    result : Node
+    sizes : tuple of int or Size
+        Of each label.
+    first, second : LoopInput
+        The factors, whose loops are labels.
+    place : Access
+        Of the result.
+    scale : float
+        What the product is multiplied by.
+    symmetric : bool
+        The result is a matrix that equals its transpose.
+    """
+
+    result: Node
+    sizes: tuple[Dim, ...]
+    first: LoopInput
+    second: LoopInput
+    place: Access
+    scale: float = 1.0
+    symmetric: bool = False
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The one array that it computes."""
+        return (self.result,)
+
+
+class Reduction(NamedTuple):
+    """The maximum, minimum or product over some loops."""
+
+    op: str
+    result: Node
+    sizes: tuple[Dim, ...]
+    source: LoopInput
+    place: Access
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The one array that it computes."""
+        return (self.result,)
+
+
+class Scan(NamedTuple):
+    """A cumulative sum along the last loop."""
+
+    op: str
+    result: Node
+    sizes: tuple[Dim, ...]
+    source: LoopInput
+    place: Access
+    reverse: bool
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The one array that it computes."""
+        return (self.result,)
+
+
+class Move(NamedTuple):
+    """Positions of one axis taken, or added to: a gather or a scatter.
+
+    Parameters
+    ----------
+    result : Node
+    sizes : tuple of int or Size
+        Of each loop, the one along the indices among them.
+    source : LoopInput
+    place : Access
+    loop : int
+        The one along the indices.
+    indices : tuple of int
+    scatter : bool
+    """
+
+    result: Node
+    sizes: tuple[Dim, ...]
+    source: LoopInput
+    place: Access
+    loop: int
+    indices: tuple[int, ...]
+    scatter: bool
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The one array that it computes."""
+        return (self.result,)
+
+
+class MatrixFunction(NamedTuple):
+    """A function of square matrices, by a factorization that all functions of the same matrices share.
+
+    Parameters
+    ----------
+    op : str
+        "inv", "inv_transposed", "solve", "solve_transposed", "det", "logdet", "logabsdet" or "cholesky".
+    result : Node
+    matrix : Node
+        An array that exists.
+    other : Node or None
+        The right-hand sides.
+    """
+
+    op: str
+    result: Node
+    matrix: Node
+    other: Node | None
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The one array that it computes."""
+        return (self.result,)
+
+
+class Call(NamedTuple):
+    """One operation on whole arrays by a Python function.
+
+    Parameters
+    ----------
+    result : Node
+    operands : tuple of Node
+        Arrays that are there by then.
+    inputs : tuple of Node
+        Stand-ins for them in ``formula``.
+    formula : Node
+    """
+
+    result: Node
+    operands: tuple[Node, ...]
+    inputs: tuple[Node, ...]
+    formula: Node
+
+    @property
+    def is_tiled(self) -> bool:
+        """Whether it goes over the axis of tiles."""
+        return any(node.shape[:1] == (BATCH,) for node in (self.result, *self.operands))
+
+    def sized(self, inputs: Iterable[Node]) -> list[Node]:
+        """Return those of a plan's inputs that tell the function the sizes."""
+        return [node for node in inputs if self.is_tiled or node.shape[:1] != (BATCH,)]
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The one array that it computes."""
+        return (self.result,)
+
+
+Step: TypeAlias = LoopStep | Product | Reduction | Scan | Move | MatrixFunction | Call
+
+
+def sources(step: Step) -> tuple[Node, ...]:
+    """Return the arrays that a step reads."""
+    if isinstance(step, LoopStep):
+        return tuple(dict.fromkeys(port.source for piece in step.pieces for port in piece.ports))
+    if isinstance(step, Product):
+        return tuple(dict.fromkeys((step.first.source, step.second.source)))
+    if isinstance(step, MatrixFunction):
+        return (step.matrix,) if step.other is None else (step.matrix, step.other)
+    if isinstance(step, Call):
+        return step.operands
+    return (step.source.source,)

@@ -1,0 +1,43 @@
+"""Where a kernel comes from: what it can tell about its formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Origin"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a kernel comes from; the compiler fills it in, the kernel asks when it is asked.
+
+    Parameters
+    ----------
+    backend : str
+        "c", "interpreter", "cython" or "numpy"; unless the runner tells.
+    source : callable
+        Takes a language ("c", "cython", "numpy") and returns text, or raises ``UnsupportedError``.
+    sympy : callable
+        Returns the outputs as SymPy expressions, one or in the kernel's structure.
+    latex : callable
+        Returns LaTeX.
+    named : callable
+        Returns a kernel of the same inputs whose outputs are the named sub-formulas, in a dict.
+    rebuild : callable
+        Returns what pickling writes: a function that compiles the kernel again, and its arguments.
+    rewrites : tuple of str
+        Stability rewrites that were made.
+    stats : mapping
+        Counts of operations, times of compilation, and the like.
+    """
+
+    backend: str
+    source: Callable[[str], str]
+    sympy: Callable[[], Any]
+    latex: Callable[[], str]
+    named: Callable[[], Any]
+    rebuild: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]
+    rewrites: tuple[str, ...] = ()
+    stats: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,444 @@
+"""Runs plans: a formula cut into steps over whole arrays, for each way in which samples share inputs.
+
+A plan is made for a pattern: which inputs have the batch's axis and which are shared. It is bound to sizes when these
+come, and kept for the last few. A call is then one call of the executor (``_kernels/executor.pyx``), without Python.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+from weakref import ref
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._kernels.plan.executor import Plan as Executor
+from ..._kernels.plan.executor import PlanUnits
+from ..._kernels.unit import MOST_SAMPLES, NativeCall
+from ...codegen.numpy.emit import emit_numpy, load_numpy
+from ...errors import LimitError, SingularMatrixError, UnsupportedError
+from ...graph import Node
+from ...graph.reference.interpret import bind_sizes
+from ...lower.program import Program
+from ...plan.bind import bind, programs_of
+from ...plan.calls import plan_call
+from ...plan.cost import program_cost
+from ...plan.dump import step_lines
+from ...plan.loops.access import BATCH
+from ...plan.plan import Plan
+from ...plan.steps import Call
+from ..threads import get_num_threads, register
+from ..toolchain.build import native_target
+from .interpreter import InterpreterRunner
+from .native import NativeRunner
+from .numpy import NumpyRunner, batch_length
+from .tiered import TieredRunner
+from .variants import ProgramRunner
+
+__all__ = ["PlanRunner", "SharingPlans"]
+
+Floats: TypeAlias = npt.NDArray[np.floating[Any]]
+Kind: TypeAlias = type[TieredRunner] | type[NativeRunner] | type[InterpreterRunner]
+#: A plan is worth it where a sample takes less than this part of the time that units take for it.
+GAIN = 0.85
+#: Samples of one call, at most.
+MOST_COUNT = MOST_SAMPLES // 1024
+#: Sizes for which a plan is kept bound.
+BOUND = 8
+
+
+class Pattern:
+    """The plan for one way of sharing inputs, and what runs its steps.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its inputs have the axis of tiles in front where they have it, be it the batch or an axis of one sample.
+    kind : type
+        What runs scalar programs.
+    accuracy : {"default", "high"}
+    build_limit : float
+        Seconds that the compiler may take for one program.
+    """
+
+    def __init__(self, plan: Plan, kind: Kind, accuracy: str, build_limit: float) -> None:
+        self.plan = plan
+        self.runners: list[ProgramRunner] = [
+            kind(program, reduce=total, accuracy=accuracy, build_limit=build_limit)
+            for program, total in programs_of(plan)
+        ]
+        self.functions = {step.result: _function(plan, step) for step in plan.steps if isinstance(step, Call)}
+        runners = self.runners
+        self.units = PlanUnits(
+            lambda number, reduce, columns, single: runners[number].call(reduce, columns, single),
+            [
+                ([port.size for port in runner.program.inputs], [port.size for port in runner.program.outputs])
+                for runner in self.runners
+            ],
+            [runner.usual.columns for runner in self.runners],
+        )
+        for number, runner in enumerate(self.runners):
+            # the runners do not hold the plan: it ends with its last reference
+            runner.bind(partial(_install, ref(self), number), runner.usual.reduce)
+        self._bound: dict[tuple[Any, ...], Executor | None] = {}
+
+    def plans(self) -> list[Executor]:
+        """Return the plans that are bound to sizes."""
+        return [plan for plan in list(self._bound.values()) if plan is not None]
+
+    @property
+    def tiled(self) -> int:
+        """The first input that has the axis of tiles, -1 where none has."""
+        return next((k for k, node in enumerate(self.plan.inputs) if node.shape[:1] == (BATCH,)), -1)
+
+    def rows(self, inputs: Sequence[Floats]) -> int:
+        """Return the length of the axis of tiles, 1 where there is none."""
+        return 1 if self.tiled < 0 else len(inputs[self.tiled])
+
+    def bound(self, shapes: tuple[tuple[int, ...], ...], single: bool) -> Executor | None:
+        """Return the plan for arrays of some shapes; None where they are too small for it."""
+        if self.tiled >= 0 and not shapes[self.tiled][0]:
+            return None
+        # the length of the axis of tiles is open
+        own = [shape[node.shape[:1] == (BATCH,) :] for node, shape in zip(self.plan.inputs, shapes, strict=True)]
+        key = (*own, single)
+        if key in self._bound:
+            return self._bound[key]
+        plan = self.plan
+        sizes = bind_sizes(plan.inputs, shapes)
+        sizes.pop(str(BATCH), None)
+        made = bind(plan, sizes, single, self.functions)
+        executor = None
+        if made is not None:
+            executor = Executor(
+                inputs=len(plan.inputs),
+                outputs=len(plan.outputs),
+                arrays=made.arrays,
+                steps=made.steps,
+                tile=made.tile,
+                tile_bytes=made.tile_bytes,
+                kept_bytes=made.kept_bytes,
+                single=single,
+                lanes=native_target().lanes,
+                units=self.units,
+            )
+        while len(self._bound) >= BOUND:
+            self._bound.pop(next(iter(self._bound)))
+        self._bound[key] = executor
+        return executor
+
+
+class PlanRunner:
+    """The backend of a kernel whose formula is a plan.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of Node
+        The formula of one sample.
+    kind : type
+        What runs scalar programs.
+    limit : int
+        Scalar operations of one program, at most.
+    usual : sequence of bool or None
+        Which inputs the plan that is made now has a batch for; all False for one sample. None to make no plan yet.
+    reduce : bool
+        Outputs are summed over the batch.
+    accuracy : {"default", "high"}
+    threads : int, optional
+        Threads of one call, at most; None for the number in force when it is called.
+    build_limit : float, optional
+        Seconds that the compiler may take for the program of one step.
+    plan : Plan, optional
+        The usual plan, where it is there already.
+
+    Raises
+    ------
+    UnsupportedError
+        If the formula cannot be planned; the message says why.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        kind: Kind,
+        *,
+        limit: int,
+        usual: Sequence[bool] | None,
+        reduce: bool = False,
+        accuracy: str = "default",
+        threads: int | None = None,
+        build_limit: float = math.inf,
+        plan: Plan | None = None,
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.kind = kind
+        self.limit = limit
+        self.usual = None if usual is None else tuple(usual)
+        self.reduce = reduce
+        self.accuracy = accuracy
+        self.threads = threads
+        self.build_limit = build_limit
+        self._patterns: dict[tuple[bool, ...], Pattern | None] = {}
+        if self.usual is not None:
+            made = self._made(self.usual) if plan is None else Pattern(plan, kind, accuracy, build_limit)
+            self._patterns[self.usual] = made
+        self._numpy: NumpyRunner | None = None
+        register()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (
+            self.inputs,
+            self.outputs,
+            self.kind,
+            self.limit,
+            self.usual,
+            self.reduce,
+            self.accuracy,
+            self.threads,
+            self.build_limit,
+        )
+
+    def _made(self, pattern: tuple[bool, ...]) -> Pattern:
+        plan = plan_call(self.inputs, self.outputs, pattern, self.limit, total=self.reduce)
+        return Pattern(plan, self.kind, self.accuracy, self.build_limit)
+
+    def pattern(self, batched: tuple[bool, ...]) -> Pattern | None:
+        """Return the plan for inputs of which some have a batch axis; None where there is none."""
+        if batched not in self._patterns:
+            try:
+                made: Pattern | None = self._made(batched)
+            except UnsupportedError:
+                made = None
+            self._patterns.setdefault(batched, made)
+        return self._patterns[batched]
+
+    # ------------------------------------------------------------------ what it tells
+
+    def _usual(self) -> Pattern:
+        assert self.usual is not None
+        pattern = self._patterns[self.usual]
+        assert pattern is not None
+        return pattern
+
+    def _runners(self) -> list[ProgramRunner]:
+        return [runner for pattern in list(self._patterns.values()) if pattern for runner in pattern.runners]
+
+    @property
+    def backend(self) -> str:
+        """What runs the programs now: "interpreter" or "c"."""
+        changing = [unit.backend for unit in self._runners() if isinstance(unit, TieredRunner)]
+        if self.kind is TieredRunner:
+            return "interpreter" if "interpreter" in changing else "c"
+        return "c" if self.kind is NativeRunner else "interpreter"
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """How many steps there are, what else there is to do, and how far builds are."""
+        pattern = self._usual()
+        told: dict[str, Any] = {
+            "steps": len(pattern.plan.steps),
+            "operations": sum(len(runner.program.ops) for runner in pattern.runners),
+            "numpy_steps": [step.result.op for step in pattern.plan.steps if isinstance(step, Call)],
+        }
+        units = self._runners()
+        told["build_seconds"] = sum(u.build_seconds for u in units if isinstance(u, NativeRunner))
+        every = [unit.stats for unit in units if isinstance(unit, TieredRunner)]
+        if every:
+            waiting = [each for each in every if each["building"]]
+            failed = [unit.stats for unit in units if isinstance(unit, TieredRunner) and unit.obstacle]
+            told |= (failed or waiting or every)[0]
+            told["building"] = bool(waiting)
+            told["build_seconds"] = sum(each["build_seconds"] for each in every)
+        return told
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of the arrays between steps that one thread of a call works in, of the largest plan that is bound."""
+        patterns = [pattern for pattern in list(self._patterns.values()) if pattern]
+        return max((plan.arena_bytes for pattern in patterns for plan in pattern.plans()), default=0)
+
+    def lines(self) -> Iterator[str]:
+        """Give the steps of each plan that is there, with estimated times and why they are chosen."""
+        for batched, pattern in list(self._patterns.items()):
+            if pattern is None:
+                continue
+            names = [str(node.payload) for node, has in zip(self.inputs, batched, strict=True) if has]
+            yield f"a batch of {', '.join(names)}:" if names else "one sample:"
+            yield from (f"  {line}" for line in step_lines(pattern.plan.inputs, pattern.plan.steps))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is being built for this kernel; tell whether that is so."""
+        waited = [unit.wait(timeout) for unit in self._runners() if isinstance(unit, TieredRunner)]
+        return all(waited)
+
+    def source(self) -> str:
+        """Return the C text of every program, one after the other."""
+        pattern = self._usual()
+        texts = [f"/* program {number} */\n{runner.source()}" for number, runner in enumerate(pattern.runners)]
+        return "\n".join(texts)
+
+    # ------------------------------------------------------------------ running
+
+    def entry(
+        self, batched: tuple[bool, ...], shapes: Sequence[tuple[int, ...]], single: bool
+    ) -> tuple[Executor | None, int] | None:
+        """Return the bound plan for calls of a kind, and the input with the axis of tiles if that is not the batch.
+
+        Parameters
+        ----------
+        batched : tuple of bool
+            Which inputs have the batch; none in a call of one sample.
+        shapes : sequence of tuple of int
+            Of one sample of each input.
+        single : bool
+            Whether the call computes with float32.
+        """
+        pattern = self.pattern(batched)
+        if pattern is None:
+            return None
+        whole = [(2, *shape) if has else shape for shape, has in zip(shapes, batched, strict=True)]
+        executor = pattern.bound(tuple(whole), single)
+        return None if executor is None else (executor, -1 if any(batched) else pattern.tiled)
+
+    def run(self, inputs: Sequence[Floats], outs: Sequence[Floats], reduce: bool) -> None:
+        """Compute all samples of a batch.
+
+        Parameters
+        ----------
+        inputs : sequence of ndarray, shape (N, ...) or (1, ...)
+        outs : sequence of ndarray, shape (N, ...)
+            Filled; of shape (1, ...) when ``reduce``. They overlap nothing.
+        reduce : bool
+            Sum over the batch.
+
+        Raises
+        ------
+        SingularMatrixError
+            With the index, along the batch, of a sample that has such a matrix.
+        ShapeError
+            If shapes do not fit the formula's symbolic sizes.
+        LimitError
+            For more samples than can be counted.
+        """
+        count = batch_length(inputs, outs, reduce)
+        batched = tuple(len(array) == count and count > 1 for array in inputs)
+        several = any(batched)
+        pattern = self.pattern(batched)
+        single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
+        given = [
+            _typed(array if has else array[0, ...], single) for array, has in zip(inputs, batched, strict=True)
+        ]
+        executor = None if pattern is None else pattern.bound(tuple([array.shape for array in given]), single)
+        if executor is None:
+            if self._numpy is None:
+                self._numpy = NumpyRunner(emit_numpy(self.inputs, self.outputs))
+            self._numpy.run(inputs, outs, reduce)
+            return
+        targets = [out if several and not reduce else out[0, ...] for out in outs]
+        assert pattern is not None
+        rows = pattern.rows(given) if not several else count
+        if rows > MOST_COUNT:
+            raise LimitError(f"a batch of more samples than can be counted: {rows}")
+        dtype = np.float32 if single else np.float64
+        direct = [target if target.dtype == dtype else np.empty(target.shape, dtype) for target in targets]
+        failed = executor.run(given, direct, rows, self.threads or get_num_threads())
+        if failed is not None:
+            index, message = failed
+            raise SingularMatrixError(message, index)
+        for target, array in zip(targets, direct, strict=True):
+            if target is not array:
+                target[...] = array
+
+
+class SharingPlans(PlanRunner):
+    """Plans for calls that share inputs among samples, or sum over them, beside units that serve all others.
+
+    Parameters
+    ----------
+    program : Program
+        Of the units. A plan is used where a sample is estimated to take much less with it.
+    """
+
+    def __init__(self, program: Program, *args: Any, **options: Any) -> None:
+        super().__init__(*args, usual=None, **options)
+        self.program = program
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_sharing, (self.program, *super().__reduce__()[1])
+
+    def entry(
+        self, batched: tuple[bool, ...], shapes: Sequence[tuple[int, ...]], single: bool
+    ) -> tuple[Executor | None, int] | None:
+        """Return the bound plan for calls of a kind, None in its place where units are about as good."""
+        return super().entry(batched, shapes, single) if self._pays(batched) else (None, -1)
+
+    def _pays(self, batched: tuple[bool, ...]) -> bool:
+        if batched not in self._patterns:
+            made: Pattern | None = None
+            try:
+                plan = plan_call(self.inputs, self.outputs, batched, self.limit, total=self.reduce)
+                ports = [port for port, has in zip(self.program.inputs, batched, strict=True) if has]
+                if plan.estimate.sample < GAIN * program_cost(self.program, ports):
+                    made = Pattern(plan, self.kind, self.accuracy, self.build_limit)
+            except UnsupportedError:
+                pass  # units serve
+            self._patterns.setdefault(batched, made)
+        return self._patterns[batched] is not None
+
+
+def _restore_sharing(program: Program, inputs: Any, outputs: Any, kind: Any, limit: Any, *rest: Any) -> SharingPlans:
+    options = dict(zip(("usual", "reduce", "accuracy", "threads", "build_limit"), rest, strict=True))
+    del options["usual"]
+    return SharingPlans(program, inputs, outputs, kind, limit=limit, **options)
+
+
+def _install(owner: ref[Pattern], number: int, unit: NativeCall) -> None:
+    pattern = owner()
+    if pattern is not None:
+        pattern.units.install(number, unit)
+
+
+def _typed(array: Floats, single: bool) -> Floats:
+    return array if single else np.asarray(array, np.float64)
+
+
+def _restore(
+    inputs: tuple[Node, ...],
+    outputs: tuple[Node, ...],
+    kind: Kind,
+    limit: int,
+    usual: tuple[bool, ...] | None,
+    reduce: bool,
+    accuracy: str,
+    threads: int | None,
+    build_limit: float,
+) -> PlanRunner:
+    return PlanRunner(
+        inputs,
+        outputs,
+        kind,
+        limit=limit,
+        usual=usual,
+        reduce=reduce,
+        accuracy=accuracy,
+        threads=threads,
+        build_limit=build_limit,
+    )
+
+
+def _function(plan: Plan, step: Call) -> Callable[..., npt.NDArray[Any]]:
+    """Return a function of the plan's inputs, which tell the sizes, and of the step's operands."""
+    function = load_numpy(emit_numpy([*step.sized(plan.inputs), *step.inputs], [step.formula]))
+
+    def call(*arrays: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        with np.errstate(all="ignore"):
+            (result,) = function(*(np.asarray(array, np.float64)[None] for array in arrays))
+        found: npt.NDArray[Any] = result[0]
+        return found
+
+    return call
