@@ -291,11 +291,11 @@ def split(table: Any, rows: int) -> Any:
 
 
 def loops(rng: Any) -> None:
-    """Run formulas of symbolic sizes as loops: maps cut into pieces, sums, sums for each place of a result."""
+    """Run formulas of symbolic sizes as plans: maps cut into pieces, sums, sums for each place, products."""
     import numpy as np
 
     import symdiff as sd
-    from symdiff.runtime.runners.loops import LoopRunner
+    from symdiff.runtime.runners.plans import PlanRunner
 
     x, y, X, t = sd.vector("x", "n"), sd.vector("y", "m"), sd.matrix("X", "m", 3), sd.vector("t", 3)
     product = np.outer(x, y)
@@ -305,6 +305,7 @@ def loops(rng: Any) -> None:
         ([(np.exp(x) * x[0]).sum(), x * x], [x], (700_001, 1)),
         (sd.hessian(sd.softplus(-y * (X @ t)).sum(), t), [X, y, t], (1, 300_001)),
         (np.where(product > 0.3, product, sd.digamma(x[0])), [x, y], (1033, 901)),
+        (np.tanh(product @ y) * np.cumsum(x) + np.max(y), [x, y], (1033, 901)),
     ]
     for formula, inputs, large in formulas:
         for backend in ("native", "interpreter"):
@@ -312,7 +313,7 @@ def loops(rng: Any) -> None:
                 [sd.compile(formula, inputs, reduce=reduce, threads=2, backend=b) for b in (backend, "numpy")]
                 for reduce in (None, "sum")
             )
-            assert isinstance(rows[0]._runner, LoopRunner)
+            assert isinstance(rows[0]._runner, PlanRunner)
             for sizes in ((2, 3), (15, 17), (17, 15), (40, 16), (1029, 70), large):
                 known = dict(zip("nm", sizes, strict=True))
                 shapes = [tuple(known.get(str(d), d) for d in p.shape) for p in rows[0].inputs]
@@ -380,7 +381,7 @@ def agree(pair: Any, arrays: Sequence[Any], *, into: bool = True) -> None:
     """Call a kernel and NumPy's, into fresh arrays, arrays of every layout, and the inputs themselves."""
     import numpy as np
 
-    from symdiff.frontend.outputs import leaves, pack
+    from symdiff.frontend.outputs import LEAF, leaves, pack
 
     kernel = pair[0]
     # What float32 gives depends on the order of the operations, which NumPy's kernel has its own.
@@ -400,7 +401,7 @@ def agree(pair: Any, arrays: Sequence[Any], *, into: bool = True) -> None:
         return
     for kind in range(5):
         compare(kernel(*arrays, out=pack(kernel._structure, iter([blank(leaf.shape, kind) for leaf in want]))))
-    if kernel._single and not single:
+    if kernel._structure == LEAF and not single:
         for k, array in enumerate(arrays):
             if array.shape == want[0].shape and array.dtype == want[0].dtype:
                 copies = [np.array(other, order="K") for other in arrays]

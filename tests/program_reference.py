@@ -62,6 +62,16 @@ def _fma(a: Any, b: Any, c: Any) -> Any:
     return np.longdouble(a) * np.longdouble(b) + np.longdouble(c)
 
 
+def _fraction(x: Any) -> Any:
+    if np.isnan(x):
+        return x
+    return np.copysign(2 * math.frexp(abs(x))[0] if 0 < abs(x) < np.inf else 1.0, x)
+
+
+def _exponent(x: Any) -> Any:
+    return math.frexp(x)[1] - 1 if 0 < abs(x) < np.inf else np.log(abs(x))
+
+
 def _power(x: Any, y: Any) -> Any:
     # With a scalar exponent of 0.5 NumPy takes the square root, which is nan at -inf.
     return np.power(np.array([x]), np.array([y]))[0]
@@ -81,6 +91,8 @@ def _polygamma(order: Any, x: Any) -> Any:
 TWINS: dict[str, Callable[..., Any]] = {
     **{row.c: find_function(row.numpy) for row in FUNCTIONS.values() if row.c},
     "copysign": np.copysign,
+    "fraction": _fraction,
+    "exponent": _exponent,
     "power": _power,
     # SciPy's erfc loses digits beyond 5 and is 0 too early.
     "erf": math.erf,

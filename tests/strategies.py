@@ -48,6 +48,9 @@ KINKED = ("abs", "maximum", "minimum")
 #: What the sizes n and m of a formula are, when they are symbolic, unless a test says otherwise.
 SIZES = {"n": 3, "m": 2}
 LARGEST = 300
+#: Sizes beyond those that programs hold, and elements of an array of such.
+LONG = {"n": 40, "m": 35}
+LONGEST = 64_000
 
 
 class Formula:
@@ -81,7 +84,9 @@ def sample(
 
 
 @st.composite
-def formulas(draw: st.DrawFn, symbolic: bool = False, smooth: bool = False, steps: int = 10) -> Formula:
+def formulas(
+    draw: st.DrawFn, symbolic: bool = False, smooth: bool = False, steps: int = 10, long: bool = False
+) -> Formula:
     """Draw a formula of up to ``steps`` operations over scalars, vectors and matrices.
 
     Parameters
@@ -90,15 +95,18 @@ def formulas(draw: st.DrawFn, symbolic: bool = False, smooth: bool = False, step
         Leave the sizes n and m open.
     smooth : bool
         Leave out what has kinks (abs, max, where).
+    long : bool
+        Take sizes of which plans make loops.
     """
-    n: Dim = named("n") if symbolic else SIZES["n"]
-    m: Dim = named("m") if symbolic else SIZES["m"]
+    sizes = LONG if long else SIZES
+    n: Dim = named("n") if symbolic else sizes["n"]
+    m: Dim = named("m") if symbolic else sizes["m"]
     inputs = (variable("s"), variable("x", (n,)), variable("y", (m,)), variable("A", (n, n)), variable("B", (n, m)))
     pool: list[Node] = list(inputs)
     for _ in range(draw(st.integers(2, steps))):
         grow = draw(st.sampled_from(GROWTH if smooth else GROWTH + GROWTH_KINKED))
         node = grow(draw, pool, n, m)
-        if node is not None and node.ndim <= 5 and _elements(node.shape) <= LARGEST:
+        if node is not None and node.ndim <= 5 and _elements(node.shape) <= (LONGEST if long else LARGEST):
             pool.append(node)
     grown = pool[len(inputs) :] or [apply("sin", inputs[0])]
     return Formula(inputs, tuple(draw(st.lists(st.sampled_from(grown[:-4:-1]), min_size=1, max_size=2))))

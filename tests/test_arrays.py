@@ -194,6 +194,25 @@ def test_float32_has_the_same_bits_everywhere(layout: str, axis: int) -> None:
             np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+@pytest.mark.parametrize("count", [3, 8, 1003, 5000])
+def test_float32_matrices_are_converted_however_they_lie(backend: str, count: int) -> None:
+    kernel = sd.compile("inv(A) * s", A=(3, 3), s=(), backend=backend)
+    A = (np.random.default_rng(1).uniform(size=(count, 3, 3)) + 3 * np.eye(3)).astype(np.float32)
+    s = np.linspace(1, 2, count, dtype=np.float32)
+    want = kernel(A.astype(float), s.astype(float)).astype(np.float32)
+    gaps = np.full((count, 4, 5), np.nan, np.float32)
+    gaps[:, 1:, 1:4] = A
+    apart = np.full((count, 11), np.nan, np.float32)
+    apart[:, :9] = A.reshape(count, 9)
+    columns = np.ascontiguousarray(np.moveaxis(A, 0, -1))
+    for way in (A, np.moveaxis(columns, -1, 0), gaps[:, 1:, 1:4], apart[:, :9].reshape(count, 3, 3)):
+        np.testing.assert_array_equal(kernel(way, s), want)
+        out = np.moveaxis(np.empty((3, 3, count), np.float32), -1, 0)
+        np.testing.assert_array_equal(kernel(way, s, out=out), want)
+    np.testing.assert_array_equal(kernel(A.astype(float), s), kernel(A.astype(float), s.astype(float)))
+
+
 def test_float32_is_as_accurate_as_its_numbers() -> None:
     x = np.random.default_rng(0).uniform(0.5, 2, (500, 3)).astype(np.float32)
     k = sd.compile("sum(sin(x) * exp(-x) + log(x) / sqrt(x) + erf(x)) + tanh(x[0]) ** 3 + floor(3 * x[1])", x=3)
@@ -410,12 +429,12 @@ def test_few_samples_of_large_results_are_written_where_they_belong() -> None:
 
 def test_the_layout_is_chosen_by_what_most_arrays_have() -> None:
     rows, columns = np.zeros((2000, 8)), np.zeros((8, 2000)).T
-    assert not prefers_columns([rows, rows], (2000,), False, True)
-    assert prefers_columns([columns, columns], (2000,), False, False)
-    assert prefers_columns([columns, columns, rows], (2000,), False, False)
-    assert not prefers_columns([columns, rows], (2000,), False, False)
-    assert prefers_columns([columns, rows], (2000,), False, True)
-    assert not prefers_columns([columns[:7]], (7,), False, False)  # too few for another build
+    assert not prefers_columns([rows, rows], (2000,), True)
+    assert prefers_columns([columns, columns], (2000,), False)
+    assert prefers_columns([columns, columns, rows], (2000,), False)
+    assert not prefers_columns([columns, rows], (2000,), False)
+    assert prefers_columns([columns, rows], (2000,), True)
+    assert not prefers_columns([columns[:7]], (7,), False)  # too few for another build
 
 
 # ---------------------------------------------------------------------------- threads

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from symdiff.codegen.blocks import Block, cover_row, cover_wanted, load_blocks, store_blocks
+from symdiff.codegen.blocks import Block, Run, cover_row, cover_wanted, load_blocks, split_runs, store_blocks
 
 
 @pytest.mark.parametrize("size", range(1, 20))
@@ -67,3 +67,27 @@ def test_a_row_is_covered_with_few_blocks() -> None:
     assert list(cover_row(7, (4, 2, 1))) == [(0, 4), (3, 4)]
     assert list(cover_row(6, (8, 4, 2, 1))) == [(0, 4), (4, 2)]
     assert list(cover_row(0, (4, 2, 1))) == []
+
+
+def test_runs_of_a_constant_are_apart_from_what_is_stored() -> None:
+    zeros, others = [7] * 40, [1, 2, 3]
+    assert split_runs([*others, *zeros, 1, *zeros], {7}) == ([Run(3, 43, 7), Run(44, 84, 7)], [(0, 3), (43, 44)])
+    assert split_runs(zeros, {7}) == ([Run(0, 40, 7)], [])
+    assert split_runs(zeros, {8}) == ([], [(0, 40)])  # equal values that are computed
+    assert split_runs([7] * 31 + [8] * 31, {7, 8}) == ([], [(0, 62)])
+    assert split_runs([7, 7, 1, 7], {7}, 1) == ([Run(0, 2, 7), Run(3, 4, 7)], [(2, 3)])
+    assert split_runs([], {7}) == ([], [])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_runs_and_blocks_cover_an_output(seed: int) -> None:
+    rng = random.Random(seed)
+    values: list[int] = []
+    for _ in range(12):
+        values += [rng.choice((7, 8, 100 + rng.randint(0, 9)))] * rng.choice((1, 2, 3, 33, 50))
+    runs, rest = split_runs(values, {7, 8})
+    stored = {e: run.value for run in runs for e in range(run.start, run.stop)}
+    assert all(run.value in (7, 8) for run in runs)
+    for block in store_blocks(values, 0, False, rest):
+        stored |= {block.start + k: v for k, v in enumerate(block.values)}
+    assert stored == dict(enumerate(values))

@@ -25,7 +25,7 @@ from symdiff.graph.sizes import named
 from symdiff.ground import budget
 from symdiff.ground.limits import BUDGETS, LIMITS, Budget
 from symdiff.lower import expand_functions, unroll
-from symdiff.lower.loops.ranges import cut
+from symdiff.plan.loops.ranges import cut
 
 ROOT = Path(__file__).parent.parent
 STRICT = BUDGETS["strict"]

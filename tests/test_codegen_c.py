@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,8 +17,9 @@ from program_reference import evaluate
 from tape import Tape
 
 import symdiff as sd
-from symdiff._kernels import special
+from symdiff._kernels.functions import special
 from symdiff._kernels.unit import NativeCall
+from symdiff.codegen.bytecode.assemble import assemble
 from symdiff.codegen.c.body import HELD
 from symdiff.codegen.c.emit import CHUNK, Target, emit_c
 from symdiff.codegen.c.standalone import emit_standalone
@@ -25,6 +28,7 @@ from symdiff.frontend.formula import read_formula
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.lower import unroll
 from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build, find_compiler, flags, native_target
 from symdiff.simplify import inline, simplify
@@ -55,7 +59,7 @@ EDGES = np.array(
 #: Operations rounded correctly: every bit is the same, the sign of zero too.
 EXACT = {
     *("add", "subtract", "multiply", "divide", "negative", "sqrt", "abs", "floor", "ceil", "rint", "trunc", "sign"),
-    *("minimum", "maximum", "copysign", "mod", "where", "to_real", *MASK_OPS),
+    *("minimum", "maximum", "copysign", "mod", "where", "to_real", "fraction", "exponent", *MASK_OPS),
 }
 TARGETS = {
     "native": native_target(),
@@ -524,6 +528,101 @@ def test_ports_without_elements() -> None:
     np.testing.assert_array_equal(out[1], 2.0)
 
 
+def banded(n: int, count: int = 0) -> Program:
+    """Return a diagonal of n functions in a matrix of zeros, and a long program where ``count`` asks for one."""
+    t = Tape(("x", (n,)))
+    x, zero = t.row(0), t.const(0.0)
+    for i in range(count):
+        x[i % n] = t.op("subtract", x[i % n], x[(i + 1) % n])
+    made = [t.op("subtract", t.op("multiply", v, v), v) for v in x]
+    t.out((n, n), [made[i] if i == j else zero for i in range(n) for j in range(n)])
+    t.out((2 * n,), [t.const(-0.5)] * n + made)
+    return t.program()
+
+
+@pytest.mark.parametrize("count", [0, 2 * CHUNK + 100])
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("columns", [False, True])
+def test_runs_of_constants_are_filled(columns: bool, single: bool, count: int) -> None:
+    program = banded(45, count)
+    dtype = np.float32 if single else np.float64
+    units = [kind(program, columns=columns).call(False, columns, single) for kind in (NativeRunner, InterpreterRunner)]
+    for n in (1, 5, 8, 19, 600):
+        x = [a.astype(dtype) for a in samples(program, n)]
+        results = []
+        for unit in units:
+            out = [np.full((n, *p.shape), np.nan, dtype) for p in program.outputs]
+            given, got = ([np.asfortranarray(a) if columns else a for a in some] for some in (x, out))
+            assert unit.run(given, got, n) is None
+            results.append(got)
+        for a, b in zip(*results, strict=True):
+            np.testing.assert_array_equal(a, b)
+        for i in {0, n // 2, n - 1} if not single else ():
+            for a, want in zip(results[0], evaluate(program, [v[i] for v in x]), strict=True):
+                np.testing.assert_allclose(a[i], want, rtol=1e-13)
+
+
+def test_a_vector_of_samples_taken_twice_is_filled_twice() -> None:
+    t = Tape(("x", ()))
+    y = t.load(0)
+    for _ in range(60):
+        y = t.op("arctan", y)
+    t.out((60,), [y] + [t.const(0.0)] * 59)
+    program = t.program()
+    assert emit_c(program, native_target()).vectors == 2
+    out = np.full((24, 60), np.nan)
+    NativeRunner(program).run([np.arange(24.0)], [out], False)
+    np.testing.assert_array_equal(out[:, 1:], 0.0)
+    np.testing.assert_allclose(out[7], evaluate(program, [np.array(7.0)])[0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("reduce", [False, True])
+def test_code_does_not_grow_with_zeros(reduce: bool, columns: bool) -> None:
+    def lengths(n: int) -> Floats:
+        program = banded(n)
+        code = assemble(program, native_target(), reduce=reduce, columns=columns)
+        text = emit_c(program, native_target(), reduce=reduce, columns=columns).text
+        return np.array([len(text) - base, len(code.code)], float)
+
+    base = len(emit_c(banded(1), native_target(), reduce=reduce, columns=columns).text)
+    assert (lengths(160) < 2.6 * lengths(80)).all()  # with four times the zeros
+
+
+def test_code_of_later_pieces_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = rational(5, 3 * CHUNK)
+    plain = emit_c(program, native_target())
+    assert "soon(" not in plain.text
+    monkeypatch.setattr("symdiff.codegen.c.emit.MANY_PIECES", 2)
+    source = emit_c(program, native_target())
+    pieces = re.findall(r"^soon\(\(unsigned long\)(\w+)\);\n(\w+)\(", source.text, flags=re.MULTILINE)
+    names = [name for _, name in pieces]
+    assert len(names) > 2
+    assert [following for following, _ in pieces] == [*names[1:], names[0]]
+    x = samples(program, 20)
+    out, want = results(program, 20), results(program, 20)
+    NativeRunner(program).run(x, out, False)
+    InterpreterRunner(program).run(x, want, False)
+    for a, b in zip(out, want, strict=True):
+        np.testing.assert_array_equal(a, b)
+    compiler = find_compiler()
+    assert compiler is not None
+    command = [*compiler.command, *flags(compiler), "-Wall", "-Wextra", "-Wno-unused", "-fsyntax-only", "-x", "c", "-"]
+    assert not subprocess.run(command, input=source.text, capture_output=True, text=True, check=False).stderr
+
+
+def test_blocks_are_stored_where_their_last_value_is_made() -> None:
+    t = Tape(("x", (4,)))
+    x = t.row(0)
+    for i in range(4 * CHUNK):
+        x.append(t.op("add" if i % 3 else "multiply", x[-1], x[-4]))
+    t.out((4 * CHUNK,), x[4:])
+    source = emit_c(t.program(), Target(8))
+    assert source.workspace < 32  # what the next piece reads, and not all results
+    pieces = re.split(r"PIECE void ", source.text)
+    assert all("store8" in piece for piece in pieces if piece.startswith("piece"))
+
+
 def test_outputs_much_larger_than_the_formula() -> None:
     t = Tape(("x", (50, 50)))
     zero = t.const(0.0)
@@ -653,3 +752,29 @@ def test_a_long_program_is_built_in_parts() -> None:
         np.testing.assert_array_equal(got[7], want)
     with pytest.raises(BuildError, match="unknown type name"):
         build(source._replace(parts=(*source.parts[:-1], "nonsense here;"), text=source.text + "/* wrong */\n"))
+
+
+@pytest.mark.parametrize(("lanes", "single"), [(8, False), (4, False), (2, False), (8, True)])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 9, 16])
+def test_narrow_rows_ask_once_for_each_line_of_a_later_vector(size: int, lanes: int, single: bool) -> None:
+    t = Tape(("a", (size,)), ("b", (size,)))
+    t.out((size,), [t.op("subtract", x, y) for x, y in zip(t.row(0), t.row(1), strict=True)])
+    text = emit_c(t.program(), Target(lanes), single=single).text
+    assert "long far=" in text
+    row = size * (4 if single else 8)
+    lines = math.ceil(row * lanes * (2 if single else 1) / 64)
+    for name in ("READ_SOON(x0", "READ_SOON(x1", "WRITTEN_SOON(y0"):
+        found = re.findall(re.escape(name) + r"\+(\d+)\+(\d+)\*s[io]\d\)", text)
+        assert all(int(place) < row for place, _ in found), "what is asked for is in a row, however far rows are apart"
+        at = [int(place) + int(sample) * row for place, sample in found]
+        assert [a - at[0] for a in at] == [64 * k for k in range(lines)]
+        assert 0 < at[0] < 1 << 14
+
+
+def test_columns_are_asked_for_by_their_number() -> None:
+    for size, macro, ahead in ((3, "READ_SOON", 2048), (12, "READ_SOON", 640), (30, "COME", 512)):
+        t = Tape(("a", (size,)))
+        t.out((size,), [t.op("negative", x) for x in t.row(0)])
+        text = emit_c(t.program(), Target(8), columns=True).text
+        found = re.findall(rf"{macro}\(x0\+{ahead}\+(\d+)\*si0\)", text)
+        assert sorted(map(int, found)) == list(range(size))

@@ -60,8 +60,8 @@ def copy(tmp_path: Path) -> Path:
     """A copy of the package's sources, with what is built ahead."""
     known = shutil.ignore_patterns("__pycache__", "*.c", "*.so", "*.pyd")
     shutil.copytree(ROOT / "symdiff", tmp_path / "symdiff", ignore=known)
-    for built in (ROOT / "symdiff" / "_kernels").glob("*.so"):
-        shutil.copy(built, tmp_path / "symdiff" / "_kernels")
+    for built in (ROOT / "symdiff" / "_kernels").rglob("*.so"):
+        shutil.copy(built, tmp_path / built.relative_to(ROOT))
     return tmp_path
 
 

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="assignment, attr-defined"
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,7 +9,8 @@ import pytest
 
 import symdiff as sd
 from symdiff.calculus import derivatives
-from symdiff.calculus.cost import cost, extent
+from symdiff.calculus.cost import array_time, cost, extent
+from symdiff.calculus.cost import operations as expected_operations
 from symdiff.graph import Node, inputs_of
 from symdiff.lower import unroll
 
@@ -40,6 +42,40 @@ def operations(node: Node) -> int:
 )
 def test_zeros_of_the_structure_cost_nothing(formula: Any, expected: int) -> None:
     assert cost([formula.node]) == pytest.approx(expected, abs=0.5)
+
+
+U, V, T = sd.matrix("U", 9, 2), sd.matrix("V", 7, 2), sd.matrix("T", 9, 7)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        A @ B,
+        A @ B @ x[:4],
+        np.tanh(A @ x[:4]),
+        sd.jacobian(np.exp(x) * np.sin(x), x),
+        sd.hessian((100 * (x[1:] - x[:-1] ** 2) ** 2).sum(), x),
+        sd.hessian(((T - U @ V.T) ** 2).sum(), U),
+        sd.gradient(np.sum(np.tanh(A @ B) ** 2), A),
+    ],
+    ids=range(7),
+)
+def test_operations_are_about_those_of_a_program(formula: Any) -> None:
+    assert 0.6 < expected_operations([formula.node]) / operations(formula.node) < 1.7
+
+
+def test_time_of_arrays_is_that_of_calls_then_of_elements() -> None:
+    def time(n: int) -> float:
+        return array_time([np.exp(sd.vector("v", n)).node])
+
+    assert time(1) == pytest.approx(time(2), rel=0.02)
+    assert time(10**6) == pytest.approx(10 * time(10**5), rel=0.02)
+    chain = x
+    for _ in range(50):
+        chain = np.sin(chain)
+    assert array_time([chain.node]) == pytest.approx(50 * array_time([np.sin(x).node]))
+    product = sd.matrix("P", 300, 300) @ sd.matrix("Q", 300, 300)
+    assert array_time([product.node]) < 0.2 * expected_operations([product.node])  # by BLAS
 
 
 def test_an_extent_counts_zeros() -> None:

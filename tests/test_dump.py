@@ -1,4 +1,4 @@
-"""Both IRs as text: every node, program and loop has a short ``repr`` and a whole listing."""
+"""Both IRs as text: every node, program and plan has a short ``repr`` and a whole listing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from symdiff.graph.dump import _Line, brief, listing
 from symdiff.graph.sizes import named
 from symdiff.ground.budget import Opened
 from symdiff.ground.limits import Budget
-from symdiff.lower import Loops, plan_loops, unroll
-from symdiff.lower.loops.plan import ArrayStep
+from symdiff.lower import unroll
 from symdiff.lower.program import Port, Program
+from symdiff.plan.calls import plan_call
+from symdiff.plan.plan import Plan
+from symdiff.plan.steps import Reduction
 
 x = sd.vector("x", 3)
 A = sd.matrix("A", "n", "n")
@@ -108,7 +110,7 @@ def test_to_look_at_a_formula_costs_nothing_of_its_budget() -> None:
         assert repr(f)
 
 
-# ---------------------------------------------------------------------------- programs and loops
+# ---------------------------------------------------------------------------- programs and plans
 
 
 def program(formula: object) -> Program:
@@ -154,28 +156,37 @@ def test_a_program_that_is_not_valid_can_be_shown() -> None:
     assert max(map(len, repr(odd).splitlines())) < 220
 
 
-def loops(formula: object) -> Loops:
+def plan(formula: object, batched: bool = False) -> Plan:
     top = node(formula)
-    return plan_loops(inputs_of([top]), [top], 20_000)
+    inputs = inputs_of([top])
+    return plan_call(inputs, [top], [batched] * len(inputs), 20_000)
 
 
-def test_loops_are_steps_with_their_programs() -> None:
+def test_plans_are_steps_with_their_programs() -> None:
     v = sd.vector("v", "n")
-    text = str(loops(np.exp(v) * np.sum(np.log(v))))
+    text = str(plan(np.exp(v) * np.sum(np.log(v))))
     assert "step 0: sum over i0<n" in text
     assert "step 1: map over i0<n" in text
     assert "input 0 is v[i0]" in text
     assert "= log v0" in text
     assert text.endswith("results: r1")
-    assert loops(np.exp(v) * np.sum(np.log(v))).text() == text
+    assert plan(np.exp(v) * np.sum(np.log(v))).text() == text
+    assert "map over i0<(batch), i1<n" in plan(np.exp(v), batched=True).text()
 
 
 def test_steps_on_whole_arrays_and_pieces_are_shown() -> None:
     v = sd.vector("v", "n")
-    plan = loops(np.exp(v) * np.max(v))
-    assert any(isinstance(step, ArrayStep) for step in plan.steps)
-    assert "step 0: array r0 = max[(-1)](v): () real" in plan.text()
-    stencil = loops(sd.gradient(((v[1:] - v[:-1]) ** 2).sum(), v))
+    whole = plan(np.exp(v) * np.max(v))
+    assert any(isinstance(step, Reduction) for step in whole.steps)
+    assert "gives r0[] = max[(-1)](v): () real" in whole.text()
+    stencil = plan(sd.gradient(((v[1:] - v[:-1]) ** 2).sum(), v))
     assert "piece 1: 1<=i0<n - 1" in stencil.text()
     assert "is v[-1 + i0]" in stencil.text()
     assert len(repr(stencil).splitlines()) < 40
+
+
+def test_products_and_functions_of_matrices_are_shown() -> None:
+    M, v = sd.matrix("M", "n", "n"), sd.vector("v", "n")
+    text = plan(np.linalg.inv(M) @ v + M @ v).text()
+    assert "solve" in text
+    assert re.search(r"step \d: product", text)

@@ -165,6 +165,7 @@ def everything(seed: int, count: int, inputs: int = 5, width: int = 11, shared: 
     t.out((width,), pick)
     t.out((), [reals[-1]])
     t.out((3, 8), [t.const(0.0)] * 9 + [reals[-2], *[t.const(0.25)] * 14])
+    t.out((90,), [t.const(0.0)] * 40 + [reals[-2]] + [t.const(0.25)] * 49)  # runs, of no whole number of blocks
     t.out((2,), [t.load(0, 0), t.load(0, inputs - 1)])
     t.check(t.op("add", t.load(0, 0), t.const(4.0)), "x[0] is -4")
     t.check(t.op("add", t.load(0, 1), t.const(4.0)), "x[1] is -4")
@@ -328,8 +329,9 @@ def test_ports_without_elements() -> None:
 
 
 KERNELS = Path(symdiff.__file__).parent / "_kernels"
-#: What interpreter.h includes for each kind of vector, with names that only it defines.
-PARTS = {"vector.h", "exponential.h", "transpose.h", "vectors.h", "machine.h", "undefine.h"}
+#: What interpreter.h and kernels.h include for each kind of vector, with names that only they define.
+PARTS = {"vector.h", "exponential.h", "logarithm.h", "transpose.h", "vectors.h", "machine.h", "tiles.h", "undefine.h"}
+PARTS |= {"kind.h", "moves.h", "eliminate.h", "cholesky.h", "batch.h"}
 HEADERS = [path for path in sorted(KERNELS.glob("*/*.h")) if path.name not in PARTS]
 
 
@@ -352,31 +354,56 @@ def test_a_machine_for_every_width() -> None:
         Machine(3, False, [OPCODES["end"]], [], [], [], [], [])
 
 
-def test_the_exponential_of_every_width() -> None:
-    t = Tape(("x", ()))
-    t.out((), [t.op("exp", t.load(0))])
-    program = t.program()
+def edges_of_exp() -> npt.NDArray[np.float64]:
     edges = [0.0, -0.0, np.inf, -np.inf, np.nan, 709.782712893384, 709.782712893385, -745.1332191, -745.1332192]
     edges += [-708.3, -708.4, -744.5, 710.0, -746.0, 1e300, -1e300, 1e17, -1e17, np.finfo(float).max, 5e-324, 1e-300]
+    return np.array(edges)
+
+
+def edges_of_log() -> npt.NDArray[np.float64]:
+    middle = [np.nextafter(v, w) for v in (0.75, 1.0, 1.5, 2.0**-1022) for w in (0.0, 9.0)]
+    return np.array([0.0, -0.0, -1.0, np.inf, -np.inf, np.nan, 1.0, 2.0, 0.5, 5e-324, -5e-324, 1e308, *middle])
+
+
+@pytest.mark.parametrize(
+    ("op", "edges", "ranges"),
+    [
+        ("exp", edges_of_exp(), ((-0.4, 0.4), (-30, 30), (-745.2, 709.8), (-746, -708))),
+        ("log", edges_of_log(), ((0.7, 0.8), (0.9, 1.1), (1.4, 1.6), (0, 10), (0, 1e300), (0, 1e-307))),
+    ],
+)
+def test_the_exponential_and_logarithm_of_every_width(op: str, edges: Any, ranges: Any) -> None:
+    t = Tape(("x", ()))
+    t.out((), [t.op(op, t.load(0))])
+    program = t.program()
     rng = np.random.default_rng(0)
-    spread = [rng.uniform(low, high, 2000) for low, high in ((-0.4, 0.4), (-30, 30), (-745.2, 709.8), (-746, -708))]
-    x = np.concatenate([edges, *spread])
-    with np.errstate(over="ignore"):
-        exact = np.exp(x.astype(np.longdouble))
+    x = np.concatenate([edges, *(rng.uniform(low, high, 2000) for low, high in ranges)])
+    with np.errstate(all="ignore"):
+        exact = getattr(np, op)(x.astype(np.longdouble))
         want = exact.astype(float)
     first: npt.NDArray[np.float64] | None = None
     for lanes, prefix in ((4, "_ZGVd"), (8, "_ZGVe")):
         if native_target().lanes < lanes:
             continue
         target = Target(lanes, prefix)
-        assert "NAME(do_exp)" in emit_c(program, target).text
+        assert f"NAME(do_{op})" in emit_c(program, target).text
         for make in (interpreted, generated):
             out = np.zeros(len(x))
             assert make(program, target).run([x], [out], len(x)) is None
-            np.testing.assert_array_equal(out[: len(edges)], want[: len(edges)])
+            np.testing.assert_allclose(out[: len(edges)], want[: len(edges)], rtol=3e-16)
             if np.finfo(np.longdouble).nmant > 60:
                 inner = np.isfinite(out)
-                off = (out[inner] - exact[inner]) / np.spacing(want[inner])
+                off = (out[inner] - exact[inner]) / np.spacing(np.abs(want[inner]))
                 assert float(np.max(np.abs(off))) < 1.1
             first = out if first is None else first
             np.testing.assert_array_equal(out, first)
+
+
+@pytest.mark.parametrize("size", [7, 128, 257, 387, 1600])
+def test_programs_that_only_move(size: int) -> None:
+    """All stores of a program without instructions are made."""
+    x = np.arange(size, dtype=float)
+    for text in ("x[::-1]", "concatenate([x[1:], x[:1]]) * 0 + x[0]", "concatenate([x[3:], x])"):
+        out = np.full(2 * size - 3 if text.endswith("x])") else size, np.nan)
+        symdiff.compile(text, x=size, backend="interpreter")(x, out=out)
+        np.testing.assert_array_equal(out, symdiff.compile(text, x=size, backend="numpy")(x))

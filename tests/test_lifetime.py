@@ -281,14 +281,14 @@ def test_what_finalizers_and_other_languages_reach_is_there() -> None:
 def test_thousands_of_kernels_leave_nothing_behind() -> None:
     body = """
     from pathlib import Path
-    from symdiff.graph import nodes as table
+    from symdiff._kernels.system import unique
     loading.RECENT = 2
     def state():
         gc.collect()
         until(lambda: threading.active_count() == 1)
         lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line)
         maps = Path("/proc/self/maps").read_text().count("symdiff-kernel")
-        counts = maps, len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")), len(table._table)
+        counts = maps, len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")), unique.count()
         return np.array([*counts, len(gc.get_objects()), int(lines["VmRSS"].split()[0])])
     x, y = np.ones(3), np.ones(3)
     def work(rounds):

@@ -297,3 +297,18 @@ def test_a_column_of_a_delta_and_a_part_of_a_unit_vector_are_one_form() -> None:
         forms = simplify([column, part])
         assert forms[0] is forms[1]
         assert simplify(forms) == forms
+
+
+def test_thousands_of_common_factors() -> None:
+    """Factors are taken out in a loop: a call for each would be nested as deep."""
+    a, b, *rest = sd.vector("x", 3000)
+    left, right = a, b
+    for factor in rest:
+        left, right = left * factor, right * factor
+    (found,) = simplify([(left + right).node])
+    depth = 0
+    while found.op == "multiply":
+        found = found.args[0] if found.args[0].op in ("multiply", "add") else found.args[1]
+        depth += 1
+    assert found is (a + b).node
+    assert depth == len(rest)

@@ -59,7 +59,7 @@ def test_a_program_passes_through_every_stage(place: Path) -> None:
 @pytest.mark.parametrize(
     ("backend", "shape", "last"),
     [
-        ("auto", "n", ["05-loops.txt", "06-source.c", "07-kernel.txt"]),
+        ("auto", "n", ["05-plan.txt", "06-source.c", "07-kernel.txt"]),
         ("native", 3, ["05-program.txt", "06-source.c", "07-kernel.txt"]),
         ("numpy", "n", ["05-source.py", "06-kernel.txt"]),
         ("cython", 3, ["05-source.pyx", "06-kernel.txt"]),
