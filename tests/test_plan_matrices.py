@@ -293,3 +293,17 @@ print("scipy" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("first", ["cholesky", "inv"])
+def test_what_is_made_beside_a_cholesky_factor_is_made_of_the_whole_matrix(first: str) -> None:
+    """A Cholesky factor is of the lower triangle alone; an inverse, of which the upper one is other, is not."""
+    a = sd.matrix("A", 20, 20)
+    outputs = {"cholesky": np.linalg.cholesky(a), "inv": np.linalg.inv(a), "logdet": sd.logdet(a)}
+    kernel = sd.compile({name: outputs[name] for name in sorted(outputs, key=lambda name: name != first)}, [a])
+    rng = np.random.default_rng(0)
+    whole = rng.normal(size=(20, 20)) / 20 + 4 * np.eye(20)
+    found = kernel(whole)
+    np.testing.assert_allclose(found["inv"], np.linalg.inv(whole), rtol=1e-12)
+    np.testing.assert_allclose(found["logdet"], np.linalg.slogdet(whole)[1], rtol=1e-12)
+    np.testing.assert_allclose(found["cholesky"], np.linalg.cholesky(np.tril(whole)), rtol=1e-12, atol=1e-15)

@@ -21,7 +21,20 @@ from .loops.access import BATCH, Access, LoopInput
 from .loops.ranges import LEAST
 from .memory import BoundPlan, lay_out
 from .plan import Plan
-from .steps import Call, LoopPiece, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, Step, sources
+from .steps import (
+    Call,
+    LoopPiece,
+    LoopStep,
+    MatrixFunction,
+    Move,
+    Product,
+    Reduction,
+    Scan,
+    Step,
+    is_tiled,
+    loops_of,
+    sources,
+)
 
 __all__ = ["BoundPlan", "bind", "programs_of"]
 
@@ -94,20 +107,13 @@ def bind(
             numeric.at(value(start, known), value(size, known))
         else:
             numeric.span(value(start, known), step, value(length, known), value(size, known))
-    if any(value(size, known) < 1 for step in plan.steps for size in _sizes(step)):
+    if any(value(size, known) < 1 for step in plan.steps for size in loops_of(step)):
         return None
     if not all(_stays_within(step, known) for step in plan.steps if isinstance(step, LoopStep)):
         return None
     if plan.is_cut and any(number < LEAST for number in sizes.values()):
         return None
-    return _Binder(plan, known, single).bind(functions)
-
-
-def _sizes(step: Step) -> Sequence[Dim]:
-    """Return the lengths of a step's loops."""
-    if isinstance(step, LoopStep):
-        return step.loops
-    return () if isinstance(step, MatrixFunction | Call) else step.sizes
+    return _Binder(plan, known, single, functions).bind()
 
 
 def _stays_within(step: LoopStep, sizes: Mapping[str, int]) -> bool:
@@ -126,8 +132,11 @@ def _stays_within(step: LoopStep, sizes: Mapping[str, int]) -> bool:
 class _Binder:
     """The arrays and steps of one plan while numbers are put in."""
 
-    def __init__(self, plan: Plan, sizes: Mapping[str, int], single: bool) -> None:
+    def __init__(
+        self, plan: Plan, sizes: Mapping[str, int], single: bool, functions: Mapping[Node, Callable[..., Any]]
+    ) -> None:
         self.plan = plan
+        self.functions = functions
         self.sizes = sizes
         self.item = 4 if single else 8
         self.arrays: list[bound.PlanArray] = []
@@ -135,11 +144,9 @@ class _Binder:
         self.steps: list[bound.BoundStep] = []
         self.phases: dict[Node, int] = {}
         self.units = 0
-        self.factors: dict[Node, tuple[int, int, int]] = {}
-        #: For each array of the arena: the first and the last step that has it.
-        self.lives: dict[int, list[int]] = {}
+        self.factors: dict[tuple[Node, bool], tuple[int, int, int]] = {}
 
-    def bind(self, functions: Mapping[Node, Callable[..., Any]]) -> BoundPlan:
+    def bind(self) -> BoundPlan:
         """Put numbers into all steps."""
         plan = self.plan
         for number, node in enumerate(plan.inputs):
@@ -158,7 +165,7 @@ class _Binder:
                 if node not in self.where:
                     self.where[node] = self._array(bound.ARENA, 0, node)
             phase = self._phase(step)
-            _BIND[type(step)](self, step, phase, functions)
+            _BIND[type(step)](self, step, phase)
         for node, array in copies:
             self._copy(node, array)
         wide = {factor for factor, _, _ in self.factors.values()}
@@ -216,7 +223,7 @@ class _Binder:
     def _phase(self, step: Step) -> int:
         """Return when a step runs: what goes over the samples in each tile, what reads sums over them afterwards."""
         read = [self.phases.get(node, bound.BEFORE) for node in sources(step)]
-        if _is_tiled(step):
+        if is_tiled(step):
             phase = bound.TILE
             own = bound.TILE if any(node.shape[:1] == (BATCH,) for node in step.results) else bound.AFTER
         else:
@@ -227,7 +234,7 @@ class _Binder:
 
     # ------------------------------------------------------------------ steps
 
-    def _loop(self, step: LoopStep, phase: int, functions: object) -> None:
+    def _loop(self, step: LoopStep, phase: int) -> None:
         tiled = phase == bound.TILE
         results = [self.where[node] for node in step.results]
         if step.fills:
@@ -277,7 +284,7 @@ class _Binder:
     def _lengths(self, sizes: Sequence[Dim]) -> tuple[int, ...]:
         return tuple(self._number(size) for size in sizes)
 
-    def _product(self, step: Product, phase: int, functions: object) -> None:
+    def _product(self, step: Product, phase: int) -> None:
         tiled = phase == bound.TILE
         accumulate = tiled and not self.arrays[self.where[step.result]].tiled
         self.steps.append(
@@ -294,7 +301,7 @@ class _Binder:
             )
         )
 
-    def _reduction(self, step: Reduction, phase: int, functions: object) -> None:
+    def _reduction(self, step: Reduction, phase: int) -> None:
         tiled = phase == bound.TILE
         accumulate = tiled and not self.arrays[self.where[step.result]].tiled
         view = self._view(self.where[step.result], step.place)
@@ -303,7 +310,7 @@ class _Binder:
             bound.ReduceStep(phase, lengths, tiled, step.op, self._input(step.source), view, accumulate)
         )
 
-    def _scan(self, step: Scan, phase: int, functions: object) -> None:
+    def _scan(self, step: Scan, phase: int) -> None:
         view = self._view(self.where[step.result], step.place)
         lengths = self._lengths(step.sizes)
         tiled = phase == bound.TILE
@@ -311,7 +318,7 @@ class _Binder:
             bound.ScanStep(phase, lengths, tiled, step.op, step.reverse, self._input(step.source), view)
         )
 
-    def _move(self, step: Move, phase: int, functions: object) -> None:
+    def _move(self, step: Move, phase: int) -> None:
         view = self._view(self.where[step.result], step.place)
         indices = np.asarray(step.indices, np.int64).tobytes()
         lengths = self._lengths(step.sizes)
@@ -321,18 +328,20 @@ class _Binder:
             bound.GatherStep(phase, lengths, tiled, step.scatter, step.loop, indices, source, view)
         )
 
-    def _matrix(self, step: MatrixFunction, phase: int, functions: object) -> None:
+    def _matrix(self, step: MatrixFunction, phase: int) -> None:
         matrix = self._of(step.matrix)
         array = self.arrays[matrix]
-        if step.matrix not in self.factors:
+        # a Cholesky factor is of the lower triangle, whatever is above; nothing else may be made of it
+        declared = step.op == "cholesky"
+        if (step.matrix, declared) not in self.factors:
             own = bound.TILE if array.tiled else min(phase, self.phases.get(step.matrix, bound.BEFORE))
             factor = self._add(bound.PlanArray(bound.ARENA, 0, array.shape, array.tiled))
             pivots = self._add(bound.PlanArray(bound.ARENA, 0, array.shape[:-1], array.tiled, None, True))
             state = self._add(bound.PlanArray(bound.ARENA, 0, array.shape[:-2], array.tiled, None, True))
-            self.factors[step.matrix] = factor, pivots, state
-            symmetric = 2 if step.op == "cholesky" else 1
+            self.factors[step.matrix, declared] = factor, pivots, state
+            symmetric = 2 if declared else 1
             self.steps.append(bound.FactorStep(own, array.tiled, matrix, factor, pivots, state, symmetric))
-        factor, pivots, state = self.factors[step.matrix]
+        factor, pivots, state = self.factors[step.matrix, declared]
         other = -1 if step.other is None else self._of(step.other)
         target = self.where[step.result]
         message = _MESSAGES.get(step.op, "")
@@ -341,10 +350,10 @@ class _Binder:
             bound.FactorUse(phase, tiled, step.op, matrix, factor, pivots, state, other, target, message)
         )
 
-    def _call(self, step: Call, phase: int, functions: Mapping[Node, Callable[..., Any]]) -> None:
+    def _call(self, step: Call, phase: int) -> None:
         inputs = tuple(self._of(node) for node in (*step.sized(self.plan.inputs), *step.operands))
         self.steps.append(
-            bound.CallStep(phase, phase == bound.TILE, functions[step.result], inputs, self.where[step.result])
+            bound.CallStep(phase, phase == bound.TILE, self.functions[step.result], inputs, self.where[step.result])
         )
 
     def _copy(self, node: Node, array: int) -> None:
@@ -355,14 +364,6 @@ class _Binder:
         phase = bound.TILE if tiled else max(self.phases[node], bound.BEFORE)
         lengths = self.arrays[array].shape
         self.steps.append(bound.CopyStep(phase, lengths, tiled, bound.View(source, axes), bound.View(array, axes)))
-
-
-def _is_tiled(step: Step) -> bool:
-    if isinstance(step, LoopStep):
-        return BATCH in step.loops
-    if isinstance(step, MatrixFunction | Call):
-        return any(node.shape[:1] == (BATCH,) for node in (step.result, *sources(step)))
-    return BATCH in step.sizes
 
 
 _BIND: dict[type, Callable[..., None]] = {

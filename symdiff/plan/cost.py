@@ -14,7 +14,7 @@ from ..graph import Node
 from ..graph.sizes import Dim, value
 from ..lower.program import CHEAP, Port, Program
 from .loops.access import BATCH, LoopInput
-from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, Step, sources
+from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, Step, is_tiled, sources
 
 __all__ = ["Estimate", "estimate", "program_cost"]
 
@@ -60,30 +60,26 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
         Numbers of letters; :data:`NOMINAL` for those that it lacks.
     """
     known = sizes or {}
-    batched, work = False, 0.0
+    batched, work = is_tiled(step), 0.0
     if isinstance(step, LoopStep):
-        batched = BATCH in step.loops
         for piece in step.pieces:
             elements = math.prod(_between(low, high, known) for low, high in piece.ranges)
             varying = [port for port, own in zip(piece.program.inputs, piece.ports, strict=True) if _varies(own)]
             work += elements * program_cost(piece.program, varying)
     elif isinstance(step, Product):
-        batched = BATCH in step.sizes
         count = math.prod(_number(size, known) for size in step.sizes)
         # what samples share stays in the caches
         read = [node for node in (step.result, *sources(step)) if not batched or BATCH in node.shape]
         whole = max((_elements(node, known) for node in read), default=1)
         work = count * (MULTIPLICATION if count > 8 * whole else STREAMED) * (0.5 if step.symmetric else 1.0)
     elif isinstance(step, MatrixFunction):
-        batched = any(node.shape[:1] == (BATCH,) for node in (step.result, *sources(step)))
         rows = _number(step.matrix.shape[-1], known)
         work = rows * _elements(step.matrix, known) * MULTIPLICATION + _elements(step.result, known) * rows * STREAMED
     elif isinstance(step, Call):
-        batched = step.result.shape[:1] == (BATCH,)
-        return Estimate(PYTHON, 8 * BYTE * _elements(step.result, known) if batched else 0.0)
+        own = step.result.shape[:1] == (BATCH,)
+        return Estimate(PYTHON, 8 * BYTE * _elements(step.result, known) if own else 0.0)
     else:
         assert isinstance(step, Reduction | Scan | Move)
-        batched = BATCH in step.sizes
         work = 16 * BYTE * math.prod(_number(size, known) for size in step.sizes)
     return Estimate(STEP, work) if batched else Estimate(STEP + work, 0.0)
 

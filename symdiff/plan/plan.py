@@ -10,7 +10,7 @@ from ..lower.dump import Listed
 from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
-from .steps import LoopStep, Step, sources
+from .steps import LoopStep, Step, is_tiled, sources
 
 __all__ = ["Plan", "check_phases"]
 
@@ -59,7 +59,7 @@ def check_phases(steps: Sequence[Step]) -> None:
     """
     late: set[Node] = set()
     for step in steps:
-        tiled = any(BATCH in node.shape for node in (*step.results, *sources(step)))
+        tiled = is_tiled(step)
         if any(BATCH in node.shape[1:] for node in step.results):
             raise NoLoopError("the axis of tiles is not the first of an array")
         reads_late = not late.isdisjoint(sources(step))

@@ -1,9 +1,9 @@
 """From a formula over whole arrays to a plan: which arrays there are, and which step computes each.
 
-A formula is cut at operations that need complete arrays: products that are worth a call of BLAS, functions of
+A formula is cut at operations that need complete arrays: products that are worth a step of their own, functions of
 matrices beyond those that are scalarized, maxima and cumulative sums along long axes. Between the cuts everything is
-fused into loops, whose element is a formula of fixed size (:mod:`.element`) and is lowered as any small formula is.
-Loops that go over the same index space, and do not wait for each other, are one step.
+fused into loops, whose element is a formula of fixed size (:mod:`.loops.element`) and is lowered as any small formula
+is. Loops over the same index space that do not depend on each other are one step.
 
 What pads an array or joins arrays is a loop cut into pieces, at whose edges the element's formula changes: the gradient
 of a stencil is one loop over the inside and two small ones.
@@ -14,8 +14,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 
-from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, number, placeholder, postorder, substitute
+from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, placeholder, postorder, substitute
 from ..graph.primitives import CUMULATIVE
+from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, Size
 from ..ground.gc_pause import paused
@@ -166,7 +167,7 @@ class _Planner:
 
     def _step(self, node: Node) -> Step | None:
         """Return the step of an operation that needs complete arrays, None for what is a loop's work."""
-        scale, product = _scaled(node)
+        scale, product = scaled(node)
         if is_product(product):
             return self._product(node, product, scale)
         if node.op in ("max", "min", "prod") and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
@@ -390,18 +391,6 @@ def _moves(node: Node) -> bool:
     axis = node.payload.axis
     before, after = is_long(node.args[0].shape[axis]), is_long(node.shape[axis])
     return before and not after if node.op == "gather" else before or after
-
-
-def _scaled(node: Node) -> tuple[float, Node]:
-    """Return a node without a number that it is multiplied by, and the number."""
-    if node.op == "negative":
-        return -1.0, node.args[0]
-    if node.op == "multiply":
-        for scale, rest in (node.args, node.args[::-1]):
-            value = number(scale)
-            if value is not None and rest.shape == node.shape:
-                return value, rest
-    return 1.0, node
 
 
 #: What NumPy does to an array without touching its elements, or needs to see together with what uses it.

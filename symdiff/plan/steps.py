@@ -21,6 +21,8 @@ __all__ = [
     "Reduction",
     "Scan",
     "Step",
+    "is_tiled",
+    "loops_of",
     "sources",
 ]
 
@@ -207,14 +209,10 @@ class Call(NamedTuple):
     inputs: tuple[Node, ...]
     formula: Node
 
-    @property
-    def is_tiled(self) -> bool:
-        """Whether it goes over the axis of tiles."""
-        return any(node.shape[:1] == (BATCH,) for node in (self.result, *self.operands))
-
     def sized(self, inputs: Iterable[Node]) -> list[Node]:
         """Return those of a plan's inputs that tell the function the sizes."""
-        return [node for node in inputs if self.is_tiled or node.shape[:1] != (BATCH,)]
+        tiled = is_tiled(self)
+        return [node for node in inputs if tiled or node.shape[:1] != (BATCH,)]
 
     @property
     def results(self) -> tuple[Node, ...]:
@@ -236,3 +234,17 @@ def sources(step: Step) -> tuple[Node, ...]:
     if isinstance(step, Call):
         return step.operands
     return (step.source.source,)
+
+
+def loops_of(step: Step) -> tuple[Dim, ...]:
+    """Return the lengths of a step's loops, none for steps of whole arrays."""
+    if isinstance(step, LoopStep):
+        return step.loops
+    return () if isinstance(step, MatrixFunction | Call) else step.sizes
+
+
+def is_tiled(step: Step) -> bool:
+    """Tell whether a step goes over the axis of tiles."""
+    if isinstance(step, MatrixFunction | Call):
+        return any(node.shape[:1] == (BATCH,) for node in (step.result, *sources(step)))
+    return BATCH in loops_of(step)

@@ -149,3 +149,12 @@ def groups(old: Shape, new: Shape) -> list[tuple[list[int], list[int]]]:
         result.append((list(range(i, ends[0])), list(range(j, ends[1]))))
         i, j = ends
     return result
+
+
+def over_long_axes(shape: Shape) -> tuple[tuple[Dim, ...], Access]:
+    """Return loops over the long axes of an array, and the place of an element, which has the short ones to itself."""
+    long = [axis for axis, size in enumerate(shape) if is_long(size)]
+    place = tuple(
+        AxisIndex(long.index(axis), 0, 1, None) if axis in long else all_of(size) for axis, size in enumerate(shape)
+    )
+    return tuple(shape[axis] for axis in long), place

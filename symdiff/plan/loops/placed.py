@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from ...graph import Node, constant, contract, elementwise, label_sizes, number
+from ...graph import Node, constant, contract, elementwise, label_sizes
+from ...graph.scalars.arithmetic import scaled
 from ...graph.sizes import Dim
-from .access import BATCH, Access, AxisIndex, NoLoopError, all_of, is_long
+from .access import BATCH, Access, AxisIndex, NoLoopError, all_of, is_long, over_long_axes
 from .element import Elements
 from .ranges import Range, sign
 
@@ -68,7 +69,7 @@ def placed_terms(node: Node) -> list[PlacedTerm] | None:
     for scale, part, frame in parts:
         if frame is not _here or _is_diagonal(part):
             loops, place, element = _diagonal(part) if _is_diagonal(part) else _block(part)
-            groups.setdefault((loops, frame(place)), []).append(_scaled(scale, element))
+            groups.setdefault((loops, frame(place)), []).append(_times(scale, element))
     return made + [PlacedTerm(loops, place, _sum(several), False) for (loops, place), several in groups.items()]
 
 
@@ -81,14 +82,14 @@ def _parts(node: Node) -> list[tuple[float, Node, Frame]] | None:
         if part.op in ("add", "subtract") and all(arg.shape == part.shape for arg in part.args):
             second = -scale if part.op == "subtract" else scale
             stack += [(second, part.args[1], frame), (scale, part.args[0], frame)]
-        elif part.op == "negative":
-            stack.append((-scale, part.args[0], frame))
-        elif part.op == "multiply" and (found := _number(part)) is not None:
-            stack.append((scale * found[0], found[1], frame))
         elif part.op == "pad":
             stack.append((scale, part.args[0], _within(part, frame)))
         else:
-            terms.append((scale, part, frame))
+            factor, rest = scaled(part)
+            if rest is part:
+                terms.append((scale, part, frame))
+            else:
+                stack.append((scale * factor, rest, frame))
         if len(terms) + len(stack) > TERMS:
             return None
     return terms
@@ -115,14 +116,6 @@ def _within(node: Node, frame: Frame) -> Frame:
     return placed
 
 
-def _number(node: Node) -> tuple[float, Node] | None:
-    for scale, rest in (node.args, node.args[::-1]):
-        value = number(scale)
-        if value is not None and rest.shape == node.shape:
-            return value, rest
-    return None
-
-
 def _is_diagonal(node: Node) -> bool:
     """Tell whether a node is a product with a long delta, whose rows and columns it has."""
     if node.op != "contract":
@@ -134,14 +127,14 @@ def _is_diagonal(node: Node) -> bool:
     )
 
 
-def _scaled(scale: float, element: Element) -> Element:
-    def scaled(elements: Elements) -> Node | None:
+def _times(scale: float, element: Element) -> Element:
+    def product(elements: Elements) -> Node | None:
         value = element(elements)
         if value is None or scale == 1.0:
             return value
         return elementwise("negative", (value,)) if scale == -1.0 else elementwise("multiply", (constant(scale), value))
 
-    return scaled
+    return product
 
 
 def _sum(several: list[Element]) -> Element:
@@ -157,17 +150,9 @@ def _sum(several: list[Element]) -> Element:
     return total
 
 
-def _loops_of(shape: tuple[Dim, ...]) -> tuple[tuple[Dim, ...], Access]:
-    long = [axis for axis, size in enumerate(shape) if is_long(size)]
-    place = tuple(
-        AxisIndex(long.index(axis), 0, 1, None) if axis in long else all_of(size) for axis, size in enumerate(shape)
-    )
-    return tuple(shape[axis] for axis in long), place
-
-
 def _dense(terms: list[tuple[float, Node]], node: Node) -> PlacedTerm:
-    loops, place = _loops_of(node.shape)
-    return PlacedTerm(loops, place, _sum([_scaled(scale, _at(part, place)) for scale, part in terms]), True)
+    loops, place = over_long_axes(node.shape)
+    return PlacedTerm(loops, place, _sum([_times(scale, _at(part, place)) for scale, part in terms]), True)
 
 
 def _at(node: Node, place: Access) -> Element:
@@ -176,7 +161,7 @@ def _at(node: Node, place: Access) -> Element:
 
 def _block(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
     """Return a loop over all of an array."""
-    loops, place = _loops_of(node.shape)
+    loops, place = over_long_axes(node.shape)
     return loops, place, _at(node, place)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ...graph import Node, label_sizes
 from ...graph.sizes import Dim
-from .access import BATCH, Access, AxisIndex, all_of, is_long
+from .access import BATCH, Access, AxisIndex, all_of, is_long, over_long_axes
 from .element import Elements
 
 __all__ = ["Task", "element_of", "kept_label", "sums_rows", "task_of"]
@@ -54,12 +54,7 @@ def task_of(node: Node) -> Task | None:
 
 def _over_all(node: Node) -> Task:
     """Return loops over all long axes of a node."""
-    long = [axis for axis, size in enumerate(node.shape) if is_long(size)]
-    place = tuple(
-        AxisIndex(long.index(axis), 0, 1, None) if axis in long else all_of(size)
-        for axis, size in enumerate(node.shape)
-    )
-    return Task(node, tuple(node.shape[axis] for axis in long), place)
+    return Task(node, *over_long_axes(node.shape))
 
 
 def element_of(elements: Elements, task: Task) -> Node | None:

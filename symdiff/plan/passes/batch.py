@@ -40,7 +40,6 @@ from ..loops.access import BATCH
 __all__ = ["Lifted", "lift"]
 
 
-
 class Lifted(NamedTuple):
     """A formula of all samples at once.
 

@@ -1,4 +1,4 @@
-"""Products of arrays in an order that costs least, and which of them are worth a call of BLAS.
+"""Products of arrays in an order that costs least, and which of them are worth a step of their own.
 
 A product of many factors becomes products of two, where one of these is large enough; else it stays whole and
 becomes a loop. What decides are the sizes of one sample, never the length of the batch.
@@ -43,7 +43,7 @@ def is_product(node: Node) -> bool:
 
 
 def worth(a: Labels, b: Labels, out: Sequence[int], sizes: dict[int, Dim]) -> bool:
-    """Tell whether a product of two factors is worth a call of BLAS."""
+    """Tell whether a product of two factors is worth a step of its own."""
     if len(set(a)) < len(a) or len(set(b)) < len(b):
         return False
     summed = [label for label in a if label in b and label not in out]
