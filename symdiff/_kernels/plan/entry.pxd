@@ -22,6 +22,7 @@ cdef class PlanEntry:
     cdef double elements  # of one sample of all outputs
 
     cdef bint matches(self, const char *pattern, bint single, const long *values) noexcept
+    cdef bint replaces(self, PlanEntry other)
     cdef bint run(self, sd_given *given, const sd_call *call, const int *ranks, int inputs, int outputs, bint behind,
                   bint reduce, object targets, bint alone, int threads, list made) except -1
 

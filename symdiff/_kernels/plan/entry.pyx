@@ -68,6 +68,9 @@ cdef class PlanEntry:
                 return False
         return True
 
+    cdef bint replaces(self, PlanEntry other):
+        return self.matches(<const char *>other.pattern, other.single, other.values)
+
     cdef bint run(self, sd_given *given, const sd_call *call, const int *ranks, int inputs, int outputs, bint behind,
                   bint reduce, object targets, bint alone, int threads, list made) except -1:
         """Run the plan on arrays that fit; false if one does not lie as plans need it, or a matrix is singular."""
@@ -115,7 +118,8 @@ cdef class PlanTable:
 
     cdef int enter(self, PlanEntry entry) except -1:
         """Let calls of one kind take a plan from now on; of many kinds, the last few are kept."""
-        self.entries = (entry, *self.entries[:MOST_ENTRIES - 1])
+        others = [other for other in self.entries if not entry.replaces(other)]
+        self.entries = (entry, *others[:MOST_ENTRIES - 1])
         return 0
 
     cdef PlanEntry find(self, const sd_given *given, const sd_call *call, const int *ranks, int inputs, bint behind,

@@ -117,7 +117,8 @@ def plans_of(request: Request, lowered: Lowered, runner: Runner, options: Option
     """Return what plans calls: a runner of plans itself, or plans beside the units of a program."""
     if isinstance(runner, PlanRunner):
         return runner
-    if not isinstance(lowered, Program) or len(postorder(request.nodes)) > SHARED_NODES:
+    shares = request.reduce or len(request.inputs) > 1
+    if not (shares and isinstance(lowered, Program)) or len(postorder(request.nodes)) > SHARED_NODES:
         return None
     return SharingPlans(
         lowered,

@@ -1,7 +1,8 @@
 """Runs plans: a formula cut into steps over whole arrays, for each way in which samples share inputs.
 
 A plan is made for a pattern: which inputs have the batch's axis and which are shared. It is bound to sizes when these
-come, and kept for the last few. A call is then one call of the executor (``_kernels/executor.pyx``), without Python.
+come, and kept for the last few. A call is then one call of the executor (``_kernels/plan/executor.pyx``), without
+Python.
 """
 
 from __future__ import annotations
@@ -185,33 +186,28 @@ class PlanRunner:
         self.build_limit = build_limit
         self._patterns: dict[tuple[bool, ...], Pattern | None] = {}
         if self.usual is not None:
-            made = self._made(self.usual) if plan is None else Pattern(plan, kind, accuracy, build_limit)
-            self._patterns[self.usual] = made
+            self._patterns[self.usual] = self._pattern(self._planned(self.usual) if plan is None else plan)
         self._numpy: NumpyRunner | None = None
         register()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (
-            self.inputs,
-            self.outputs,
-            self.kind,
-            self.limit,
-            self.usual,
-            self.reduce,
-            self.accuracy,
-            self.threads,
-            self.build_limit,
-        )
+        return partial(PlanRunner, usual=self.usual, **self._options()), (self.inputs, self.outputs, self.kind)
 
-    def _made(self, pattern: tuple[bool, ...]) -> Pattern:
-        plan = plan_call(self.inputs, self.outputs, pattern, self.limit, total=self.reduce)
+    def _options(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("limit", "reduce", "accuracy", "threads", "build_limit")}
+
+    def _planned(self, batched: tuple[bool, ...]) -> Plan:
+        """Plan calls in which some inputs have the batch, or raise ``UnsupportedError``."""
+        return plan_call(self.inputs, self.outputs, batched, self.limit, total=self.reduce)
+
+    def _pattern(self, plan: Plan) -> Pattern:
         return Pattern(plan, self.kind, self.accuracy, self.build_limit)
 
     def pattern(self, batched: tuple[bool, ...]) -> Pattern | None:
         """Return the plan for inputs of which some have a batch axis; None where there is none."""
         if batched not in self._patterns:
             try:
-                made: Pattern | None = self._made(batched)
+                made: Pattern | None = self._pattern(self._planned(batched))
             except UnsupportedError:
                 made = None
             self._patterns.setdefault(batched, made)
@@ -301,6 +297,7 @@ class PlanRunner:
         pattern = self.pattern(batched)
         if pattern is None:
             return None
+        # a plan is bound for any number of samples
         whole = [(2, *shape) if has else shape for shape, has in zip(shapes, batched, strict=True)]
         executor = pattern.bound(tuple(whole), single)
         return None if executor is None else (executor, -1 if any(batched) else pattern.tiled)
@@ -369,35 +366,24 @@ class SharingPlans(PlanRunner):
         self.program = program
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore_sharing, (self.program, *super().__reduce__()[1])
+        return partial(SharingPlans, **self._options()), (self.program, self.inputs, self.outputs, self.kind)
 
     def entry(
         self, batched: tuple[bool, ...], shapes: Sequence[tuple[int, ...]], single: bool
     ) -> tuple[Executor | None, int] | None:
         """Return the bound plan for calls of a kind, None in its place where units are about as good."""
-        return super().entry(batched, shapes, single) if self._pays(batched) else (None, -1)
+        return (None, -1) if self.pattern(batched) is None else super().entry(batched, shapes, single)
 
-    def _pays(self, batched: tuple[bool, ...]) -> bool:
-        if batched not in self._patterns:
-            made: Pattern | None = None
-            try:
-                plan = plan_call(self.inputs, self.outputs, batched, self.limit, total=self.reduce)
-                ports = [port for port, has in zip(self.program.inputs, batched, strict=True) if has]
-                if plan.estimate.sample < GAIN * program_cost(self.program, ports):
-                    made = Pattern(plan, self.kind, self.accuracy, self.build_limit)
-            except UnsupportedError:
-                pass  # units serve
-            self._patterns.setdefault(batched, made)
-        return self._patterns[batched] is not None
-
-
-def _restore_sharing(program: Program, inputs: Any, outputs: Any, kind: Any, limit: Any, *rest: Any) -> SharingPlans:
-    options = dict(zip(("usual", "reduce", "accuracy", "threads", "build_limit"), rest, strict=True))
-    del options["usual"]
-    return SharingPlans(program, inputs, outputs, kind, limit=limit, **options)
+    def _planned(self, batched: tuple[bool, ...]) -> Plan:
+        plan = super()._planned(batched)
+        ports = [port for port, has in zip(self.program.inputs, batched, strict=True) if has]
+        if plan.estimate.sample >= GAIN * program_cost(self.program, ports):
+            raise UnsupportedError("units take about as long")
+        return plan
 
 
 def _install(owner: ref[Pattern], number: int, unit: NativeCall) -> None:
+    """Use a unit for a program from now on, if the plan is still there."""
     pattern = owner()
     if pattern is not None:
         pattern.units.install(number, unit)
@@ -405,30 +391,6 @@ def _install(owner: ref[Pattern], number: int, unit: NativeCall) -> None:
 
 def _typed(array: Floats, single: bool) -> Floats:
     return array if single else np.asarray(array, np.float64)
-
-
-def _restore(
-    inputs: tuple[Node, ...],
-    outputs: tuple[Node, ...],
-    kind: Kind,
-    limit: int,
-    usual: tuple[bool, ...] | None,
-    reduce: bool,
-    accuracy: str,
-    threads: int | None,
-    build_limit: float,
-) -> PlanRunner:
-    return PlanRunner(
-        inputs,
-        outputs,
-        kind,
-        limit=limit,
-        usual=usual,
-        reduce=reduce,
-        accuracy=accuracy,
-        threads=threads,
-        build_limit=build_limit,
-    )
 
 
 def _function(plan: Plan, step: Call) -> Callable[..., npt.NDArray[Any]]:
