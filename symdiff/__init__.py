@@ -41,7 +41,7 @@ from .errors import (
 )
 from .frontend.array import Array, asarray
 from .frontend.custom import custom
-from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, vjp
+from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, value_and_gradient, vjp
 from .frontend.formula import merge_shapes as _merge_shapes
 from .frontend.formula import read_formula as _read_formula
 from .frontend.numpy.library import LIBRARY as _LIBRARY
@@ -162,6 +162,7 @@ __all__ = [
     "parse",
     "scalar",
     "stop_gradient",
+    "value_and_gradient",
     "vector",
     "vjp",
 ]

@@ -25,10 +25,13 @@ from .codegen import Request
 from .errors import ArgumentError
 from .frontend.array import Array
 from .frontend.formula import Formula, merge_shapes, order_inputs, read_formula
-from .frontend.outputs import leaves, names, pack, template_of
+from .frontend.numpy.operands import as_node, provenance_of
+from .frontend.outputs import LEAF, is_structure, leaves, names, pack, template_of
 from .frontend.provenance import Facts, Provenance, join
-from .graph import Node, flatten, postorder, unflatten
+from .frontend.sympy import is_sympy
+from .graph import Node, flatten, postorder, resize, unflatten
 from .graph.dump import listing
+from .graph.size_equations import match
 from .ground.budget import budgeted
 from .ground.guard import guarded
 from .ground.limits import Budget
@@ -37,6 +40,7 @@ from .ground.tracing import record, traced
 from .lower import unroll
 from .runtime.arguments import Parameter
 from .runtime.choose import choose
+from .runtime.groups import Group, Groups
 from .runtime.kernel import Kernel
 from .runtime.options import Options
 from .runtime.origin import Origin
@@ -84,7 +88,8 @@ def compile(
         What to compute. A dict's keys name the outputs; results come back in the structure
         the formula has. A name is the same input in several texts.
     inputs : sequence of Array, SymPy symbol or str, optional
-        Order of the kernel's arguments: must hold what the formula depends on, and may hold more.
+        Order of the kernel's arguments; a dict, list, tuple or dataclass of inputs in it is one argument, of this
+        structure. It must hold what the formula depends on, and may hold more.
         By default the order of the shapes given, wherever they were given; without shapes, the
         order of first use in the formula as it was written. A derivative takes the arguments of
         the formula it was made of, those that vanished from it among them, and behind these the
@@ -146,7 +151,8 @@ def compile(
         arguments = order_inputs(read, inputs)
         batched = None if batch is None else frozenset(order_names(read, batch))
         read.refuse_unused()
-        options = Options(batched, reduce, batch_axis, threads, accuracy, build_seconds)
+        groups = group_inputs(read, inputs, arguments)
+        options = Options(batched, reduce, batch_axis, threads, accuracy, build_seconds, groups)
         outputs = leaves(read.value)
         if not outputs:
             raise ArgumentError("no outputs; expected at least one formula")
@@ -155,14 +161,38 @@ def compile(
 
 def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
     """Return the names of some of the inputs."""
-    several = [wanted] if isinstance(wanted, str | Array) else wanted
-    found = [one if isinstance(one, str) else formula.read(one) for one in several]
+    several = [wanted] if isinstance(wanted, str | Array) else leaves(wanted)
+    found = [
+        part
+        for one in several
+        for part in ([one] if isinstance(one, str) and one not in formula.groups else leaves(formula.read(one)))
+    ]
     for one in found:
         if not isinstance(one, str | Array):
             raise ArgumentError(f"batch= holds a {type(one).__name__}; expected inputs, or names of them")
     wanted_names = [one if isinstance(one, str) else str(one.node.payload) for one in found]
     formula.unused.difference_update(wanted_names)
     return wanted_names
+
+
+def group_inputs(formula: Formula, inputs: Sequence[Any] | None, arguments: Mapping[str, Node]) -> Groups | None:
+    """Return which inputs each argument of the kernel holds, or None where each is one."""
+    known = formula.groups
+    wanted: list[Any] = [inputs] if isinstance(inputs, str | Array) or is_sympy(inputs) else list(inputs or ())
+    if inputs is None:
+        held = {name: group for group, own in known.items() for name in map(_name_of, leaves(own))}
+        wanted = list(dict.fromkeys(held.get(name, name) for name in arguments))
+    groups = []
+    for one in wanted:
+        own = known.get(one, one) if isinstance(one, str) else one
+        parts = [part if isinstance(part, str) else _name_of(formula.read(part)) for part in leaves(own, is_sympy)]
+        name = one if isinstance(one, str) else None if is_structure(one) and not is_sympy(one) else parts[0]
+        groups.append(Group(name, template_of(own, is_sympy), tuple(parts)))
+    return Groups(tuple(groups)) if any(group.template != LEAF for group in groups) else None
+
+
+def _name_of(symbol: Any) -> str:
+    return str(symbol.node.payload)
 
 
 def build_kernel(
@@ -204,6 +234,7 @@ def build_kernel(
         sympy=lambda: pack(structure, (array.sympy for array in _shown(outputs))),
         latex=lambda: "\\\\\n".join(array.latex() for array in _shown(outputs)),
         named=lambda: _named(arguments, graph, options),
+        apply=partial(_applied, list(arguments.values()), outputs, structure),
         rebuild=lambda: written(rebuild_kernel, *_packed(arguments, outputs, structure, options, backend)),
         rewrites=tuple(rewrites),
         stats=stats,
@@ -211,6 +242,14 @@ def build_kernel(
     parameters = [Parameter(name, node.shape) for name, node in arguments.items()]
     results = [Parameter(name, node.shape) for name, node in zip(names(structure), graph, strict=True)]
     return Kernel(parameters, results, choice.runner, origin, structure=structure, options=options, plans=choice.plans)
+
+
+def _applied(inputs: Sequence[Node], outputs: Sequence[Array], structure: Any, given: Sequence[Any]) -> Any:
+    """Return the formula with other arrays in place of its inputs, of the shapes that they have."""
+    nodes = [as_node(one) for one in given]
+    sizes = match([str(own.payload) for own in inputs], [own.shape for own in inputs], [one.shape for one in nodes])
+    made = resize([output.node for output in outputs], dict(zip(inputs, nodes, strict=True)), sizes)
+    return pack(structure, (Array(node, provenance_of(*given)) for node in made))
 
 
 def _shown(outputs: Sequence[Array]) -> list[Array]:

@@ -14,11 +14,12 @@ from ..calculus import derivatives as nodes
 from ..errors import ArgumentError, DtypeError, LimitError, ShapeError
 from ..graph import BOOL, Node
 from ..graph.sizes import Shape, show
-from .array import Array
+from .array import Array, asarray
 from .numpy.operands import as_node, provenance_of
+from .outputs import leaves, pack, template_of, unpack
 from .provenance import Facts, Provenance
 
-#: What to differentiate with respect to: an array, or several in a tuple or list.
+#: What to differentiate with respect to: an array, or several in a tuple, list, dict or dataclass.
 Wrt: TypeAlias = Any
 
 
@@ -58,6 +59,40 @@ def gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     """
     trail = _Trail(f)
     return _as_given(wrt, trail.arrays(nodes.gradient(_formula(f), _group(wrt), disconnected, trail)))
+
+
+def value_and_gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> tuple[Array, Any]:
+    """Return a scalar formula and its gradient: compiled together, they share what they have in common.
+
+    Parameters
+    ----------
+    f : Array
+        Shape ``()`` (a 1×1 matrix counts as a scalar).
+    wrt : Array, or tuple, list, dict or dataclass of Array
+        Inputs, parts of inputs, or sub-formulas.
+    disconnected : {"error", "zero"}
+        What to do where ``f`` does not depend on ``wrt``.
+
+    Returns
+    -------
+    value : Array
+    slope : Array, or a structure of them like ``wrt``
+        What :func:`gradient` returns.
+
+    Raises
+    ------
+    ShapeError, DisconnectedInputError, NotDifferentiableError
+        As of :func:`gradient`.
+
+    Examples
+    --------
+    >>> from symdiff import compile, value_and_gradient, vector
+    >>> x = vector("x", 2)
+    >>> k = compile(value_and_gradient(x @ x, x))
+    >>> k([3.0, 4.0])
+    (np.float64(25.0), array([6., 8.]))
+    """
+    return asarray(f), gradient(f, wrt, disconnected=disconnected)
 
 
 def vjp(f: Any, wrt: Wrt, seed: Any, *, disconnected: str = "error") -> Any:
@@ -171,8 +206,7 @@ def hessian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     """
     trail = _Trail(f)
     rows = nodes.hessian(_formula(f), _group(wrt), disconnected, trail)
-    blocks = [tuple(trail.arrays(row)) for row in rows]
-    return tuple(blocks) if isinstance(wrt, tuple | list) else blocks[0][0]
+    return _as_given(wrt, [_as_given(wrt, trail.arrays(row)) for row in rows])
 
 
 def hvp(f: Any, wrt: Wrt, vector: Any, *, disconnected: str = "error") -> Any:
@@ -238,7 +272,7 @@ def _formula(f: Any) -> Node:
 
 
 def _group(wrt: Wrt) -> list[Node]:
-    several = wrt if isinstance(wrt, tuple | list) else [wrt]
+    several = leaves(wrt)
     if not several:
         raise ArgumentError("no variable to differentiate with respect to; expected an array or a tuple of them")
     for one in several:
@@ -263,12 +297,17 @@ class _Trail(nodes.Trail):
         return [Array(result, provenance) for result in results]
 
 
-def _as_given(wrt: Wrt, results: Sequence[Array]) -> Any:
-    return tuple(results) if isinstance(wrt, tuple | list) else results[0]
+def _as_given(wrt: Wrt, results: Sequence[Any]) -> Any:
+    """Return results in the structure of the variables; those of a list come in a tuple."""
+    template = template_of(wrt)
+    return pack(tuple(template) if isinstance(template, list) else template, iter(results))
 
 
 def _directions(wrt: Wrt, group: Sequence[Node], tangent: Any) -> list[Node]:
-    given = list(tangent) if isinstance(wrt, tuple | list) and isinstance(tangent, tuple | list) else [tangent]
+    if isinstance(wrt, tuple | list) and len(group) == len(wrt):
+        given = list(tangent) if isinstance(tangent, tuple | list) else [tangent]
+    else:
+        given = unpack(template_of(wrt), tangent, "the tangent")
     if len(given) != len(group):
         raise ArgumentError(f"{len(given)} tangents for {len(group)} variables; expected one each")
     return [_direction(t, w.shape, "tangent", "wrt") for t, w in zip(given, group, strict=True)]

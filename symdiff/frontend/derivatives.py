@@ -62,6 +62,7 @@ _NOTE = """
     """
 
 gradient = _widen(derivatives.gradient)
+value_and_gradient = _widen(derivatives.value_and_gradient)
 jacobian = _widen(derivatives.jacobian)
 hessian = _widen(derivatives.hessian)
 jvp = _widen(derivatives.jvp)

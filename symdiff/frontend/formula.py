@@ -19,7 +19,7 @@ from ..ground.guard import users
 from .array import Array, asarray
 from .custom import refuse_strays
 from .numpy.operands import as_node
-from .outputs import leaves
+from .outputs import fields_of, is_structure, leaves, names, pack, template_of, transform
 from .provenance import join, of_inputs
 from .symbols import array, check_name
 from .sympy import Inputs, from_sympy, is_sympy
@@ -44,6 +44,8 @@ class Formula:
         Keywords of the function that was called, for which a shape may have been meant.
     unused : set of str
         Names with a shape that nothing mentioned: reading an expression that does takes them out.
+    groups : dict of str to structure
+        Parameters of a Python function that are structures of inputs, and not one input.
     """
 
     value: Any
@@ -51,6 +53,7 @@ class Formula:
     read: Callable[[Any], Any] = as_node
     options: Sequence[str] = ()
     unused: set[str] = field(default_factory=set)
+    groups: Mapping[str, Any] = field(default_factory=dict)
 
     def refuse_unused(self, what: str = "a shape") -> None:
         """Refuse a shape that nothing mentions: more likely its name, or that of an option, is misspelt.
@@ -111,11 +114,7 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
 
 
 def _map(value: Any, read: Callable[[Any], Any]) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _map(part, read) for name, part in value.items()}
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return type(value)(_map(part, read) for part in value)
-    return read(value)
+    return transform(value, read, is_sympy)
 
 
 def _inputs_of(value: Any) -> dict[str, Array]:
@@ -212,7 +211,7 @@ def _symbols_reader(inputs: Mapping[str, Array]) -> Callable[[Any], Any]:
                 f"{part!r:.60} as text beside a formula of symbols; give the symbol itself, or the name of an input: "
                 f"{', '.join(inputs) or 'none'}"
             )
-        return one(part) if is_sympy(part) else _map(part, one) if isinstance(part, list | tuple) else part
+        return one(part) if is_sympy(part) else _map(part, one) if is_structure(part) else part
 
     def one(leaf: Any) -> Any:
         if not is_sympy(leaf):
@@ -265,14 +264,38 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
             f"the function takes {', '.join(wanted) or 'nothing'}; shapes came for {', '.join(shapes) or 'none'}"
             f"{close}. Give one for each, e.g. {(missing or ['x'])[0]}=(3, 3)"
         )
-    symbols = {name: array(check_name(name), shape) for name, shape in shapes.items()}
-    value = _remembering(_map(users(function)(**symbols), asarray), symbols)
+    given = {check_name(name): _symbols_of(name, shape) for name, shape in shapes.items()}
+    symbols = {str(one.node.payload): one for one in leaves(given)}
+    if len(symbols) < len(leaves(given)):
+        raise ArgumentError("two parts of the function's parameters get one name; expected other keys, or other names")
+    value = _remembering(_map(users(function)(**given), asarray), symbols)
     used = _inputs_of([*symbols.values(), *leaves(value)])  # symbols that the function takes from outside come last
+    groups = {name: own for name, own in given.items() if is_structure(own)}
 
     def read(part: Any) -> Any:
-        return _map(part, lambda leaf: parse_known(leaf, used) if isinstance(leaf, str) else leaf)
+        def one(leaf: Any) -> Any:
+            if not isinstance(leaf, str):
+                return leaf
+            return groups[leaf] if leaf in groups else parse_known(leaf, used)
 
-    return Formula(value, used, read, options)
+        return _map(part, one)
+
+    return Formula(value, used, read, options, groups=groups)
+
+
+def _symbols_of(name: str, shape: Any) -> Any:
+    """Return a symbol of a shape, or a structure of symbols where shapes come in one."""
+    template = template_of(shape, _is_shape)
+    paths = names(template, name)
+    if not paths:
+        raise ArgumentError(f"the parameter {name!r} is an empty {type(shape).__name__}; expected shapes in it")
+    arrays = [array(check_name(path), own) for path, own in zip(paths, leaves(shape, _is_shape), strict=True)]
+    return pack(template, iter(arrays))
+
+
+def _is_shape(value: Any) -> bool:
+    """Tell whether a value is the shape of one array: a tuple of sizes, and not of shapes."""
+    return isinstance(value, list | tuple) and fields_of(value) is None and not any(map(is_structure, value))
 
 
 def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, Node]:
@@ -294,12 +317,14 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
         return {name: a.node for name, a in formula.inputs.items()}
     if isinstance(inputs, str | Array) or is_sympy(inputs):
         inputs = [inputs]
-    ordered: dict[str, Node] = {}
-    for wanted in inputs:
+    def read(wanted: Any) -> Any:
         try:
-            node = as_node(formula.read(wanted))
+            return _map(formula.read(wanted), as_node)
         except ParseError as error:
             raise ArgumentError(f"inputs= holds {wanted!r:.60}, which is not an input: {error}") from None
+
+    ordered: dict[str, Node] = {}
+    for node in leaves(_map(inputs, read)):
         if node.op != "input" or not isinstance(node.payload, str):
             raise ArgumentError("inputs= holds something that is not an input; expected symbols as they were made")
         if node.payload in ordered:

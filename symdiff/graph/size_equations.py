@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import ShapeError
-from .sizes import Dim, Shape, Size, show, value
+from .sizes import Dim, Shape, Size, replaced, show, value
 
-__all__ = ["Equation", "bind", "equations"]
+__all__ = ["Equation", "bind", "equations", "match"]
 
 
 class Equation(NamedTuple):
@@ -129,3 +129,40 @@ def bind(titles: Sequence[str], shapes: Sequence[Shape], came: Sequence[tuple[in
             expected = f"{size} = {value(size, found)} elements"
             raise ShapeError(f"{told}, so {title} axis {axis} should have {expected} and has {length}")
     return found
+
+
+def match(names: Sequence[str], shapes: Sequence[Shape], given: Sequence[Shape]) -> dict[str, Dim]:
+    """Return what the named sizes of some inputs are where arrays of other shapes, of letters too, take their place.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the inputs, for messages.
+    shapes, given : sequence of shape
+        Those of the inputs, and of the arrays in their place.
+
+    Raises
+    ------
+    ShapeError
+        If an array has another number of axes, or two axes give a name different sizes.
+
+    Examples
+    --------
+    >>> from .sizes import named
+    >>> match(["x", "A"], [(named("n"),), (named("n"), 3)], [(4,), (4, 3)])
+    {'n': 4}
+    """
+    known: dict[str, Dim] = {}
+    axes: list[tuple[Dim, Dim]] = []
+    for name, shape, own in zip(names, shapes, given, strict=True):
+        if len(shape) != len(own):
+            raise ShapeError(f"{name} has shape {show(own)}; expected {show(shape)}")
+        axes += zip(shape, own, strict=True)
+    for size, length in axes:
+        if isinstance(size, Size) and str(size) in size.names:
+            known.setdefault(str(size), length)
+    for name, shape, own in zip(names, shapes, given, strict=True):
+        wanted = tuple(replaced(size, known) for size in shape)
+        if wanted != own:
+            raise ShapeError(f"{name} has shape {show(own)}; expected {show(wanted)}")
+    return known

@@ -163,6 +163,23 @@ def value(size: Dim, bindings: Mapping[str, int]) -> int:
     return total
 
 
+def replaced(size: Dim, sizes: Mapping[str, Dim]) -> Dim:
+    """Return ``size`` with numbers or other sizes put in for some of its names.
+
+    Examples
+    --------
+    >>> n = named("n")
+    >>> replaced(n * n - 1, {"n": n + 1})
+    n*n + 2*n
+    """
+    if isinstance(size, int):
+        return size
+    total: Dim = 0
+    for names, coefficient in size.terms:
+        total = total + product([coefficient, *(sizes.get(name, named(name)) for name in names)])
+    return total
+
+
 def fixed(shape: Shape) -> tuple[int, ...] | None:
     """Return the shape as whole numbers, or None when a size of it is symbolic."""
     known: list[int] = []

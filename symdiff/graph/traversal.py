@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .._kernels.system.unique import walk
+from ..errors import UnsupportedError
 from ..ground.budget import spend
 from ..ground.pickles import written
 from .contractions import contract, matrix
 from .nodes import BOOL, REAL, Node, elementwise, intern
 from .primitives import INNER, PRIMITIVES, complete
-from .sizes import Size
+from .sizes import Dim, Size, replaced, show
 from .structural import (
     concatenate,
     cumulative,
@@ -132,6 +133,43 @@ def substitute(roots: Sequence[Node], replace: Mapping[Node, Node]) -> list[Node
         if node not in new:
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
     return [new[root] for root in roots]
+
+
+def resize(roots: Sequence[Node], replace: Mapping[Node, Node], sizes: Mapping[str, Dim]) -> list[Node]:
+    """Return ``roots`` with named sizes exchanged for others or for numbers, and nodes for others of the new shapes.
+
+    Raises
+    ------
+    UnsupportedError
+        For a custom function of named sizes, whose rule is made for the sizes that it has.
+    """
+    new: dict[Node, Node] = dict(replace)
+    for node in postorder(roots):
+        if node in new:
+            continue
+        args = tuple([new[arg] for arg in node.args])
+        shape, payload = _resized(node.shape, sizes), _resized(node.payload, sizes)
+        if node.op == "custom" and [arg.shape for arg in args] != [arg.shape for arg in node.args]:
+            raise UnsupportedError(
+                f"a custom function of an array of shape {show(node.shape)} for other sizes; expected the same letters "
+                "for sizes, or a formula of NumPy functions in its place"
+            )
+        if shape == node.shape and payload == node.payload:
+            new[node] = rebuild(node, args) if args else node
+        else:
+            described = intern(node.op, args, payload, shape, node.dtype)
+            new[node] = remake(described, args) if args else described
+    return [new[root] for root in roots]
+
+
+def _resized(value: Any, sizes: Mapping[str, Dim]) -> Any:
+    """Return a shape or a payload with named sizes exchanged."""
+    if isinstance(value, Size):
+        return replaced(value, sizes)
+    if not isinstance(value, tuple):
+        return value
+    parts = [_resized(part, sizes) for part in value]
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
 
 
 def inputs_of(roots: Iterable[Node]) -> list[Node]:

@@ -9,7 +9,8 @@ Invariants
     * Results have the same bits in any batch, layout and number of threads, interpreted or native.
     * Nothing but its user holds a kernel; its code is unloaded with the last reference.
 Files
-    options         how a kernel treats batches
+    groups          arguments that hold several inputs
+    options         how a kernel is called and treats batches
     threads         how many threads a call may take
     result_memory   memory of large results, kept for later ones
     arguments       what a caller passes, checked and brought into one form

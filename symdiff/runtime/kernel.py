@@ -20,6 +20,7 @@ from .._kernels.call import CallPath, with_vectorcall
 from .._kernels.plan.entry import PlanEntry
 from .._kernels.unit import NativeCall
 from ..errors import ArgumentError, SingularMatrixError, UnsupportedError
+from ..frontend.array import Array
 from ..frontend.outputs import LEAF, pack, unpack
 from ..frontend.outputs import show as show_structure
 from ..graph.sizes import Shape, named, show
@@ -59,6 +60,8 @@ class Kernel(CallPath):
       has. It may overlap the inputs. It saves making an array, for which large results are
       slower than the computation.
     * ``inputs`` gives inputs by names that Python or a call uses itself.
+    * Inputs that ``compile`` was given in a dict, list or dataclass come in one.
+    * Called with symbols, or formulas of them, a kernel gives its formula of them, of one sample.
     * The result is an array, a NumPy scalar for a single number, or the kernel's structure of
       them; with ``reduce``, of the output's own shape.
     * ``ArgumentError``, ``ShapeError`` and ``DtypeError`` come before anything is computed, and
@@ -144,13 +147,21 @@ class Kernel(CallPath):
 
     def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
         """Serve a call that is out of the ordinary: check everything, convert, or tell what is wrong."""
-        if inputs is not None or named or len(args) != len(self.inputs):
+        if inputs is not None or named or len(args) != len(self.inputs) or self.options.groups is not None:
             if inputs is not None and not isinstance(inputs, Mapping):
                 raise ArgumentError(f"inputs= holds a {type(inputs).__name__}; expected a dict of arrays by name")
             twice = sorted(named.keys() & (inputs or {}).keys())
             if twice:
                 raise ArgumentError(f"{', '.join(twice)} given by name and in inputs=; give each once")
-            args = tuple(match(self.inputs, args, {**named, **(inputs or {})}))
+            given: Sequence[Any] = args
+            named = {**named, **(inputs or {})}
+            if self.options.groups is not None:
+                given, named = self.options.groups.spread(args, named)
+            args = tuple(match(self.inputs, given, named))
+        if any(isinstance(argument, Array) for argument in args):
+            if out is not None:
+                raise ArgumentError("out= in a call with symbols, whose result is a formula; call it without")
+            return self._origin.apply(list(args))
         columns = self.options.in_columns
         batch = stack_batches(self.inputs, args, self.options.batch, columns)
         shapes = [sample_shape(p.shape, batch.sizes) for p in self.outputs]
@@ -375,7 +386,14 @@ class Kernel(CallPath):
     def signature(self) -> str:
         """Names and shapes of one sample: ``(X: (2, 4), y: (4,)) -> (2, 2, 4)``."""
         results = show_structure(self._structure, (show(p.shape) for p in self.outputs))
-        return f"({', '.join(map(str, self.inputs))}) -> {results}"
+        arguments = list(map(str, self.inputs))
+        if self.options.groups is not None:
+            shapes = {p.name: show(p.shape) for p in self.inputs}
+            arguments = []
+            for group in self.options.groups.groups:
+                own = show_structure(group.template, (shapes[name] for name in group.inputs))
+                arguments.append(f"{group.name}: {own}" if group.name else own)
+        return f"({', '.join(arguments)}) -> {results}"
 
     def _names(self) -> list[str]:
         return [p.name for p in self.inputs]

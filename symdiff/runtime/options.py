@@ -1,4 +1,4 @@
-"""How a kernel treats batches, as ``compile`` was told."""
+"""How a kernel is called and treats batches, as ``compile`` was told."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Real
 
 from ..errors import ArgumentError
+from .groups import Groups
 
 __all__ = ["BUILD_SECONDS", "Options"]
 
@@ -17,7 +18,7 @@ BUILD_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Options:
-    """How a kernel treats batches.
+    """How a kernel is called and treats batches.
 
     Parameters
     ----------
@@ -34,6 +35,8 @@ class Options:
     build_seconds : float, optional
         Seconds that the compiler may take for a program; None for :data:`BUILD_SECONDS` in the background, and for
         no bound where native code is asked for.
+    groups : Groups, optional
+        Which inputs one argument holds together; None where each is an argument of its own.
 
     Raises
     ------
@@ -47,6 +50,7 @@ class Options:
     threads: int | None = None
     accuracy: str = "default"
     build_seconds: float | None = None
+    groups: Groups | None = None
 
     def __post_init__(self) -> None:
         seconds = self.build_seconds

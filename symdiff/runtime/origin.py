@@ -25,6 +25,8 @@ class Origin:
         Returns LaTeX.
     named : callable
         Returns a kernel of the same inputs whose outputs are the named sub-formulas, in a dict.
+    apply : callable
+        Takes a symbolic array for each input and returns the formula of them, in the kernel's structure.
     rebuild : callable
         Returns what pickling writes: a function that compiles the kernel again, and its arguments.
     rewrites : tuple of str
@@ -38,6 +40,7 @@ class Origin:
     sympy: Callable[[], Any]
     latex: Callable[[], str]
     named: Callable[[], Any]
+    apply: Callable[[list[Any]], Any]
     rebuild: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]
     rewrites: tuple[str, ...] = ()
     stats: Mapping[str, Any] = field(default_factory=dict)

@@ -48,6 +48,11 @@ cdef inline object pack(object template, list results, Py_ssize_t *at):
         for part in template:
             parts.append(pack(part, results, at))
         return parts if type(template) is list else tuple(parts)
+    if type(template) is not str:  # a record, which knows how to be made
+        parts = []
+        for part in template.parts:
+            parts.append(pack(part, results, at))
+        return template.make(parts)
     at[0] += 1
     return results[at[0] - 1]
 
@@ -70,5 +75,7 @@ cdef inline bint unpack(object template, object value, list parts):
             if not unpack(template[k], value[k], parts):
                 return False
         return True
+    if type(template) is not str:
+        return False
     parts.append(value)
     return True
