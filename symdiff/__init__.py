@@ -58,6 +58,7 @@ from .ground.version import VERSION as _VERSION
 from .runtime.kernel import Kernel
 
 if TYPE_CHECKING:
+    from .integrations.objective import Objective, objective
     from .tools.checking.check import Report, check
     from .tools.export import export
 
@@ -107,7 +108,13 @@ def parse(
 
 
 #: What no formula, derivative or kernel needs, and the module that each is imported from when it is first used.
-_LATER = {"Report": ".tools.checking.check", "check": ".tools.checking.check", "export": ".tools.export"}
+_LATER = {
+    "Objective": ".integrations.objective",
+    "Report": ".tools.checking.check",
+    "check": ".tools.checking.check",
+    "export": ".tools.export",
+    "objective": ".integrations.objective",
+}
 
 
 def __getattr__(attribute: str) -> Any:
@@ -137,6 +144,7 @@ __all__ = [
     "Kernel",
     "LimitError",
     "NotDifferentiableError",
+    "Objective",
     "ParseError",
     "Report",
     "ShapeError",
@@ -159,6 +167,7 @@ __all__ = [
     "jvp",
     "matrix",
     "name",
+    "objective",
     "parse",
     "scalar",
     "stop_gradient",

@@ -85,7 +85,8 @@ WRONG: list[Any] = [
     *(None, "1", b"1", 1j, np.complex64(1), np.str_("1"), np.datetime64("2020"), np.timedelta64(3, "ns")),
     *(Fraction(1, 2), Decimal(1), {}, {1.0}, "ab", ["1", "2"], [None, 1.0], [[1.0, 2.0], [3.0]], object()),
     *(np.ma.array([1.0, 2.0], mask=[0, 1]), np.ma.masked, Series(ValueError("its own")), Series("ab"), Wrapped()),
-    *(sd.scalar("a"), [sd.scalar("a"), 1.0], np.zeros(2, [("u", float)]), len, 10**400, [10**400, 1], np.ones(2, "g")),
+    *([sd.scalar("a")] * 5, np.zeros((1, 2, 3), object), np.zeros(2, [("u", float)]), len, 10**400, [10**400, 1]),
+    np.ones(2, "g"),
     *(np.ones(2, "m8[s]"), np.ones(2, "F"), np.longdouble(1), np.ones(2, object), np.ma.array(1.0), iter("1")),
 ]
 
@@ -182,6 +183,8 @@ def outcome(call: Callable[[], Any]) -> Any:
         result = call()
     except Exception as error:
         return type(error), str(error)
+    if any(isinstance(part, sd.Array) for part in flat(result)):
+        return [part.node for part in flat(result)]
     parts = [(type(part), part.dtype, part.shape, part.tobytes()) for part in flat(result)]
     return str(result.keys()), [type(part) for part in result.values()], parts
 

@@ -50,7 +50,7 @@ def kernel(
     inputs: dict[str, Shape], outputs: dict[str, Shape], runner: Runner, structure: Any = "single", **options: Any
 ) -> Kernel:
     origin = Origin(
-        "c", unanswered, unanswered, unanswered, unanswered, lambda: (affine, ()), ("log(1 + x) -> log1p(x)",), {"n": 1}
+        "c", *[unanswered] * 5, lambda: (affine, ()), ("log(1 + x) -> log1p(x)",), {"n": 1}
     )
     return Kernel(
         [Parameter(*item) for item in inputs.items()],

@@ -20,7 +20,7 @@ STAGES = (
     ("plan", "what is run how: the steps of a whole call, decided once for all targets"),
     ("codegen", "program or graph to C, Cython, NumPy source or bytecode"),
     ("runtime", "source to a kernel that runs: build, cache, runners, calls"),
-    # "integrations" has its place here: kernels as functions of other frameworks
     ("compiler", "the pipeline, from a formula to a kernel"),
+    ("integrations", "formulas and kernels in the form that other libraries take"),
     ("tools", "check, export, command line, demonstration"),
 )

@@ -21,7 +21,7 @@ from .._kernels.plan.entry import PlanEntry
 from .._kernels.unit import NativeCall
 from ..errors import ArgumentError, SingularMatrixError, UnsupportedError
 from ..frontend.array import Array
-from ..frontend.outputs import LEAF, pack, unpack
+from ..frontend.outputs import LEAF, leaves, pack, unpack
 from ..frontend.outputs import show as show_structure
 from ..graph.sizes import Shape, named, show
 from ..ground.guard import guarded, refuse
@@ -158,7 +158,7 @@ class Kernel(CallPath):
             if self.options.groups is not None:
                 given, named = self.options.groups.spread(args, named)
             args = tuple(match(self.inputs, given, named))
-        if any(isinstance(argument, Array) for argument in args):
+        if any(isinstance(part, Array) for part in leaves(args)):
             if out is not None:
                 raise ArgumentError("out= in a call with symbols, whose result is a formula; call it without")
             return self._origin.apply(list(args))

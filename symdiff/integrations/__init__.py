@@ -1,0 +1,15 @@
+"""Kernels in the form that other libraries take.
+
+Takes
+    formulas and variables, or kernels
+Gives
+    :class:`~symdiff.integrations.objective.Objective`, whose methods SciPy's optimizers and solvers call
+Invariants
+    * A library is imported when something of it is asked for, and not before.
+    * What a library is given is computed by kernels, as a user would compile them.
+Files
+    variables   arrays of any structure as the one vector that a library moves
+    objective   a formula for optimizers and solvers: fun, jac, hess, hessp
+Add
+    a library: a file of its name, and a page in docs
+"""

@@ -1,0 +1,375 @@
+"""A formula as optimizers and solvers take it: value, derivatives, and products with them, of one vector.
+
+SciPy's functions ask for callables of a vector ``x`` and constant arguments behind it. They ask for value and
+gradient of the same point one after the other, and change ``x`` in place in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..compiler import compile
+from ..errors import ArgumentError, UnsupportedError
+from ..frontend import derivatives
+from ..frontend.array import Array
+from ..frontend.formula import Formula, merge_shapes, order_inputs, read_formula
+from ..frontend.outputs import leaves, template_of
+from ..frontend.symbols import array
+from ..graph.sizes import Size
+from ..ground.budget import budgeted
+from ..ground.guard import guarded
+from ..ground.limits import Budget
+from ..runtime.arguments import as_floats
+from ..runtime.kernel import Kernel
+from .variables import Variables
+
+__all__ = ["Objective", "objective"]
+
+Floats = npt.NDArray[np.float64]
+
+#: Bytes of arguments, in total, up to which a point is remembered. A copy of the arguments is compared with those of
+#: the next call, so that data changed in place is never taken for the data before.
+MOST_REMEMBERED = 1 << 25
+
+
+class _Point:
+    """What was computed last, and at which inputs."""
+
+    def __init__(self, inputs: Sequence[npt.NDArray[Any]], results: Any) -> None:
+        self.inputs = [np.array(one) for one in inputs]
+        self.results = results
+
+    def is_at(self, inputs: Sequence[npt.NDArray[Any]]) -> bool:
+        """Tell whether inputs have the same numbers; nan, unequal to itself, is computed anew."""
+        return all(np.array_equal(own, one) for own, one in zip(self.inputs, inputs, strict=True))
+
+
+class Objective:
+    """A formula of some variables as functions of one vector; made by :func:`symdiff.objective`.
+
+    Each function takes the vector ``x`` first (behind the time, where there is one), and the other inputs of the
+    formula behind it, in order, as ``args``. Nothing is compiled before a function needs it.
+
+    Parameters
+    ----------
+    formula : Array
+        Of any shape.
+    wrt : Array or structure of Array
+        The variables.
+    others : dict of str to Array
+        The other inputs, in order.
+    time : str or None
+        The input that comes before ``x``.
+    options : mapping
+        Keywords for :func:`symdiff.compile`.
+
+    Attributes
+    ----------
+    args : tuple of str
+        Names of the inputs behind ``x``.
+    """
+
+    def __init__(
+        self, formula: Array, wrt: Any, others: Mapping[str, Array], time: str | None, options: Mapping[str, Any]
+    ) -> None:
+        self._formula, self._wrt = formula, wrt
+        self._symbols: list[Array] = leaves(wrt)
+        self._others = dict(others)
+        self._time = time
+        self._options = dict(options)
+        self._variables = Variables(
+            template_of(wrt),
+            [str(one.node.payload) for one in self._symbols],
+            [one.node.shape for one in self._symbols],
+        )
+        self._point: _Point | None = None
+        self._is_followed = False
+        self.args = tuple(name for name in self._others if name != time)
+        self.is_scalar = formula.node.shape in ((), (1, 1))
+
+    # ------------------------------------------------------------------ what solvers call
+
+    @guarded
+    def fun(self, *args: Any) -> Any:
+        """Return the value at ``x``: a float of a scalar formula, a vector of any other.
+
+        Parameters
+        ----------
+        x : array_like
+            One vector of all variables; ``fun(t, x, *args)`` where there is a time.
+        *args : array_like
+            The other inputs.
+
+        Returns
+        -------
+        float or ndarray
+        """
+        if self._is_followed:
+            return self._both(args)[0]
+        time, x, _, rest = self._taken(args, 0)
+        return self._shaped(self._value(*self._inputs(time, x, rest)[0]))
+
+    @property
+    def jac(self) -> Callable[..., Floats]:
+        """The gradient of a scalar formula, shape ``(n,)``, or the Jacobian of any other, ``(m, n)``.
+
+        A function of the arguments of :meth:`fun`. Once somebody has it, :meth:`fun` computes both, in one kernel,
+        and keeps the derivative for a call at the same point.
+        """
+        self._is_followed = True
+        return self._slope
+
+    @guarded
+    def _slope(self, *args: Any) -> Floats:
+        slope: Floats = self._both(args)[1]
+        return slope.copy()  # optimizers write to what they are given
+
+    @guarded
+    def value_and_gradient(self, *args: Any) -> tuple[Any, Floats]:
+        """Return what :meth:`fun` and :meth:`jac` return, as ``minimize(..., jac=True)`` takes it."""
+        value, slope = self._both(args)
+        return value, slope.copy()
+
+    @guarded
+    def hess(self, *args: Any) -> Floats:
+        """Return the Hessian of a scalar formula at ``x``, shape ``(n, n)``.
+
+        Of a formula of several numbers, ``hess(x, v, *args)`` is the Hessian of their sum with weights ``v``, as
+        ``scipy.optimize.NonlinearConstraint`` asks for it.
+        """
+        time, x, weights, rest = self._taken(args, 0 if self.is_scalar else 1)
+        inputs, lengths = self._inputs(time, x, rest)
+        blocks = self._second(*inputs, *weights)
+        total = sum(lengths)
+        if len(lengths) == 1:
+            return np.asarray(blocks, np.float64).reshape(total, total)
+        result = np.empty((total, total))
+        starts = np.cumsum([0, *lengths])
+        for i, row in enumerate(blocks):
+            for j, block in enumerate(row):
+                result[starts[i] : starts[i + 1], starts[j] : starts[j + 1]] = block.reshape(lengths[i], lengths[j])
+        return result
+
+    @guarded
+    def hessp(self, *args: Any) -> Floats:
+        """Return the product of the Hessian of a scalar formula with a vector: ``hessp(x, p, *args)``."""
+        if not self.is_scalar:
+            raise UnsupportedError("hessp of a formula of several numbers; expected a scalar, or use hess(x, v)")
+        time, x, (p,), rest = self._taken(args, 1)
+        inputs, _ = self._inputs(time, x, rest)
+        parts = self._product(*inputs, *self._variables.split(p, self._known(rest)))
+        return np.concatenate([np.asarray(part, np.float64).ravel() for part in parts])
+
+    # ------------------------------------------------------------------ structures
+
+    @guarded
+    def join(self, structure: Any) -> Floats:
+        """Return the variables, in their structure, as the one vector that solvers move.
+
+        Raises
+        ------
+        ArgumentError, ShapeError
+            If the structure, or the shape of a variable, is another one.
+        """
+        return self._variables.join(structure)
+
+    @guarded
+    def split(self, x: Any, *args: Any) -> Any:
+        """Return the variables in their structure, as views of the vector ``x``; ``args`` where they give sizes."""
+        if args and len(args) != len(self.args):
+            raise ArgumentError(f"{len(args)} arguments behind x; expected {', '.join(self.args) or 'none'}")
+        return self._variables.structure(x, self._known(args) if args else {})
+
+    def __repr__(self) -> str:
+        first = "x" if self._time is None else f"{self._time}, x"
+        told = ", ".join([first, *self.args])
+        return f"<symdiff.Objective fun({told}) of {', '.join(self._variables.names)}>"
+
+    # ------------------------------------------------------------------ kernels
+
+    def _taken(self, args: Sequence[Any], more: int) -> tuple[Any, Any, Sequence[Any], Sequence[Any]]:
+        """Return the time, ``x``, what comes with it, and the other inputs."""
+        before = 0 if self._time is None else 1
+        names = [*([] if self._time is None else [self._time]), "x", *["p", "v"][:more], *self.args]
+        if len(args) != before + 1 + more + len(self.args):
+            raise ArgumentError(f"{len(args)} arguments; expected {len(names)}: {', '.join(names)}")
+        x, *rest = args[before:]
+        return args[0] if before else None, x, rest[:more], rest[more:]
+
+    def _inputs(self, time: Any, x: Any, rest: Sequence[Any]) -> tuple[list[npt.NDArray[Any]], list[int]]:
+        """Return the arguments of kernels, and the number of elements of each variable."""
+        own = dict(zip(self.args, rest, strict=True))
+        given = [as_floats(name, time if name == self._time else own[name]) for name in self._others]
+        parts = self._variables.split(x, self._known(rest))
+        return [*given, *parts], [part.size for part in parts]
+
+    def _known(self, rest: Sequence[Any]) -> dict[str, int]:
+        """Return the numbers of letters that the shapes of the other inputs tell."""
+        known: dict[str, int] = {}
+        for name, value in zip(self.args, rest, strict=True):
+            shape, own = self._others[name].node.shape, np.shape(value)
+            for size, length in zip(shape[::-1], own[::-1], strict=False):  # batch axes come first
+                if isinstance(size, Size) and str(size) in size.names:
+                    known.setdefault(str(size), length)
+        return known
+
+    def _both(self, args: Sequence[Any]) -> tuple[Any, Floats]:
+        """Return value and derivative; the same point is evaluated once."""
+        time, x, _, rest = self._taken(args, 0)
+        inputs, lengths = self._inputs(time, x, rest)
+        if self._point is not None and self._point.is_at(inputs):
+            results = self._point.results
+        else:
+            value, *slopes = self._first(*inputs)
+            parts = [np.asarray(slope, np.float64).reshape(-1, n) for slope, n in zip(slopes, lengths, strict=True)]
+            slope = parts[0] if len(parts) == 1 else np.concatenate(parts, 1)
+            results = self._shaped(value), slope.reshape(-1) if self.is_scalar else slope
+            few = sum(one.nbytes for one in inputs) <= MOST_REMEMBERED
+            self._point = _Point(inputs, results) if few else None
+        value, slope = results
+        return value if self.is_scalar else value.copy(), slope
+
+    def _shaped(self, value: Any) -> Any:
+        return float(np.asarray(value).reshape(())) if self.is_scalar else np.asarray(value, np.float64).reshape(-1)
+
+    @cached_property
+    def _first(self) -> Kernel:
+        parts = [derivatives.jacobian(self._formula, one, disconnected="zero") for one in self._symbols]
+        return self._compiled([self._formula, *parts], [])
+
+    @cached_property
+    def _value(self) -> Kernel:
+        return self._compiled(self._formula, [])
+
+    @cached_property
+    def _second(self) -> Kernel:
+        weights = [] if self.is_scalar else [array(self._free("v"), self._formula.shape)]
+        scalar = self._formula.reshape(()) if self.is_scalar else (self._formula * weights[0]).sum()
+        wrt = self._symbols[0] if len(self._symbols) == 1 else tuple(self._symbols)
+        return self._compiled(derivatives.hessian(scalar, wrt, disconnected="zero"), weights)
+
+    @cached_property
+    def _product(self) -> Kernel:
+        directions = [array(self._free(f"p{k}"), one.shape) for k, one in enumerate(self._symbols)]
+        scalar = self._formula.reshape(())
+        parts = derivatives.hvp(scalar, tuple(self._symbols), tuple(directions), disconnected="zero")
+        return self._compiled(list(parts), directions)
+
+    def _compiled(self, value: Any, more: Sequence[Array]) -> Kernel:
+        inputs = [*self._others.values(), *self._symbols, *more]
+        return compile(value, inputs, **self._options)
+
+    def _free(self, name: str) -> str:
+        """Return a name that no input has."""
+        while name in self._others or name in self._variables.names:
+            name += "_"
+        return name
+
+
+@guarded
+@budgeted
+def objective(
+    f: Any,
+    wrt: Any,
+    /,
+    *,
+    time: Any = None,
+    inputs: Sequence[Any] | None = None,
+    batch: Sequence[Any] | None = None,
+    reduce: str | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    budget: str | Budget | None = None,
+    **named_shapes: Any,
+) -> Objective:
+    """Return a formula as the functions that SciPy's optimizers and solvers call.
+
+    Parameters
+    ----------
+    f : str, SymPy expression, Array or callable
+        A scalar for minimizers; a vector, or any array, for ``least_squares``, ``root`` and ``solve_ivp``.
+    wrt : Array, str or SymPy symbol, or a tuple, list, dict or dataclass of them
+        The variables: inputs of the formula. Solvers move them as one vector; ``join`` and ``split`` of the result
+        lead from the structure to the vector and back.
+    time : Array, str or SymPy symbol, optional
+        The input that comes before ``x``, as ``solve_ivp`` has it. It need not be in the formula.
+    inputs : sequence, optional
+        Order of the other inputs, behind ``x``; by default their order in the formula.
+    batch, reduce : optional
+        As of :func:`symdiff.compile`: with ``reduce="sum"`` the formula of one sample is summed over data whose
+        inputs are named in ``batch``. Without ``reduce``, no input has batch axes.
+    backend, threads, shapes, budget, **named_shapes
+        As of :func:`symdiff.compile`.
+
+    Returns
+    -------
+    Objective
+        With ``fun``, ``jac``, ``hess``, ``hessp`` and ``value_and_gradient``.
+
+    Raises
+    ------
+    ArgumentError
+        If a variable is no input of the formula.
+    SymdiffError
+        Its subclasses: a formula that is not sound.
+
+    Examples
+    --------
+    >>> from scipy.optimize import minimize
+    >>> f = objective("sum(a*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)", "x", x="n", a=())
+    >>> result = minimize(f.fun, [-1.0, 1.0, 0.5], args=(100.0,), jac=f.jac, hess=f.hess, method="trust-exact")
+    >>> result.x.round(6)
+    array([1., 1., 1.])
+    """
+    read = read_formula(f, merge_shapes(shapes, named_shapes), _OPTIONS)
+    if not isinstance(read.value, Array):
+        raise ArgumentError("an objective of several formulas; expected one (stack them, or add them)")
+    variables = read.read(wrt)
+    first = None if time is None else _time_of(read, time)
+    own = [str(one.node.payload) for one in leaves(variables) if _is_input(one)]
+    if len(own) < len(leaves(variables)) or not own or len(set(own)) < len(own):
+        raise ArgumentError("the variables of an objective are inputs of its formula, each once; expected symbols")
+    known = dict(read.inputs) | ({} if first is None else {str(first.node.payload): first})
+    unknown = [name for name in own if name not in known]
+    if unknown:
+        raise ArgumentError(f"the formula does not depend on {', '.join(unknown)}; its inputs: {', '.join(known)}")
+    read.refuse_unused()
+    names = list(known) if inputs is None else list(order_inputs(_with(read, known), [*inputs, *leaves(variables)]))
+    others = {name: known[name] for name in dict.fromkeys(names) if name not in own}
+    if reduce is None:
+        batch = []
+    elif batch is not None:
+        batch = [read.read(one) if not isinstance(one, str) else one for one in batch]
+    options = {"batch": batch, "reduce": reduce, "backend": backend, "threads": threads}
+    return Objective(read.value, variables, others, None if first is None else str(first.node.payload), options)
+
+
+_OPTIONS = ("time", "inputs", "batch", "reduce", "backend", "threads", "shapes", "budget")
+
+
+def _is_input(one: Any) -> bool:
+    return isinstance(one, Array) and one.node.op == "input"
+
+
+def _time_of(read: Formula, time: Any) -> Array:
+    if isinstance(time, str) and time not in read.inputs:
+        return array(time, ())
+    found = read.read(time)
+    if not isinstance(found, Array) or not _is_input(found) or found.node.shape != ():
+        raise ArgumentError("time= is no scalar input; expected a symbol, or a name")
+    return found
+
+
+def _with(read: Formula, known: Mapping[str, Array]) -> Formula:
+    """Return the formula with an input more, which may be named."""
+
+    def reader(one: Any) -> Any:
+        return known[one] if isinstance(one, str) and one in known else read.read(one)
+
+    return Formula(read.value, dict(known), reader)

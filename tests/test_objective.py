@@ -1,0 +1,166 @@
+"""Formulas as functions for SciPy's optimizers and solvers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize
+from scipy.integrate import solve_ivp
+
+import symdiff as sd
+from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
+
+ROSENBROCK = "sum(a*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)"
+
+
+@pytest.mark.parametrize("size", [5, "n"])
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "CG", "Newton-CG", "trust-exact", "trust-krylov", "SLSQP"])
+def test_minimizers_take_value_gradient_and_hessian(method: str, size: Any) -> None:
+    f = sd.objective(ROSENBROCK, "x", x=size, a=())
+    more: dict[str, Any] = {}
+    if method in ("Newton-CG", "trust-exact", "trust-krylov"):
+        more = {"hess": f.hess} if method == "trust-exact" else {"hessp": f.hessp}
+    start = np.array([0.2, 0.7, 0.5, 0.8, 1.1])
+    found = optimize.minimize(f.fun, start, args=(10.0,), jac=f.jac, method=method, tol=1e-9, **more)
+    np.testing.assert_allclose(found.x, np.ones(5), atol=1e-4)
+
+
+def test_values_and_derivatives_are_those_of_the_formula() -> None:
+    f = sd.objective(ROSENBROCK, "x", x="n", a=())
+    rng = np.random.default_rng(0)
+    x, p = rng.normal(size=(2, 6))
+    np.testing.assert_allclose(f.fun(x, 3.0), np.sum(3 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2), rtol=1e-14)
+    assert type(f.fun(x, 3.0)) is float
+    np.testing.assert_allclose(f.jac(x, 3.0), optimize.approx_fprime(x, lambda z: f.fun(z, 3.0)), rtol=1e-5, atol=1e-5)
+    hessian = f.hess(x, 3.0)
+    np.testing.assert_allclose(hessian @ p, f.hessp(x, p, 3.0), rtol=1e-12)
+    slopes = [optimize.approx_fprime(x, lambda z, k=k: f.jac(z, 3.0)[k]) for k in range(6)]
+    np.testing.assert_allclose(hessian, slopes, rtol=1e-4, atol=1e-4)
+
+
+def test_one_evaluation_serves_value_and_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = sd.objective("sum(sin(x)**2)", "x", x=3)
+    jac = f.jac
+    calls = []
+    kernel = f._first
+    monkeypatch.setattr(f, "_first", lambda *args: calls.append(1) or kernel(*args))
+    x = np.ones(3)
+    f.fun(x), jac(x), f.fun(x)
+    assert len(calls) == 1
+    x += 1.0  # in place, as optimizers do
+    assert f.fun(x) == pytest.approx(3 * np.sin(2.0) ** 2)
+    np.testing.assert_allclose(jac(x), np.sin(4.0), rtol=1e-14)
+    assert len(calls) == 2
+
+
+def test_what_is_remembered_is_never_taken_for_changed_data() -> None:
+    f = sd.objective("sum((A @ x - y)**2)", "x", A=(4, 2), x=2, y=4)
+    rng = np.random.default_rng(2)
+    a, y, x = rng.normal(size=(4, 2)), rng.normal(size=4), rng.normal(size=2)
+    jac = f.jac
+    for changed in (a, y, x, a):
+        np.testing.assert_allclose(f.fun(x, a, y), np.sum((a @ x - y) ** 2), rtol=1e-13)
+        changed[...] = 1.5 * changed
+        np.testing.assert_allclose(jac(x, a, y), 2 * a.T @ (a @ x - y), rtol=1e-12)
+        jac(x, a, y)[:] = 0  # what is given belongs to the caller
+        np.testing.assert_allclose(jac(x, a, y), 2 * a.T @ (a @ x - y), rtol=1e-12)
+
+
+def test_values_alone_need_no_derivative() -> None:
+    value = sd.custom(np.floor, vjp=lambda args, seed: (seed * 0,), approximate=True)
+    x = sd.scalar("x")
+    f = sd.objective(np.abs(value(x) - 3.0), x)
+    assert f.fun([2.5]) == 1.0
+    assert "_first" not in vars(f)
+
+
+@dataclass
+class Network:
+    weights: Any
+    bias: Any
+
+
+def test_variables_in_a_structure_are_one_vector() -> None:
+    def loss(params: Any, x: Any, y: Any) -> Any:
+        return np.sum((np.tanh(x @ params.weights + params.bias) - y) ** 2)
+
+    f = sd.objective(loss, "params", params=Network((3, 2), (2,)), x=(7, 3), y=(7, 2))
+    rng = np.random.default_rng(4)
+    x, truth = rng.normal(size=(7, 3)), Network(rng.normal(size=(3, 2)), rng.normal(size=2))
+    y = np.tanh(x @ truth.weights + truth.bias)
+    start = f.join(Network(np.zeros((3, 2)), np.zeros(2)))
+    found = optimize.minimize(f.value_and_gradient, start, args=(x, y), jac=True, tol=1e-12)
+    result = f.split(found.x)
+    assert isinstance(result, Network)
+    np.testing.assert_allclose(result.weights, truth.weights, atol=1e-4)
+    np.testing.assert_allclose(result.bias, truth.bias, atol=1e-4)
+    p = rng.normal(size=8)
+    np.testing.assert_allclose(f.hess(start + 0.1, x, y) @ p, f.hessp(start + 0.1, p, x, y), rtol=1e-10)
+
+
+def test_least_squares_and_root_take_residuals() -> None:
+    fit = sd.objective("a*exp(-b*t) - y", ("a", "b"), a=(), b=(), t="n", y="n")
+    t = np.linspace(0, 3, 20)
+    y = 2.5 * np.exp(-1.3 * t)
+    found = optimize.least_squares(fit.fun, [1.0, 1.0], fit.jac, args=(t, y))
+    np.testing.assert_allclose(found.x, [2.5, 1.3], rtol=1e-8)
+    assert fit.jac(found.x, t, y).shape == (20, 2)
+    system = sd.objective("stack([x[0] + x[1] - 3, x[0]*x[1] - 2])", "x", x=2)
+    root = optimize.root(system.fun, [0.5, 3.0], jac=system.jac)
+    np.testing.assert_allclose(np.sort(root.x), [1.0, 2.0], rtol=1e-8)
+    curvature = system.hess(root.x, np.array([5.0, 2.0]))
+    np.testing.assert_allclose(curvature, [[0.0, 2.0], [2.0, 0.0]])
+
+
+@pytest.mark.parametrize("time", ["t", "s"])
+def test_solvers_of_differential_equations_pass_the_time(time: str) -> None:
+    text = "stack([-k*y[0] + y[1]*t*0, k*y[0] - y[1]])" if time == "t" else "stack([-k*y[0], k*y[0] - y[1]])"
+    shapes = {"t": (), "y": 2, "k": ()} if time == "t" else {"y": 2, "k": ()}
+    f = sd.objective(text, "y", time=time, shapes=shapes)
+    assert f.args == ("k",)
+    found = solve_ivp(f.fun, (0.0, 1.0), [1.0, 0.0], method="Radau", jac=f.jac, args=(3.0,), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.y[0, -1], np.exp(-3.0), rtol=1e-6)
+    np.testing.assert_allclose(f.jac(0.0, [1.0, 0.0], 3.0), [[-3.0, 0.0], [3.0, -1.0]])
+
+
+def test_data_are_summed_in_the_kernel() -> None:
+    f = sd.objective("softplus(-y*(x @ w))", "w", w=3, x=3, y=(), batch=["x", "y"], reduce="sum")
+    rng = np.random.default_rng(6)
+    x, y, w = rng.normal(size=(50, 3)), np.sign(rng.normal(size=50)), rng.normal(size=3)
+    np.testing.assert_allclose(f.fun(w, x, y), np.sum(np.log1p(np.exp(-y * (x @ w)))), rtol=1e-13)
+    s = 1 / (1 + np.exp(y * (x @ w)))
+    np.testing.assert_allclose(f.jac(w, x, y), -(y * s) @ x, rtol=1e-12)
+    np.testing.assert_allclose(f.hess(w, x, y), (x.T * (s * (1 - s))) @ x, rtol=1e-12)
+
+
+def test_sympy_and_symbols_are_taken_alike() -> None:
+    import sympy
+
+    a, b = sympy.symbols("a b")
+    f = sd.objective((a - 1) ** 2 + b * a, [a, b])
+    np.testing.assert_allclose(f.jac([2.0, 3.0]), [5.0, 2.0])
+    x, c = sd.vector("x", 2), sd.scalar("c")
+    g = sd.objective(c * x @ x, x, inputs=[c])
+    assert g.fun([1.0, 2.0], 3.0) == 15.0
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: sd.objective("x*y", "z", x=(), y=()), sd.SymdiffError, "z"),
+        (lambda: sd.objective(["x", "y"], "x"), ArgumentError, "several formulas"),
+        (lambda: sd.objective("sum(x)", "x", x=3).fun([1.0, 2.0]), ShapeError, "2 elements; expected 3"),
+        (lambda: sd.objective("sum(x)", "x", x=3).fun(np.ones((1, 3))), ShapeError, "expected a vector"),
+        (lambda: sd.objective("sum(x)*a", "x", x=3, a=()).fun([1.0, 2.0, 3.0]), ArgumentError, "expected 2: x, a"),
+        (lambda: sd.objective("x*2", "x", x=3).hessp([1.0] * 3, [1.0] * 3), UnsupportedError, "several numbers"),
+        (lambda: sd.objective("sum(x)*a", "x", x=3, a=()).fun([1.0] * 3, [1.0, 2.0]), ShapeError, "a has shape"),
+        (lambda: sd.objective("sum(A)", "A", A=("n", "m")).fun([1.0] * 6), ShapeError, "cannot be told"),
+        (lambda: sd.objective("sum(x)", "x", x=3, time="x"), ArgumentError, "no scalar input"),
+    ],
+)
+def test_what_cannot_be_is_refused(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()
