@@ -50,7 +50,15 @@ def kernel(
     inputs: dict[str, Shape], outputs: dict[str, Shape], runner: Runner, structure: Any = "single", **options: Any
 ) -> Kernel:
     origin = Origin(
-        "c", *[unanswered] * 5, lambda: (affine, ()), ("log(1 + x) -> log1p(x)",), {"n": 1}
+        backend="c",
+        source=unanswered,
+        sympy=unanswered,
+        latex=unanswered,
+        named=unanswered,
+        apply=unanswered,
+        rebuild=lambda: (affine, ()),
+        rewrites=("log(1 + x) -> log1p(x)",),
+        stats={"n": 1},
     )
     return Kernel(
         [Parameter(*item) for item in inputs.items()],

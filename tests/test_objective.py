@@ -46,7 +46,12 @@ def test_one_evaluation_serves_value_and_gradient(monkeypatch: pytest.MonkeyPatc
     jac = f.jac
     calls = []
     kernel = f._first
-    monkeypatch.setattr(f, "_first", lambda *args: calls.append(1) or kernel(*args))
+
+    def counted(*args: Any) -> Any:
+        calls.append(args)
+        return kernel(*args)
+
+    monkeypatch.setattr(f, "_first", counted)
     x = np.ones(3)
     f.fun(x), jac(x), f.fun(x)
     assert len(calls) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +67,7 @@ def test_gradients_and_results_have_the_structure_of_the_variables(structure: An
         np.testing.assert_allclose(own, np.cos(value) * (k + 1), rtol=1e-15)
 
 
-PARAMETERS = {
+PARAMETERS: dict[str, Callable[[Any, Any], Any]] = {
     "dict": lambda w, b: {"weights": w, "bias": b},
     "list": lambda w, b: [w, b],
     "nested": lambda w, b: {"layers": [{"weights": w}, (b,)]},
