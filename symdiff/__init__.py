@@ -48,9 +48,11 @@ from .frontend.numpy.library import LIBRARY as _LIBRARY
 from .frontend.outputs import leaves as _leaves
 from .frontend.outputs import pack as _pack
 from .frontend.outputs import template_of as _template_of
-from .frontend.symbols import array, function, matrix, name, scalar, vector
+from .frontend.symbols import array, function, matrix, name, scalar, symbol, vector
 from .frontend.symbols import stop as stop_gradient
 from .frontend.sympy import Definitions
+from .ground.advice import MODULE as _MODULE
+from .ground.advice import advice as _advice
 from .ground.budget import budgeted as _budgeted
 from .ground.guard import guarded as _guarded
 from .ground.limits import Budget
@@ -123,7 +125,7 @@ def __getattr__(attribute: str) -> Any:
         return found
     if attribute in _LIBRARY:
         return function(attribute)
-    raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}")
+    raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}{_advice(attribute, _MODULE, __dir__())}")
 
 
 def __dir__() -> list[str]:
@@ -171,6 +173,7 @@ __all__ = [
     "parse",
     "scalar",
     "stop_gradient",
+    "symbol",
     "value_and_gradient",
     "vector",
     "vjp",

@@ -211,7 +211,7 @@ def test_kinds_of_numbers() -> None:
     ("value", "message"),
     [
         (np.ones(3, complex), "complex128.*real and imaginary"),
-        (np.array([1, "a", None], object), "x is a ndarray.*real numbers"),
+        (np.array([1, "a", None], object), "x is an ndarray.*real numbers"),
         (["a", "b", "c"], "an array of <U1"),
         (np.ones(3, "M8[s]"), "datetime64"),
         (np.ones(3, np.longdouble), "float128|longdouble|complex"),

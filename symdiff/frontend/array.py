@@ -16,6 +16,7 @@ from .. import printing
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
 from ..graph import BOOL, REAL, Node
 from ..graph.scalars.functions import apply, compare, to_real
+from ..ground.advice import ARRAY, advice
 from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
 from ..printing.assemble import present
@@ -265,23 +266,29 @@ class Array(Operand):
         own = getattr(Array, name, None)
         if isinstance(own, property) and own.fget is not None:
             return own.fget(self)  # it raised an AttributeError of its own, which is not to be hidden
-        raise AbsentError(f"a symbolic array has no {name!r}")
+        raise AbsentError(f"a symbolic array has no {name!r}{advice(name, ARRAY, [*_METHODS, *dir(Array)])}")
 
     # ------------------------------------------------------------ what it cannot do
 
     def __bool__(self) -> NoReturn:
         raise SymbolError(
             "the truth of a symbol is not known before the kernel is called; write where(condition, a, b) instead of "
-            "if, and & | ~ instead of and, or, not"
+            "if, & | ~ instead of and, or, not, and np.maximum(a, b), np.minimum(a, b) instead of max, min"
         )
+
+    def _sympy_(self) -> NoReturn:
+        from sympy import SympifyError
+
+        raise SympifyError("a symbol of symdiff")  # SymPy then leaves the operation to this class
 
     def _number(self, kind: str) -> NoReturn:
         raise SymbolError(f"{kind}() of a symbol; compile the formula and call the kernel with numbers")
 
     def __float__(self) -> NoReturn:
         raise SymbolError(
-            "float() of a symbol, or a symbol stored in an array of numbers; compile the formula and call the kernel "
-            "with numbers, or build the array with stack([...]) or asarray([...])"
+            "float() of a symbol, as math's functions call it, or a symbol stored in an array of numbers; write "
+            "NumPy's functions, e.g. np.sin(x) instead of math.sin(x), build arrays with np.stack([...]) or "
+            "sd.asarray([...]), or compile the formula and call the kernel with numbers"
         )
 
     def __int__(self) -> NoReturn:
@@ -306,8 +313,9 @@ class Array(Operand):
         """Return a scalar symbol in an object array, so that ``np.array([[c, -s], [s, c]])`` holds symbols."""
         if self.ndim or dtype not in (None, object, np.dtype(object)):
             raise SymbolError(
-                "a symbol has no numbers for an array of numbers; build the array with stack([...]) or asarray([...]), "
-                "use a NumPy function that symdiff knows, or compile first"
+                "a symbol has no numbers for an array of numbers; build the array with np.stack([...]) or "
+                "sd.asarray([...]), use a function of NumPy or symdiff (sd.logsumexp and kin; docs/functions.md) in "
+                "place of one that computes with numbers, or compile first"
             )
         cell = np.empty((), dtype=object)
         cell[()] = self

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ArgumentError
 from ..graph import input, label, stop_gradient
 from ..ground.guard import guarded
-from .array import Array, call
+from .array import Array, asarray, call
 from .numpy.library import LIBRARY
 from .numpy.operands import as_node, provenance_of
 from .numpy.shaping import parse_shape
@@ -49,23 +49,23 @@ def scalar(name: str) -> Array:
     >>> x * x + 1
     x*x + 1
     """
-    return array(name, ())
+    return symbol(name, ())
 
 
 @guarded
 def vector(name: str, n: int | str) -> Array:
     """Return a symbolic vector of ``n`` elements; a name such as "n" is a size known at call time."""
-    return array(name, (n,))
+    return symbol(name, (n,))
 
 
 @guarded
 def matrix(name: str, n: int | str, m: int | str) -> Array:
     """Return a symbolic matrix of ``n`` rows and ``m`` columns, whole numbers or names."""
-    return array(name, (n, m))
+    return symbol(name, (n, m))
 
 
 @guarded
-def array(name: str, shape: Any) -> Array:
+def symbol(name: str, shape: Any = ()) -> Array:
     """Return a symbolic array.
 
     Parameters
@@ -82,10 +82,40 @@ def array(name: str, shape: Any) -> Array:
 
     Examples
     --------
-    >>> array("A", ("n", "n")).shape
+    >>> symbol("A", ("n", "n")).shape
     (n, n)
     """
     return Array(input(check_name(name), parse_shape(shape)))
+
+
+@guarded
+def array(name: Any, shape: Any = None) -> Array:
+    """Return an array of symbols and numbers, as NumPy's function of this name does, or a symbolic array.
+
+    Parameters
+    ----------
+    name : sequence, or str
+        Symbols, formulas and numbers, in lists within each other; or, with a shape, what :func:`symbol` takes.
+    shape : int, str or tuple of them, optional
+
+    Raises
+    ------
+    ArgumentError, ShapeError, DtypeError
+        If parts have different shapes, or there is a name without a shape.
+
+    Examples
+    --------
+    >>> x = scalar("x")
+    >>> array([[x, 1.0], [2 * x, x**2]]).shape
+    (2, 2)
+    """
+    if not isinstance(name, str):
+        if shape is not None:
+            raise ArgumentError(f"array() of a {type(name).__name__} and a shape; expected a name and a shape")
+        return asarray(name)
+    if shape is None:
+        raise ArgumentError(f"array({name!r:.40}) without a shape; expected array(name, shape), or scalar(name)")
+    return symbol(name, shape)
 
 
 @guarded

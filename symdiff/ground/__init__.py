@@ -14,6 +14,7 @@ Files
     limits     limits and options with their defaults
     budget     the account of work of one public call
     names      which texts are names
+    advice     what to write in place of names that other libraries have
     guard      unforeseen errors of public functions as errors of symdiff
     files      writing files whole or not at all
     tracing    what each stage made of a formula, as files

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -119,17 +120,27 @@ def as_floats(name: str, argument: Any) -> Floats:
         raise DtypeError(f"{name} is a {type(argument).__name__}, which is no array of numbers: {error}") from error
     kind = array.dtype
     if kind.kind not in "fiub" or kind.itemsize > 8:
-        what = f"a {type(argument).__name__}" if kind.kind == "O" else f"an array of {kind}"
+        what = _objects(argument, array) if kind.kind == "O" else f"an array of {kind}"
         raise DtypeError(f"{name} is {what}; expected real numbers (float64, float32, integers or bool){_hint(kind)}")
     single = kind.kind == "f" and kind.itemsize == 4
     return np.require(array, np.float32 if single else np.float64, "A")
+
+
+def _objects(argument: Any, array: npt.NDArray[Any]) -> str:
+    """Say what an argument is that NumPy makes an array of objects of."""
+    kind = type(argument).__name__
+    if array.ndim == 0 or not array.size:
+        return f"a {kind}"
+    article = "an" if kind == "ndarray" else "a"
+    strange = next((one for one in array.flat if not isinstance(one, Real)), array.flat[0])
+    return f"{article} {kind} of objects, of {type(strange).__name__} among them"
 
 
 def _hint(kind: np.dtype[Any]) -> str:
     if kind.kind == "c":
         return "; complex numbers are not supported, pass real and imaginary parts separately"
     if kind.kind == "O":
-        return "; stack it into one array of floats first"
+        return "; convert it with np.asarray(x, float), or stack several arrays into one first"
     return "; convert it with .astype(float)"
 
 
@@ -156,6 +167,7 @@ def stack_batches(
     """
     arrays: list[Floats] = []
     batches: list[tuple[int, ...]] = []
+    wrong: list[str] = []
     for p, argument in zip(inputs, arguments, strict=True):
         array = as_floats(p.name, argument)
         own = len(p.shape)
@@ -171,9 +183,11 @@ def stack_batches(
                 wide = f"{axes}, ..." if columns else f"..., {axes}"
                 expected += f" or ({wide.strip(', ')})"
             why = "" if allowed else "; it is not among the inputs named in batch="
-            raise ShapeError(f"{p.name} has shape {show(np.shape(argument))}; expected {expected}{why}")
+            wrong.append(f"{p.name} has shape {show(np.shape(argument))}; expected {expected}{why}")
         arrays.append(array)
         batches.append(array.shape[:extra])
+    if wrong:
+        raise ShapeError(". ".join(wrong))
     samples = [array.shape[len(lead) :] for array, lead in zip(arrays, batches, strict=True)]
     sizes = bind([p.name for p in inputs], [p.shape for p in inputs], samples)
     try:

@@ -19,11 +19,12 @@ import numpy as np
 from .._kernels.call import CallPath, with_vectorcall
 from .._kernels.plan.entry import PlanEntry
 from .._kernels.unit import NativeCall
-from ..errors import ArgumentError, SingularMatrixError, UnsupportedError
+from ..errors import AbsentError, ArgumentError, SingularMatrixError, UnsupportedError
 from ..frontend.array import Array
-from ..frontend.outputs import LEAF, leaves, pack, unpack
+from ..frontend.outputs import LEAF, pack, unpack
 from ..frontend.outputs import show as show_structure
 from ..graph.sizes import Shape, named, show
+from ..ground.advice import KERNEL, advice
 from ..ground.guard import guarded, refuse
 from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, overlap, sample_shape, stack_batches
 from .options import Options
@@ -158,7 +159,7 @@ class Kernel(CallPath):
             if self.options.groups is not None:
                 given, named = self.options.groups.spread(args, named)
             args = tuple(match(self.inputs, given, named))
-        if any(isinstance(part, Array) for part in leaves(args)):
+        if any(map(_holds_symbol, args)):
             if out is not None:
                 raise ArgumentError("out= in a call with symbols, whose result is a formula; call it without")
             return self._origin.apply(list(args))
@@ -395,6 +396,9 @@ class Kernel(CallPath):
                 arguments.append(f"{group.name}: {own}" if group.name else own)
         return f"({', '.join(arguments)}) -> {results}"
 
+    def __getattr__(self, name: str) -> Any:
+        raise AbsentError(f"a kernel has no {name!r}{advice(name, KERNEL, dir(type(self)))}")
+
     def _names(self) -> list[str]:
         return [p.name for p in self.inputs]
 
@@ -410,6 +414,13 @@ class Kernel(CallPath):
     @guarded
     def __reduce__(self) -> tuple[Any, ...]:
         return self._origin.rebuild()
+
+
+def _holds_symbol(value: Any, depth: int = MOST_AXES) -> bool:
+    """Tell whether an argument is a symbol, or a list with symbols in it."""
+    if isinstance(value, list | tuple):
+        return depth > 0 and any(_holds_symbol(part, depth - 1) for part in value)
+    return isinstance(value, Array)
 
 
 def _install_in(kernel: ref[Kernel], unit: NativeCall) -> None:

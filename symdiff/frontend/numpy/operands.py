@@ -95,8 +95,10 @@ def as_node(value: Any) -> Node:
     except Exception:  # whatever the object's own __array__ raises
         array = np.array(None, dtype=object)
     if array.dtype == object:
+        is_sympy = str(type(value).__module__).startswith("sympy.")
+        own = "; write the whole formula in SymPy, or in symdiff's symbols" * is_sympy
         raise DtypeError(
-            f"a value of type {type(value).__name__}; expected a symbol, a real number, or an array of them"
+            f"a value of type {type(value).__name__}; expected a symbol, a real number, or an array of them{own}"
         )
     if array.dtype.kind not in "buif":
         what = "complex numbers" if array.dtype.kind == "c" else f"dtype {array.dtype}"

@@ -20,6 +20,9 @@ from .shaping import shown, whole_number
 
 __all__ = ["bind_options"]
 
+#: Options for which a variable is easily taken, as messages call them.
+_TOLD = {("diff", "n"): "n of diff (how often neighbours are subtracted; a derivative is gradient(f, x))"}
+
 #: Keywords by which NumPy calls what the operation calls otherwise.
 _OTHER_NAMES = {("reshape", "newshape"): "shape", ("eye", "M"): "m", ("clip", "min"): "lower", ("clip", "max"): "upper",
                 ("clip", "a_min"): "lower", ("clip", "a_max"): "upper"}  # fmt: skip
@@ -112,5 +115,5 @@ def bind_options(entry: Entry, args: Sequence[Any], given: Mapping[str, Any]) ->
     for name, value in named.items():
         kind = whole_number if (entry.name, name) in _COUNTS else _KINDS.get(name)
         if kind is not None:
-            named[name] = kind(name, value)
+            named[name] = kind(_TOLD.get((entry.name, name), name), value)
     return list(args[:arrays]), named

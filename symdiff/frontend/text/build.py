@@ -21,6 +21,7 @@ import numpy as np
 from ...errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from ...graph import extent, walk_sizes
 from ...graph.sizes import Shape, check_elements, named
+from ...ground.advice import TEXT, advice
 from ...ground.budget import spend
 from ...ground.guard import refuse
 from ...ground.limits import Limits
@@ -359,7 +360,7 @@ class _Builder:
             raise ParseError(f"{name!r} is {what}, not a function; multiplication is written {name}*(...)")
         function = self.functions.get(name)
         if function is None:
-            hint = f"; {REFUSED[name]}" if name in REFUSED else _close(name.lower(), self.functions)
+            hint = advice(name, {**REFUSED, **TEXT}) or _close(name.lower(), self.functions)
             raise ParseError(f"{name!r} is not a function of formulas{hint}")
         unknown = [keyword for keyword in keywords if keyword not in function.keywords]
         if unknown:

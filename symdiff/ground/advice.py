@@ -1,0 +1,135 @@
+"""What to write in place of names that other libraries have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+__all__ = ["ARRAY", "KERNEL", "MODULE", "TEXT", "advice"]
+
+#: Attributes of the package.
+MODULE: Mapping[str, str] = {
+    "Expr": "write sd.Array",
+    "Function": "write sd.custom(f, vjp=...), or an ordinary Python function of symbols",
+    "MatrixSymbol": "write sd.matrix('A', n, m)",
+    "Matrix": "write sd.asarray([[...], ...]) of symbols and numbers, or sd.matrix('A', n, m) for an input",
+    "Symbol": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
+    "Variable": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
+    "autodiff": "write sd.gradient(f, x) or sd.jacobian(f, x)",
+    "custom_jvp": "write sd.custom(f, jvp=...)",
+    "custom_vjp": "write sd.custom(f, vjp=...)",
+    "div": "write the trace of sd.jacobian(f, x)",
+    "evaluate": "write sd.compile(f)(...), with numbers for the inputs",
+    "grad": "write sd.gradient(f, x), a formula, and sd.compile of it to run it",
+    "hess": "write sd.hessian(f, x)",
+    "jacfwd": "write sd.jacobian(f, x), which takes the cheaper mode",
+    "jacrev": "write sd.jacobian(f, x), which takes the cheaper mode",
+    "jac": "write sd.jacobian(f, x)",
+    "jit": "write sd.compile(f)",
+    "lambdify": "write sd.compile(f, inputs)",
+    "laplacian": "write the trace of sd.hessian(f, x)",
+    "minimize": "write sd.objective(f, x) and scipy.optimize.minimize with its fun and jac",
+    "pmap": "call the kernel with arrays that have batch axes in front, and threads=",
+    "stop_grad": "write sd.stop_gradient(z)",
+    "symbols": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape), one at a time",
+    "value_and_grad": "write sd.value_and_gradient(f, x)",
+    "vmap": "call the kernel with arrays that have batch axes in front; every kernel takes them",
+}
+
+_NUMBERS = "compile the formula and call the kernel with numbers: sd.compile(f)(...)"
+_DERIVATIVE = "write sd.gradient(f, x), sd.jacobian(f, x) or sd.hessian(f, x)"
+
+#: Attributes of symbolic arrays.
+ARRAY: Mapping[str, str] = {
+    "H": "write A.T; arrays are real",
+    "I": "write np.linalg.inv(A)",
+    "adjugate": "write sd.adjugate(A)",
+    "append": "write np.concatenate([a, b])",
+    "backward": _DERIVATIVE,
+    "cholesky": "write np.linalg.cholesky(A)",
+    "data": _NUMBERS,
+    "det": "write np.linalg.det(A)",
+    "detach": "write sd.stop_gradient(z)",
+    "diff": "write sd.gradient(f, x) for a derivative, np.diff(x) for differences of neighbours",
+    "eig": "eigenvalues are not offered yet",
+    "eval": _NUMBERS,
+    "evalf": _NUMBERS,
+    "evaluate": _NUMBERS,
+    "fill": "a symbol cannot be assigned to; write np.full(shape, value)",
+    "free_symbols": "write list(sd.compile(f).inputs)",
+    "grad": _DERIVATIVE,
+    "gradient": _DERIVATIVE,
+    "hessian": _DERIVATIVE,
+    "inv": "write np.linalg.inv(A), or np.linalg.solve(A, b) for a product with it",
+    "inverse": "write np.linalg.inv(A), or np.linalg.solve(A, b) for a product with it",
+    "item": _NUMBERS,
+    "jacobian": _DERIVATIVE,
+    "logdet": "write np.linalg.slogdet(A)[1]",
+    "norm": "write np.linalg.norm(x)",
+    "numpy": _NUMBERS,
+    "permute": "write np.transpose(x, axes)",
+    "rank": "write x.ndim for the number of axes",
+    "requires_grad": "every input of a formula can be differentiated with respect to",
+    "simplify": "derivatives are simplified when they are made",
+    "solve": "write np.linalg.solve(A, b)",
+    "subs": "call a kernel with symbols or numbers: sd.compile(f)(...)",
+    "to_numpy": _NUMBERS,
+    "tolist": _NUMBERS,
+    "tr": "write np.trace(A)",
+    "tobytes": _NUMBERS,
+    "view": "write x.reshape(...)",
+}
+
+_OF_KERNEL = "write sd.compile(sd.{0}(f, x)) of the formula f, or sd.{0}(k(*symbols), x) of a kernel k"
+
+#: Attributes of kernels.
+KERNEL: Mapping[str, str] = {
+    "derivative": _OF_KERNEL.format("derivative"),
+    "diff": _OF_KERNEL.format("gradient"),
+    "eval": "call the kernel: k(...)",
+    "evaluate": "call the kernel: k(...)",
+    "formula": "k.sympy, k.latex() and k.source() show it, and k(*symbols) is the formula of them",
+    "grad": _OF_KERNEL.format("gradient"),
+    "gradient": _OF_KERNEL.format("gradient"),
+    "hessian": _OF_KERNEL.format("hessian"),
+    "hvp": _OF_KERNEL.format("hvp"),
+    "jacobian": _OF_KERNEL.format("jacobian"),
+    "jvp": _OF_KERNEL.format("jvp"),
+    "run": "call the kernel: k(...)",
+    "save": "write sd.export(k, folder), or pickle the kernel",
+    "shape": "k.signature and k.outputs have the shapes",
+    "vjp": _OF_KERNEL.format("vjp"),
+    "vmap": "call the kernel with arrays that have batch axes in front",
+}
+
+#: Functions in formula text.
+TEXT: Mapping[str, str] = {
+    "T": "a transpose is written X.T",
+    "arcosh": "write arccosh",
+    "arsinh": "write arcsinh",
+    "artanh": "write arctanh",
+    "grad": "write gradient(f, x)",
+    "hess": "write hessian(f, x)",
+    "jac": "write jacobian(f, x)",
+    "norm1": "write sum(abs(x))",
+    "norm2": "write norm(x)",
+}
+
+
+def advice(name: str, table: Mapping[str, str], known: Iterable[str] = ()) -> str:
+    """Return what to write in place of a name, for the end of a message: "; write ...", or names that are close.
+
+    Examples
+    --------
+    >>> advice("inv", ARRAY)
+    '; write np.linalg.inv(A), or np.linalg.solve(A, b) for a product with it'
+    >>> advice("gradent", MODULE, ["gradient", "hessian"])
+    '; close: gradient'
+    """
+    if name in table:
+        return f"; {table[name]}"
+    if name.startswith("_"):  # libraries look for protocols all the time
+        return ""
+    import difflib
+
+    near = difflib.get_close_matches(name, [one for one in known if not one.startswith("_")], 3)
+    return f"; close: {', '.join(near)}" if near else ""

@@ -1,0 +1,95 @@
+"""What is said of names and uses that other libraries have: what to write instead."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+import sympy
+
+import symdiff as sd
+from symdiff.frontend.array import Array
+from symdiff.ground.advice import ARRAY, KERNEL, MODULE, TEXT, advice
+
+X, Y, A, V = sd.scalar("x"), sd.scalar("y"), sd.matrix("A", 3, 3), sd.vector("v", 3)
+K = sd.compile("x*y", x=(), y=(), backend="numpy")
+
+
+@pytest.mark.parametrize("name", MODULE)
+def test_the_package_says_what_to_write(name: str) -> None:
+    with pytest.raises(sd.AbsentError) as caught:
+        getattr(sd, name)
+    assert MODULE[name] in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ARRAY)
+def test_symbols_say_what_to_write(name: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(A, name)
+    assert ARRAY[name] in str(caught.value)
+
+
+@pytest.mark.parametrize("name", KERNEL)
+def test_kernels_say_what_to_write(name: str) -> None:
+    with pytest.raises(sd.AbsentError) as caught:
+        getattr(K, name)
+    assert KERNEL[name] in str(caught.value)
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_text_says_what_to_write(name: str) -> None:
+    with pytest.raises(sd.ParseError) as caught:
+        sd.compile(f"{name}(x)", x=3)
+    assert TEXT[name] in str(caught.value)
+
+
+def test_names_that_are_close_are_told() -> None:
+    with pytest.raises(sd.AbsentError, match="close: gradient"):
+        sd.gradeint  # noqa: B018
+    with pytest.raises(sd.AbsentError, match="close: reshape"):
+        A.reshpe  # noqa: B018
+    with pytest.raises(sd.AbsentError, match="close: signature"):
+        K.signatur  # noqa: B018
+    assert advice("__array_struct__", ARRAY, dir(Array)) == ""
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: max(X, Y), "np.maximum"),
+        (lambda: min(X, Y), "np.minimum"),
+        (lambda: 1 if X > 0 else 2, "where"),
+        (lambda: math.sin(X), "np.sin"),
+        (lambda: sympy.Symbol("a") * X, "whole formula in SymPy"),
+        (lambda: X + sympy.Symbol("a"), "whole formula in SymPy"),
+        (lambda: scipy.special.logsumexp(V), "sd.logsumexp"),
+        (lambda: sd.compile("diff(x**2, x)"), r"a derivative is gradient\(f, x\)"),
+        (lambda: sd.diff(X**2, X), r"a derivative is gradient\(f, x\)"),
+        (lambda: K(np.array([1.0, "a"], object), 1.0), "an ndarray of objects, of str among them"),
+        (lambda: K(np.array([Decimal(1)]), 1.0), r"of Decimal among them.*np.asarray\(x, float\)"),
+        (lambda: K([Decimal("1.5")], 1.0), "a list of objects, of Decimal among them"),
+        (lambda: K(Decimal("1.5"), 1.0), "x is a Decimal"),
+        (lambda: sd.array("x"), r"expected array\(name, shape\)"),
+        (lambda: sd.array([X], (1,)), "a name and a shape"),
+    ],
+)
+def test_a_use_is_refused_with_what_to_write(use: Any, message: str) -> None:
+    with pytest.raises(sd.SymdiffError, match=message):
+        use()
+
+
+def test_all_wrong_sizes_are_told_at_once() -> None:
+    kernel = sd.compile("x @ y + sum(z)", x=3, y=3, z=2)
+    with pytest.raises(sd.ShapeError, match=r"x has shape \(4,\); expected \(3,\).*\. z has shape \(5,\); exp"):
+        kernel(np.ones(4), np.ones(3), np.ones(5))
+
+
+def test_arrays_of_symbols_are_made_of_lists() -> None:
+    made = sd.array([[X, 1.0], [2 * X, Y]])
+    np.testing.assert_array_equal(sd.compile(made, [X, Y])(3.0, 4.0), [[3.0, 1.0], [6.0, 4.0]])
+    assert sd.symbol("q", (2, "n")).shape == sd.array("q", (2, "n")).shape
+    assert sd.symbol("q").shape == ()
