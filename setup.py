@@ -42,7 +42,7 @@ kernels = [
         libraries=libraries,
     )
     for name, headers in {
-        "unit": ["batch"],
+        "unit": ["arrays", "batch"],
         "call": ["arrays", "batch", "system"],
         "interpreter": ["machine", "functions"],
         "loader": ["system"],

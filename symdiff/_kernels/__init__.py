@@ -13,7 +13,8 @@ Files
     system           Python's protocol for calls without a tuple; the system's loader; ``unique.pyx``, objects of
                      which there is one for each description: nodes, and walks over them
     batch            what runs a unit over samples: tiles, threads, sums
-    arrays           what a caller passes; arrays as ``batch/unit.h`` sees them; results and their memory
+    arrays           what a caller passes, and whether it is what is declared; arrays as ``batch/unit.h`` sees them;
+                     results and their memory
     unit.pxd         a unit as the call path sees it
     unit.pyx         units, ready to run batches
     call.pyx         the call path of arguments

@@ -14,6 +14,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdlib cimport calloc, free
 
 from .arrays.arguments cimport accept, broadcast, MOST_PORTS, sd_given
+from .arrays.declared cimport are_declared, facts_of
 from .arrays.describe cimport (
     SD_AXES,
     describe,
@@ -25,30 +26,15 @@ from .arrays.describe cimport (
     sd_call,
     sd_port,
 )
-from .arrays.results cimport (
-    begin_large,
-    end_large,
-    pack,
-    sd_keep,
-    sd_kept_bytes,
-    sd_result_memory,
-    unpack,
-)
+from .arrays.results cimport begin_large, end_large, pack, sd_keep, sd_kept_bytes, sd_result_memory, unpack
 from .plan.entry cimport LETTERS, PlanEntry, PlanTable
+from .system.vectorcall cimport sd_enable_vectorcall, sd_items, sd_offset, sd_vectorcall, sd_vectorcall_count
 from .unit cimport NativeCall, run_batch, usual_threads
 
 cnp.import_array()
 
 #: Where the memory of large results comes from, as NumPy takes it.
 cdef object _memory = PyCapsule_New(&sd_result_memory, "mem_handler", NULL)
-
-cdef extern from "system/vectorcall.h":
-    ctypedef PyObject *(*sd_vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *)
-    Py_ssize_t sd_vectorcall_count(size_t nargsf) noexcept nogil
-    void sd_enable_vectorcall(object cls, Py_ssize_t offset) noexcept
-    PyObject *const *sd_items(object arguments) noexcept
-    Py_ssize_t sd_offset(object self, void *member) noexcept
-
 
 cdef enum:
     #: Operations of a call for which it lets go of the GIL.
@@ -108,6 +94,7 @@ cdef class CallPath:
     cdef cnp.npy_intp *output_extents  # those of the outputs
     cdef double elements  # of one sample of all outputs
     cdef char *batched
+    cdef int *facts  # what each input is declared to be, as bits of arrays/declared.h; NULL where none is anything
     cdef bint behind
     cdef bint reduce
     cdef bint alone
@@ -130,9 +117,10 @@ cdef class CallPath:
         free(self.sizes)
         free(self.extents)
         free(self.batched)
+        free(self.facts)
 
     def _prepare(self, names, inputs, outputs, batched, bint behind, bint reduce, structure, threads, int letters=0,
-                 bint planned=False):
+                 bint planned=False, facts=()):
         """Tell shapes and options; until then, every call goes the long way.
 
         Parameters
@@ -148,13 +136,15 @@ cdef class CallPath:
         reduce : bool
             Whether outputs are summed over the batch.
         structure : template or None
-            How several outputs come back, as ``symdiff/frontend/outputs.py`` says; None for one output alone.
+            How several outputs come back, as ``symdiff/frontend/outputs/structure.py`` says; None for one output alone.
         threads : int or None
             At most so many in one call; None for what :func:`symdiff._kernels.unit.set_num_threads` said.
         letters : int, optional
             Named sizes: the one of number k is -1 - k in shapes of inputs. Outputs' come with each plan.
         planned : bool, optional
             Plans serve calls; beside units, those that share inputs or sum over the batch.
+        facts : sequence of int, optional
+            What each input is declared to be, as bits of ``arrays/declared.h``; empty where none is anything.
         """
         cdef int p = 0, k = 0
         shapes = (*inputs, *outputs)
@@ -177,6 +167,7 @@ cdef class CallPath:
                 k += 1
         for p, allowed in enumerate(batched):
             self.batched[p] = allowed
+        self.facts = facts_of(facts)
         self.inputs, self.outputs = len(inputs), len(outputs)
         self.output_extents = self.extents + <int>sum(map(len, inputs))
         for p in range(self.inputs, self.inputs + self.outputs):
@@ -191,8 +182,9 @@ cdef class CallPath:
         self.names = tuple(names)
 
     def _enter(self, PlanEntry entry not None):
-        """Let calls of one kind take a plan, or units, from now on."""
-        self.plans.enter(entry)
+        """Let calls of one kind take a plan, or units, from now on; where every call goes the long way, nothing."""
+        if self.plans is not None:
+            self.plans.enter(entry)
 
     def _install(self, NativeCall unit not None):
         """Use a unit from now on, for its type and layout."""
@@ -270,6 +262,8 @@ cdef class CallPath:
         made = accept(arguments, self.ranks, self.inputs, &given)
         if made is NotImplemented or not broadcast(
                 &given, self.inputs, self.ranks, self.extents, self.batched, self.behind, letters, &call):
+            return NotImplemented
+        if not are_declared(&given, self.inputs, self.ranks, self.behind, self.facts):
             return NotImplemented
         if self.plans is not None:
             entry = self.entry_for(&given, &call, letters)

@@ -12,6 +12,7 @@ cdef extern from "machine/interpreter.h":
     enum: SD_LINE
     enum: SD_OPCODE_COUNT
     enum: SD_SCALARS
+    enum: SD_OWN_FUNCTIONS
     ctypedef struct sd_bytecode:
         const int32_t *code
         const char *consts
@@ -22,11 +23,13 @@ cdef extern from "machine/interpreter.h":
     ctypedef struct sd_scalar:
         const char *name
         void (*function)() noexcept nogil
+    ctypedef struct sd_own_function:
+        const char *name
+        size_t function
     const char **sd_opcodes
     const sd_scalar *sd_scalars
     size_t sd_machine(long lanes, int single)
-    size_t sd_exponential(long lanes)
-    size_t sd_logarithm(long lanes)
+    const sd_own_function *sd_own_functions
     long sd_registers(long lanes, int single)
 
 #: Vectors in a tile, which is what an instruction works on.
@@ -38,13 +41,8 @@ LINES, LINE = SD_LINES, SD_LINE
 OPCODES = {sd_opcodes[i].decode(): i for i in range(SD_OPCODE_COUNT)}
 #: Address of each function that is computed lane by lane, by the name of its operation.
 SCALARS = {sd_scalars[i].name.decode(): <size_t>sd_scalars[i].function for i in range(SD_SCALARS)}
-#: Address of each of our own functions of whole vectors, by name; 0 where there is none.
-VECTOR_FUNCTIONS = {
-    "do_exp_d4": sd_exponential(4),
-    "do_exp_d8": sd_exponential(8),
-    "do_log_d4": sd_logarithm(4),
-    "do_log_d8": sd_logarithm(8),
-}
+#: Address of each of our own functions of whole vectors, by name.
+VECTOR_FUNCTIONS = {sd_own_functions[i].name.decode(): sd_own_functions[i].function for i in range(SD_OWN_FUNCTIONS)}
 
 
 def registers(long lanes, bint single):

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from .arrays.declared cimport is_array_declared
 from .arrays.describe cimport (
     SD_AXES,
     SD_MOST,
@@ -49,6 +50,20 @@ cdef void run_parts(void *(*work)(void *) noexcept nogil, char *parts, long size
 
 cdef int usual_threads() noexcept nogil:
     return symdiff_get_num_threads()
+
+
+def is_declared(cnp.ndarray array not None, int at, int facts):
+    """Tell whether an array of float64 or float32 is what its input is declared to be.
+
+    Parameters
+    ----------
+    array : ndarray
+    at : int
+        The first axis of its matrices.
+    facts : int
+        Bits of ``arrays/declared.h``.
+    """
+    return is_array_declared(array, at, facts)
 
 
 def set_num_threads(int count):

@@ -353,6 +353,52 @@ def _lower_scatter(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     return np.moveaxis(result, 0, axis)
 
 
+def _lower_take(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
+    axis, shared = node.payload
+    x, at = args
+    place = axis + x.ndim
+    result = np.full(fixed_shape(node.shape), ZERO, np.int64)
+    for own in np.ndindex(at.shape):
+        lead = (slice(None),) * (place - shared) + own[:shared]
+        target, source = (*lead, *own[shared:]), x[lead]  # shape (..., N, ...)
+        result[target] = _chosen(builder, np.moveaxis(source, axis, 0), int(at[own]))
+    return result
+
+
+def _chosen(builder: ProgramBuilder, rows: Ids, at: int) -> Ids:
+    """Return the one of some rows that a position says, by selects."""
+    known = [builder.call("equal", at, builder.number(float(k))) for k in range(len(rows))]
+    result = np.empty(rows.shape[1:], np.int64)
+    for own in np.ndindex(result.shape):
+        line = [int(value) for value in rows[(slice(None), *own)]]
+        # what most rows have needs no question: positions are in range
+        usual = max(dict.fromkeys(line), key=line.count) if line else ZERO
+        value = usual
+        for k, each in enumerate(line):
+            if each != usual:
+                value = builder.where(known[k], each, value)
+        result[own] = value
+    return result
+
+
+def _lower_put(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
+    axis, shared = node.payload
+    x, at = args
+    place, size = axis + node.ndim, fixed_shape(node.shape)[axis]
+    result = np.full(fixed_shape(node.shape), ZERO, np.int64)
+    for own in np.ndindex(at.shape):
+        lead = (slice(None),) * (place - shared) + own[:shared]
+        source = x[(*lead, *own[shared:])]
+        for k in range(size):
+            here = builder.call("equal", int(at[own]), builder.number(float(k)))
+            row = np.array(result[(*lead, k)])
+            for index in np.ndindex(source.shape):
+                term = builder.where(here, int(source[index]), ZERO)
+                row[index] = builder.add(int(row[index]), term)
+            result[(*lead, k)] = row
+    return result
+
+
 def _lower_reshape(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
     return args[0].reshape(fixed_shape(node.shape))
 
@@ -377,6 +423,8 @@ ARRAYS: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "pad": _lower_pad,
     "gather": _lower_gather,
     "scatter": _lower_scatter,
+    "take": _lower_take,
+    "put": _lower_put,
     "reshape": _lower_reshape,
     "concatenate": _lower_concatenate,
     **MATRICES,

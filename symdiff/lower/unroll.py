@@ -93,7 +93,7 @@ def unroll(
             found = _lower(builder, node, [np.array(arg, np.int64) if isinstance(arg, int) else arg for arg in args])
             values[node] = found if node.shape else int(found)
     stores = [
-        [builder.stored(v) for v in _output(values[root], k in hessians or is_symmetric(node))]
+        [builder.stored(v) for v in _output(values[root], k in hessians or (node.ndim == 2 and is_symmetric(node)))]
         for k, (node, root) in enumerate(zip(outputs, lowered, strict=True))
     ]
     values.clear()
@@ -120,7 +120,7 @@ def _output(values: Ids | int, symmetric: bool) -> list[int]:
 
 def _port(node: Node, default: str) -> Port:
     shape = fixed_shape(node.shape)
-    name = node.payload if node.op == "input" and isinstance(node.payload, str) else default
+    name = node.name if node.op == "input" and isinstance(node.name, str) else default
     return Port(name, shape, math.prod(shape))
 
 

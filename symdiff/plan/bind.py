@@ -13,12 +13,11 @@ import numpy as np
 
 from ..graph import Node, elementwise, placeholder
 from ..graph.reference import numeric
-from ..graph.sizes import Dim, value
+from ..graph.sizes import LEAST, Dim, value
 from ..lower.program import Program
 from ..lower.unroll import unroll
 from . import bound
 from .loops.access import BATCH, Access, LoopInput
-from .loops.ranges import LEAST
 from .memory import BoundPlan, lay_out
 from .plan import Plan
 from .steps import (
@@ -50,14 +49,17 @@ _MESSAGES = {
 }
 
 
-def programs_of(plan: Plan) -> list[tuple[Program, bool]]:
-    """Return the scalar programs of a plan, each with whether it is summed, in the order of their numbers."""
-    found: list[tuple[Program, bool]] = []
+def programs_of(plan: Plan) -> list[tuple[Program, bool, tuple[bool, ...]]]:
+    """Return the scalar programs of a plan, in the order of their numbers.
+
+    Each comes with whether it is summed, and which of its inputs are read from one element.
+    """
+    found: list[tuple[Program, bool, tuple[bool, ...]]] = []
     for step in plan.steps:
         if isinstance(step, LoopStep):
-            found += [(piece.program, step.total) for piece in step.pieces]
+            found += [(piece.program, step.total, step.shared(piece)) for piece in step.pieces]
             if step.total and len(step.pieces) > 1:
-                found.append((_adder(step), False))
+                found.append((_adder(step), False, ()))
     return found
 
 
@@ -331,8 +333,9 @@ class _Binder:
     def _matrix(self, step: MatrixFunction, phase: int) -> None:
         matrix = self._of(step.matrix)
         array = self.arrays[matrix]
-        # a Cholesky factor is of the lower triangle, whatever is above; nothing else may be made of it
-        declared = step.op == "cholesky"
+        # a Cholesky factor is of the lower triangle, whatever is above; nothing else may be made of it, unless the
+        # matrix is declared definite
+        declared = bool(step.indefinite) or step.op == "cholesky"
         if (step.matrix, declared) not in self.factors:
             own = bound.TILE if array.tiled else min(phase, self.phases.get(step.matrix, bound.BEFORE))
             factor = self._add(bound.PlanArray(bound.ARENA, 0, array.shape, array.tiled))
@@ -344,7 +347,7 @@ class _Binder:
         factor, pivots, state = self.factors[step.matrix, declared]
         other = -1 if step.other is None else self._of(step.other)
         target = self.where[step.result]
-        message = _MESSAGES.get(step.op, "")
+        message = step.indefinite or _MESSAGES.get(step.op, "")
         tiled = phase == bound.TILE
         self.steps.append(
             bound.FactorUse(phase, tiled, step.op, matrix, factor, pivots, state, other, target, message)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..errors import UnsupportedError
 from ..graph import Node, postorder
+from ..graph.scalars.functions import FUNCTIONS
 from .loops.access import is_long
 from .passes.batch import lift
 from .passes.inverses import is_factored
@@ -20,7 +21,11 @@ __all__ = ["has_steps", "plan_call"]
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
     """Tell whether a formula has long axes, products of matrices or functions of large ones."""
     nodes = [*inputs, *postorder(outputs)]
-    return any(is_product(node) or is_factored(node) or any(map(is_long, node.shape)) for node in nodes)
+    return any(
+        is_product(node) or is_factored(node) or any(map(is_long, node.shape))
+        for node in nodes
+        if node.shape or node.op not in FUNCTIONS  # functions of numbers, of which a formula may have a million
+    )
 
 
 def plan_call(

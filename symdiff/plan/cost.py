@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..graph import Node
 from ..graph.sizes import Dim, value
 from ..lower.program import CHEAP, Port, Program
-from .loops.access import BATCH, LoopInput
+from .loops.access import BATCH
 from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, Step, is_tiled, sources
 
 __all__ = ["Estimate", "estimate", "program_cost"]
@@ -64,7 +64,8 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
     if isinstance(step, LoopStep):
         for piece in step.pieces:
             elements = math.prod(_between(low, high, known) for low, high in piece.ranges)
-            varying = [port for port, own in zip(piece.program.inputs, piece.ports, strict=True) if _varies(own)]
+            shared = step.shared(piece) or (False,) * len(piece.ports)
+            varying = [port for port, same in zip(piece.program.inputs, shared, strict=True) if not same]
             work += elements * program_cost(piece.program, varying)
     elif isinstance(step, Product):
         count = math.prod(_number(size, known) for size in step.sizes)
@@ -97,7 +98,3 @@ def _between(low: Dim, high: Dim, sizes: Mapping[str, int]) -> int:
 
 def _elements(node: Node, sizes: Mapping[str, int]) -> int:
     return math.prod(_number(size, sizes) for size in node.shape)
-
-
-def _varies(port: LoopInput) -> bool:
-    return any(index.loop is not None for index in port.access)

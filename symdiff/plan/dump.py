@@ -74,7 +74,7 @@ def _loop_lines(step: LoopStep, names: dict[Node, str]) -> Iterator[str]:
 
 
 def _names(inputs: Sequence[Node], steps: Sequence[Step]) -> dict[Node, str]:
-    names = {node: word(node.payload) for node in inputs}
+    names = {node: word(node.name) for node in inputs}
     for number, step in enumerate(steps):
         for k, node in enumerate(step.results):
             names.setdefault(node, f"r{number}" if k == 0 else f"r{number}.{k}")

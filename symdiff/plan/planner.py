@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, placeholder, postorder, substitute
-from ..graph.primitives import CUMULATIVE
+from ..graph.primitives import CUMULATIVE, Placeholder
 from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, Size
 from ..ground.gc_pause import paused
 from ..lower.expand import EXPANSIONS, expand_node
 from ..lower.unroll import unroll
+from ..simplify.facts import is_definite
 from .loops.access import (
     BATCH,
     Access,
@@ -245,12 +247,13 @@ class _Planner:
 
     def _matrix(self, node: Node) -> MatrixFunction:
         if node in self.turned:
-            return MatrixFunction("inv_transposed", node, shared_matrices(node.args[0].args[0]), None)
+            matrix = shared_matrices(node.args[0].args[0])
+            return MatrixFunction("inv_transposed", node, matrix, None, _indefinite(matrix))
         matrix, *other = node.args
         op, matrix = node.op, shared_matrices(matrix)
         if op == "solve" and is_transpose(matrix):
             op, matrix = "solve_transposed", matrix.args[0]
-        return MatrixFunction(op, node, matrix, other[0] if other else None)
+        return MatrixFunction(op, node, matrix, other[0] if other else None, _indefinite(matrix))
 
     # ------------------------------------------------------------------ loops
 
@@ -379,6 +382,17 @@ def _checks(outputs: Sequence[Node]) -> tuple[Check, ...]:
             if isinstance(size, Size) and str(BATCH) not in size.names:
                 found.setdefault(Check(item, size))
     return tuple(found)
+
+
+def _indefinite(matrix: Node) -> str:
+    """Return what is said of a matrix that is declared definite and is not; "" where none is declared so."""
+    if not is_definite(matrix):
+        return ""
+    if matrix.op == "input":
+        key: Any = matrix.name.key if isinstance(matrix.name, Placeholder) else (matrix.name,)
+        # of an input with the batch the name is behind ("call", number)
+        return f"{key[-1]} is declared positive definite, and has no Cholesky factor"
+    return "a matrix is positive definite by what is declared of its inputs, and has no Cholesky factor"
 
 
 def _is_apart(node: Node) -> bool:

@@ -72,6 +72,19 @@ class LoopStep(NamedTuple):
     fills: bool = False
     kept: bool = False
 
+    def shared(self, piece: LoopPiece) -> tuple[bool, ...]:
+        """Return which ports are read from one element: of all, or of each run along the last loop."""
+        if not self.loops:
+            return ()
+        last = len(self.loops) - 1
+        runs = not self.total and last > 0
+        found = []
+        for port, place in zip(piece.program.inputs, piece.ports, strict=True):
+            loops = {index.loop for index in place.access} - {None}
+            lists = any(index.listed is not None for index in place.access)
+            found.append(not loops or (runs and port.size > 1 and last not in loops and not lists))
+        return tuple(found)
+
 
 class Product(NamedTuple):
     """A product of two arrays, summed over the labels that the result lacks.
@@ -178,12 +191,15 @@ class MatrixFunction(NamedTuple):
         An array that exists.
     other : Node or None
         The right-hand sides.
+    indefinite : str
+        For matrices that are declared definite: what is said where one is not. "" for any others.
     """
 
     op: str
     result: Node
     matrix: Node
     other: Node | None
+    indefinite: str = ""
 
     @property
     def results(self) -> tuple[Node, ...]:

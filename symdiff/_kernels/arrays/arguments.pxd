@@ -1,7 +1,7 @@
 """Arguments of a call as numbers and plain arrays of floats, whatever a caller passed for them.
 
 NumPy says what a list, a tuple or a foreign array holds, so that nothing differs from
-``symdiff/runtime/arguments.py``, which serves what is refused here and says what is wrong with it.
+``symdiff/runtime/calls/arguments.py``, which serves what is refused here and says what is wrong with it.
 Functions for ``call.pyx``, compiled into it.
 """
 

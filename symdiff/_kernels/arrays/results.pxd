@@ -2,7 +2,7 @@
 
 Small arrays are from NumPy's memory, large ones from memory that earlier results freed, which
 ``result_memory.h`` keeps. Functions for ``call.pyx``, compiled into it. A template is what
-``symdiff/frontend/outputs.py`` says: the structure with a string for each output.
+``symdiff/frontend/outputs/structure.py`` says: the structure with a string for each output.
 """
 
 cimport numpy as cnp

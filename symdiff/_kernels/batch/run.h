@@ -85,6 +85,44 @@ static long sd_least_run(const sd_call *c) {
   return SD_LONG_READ;
 }
 
+/* Whether the unit reads an input from one sample of each run along the last axis: no tile goes past the end of one. */
+static int sd_by_runs(const sd_call *c) {
+  const sd_unit *u = c->unit;
+  for (int p = 0; u->constant && p < u->inputs; p++)
+    if (u->constant[p] && (c->ports[p].scattered || c->ports[p].stride)) return 1;
+  return 0;
+}
+
+/* Pack what is read by whole runs along the last axis, the same for each of them, as the unit reads it: columns. Returns
+   the memory, or null where there is nothing to pack. */
+static char *sd_pack_runs(const sd_call *c) {
+  const sd_unit *u = c->unit;
+  long item = u->single ? 4 : 8, bytes = 0, run = c->lengths[c->axes - 1];
+  char *memory = 0, *at;
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass && (!bytes || !(memory = malloc((size_t)bytes + SD_VECTOR)))) break;
+    at = memory + (size_t)(-(size_t)memory % SD_VECTOR);
+    for (int p = 0; p < u->inputs; p++) {
+      sd_port *port = c->ports + p;
+      if (!sd_packs_runs(port, c->axes, c->count) || port->single != u->single || u->constant[p]) continue;
+      if (!pass) {
+        bytes += port->size * sd_padded(run * item);
+        continue;
+      }
+      for (long e = 0; e < port->size; e++)
+        sd_copy_run(at + e * sd_padded(run * item), port->data + (port->offsets ? port->offsets[e] : e * port->step),
+                    port->strides[c->axes - 1], run, item);
+      port->data = at;
+      port->offsets = 0;
+      port->unaligned = 0;
+      port->step = sd_padded(run * item);
+      port->strides[c->axes - 1] = item;
+      at += port->size * port->step;
+    }
+  }
+  return memory;
+}
+
 /* Run a whole batch. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
 static long sd_run(const sd_call *c, long *which) {
   if (c->unit->reduce) return sd_sum(c, which);
@@ -93,8 +131,13 @@ static long sd_run(const sd_call *c, long *which) {
     if (failed != SD_ELSEWHERE) return failed;
   }
   sd_call call = *c;
+  char *packed = 0;
   call.run = 0;
-  if (c->axes > 1 && c->lengths[c->axes - 1] >= sd_least_run(c))
+  if (sd_by_runs(c)) {
+    call.run = c->lengths[c->axes - 1];
+    if (c->unit->columns) packed = sd_pack_runs(c);
+  }
+  if (c->axes > 1 && (call.run || c->lengths[c->axes - 1] >= sd_least_run(c)))
     for (int p = 0; p < c->unit->inputs + c->unit->outputs; p++)
       if (c->ports[p].scattered == 1) {
         call.run = c->lengths[c->axes - 1];
@@ -107,7 +150,8 @@ static long sd_run(const sd_call *c, long *which) {
       if (c->ports[p].data == c->ports[q].data) call.again = 0;
   long head = sd_uneven(&call), cost = c->unit->cost, failed = -1;
   if (head) failed = sd_share(&call, sd_range_worker, 0, head, head, cost, 0, which);
-  if (failed != -1) return failed;
-  return sd_share(&call, sd_range_worker, head, c->count, c->unit->lanes, cost, 0, which);
+  if (failed == -1) failed = sd_share(&call, sd_range_worker, head, c->count, c->unit->lanes, cost, 0, which);
+  free(packed);
+  return failed;
 }
 #endif

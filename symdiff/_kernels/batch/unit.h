@@ -52,7 +52,8 @@ typedef struct {
   long cost;             /* about the operations of one sample; decides how many threads are worth it */
   int inputs, outputs, reduce;
   int columns, single;      /* what the unit reads and writes */
-  const char *constant;     /* inputs that the unit reads from one sample, or null for none */
+  const char *constant;     /* inputs that the unit reads from one sample, of all or of each run along the last axis
+                               of a call, or null for none */
 } sd_unit;
 
 typedef struct {
@@ -87,6 +88,14 @@ static inline int sd_lie_in_columns(const sd_port *ports, int number, long count
     in_columns += sd_lies(&columns, &ports[p], p) * ports[p].size;
   }
   return in_rows == in_columns ? usual : in_columns > in_rows;
+}
+
+/* Whether a port of several elements has the same ones again for each run along the last axis. */
+static inline int sd_packs_runs(const sd_port *p, int axes, long count) {
+  if (p->size == 1 || p->scattered != 1 || p->strides[axes - 1] == 0) return 0;
+  for (int a = 0; a < axes - 1; a++)
+    if (p->strides[a]) return 0;
+  return count * p->size > 0;
 }
 
 /* Numbers of one sample's results. */

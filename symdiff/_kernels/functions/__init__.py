@@ -9,8 +9,8 @@ Invariants
     * A lane does not depend on the lanes beside it.
 Files
     vector.h       functions of one vector that processors have, or that are made of those
-    exponential.h  the exponential of whole vectors
-    logarithm.h    their logarithm
+    exponential.h  the exponential and the hyperbolic tangent of whole vectors
+    logarithm.h    the logarithm of whole vectors
     transpose.h    blocks of rows to vectors and back
     special.h      functions that C's library lacks
     special.pyx    these over arrays

@@ -1,6 +1,7 @@
-/* The exponential of whole vectors, of float64 where a product and a sum are one instruction: the same text in
-   the interpreter and in generated code, as vector.h has it. The C library's looks numbers up in a table lane
-   by lane, which takes most of its time, and is called through a pointer, which registers do not survive.
+/* The exponential and the hyperbolic tangent of whole vectors, of float64 where a product and a sum are one
+   instruction: the same text in the interpreter and in generated code, as vector.h has it. The C library's look
+   numbers up in tables lane by lane, which takes most of their time, and are called through a pointer, which registers
+   do not survive.
 
    Needs vector.h, and what that needs. */
 
@@ -35,21 +36,42 @@ INLINE V NAME(do_scale)(V p, V n) {
 #endif
 }
 
-/* x = n log 2 + r with |r| <= log(2) / 2; e^r = 1 + r + r^2 q(r), where q is of degree 9 and such that the
-   largest relative error is 0.05 units in the last place (weighted least squares, Lawson's iteration, at 50
-   digits). The product of n and the first part of log 2, which has 42 bits, is exact. What is beyond
-   the ends of float64 is taken at the ends. */
-SLOW V NAME(do_exp)(V x) {
-  x = NAME(do_least)(B(0x1.63p9), NAME(do_most)(B(-0x1.75p9), x));
-  V n = NAME(do_fma)(x, B(0x1.71547652b82fep0), B(0x1.8p52)) - B(0x1.8p52);
-  V r = NAME(do_fma)(n, B(-0x1.62e42fefa38p-1), x);
-  r = NAME(do_fma)(n, B(-0x1.ef35793c7673p-45), r);
+/* q of e^r = 1 + r + r^2 q(r) for |r| <= log(2) / 2, of degree 9 and such that the largest relative error of e^r is
+   0.05 units in the last place (weighted least squares, Lawson's iteration, at 50 digits). */
+INLINE V NAME(do_exp_rest)(V r) {
   V s = r * r, u = s * s;
   V a = NAME(do_fma)(B(0x1.5555555555501p-3), r, B(0x1p-1));
   V b = NAME(do_fma)(B(0x1.111111112896ep-7), r, B(0x1.55555555531ffp-5));
   V c = NAME(do_fma)(B(0x1.a01a011bd9dbfp-13), r, B(0x1.6c16c17cc5ed3p-10));
   V d = NAME(do_fma)(B(0x1.71df55ce620c9p-19), r, B(0x1.a019ab23ceea5p-16));
   V e = NAME(do_fma)(B(0x1.ad1f5d1be9cb7p-26), r, B(0x1.289f94f364097p-22));
-  V q = NAME(do_fma)(NAME(do_fma)(e, u, NAME(do_fma)(d, s, c)), u, NAME(do_fma)(b, s, a));
-  return NAME(do_scale)(B(1.0) + NAME(do_fma)(q, s, r), n);
+  return NAME(do_fma)(NAME(do_fma)(e, u, NAME(do_fma)(d, s, c)), u, NAME(do_fma)(b, s, a));
+}
+
+/* x = n log 2 + r, where the product of n and the first part of log 2, which has 42 bits, is exact. What is beyond the
+   ends of float64 is taken at the ends. */
+SLOW V NAME(do_exp)(V x) {
+  x = NAME(do_least)(B(0x1.63p9), NAME(do_most)(B(-0x1.75p9), x));
+  V n = NAME(do_fma)(x, B(0x1.71547652b82fep0), B(0x1.8p52)) - B(0x1.8p52);
+  V r = NAME(do_fma)(n, B(-0x1.62e42fefa38p-1), x);
+  r = NAME(do_fma)(n, B(-0x1.ef35793c7673p-45), r);
+  return NAME(do_scale)(B(1.0) + NAME(do_fma)(NAME(do_exp_rest)(r), r * r, r), n);
+}
+
+/* tanh |x|, of a = |x|. From 0.7 on it is 1 - 2 / (e^y + 1) with y = 2 a = n log 2 + r, and 1 from 19.07 on; below it is
+   a + a s p(s) / q(s) with s = a^2, where p is of degree 2, q of degree 3 and the largest relative error 0.03 units in
+   the last place (found as above). One division serves both. */
+SLOW V NAME(do_tanh)(V x) {
+  V a = (V)((M)x & ~SIGN), y = NAME(do_least)(B(40.0), a + a), s = a * a;
+  V t = NAME(do_fma)(y, B(0x1.71547652b82fep0), B(0x1.8p52)), n = t - B(0x1.8p52);
+  V r = NAME(do_fma)(n, B(-0x1.62e42fefa38p-1), y);
+  r = NAME(do_fma)(n, B(-0x1.ef35793c7673p-45), r);
+  V e = NAME(do_fma)(NAME(do_exp_rest)(r), r * r, r), power = (V)(((M)t << 52) + (M)B(1.0));
+  V p = NAME(do_fma)(NAME(do_fma)(B(-0x1.edc975e924b9cp-1), s, B(-0x1.8d71209c9affcp+6)), s, B(-0x1.940c2b672e9dep+10));
+  V q = NAME(do_fma)(s + B(0x1.c38fda779f0a0p+6), s, B(0x1.17b04eb2fd951p+11));
+  M small = (M)(a < B(0.7));
+  V above = NAME(do_pick)(small, a * s * p, B(-2.0));
+  V below = NAME(do_pick)(small, NAME(do_fma)(q, s, B(0x1.2f09208d62f6cp+12)), NAME(do_fma)(power, e, power + B(1.0)));
+  a = NAME(do_pick)(small, a, B(1.0)) + above / below;
+  return (V)((M)a | ((M)x & SIGN));
 }

@@ -153,21 +153,18 @@ static size_t sd_machine(long lanes, int single) {
   return lanes == 4 && single ? (size_t)sd_interpret_f4 : 0;
 }
 
-/* Address of the exponential and of the logarithm of vectors of this many float64, or 0. */
-static size_t sd_exponential(long lanes) {
+/* Our own functions of vectors of float64, by their names. */
+typedef struct {
+  const char *name;
+  size_t function;
+} sd_own_function;
+#define SD_OWN(name) {#name, (size_t)name}
+static const sd_own_function sd_own_functions[] = {
 #if defined __x86_64__
-  return lanes == 8 ? (size_t)do_exp_d8 : lanes == 4 ? (size_t)do_exp_d4 : 0;
-#else
-  return 0 * lanes;
+    SD_OWN(do_exp_d8), SD_OWN(do_log_d8), SD_OWN(do_tanh_d8), SD_OWN(do_exp_d4), SD_OWN(do_log_d4), SD_OWN(do_tanh_d4),
 #endif
-}
-static size_t sd_logarithm(long lanes) {
-#if defined __x86_64__
-  return lanes == 8 ? (size_t)do_log_d8 : lanes == 4 ? (size_t)do_log_d4 : 0;
-#else
-  return 0 * lanes;
-#endif
-}
+    {"", 0}};
+enum { SD_OWN_FUNCTIONS = sizeof sd_own_functions / sizeof *sd_own_functions - 1 };
 
 /* Tiles in registers besides the accumulator that the machine for such vectors has. */
 static long sd_registers(long lanes, int single) {

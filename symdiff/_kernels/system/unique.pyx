@@ -186,6 +186,8 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
         below |= found.below
         is_tracked = is_tracked or PyObject_GC_IsTracked(<PyObject *>found)
     below |= <uint16_t>bits.get(op, 0)
+    if PyTuple_GET_SIZE(args) == 0:
+        below |= <uint16_t>bits.get(type(payload), 0)
     if 3 * (taken + 1) >= 2 * (mask + 1):
         _copy()
     fresh = kind.__new__(kind)
@@ -304,7 +306,8 @@ cdef int _grow() except -1:
 
 
 def assign_bits(dict known):
-    """Say which bits operations have in ``below``, before the first object of each is made."""
+    """Say which bits operations, and leaves by the type of their payload, have in ``below``, before the first of each
+    is made."""
     bits.update(known)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 __all__ = ["Bytecode"]
@@ -12,21 +13,21 @@ class Bytecode(NamedTuple):
 
     Parameters
     ----------
-    code : tuple of int
+    code : sequence of int
         Instructions: an opcode, then operands. Operands are distances in bytes from the
         workspace, or below 0 from the end of the numbers; those of the form "k", from the
         beginning of the vectors.
-    numbers : tuple of float
+    numbers : sequence of float
         Constants read as tiles, the last one first in memory: number ``k`` is ``k + 1`` tiles
         before the end.
-    vectors : tuple of float
+    vectors : sequence of float
         Constants read as one vector.
-    rows : tuple of float
+    rows : sequence of float
         Rows of eight constants that are stored as they are, one after another.
-    functions : tuple of str
+    functions : sequence of str
         Functions called, by their names in the vector library or among our own, or the operation's
         own name where both lack them.
-    checks : tuple of int
+    checks : sequence of int
         Operands that must not be zero.
     lanes : int
         Numbers in one vector.
@@ -34,11 +35,11 @@ class Bytecode(NamedTuple):
         Bytes.
     """
 
-    code: tuple[int, ...]
-    numbers: tuple[float, ...]
-    vectors: tuple[float, ...]
-    rows: tuple[float, ...]
-    functions: tuple[str, ...]
-    checks: tuple[int, ...]
+    code: Sequence[int]
+    numbers: Sequence[float]
+    vectors: Sequence[float]
+    rows: Sequence[float]
+    functions: Sequence[str]
+    checks: Sequence[int]
     lanes: int
     workspace: int

@@ -29,6 +29,9 @@ INLINE_STORES = 16
 
 #: Elements of rows that are moved whole.
 SHORT = (2, 3)
+#: Operations of a program of numbers up to which there is a loop for neighbours by itself: what tells how a number is
+#: read takes as long as some of them.
+FEW = 32
 
 #: Sums over the batch that are held in registers, by lanes; of more than these, all are in memory.
 HELD = {8: 8, 4: 4, 2: 4}
@@ -81,6 +84,8 @@ class Functions:
         self.vectors = 1
         #: What ends the names of values and addresses: nothing, or :data:`SECOND` for the second vector.
         self.end = ""
+        #: Whether the function is told, by ``near``, that all numbers are neighbours, or one number's copies.
+        self.near = False
         #: How each value is written as an operand.
         self.names = self.fresh_names()
         self.calls: list[str] = []
@@ -185,7 +190,9 @@ class Functions:
             return f"STOREROW{len(values)}(y{port}{self.end},so{port},{row})\n"
         if len(values) == 1 and self.program.outputs[port].size > 1:
             return f"SCATTER({at},({row}));\n"
-        return f"{self.store_name if len(values) > 1 else 'STORE'}{len(values)}({at},{row});\n"
+        if len(values) == 1:
+            return f"{self.one('STORE')}({at},{row});\n"
+        return f"{self.store_name}{len(values)}({at},{row});\n"
 
     def load(self, port: int, start: int, targets: list[str], *, call: bool = False) -> str:
         """Print the load of one block, in place or by a call, and prefetches of it in later samples."""
@@ -203,12 +210,16 @@ class Functions:
             return f"LOADC(x{port}{self.end},si{port},{start},{targets[0]})\n"
         at = f"x{port}{self.end}+{self.item * start},si{port}"
         if len(targets) == 1:
-            return f"{'LOAD1' if size == 1 else 'GATHER'}({at},{targets[0]});\n"
+            return f"{self.one('LOAD') if size == 1 else 'GATHER'}({at},{targets[0]});\n"
         if size in SHORT and len(targets) == size:  # not where only a part of the row is used
             return f"LOADROW{size}(x{port}{self.end},si{port},{','.join(targets)})\n"
         if call:
             return f"load{len(targets)}({at},{','.join(f'&{t}' for t in targets)});\n"
         return f"LOAD{len(targets)}({at},{','.join(targets)});\n"
+
+    def one(self, macro: str) -> str:
+        """Return the macro that moves one number of each sample."""
+        return f"{macro}{'NEAR' if self.near else 1}"
 
     def fills(self) -> str:
         """Print the function that writes runs of constants, or nothing."""
@@ -221,7 +232,7 @@ class Functions:
         targets = () if self.reduce else writes
         start = f"{self.pointers(reads, 'in')}{self.pointers(targets, 'out')}{column}"
         unused = "V z;(void)z;" + ("(void)acc;" if self.reduce else "")
-        before = "long far," * self.prefetch.told + "long j," * (self.vectors > 1)
+        before = "int near," * self.near + "long far," * self.prefetch.told + "long j," * (self.vectors > 1)
         taken = before + ARGUMENTS + ",V*acc" * bool(self.held)
         return f"{kind} void {name}({taken}){{\n{start}{unused}\n{''.join(body)}}}\n"
 
@@ -233,6 +244,9 @@ class Whole(Functions):
         super().__init__(program, lanes, forms, layout)
         sums = sum(map(len, program.stores)) if layout.reduce else 0
         self.held = sums if sums <= HELD[lanes // (2 if layout.single else 1)] else 0
+        moved = [port.size for p, port in enumerate(program.inputs) if not self.one_sample(p)]
+        moved += () if layout.reduce else [port.size for port in program.outputs]
+        self.near = set(moved) == {1} and len(program.ops) <= FEW
 
     def definitions(self) -> list[str]:
         """Print the function."""
@@ -247,7 +261,7 @@ class Whole(Functions):
             steps = [line for both in zip(steps, self.steps(), strict=True) for line in both]
         reads = {a[0] for op, a in zip(program.ops, program.args, strict=True) if op == "load"}
         writes = {port for port, _, _ in self.store_blocks()}
-        return [self.function("whole", "static inline", steps, reads, writes)]
+        return [self.function("whole", "INLINE" if self.near else "static inline", steps, reads, writes)]
 
     def not_twice(self, i: int, line: str) -> str:
         """Print a function of the second vector such that it is not called where that is the first once more."""

@@ -41,8 +41,6 @@ _SOON = """\
 SLOW void soon(unsigned long code){for(int k=0;k<160;k++){COME((const char*)code+64*k)}__asm__ volatile("");}
 """
 
-_CALL = "i,in,si,out,so,w,fn"
-
 # Where upper parts of vector registers are left in use, code for shorter ones that is not of the same kind, such as
 # NumPy's einsum, takes up to three times as long from then on. gcc clears them by itself only where it optimises more.
 _LEAVE = """\
@@ -212,43 +210,70 @@ def _parts(
 
 def _entry(functions: Functions, fills: bool) -> str:
     """Print the function that callers see: all pieces for each vector of samples, and the checks."""
-    held, vectors, count = functions.held, functions.vectors, len(functions.program.checks)
+    held, calls, program = functions.held, functions.calls, functions.program
     head = "long kernel(long begin,long end,const char*const*in,const long*si,char*const*out,const long*so,\n"
     head += "V*w,void*const*fn,long*which)"
-    lines = [_SOON * (len(functions.calls) > MANY_PIECES), head, ";\n", head, "{\n"]
+    lines = [_SOON * (len(calls) > MANY_PIECES), head, ";\n", head, "{\n"]
     if held:
         lines.append(f"V*sums=(V*)out[0],acc[]={{{','.join(f'sums[{k}]' for k in range(2 * held))}}};\n")
-    tiled = fills and functions.layout.columns
-    if tiled:
-        lines.append(f"for(long t=begin;t<end;t+={TILE}){{long stop=t+{TILE}<end?t+{TILE}:end;\n")
-        lines.append(f"{FILL_COLUMNS}(t,stop,out,so);\n")
-    first, end = ("t", "stop") if tiled else ("begin", "end")
-    others = ""
     if functions.prefetch.told:
         lines.append(f"long far=(end-begin)*{functions.prefetch.row}>={FAR};\n")
-        others += "far,"
-    lines.append(f"for(long i={first};i<{end};i+={vectors}*W){{\n")
-    if vectors > 1:
-        # What is left over at the end is taken twice, and written twice.
-        lines.append(f"long j=i+W<{end}?i+W:i;\n")
-        others += "j,"
-    if fills and not tiled:
-        lines.append(f"{FILL_ROWS}(i,out,so);\n")
-        lines += [f"if(j!=i){FILL_ROWS}(j,out,so);\n"] * (vectors > 1)
-    calls = functions.calls
-    for number, name in enumerate(calls):
-        if len(calls) > MANY_PIECES:
-            lines.append(f"soon((unsigned long){calls[(number + 1) % len(calls)]});\n")
-        lines.append(f"{name}({others}{_CALL}{',acc' * bool(held)});\n")
-    if count:
-        # The values of the checks are the first vectors of the workspace; a second vector's stand behind them.
-        lines.append(f"const V*c=w;long h=i;for(int n=0;n<{vectors};n++,c+={count},h+=W){{\n")
-        lines.append(f"M bad=(M){{0}};for(int k=0;k<{count};k++)bad|=(M)(c[k]==B(0.0));\n")
-        lines.append("if(ANY(bad))for(int l=0;l<W;l++)")
-        lines.append(f"for(int k=0;k<{count};k++)if(c[k][l]==0){{LEAVE *which=k;return h+l;}}}}\n")
-    lines.append("}}\n" if tiled else "}\n")
+    if isinstance(functions, Whole):
+        lines.append(_in_registers(len(program.inputs), 1 if functions.reduce else len(program.outputs)))
+    if functions.near:
+        outputs = 0 if functions.reduce else len(program.outputs)
+        numbers = [p for p in range(len(program.inputs)) if not functions.one_sample(p)]
+        alike = [f"(!st[{p}]||st[{p}]==sizeof(T))" for p in numbers] + [f"ts[{p}]==sizeof(T)" for p in range(outputs)]
+        lines.append(f"if({'&&'.join(alike)}){{V copies[{len(program.inputs) + 1}];\n")
+        copy = "if(!st[%d]){copies[%d]=B(*(const D*)at[%d]);at[%d]=(const char*)&copies[%d];}\n"
+        lines += [copy % ((p,) * 5) for p in numbers]
+        lines += [*_loop(functions, fills, near=True), "}else{\n", *_loop(functions, fills), "}\n"]
+    else:
+        lines += _loop(functions, fills)
     if held:
         lines.append("long odd=(end-begin)/W&1;\n")  # after which they have changed places
         lines += (f"sums[{2 * k}+odd]=acc[{2 * k}];sums[{2 * k + 1}-odd]=acc[{2 * k + 1}];\n" for k in range(held))
     lines.append("LEAVE return -1;}\n")
     return "".join(lines)
+
+
+def _in_registers(inputs: int, outputs: int) -> str:
+    """Print copies of addresses and strides that the compiler keeps in registers.
+
+    For all that it knows, each store of a number might change those of the caller.
+    """
+    copies = [("const char*", "at", "in", inputs), ("long ", "st", "si", inputs)]
+    copies += [("char*", "to", "out", outputs), ("long ", "ts", "so", outputs)]
+    lists = [(kind, name, "".join(f"{given}[{p}]," for p in range(count))) for kind, name, given, count in copies]
+    return "".join(f"{kind}{name}[]={{{values}0}};\n" for kind, name, values in lists)
+
+
+def _loop(functions: Functions, fills: bool, *, near: bool = False) -> Iterator[str]:
+    """Print the loop over the samples; ``near`` as the functions are told."""
+    vectors, count, calls = functions.vectors, len(functions.program.checks), functions.calls
+    arguments = "i,at,st,to,ts,w,fn" if isinstance(functions, Whole) else "i,in,si,out,so,w,fn"
+    arguments = f"{'j,' * (vectors > 1)}{arguments}{',acc' * bool(functions.held)}"
+    arguments = f"{f'{int(near)},' * functions.near}{'far,' * functions.prefetch.told}{arguments}"
+    tiled = fills and functions.layout.columns
+    if tiled:
+        yield f"for(long t=begin;t<end;t+={TILE}){{long stop=t+{TILE}<end?t+{TILE}:end;\n"
+        yield f"{FILL_COLUMNS}(t,stop,out,so);\n"
+    first, end = ("t", "stop") if tiled else ("begin", "end")
+    yield f"for(long i={first};i<{end};i+={vectors}*W){{\n"
+    if vectors > 1:
+        # What is left over at the end is taken twice, and written twice.
+        yield f"long j=i+W<{end}?i+W:i;\n"
+    if fills and not tiled:
+        yield f"{FILL_ROWS}(i,out,so);\n"
+        yield f"if(j!=i){FILL_ROWS}(j,out,so);\n" * (vectors > 1)
+    for number, name in enumerate(calls):
+        if len(calls) > MANY_PIECES:
+            yield f"soon((unsigned long){calls[(number + 1) % len(calls)]});\n"
+        yield f"{name}({arguments});\n"
+    if count:
+        # The values of the checks are the first vectors of the workspace; a second vector's stand behind them.
+        yield f"const V*c=w;long h=i;for(int n=0;n<{vectors};n++,c+={count},h+=W){{\n"
+        yield f"M bad=(M){{0}};for(int k=0;k<{count};k++)bad|=(M)(c[k]==B(0.0));\n"
+        yield "if(ANY(bad))for(int l=0;l<W;l++)"
+        yield f"for(int k=0;k<{count};k++)if(c[k][l]==0){{LEAVE *which=k;return h+l;}}}}\n"
+    yield "}}\n" if tiled else "}\n"

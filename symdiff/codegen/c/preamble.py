@@ -67,6 +67,8 @@ typedef double G __attribute__((vector_size(8*W/2),aligned(4),may_alias));
 _SINGLE = """\
 #define LOAD1(p,s,c0) if((s)==sizeof(T))c0=*(const U*)(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
 #define STORE1(p,s,c0) if((s)==sizeof(T))*(U*)(p)=c0;else SCATTER(p,s,c0)
+#define LOADNEAR(p,s,c0) if(near)c0=*(const U*)(p);else LOAD1(p,s,c0)
+#define STORENEAR(p,s,c0) if(near)*(U*)(p)=c0;else STORE1(p,s,c0)
 #define COME(p) __builtin_prefetch(p,0,2);
 #define READ_SOON(p) __builtin_prefetch(p,0,3);
 #define WRITTEN_SOON(p) __builtin_prefetch(p,1,3);

@@ -27,7 +27,7 @@ WIDE = 512
 #: half of them, and a page has as many again; a first-level cache of 32 KB holds them.
 AHEAD = 1 << 13
 #: Bytes of a batch from which on narrow rows are prefetched.
-FAR = 1 << 18
+FAR = 1 << 22
 #: Most bytes of wide rows in flight; so many stay in the second-level cache until they are used.
 AT_ONCE = 1 << 18
 #: Vectors of samples from the current one to the one prefetched, of wide rows.

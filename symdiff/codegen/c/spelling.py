@@ -148,7 +148,7 @@ _LANE_LOOP = {
 
 
 #: Our own functions in place of the vector library's, by their headers.
-_OWN = {"exp": "exponential.h", "log": "logarithm.h"}
+_OWN = {"exp": "exponential.h", "log": "logarithm.h", "tanh": "exponential.h"}
 #: Lanes of float64 from which on a machine multiplies and adds in one instruction, and our own functions are used.
 _FUSED = 4
 

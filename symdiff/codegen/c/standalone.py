@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ...lower.program import Program
 from .emit import CSource, Target, emit_c
 
-__all__ = ["FUNCTION", "FUNCTIONS", "SIGNATURE", "emit_standalone"]
+__all__ = ["FILTER", "FUNCTION", "FUNCTIONS", "INTEGRAND", "SIGNATURE", "emit_standalone"]
 
 #: What the function is called in the library, and the array its loader fills in.
 FUNCTION, FUNCTIONS = "symdiff_kernel", "symdiff_functions"
@@ -23,6 +23,10 @@ FUNCTION, FUNCTIONS = "symdiff_kernel", "symdiff_functions"
 #: memory, or the first sample in which a matrix is singular; outputs are then unspecified. It
 #: may be called by several threads at once.
 SIGNATURE = f"long {FUNCTION}(long count, const double *const *inputs, double *const *outputs)"
+
+
+#: Functions of the same library for SciPy: an integrand of numbers side by side, and a filter of neighbours.
+INTEGRAND, FILTER = "symdiff_integrand", "symdiff_filter"
 
 
 def emit_standalone(program: Program, target: Target, constant: Sequence[bool] = ()) -> CSource:
@@ -48,6 +52,7 @@ def emit_standalone(program: Program, target: Target, constant: Sequence[bool] =
         "in_sizes": ",".join(map(str, [*inputs, 0])),
         "out_sizes": ",".join(map(str, [*outputs, 0])),
         "workspace": source.workspace,
+        "result": max(outputs, default=1),
     }
     parts = (*source.parts[:-1], source.parts[-1] + around) if source.parts else ()
     return source._replace(text=source.text + around, parts=parts)
@@ -77,5 +82,20 @@ if(kernel(0,W,x,si,y,so,w,symdiff_functions,&which)>=0)failed=i;
 }
 free(memory);
 return failed;
+}
+double symdiff_integrand(int count,double*numbers);
+double symdiff_integrand(int count,double*numbers){
+const double*x[%(in)d+1];double out[%(result)d],*y[%(out)d+1];
+for(int p=0;p<%(in)d;p++)x[p]=numbers+p;
+for(int p=0;p<%(out)d;p++)y[p]=out;
+return count==%(in)d&&symdiff_kernel(1,x,y)==-1?out[0]:__builtin_nan("");
+}
+int symdiff_filter(double*numbers,long count,double*result,void*data);
+int symdiff_filter(double*numbers,long count,double*result,void*data){
+const double*x[%(in)d+1];double*y[%(out)d+1];
+(void)data;(void)count;
+for(int p=0;p<%(in)d;p++)x[p]=numbers;
+for(int p=0;p<%(out)d;p++)y[p]=result;
+return symdiff_kernel(1,x,y)==-1;
 }
 """

@@ -23,6 +23,7 @@ from ...errors import ArgumentError, ShapeError
 from ...graph import BOOL, REAL, Node, postorder
 from ...graph.primitives import PRIMITIVES, complete
 from ...graph.reference import numeric
+from ...graph.reference import positions as taken
 from ...graph.reference import scipy_special as special
 from ...graph.scalars.functions import FUNCTIONS, expanded
 from ...graph.sizes import Dim, Size
@@ -103,15 +104,18 @@ def emit_numpy(inputs: Sequence[Node], outputs: Sequence[Node]) -> NumpySource:
     imports = ["import numpy as np"]
     if any("special." in line for line in writer.lines):
         imports.append("from scipy import special")
-    if writer.calls:
-        imports.append(f"from symdiff.graph.reference.numeric import {', '.join(sorted(writer.calls))}")
-    names = [f"x{i}" for i in range(len(inputs))]
+    of_positions = writer.calls.intersection(POSITIONS)
+    for module, names in (("numeric", writer.calls - of_positions), ("positions", of_positions)):
+        if names:
+            imports.append(f"from symdiff.graph.reference.{module} import {', '.join(sorted(names))}")
+    arguments = [f"x{i}" for i in range(len(inputs))]
     notes = [
-        f"# {name}: {writer.shape('N', node.shape)}".replace("'", "") for name, node in zip(names, inputs, strict=True)
+        f"# {name}: {writer.shape('N', node.shape)}".replace("'", "")
+        for name, node in zip(arguments, inputs, strict=True)
     ]
     notes += [f"# {name}: constant of shape {values.shape}" for name, values in writer.constants.items()]
     body = [*notes, *writer.lines, f"return ({', '.join(results)}{',' if len(results) == 1 else ''})"]
-    text = "\n".join([*imports, "", "", f"def kernel({', '.join(names)}):", *(f"    {line}" for line in body)])
+    text = "\n".join([*imports, "", "", f"def kernel({', '.join(arguments)}):", *(f"    {line}" for line in body)])
     return NumpySource(text, dict(writer.constants), tuple(inputs), tuple(outputs), writer.footprint)
 
 
@@ -129,6 +133,7 @@ def load_numpy(source: NumpySource) -> Callable[..., tuple[npt.NDArray[Any], ...
     code = next(each for each in module.co_consts if isinstance(each, CodeType) and each.co_name == "kernel")
     namespace: dict[str, Any] = {"__builtins__": builtins, "np": np, "special": special, **source.constants}
     namespace |= {name: getattr(numeric, name) for name in NUMERIC_NAMES}
+    namespace |= {name: getattr(taken, name) for name in POSITIONS}
     return FunctionType(code, namespace, "kernel")
 
 
@@ -137,6 +142,10 @@ NUMERIC_NAMES = (
     *(row.numpy for row in PRIMITIVES.values() if row.numpy and "." not in row.numpy),
     *("span", "at", "positions", "nonempty", "shifted_identity", "join"),
 )
+
+
+#: Functions of positions that a call brings.
+POSITIONS = ("take_each", "put_each")
 
 
 class _Emitter:
@@ -174,8 +183,8 @@ class _Emitter:
 
     def _input(self, node: Node) -> str:
         raise ArgumentError(
-            f"the formula depends on the input {node.payload!r}, which is not among the kernel's inputs "
-            f"({', '.join(str(n.payload) for n in self.names if n.op == 'input') or 'none'}); add it to them"
+            f"the formula depends on the input {node.name!r}, which is not among the kernel's inputs "
+            f"({', '.join(str(n.name) for n in self.names if n.op == 'input') or 'none'}); add it to them"
         )
 
     def _custom(self, node: Node) -> str:
@@ -301,6 +310,17 @@ class _Emitter:
             self.writer.lines.append(f"np.add.at({name}, np.s_[{where}], {source})")
         return name
 
+    def _take(self, node: Node) -> str:
+        axis, shared = node.payload
+        x, at = map(self._variable, node.args)
+        return self.writer.assign(self.writer.call("take_each", x, at, str(axis), str(shared)), node.shape)
+
+    def _put(self, node: Node) -> str:
+        axis, shared = node.payload
+        x, at = map(self._variable, node.args)
+        size = self.writer.size(node.shape[axis])
+        return self.writer.assign(self.writer.call("put_each", x, at, size, str(axis), str(shared)), node.shape)
+
     def _reshape(self, node: Node) -> str:
         source = self._variable(node.args[0])
         lengths = ", ".join([f"len({source})", *map(self.writer.size, node.shape)])
@@ -335,6 +355,8 @@ _METHODS: dict[str, Callable[[_Emitter, Node], str]] = {
     "pad": _Emitter._pad,
     "gather": _Emitter._gather,
     "scatter": _Emitter._scatter,
+    "take": _Emitter._take,
+    "put": _Emitter._put,
     "reshape": _Emitter._reshape,
     "concatenate": _Emitter._concatenate,
     "named": _Emitter._share,

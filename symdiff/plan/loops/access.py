@@ -158,3 +158,20 @@ def over_long_axes(shape: Shape) -> tuple[tuple[Dim, ...], Access]:
         AxisIndex(long.index(axis), 0, 1, None) if axis in long else all_of(size) for axis, size in enumerate(shape)
     )
     return tuple(shape[axis] for axis in long), place
+
+
+def without_leading_ones(args: Sequence[Node]) -> tuple[Node, ...]:
+    """Return the arguments of a function without axes of length 1 in front that another one makes up for.
+
+    The batch puts them there; without them, an element of a batch is written as one of a single sample is.
+    """
+    whole = max(args, key=lambda arg: (arg.ndim, arg.op != "reshape"))
+    return tuple(arg.args[0] if arg is not whole and _has_ones_in_front(arg) else arg for arg in args)
+
+
+def _has_ones_in_front(node: Node) -> bool:
+    """Tell whether a reshape gives an array axes of length 1 in front, and nothing else."""
+    if node.op != "reshape":
+        return False
+    shape = node.args[0].shape
+    return node.shape == (*(1,) * (node.ndim - len(shape)), *shape)

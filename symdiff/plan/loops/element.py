@@ -39,7 +39,7 @@ from ...graph import (
 )
 from ...graph.primitives import CUMULATIVE, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
 from ...graph.scalars.functions import FUNCTIONS, to_real
-from ...graph.sizes import Dim
+from ...graph.sizes import Dim, sign
 from .access import (
     Access,
     Allowance,
@@ -57,8 +57,9 @@ from .access import (
     is_long,
     is_whole,
     spread,
+    without_leading_ones,
 )
-from .ranges import Range, sign
+from .ranges import Range
 
 
 class Elements:
@@ -179,7 +180,7 @@ class Elements:
             own = access[node.ndim - arg.ndim :]
             lengths = node.shape[node.ndim - arg.ndim :]
             places.append((arg, tuple(spread(i, n, m) for i, n, m in zip(own, arg.shape, lengths, strict=True))))
-        return places, lambda args: elementwise(node.op, tuple(args), node.dtype)
+        return places, lambda args: elementwise(node.op, without_leading_ones(args), node.dtype)
 
     def _contract(self, node: Node, access: Access) -> Rule | None:
         labels, out, _ = node.payload
@@ -213,9 +214,7 @@ class Elements:
         places = []
         for arg, own in zip(node.args, labels, strict=True):
             at = tuple(where[label] for label in own)
-            if arg.op in ("delta", "onehot") and not all(
-                is_whole(index, size) for index, size in zip(at, arg.shape, strict=True)
-            ):
+            if arg.op in ("delta", "onehot") and not _is_short(arg, at):
                 raise NoLoopError("a diagonal is placed in a long array")
             places.append((arg, at))
         inner = [tuple(label for label in own if label in stays) for own in labels]
@@ -230,10 +229,10 @@ class Elements:
         return None
 
     def _structure(self, node: Node, access: Access) -> Rule:
-        rule = self._constant(node, access)
-        if rule is None:
+        if not _is_short(node, access):
             raise NoLoopError("a diagonal is placed in a long array")
-        return rule
+        items = tuple((index.start, index.step, index.length) for index in access)
+        return [], lambda args: slicing(node, items)
 
     # ------------------------------------------------------------------ parts and pieces
 
@@ -408,6 +407,14 @@ class Elements:
             return None
         places = [(arg, (*lead, *map(all_of, arg.shape[-2:]))) for arg in node.args]
         return places, lambda args: matrix(node.op, *args)
+
+
+def _is_short(node: Node, access: Access) -> bool:
+    """Tell whether a diagonal, or an element of it, is the same in all loops."""
+    fixed = all(isinstance(size, int) for size in node.shape)
+    return fixed and all(
+        index.loop is None and isinstance(index.start, int) and isinstance(index.length, int | None) for index in access
+    )
 
 
 def _alike(args: Sequence[Node], node: Node) -> Sequence[Node]:

@@ -11,10 +11,10 @@ from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, contract, elementwise, label_sizes
 from ...graph.scalars.arithmetic import scaled
-from ...graph.sizes import Dim
+from ...graph.sizes import Dim, sign
 from .access import BATCH, Access, AxisIndex, NoLoopError, all_of, is_long, over_long_axes
 from .element import Elements
-from .ranges import Range, sign
+from .ranges import Range
 
 __all__ = ["PlacedTerm", "placed_terms"]
 

@@ -25,10 +25,13 @@ from ...graph import (
     pad,
     placeholder,
     postorder,
+    put,
     reduce,
     reshape,
     scatter,
     slicing,
+    take,
+    transpose,
     triangle,
     whole,
 )
@@ -80,7 +83,8 @@ def lift(inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool
         return Lifted(tuple(inputs), tuple(outputs))
     new: dict[Node, Node] = {}
     for k, (node, has) in enumerate(zip(inputs, batched, strict=True)):
-        new[node] = placeholder(("call", k, node.payload), (BATCH, *node.shape), node.dtype) if has else node
+        whole_call = (BATCH, *node.shape)
+        new[node] = placeholder(("call", k, node.name), whole_call, node.dtype, node.assumptions) if has else node
     lifted = {node for node, has in zip(inputs, batched, strict=True) if has}
     for node in postorder(outputs):
         if node in new:
@@ -174,6 +178,41 @@ def _aligned(arg: Node, node: Node) -> list[int | None]:
     ]
 
 
+def _take(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
+    x, at = args
+    axis, shared = node.payload.axis + x.ndim, node.payload.shared
+    if not has_axis[1]:
+        return take(x, at, axis, shared)
+    if not has_axis[0]:  # the samples' axis goes the way of the positions'
+        own = tuple(range(1, at.ndim))
+        behind = transpose(at, (*own[:shared], 0, *own[shared:]))
+        return _to_front(take(x, behind, axis, shared), axis)
+    # each sample has positions of its own
+    place = axis - shared - 1
+    result = take(_behind_lead(x, place), at, axis, shared + 1)
+    return _to_front(result, place)
+
+
+def _put(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
+    x, at = args
+    size, shared = node.shape[node.payload.axis], node.payload.shared
+    place = node.payload.axis + node.ndim - shared  # before the axes that have positions of their own
+    if not has_axis[1]:
+        return put(x, at, place + shared + 1, size, shared)
+    if not has_axis[0]:
+        x = broadcast_to(x, (BATCH, *x.shape))
+    return _to_front(put(_behind_lead(x, place), at, place + shared + 1, size, shared + 1), place)
+
+
+def _behind_lead(x: Node, place: int) -> Node:
+    """Move the first axis of an array to a place further back."""
+    return transpose(x, (*range(1, place + 1), 0, *range(place + 1, x.ndim)))
+
+
+def _to_front(x: Node, place: int) -> Node:
+    return transpose(x, (place, *range(place), *range(place + 1, x.ndim)))
+
+
 _RULES: dict[str, Rule] = {
     "contract": _contract,
     "slice": lambda n, a, _: slicing(a[0], (whole(BATCH), *n.payload.items)),
@@ -182,6 +221,8 @@ _RULES: dict[str, Rule] = {
     "scatter": lambda n, a, _: scatter(
         a[0], n.payload.axis + a[0].ndim, n.payload.indices, n.shape[n.payload.axis]
     ),
+    "take": _take,
+    "put": _put,
     "reshape": lambda n, a, _: reshape(a[0], (BATCH, *n.shape)),
     "concatenate": lambda n, a, has: concatenate(
         [

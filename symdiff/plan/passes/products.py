@@ -20,9 +20,11 @@ __all__ = ["is_product", "is_symmetric_product", "split_products"]
 
 #: What a letter and the number of samples count as when products are put in order.
 NOMINAL = 256
-#: Multiplications, for one sample, from which a product of two is a step of its own, and along each of the axes
-#: that it goes over at least.
-LEAST, SHORT = 512, 4
+#: Multiplications, for one sample, from which a product of two is a step of its own: of two factors of the same
+#: samples, of samples with what they share, where the samples are rows of one product, and summed over the samples.
+LEAST, LEAST_SHARED, LEAST_SUMMED = 512, 256, 64
+#: And along each of the axes that it goes over, at least.
+SHORT = 4
 #: Products of at most this many factors have every order tried.
 EXHAUSTIVE = 5
 
@@ -57,10 +59,11 @@ def worth(a: Labels, b: Labels, out: Sequence[int], sizes: dict[int, Dim]) -> bo
     total = 1
     for label in own:
         total *= nominal(sizes[label])
-    if total < LEAST:
-        return False
     if BATCH in [sizes[label] for label in summed]:
-        return True
+        return total >= LEAST_SUMMED
+    shared = BATCH in [sizes[label] for label in (*rows, *columns)]
+    if total < (LEAST_SHARED if shared else LEAST):
+        return False
     return all(_count(group, sizes) >= SHORT for group in (summed, rows, columns) if group)
 
 

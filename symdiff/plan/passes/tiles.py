@@ -93,6 +93,8 @@ def _may_be_tiles(order: Sequence[Node], members: set[Axis]) -> bool:
             return False
         if below and node.op not in _FOLDS and not own:
             return False
+        if node.op in ("take", "put") and (own or below):
+            return False  # NumPy moves whole arrays, and would be asked for each tile
         if own and node.op in _MOVES and not _stays(node, bool(below)):
             return False
     return True
@@ -223,7 +225,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("softmax", "log_softmax", "unit"), _beside(lambda n: {a + n.ndim for a in n.payload.axes})),
     **dict.fromkeys(("cumsum", "gather", "scatter", "concatenate"), _beside(lambda n: {n.payload.axis + n.ndim})),
     **dict.fromkeys(("triangle", "inv", "cholesky", "solve", "adjugate"), _MATRIX),
-    **dict.fromkeys(("det", "logdet", "logabsdet", "adjugate_differential"), _nothing),
+    **dict.fromkeys(("det", "logdet", "logabsdet", "adjugate_differential", "take", "put"), _nothing),
 }
 
 
@@ -242,7 +244,7 @@ def _renamed(
 
     for number, node in enumerate(inputs):
         shape = shape_of(node)
-        new[node] = node if shape == node.shape else placeholder(("rows", number, node.payload), shape, node.dtype)
+        new[node] = node if shape == node.shape else placeholder(("rows", number, node.name), shape, node.dtype)
     for node in order:
         if node in new:
             continue

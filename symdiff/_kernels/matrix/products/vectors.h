@@ -43,6 +43,7 @@ SD_GEMM_INLINE V NAME(sd_gemm_fold)(V *s) {
 
 /* W rows times a vector, lanes along the rows. Rows after the first `left` are read as the last. */
 SD_GEMM_INLINE V NAME(sd_gemm_lanes)(const int R, long left, long k, const D *a, long am, long ak, const D *x) {
+  enum { AHEAD = 512 };
   V s[W];
   long l = 0;
   SD_GEMM_UNROLL for (int r = 0; r < W; r++) s[r] = ALL(0);
@@ -51,6 +52,7 @@ SD_GEMM_INLINE V NAME(sd_gemm_lanes)(const int R, long left, long k, const D *a,
     const D *at = a + l * ak;
     SD_GEMM_UNROLL for (int r = 0; r < R; r++) {
       s[r] = FMA(ak == 1 ? (V) * (const U *)at : NAME(sd_gemm_head)(at, ak, W), y, s[r]);
+      if (ak == 1) __builtin_prefetch((const char *)at + AHEAD); /* so many rows at once are more than processors follow */
       if (R == W || r + 1 < left) at += am;
     }
   }

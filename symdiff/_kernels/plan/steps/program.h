@@ -9,6 +9,8 @@
 
 /* Ports that need no scratch memory. */
 enum { SD_PORTS = 24 };
+/* Elements of a run, runs, and numbers of what all runs read, for which it is worth packing that. */
+enum { SD_RUN = 16, SD_RUNS_EACH = 4, SD_PACKED = 1 << 15 };
 
 /* Fill in where a port's own elements stand: a step from one to the next, or an offset for each in `offsets`, of
    which room is given. Returns how many of these were used. */
@@ -114,11 +116,31 @@ static int sd_join_loops(sd_port *ports, int number, int axes, long *lengths, in
   return axes;
 }
 
+/* Whether a step goes over runs in which a row of one array stays, and the rows of another are the same for each run: these
+   are packed once then, as columns, and no run begins with transposing them. */
+static int sd_runs_in_columns(const sd_step *step, const sd_port *ports, const long *lengths, long count) {
+  int found = 0, last = step->loops - 1;
+  if (step->sums || last < 1 || lengths[last] < SD_RUN || count / lengths[last] < SD_RUNS_EACH) return 0;
+  for (int p = 0; p < step->inputs + step->outputs; p++) {
+    const sd_port *port = ports + p;
+    int packs = p < step->inputs && sd_packs_runs(port, step->loops, count);
+    if (port->size == 1) continue;
+    if (p < step->inputs && port->strides[last] == 0)
+      found |= port->scattered == 1;
+    else if (!(packs && port->size * lengths[last] <= SD_PACKED) &&
+             (port->offsets || port->strides[last] != (port->single ? 4 : 8)))
+      return 0;
+  }
+  return found;
+}
+
 /* The unit of a step, in the layout that suits most of its arrays; null if it could not be made. */
-static const sd_unit *sd_find_unit(const sd_state *s, const sd_step *step, const sd_port *ports, long count) {
+static const sd_unit *sd_find_unit(const sd_state *s, const sd_step *step, const sd_port *ports, const long *lengths,
+                                   long count) {
   const sd_job *job = s->job;
   int moved = step->inputs + (step->sums ? 0 : step->outputs);
-  int columns = sd_lie_in_columns(ports, moved, count, job->usual[step->units]);
+  int columns = sd_runs_in_columns(step, ports, lengths, count) ||
+                sd_lie_in_columns(ports, moved, count, job->usual[step->units]);
   int place = 8 * step->units + 4 * step->sums + 2 * job->plan->single + columns;
   return job->units[place] ? job->units[place] : job->hooks->make_unit(job->self, step->units, place);
 }
@@ -158,7 +180,7 @@ static long sd_run_program(sd_state *s, const sd_step *step, long *which) {
     ports[p].step = 8;
     ports[p].offsets = 0;
   }
-  if (!(call.unit = sd_find_unit(s, step, ports, call.count))) return SD_RAISED;
+  if (!(call.unit = sd_find_unit(s, step, ports, lengths, call.count))) return SD_RAISED;
   call.ports = ports;
   call.axes = step->loops;
   if (call.axes > 2)

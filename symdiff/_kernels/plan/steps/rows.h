@@ -13,6 +13,9 @@
 
 #include "nest.h"
 
+/* Bytes ahead that long rows are prefetched. */
+enum { SD_STREAMED = 8192 };
+
 /* The largest or smallest of at least eight vectors of neighbours; nan if there is one. The instructions pass over
    nan in their first operand, so two vectors at a time are compared for that. */
 #define SD_EXTREME(NAME, TYPE, VECTOR, ODD, LOAD, STORE, BETTER, UNORDERED, ANY, OP)                     \
@@ -25,6 +28,8 @@
     TYPE lanes[LANES], best;                                                                             \
     for (long i = 8 * LANES; i < count; i += 8 * LANES) {                                                \
       const TYPE *at = x + (i + 8 * LANES <= count ? i : count - 8 * LANES); /* some of them once more */ \
+      for (int k = 0; k < 8 * (int)sizeof(VECTOR); k += SD_LINE)                                         \
+        __builtin_prefetch((const char *)at + SD_STREAMED + k);                                          \
       VECTOR p = LOAD(at), q = LOAD(at + LANES), r = LOAD(at + 2 * LANES), s = LOAD(at + 3 * LANES);     \
       VECTOR t = LOAD(at + 4 * LANES), u = LOAD(at + 5 * LANES), v = LOAD(at + 6 * LANES);               \
       VECTOR w = LOAD(at + 7 * LANES);                                                                   \

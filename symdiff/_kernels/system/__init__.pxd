@@ -1,0 +1,1 @@
+"""NumPy's arrays on their way into a call and out of it: what a caller passes, what a unit sees, what comes back."""
