@@ -85,6 +85,10 @@ class AbsentError(SymdiffError, AttributeError):
     """An attribute that a symbolic array, or symdiff, does not have."""
 
 
+class NonfiniteError(SymdiffError, FloatingPointError):
+    """A result that is nan or infinite, of a kernel compiled with ``nonfinite="raise"``."""
+
+
 class InternalError(SymdiffError, RuntimeError):
     """A defect of symdiff: an error that it did not foresee, which is the ``__cause__``."""
 

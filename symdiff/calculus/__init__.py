@@ -18,8 +18,8 @@ Files
     determinant    the third differential of a determinant
     linearity      whether a formula is linear in its seeds
     cost           an estimate of what a formula costs
-    dump           how a derivative came about, as text
     wrt            what a formula is differentiated with respect to
+    rows           Jacobians of formulas whose rows depend on rows taken at positions
     derivatives    gradient, Jacobian, Hessian, jvp, vjp, hvp and higher orders
     demand         where a formula observes its matrices, so that others do not raise
 Add

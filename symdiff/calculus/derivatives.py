@@ -6,23 +6,24 @@ as if it were an input. Results have the shape of the formula followed by the sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ..errors import DisconnectedInputError, ShapeError
 from ..graph import Node, postorder, reshape, zeros
 from ..graph.deltas.affine import ONE
 from ..graph.deltas.einsum import einsum, is_zero
 from ..graph.deltas.structural import identity
+from ..graph.dump import brief, listing
 from ..graph.scalars.arithmetic import terms_of
 from ..graph.sizes import Shape, Size, check_elements, show
-from ..ground.budget import current
+from ..ground.budget import current, uncounted
 from ..ground.gc_pause import paused
 from ..ground.tracing import record
-from ..simplify import as_polynomial
+from ..simplify import as_polynomial, by_inverses, simplify
 from . import determinant
 from .cost import cost
-from .dump import modes_tried, passes
 from .modes import pullback, pushforward
+from .rows import by_rows
 from .wrt import Cut, InputPart, Known, Orders, disconnection
 
 __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp", "vjp"]
@@ -35,12 +36,18 @@ class Trail:
 
     def __init__(self) -> None:
         self.rewrites: dict[str, None] = {}
+        #: Whether matrices of which there is an adjugate have an inverse.
+        self.invertible = False
         self.hessians: tuple[Node, ...] = ()
 
-    def finish(self, cut: Cut, results: Sequence[Node], known: Known | None = None) -> list[Node]:
-        """Simplify results, put the sub-formulas back, and note what was rewritten."""
+    def finish(
+        self, cut: Cut, results: Sequence[Node], known: Known | None = None, views: Sequence[InputPart] = ()
+    ) -> list[Node]:
+        """Simplify results, project those by ``views``, put the sub-formulas back, and note what was rewritten."""
         self.rewrites.update(dict.fromkeys(cut.rewrites))
-        return cut.finish(results, known)
+        if not self.invertible:
+            return cut.finish(results, known, views)
+        return simplify(by_inverses(cut.finish(by_inverses(results), known, views)))
 
 
 def gradient(node: Node, group: Sequence[Node], disconnected: str, trail: Trail) -> list[Node]:
@@ -67,7 +74,7 @@ def jvp(node: Node, group: Sequence[Node], directions: Sequence[Node], disconnec
     (pushed,) = pushforward([cut.node], tangents)
     result = zeros(node.shape) if pushed is None else pushed
     finished = trail.finish(cut, [result])
-    record("jvp.txt", lambda: passes(node, group, [result], finished))
+    record("jvp.txt", lambda: _passes(node, group, [result], finished))
     return finished[0]
 
 
@@ -81,8 +88,8 @@ def vjp(node: Node, cotangent: Node, group: Sequence[Node], disconnected: str, t
     for view in cut.views:
         slope = pulled[view.base]
         results.append(zeros(view.node.shape) if slope is None else view.pull(slope, 0))
-    finished = trail.finish(cut, results)
-    record("vjp.txt", lambda: passes(node, group, results, finished))
+    finished = trail.finish(cut, results, views=cut.views)
+    record("vjp.txt", lambda: _passes(node, group, results, finished))
     for w, result in zip(group, finished, strict=True):
         _check_part(node, w, result, disconnected, trail)
     return finished
@@ -99,12 +106,16 @@ def jacobian(node: Node, w: Node, disconnected: str, known: Known, trail: Trail)
     if view.base not in postorder([cut.node]):
         return trail.finish(cut, [zeros(shape)])[0]
     modes = _modes(node.shape, w.shape)
-    candidates = [mode(cut, view, shape) for mode in modes]
+    rows = by_rows(cut.node, view.base)
+    if rows:
+        modes, candidates = [_forward, _reverse], [view.pull(row, node.ndim) for row in rows]
+    else:
+        candidates = [mode(cut, view, shape) for mode in modes]
     promising = _promising(candidates)
-    finished = [trail.finish(cut, [c], known)[0] for c in promising]
+    finished = [trail.finish(cut, [c], known, [view])[0] for c in promising]
     best = min(finished, key=lambda result: cost([result])) if len(finished) > 1 else finished[0]
     names = ["forward" if mode is _forward else "reverse" for mode in modes]
-    record("jacobian.txt", lambda: modes_tried(node, w, names, candidates, promising, finished, best))
+    record("jacobian.txt", lambda: _modes_tried(node, w, names, candidates, promising, finished, best))
     _check_part(node, w, best, disconnected, trail)
     return best
 
@@ -161,7 +172,7 @@ def _repeated(f: Node, done: int, by: Node, order: int, trail: Trail) -> Node:
     (view,) = cut.views
     whole = postorder([cut.node])
     for step in range(order - done):
-        cut.node = _forward(cut, view, (*cut.node.shape, *by.shape))
+        cut.node = view.narrow(_forward(cut, view, (*cut.node.shape, *by.shape)))
         if step == 0:
             terms, _ = terms_of(cut.node, enter=lambda part: part.op != "negative")
             whole += postorder([term for _, term in terms])
@@ -232,7 +243,8 @@ def _forward(cut: Cut, view: InputPart, shape: Shape) -> Node:
         # by one number: without axes of its own, which would be everywhere in the result
         (moved,) = pushforward([cut.node], {view.base: view.push(reshape(ONE, view.node.shape), 0)})
         return zeros(shape) if moved is None else reshape(moved, shape)
-    seed = view.push(identity(view.node.shape), n)
+    # by a whole array the result is projected instead of the seed: it may be a short formula by then
+    seed = view.push(identity(view.node.shape), n) if view.steps else identity(view.node.shape)
     (pushed,) = pushforward([cut.node], {view.base: seed}, n)
     if pushed is None:
         return zeros(shape)
@@ -244,3 +256,55 @@ def _reverse(cut: Cut, view: InputPart, shape: Shape) -> Node:
     m = cut.node.ndim
     (pulled,) = pullback({cut.node: identity(cut.node.shape)}, [view.base], m)
     return zeros(shape) if pulled is None else view.pull(pulled, m)
+
+
+# ---------------------------------------------------------------------------- how one came about, as text
+
+
+def _passes(node: Node, wrt: Sequence[Node], made: Sequence[Node], results: Sequence[Node]) -> Iterator[str]:
+    """Give what was differentiated, what one pass over it made, and what is left of that when it is simplified."""
+    yield f"of {brief(node)}"
+    for one in wrt:
+        yield f"with respect to {brief(one)}"
+    for title, nodes in (("formula", [node]), ("made", made), ("simplified", results)):
+        yield f"\n{title}:"
+        yield from listing(nodes)
+
+
+def _modes_tried(
+    node: Node,
+    wrt: Node,
+    modes: Sequence[str],
+    made: Sequence[Node],
+    promising: Sequence[Node],
+    finished: Sequence[Node],
+    best: Node,
+) -> list[str]:
+    """Return what was differentiated, in which modes, what each takes, and which was kept.
+
+    Parameters
+    ----------
+    node, wrt : Node
+    modes, made : sequence of str, sequence of Node
+        What each mode gave.
+    promising, finished : sequence of Node
+        Those that were simplified, and what became of them.
+    best : Node
+        The one of these that was kept.
+    """
+    simplified = dict(zip(promising, finished, strict=True))
+    lines = [f"of {brief(node)}", f"with respect to {brief(wrt)}", ""]
+    with uncounted():
+        for mode, result in zip(modes, made, strict=True):
+            line = f"{mode}: cost {cost([result]):.6g}, {len(postorder([result]))} nodes"
+            final = simplified.get(result)
+            if final is None:
+                lines.append(f"{line}; discarded before it was simplified")
+                continue
+            kept = "kept" if final is best else "discarded"
+            lines.append(f"{line}; simplified: cost {cost([final]):.6g}, {len(postorder([final]))} nodes; {kept}")
+        titles = ["formula", *(f"{mode} mode" for mode in modes)]
+        for title, one in zip(titles, [node, *made], strict=True):
+            lines += ["", f"{title}:", *listing([one])]
+        lines += ["", "simplified and kept:", *listing([best])]
+    return lines

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from ..graph import Labels, Node, cumulative, delta, gather, label_sizes, reshape, scatter, triangle, whole
 from ..graph.deltas.einsum import einsum, is_structured
 from ..graph.deltas.structural import put_items, take_items
-from ..graph.primitives import EACH, TOGETHER, complete
+from ..graph.deltas.taken import put_rows, take_rows
+from ..graph.primitives import EACH, FIRST, TOGETHER, complete
 from ..graph.sizes import Dim, Shape
 
 
@@ -122,6 +123,25 @@ def _scatter_push(node: Node, i: int, t: Node, prefix: int) -> Node:
     return scatter(t, axis + t.ndim, indices, node.shape[axis])
 
 
+def _take_push(node: Node, i: int, t: Node, prefix: int) -> Node:
+    return take_rows(t, node.args[1], node.payload.axis + t.ndim, node.payload.shared)
+
+
+def _take_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
+    x, at = node.args
+    axis, shared = node.payload
+    return put_rows(ct, at, prefix + axis + x.ndim, x.shape[axis], shared)
+
+
+def _put_push(node: Node, i: int, t: Node, prefix: int) -> Node:
+    axis, shared = node.payload
+    return put_rows(t, node.args[1], prefix + axis + node.ndim, node.shape[axis], shared)
+
+
+def _put_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
+    return take_rows(ct, node.args[1], node.payload.axis + ct.ndim, node.payload.shared)
+
+
 def _reshape_to(x: Node, prefix: int, shape: Shape) -> Node:
     """Reshape behind the prefix; axes of size 1 come and go as labels, so deltas survive that."""
     own = x.shape[prefix:]
@@ -161,6 +181,8 @@ LINEAR: dict[str, Linear] = {
     "pad": Linear(_pad_push, _pad_pull),
     "gather": Linear(_gather_push, _gather_pull),
     "scatter": Linear(_scatter_push, _gather_push),
+    "take": Linear(_take_push, _take_pull),
+    "put": Linear(_put_push, _put_pull),
     "reshape": Linear(
         lambda node, i, t, prefix: _reshape_to(t, prefix, node.shape),
         lambda node, i, ct, prefix: _reshape_to(ct, prefix, node.args[0].shape),
@@ -176,4 +198,4 @@ LINEAR: dict[str, Linear] = {
     "named": Linear(lambda node, i, t, prefix: t, lambda node, i, ct, prefix: ct),
 }
 
-complete(LINEAR, __name__, TOGETHER | EACH)
+complete(LINEAR, __name__, TOGETHER | EACH | FIRST)

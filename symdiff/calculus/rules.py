@@ -37,7 +37,7 @@ from ..graph import (
 )
 from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
 from ..graph.deltas.structural import mask_product
-from ..graph.primitives import EACH, INNER, SECOND, TOGETHER, complete
+from ..graph.primitives import EACH, FIRST, INNER, SECOND, TOGETHER, complete
 from ..graph.scalars.functions import FUNCTIONS, Partial, compare, where
 from ..graph.scalars.rows import unless_nan
 from ..graph.sizes import product
@@ -269,7 +269,7 @@ LINEAR_IN: dict[tuple[str, int], Callable[[Node, int, Node, int], Node]] = {
 }
 
 #: Operations of which no argument's tangent is pushed by the operation itself.
-NONLINEAR = INNER - TOGETHER - EACH - {"custom", "stop_gradient"}
+NONLINEAR = INNER - TOGETHER - EACH - FIRST - {"custom", "stop_gradient"}
 # one rule needs the differentiator: symdiff.calculus.determinant adds it
 complete(DIFFERENTIALS, __name__, NONLINEAR, without=("adjugate_differential",))
 complete((op for op, _ in LINEAR_IN), __name__, SECOND)

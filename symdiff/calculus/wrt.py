@@ -2,6 +2,11 @@
 
 A sub-formula is treated as if it were an input, so one stands in its place while the formula is
 differentiated, and it is put back into the result.
+
+A matrix that is declared symmetric, skew, diagonal or triangular moves within the linear space of such matrices. A
+tangent is projected on that space, and so is a cotangent, orthogonally in the Frobenius product. The derivative by
+independent entries is that projection times the square of the length of each entry's direction (Magnus and
+Neudecker, chapter 3: the duplication matrix D has DᵀD diagonal).
 """
 
 from __future__ import annotations
@@ -10,10 +15,12 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from ..errors import ArgumentError, DisconnectedInputError
-from ..graph import Node, inputs_of, placeholder, postorder, substitute
+from ..graph import Node, broadcast_to, constant, delta, inputs_of, placeholder, postorder, substitute, triangle
+from ..graph.deltas.einsum import add_terms, einsum, scale_by, signed_terms
 from ..graph.sizes import show
 from ..printing import text
 from ..simplify import join_cosines, simplify, stabilize
+from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
 from .linear import LINEAR
 
 __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
@@ -36,18 +43,93 @@ class InputPart:
         if base.op not in ("input", "named"):
             base, self.steps = node, []
         self.base = base
+        #: The linear space of the array's matrices, "" where any matrix is one.
+        self.space = base.assumptions.space if base.op == "input" else ""
 
     def push(self, tangent: Node, prefix: int) -> Node:
-        """Return the tangent of the whole array when the part moves along ``tangent``."""
+        """Return the tangent of the whole array, within its space, when the part moves along ``tangent``."""
         for step in self.steps:
             tangent = LINEAR[step.op].pull(step, 0, tangent, prefix)
-        return tangent
+        return project(self.space, tangent)
 
     def pull(self, cotangent: Node, prefix: int) -> Node:
-        """Return the part of a cotangent of the whole array."""
+        """Return the part of a cotangent of the whole array, of which the whole is projected by :meth:`narrow`."""
+        if self.steps:
+            cotangent = project(self.space, cotangent)
+        return self._taken(cotangent, prefix)
+
+    def _taken(self, whole: Node, prefix: int) -> Node:
         for step in reversed(self.steps):
-            cotangent = LINEAR[step.op].push(step, 0, cotangent, prefix)
-        return cotangent
+            whole = LINEAR[step.op].push(step, 0, whole, prefix)
+        return whole
+
+    def narrow(self, result: Node) -> Node:
+        """Project a derivative with respect to the whole array, once it is simplified; one by a part stays."""
+        return result if self.steps else project(self.space, result)
+
+    def by_entries(self, result: Node, axis: int) -> Node:
+        """Return the derivative by independent entries for one whose axes from ``axis`` on are those of the part."""
+        if self.space not in ("symmetric", "skew"):
+            return result
+        twice = scale_by(constant(2.0), result)
+        if self.space == "skew":
+            return twice
+        own = tuple(range(result.ndim))
+        mine = own[axis : axis + self.node.ndim]
+        if not self.steps:
+            rows, columns = mine[-2:]
+            along = delta(result.shape[rows], result.shape[columns])
+            return twice - einsum([result, along], [own, (rows, columns)], own)
+        n = self.base.shape[-1]
+        weights = self._taken(2.0 - broadcast_to(delta(n, n), self.base.shape), 0)
+        return einsum([result, weights], [own, mine], own)
+
+
+def project(space: str, node: Node) -> Node:
+    """Project the matrices in the last two axes on a linear space, orthogonally in the Frobenius product.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input
+    >>> print(text(project("symmetric", input("G", (2, 2)))))
+    0.5 * (G + G.T)
+    """
+    own = tuple(range(node.ndim))
+    if space == "diagonal" and not is_diagonal(node):
+        return einsum([node, delta(*node.shape[-2:])], [own, own[-2:]], own)
+    if space == "lower" and not is_lower(node):
+        return triangle(node, False)
+    if space == "upper" and not is_upper(node):
+        return triangle(node, True)
+    if space == "symmetric":
+        return _half(node, 1.0)
+    return _half(node, -1.0) if space == "skew" else node
+
+
+def _half(node: Node, sign: float) -> Node:
+    """Return (G + Gᵀ) / 2, or (G - Gᵀ) / 2, of a sum term by term: many terms are symmetric, or come in pairs."""
+    known, gone = (is_symmetric, is_skew) if sign > 0 else (is_skew, is_symmetric)
+    kept: list[tuple[float, Node]] = []
+    rest: list[tuple[float, Node]] = []
+    for own, term in signed_terms(node) or [(1.0, node)]:
+        if known(term):
+            kept.append((own, term))
+        elif not gone(term):
+            like = (i for i, (c, other) in enumerate(rest) if c == sign * own and are_transposes(other, term))
+            pair = next(like, None)
+            if pair is None:
+                rest.append((own, term))
+            else:
+                kept += [rest.pop(pair), (own, term)]
+    if rest:
+        turned = [(sign * c, _turned(term)) for c, term in rest]
+        kept.append((1.0, scale_by(constant(0.5), add_terms([*rest, *turned]))))
+    return add_terms(kept) if kept else broadcast_to(constant(0.0), node.shape)
+
+
+def _turned(node: Node) -> Node:
+    own = tuple(range(node.ndim))
+    return einsum([node], [own], (*own[:-2], own[-1], own[-2]))
 
 
 def _is_choice(node: Node) -> bool:
@@ -94,9 +176,14 @@ class Cut:
                 "(differentiate with respect to each in a call of its own)"
             )
 
-    def finish(self, results: Sequence[Node], known: Known | None = None) -> list[Node]:
-        """Simplify results and put the sub-formulas back."""
-        return _put_back(simplify(results, known=known), self.back)
+    def finish(
+        self, results: Sequence[Node], known: Known | None = None, views: Sequence[InputPart] = ()
+    ) -> list[Node]:
+        """Simplify results, project those by ``views``, and put the sub-formulas back."""
+        found = simplify(results, known=known)
+        if any(view.space and not view.steps for view in views):
+            found = simplify([view.narrow(one) for view, one in zip(views, found, strict=True)], known=known)
+        return _put_back(found, self.back)
 
 
 class Orders:
@@ -129,7 +216,7 @@ def _put_back(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Node]:
 
 def disconnection(f: Node, w: Node) -> str:
     """Say that a formula does not depend on a variable."""
-    known = ", ".join(n.payload for n in inputs_of([f]) if isinstance(n.payload, str)) or "no input"
+    known = ", ".join(n.name for n in inputs_of([f]) if isinstance(n.name, str)) or "no input"
     return (
         f"the formula of shape {show(f.shape)} does not depend on {_name(w)} (it depends on: {known}); differentiate "
         "with respect to one of those, or pass disconnected='zero' for zeros"
@@ -137,7 +224,7 @@ def disconnection(f: Node, w: Node) -> str:
 
 
 def _name(node: Node) -> str:
-    if node.op in ("input", "named") and isinstance(node.payload, str):
-        return repr(node.payload)
+    if node.op in ("input", "named") and isinstance(node.name, str):
+        return repr(node.name)
     shown = text(node)
     return f"the sub-formula {shown if len(shown) <= 60 else shown[:57] + '...'}"

@@ -9,6 +9,7 @@ here knows derivatives.
     reduce               max, min, prod, logsumexp, norm over axes
     normalize            softmax, log_softmax, unit over axes    cumulative   cumsum along one axis
     slicing, pad         and its transpose                 gather, scatter   and its transpose
+    take, put            the same at positions known at call time
     triangle, reshape, concatenate, matrix (det, inv, ...), stop_gradient, named, custom
 
 Takes
@@ -54,6 +55,7 @@ from .contractions import (
 )
 from .nodes import (
     BOOL,
+    INT,
     REAL,
     Node,
     Number,
@@ -78,11 +80,13 @@ from .structural import (
     label,
     normalize,
     pad,
+    put,
     reduce,
     reshape,
     scatter,
     slicing,
     stop_gradient,
+    take,
     triangle,
     whole,
 )
@@ -102,6 +106,7 @@ from .traversal import (
 
 __all__ = [
     "BOOL",
+    "INT",
     "REAL",
     "Item",
     "Label",
@@ -136,6 +141,7 @@ __all__ = [
     "pad",
     "placeholder",
     "postorder",
+    "put",
     "rebuild",
     "reduce",
     "remake",
@@ -147,6 +153,7 @@ __all__ = [
     "substitute",
     "sum_axes",
     "swap",
+    "take",
     "transpose",
     "triangle",
     "unflatten",

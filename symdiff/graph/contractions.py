@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import DtypeError, ShapeError
-from .nodes import BOOL, REAL, Node, broadcast_shapes, constant, intern
+from .nodes import BOOL, INT, REAL, Node, broadcast_shapes, constant, intern
 from .primitives import PRIMITIVES, Contraction, Labels
 from .sizes import Dim, Shape, show
 from .structural import slicing, whole
@@ -34,7 +34,7 @@ def contract(
     place: dict[int, int] = {}
     extent: list[Dim] = []
     renamed = []
-    conditions = False
+    kinds = False
     for node, own in zip(operands, labels, strict=True):
         if len(own) != len(node.shape):
             raise ShapeError(f"an operand of shape {show(node.shape)} came with {len(own)} labels, not {node.ndim}")
@@ -51,7 +51,7 @@ def contract(
                 )
             row.append(at)
         renamed.append(tuple(row))
-        conditions = conditions or node.dtype is BOOL
+        kinds = kinds or node.dtype is not REAL
     repeated = []
     kept = []
     for name in out:
@@ -68,10 +68,12 @@ def contract(
         return operands[0]
     shape = tuple([extent[name] for name in result])
     dtype = REAL
-    if conditions:
+    if kinds:
         if len(operands) > 1 or not set(renamed[0]) <= set(result):
+            if any(node.dtype is INT for node in operands):
+                raise DtypeError("integer inputs are positions: index an array with them, and do not compute with them")
             raise DtypeError("conditions cannot be multiplied or summed as they are; write where(c, 1, 0) first")
-        dtype = BOOL
+        dtype = operands[0].dtype
     return intern("contract", tuple(operands), Contraction(tuple(renamed), result, tuple(repeated)), shape, dtype)
 
 

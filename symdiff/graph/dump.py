@@ -33,6 +33,10 @@ class Printable(Protocol):
         """What else defines it."""
 
     @property
+    def name(self) -> Any:
+        """By what an input is known."""
+
+    @property
     def shape(self) -> Shape:
         """Sizes of its axes."""
 
@@ -105,8 +109,8 @@ def _details(node: Printable) -> str:
 def _leaf(node: Printable) -> str:
     """Return a node without arguments."""
     if node.op == "input":
-        name = node.payload
-        return word(name) if isinstance(name, str) else f"?{word(name[-1]) if isinstance(name, tuple) else ''}"
+        name = node.name
+        return word(name) if isinstance(name, str) else f"?{word(name[0]) if isinstance(name, tuple) else ''}"
     if node.op == "constant":
         if not node.shape:
             return f"{node.value[()]}"

@@ -8,11 +8,12 @@ somewhere below.
 from __future__ import annotations
 
 from .._kernels.system.unique import assign_bits
-from .primitives import FALLIBLE
+from .primitives import FALLIBLE, Declared, Placeholder
 
 __all__ = [
     "BRANCHING",
     "CHOICE",
+    "DECLARED",
     "EXPANDED",
     "EXPONENTIAL",
     "FAILING",
@@ -42,6 +43,8 @@ INVERSE = 64
 EXPANDED = 128
 #: Quotients that are functions of the square of their argument.
 OF_SQUARE = 256
+#: Inputs of whose numbers something is declared, and those that may stand for one.
+DECLARED = 512
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -71,6 +74,7 @@ _noted: dict[str, int] = {}
 for _kind, _names in _OPERATIONS.items():
     _noted.update((op, _noted.get(op, 0) | _kind) for op in _names)
 assign_bits(_noted)
+assign_bits({Declared: DECLARED, Placeholder: DECLARED})
 
 
 def holds(op: str) -> int:

@@ -12,11 +12,13 @@ from .._kernels.system.unique import Unique, unique
 from ..errors import DtypeError, LimitError, ShapeError
 from ..ground.budget import NODE_STEPS, current, reserve
 from .dump import brief
-from .primitives import Diagonal, Extent, Place, Placeholder
+from .primitives import NOTHING_KNOWN, Assumptions, Declared, Diagonal, Extent, Place, Placeholder
 from .sizes import Dim, Shape, fixed, product, show
 
 REAL = "real"
 BOOL = "bool"
+#: Positions: of inputs and of what moves their elements; never differentiated, never computed with.
+INT = "int"
 
 Number: TypeAlias = float | int | bool
 
@@ -32,7 +34,7 @@ class Node(Unique):
     payload : hashable
         What else identifies the node: a record of :mod:`symdiff.graph.primitives`, or a name, bytes, None.
     shape : tuple of int or Size
-    dtype : {"real", "bool"}
+    dtype : {"real", "bool", "int"}
     below : int
         Kinds of its operation and of those it is computed from; see :mod:`symdiff.graph.kinds`.
     settled : int
@@ -65,6 +67,16 @@ class Node(Unique):
         """The numbers of a constant, as a read-only array of its shape."""
         kind = np.float64 if self.dtype is REAL else np.bool_
         return np.frombuffer(self.payload, kind).reshape(fixed(self.shape) or ())
+
+    @property
+    def name(self) -> Any:
+        """By what an input is known: its name, or the record of one that no user can name."""
+        return self.payload.name if type(self.payload) is Declared else self.payload
+
+    @property
+    def assumptions(self) -> Assumptions:
+        """What is known of the numbers of an input; of any other node :mod:`symdiff.simplify.facts` finds it."""
+        return self.payload.assumptions if type(self.payload) in (Declared, Placeholder) else NOTHING_KNOWN
 
     def __repr__(self) -> str:
         return f"<{brief(self)}>"
@@ -112,14 +124,14 @@ def intern(op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: s
 # ---------------------------------------------------------------------------- leaves
 
 
-def input(name: str, shape: Shape = (), dtype: str = REAL) -> Node:
-    """Return the input called ``name``."""
-    return intern("input", (), name, shape, dtype)
+def input(name: str, shape: Shape = (), dtype: str = REAL, assumptions: Assumptions = NOTHING_KNOWN) -> Node:
+    """Return the input called ``name``, of whose numbers ``assumptions`` are known."""
+    return intern("input", (), Declared(name, assumptions) if any(assumptions) else name, shape, dtype)
 
 
-def placeholder(key: object, shape: Shape, dtype: str = REAL) -> Node:
+def placeholder(key: object, shape: Shape, dtype: str = REAL, assumptions: Assumptions = NOTHING_KNOWN) -> Node:
     """Return an input that no user can name, told apart by ``key``."""
-    return intern("input", (), Placeholder(key), shape, dtype)
+    return intern("input", (), Placeholder(key, assumptions), shape, dtype)
 
 
 def constant(value: Any) -> Node:

@@ -29,10 +29,47 @@ Item: TypeAlias = tuple[Dim, int, Dim | None]
 # ---------------------------------------------------------------------------- payloads
 
 
+class Assumptions(NamedTuple):
+    """What is known of the numbers of an input: of its elements, or of the matrices in its last two axes.
+
+    What follows from a fact is noted as well: definite and diagonal matrices are symmetric, diagonal ones
+    triangular both ways. :func:`symdiff.frontend.shapes.assume` makes and checks these records.
+    """
+
+    symmetric: bool = False
+    skew: bool = False
+    diagonal: bool = False
+    lower: bool = False
+    upper: bool = False
+    definite: bool = False
+    orthogonal: bool = False
+    positive: bool = False
+
+    @property
+    def space(self) -> str:
+        """The linear space that the matrices lie in: "symmetric", "skew", "diagonal", "lower", "upper" or ""."""
+        for name in ("diagonal", "symmetric", "skew", "lower", "upper"):
+            if getattr(self, name):
+                return name
+        return ""
+
+
+#: Of most inputs nothing is known.
+NOTHING_KNOWN = Assumptions()
+
+
+class Declared(NamedTuple):
+    """The payload of an input of whose numbers something is known."""
+
+    name: str
+    assumptions: Assumptions
+
+
 class Placeholder(NamedTuple):
     """The payload of an input that no user can name."""
 
     key: object
+    assumptions: Assumptions = NOTHING_KNOWN
 
 
 class Contraction(NamedTuple):
@@ -73,6 +110,13 @@ class Picks(NamedTuple):
 
     axis: int
     indices: tuple[int, ...]
+
+
+class Taken(NamedTuple):
+    """The axis (negative) that positions known at call time are of, and how many axes before it have their own."""
+
+    axis: int
+    shared: int
 
 
 class Axes(NamedTuple):
@@ -117,6 +161,7 @@ class Linearity(Enum):
     NO = "in none"
     TOGETHER = "in all at once: the image of a sum is the sum of the images"
     EACH = "in each, while the others stay"
+    FIRST = "in the first alone"
     SECOND = "in the second alone"
 
 
@@ -227,6 +272,8 @@ _row("slice", "slicing", Items, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.VIEW,
 _row("pad", "pad", Items, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.MOVE, pads=True)
 _row("gather", "gather", Picks, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.MOVE, notation="take", drops=True)
 _row("scatter", "scatter", Picks, 1, Linearity.TOGETHER, Mixes.AXIS, Cost.MOVE, pads=True)
+_row("take", "take", Taken, 2, Linearity.FIRST, Mixes.NOTHING, Cost.MOVE, notation="picked", drops=True)
+_row("put", "put", Taken, 2, Linearity.FIRST, Mixes.UNKNOWN, Cost.MOVE, pads=True)
 _row("reshape", "reshape", type(None), 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.VIEW)
 _row("concatenate", "concatenate", Joint, None, Linearity.TOGETHER, Mixes.NOTHING, Cost.MOVE, pads=True)
 _row("triangle", "triangle", Half, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.MOVE, pads=True, drops=True)
@@ -276,9 +323,9 @@ REDUCTIONS, NORMALIZATIONS, CUMULATIVE, MATRIX_OPS = map(made_by, ("reduce", "no
 INNER = frozenset(name for name, row in PRIMITIVES.items() if row.arity != 0)
 SINGULAR = frozenset(name for name, row in PRIMITIVES.items() if row.singular)
 FALLIBLE = frozenset(name for name, row in PRIMITIVES.items() if row.raises)
-TOGETHER, EACH, SECOND = (
+TOGETHER, EACH, FIRST, SECOND = (
     frozenset(name for name, row in PRIMITIVES.items() if row.linear is kind)
-    for kind in (Linearity.TOGETHER, Linearity.EACH, Linearity.SECOND)
+    for kind in (Linearity.TOGETHER, Linearity.EACH, Linearity.FIRST, Linearity.SECOND)
 )
 
 

@@ -180,6 +180,31 @@ def replaced(size: Dim, sizes: Mapping[str, Dim]) -> Dim:
     return total
 
 
+#: The least number of each symbolic size for which cuts are in the order that :func:`sign` finds.
+LEAST = 16
+
+
+def sign(size: Dim) -> int:
+    """Return 1 for a size that is never negative, -1 for one that always is, 0 if that depends.
+
+    Symbolic sizes count as at least :data:`LEAST`: each is that and something more, and if a
+    polynomial in what is more has no negative coefficient, it is never negative.
+    """
+    if isinstance(size, int):
+        return 1 if size >= 0 else -1
+    total: Dim = 0
+    for names, coefficient in size.terms:
+        term: Dim = coefficient
+        for name in names:
+            term = term * (named(name) + LEAST)
+        total = total + term
+    coefficients = [c for _, c in total.terms] if isinstance(total, Size) else [total]
+    constant = next((c for m, c in total.terms if not m), 0) if isinstance(total, Size) else total
+    if all(c >= 0 for c in coefficients):
+        return 1
+    return -1 if all(c <= 0 for c in coefficients) and constant < 0 else 0
+
+
 def fixed(shape: Shape) -> tuple[int, ...] | None:
     """Return the shape as whole numbers, or None when a size of it is symbolic."""
     known: list[int] = []
@@ -209,3 +234,10 @@ def check_elements(shape: Shape, limits: Limits) -> None:
     total = math.prod(sizes or ())
     if total > limits.elements:
         raise LimitError(f"an array of shape {show(shape):.60} has more than {limits.elements} elements, the limit")
+
+
+def is_room(size: Dim) -> bool:
+    """Tell whether a difference of sizes is not negative, where slices are as large as they say."""
+    if isinstance(size, int):
+        return size >= 0
+    return len(size.names) == 1 and size.terms[0][1] > 0

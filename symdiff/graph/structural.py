@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ShapeError
+from ..errors import DtypeError, ShapeError
 from ..ground.budget import reserve, spend
-from .nodes import BOOL, REAL, Node, intern
-from .primitives import Along, Authored, Axes, Half, Item, Items, Joint, Picks
+from .nodes import BOOL, INT, REAL, Node, intern
+from .primitives import Along, Authored, Axes, Half, Item, Items, Joint, Picks, Taken
 from .sizes import Dim, Shape, product, show
 
 #: What a whole number in a tuple takes.
@@ -111,6 +111,68 @@ def scatter(x: Node, axis: int, indices: tuple[int, ...], size: Dim) -> Node:
     return intern("scatter", (x,), Picks(axis - x.ndim, indices), (*x.shape[:axis], size, *x.shape[axis + 1 :]))
 
 
+def take(x: Node, at: Node, axis: int, shared: int = 0) -> Node:
+    """Take positions of ``axis`` (non-negative) that the integers ``at`` say when they are known.
+
+    Parameters
+    ----------
+    x : Node, shape (..., *M, N, ...)
+    at : Node, shape (*M, *K)
+        Integers from 0 to N - 1.
+    axis : int
+        That of length N.
+    shared : int
+        How many axes M stand before it along which each place has positions of its own.
+
+    Returns
+    -------
+    Node, shape (..., *M, *K, ...)
+    """
+    _check_axis(x, axis)
+    _check_positions(at)
+    if x.dtype is INT:
+        raise DtypeError("an integer input in the index of another; pass the positions of positions")
+    if at.ndim < shared or x.shape[axis - shared : axis] != at.shape[:shared] or shared > axis:
+        raise ShapeError(
+            f"positions of shape {show(at.shape)} do not fit the {shared} axes before axis {axis} of an array of shape "
+            f"{show(x.shape)}"
+        )
+    shape = (*x.shape[:axis], *at.shape[shared:], *x.shape[axis + 1 :])
+    return intern("take", (x, at), Taken(axis - x.ndim, shared), shape, x.dtype)
+
+
+def put(x: Node, at: Node, axis: int, size: Dim, shared: int = 0) -> Node:
+    """Add the slices of ``x`` into zeros of length ``size`` along ``axis``, at positions ``at``: take's transpose.
+
+    Parameters
+    ----------
+    x : Node, shape (..., *M, *K, ...)
+    at : Node, shape (*M, *K)
+    axis : int
+        That of length ``size`` in the result, and the first of K in ``x``.
+    size : int or Size
+    shared : int
+        How many axes M stand before it along which each place has positions of its own.
+
+    Returns
+    -------
+    Node, shape (..., *M, size, ...)
+    """
+    _check_positions(at)
+    behind = axis - shared + at.ndim
+    if shared > min(axis, at.ndim) or x.shape[axis - shared : behind] != at.shape:
+        raise ShapeError(
+            f"positions of shape {show(at.shape)} do not fit axis {axis} of an array of shape {show(x.shape)}"
+        )
+    shape = (*x.shape[:axis], size, *x.shape[behind:])
+    return intern("put", (x, at), Taken(axis - len(shape), shared), shape)
+
+
+def _check_positions(at: Node) -> None:
+    if at.dtype is not INT:
+        raise DtypeError("positions that are no integers; expected an input made by sd.indices or sd.index")
+
+
 def concatenate(parts: Sequence[Node], axis: int) -> Node:
     """Join arrays along ``axis`` (non-negative)."""
     first = parts[0]
@@ -125,6 +187,8 @@ def concatenate(parts: Sequence[Node], axis: int) -> Node:
             )
     if len(parts) == 1:
         return first
+    if any(part.dtype is INT for part in parts):
+        raise DtypeError("integer inputs cannot be joined; index with each of them")
     total: Dim = 0
     spend(len(parts))
     for part in parts:

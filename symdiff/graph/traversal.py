@@ -11,7 +11,7 @@ from ..errors import UnsupportedError
 from ..ground.budget import spend
 from ..ground.pickles import written
 from .contractions import contract, matrix
-from .nodes import BOOL, REAL, Node, elementwise, intern
+from .nodes import BOOL, INT, REAL, Node, elementwise, intern
 from .primitives import INNER, PRIMITIVES, complete
 from .sizes import Dim, Size, replaced, show
 from .structural import (
@@ -22,11 +22,13 @@ from .structural import (
     label,
     normalize,
     pad,
+    put,
     reduce,
     reshape,
     scatter,
     slicing,
     stop_gradient,
+    take,
     triangle,
 )
 
@@ -117,6 +119,14 @@ _CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
     "scatter": lambda n, a: scatter(
         a[0], n.payload.axis + a[0].ndim, n.payload.indices, n.shape[n.payload.axis]
     ),
+    "take": lambda n, a: take(a[0], a[1], n.payload.axis + a[0].ndim, n.payload.shared),
+    "put": lambda n, a: put(
+        a[0],
+        a[1],
+        n.payload.axis + n.ndim - n.args[0].ndim + a[0].ndim,
+        n.shape[n.payload.axis],
+        n.payload.shared,
+    ),
     "concatenate": lambda n, a: concatenate(a, n.payload.axis + n.ndim),
     "stop_gradient": lambda n, a: stop_gradient(a[0]),
     "label": lambda n, a: label(a[0], n.payload),
@@ -188,7 +198,7 @@ def verify(roots: Iterable[Node]) -> None:
     for node in postorder(roots):
         again = intern(node.op, node.args, node.payload, node.shape, node.dtype)
         assert again is node, f"{node!r} is not interned"
-        assert node.dtype in (REAL, BOOL), node
+        assert node.dtype in (REAL, BOOL, INT), node
         assert all(isinstance(n, Size) or n >= 0 for n in node.shape), node
         if node.args:
             fresh = remake(node, node.args)
@@ -206,11 +216,15 @@ def flatten(roots: Iterable[Node]) -> list[tuple[Any, ...]]:
     return [*rows, tuple(position[root] for root in tops)]
 
 
+#: Kinds of elements, each one object, which are compared by identity.
+_DTYPES = {kind: kind for kind in (REAL, BOOL, INT)}
+
+
 def unflatten(rows: list[tuple[Any, ...]], which: int | None = None) -> Any:
     """Return the nodes that :func:`flatten` wrote (or only number ``which`` of them)."""
     made: list[Node] = []
     for op, args, payload, shape, dtype in rows[:-1]:
-        made.append(intern(str(op), tuple(made[i] for i in args), payload, shape, REAL if dtype == REAL else BOOL))
+        made.append(intern(str(op), tuple(made[i] for i in args), payload, shape, _DTYPES[dtype]))
     tops = [made[i] for i in rows[-1]]
     return tops if which is None else tops[which]
 

@@ -19,6 +19,7 @@ Files
     files      writing files whole or not at all
     tracing    what each stage made of a formula, as files
     pickles    the format of pickles
+    progress   how far a long call is
     gc_pause   a pause of the cyclic collector while graphs grow
 Add
     a limit: a field of ``limits``; a stage: a row of ``stages``

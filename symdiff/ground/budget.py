@@ -90,6 +90,24 @@ def require(memory: float) -> None:
         account.refuse("memory")
 
 
+def balance() -> tuple[int, int, int] | None:
+    """Return what is left of the account: nodes, steps and memory; None where nothing is counted."""
+    account = current()
+    return None if account is None else (account.nodes, account.steps, account.memory)
+
+
+def charge(nodes: int, steps: int, memory: int) -> None:
+    """Charge what a call took before, whose result serves again: a formula is refused whether it is known or not."""
+    account = current()
+    if account is not None:
+        account.nodes -= nodes
+        account.steps -= steps
+        account.memory -= memory
+        for what in ("nodes", "steps", "memory"):
+            if getattr(account, what) < 0:
+                account.refuse(what)
+
+
 def limits() -> Limits:
     """Return the limits in force: those of the budget, where there is one."""
     account = current()

@@ -18,24 +18,25 @@ T = TypeVar("T")
 
 
 class _Pause:
-    """How many calls want the collector paused, and whether it was on before the first."""
+    """Which calls want the collector paused, and whether it was on before the first."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.depth = 0
+        self.calls: set[object] = set()
         self.was_enabled = False
 
-    def begin(self) -> None:
+    def begin(self, call: object) -> None:
         with self.lock:
-            if self.depth == 0:
+            if not self.calls:
                 self.was_enabled = gc.isenabled()
-                gc.disable()
-            self.depth += 1
+            self.calls.add(call)
+            gc.disable()
 
-    def end(self) -> None:
+    def end(self, call: object) -> None:
+        """End the pause of a call, which an interruption may have kept from beginning."""
         with self.lock:
-            self.depth -= 1
-            if self.depth == 0 and self.was_enabled:
+            self.calls.discard(call)
+            if not self.calls and self.was_enabled:
                 gc.enable()
 
 
@@ -47,10 +48,11 @@ def paused(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        _pause.begin()
+        call = object()
         try:
+            _pause.begin(call)
             return function(*args, **kwargs)
         finally:
-            _pause.end()
+            _pause.end(call)
 
     return run

@@ -16,6 +16,7 @@ STAGES = (
     ("printing", "graph to what people read: text, Unicode, LaTeX"),
     ("calculus", "graph to graph: rules, forward and reverse mode, derivatives"),
     ("frontend", "what users write to graph: NumPy code, text, SymPy, custom functions"),
+    ("sparse", "graph to the nonzeros of a result: where they stand, and formulas for their values"),
     ("lower", "graph to scalar programs, the second IR"),
     ("plan", "what is run how: the steps of a whole call, decided once for all targets"),
     ("codegen", "program or graph to C, Cython, NumPy source or bytecode"),

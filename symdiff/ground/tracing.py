@@ -23,7 +23,7 @@ from typing import IO
 from ..errors import DataError
 from .files import replace_file
 
-__all__ = ["VARIABLE", "record", "traced"]
+__all__ = ["VARIABLE", "is_traced", "record", "traced"]
 
 #: The environment variable that names the folder.
 VARIABLE = "SYMDIFF_DUMP"
@@ -150,6 +150,11 @@ class traced:  # noqa: N801 (it is used as a function is)
         if error is not None:
             with suppress(DataError):  # the error itself may be that nothing can be written
                 self.trace.write("error.txt", f"{type(error).__name__}: {error}")
+
+
+def is_traced() -> bool:
+    """Tell whether stages are to write what they make."""
+    return _current.get() is not None
 
 
 def record(stage: str, text: Callable[[], str | Iterable[str]]) -> None:

@@ -10,9 +10,14 @@ Invariants
     * Rules of the kind *stability* run before differentiation too, since a derivative inherits its formula's form.
 Files
     rewriter    the table of rules, and the bottom-up pass
-    algebra     numbers, signs, like terms, common factors, branches
+    algebra     numbers, signs, like terms, common factors
+    branches    choices whose branches are numbers, sums of choices
     arrays      contractions, slices, inverses, paddings
-    symmetry    matrices that are symmetric by construction
+    matrices    products, inverses and determinants of matrices
+    facts       what is known of the numbers of any node, from its form and from declarations
+    declared    rewrites by what is known of numbers
+    positions   what is taken and added up at positions that a call brings
+    vanishing   ratios that are 1, means that are 0
     stability   forms that do not overflow or cancel
     powers      derivatives of high order as polynomials in a few functions
     inlining    names, barriers and custom functions removed before lowering
@@ -22,21 +27,28 @@ Add
 
 from __future__ import annotations
 
-from . import algebra, arrays, stability, symmetry
+from . import algebra, arrays, branches, declared, positions, stability, vanishing
+from .facts import is_symmetric
 from .inlining import inline
+from .matrices import chains, entries, invertible, merged, symmetry
+from .matrices.invertible import by_inverses
 from .powers import as_polynomial
-from .rewriter import RULES, Rule, simplify, stabilize
+from .rewriter import RULES, Rule, finish, simplify, stabilize
 from .stability.lengths import join_cosines
-from .symmetry import is_symmetric
 
 #: The modules whose rules make up the table, in its order.
-SOURCES = (algebra, arrays, symmetry, stability)
+SOURCES = (
+    *(algebra, branches, arrays, positions, declared, merged, entries, chains, invertible, symmetry, stability),
+    vanishing,
+)
 
 __all__ = [
     "RULES",
     "SOURCES",
     "Rule",
     "as_polynomial",
+    "by_inverses",
+    "finish",
     "inline",
     "is_symmetric",
     "join_cosines",

@@ -1,4 +1,4 @@
-"""Rewrites of arithmetic: numbers, signs, like terms, common factors, branches."""
+"""Rewrites of arithmetic: numbers, signs, like terms, common factors."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ..graph.scalars.functions import where
 from .rewriter import make, rule, spread
 
 
-def _fold(node: Node) -> Node | None:
+def folded(node: Node) -> Node | None:
+    """Return the value of a function of numbers."""
     for arg in node.args:
         if arg.op != "constant" or arg.shape != ():
             return None
-    function = _NUMBERS.get(node.op)
+    function = NUMBERS.get(node.op)
     if function is None:
         return None
     with np.errstate(all="ignore"):
@@ -25,7 +26,8 @@ def _fold(node: Node) -> Node | None:
     return constant(bool(value) if node.dtype is BOOL else float(value))
 
 
-_NUMBERS: dict[str, Callable[..., float]] = {
+#: Functions that are computed where their arguments are numbers.
+NUMBERS: dict[str, Callable[..., float]] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
@@ -45,7 +47,7 @@ _NUMBERS: dict[str, Callable[..., float]] = {
     "logical_or": np.logical_or,
     "logical_not": np.logical_not,
 }
-rule(" ".join(_NUMBERS), "f(2, 3)", "its value", inside="constant")(_fold)
+rule(" ".join(NUMBERS), "f(2, 3)", "its value", inside="constant")(folded)
 
 
 # ---------------------------------------------------------------------------- algebra of scalars
@@ -114,6 +116,27 @@ def _like_terms(node: Node) -> Node | None:
             part = make("multiply", constant(abs(c)), x)
             result = make("add" if c > 0 else "subtract", result, part)
     return result
+
+
+@rule("add subtract", "x - x (1 + y)", "-x y", "reading", inside="multiply negative")
+def _absorbed_term(node: Node) -> Node | None:
+    """Subtract a product from one of its factors where that takes a number away: as written it loses digits."""
+    a, b = node.args
+    back = -1.0 if node.op == "subtract" else 1.0
+    for alone, other, signs in ((a, b, (1.0, back)), (b, a, (back, 1.0))):
+        (p, x), (q, y) = scaled(alone), scaled(other)
+        if y.op != "multiply" or x not in y.args or x.shape != node.shape:
+            continue
+        inside = y.args[y.args[0] is x]
+        if inside.op not in ("add", "subtract"):
+            continue
+        for place in (0, 1):
+            c = number(inside.args[place])
+            turns = (1.0, -1.0 if inside.op == "subtract" else 1.0)
+            if c is not None and signs[0] * p + signs[1] * q * turns[place] * c == 0.0:
+                rest = make("multiply", constant(signs[1] * q * turns[1 - place]), inside.args[1 - place])
+                return make("multiply", rest, x)
+    return None
 
 
 def _common_factor(node: Node, op: str) -> Node | None:
@@ -273,6 +296,15 @@ def _where_forms(node: Node) -> Node | None:
     if b.op == "where" and b.args[0] is c:
         return spread(where(c, a, b.args[2]), node.shape)
     return None
+
+
+@rule("abs", "abs(x**2), abs(x**3)", "x**2, abs(x)**3", "form", inside="power")
+def _absolute_power(node: Node) -> Node | None:
+    (x,) = node.args
+    n = number(x.args[1]) if x.op == "power" else None
+    if n is None or not n.is_integer():
+        return None
+    return x if n % 2 == 0 else make("power", make("abs", x.args[0]), x.args[1])
 
 
 @rule("to_real", "to_real of a constant condition", "1 or 0")

@@ -365,6 +365,13 @@ def _inverse_forms(node: Node) -> Node | None:
     return node.args[0].args[0] if node.args[0].op == "inv" else None
 
 
+@rule("adjugate", "adjugate(inv(A))", "det(inv(A)) A", inside="inv")
+def _adjugate_of_inverse(node: Node) -> Node | None:
+    """Write the adjugate of what is invertible, if it has a value at all, without one."""
+    (x,) = node.args
+    return settle(elementwise("multiply", (matrix("det", x), x.args[0]))) if x.op == "inv" and x.ndim == 2 else None
+
+
 @rule("det logdet logabsdet", "det(Aᵀ)", "det(A)")
 def _det_forms(node: Node) -> Node | None:
     x = node.args[0]

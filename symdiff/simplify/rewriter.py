@@ -13,6 +13,7 @@ from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from ..graph import Node, broadcast_to, elementwise, mark_settled, postorder, rebuild
+from ..graph.kinds import DECLARED
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..graph.sizes import Shape
 from ..ground.budget import spend
@@ -34,9 +35,11 @@ class Rule(NamedTuple):
         What it finds and what it puts there, as a person writes it.
     rewrite : callable
         Takes a node, gives the new one or None.
-    kind : {"algebra", "stability", "arrays", "reading"}
-        "stability" rules also run before differentiation, "arrays" rules have nothing to do
-        with scalars, and "reading" rules only serve formulas small enough to be read.
+    kind : {"algebra", "stability", "form", "arrays", "reading", "values"}
+        "stability" and "form" rules also run before differentiation, and only the former are told of,
+        "arrays" rules have nothing to do with scalars, and "reading" rules only serve formulas small
+        enough to be read. "values" rules keep a formula's value and not its derivatives, so they run on
+        what is not differentiated any more.
     inside : frozenset of str
         Operations one of which is an argument wherever the rule fits; any, if empty.
     below : tuple of int
@@ -61,11 +64,12 @@ _SMALL, _PASSES = 2_000, 5
 _TURNS = 1_000
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
 #: the level at which no rule fits it or anything below it.
-STABILITY, PLAIN, READING = 1, 2, 3
+STABILITY, PLAIN, READING, VALUES = 1, 2, 3, 4
 _KINDS = {
-    STABILITY: ("stability",),
-    PLAIN: ("stability", "algebra", "arrays"),
-    READING: ("stability", "algebra", "arrays", "reading"),
+    STABILITY: ("stability", "form"),
+    PLAIN: ("stability", "form", "algebra", "arrays"),
+    READING: ("stability", "form", "algebra", "arrays", "reading"),
+    VALUES: ("stability", "form", "algebra", "arrays", "reading", "values"),
 }
 
 
@@ -163,6 +167,21 @@ def simplify(
     for _ in range(_PASSES):
         todo = postorder(current, lambda node: node.settled >= READING or node in new)
         following = _run(current, todo, READING, new, rewrites, stability)
+        if following == current:
+            break
+        current = following
+    return current
+
+
+@paused
+def finish(roots: Sequence[Node]) -> list[Node]:
+    """Apply every rule, those that keep values alone among them, to formulas that are not differentiated any more."""
+    declared = any(root.below & DECLARED for root in roots)
+    if not declared or not any(node.op == "input" and node.assumptions.orthogonal for node in postorder(roots)):
+        return list(roots)
+    current = list(roots)
+    for _ in range(_PASSES):
+        following = _run(current, postorder(current, settled=VALUES), VALUES, {}, None)
         if following == current:
             break
         current = following

@@ -12,6 +12,7 @@ Files
     eliminate           one delta of a product: rename its index, take its row, or keep it
     contraction_order   the planner: which two factors of a product are multiplied first
     einsum              the constructor of products, which applies the two
+    taken               rows of the identity at positions that a call brings
     structural          deltas kept as factors through slices, paddings and masks
 Add
     another factor with structure: ``is_structured`` in ``einsum``, and its meeting with an index in ``eliminate``

@@ -17,6 +17,16 @@ def is_identity(node: Node) -> bool:
     return bool(node.payload == (0, 1) and rows == columns)
 
 
+def is_rows(node: Node) -> bool:
+    """Tell whether a node is rows of the identity, at positions that a call brings."""
+    return node.op == "take" and node.args[0].op == "delta" and node.payload == (-2, 0) and is_identity(node.args[0])
+
+
+def stays(node: Node) -> bool:
+    """Tell whether a factor is a choice of elements, and so is never multiplied with others."""
+    return node.op in STRUCTURE or is_rows(node)
+
+
 def _items(node: Node, axis: int, item: Item) -> tuple[Item, ...]:
     return tuple(item if a == axis else (0, 1, size) for a, size in enumerate(node.shape))
 

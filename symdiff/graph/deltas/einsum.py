@@ -32,7 +32,7 @@ from .. import (
 from ..primitives import Contraction
 from ..scalars.arithmetic import SUMS, terms_of
 from ..sizes import Dim
-from .affine import ONE, STRUCTURE
+from .affine import ONE, STRUCTURE, stays
 from .contraction_order import Step, cheapest_step
 from .eliminate import Factor, eliminate, users_of
 
@@ -154,7 +154,7 @@ def _grouped(factors: list[Factor]) -> list[Factor]:
     groups: dict[object, Factor] = {}
     for factor in factors:
         node, own = factor.node, factor.labels
-        alone = node.op in STRUCTURE or node.dtype is not REAL or len(set(own)) < len(own)
+        alone = stays(node) or node.dtype is not REAL or len(set(own)) < len(own)
         known = groups.setdefault(len(groups) if alone else tuple(own), factor)
         if known is not factor:
             known.node = elementwise("multiply", (known.node, node))
@@ -337,10 +337,10 @@ def _merges(node: Node) -> bool:
 def _associate(factors: list[Factor], out: Labels) -> None:
     """Multiply first, of three or more dense factors, two that share a sum and give nothing larger."""
     while True:
-        dense = [f for f in factors if f.node.op not in STRUCTURE and f.labels]
+        dense = [f for f in factors if not stays(f.node) and f.labels]
         if len(dense) < 3:
             return
-        outside = {*out, *[label for f in factors if f.node.op in STRUCTURE for label in f.labels]}
+        outside = {*out, *[label for f in factors if stays(f.node) for label in f.labels]}
         step = cheapest_step([tuple(f.labels) for f in dense], outside, _axes_of_sum)
         if step is None:
             return

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from .. import Item, Labels, Node, concatenate, delta, onehot, pad, reshape, scatter, slicing
 from ..scalars.functions import where
 from ..sizes import Dim, Shape, product
-from .affine import ONE, STRUCTURE, is_identity
+from .affine import ONE, is_identity, stays
 from .einsum import einsum, is_structured
 
 
@@ -63,7 +63,7 @@ def mask_product(mask: Node, x: Node) -> Node:
     # an identity makes two labels one: factors take the mask's, so that both stay on its axes
     same = {k: i for n, own in pairs if n.op == "delta" and is_identity(n) for i, k in (own, own[::-1]) if i in spread}
     names = {k: i for k, i in same.items() if k not in spread}
-    dense = [(n, tuple(names.get(k, k) for k in own)) for n, own in pairs if n.op not in STRUCTURE]
+    dense = [(n, tuple(names.get(k, k) for k in own)) for n, own in pairs if not stays(n)]
     union = tuple(sorted({label for _, own in dense for label in own}))
     if not set(union) <= set(out):
         return where(mask, x, 0.0)  # a sum inside: the mask belongs to its result
@@ -77,7 +77,7 @@ def mask_product(mask: Node, x: Node) -> Node:
     lifted = tuple(i for i, label in enumerate(axes) if label in spread)
     aligned = _align(small, lifted, len(axes))
     masked = where(aligned, body, 0.0)
-    structure = [(n, o) for n, o in pairs if n.op in STRUCTURE]
+    structure = [(n, o) for n, o in pairs if stays(n)]
     return einsum([masked, *(n for n, _ in structure)], [axes, *(o for _, o in structure)], out, dict(repeated))
 
 

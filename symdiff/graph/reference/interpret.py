@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
-from .. import BOOL, Item, Node, inputs_of, label_sizes, postorder
+from .. import BOOL, INT, REAL, Item, Node, inputs_of, label_sizes, postorder
 from ..primitives import PRIMITIVES, complete
 from ..scalars.functions import FUNCTIONS, expanded
 from ..size_equations import bind
@@ -27,6 +27,9 @@ Values = npt.NDArray[Any]
 Bindings = Mapping[str, int]
 #: np.einsum's names of indices.
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+#: What elements of each kind are in NumPy.
+_KINDS: dict[str, type[np.generic]] = {REAL: np.float64, BOOL: np.bool_, INT: np.int64}
 
 # ---------------------------------------------------------------------------- sizes
 
@@ -62,7 +65,7 @@ def bind_sizes(inputs: Sequence[Node], shapes: Sequence[tuple[int, ...]]) -> dic
 
 
 def _title(node: Node) -> str:
-    return f"input {node.payload!r}" if isinstance(node.payload, str) else "an argument of a custom function"
+    return f"input {node.name!r}" if isinstance(node.name, str) else "an argument of a custom function"
 
 
 # ---------------------------------------------------------------------------- evaluation
@@ -103,9 +106,9 @@ def evaluate(roots: Sequence[Node], values: Mapping[Any, npt.ArrayLike], inputs:
     needed = list(dict.fromkeys([*inputs, *inputs_of(roots)]))
     given: dict[Node, Values] = {}
     for node in needed:
-        if node.payload not in values:
+        if node.name not in values:
             raise ArgumentError(f"{_title(node)} has no value; values came for {sorted(map(str, values)) or 'none'}")
-        given[node] = _as_values(node, values[node.payload])
+        given[node] = _as_values(node, values[node.name])
     sizes = bind_sizes(needed, [given[node].shape for node in needed])
     with np.errstate(all="ignore"):
         try:
@@ -118,7 +121,9 @@ def _as_values(node: Node, data: npt.ArrayLike) -> Values:
     array = np.asarray(data)
     if array.dtype.kind not in "biuf":
         raise DtypeError(f"{_title(node)} came with dtype {array.dtype}; expected real numbers")
-    return array.astype(np.bool_ if node.dtype is BOOL else np.float64)
+    if node.dtype is INT and array.dtype.kind not in "iu":
+        raise DtypeError(f"{_title(node)} came with dtype {array.dtype}; expected integers")
+    return array.astype(_KINDS[node.dtype])
 
 
 def _evaluate(roots: Sequence[Node], given: Mapping[Node, Values], sizes: Bindings) -> list[Values]:
@@ -126,7 +131,7 @@ def _evaluate(roots: Sequence[Node], given: Mapping[Node, Values], sizes: Bindin
     for node in postorder(roots):
         if node not in done:
             result = _compute(node, [done[arg] for arg in node.args], sizes)
-            done[node] = np.asarray(result, dtype=np.bool_ if node.dtype is BOOL else np.float64)
+            done[node] = np.asarray(result, dtype=_KINDS[node.dtype])
             expected = tuple(value(size, sizes) for size in node.shape)
             if done[node].shape != expected:
                 raise AssertionError(f"{node!r} was computed with shape {done[node].shape}; expected {expected}")
@@ -262,6 +267,28 @@ def _scatter(node: Node, args: list[Values], sizes: Bindings) -> Any:
     return result
 
 
+def _take(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    x, at = args[0], args[1].astype(np.int64)
+    place, shared = node.payload.axis + x.ndim, node.payload.shared
+    numeric.positions([int(i) for i in at.flat], x.shape[place])
+    result = np.zeros([value(size, sizes) for size in node.shape], x.dtype)
+    for own in np.ndindex(at.shape):
+        lead = (slice(None),) * (place - shared) + own[:shared]
+        result[(*lead, *own[shared:])] = x[(*lead, at[own])]
+    return result
+
+
+def _put(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    x, at = args[0], args[1].astype(np.int64)
+    result = np.zeros([value(size, sizes) for size in node.shape])
+    place, shared = node.payload.axis + node.ndim, node.payload.shared
+    numeric.positions([int(i) for i in at.flat], result.shape[place])
+    for own in np.ndindex(at.shape):
+        lead = (slice(None),) * (place - shared) + own[:shared]
+        result[(*lead, at[own])] += x[(*lead, *own[shared:])]
+    return result
+
+
 def _triangle(node: Node, args: list[Values], sizes: Bindings) -> Any:
     upper, offset = node.payload
     return np.triu(_real(args[0]), offset) if upper else np.tril(_real(args[0]), offset)
@@ -286,6 +313,8 @@ STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "pad": _pad,
     "gather": _gather,
     "scatter": _scatter,
+    "take": _take,
+    "put": _put,
     "triangle": _triangle,
     "reshape": lambda node, args, sizes: args[0].reshape([value(size, sizes) for size in node.shape]),
     "concatenate": lambda node, args, sizes: np.concatenate(args, axis=node.payload.axis),

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import ArgumentError, DtypeError
-from .. import BOOL, REAL, Node, as_node, constant, elementwise, postorder, rebuild
+from .. import BOOL, INT, REAL, Node, as_node, constant, elementwise, postorder, rebuild
 
 
 class Partial(Enum):
@@ -157,6 +157,11 @@ def to_real(node: Node) -> Node:
     """Return a condition as 1.0 where it holds and 0.0 elsewhere."""
     if node.dtype is REAL:
         return node
+    if node.dtype is INT:
+        raise DtypeError(
+            "an integer input in arithmetic; integer inputs are positions, as in x[idx], and nothing else (declare "
+            "another input of real numbers to compute with)"
+        )
     if node.op == "constant":
         return constant(node.value.astype(float))
     return elementwise("to_real", (node,))

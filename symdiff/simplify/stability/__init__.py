@@ -32,7 +32,7 @@ from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Dim
 from ..rewriter import is_number, rule, spread, stabilize
 from .exponentials import normal_form
-from .lengths import cancelled
+from .lengths import cancelled, joined
 from .removable import smooth_quotient
 from .roots import length_of, square_of
 from .sums import logarithm
@@ -280,6 +280,12 @@ def _squared_norm(node: Node) -> Node | None:
     (inside,) = x.args
     square = elementwise("power", (inside, constant(2.0)))
     return sum_axes(square, [axis + inside.ndim for axis in x.payload.axes])
+
+
+@rule("multiply", "norm(x) * unit(x)", "x", inside="unit")
+def _length_times_direction(node: Node) -> Node | None:
+    found = joined(node)
+    return None if found is None else spread(found, node.shape)
 
 
 @rule("multiply", "s / norm(x) * unit(x)", "s / norm(x) / norm(x) * x", inside="unit")

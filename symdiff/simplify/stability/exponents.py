@@ -44,7 +44,7 @@ def _scaled(part: Node) -> tuple[float, Node] | None:
         return first, part.args[1]
     if second is None:
         (c, x), (d, y) = (_stripped(arg) for arg in part.args)
-        if part.op == "multiply" and x.op == y.op == "input" and repr(x.payload) > repr(y.payload):
+        if part.op == "multiply" and x.op == y.op == "input" and repr(x.name) > repr(y.name):
             x, y = y, x
         stripped = elementwise(part.op, (x, y))
         scale = c * d if part.op == "multiply" else c / d

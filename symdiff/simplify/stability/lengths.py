@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...graph import Node, constant, contract, elementwise, postorder, rebuild, reduce, substitute, sum_axes
 from ...graph.kinds import OF_SQUARE
-from ...graph.scalars.arithmetic import PRODUCTS, peel, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
 from ..rewriter import spread
@@ -26,6 +26,8 @@ _JOINED = "cos(norm(x)) beside sin(norm(x)) / norm(x) → a function of sum(x**2
 _FEW = 2
 #: Functions of the square of a length, which have no kink at 0.
 _ROWS = frozenset(each.name_by_square for each in REMAINDERS if each.even)
+#: Most factors of a product that are searched for a length and its direction.
+_FACTORS = 8
 #: Most nodes that are searched for one scalar.
 _NODES = 100
 
@@ -145,6 +147,30 @@ def cancelled(node: Node) -> Node | None:
             result = rebuild(node, tuple(args)) if node.op == "contract" else product(node.op, args)
             return times_power(spread(result, node.shape), length, sum(powers))
     return None
+
+
+def joined(node: Node) -> Node | None:
+    """Write a length times the direction of the same vector, in one product, as the vector."""
+    parts = factors_of(node, _FACTORS).parts
+    lengths = {part.args[0]: part for part, n in parts if n == 1.0 and is_length(part)}
+    for part, n in parts:
+        if n == 1.0 and part.op == "unit" and part.args[0] in lengths and len(part.payload.axes) == part.ndim:
+            (x,) = part.args
+            return _exchanged(node, {part: x, lengths[x]: ONE})
+    return None
+
+
+def _exchanged(node: Node, new: dict[Node, Node]) -> Node:
+    """Put other factors in the place of some, each once."""
+    if node in new:
+        return new.pop(node)
+    if node.op == "negative":
+        return elementwise("negative", (_exchanged(node.args[0], new),))
+    if node.op == "divide":
+        return elementwise("divide", (_exchanged(node.args[0], new), node.args[1]))
+    if node.op == "multiply":
+        return product("multiply", [_exchanged(arg, new) for arg in node.args])
+    return node
 
 
 def times_power(x: Node, scalar: Node, n: int) -> Node:

@@ -61,6 +61,9 @@ def _length(node: Node) -> Node | None:
         bases = [square_of(peel(arg)) for arg in node.args]
         if bases[0] is not None and bases[1] is not None:
             return elementwise("abs", (elementwise("multiply", (bases[0], bases[1])),))
+        lengths = [_length(peel(arg)) for arg in node.args]
+        if lengths[0] is not None and lengths[1] is not None:
+            return elementwise("multiply", (lengths[0], lengths[1]))
     if node.op == "add":
         return _length_of_terms(node)
     if node.op == "reshape":

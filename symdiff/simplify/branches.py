@@ -1,0 +1,55 @@
+"""Rewrites of choices: branches that are numbers are computed, sums of choices by one condition are one choice."""
+
+from __future__ import annotations
+
+from ..graph import BOOL, REAL, Node, elementwise, number
+from ..graph.scalars.functions import FUNCTIONS, where
+from .algebra import NUMBERS, folded
+from .rewriter import make, rule, settle, spread
+
+
+@rule(" ".join(op for op in NUMBERS if op not in ("logical_and", "logical_or", "logical_not")),
+      "f(where(c, 2, 3)), where(c, 1, 0) != 0", "where(c, f(2), f(3)), c", inside="where")
+def _function_of_numbers(node: Node) -> Node | None:
+    """Apply a function to both branches where these, and its other arguments, are numbers."""
+    choices = [arg for arg in node.args if arg.op == "where"]
+    if len(choices) != 1 or choices[0].shape != node.shape:
+        return None
+    (choice,) = choices
+    branches = []
+    for place in (1, 2):
+        args = tuple([choice.args[place] if arg is choice else arg for arg in node.args])
+        if any(number(arg) is None for arg in args):
+            return None
+        branches.append(folded(elementwise(node.op, args, FUNCTIONS[node.op].gives)))
+    condition, (first, second) = choice.args[0], branches
+    if first is None or second is None:
+        return None
+    if node.dtype is REAL:
+        return settle(where(condition, first, second))
+    if first is second:
+        return spread(first, node.shape)
+    found = condition if bool(first.value) else settle(elementwise("logical_not", (condition,), BOOL))
+    return spread(found, node.shape)
+
+
+@rule("where", "where(not c, a, b)", "where(c, b, a)", inside="logical_not")
+def _negated_condition(node: Node) -> Node | None:
+    c, a, b = node.args
+    return settle(where(c.args[0], b, a)) if c.op == "logical_not" else None
+
+
+@rule("add subtract", "where(c, x, 0) + where(c, 0, y)", "where(c, x, y)", inside="where")
+def _sum_of_choices(node: Node) -> Node | None:
+    """Add choices by one condition branch by branch, where one of two branches is 0."""
+    a, b = node.args
+    if a.op != "where" or b.op != "where" or a.args[0] is not b.args[0]:
+        return None
+    if not a.shape == b.shape == node.shape:
+        return None
+    branches = []
+    for first, second in zip(a.args[1:], b.args[1:], strict=True):
+        if number(first) != 0.0 and number(second) != 0.0:
+            return None
+        branches.append(make(node.op, first, second))
+    return spread(settle(where(a.args[0], *branches)), node.shape)

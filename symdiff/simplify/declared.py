@@ -1,0 +1,279 @@
+"""Rewrites by what is known of numbers: positive, skew, triangular, definite and orthogonal ones.
+
+Most hold on the whole space that an input moves in, so they are made before differentiation too and change no
+derivative. Orthogonality holds on no linear space: rules by it have the kind *values*, and are made when a formula is
+compiled or shown, never on the way to a further derivative. The identity ``Q.T @ Q = I`` has other derivatives on both
+sides.
+"""
+
+from __future__ import annotations
+
+from ..graph import Node, broadcast_to, constant, contract, delta, elementwise, matrix, number, reduce
+from ..graph.deltas.einsum import einsum
+from ..graph.kinds import DECLARED
+from ..graph.scalars.arithmetic import peel
+from ..graph.scalars.functions import scalar_constant
+from .facts import (
+    factors_along,
+    is_definite,
+    is_diagonal,
+    is_lower,
+    is_orthogonal,
+    is_positive,
+    is_skew,
+    is_surely_positive,
+    is_symmetric,
+    is_upper,
+    transposed,
+)
+from .rewriter import make, rule, spread
+
+# ---------------------------------------------------------------------------- positive numbers
+
+
+@rule("abs", "abs(s), s positive", "s", "stability")
+def _abs_of_positive(node: Node) -> Node | None:
+    return node.args[0] if is_positive(node.args[0]) else None
+
+
+@rule("log", "log(s**p), s positive", "p log(s)", "stability", below=(DECLARED,))
+def _log_of_positive_power(node: Node) -> Node | None:
+    inside = peel(node.args[0])
+    if inside.op == "sqrt":
+        base, p = inside.args[0], 0.5
+    elif inside.op == "power":
+        exponent = scalar_constant(inside.args[1])
+        if exponent is None or exponent == 0.0:
+            return None
+        base, p = inside.args[0], exponent
+    else:
+        return None
+    if base.shape != node.shape or not is_positive(base):
+        return None
+    return elementwise("multiply", (constant(p), elementwise("log", (base,))))
+
+
+@rule("divide", "s / s, s**2 / s, (s x) / s, s positive", "1, s, x", below=(DECLARED,))
+def _positive_over_itself(node: Node) -> Node | None:
+    """Cancel an input that is above 0 and finite at every call, so that no nan is hidden."""
+    top, s = node.args
+    if not is_surely_positive(s):
+        return None
+    if top is s:
+        return spread(constant(1.0), node.shape)
+    if top.op == "multiply" and s in top.args and top.shape == node.shape:
+        return spread(top.args[1] if top.args[0] is s else top.args[0], node.shape)
+    if top.op == "power" and top.args[0] is s and top.shape == node.shape:
+        n = number(top.args[1])
+        return None if n is None else make("power", s, constant(n - 1.0))
+    return None
+
+
+@rule("power", "(s**a)**b, s positive", "s**(a b)", "stability", inside="power sqrt", below=(DECLARED,))
+def _power_of_positive_power(node: Node) -> Node | None:
+    inside, b = node.args[0], number(node.args[1])
+    a = number(inside.args[1]) if inside.op == "power" else 0.5 if inside.op == "sqrt" else None
+    if a is None or b is None or not is_positive(inside.args[0]):
+        return None
+    return make("power", inside.args[0], constant(a * b))
+
+
+@rule("sqrt", "sqrt(s**a), s positive", "s**(a / 2)", "stability", inside="power", below=(DECLARED,))
+def _root_of_positive_power(node: Node) -> Node | None:
+    (inside,) = node.args
+    a = number(inside.args[1]) if inside.op == "power" else None
+    return make("power", inside.args[0], constant(0.5 * a)) if a is not None and is_positive(inside.args[0]) else None
+
+
+@rule("sign maximum less less_equal", "sign(s), max(s, 0), 0 < s, s <= 0, s positive",
+      "1, s, true, false", below=(DECLARED,))
+def _sign_of_positive(node: Node) -> Node | None:
+    if node.op == "sign":
+        return spread(constant(1.0), node.shape) if is_surely_positive(node.args[0]) else None
+    for place, s in enumerate(node.args):
+        bound = scalar_constant(node.args[1 - place])
+        if bound is None or bound > 0.0 or not is_surely_positive(s):
+            continue
+        return spread(s, node.shape) if node.op == "maximum" else broadcast_to(constant(place == 1), node.shape)
+    return None
+
+
+# ---------------------------------------------------------------------------- skew matrices
+
+
+@rule("contract", "Kᵀ, K skew", "-K", "arrays", below=(DECLARED,))
+def _skew_operand(node: Node) -> Node | None:
+    """Write the labels of skew operands in the order of the result, with a sign."""
+    labels, out, repeated = node.payload
+    rank = {label: place for place, label in enumerate(out)}
+
+    def place(label: int) -> int:
+        return rank.get(label, len(rank) + label)
+
+    sign, turned = 1.0, list(labels)
+    for i, (arg, own) in enumerate(zip(node.args, labels, strict=True)):
+        if len(own) >= 2 and own[-1] != own[-2] and place(own[-2]) > place(own[-1]) and is_skew(arg):
+            turned[i] = (*own[:-2], own[-1], own[-2])
+            sign = -sign
+    if turned == list(labels):
+        return None
+    found = contract(node.args, turned, out, dict(repeated))
+    return elementwise("negative", (found,)) if sign < 0 else found
+
+
+# ---------------------------------------------------------------------------- triangular and diagonal matrices
+
+
+def _diagonal(a: Node) -> Node:
+    own = tuple(range(a.ndim - 1))
+    return contract([a], [(*own, own[-1])], own)
+
+
+def _is_triangular(a: Node) -> bool:
+    return is_lower(a) or is_upper(a)
+
+
+@rule("det", "det(L), L triangular", "prod(diagonal(L))", "stability")
+def _det_of_triangular(node: Node) -> Node | None:
+    (a,) = node.args
+    return reduce("prod", _diagonal(a), (a.ndim - 2,)) if _is_triangular(a) else None
+
+
+@rule("logabsdet", "logabsdet(L), L triangular", "sum(log(abs(diagonal(L))))", "stability")
+def _logabsdet_of_triangular(node: Node) -> Node | None:
+    (a,) = node.args
+    return _sum_of_logs(elementwise("abs", (_diagonal(a),))) if _is_triangular(a) else None
+
+
+@rule("logdet", "logdet(D), D diagonal and definite", "sum(log(diagonal(D)))", "stability", below=(DECLARED,))
+def _logdet_of_diagonal(node: Node) -> Node | None:
+    (a,) = node.args
+    return _sum_of_logs(_diagonal(a)) if _has_positive_diagonal(a) else None
+
+
+def _has_positive_diagonal(a: Node) -> bool:
+    """Tell whether a matrix is an input that is checked to be diagonal with numbers above 0."""
+    return a.op == "input" and is_diagonal(a) and is_definite(a)
+
+
+def _sum_of_logs(x: Node) -> Node:
+    own = tuple(range(x.ndim))
+    return contract([elementwise("log", (x,))], [own], own[:-1])
+
+
+@rule("inv", "inv(D), D diagonal and definite", "diag(1 / diagonal(D))", "stability", below=(DECLARED,))
+def _inverse_of_diagonal(node: Node) -> Node | None:
+    (a,) = node.args
+    if not _has_positive_diagonal(a):
+        return None
+    own = tuple(range(a.ndim))
+    inverse = elementwise("divide", (constant(1.0), _diagonal(a)))
+    return contract([inverse, delta(*a.shape[-2:])], [own[:-1], own[-2:]], own)
+
+
+# ---------------------------------------------------------------------------- Cholesky factors of definite matrices
+
+
+def _factored(node: Node) -> Node | None:
+    """Return S with node = cholesky(S), for a definite S."""
+    node = peel(node)
+    return node.args[0] if node.op == "cholesky" and is_definite(node.args[0]) else None
+
+
+@rule("contract", "sum(log(diagonal(cholesky(S)))), S definite", "logdet(S) / 2",
+      "stability", inside="log named", below=(DECLARED,))
+def _logdet_by_cholesky(node: Node) -> Node | None:
+    log = peel(node.args[0])
+    if len(node.args) != 1 or node.payload.repeated or log.op != "log":
+        return None
+    (own,), out = node.payload.labels, node.payload.out
+    inside = peel(log.args[0])
+    if tuple(own[:-1]) != tuple(out) or own[-1] in out or inside.op != "contract" or len(inside.args) != 1:
+        return None
+    s = _factored(inside.args[0])
+    if s is None or inside is not _diagonal(inside.args[0]):
+        return None
+    return elementwise("multiply", (constant(0.5), matrix("logdet", s)))
+
+
+@rule("logdet logabsdet", "logdet(cholesky(S)), S definite", "logdet(S) / 2",
+      "stability", inside="cholesky named", below=(DECLARED,))
+def _logdet_of_cholesky(node: Node) -> Node | None:
+    s = _factored(node.args[0])
+    return None if s is None else elementwise("multiply", (constant(0.5), matrix("logdet", s)))
+
+
+@rule("contract", "cholesky(S) cholesky(S)ᵀ, S definite", "S", "stability", inside="cholesky named", below=(DECLARED,))
+def _square_of_cholesky(node: Node) -> Node | None:
+    if len(node.args) != 2 or peel(node.args[0]) is not peel(node.args[1]) or node.payload.repeated:
+        return None
+    s = _factored(node.args[0])
+    if s is None:
+        return None
+    (a, b), out = node.payload.labels, node.payload.out
+    met = a[-1] == b[-1] and a[-1] not in out
+    is_product = met and a[:-2] == b[:-2] and (*a[:-1], b[-2]) == tuple(out) and a[-2] != b[-2]
+    return s if is_product else None
+
+
+@rule("solve", "solve(cholesky(S).T, solve(cholesky(S), b)), S definite", "solve(S, b)",
+      "stability", inside="contract", below=(DECLARED,))
+def _solution_by_cholesky(node: Node) -> Node | None:
+    upper, inner = node.args
+    inner = peel(inner)
+    factor = transposed(upper)
+    if factor is None or inner.op != "solve" or peel(inner.args[0]) is not peel(factor):
+        return None
+    s = _factored(factor)
+    return None if s is None else matrix("solve", s, inner.args[1])
+
+
+# ---------------------------------------------------------------------------- orthogonal matrices
+
+
+@rule("inv", "inv(Q), Q orthogonal", "Qᵀ", "values", below=(DECLARED,))
+def _inverse_of_orthogonal(node: Node) -> Node | None:
+    (q,) = node.args
+    own = tuple(range(q.ndim))
+    return contract([q], [own], (*own[:-2], own[-1], own[-2])) if is_orthogonal(q) else None
+
+
+@rule("solve", "solve(Q, b), Q orthogonal", "Qᵀ b", "values", below=(DECLARED,))
+def _solution_of_orthogonal(node: Node) -> Node | None:
+    q, b = node.args
+    if q.ndim != 2 or b.ndim not in (1, 2) or not is_orthogonal(q):
+        return None
+    return contract([q, b], [(1, 0), (1, 2)[: b.ndim]], (0, 2)[: b.ndim])
+
+
+@rule("logabsdet", "logabsdet(Q), Q orthogonal", "0", "values", below=(DECLARED,))
+def _logabsdet_of_orthogonal(node: Node) -> Node | None:
+    return spread(constant(0.0), node.shape) if is_orthogonal(node.args[0]) else None
+
+
+@rule("contract", "Qᵀ Q, Q Qᵀ, Q orthogonal", "I", "values", below=(DECLARED,))
+def _product_of_orthogonal(node: Node) -> Node | None:
+    """Replace two factors that meet along one axis, which nothing else has, by an identity."""
+    if node.payload.repeated:
+        return None
+    out = tuple(range(node.ndim))
+    factors = factors_along(node, out)
+    for i, (q, own) in enumerate(factors):
+        if len(own) != 2 or own[0] == own[1] or not is_orthogonal(q):
+            continue
+        for j, (other, met) in enumerate(factors[i + 1 :], i + 1):
+            if other is not q or len(met) != 2:
+                continue
+            for axis in (0, 1):
+                alone = sum(labels.count(own[axis]) for _, labels in factors) == 2 and own[axis] not in out
+                if alone and met[axis] == own[axis]:
+                    rest = [factor for k, factor in enumerate(factors) if k not in (i, j)]
+                    operands = [delta(*q.shape), *(arg for arg, _ in rest)]
+                    return einsum(operands, [(own[1 - axis], met[1 - axis]), *(labels for _, labels in rest)], out)
+    return None
+
+
+@rule("solve", "solve(S.T, b), S symmetric", "solve(S, b)", "arrays", inside="contract", below=(DECLARED,))
+def _solution_of_symmetric(node: Node) -> Node | None:
+    inside = transposed(node.args[0])
+    return matrix("solve", inside, node.args[1]) if inside is not None and is_symmetric(inside) else None

@@ -1,0 +1,18 @@
+"""Rewrites of products, inverses and determinants of matrices.
+
+Takes
+    a node whose arguments are simplified
+Gives
+    an equal node that is shorter, or None
+Invariants
+    * A matrix beside its inverse cancels only where it has one for certain, or where what stays tells that it has none.
+    * Determinants are right at singular matrices, unless the reader says that there are none.
+Files
+    chains       products of matrices as words: like products, inverses, determinants of powers
+    entries      determinants of small matrices of explicit entries
+    merged       sums along the axes of Kronecker products
+    symmetry     matrices that are symmetric
+    invertible   determinants and inverses in place of adjugates, where the reader asks for it
+Add
+    a function with ``@rule`` in the file whose pattern it shares
+"""

@@ -1,0 +1,336 @@
+"""Products of matrices as words: like products are one term, and a matrix beside its inverse cancels.
+
+A derivative of a product has a term for each place of a matrix in it, and these are often the same product,
+associated in another way or turned over: the gradient of ``trace(X @ X @ X)`` is ``3 * (X.T @ X.T)``. A contraction
+of matrices and vectors is a set of chains, from an axis of the result or a vector to another such end, or around.
+Read in one direction, and with symmetric matrices upright, equal chains are equal words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import count
+from typing import NamedTuple, TypeAlias
+
+from ...graph import REAL, Labels, Node, constant, delta, matrix
+from ...graph.deltas.affine import STRUCTURE
+from ...graph.deltas.einsum import einsum
+from ...graph.kinds import FAILING
+from ...graph.scalars.arithmetic import SUMS, scaled, terms_of
+from ..facts import factors_along, is_definite, is_symmetric
+from ..rewriter import make, rule
+
+#: Most terms of a sum that are compared with each other.
+_WINDOW = 9
+
+
+class Link(NamedTuple):
+    """A factor of a chain.
+
+    Parameters
+    ----------
+    node : Node
+        A matrix, or a vector at the end of a chain.
+    turned : bool
+        Whether the matrix stands transposed; False where it is symmetric.
+    """
+
+    node: Node
+    turned: bool
+
+
+class Chain(NamedTuple):
+    """A product of matrices from one end to the other.
+
+    Parameters
+    ----------
+    ends : tuple of two of int or None
+        Axes of the result at which it begins and ends; None at a vector.
+    links : tuple of Link
+    closed : bool
+        Whether the last matrix is joined to the first, as in a trace.
+    """
+
+    ends: tuple[int | None, int | None]
+    links: tuple[Link, ...]
+    closed: bool
+
+
+_Key: TypeAlias = tuple[object, ...]
+
+
+def chains_of(node: Node) -> list[Chain] | None:
+    """Return the chains that a contraction is made of, or None where it is no product of matrices and vectors."""
+    if node.op not in ("contract", "multiply") or node.dtype is not REAL or node.ndim > 2:
+        return None
+    if node.op == "contract" and node.payload.repeated:
+        return None
+    out: Labels = tuple(range(node.ndim))
+    factors = factors_along(node, out)
+    uses = Counter(label for _, own in factors for label in own)
+    uses.update(out)
+    if any(times != 2 for times in uses.values()):
+        return None
+    for arg, own in factors:
+        if arg.op in STRUCTURE or arg.dtype is not REAL or len(own) > 2 or len(set(own)) < len(own):
+            return None
+        if arg.op == "contract" and arg.payload.repeated:
+            return None
+    return _walked(factors, out)
+
+
+def _walked(factors: Sequence[tuple[Node, Labels]], out: Labels) -> list[Chain]:
+    """Follow each chain from its beginning: the result's axes in order, then vectors, then what is closed."""
+    at: dict[int, list[int]] = {}
+    for place, (_, own) in enumerate(factors):
+        for label in own:
+            at.setdefault(label, []).append(place)
+    left = dict.fromkeys(range(len(factors)))
+    found = [
+        Chain((None, None), (Link(arg, False),), False) for place, (arg, own) in enumerate(factors) if not own
+    ]
+    for place, (_, own) in enumerate(factors):
+        if not own:
+            del left[place]
+
+    def follow(begin: int | None, place: int, label: int | None) -> None:
+        """Follow a chain into a factor, by one of its labels where it is a matrix or an end at an axis."""
+        first = label
+        links: list[Link] = []
+        while True:
+            arg, own = factors[place]
+            del left[place]
+            links.append(Link(arg, len(own) == 2 and own[0] != label and not is_symmetric(arg)))
+            rest = [other for other in own if other != label]
+            if not rest:
+                found.append(Chain((begin, None), tuple(links), False))
+                return
+            (label,) = rest
+            if label in out:
+                found.append(Chain((begin, out.index(label)), tuple(links), False))
+                return
+            following = [other for other in at[label] if other in left]
+            if not following:
+                assert label == first
+                found.append(Chain((None, None), tuple(links), True))
+                return
+            (place,) = following
+
+    for axis, label in enumerate(out):
+        if at[label][0] in left:
+            follow(axis, at[label][0], label)
+    for place, (_, own) in enumerate(factors):
+        if place in left and len(own) == 1:
+            follow(None, place, None)
+    while left:
+        place = next(iter(left))
+        follow(None, place, factors[place][1][0])
+    return found
+
+
+def _turned(links: Sequence[Link]) -> tuple[Link, ...]:
+    """Return the transpose of a product."""
+    return tuple(
+        Link(node, node.ndim == 2 and not turned and not is_symmetric(node)) for node, turned in reversed(links)
+    )
+
+
+def _key(chains: Sequence[Chain], order: dict[Node, int]) -> _Key:
+    """Return what equal products have in common; nodes are told apart by numbers given in order of first use."""
+
+    def word(links: Sequence[Link]) -> tuple[tuple[int, bool], ...]:
+        return tuple((order.setdefault(node, len(order)), turned) for node, turned in links)
+
+    keys = []
+    for ends, links, closed in chains:
+        forms = [word(links)]
+        if closed:
+            forms = [w[k:] + w[:k] for w in (word(links), word(_turned(links))) for k in range(len(w))]
+        elif ends == (None, None):
+            forms.append(word(_turned(links)))
+        keys.append((tuple(-1 if end is None else end for end in ends), min(forms)))
+    return tuple(sorted(keys))
+
+
+def _have_likes(a: Node, b: Node) -> bool:
+    """Tell whether a product of one sum has the kinds of operations, and the length, of one of another."""
+    known = set(_signs_of(b))
+    return bool(known) and not known.isdisjoint(_signs_of(a))
+
+
+def _signs_of(node: Node) -> list[tuple[int, int]]:
+    """Return what is seen at once of the products of matrices that are terms of a sum."""
+    terms = [node] if node.op not in SUMS else [part for _, part in terms_of(node, _WINDOW).parts]
+    found = []
+    for term in terms:
+        x = scaled(term)[1]
+        if x.op == "contract" or (x.op == "multiply" and x.args[x.args[0].shape == ()].op == "contract"):
+            found.append((x.below, _length(x)))
+    return found
+
+
+def _length(node: Node) -> int:
+    """Return how many factors a product of products has."""
+    total, todo = 0, [node]
+    while todo and total < 2 * _WINDOW:
+        part = todo.pop()
+        if part.op == "contract":
+            is_product = not part.payload.repeated
+        else:
+            is_product = part.op == "multiply" and () in (part.args[0].shape, part.args[1].shape)
+        if is_product:
+            todo.extend(part.args)
+        else:
+            total += 1
+    return total
+
+
+@rule("add subtract", "A B C + Aᵀᵀ (B C), x·(A y) + y·(Aᵀ x)", "2 A B C, 2 x·(A y)", "reading",
+      inside="contract multiply negative add subtract")
+def _like_products(node: Node) -> Node | None:
+    """Collect products of matrices that are equal, unless they cancel (which could hide a NaN)."""
+    if node.ndim > 2 or not _have_likes(*node.args):
+        return None
+    order: dict[Node, int] = {}
+    total: dict[object, tuple[float, Node]] = {}
+    parts = [(sign, *scaled(part)) for sign, part in terms_of(node, _WINDOW).parts]
+    for sign, c, x in parts:
+        if x.shape != node.shape:
+            return None
+        chains = chains_of(x)
+        key = x if chains is None else _key(chains, order)
+        known, shown = total.get(key, (0.0, x))
+        total[key] = known + sign * c, shown
+    if len(total) == len(parts) or any(c == 0.0 for c, _ in total.values()):
+        return None
+    result: Node | None = None
+    for c, x in total.values():
+        if result is None:
+            result = make("multiply", constant(c), x)
+        else:
+            result = make("add" if c > 0 else "subtract", result, make("multiply", constant(abs(c)), x))
+    return result
+
+
+# ---------------------------------------------------------------------------- determinants
+
+
+@rule("det logdet logabsdet", "det(X Xᵀ X), log |det(X X)|, X square", "det(X)**3, 2 log |det(X)|", "form",
+      inside="contract")
+def _determinant_of_power(node: Node) -> Node | None:
+    """Take the determinant of the only factor of a product: that of the product has lost digits, and overflows."""
+    (x,) = node.args
+    links = word_of(x)
+    first = links[0].node
+    n = len(links)
+    if n < 2 or first.shape != x.shape or any(link.node is not first for link in links):
+        return None
+    if node.op == "det":
+        return make("power", matrix("det", first), constant(float(n)))
+    inside = matrix("logdet" if n % 2 and node.op == "logdet" else "logabsdet", first)
+    return make("multiply", constant(float(n)), inside)
+
+
+# ---------------------------------------------------------------------------- inverses
+
+
+@rule("contract", "inv(A) A inv(A)", "inv(A)", below=(FAILING,))
+def _inverse_beside_matrix(node: Node) -> Node | None:
+    """Cancel a matrix beside its inverse, if it has one for certain, or another inverse of it stays.
+
+    It has one for certain where it is declared positive definite. What stays raises, or is nan, as this did.
+    """
+    if node.dtype is not REAL or not any(arg.below & FAILING for arg in node.args):
+        return None
+    chains = chains_of(node)
+    if chains is None:
+        return None
+    rest = [_cancelled(chain, chains, False) for chain in chains]
+    return None if rest == chains else _rebuilt(rest, node)
+
+
+def without_inverses(node: Node) -> Node:
+    """Cancel matrices beside their inverses, and beside those of products, all of which have one."""
+    chains = chains_of(node)
+    if chains is None or not node.below & FAILING:
+        return node
+    apart = [chain._replace(links=tuple(part for link in chain.links for part in _factored(link))) for chain in chains]
+    rest = [_cancelled(chain, apart, True) for chain in apart]
+    if rest == apart:
+        return node
+    return without_inverses(_rebuilt(rest, node))
+
+
+def _factored(link: Link) -> tuple[Link, ...]:
+    """Return the inverse of a product of square matrices as the product of their inverses."""
+    if link.node.op != "inv":
+        return (link,)
+    word = word_of(link.node.args[0])
+    if any(part.node.shape != link.node.shape for part in word):
+        return (link,)
+    inverses = tuple(Link(matrix("inv", part.node), part.turned) for part in reversed(word))
+    return _turned(inverses) if link.turned else inverses
+
+
+def _cancelled(chain: Chain, chains: Sequence[Chain], certain: bool) -> Chain:
+    """Take a matrix beside its inverse out of a chain, if it has one for certain."""
+    links = list(chain.links)
+    for place, (node, turned) in enumerate(links):
+        if node.op != "inv":
+            continue
+        (inside,) = node.args
+        word = word_of(inside)
+        if turned:
+            word = _turned(word)
+        stays = certain or is_definite(inside) or any(
+            _holds_inverse(link.node, node)
+            for other in chains
+            for k, link in enumerate(other.links)
+            if other is not chain or k != place
+        )
+        if not stays:
+            continue
+        n = len(word)
+        for first, last in ((place + 1, place + 1 + n), (place - n, place)):
+            if first >= 0 and tuple(links[first:last]) == word:
+                begin, end = min(first, place), max(last, place + 1)
+                links[begin:end] = [Link(delta(*node.shape), False)]
+                return chain._replace(links=tuple(links))
+    return chain
+
+
+def word_of(node: Node) -> tuple[Link, ...]:
+    """Return a matrix as the product that it is."""
+    chains = chains_of(node)
+    if chains is not None and len(chains) == 1 and chains[0].ends == (0, 1):
+        return chains[0].links
+    return (Link(node, False),)
+
+
+def _holds_inverse(node: Node, inverse: Node) -> bool:
+    """Tell whether a factor is nan, or raises, wherever an inverse does."""
+    return node is inverse or (node.op in ("det", "logdet", "logabsdet") and node.args[0] is inverse)
+
+
+def _rebuilt(chains: Sequence[Chain], node: Node) -> Node:
+    """Write chains as one contraction again."""
+    operands: list[Node] = []
+    labels: list[Labels] = []
+    fresh = count(node.ndim)
+    for (begin, end), links, closed in chains:
+        label = next(fresh) if begin is None else begin
+        first = label
+        for arg, turned in links:
+            operands.append(arg)
+            if arg.ndim < 2:
+                labels.append((label,) * arg.ndim)
+                continue
+            following = next(fresh)
+            labels.append((following, label) if turned else (label, following))
+            label = following
+        if closed or end is not None:  # the last label is that of the beginning, or of the result
+            known = first if closed else end
+            assert known is not None
+            labels[-1] = tuple(known if own == label else own for own in labels[-1])
+    return einsum(operands, labels, tuple(range(node.ndim)), dict(enumerate(node.shape)))

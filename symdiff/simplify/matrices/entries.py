@@ -1,0 +1,74 @@
+"""Small matrices of explicit entries: their determinants are sums of products, as a book writes them.
+
+``det([[cos(t), -sin(t)], [sin(t), b]])`` is a sum of two products, and its derivative is that of the sum.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from ...graph import Node, constant, reshape
+from ...graph.scalars.functions import scalar_constant
+from ...graph.sizes import fixed
+from ..rewriter import make, rule, settle
+
+#: Rows of the largest determinant that is expanded.
+_ROWS = 3
+
+
+def entries_of(node: Node) -> npt.NDArray[np.object_] | None:
+    """Return the scalars that a small array is put together from, or None where it is not made of such."""
+    shape = fixed(node.shape)
+    if shape is None or node.size == 0 or int(np.prod(shape)) > _ROWS**2:
+        return None
+    found = np.empty(shape, dtype=object)
+    if node.op == "constant":
+        for place in np.ndindex(shape):
+            found[place] = constant(float(node.value[place]))
+        return found
+    if node.size == 1:
+        found[...] = settle(reshape(node, ()))
+        return found
+    if node.op == "reshape":
+        inside = entries_of(node.args[0])
+        return None if inside is None else inside.reshape(shape)
+    if node.op != "concatenate":
+        return None
+    parts = [entries_of(arg) for arg in node.args]
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known, axis=node.payload.axis) if len(known) == len(parts) else None
+
+
+@rule("det", "det([[a, b], [c, d]])", "a d - b c", "form", inside="concatenate")
+def _explicit_determinant(node: Node) -> Node | None:
+    """Expand a determinant, unless an entry would vanish, which could hide a nan."""
+    (x,) = node.args
+    if x.ndim != 2 or not isinstance(x.shape[0], int) or x.shape[0] > _ROWS:
+        return None
+    entries = entries_of(x)
+    if entries is None:
+        return None
+    n = x.shape[0]
+    terms: list[tuple[int, list[Node]]] = []
+    for order in permutations(range(n)):
+        product: list[Node] = [entries[row, column] for row, column in enumerate(order)]
+        if not any(scalar_constant(entry) == 0.0 for entry in product):
+            turns = sum(order[i] > order[j] for i in range(n) for j in range(i + 1, n))
+            terms.append((-1 if turns % 2 else 1, product))
+    kept = {entry for _, product in terms for entry in product}
+    several: list[Node] = entries.ravel().tolist()
+    if not terms or any(entry not in kept and scalar_constant(entry) is None for entry in several):
+        return None
+    total: Node | None = None
+    for sign, product in terms:
+        term = product[0]
+        for entry in product[1:]:
+            term = make("multiply", term, entry)
+        if total is None:
+            total = term if sign > 0 else make("negative", term)
+        else:
+            total = make("add" if sign > 0 else "subtract", total, term)
+    return total

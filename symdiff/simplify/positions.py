@@ -1,0 +1,83 @@
+"""Rules for positions that a call brings: what is taken, and what is added up at them."""
+
+from __future__ import annotations
+
+from ..graph import Node, contract, elementwise, put, take, transpose, zeros
+from ..graph.deltas.affine import is_rows
+from ..graph.deltas.einsum import einsum, is_zero
+from ..graph.sizes import Dim
+from .rewriter import rule, settle
+
+
+@rule("contract", "eye(N)[idx] times x", "add_at(x, idx, N)", "arrays", inside="take")
+def _rows_of_identity(node: Node) -> Node | None:
+    """Put elements where rows of the identity have their 1, so that nothing is multiplied by zeros."""
+    labels, out, repeated = node.payload
+    for k, (rows, own) in enumerate(zip(node.args, labels, strict=True)):
+        if is_rows(rows) and len(set(own)) == len(own) and (len(node.args) > 1 or set(own) - set(out)):
+            others = [i for i in range(len(node.args)) if i != k]
+            sizes = {**dict(repeated), **dict(zip(own, rows.shape, strict=True))}
+            sizes |= dict(zip(out, node.shape, strict=True))
+            args, names = [node.args[i] for i in others], [labels[i] for i in others]
+            if not any(arg.shape and not is_zero(arg) for arg in args) and set(own) <= set(out):
+                continue
+            return _placed(rows.args[1], own, args, names, out, sizes)
+    return None
+
+
+def _placed(
+    at: Node,
+    own: tuple[int, ...],
+    args: list[Node],
+    labels: list[tuple[int, ...]],
+    out: tuple[int, ...],
+    sizes: dict[int, Dim],
+) -> Node | None:
+    """Write a product with rows of the identity, which have labels ``own``, without them."""
+    *places, column = own
+    taken, names = [], []
+    for arg, axes in zip(args, labels, strict=True):
+        if axes.count(column) > 1:
+            return None
+        # it is read where the rows have their 1 alone
+        taken.append(settle(take(arg, at, axes.index(column)) if column in axes else arg))
+        names.append(tuple(i for each in axes for i in (places if each == column else (each,))))
+    if column not in out:
+        return einsum(taken, names, out, sizes)
+    first = [label for label in places if label in out]
+    order = [*first, *(label for label in places if label not in out)]
+    rest = [label for label in out if label != column and label not in first]
+    body = einsum(taken, names, (*order, *rest), sizes)
+    where = transpose(at, [places.index(label) for label in order])
+    added = put(settle(body), where, len(first), sizes[column], len(first))
+    return contract([added], [(*first, column, *rest)], out)
+
+
+@rule("take", "zeros[idx], (x repeated)[idx]", "zeros, x repeated", "arrays")
+def _taken_forms(node: Node) -> Node | None:
+    x, at = node.args
+    if is_zero(x):
+        return zeros(node.shape)
+    if x.op != "contract" or len(x.args) != 1 or node.payload.shared:
+        return None
+    labels, out, repeated = x.payload
+    axis = node.payload.axis + x.ndim
+    if out[axis] not in dict(repeated):
+        return None
+    fresh = tuple(range(1000, 1000 + at.ndim))
+    sizes = {**dict(repeated), **dict(zip(fresh, at.shape, strict=True))}
+    return contract(x.args, labels, (*out[:axis], *fresh, *out[axis + 1 :]), sizes)
+
+
+@rule("put", "add_at(zeros, idx, N)", "zeros", "arrays")
+def _put_forms(node: Node) -> Node | None:
+    return zeros(node.shape) if is_zero(node.args[0]) else None
+
+
+@rule("add subtract", "add_at(x, idx, N) + add_at(y, idx, N)", "add_at(x + y, idx, N)", "arrays", inside="put")
+def _sum_of_puts(node: Node) -> Node | None:
+    a, b = node.args
+    if a.op != "put" or b.op != "put" or a.shape != b.shape or a.payload != b.payload or a.args[1] is not b.args[1]:
+        return None
+    total = settle(elementwise(node.op, (a.args[0], b.args[0])))
+    return put(total, a.args[1], a.payload.axis + a.ndim, a.shape[a.payload.axis], a.payload.shared)

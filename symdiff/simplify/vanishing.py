@@ -1,0 +1,217 @@
+"""Ratios that are 1 and means that are 0, where what stays is nan or infinite wherever they would have been.
+
+``p / p`` stays, since it is nan at 0. Beside ``log(p)``, as in the derivative of ``p * log(p)``, it is 1: the logarithm
+is infinite there. The mean of deviations from a mean is 0 beside these deviations, all of which are nan or infinite
+where one is. And ``p / p`` is 1 where p is declared positive, since calls refuse other numbers.
+"""
+
+from __future__ import annotations
+
+from ..graph import Node, constant, elementwise, extent
+from ..graph.kinds import INVERSE
+from ..graph.scalars.arithmetic import SUMS, factors_of, terms_of
+from ..graph.sizes import product
+from .facts import is_surely_positive
+from .rewriter import make, rule, spread
+
+#: Most factors of a product and terms of a sum that are compared.
+_FACTORS, _TERMS = 12, 9
+#: How many operations are looked through from a sum to the deviations it is of.
+_DEPTH = 8
+
+
+# ---------------------------------------------------------------------------- ratios
+
+
+@rule("divide", "p x / (p y), p declared positive", "x / y", "reading")
+def _ratio_of_positive(node: Node) -> Node | None:
+    """Cancel equal factors above and below where they are declared positive."""
+    above, below = (factors_of(arg, _FACTORS) for arg in node.args)
+    if not above.whole or not below.whole:
+        return None
+    top, bottom = list(above.parts), list(below.parts)
+    for base, n in above.parts:
+        if (base, n) in bottom and base.op != "constant" and is_surely_positive(base):
+            bottom.remove((base, n))
+            top.remove((base, n))
+    if len(top) == len(above.parts):
+        return None
+    over = [*_bases(top, 1.0), *_bases(bottom, -1.0)]
+    under = [*_bases(top, -1.0), *_bases(bottom, 1.0)]
+    result = _product(over)
+    if under:
+        result = make("divide", result, _product(under))
+    result = result if above.sign * below.sign > 0 else make("negative", result)
+    return spread(result, node.shape)
+
+
+def _bases(parts: list[tuple[Node, float]], sign: float) -> list[Node]:
+    return [
+        base if abs(n) == 1.0 else elementwise("power", (base, constant(abs(n)))) for base, n in parts if n * sign > 0
+    ]
+
+
+def _product(factors: list[Node]) -> Node:
+    result = constant(1.0)
+    for factor in factors:
+        result = make("multiply", result, factor)
+    return result
+
+
+@rule("add subtract", "log(p / q) + p / (p / q) / q", "log(p / q) + 1", "reading", below=(INVERSE,))
+def _ratio_beside_logarithm(node: Node) -> Node | None:
+    """Write 1 for a ratio of equal products beside the logarithm of all that is in them."""
+    terms = terms_of(node, _TERMS)
+    if not terms.whole:
+        return None
+    inside: set[Node] = set()
+    for _, term in terms.parts:
+        for factor, _ in factors_of(term, _FACTORS).parts:
+            if factor.op == "log":
+                inside.update(base for base, _ in factors_of(factor.args[0], _FACTORS).parts)
+    if not inside:
+        return None
+    parts = [(sign, _without_ratio(term, inside)) for sign, term in terms.parts]
+    if all(new is term for (_, new), (_, term) in zip(parts, terms.parts, strict=True)):
+        return None
+    return spread(_total(parts), node.shape)
+
+
+def _without_ratio(term: Node, inside: set[Node]) -> Node:
+    """Return a product without factors that cancel, all of which are among some."""
+    found = factors_of(term, _FACTORS)
+    powers: dict[Node, float] = {}
+    for base, n in found.parts:
+        powers[base] = powers.get(base, 0.0) + n
+    gone = {base for base in powers if powers[base] == 0.0 and base in inside}
+    if not found.whole or not gone:
+        return term
+    result = constant(float(found.sign))
+    for base, n in found.parts:
+        if base not in gone:
+            for _ in range(int(abs(n))):
+                result = make("multiply" if n > 0 else "divide", result, base)
+    return result
+
+
+def _total(parts: list[tuple[float, Node]]) -> Node:
+    (sign, total), *rest = parts
+    if sign < 0:
+        total = make("negative", total)
+    for sign, part in rest:
+        total = make("add" if sign > 0 else "subtract", total, part)
+    return total
+
+
+# ---------------------------------------------------------------------------- deviations from a mean
+
+
+@rule("add subtract", "z - mean(z), z = x - mean(x)", "z", "reading",
+      inside="contract divide multiply negative reshape")
+def _mean_of_deviations(node: Node) -> Node | None:
+    """Leave the mean of deviations out where the deviations, and its scalars, are factors of another term."""
+    if not any(_is_sum(arg) or arg.op in SUMS for arg in node.args):
+        return None
+    terms = terms_of(node, _TERMS)
+    if not terms.whole or not any(_is_sum(term) for _, term in terms.parts):
+        return None
+    for k, (_, term) in enumerate(terms.parts):
+        wanted = _summed_deviations(term)
+        others = [part for i, part in enumerate(terms.parts) if i != k]
+        if wanted is not None and any(wanted <= _factors(other) for _, other in others):
+            return spread(_total(others), node.shape)
+    return None
+
+
+def _is_sum(node: Node) -> bool:
+    """Tell whether a node looks like a number times a sum."""
+    for _ in range(_DEPTH):
+        if node.op in ("negative", "reshape", "divide"):
+            node = node.args[0]
+        elif node.op == "multiply" and () in (node.args[0].shape, node.args[1].shape):
+            node = node.args[node.args[0].shape == ()]
+        else:
+            break
+    return node.op == "contract" and len(node.args) == 1
+
+
+def _factors(node: Node) -> set[tuple[Node, bool]]:
+    """Return the factors of a term, with whether each is a divisor; x for the direction of x."""
+    return {
+        (base.args[0] if base.op == "unit" else base, n < 0) for base, n in factors_of(node, _FACTORS).parts
+    }
+
+
+def _summed_deviations(node: Node) -> set[tuple[Node, bool]] | None:
+    """Return z = x - mean(x), and scalars, for these scalars times the sum of z along the axes of the mean."""
+    scalars: set[tuple[Node, bool]] = set()
+    axes: set[int] = set()
+    for _ in range(_DEPTH):
+        if node.op in ("negative", "reshape") and not (axes and node.op == "reshape"):
+            node = node.args[0]
+        elif node.op == "divide" and node.args[1].shape == ():
+            scalars.add((node.args[1], True))
+            node = node.args[0]
+        elif node.op == "multiply" and node.args[0].shape == ():
+            scalars.add((node.args[0], False))
+            node = node.args[1]
+        elif node.op == "multiply" and node.args[1].shape == ():
+            scalars.add((node.args[1], False))
+            node = node.args[0]
+        elif node.op == "contract" and len(node.args) == 1 and not axes:
+            labels, out, _ = node.payload
+            axes = {axis for axis, label in enumerate(labels[0]) if label not in out}
+            node = node.args[0]
+        elif node.op == "unit" and axes and {axis + node.ndim for axis in node.payload.axes} == axes:
+            node = node.args[0]
+        else:
+            break
+    if not axes or node.op != "subtract" or node.args[0].shape != node.shape:
+        return None
+    if not _is_mean(node.args[1], node.args[0], axes):
+        return None
+    return {(node, False), *(scalar for scalar in scalars if not _is_number(scalar[0]))}
+
+
+def _is_number(node: Node) -> bool:
+    """Tell whether a factor is a number or a size: anything else may be what makes a term nan."""
+    return node.shape == () and all(leaf.op in ("constant", "size") for leaf in _below(node))
+
+
+def _below(node: Node) -> list[Node]:
+    """Return the leaves of a short formula, or the node where it is not short."""
+    leaves: list[Node] = []
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if part.args and len(leaves) + len(todo) < _DEPTH:
+            todo.extend(part.args)
+        else:
+            leaves.append(part)
+    return leaves
+
+
+def _is_mean(node: Node, x: Node, axes: set[int]) -> bool:
+    """Tell whether a node is the mean of x along axes, which may be left."""
+    count = constant(1.0)
+    size = 1.0
+    for _ in range(_DEPTH):
+        if node.op == "reshape":
+            node = node.args[0]
+        elif node.op == "divide" and _is_number(node.args[1]):
+            count = make("multiply", count, node.args[1])
+            node = node.args[0]
+        elif node.op == "multiply" and node.args[0].op == "constant" and node.args[0].shape == ():
+            size *= float(node.args[0].value)
+            node = node.args[1]
+        else:
+            break
+    if node.op != "contract" or node.args != (x,) or node.payload.repeated:
+        return False
+    (own,), out, _ = node.payload
+    if {axis for axis, label in enumerate(own) if label not in out} != axes or len({*own}) < len(own):
+        return False
+    wanted = extent(product([x.shape[axis] for axis in axes]))
+    return make("multiply", constant(size), wanted) is count or (
+        count.op == wanted.op == "constant" and float(wanted.value) * size == float(count.value)
+    )
