@@ -17,7 +17,7 @@ Files
     array               Array: operators, methods, NumPy's protocols
     symbols             inputs, names of parts, operations as functions
     shapes              shapes that a user gives
-    outputs             results in lists, tuples and dicts
+    outputs             results in lists, tuples, dicts and dataclasses
     custom              functions whose derivative their author gives
     array_derivatives   derivatives of Arrays
     text                formula text

@@ -7,14 +7,14 @@ nodes stay comparable by identity. Ordinary array code runs on it unchanged; wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from .. import printing
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
-from ..graph import BOOL, REAL, Node
+from ..graph import BOOL, INT, REAL, Node
 from ..graph.scalars.functions import apply, compare, to_real
 from ..ground.advice import ARRAY, advice
 from ..ground.guard import guarded, refuse
@@ -31,7 +31,6 @@ from .provenance import Provenance
 if TYPE_CHECKING:
     from sympy import Basic
 
-    from .sympy import Definitions
 
 
 class Array(Operand):
@@ -51,6 +50,7 @@ class Array(Operand):
     Examples
     --------
     >>> import numpy as np
+    >>> from symdiff import vector
     >>> x = vector("x", 3)
     >>> np.exp(x).sum()
     sum(exp(x))
@@ -69,35 +69,41 @@ class Array(Operand):
 
     # ------------------------------------------------------------ what it says
 
-    def _presented(self) -> Node:
-        return present(self.node, derived=self.provenance.facts.derived)
+    def _shown(self, style: Callable[..., str]) -> str:
+        known = self.provenance.facts
+        names = [str(leaf.name) for leaf in known.inputs]
+        return style(present(self.node, derived=known.derived), derived=known.derived, taken=names)
 
     @guarded
     def __str__(self) -> str:
-        return printing.text(self._presented())
+        return self._shown(printing.text)
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     @guarded
     def latex(self) -> str:
         r"""Return the formula in LaTeX, without dollar signs."""
-        return printing.latex(self._presented())
+        return self._shown(printing.latex)
+
+    @guarded
+    def unicode(self) -> str:
+        """Return the formula as a book prints it, on one line in Unicode."""
+        return self._shown(printing.unicode)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
     @property
     @guarded
-    def sympy(self) -> Basic | Definitions:
-        """The formula as a SymPy expression, matrix or array.
+    def sympy(self) -> Basic:
+        """The formula as a SymPy expression, matrix or array; what SymPy has no class for as one of symdiff's.
 
         SymPy fails on expressions nested some 165 deep, so of a formula that is deep, or large and
-        much shared, this is a :class:`symdiff.Definitions` instead: a tuple ``(definitions, result)``,
-        where ``definitions`` holds pairs of a symbol and its expression, each in terms of those
-        before it, and ``result`` is in terms of the symbols. Functions of symdiff read it back.
+        much shared, this is a :class:`symdiff.Definitions` instead, which unpacks as ``definitions, result``:
+        pairs of a symbol and its expression, each in terms of those before it, and the formula in terms of
+        the symbols. Functions of symdiff read it back.
         """
-        return interop.to_sympy(self._presented())
+        return interop.to_sympy(present(self.node, derived=self.provenance.facts.derived))
 
     # ------------------------------------------------------------ arithmetic
 
@@ -217,12 +223,12 @@ class Array(Operand):
 
     @guarded
     def __getitem__(self, key: Any) -> Array:
-        for part in key if isinstance(key, tuple) else (key,):
-            if isinstance(part, Array):
-                raise UnsupportedError(
-                    "an index that is itself a symbol; expected constants (to choose by a condition, write where)"
-                )
-        return Array(getitem(self.node, key), self.provenance)
+        keys = key if isinstance(key, tuple) else (key,)
+        given = [part for part in keys if isinstance(part, Array)]
+        if not given:
+            return Array(getitem(self.node, key), self.provenance)
+        known = tuple(part.node if isinstance(part, Array) else part for part in keys)
+        return Array(getitem(self.node, known), provenance_of(self, *given))
 
     @property
     def T(self) -> Array:
@@ -248,7 +254,7 @@ class Array(Operand):
     @guarded
     def astype(self, dtype: Any) -> Array:
         """Return the array itself for a real dtype; others are refused."""
-        if np.dtype(dtype).kind != "f":
+        if np.dtype(dtype).kind != "f" or self.node.dtype is INT:
             raise UnsupportedError(f"astype({dtype!r}) of a symbol; symbols are real numbers")
         return Array(to_real(self.node), self.provenance)
 

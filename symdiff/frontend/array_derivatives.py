@@ -11,19 +11,31 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ..calculus import derivatives as nodes
+from ..calculus.wrt import InputPart
 from ..errors import ArgumentError, DtypeError, LimitError, ShapeError
-from ..graph import BOOL, Node
-from ..graph.sizes import Shape, show
+from ..graph import BOOL, INT, Node, concatenate, reshape
+from ..graph.scalars.functions import to_real
+from ..graph.sizes import Dim, Shape, show
+from ..simplify import simplify
 from .array import Array, asarray
 from .numpy.operands import as_node, provenance_of
 from .outputs import leaves, pack, template_of, unpack
+from .outputs.display import FormulaTuple, shown
 from .provenance import Facts, Provenance
 
 #: What to differentiate with respect to: an array, or several in a tuple, list, dict or dataclass.
 Wrt: TypeAlias = Any
 
 
-def gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
+def gradient(
+    f: Any,
+    wrt: Wrt,
+    *,
+    disconnected: str = "error",
+    convention: str = "projected",
+    invertible: bool = False,
+    joined: bool = False,
+) -> Any:
     """Return the gradient of a scalar formula.
 
     Parameters
@@ -34,11 +46,19 @@ def gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
         Inputs, parts of inputs, or sub-formulas.
     disconnected : {"error", "zero"}
         What to do where ``f`` does not depend on ``wrt``.
+    convention : {"projected", "entries"}
+        By a matrix declared symmetric or skew: the projection of the derivative by free entries, or the
+        derivative by independent entries, which for a symmetric matrix is 2 G - diag(G).
+    invertible : bool
+        Whether every matrix of which a determinant is taken has an inverse. The derivative of ``det(A)`` is then
+        ``det(A) * inv(A).T`` in place of ``adjugate(A).T``, and raises where A has none.
+    joined : bool
+        Return one vector, with an element for each of each input, in order.
 
     Returns
     -------
     Array or tuple of Array
-        Of the shape of ``wrt``.
+        Of the shape of ``wrt``. Joined: a vector.
 
     Raises
     ------
@@ -57,11 +77,16 @@ def gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     >>> gradient(np.log(np.linalg.det(A)), A)
     inv(A).T
     """
-    trail = _Trail(f)
-    return _as_given(wrt, trail.arrays(nodes.gradient(_formula(f), _group(wrt), disconnected, trail)))
+    group, trail = _group(wrt), _Trail(f, invertible=invertible)
+    parts = _by(convention, nodes.gradient(_formula(f), group, disconnected, trail), group, 0)
+    if joined:
+        return trail.arrays([concatenate([reshape(part, (part.size,)) for part in parts], 0)])[0]
+    return _as_given(wrt, trail.arrays(parts))
 
 
-def value_and_gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> tuple[Array, Any]:
+def value_and_gradient(
+    f: Any, wrt: Wrt, *, disconnected: str = "error", convention: str = "projected", invertible: bool = False
+) -> tuple[Array, Any]:
     """Return a scalar formula and its gradient: compiled together, they share what they have in common.
 
     Parameters
@@ -70,8 +95,8 @@ def value_and_gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> tupl
         Shape ``()`` (a 1×1 matrix counts as a scalar).
     wrt : Array, or tuple, list, dict or dataclass of Array
         Inputs, parts of inputs, or sub-formulas.
-    disconnected : {"error", "zero"}
-        What to do where ``f`` does not depend on ``wrt``.
+    disconnected, convention, invertible
+        As for :func:`gradient`.
 
     Returns
     -------
@@ -92,10 +117,13 @@ def value_and_gradient(f: Any, wrt: Wrt, *, disconnected: str = "error") -> tupl
     >>> k([3.0, 4.0])
     (np.float64(25.0), array([6., 8.]))
     """
-    return asarray(f), gradient(f, wrt, disconnected=disconnected)
+    slope = gradient(f, wrt, disconnected=disconnected, convention=convention, invertible=invertible)
+    return FormulaTuple((asarray(f), slope))
 
 
-def vjp(f: Any, wrt: Wrt, seed: Any, *, disconnected: str = "error") -> Any:
+def vjp(
+    f: Any, wrt: Wrt, seed: Any, *, disconnected: str = "error", convention: str = "projected", invertible: bool = False
+) -> Any:
     """Return the product of a cotangent with the Jacobian: sum over k of ``seed[k] * d f[k] / d wrt``.
 
     Parameters
@@ -105,6 +133,8 @@ def vjp(f: Any, wrt: Wrt, seed: Any, *, disconnected: str = "error") -> Any:
     seed : Array or array_like
         Cotangent, of the shape of ``f``: numbers, a symbol or another formula.
     disconnected : {"error", "zero"}
+    convention : {"projected", "entries"}
+        As for :func:`gradient`.
 
     Returns
     -------
@@ -120,11 +150,12 @@ def vjp(f: Any, wrt: Wrt, seed: Any, *, disconnected: str = "error") -> Any:
     """
     node = _formula(f)
     cotangent = _direction(seed, node.shape, "seed", "the formula")
-    trail = _Trail(f, seed)
-    return _as_given(wrt, trail.arrays(nodes.vjp(node, cotangent, _group(wrt), disconnected, trail)))
+    group, trail = _group(wrt), _Trail(f, seed, invertible=invertible)
+    results = nodes.vjp(node, cotangent, group, disconnected, trail)
+    return _as_given(wrt, trail.arrays(_by(convention, results, group, 0)))
 
 
-def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error") -> Array:
+def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error", invertible: bool = False) -> Array:
     """Return the directional derivative: the product of the Jacobian with a tangent.
 
     Parameters
@@ -134,6 +165,8 @@ def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error") -> Array
     tangent : Array or array_like, or a tuple or list of them
         Direction, of the shape of ``wrt`` (one for each, if there are several).
     disconnected : {"error", "zero"}
+    invertible : bool
+        As for :func:`gradient`.
 
     Returns
     -------
@@ -143,24 +176,39 @@ def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error") -> Array
     node = _formula(f)
     group = _group(wrt)
     directions = _directions(wrt, group, tangent)
-    trail = _Trail(f, tangent)
+    trail = _Trail(f, tangent, invertible=invertible)
     return trail.arrays([nodes.jvp(node, group, directions, disconnected, trail)])[0]
 
 
-def jacobian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
+def jacobian(
+    f: Any,
+    wrt: Wrt,
+    *,
+    disconnected: str = "error",
+    convention: str = "projected",
+    invertible: bool = False,
+    joined: bool | None = None,
+) -> Any:
     """Return all partial derivatives of every output.
 
     Parameters
     ----------
-    f : Array
+    f : Array, or list of Array
         Of any shape.
     wrt : Array, or tuple or list of Array
     disconnected : {"error", "zero"}
+        What to do where ``f`` does not depend on ``wrt``. Blocks of a joined matrix are zeros either way.
+    convention : {"projected", "entries"}
+        As for :func:`gradient`, along the axes of ``wrt``.
+    joined : bool, optional
+        Return one matrix for all outputs by all inputs, as SymPy's ``Matrix.jacobian`` does: a row for each element of
+        each output, a column for each element of each input, in order. By default so if ``f`` is a list, or a SymPy
+        matrix and ``wrt`` a list.
 
     Returns
     -------
     Array or tuple of Array
-        Of shape ``f.shape + wrt.shape``: first the output's axes, then the input's.
+        Of shape ``f.shape + wrt.shape``: first the output's axes, then the input's. Joined: a matrix.
 
     Notes
     -----
@@ -173,14 +221,60 @@ def jacobian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     >>> X, W = matrix("X", "m", "k"), matrix("W", "n", "k")
     >>> jacobian((X @ W.T)[0], X[0])
     W
+    >>> from symdiff import scalar
+    >>> x, y = scalar("x"), scalar("y")
+    >>> jacobian([x * y, x**2], [x, y])
+    [[y, x], [2 * x, 0]]
     """
+    if joined is None:
+        joined = isinstance(f, list | tuple) and isinstance(wrt, list | tuple)
+    if joined:
+        outputs = f if isinstance(f, list | tuple) else [f]
+        return _joined_jacobian(outputs, wrt, disconnected, convention, invertible)
     node = _formula(f)
     known: dict[Node, Node] = {}
-    trail = _Trail(f)
-    return _as_given(wrt, trail.arrays([nodes.jacobian(node, w, disconnected, known, trail) for w in _group(wrt)]))
+    group, trail = _group(wrt), _Trail(f, invertible=invertible)
+    results = [nodes.jacobian(node, w, disconnected, known, trail) for w in group]
+    return _as_given(wrt, trail.arrays(_by(convention, results, group, node.ndim), [node.ndim] * len(results)))
 
 
-def hessian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
+def _joined_jacobian(outputs: Sequence[Any], wrt: Wrt, disconnected: str, convention: str, invertible: bool) -> Array:
+    """Return one matrix, a row for each element of the outputs, a column for each of the inputs."""
+    if not outputs:
+        raise ArgumentError("no formula to differentiate; expected an array or a list of them")
+    if disconnected not in ("error", "zero"):
+        raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
+    group, trail = _group(wrt), _Trail(*outputs, invertible=invertible)
+    rows = []
+    for output in outputs:
+        node, known = _formula(output), dict[Node, Node]()
+        row = [nodes.jacobian(node, w, "zero", known, trail) for w in group]
+        rows.append(_by(convention, row, group, node.ndim))
+    lengths = [_formula(output).size for output in outputs]
+    return trail.arrays([_joined(rows, lengths, [w.size for w in group])], [1])[0]
+
+
+def _joined(blocks: Sequence[Sequence[Node]], rows: Sequence[Dim], columns: Sequence[Dim]) -> Node:
+    """Return blocks as one matrix, each flattened to as many rows and columns as it has elements along them."""
+    flat = []
+    for row, m in zip(blocks, rows, strict=True):
+        if m == 1:  # a vector, which is written as such
+            line = concatenate([reshape(block, (n,)) for block, n in zip(row, columns, strict=True)], 0)
+            flat.append(reshape(line, (1, line.size)))
+        else:
+            flat.append(concatenate([reshape(block, (m, n)) for block, n in zip(row, columns, strict=True)], 1))
+    return concatenate(flat, 0)
+
+
+def hessian(
+    f: Any,
+    wrt: Wrt,
+    *,
+    disconnected: str = "error",
+    convention: str = "projected",
+    invertible: bool = False,
+    joined: bool = False,
+) -> Any:
     """Return the second derivatives of a scalar formula.
 
     Parameters
@@ -191,25 +285,39 @@ def hessian(f: Any, wrt: Wrt, *, disconnected: str = "error") -> Any:
     disconnected : {"error", "zero"}
         What to do where ``f`` does not depend on ``wrt``. Mixed blocks that are zero are
         zeros either way.
+    convention : {"projected", "entries"}
+        As for :func:`gradient`, along the axes of both variables.
+    joined : bool
+        Return one matrix, with a row and a column for each element of each input, in order.
 
     Returns
     -------
     Array or tuple of tuple of Array
-        Of shape ``wrt.shape + wrt.shape``; for several, a block for each pair.
+        Of shape ``wrt.shape + wrt.shape``; for several, a block for each pair. Joined: a matrix.
 
     Examples
     --------
     >>> from symdiff import matrix, vector, hessian
     >>> A, x = matrix("A", "n", "n"), vector("x", "n")
     >>> hessian(x @ A @ x, x)
-    A + A.T
+    A.T + A
     """
-    trail = _Trail(f)
-    rows = nodes.hessian(_formula(f), _group(wrt), disconnected, trail)
-    return _as_given(wrt, [_as_given(wrt, trail.arrays(row)) for row in rows])
+    group, trail = _group(wrt), _Trail(f, invertible=invertible)
+    rows = nodes.hessian(_formula(f), group, disconnected, trail)
+    if convention != "projected":
+        rows = [
+            _by(convention, _by(convention, row, [w] * len(row), 0), group, w.ndim)
+            for w, row in zip(group, rows, strict=True)
+        ]
+        trail.hessians = tuple(row[k] for k, row in enumerate(rows)) if trail.hessians else ()
+    if joined:
+        lengths = [w.size for w in group]
+        return trail.arrays([_joined(rows, lengths, lengths)], [1])[0]
+    blocks = [trail.arrays(row, [w.ndim] * len(row)) for w, row in zip(group, rows, strict=True)]
+    return _as_given(wrt, [_as_given(wrt, row) for row in blocks])
 
 
-def hvp(f: Any, wrt: Wrt, vector: Any, *, disconnected: str = "error") -> Any:
+def hvp(f: Any, wrt: Wrt, vector: Any, *, disconnected: str = "error", invertible: bool = False) -> Any:
     """Return the product of the Hessian of a scalar formula with a vector.
 
     Parameters
@@ -220,6 +328,8 @@ def hvp(f: Any, wrt: Wrt, vector: Any, *, disconnected: str = "error") -> Any:
     vector : Array or array_like, or a tuple or list of them
         Of the shape of ``wrt``.
     disconnected : {"error", "zero"}
+    invertible : bool
+        As for :func:`gradient`.
 
     Returns
     -------
@@ -228,11 +338,11 @@ def hvp(f: Any, wrt: Wrt, vector: Any, *, disconnected: str = "error") -> Any:
     """
     group = _group(wrt)
     directions = _directions(wrt, group, vector)
-    trail = _Trail(f, vector)
+    trail = _Trail(f, vector, invertible=invertible)
     return _as_given(wrt, trail.arrays(nodes.hvp(_formula(f), group, directions, disconnected, trail)))
 
 
-def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error") -> Array:
+def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error", invertible: bool = False) -> Array:
     """Return the derivative of any order: the Jacobian taken ``order`` times.
 
     Parameters
@@ -242,6 +352,8 @@ def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error
     order : int
         From 0 up.
     disconnected : {"error", "zero"}
+    invertible : bool
+        As for :func:`gradient`.
 
     Returns
     -------
@@ -253,13 +365,13 @@ def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error
     >>> from symdiff import scalar, derivative
     >>> x = scalar("x")
     >>> derivative(x**3, x, 2)
-    6*x
+    6 * x
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:
         raise ArgumentError(f"order={order!r}; expected a whole number from 0 up")
     if order > 20:
         raise LimitError("a derivative of an order over 20, which is the limit")
-    (by,), trail = _group([wrt]), _Trail(f)
+    (by,), trail = _group([wrt]), _Trail(f, invertible=invertible)
     result = nodes.derivative(_formula(f), by, order, disconnected, trail)
     return trail.arrays([result])[0] if order else Array(result, trail.before)
 
@@ -268,7 +380,7 @@ def _formula(f: Any) -> Node:
     node = as_node(f)
     if node.dtype is BOOL:
         raise DtypeError("the derivative of a condition; expected a formula of real numbers")
-    return node
+    return to_real(node)
 
 
 def _group(wrt: Wrt) -> list[Node]:
@@ -280,19 +392,34 @@ def _group(wrt: Wrt) -> list[Node]:
             raise ArgumentError(f"wrt of type {type(one).__name__}; expected a symbolic array, or a tuple of them")
         if one.node.dtype is BOOL:
             raise DtypeError("a derivative with respect to a condition; expected real numbers")
+        if one.node.dtype is INT:
+            raise DtypeError("a derivative with respect to positions, which are whole numbers; expected real numbers")
     return [one.node for one in several]
+
+
+def _by(convention: str, results: Sequence[Node], group: Sequence[Node], axis: int) -> list[Node]:
+    """Return derivatives by the variables of ``group``, whose axes begin at ``axis``, in a convention."""
+    if convention == "projected":
+        return list(results)
+    if convention != "entries":
+        raise ArgumentError(f"convention={convention!r:.60}; expected 'projected' or 'entries'")
+    return simplify([InputPart(w).by_entries(one, axis) for w, one in zip(group, results, strict=True)])
 
 
 class _Trail(nodes.Trail):
     """What leads to the derivatives of one call: what they are made of, and what is rewritten on the way."""
 
-    def __init__(self, *sources: Any) -> None:
+    def __init__(self, *sources: Any, invertible: bool) -> None:
         super().__init__()
+        if not isinstance(invertible, bool):
+            raise ArgumentError(f"invertible={invertible!r:.60}; expected True or False")
+        self.invertible = invertible
         self.before = provenance_of(*sources)
 
-    def arrays(self, results: Sequence[Node]) -> list[Array]:
-        """Return the results as users hold them."""
-        own = Provenance(Facts((), tuple(self.rewrites), self.hessians, True))
+    def arrays(self, results: Sequence[Node], rows: Sequence[int] = ()) -> list[Array]:
+        """Return the results as users hold them; of matrices, ``rows`` says how many axes are those of the formula."""
+        matrices = tuple(zip(results, rows, strict=True)) if rows else ()
+        own = Provenance(Facts((), tuple(self.rewrites), self.hessians, True, matrices))
         provenance = self.before.joined(own)
         return [Array(result, provenance) for result in results]
 
@@ -300,7 +427,7 @@ class _Trail(nodes.Trail):
 def _as_given(wrt: Wrt, results: Sequence[Any]) -> Any:
     """Return results in the structure of the variables; those of a list come in a tuple."""
     template = template_of(wrt)
-    return pack(tuple(template) if isinstance(template, list) else template, iter(results))
+    return shown(pack(tuple(template) if isinstance(template, list) else template, iter(results)))
 
 
 def _directions(wrt: Wrt, group: Sequence[Node], tangent: Any) -> list[Node]:

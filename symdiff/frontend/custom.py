@@ -176,7 +176,7 @@ class _Own:
 
     @staticmethod
     def of(node: Node) -> _Own | None:
-        key = node.payload.key if node.op == "input" and isinstance(node.payload, Placeholder) else None
+        key = node.name.key if node.op == "input" and isinstance(node.name, Placeholder) else None
         return key if isinstance(key, _Own) else None
 
     def title(self) -> str:
@@ -387,7 +387,7 @@ def _call(node: Node) -> str:
     names = []
     for symbol in inputs_of([node]):
         key = _Own.of(symbol)
-        names.append(repr(symbol.payload) if key is None else key.title())
+        names.append(repr(symbol.name) if key is None else key.title())
     shown = " and ".join(names) if len(names) < 4 else f"{', '.join(names[:3])} and others"
     return shown if node.op == "input" else f"a formula of {shown}"
 

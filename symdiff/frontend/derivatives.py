@@ -15,6 +15,7 @@ from ..ground.tracing import traced
 from . import array_derivatives as derivatives
 from .array import Array
 from .formula import merge_shapes, read_formula
+from .sympy import is_sympy
 
 
 def _widen(function: Any) -> Any:
@@ -29,26 +30,55 @@ def _widen(function: Any) -> Any:
         wrt: Any,
         *args: Any,
         disconnected: str = "error",
+        convention: str | None = None,
+        invertible: bool = False,
         shapes: Mapping[str, Any] | None = None,
         budget: str | Budget | None = None,
         **named_shapes: Any,
     ) -> Any:
         if function is derivatives.derivative and "order" in named_shapes:
             args = (named_shapes.pop("order"),)
+        joined = {"joined": named_shapes.pop("joined")} if "joined" in options and "joined" in named_shapes else {}
         for key in ("seed", "tangent", "vector"):
             if key in named_shapes and function.__name__ in ("vjp", "jvp", "hvp"):
                 args = (named_shapes.pop(key),)
+        if function is derivatives.jacobian and isinstance(wrt, list) and joined.get("joined") is None and is_sympy(f):
+            f = list(f) if hasattr(f, "jacobian") else f  # a matrix, whose entries are formulas of their own
         with traced(function.__name__, f):
             read = read_formula(f, merge_shapes(shapes, named_shapes), options)
-            if not isinstance(read.value, Array):
+            if not isinstance(read.value, Array) and function is not derivatives.jacobian:
                 raise ArgumentError(f"{function.__name__} of several formulas; expected one (call it for each)")
             rest = [read.read(a) if not isinstance(a, int | float) else a for a in args]
-            by = read.read(wrt)
+            by = read.variables(wrt)
             read.refuse_unused()
-            return function(read.value, by, *rest, disconnected=disconnected)
+            chosen = {} if convention is None else {"convention": convention}
+            if chosen and "convention" not in options:
+                raise ArgumentError(f"convention= of {function.__name__}; gradient, jacobian, hessian and vjp have one")
+            value = read.value
+            if function is derivatives.jacobian:
+                value, joined["joined"] = _outputs(read.value, joined.get("joined"))
+            chosen |= joined
+            return function(value, by, *rest, disconnected=disconnected, invertible=invertible, **chosen)
 
     run.__doc__ = (function.__doc__ or "") + _NOTE
     return run
+
+
+def _outputs(value: Any, joined: bool | None) -> tuple[Any, bool]:
+    """Return the outputs of a Jacobian, and whether it is one matrix.
+
+    Raises
+    ------
+    ArgumentError
+        If the outputs are no list of formulas, or are several and not to be joined.
+    """
+    if isinstance(value, Array):
+        return value, bool(joined)
+    if not isinstance(value, list | tuple) or not all(isinstance(part, Array) for part in value):
+        raise ArgumentError("jacobian of a structure of formulas; expected a formula, or a list of formulas")
+    if joined is False:
+        raise ArgumentError("jacobian of several formulas with joined=False; call it for each")
+    return value, True
 
 
 _NOTE = """

@@ -21,6 +21,7 @@ from .custom import refuse_strays
 from .numpy.operands import as_node
 from .outputs import fields_of, is_structure, leaves, names, pack, template_of, transform
 from .provenance import join, of_inputs
+from .shapes import words
 from .symbols import array, check_name
 from .sympy import Inputs, from_sympy, is_sympy
 from .text.build import Parsed
@@ -46,6 +47,8 @@ class Formula:
         Names with a shape that nothing mentioned: reading an expression that does takes them out.
     groups : dict of str to structure
         Parameters of a Python function that are structures of inputs, and not one input.
+    registry : Inputs, optional
+        What stands behind the names of a formula's inputs that came as SymPy.
     """
 
     value: Any
@@ -54,6 +57,21 @@ class Formula:
     options: Sequence[str] = ()
     unused: set[str] = field(default_factory=set)
     groups: Mapping[str, Any] = field(default_factory=dict)
+    registry: Inputs | None = None
+
+    def variables(self, wrt: Any) -> Any:
+        """Read what to differentiate with respect to.
+
+        Raises
+        ------
+        ArgumentError
+            If other inputs are functions of it, as in SymPy ``q(t)`` is of ``t``.
+        """
+        by = self.read(wrt)
+        if self.registry is not None:
+            for one in leaves(by):
+                self.registry.refuse_partial(as_node(one))
+        return by
 
     def refuse_unused(self, what: str = "a shape") -> None:
         """Refuse a shape that nothing mentions: more likely its name, or that of an option, is misspelt.
@@ -125,14 +143,11 @@ def _inputs_of(value: Any) -> dict[str, Array]:
     known = join(output.provenance for output in outputs).facts.inputs
     found: dict[str, Node] = {}
     for node in dict.fromkeys([*known, *used]):
-        other = found.setdefault(str(node.payload), node)
+        other = found.setdefault(str(node.name), node)
         if other is not node and node in used:
             if other in used:
-                raise ArgumentError(
-                    f"two inputs called {node.payload!r} in one formula, of shapes {other.shape} and {node.shape}; "
-                    "expected different names"
-                )
-            found[str(node.payload)] = node
+                raise ArgumentError(_two_of(other, node))
+            found[str(node.name)] = node
     return {name: Array(node) for name, node in found.items()}
 
 
@@ -219,8 +234,8 @@ def _symbols_reader(inputs: Mapping[str, Array]) -> Callable[[Any], Any]:
         registry = Inputs()
         node = from_sympy(leaf, registry)
         for own in inputs_of([node]):
-            if f"{own.payload}_1" in inputs:
-                raise ArgumentError(f"several inputs were called {own.payload!r} in SymPy; expected different names")
+            if f"{own.name}_1" in inputs:
+                raise ArgumentError(f"several inputs were called {own.name!r} in SymPy; expected different names")
         return Array(node, of_inputs(registry.nodes()))
 
     return read
@@ -246,7 +261,7 @@ def _read_sympy(formula: Any) -> Formula:
 
         return one(part) if is_sympy(part) else _map(part, one)
 
-    return Formula(value, inputs, read)
+    return Formula(value, inputs, read, registry=registry)
 
 
 def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequence[str]) -> Formula:
@@ -265,7 +280,7 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
             f"{close}. Give one for each, e.g. {(missing or ['x'])[0]}=(3, 3)"
         )
     given = {check_name(name): _symbols_of(name, shape) for name, shape in shapes.items()}
-    symbols = {str(one.node.payload): one for one in leaves(given)}
+    symbols = {str(one.node.name): one for one in leaves(given)}
     if len(symbols) < len(leaves(given)):
         raise ArgumentError("two parts of the function's parameters get one name; expected other keys, or other names")
     value = _remembering(_map(users(function)(**given), asarray), symbols)
@@ -325,16 +340,46 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
 
     ordered: dict[str, Node] = {}
     for node in leaves(_map(inputs, read)):
-        if node.op != "input" or not isinstance(node.payload, str):
+        if node.op != "input" or not isinstance(node.name, str):
             raise ArgumentError("inputs= holds something that is not an input; expected symbols as they were made")
-        if node.payload in ordered:
-            raise ArgumentError(f"inputs= names {node.payload!r} twice")
-        ordered[node.payload] = node
+        if node.name in ordered:
+            raise ArgumentError(f"inputs= names {node.name!r} twice")
+        ordered[node.name] = node
     needed = inputs_of(output.node for output in leaves(formula.value))
-    missing = [str(node.payload) for node in needed if ordered.get(str(node.payload)) is not node]
+    for node in needed:
+        same = ordered.get(str(node.name))
+        if same is not None and same is not node:
+            raise ArgumentError(_two_of(node, same))
+    missing = [str(node.name) for node in needed if str(node.name) not in ordered]
     if missing:
         raise ArgumentError(f"the formula depends on {', '.join(missing)}, which inputs= lacks; add it there")
     return ordered
+
+
+def _two_of(one: Node, other: Node) -> str:
+    """Say that two inputs have one name."""
+    if one.shape != other.shape:
+        differ = f"of shapes {one.shape} and {other.shape}; expected different names"
+    else:
+        facts = [" and ".join(words(node.assumptions)) or "nothing" for node in (one, other)]
+        differ = f"declared {facts[0]} and declared {facts[1]}; expected one declaration, the same everywhere"
+    return f"two inputs called {one.name!r} in one formula, {differ}"
+
+
+def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
+    """Return the names of some of the inputs."""
+    several = [wanted] if isinstance(wanted, str | Array) else leaves(wanted)
+    found = [
+        part
+        for one in several
+        for part in ([one] if isinstance(one, str) and one not in formula.groups else leaves(formula.read(one)))
+    ]
+    for one in found:
+        if not isinstance(one, str | Array):
+            raise ArgumentError(f"batch= holds a {type(one).__name__}; expected inputs, or names of them")
+    wanted_names = [one if isinstance(one, str) else str(one.node.name) for one in found]
+    formula.unused.difference_update(wanted_names)
+    return wanted_names
 
 
 def merge_shapes(shapes: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,12 +35,16 @@ class Facts(NamedTuple):
         Which nodes are Hessians by one array: their axes are those of the array, twice.
     derived : bool
         Whether it is a derivative, or made of one.
+    rows : tuple of (Node, int)
+        Which nodes are Jacobians or Hessians, and how many of their axes are those of the formula; the others are
+        those of the variable.
     """
 
     inputs: tuple[Node, ...] = ()
     rewrites: tuple[str, ...] = ()
     hessians: tuple[Node, ...] = ()
     derived: bool = False
+    rows: tuple[tuple[Node, int], ...] = ()
 
 
 class Provenance:
@@ -100,6 +104,7 @@ def _read(*records: Provenance) -> Facts:
     rewrites: dict[str, None] = {}
     hessians: dict[Node, None] = {}
     derived = False
+    rows: dict[tuple[Node, int], None] = {}
     seen: set[Provenance] = set()
     stack = [*records[::-1]]
     while stack:
@@ -115,7 +120,8 @@ def _read(*records: Provenance) -> Facts:
             rewrites.update(dict.fromkeys(facts.rewrites))
             hessians.update(dict.fromkeys(facts.hessians))
             derived = derived or facts.derived
-    return Facts(tuple(inputs), tuple(rewrites), tuple(hessians), derived)
+            rows.update(dict.fromkeys(facts.rows))
+    return Facts(tuple(inputs), tuple(rewrites), tuple(hessians), derived, tuple(rows))
 
 
 #: Of numbers.
@@ -139,4 +145,4 @@ def of_node(node: Node) -> Provenance:
     """Return what a node tells by itself: the inputs below it that have names, in order of first use."""
     if node.op == "constant":
         return NOTHING
-    return of_inputs(one for one in inputs_of([node]) if isinstance(one.payload, str))
+    return of_inputs(one for one in inputs_of([node]) if isinstance(one.name, str))

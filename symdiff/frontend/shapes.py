@@ -1,4 +1,4 @@
-"""The shape that a user gives for an input, and the bound on the size of every array.
+"""The shape that a user gives for an input, what is known of its numbers, and the bound on the size of every array.
 
 Shapes come by keyword (``X=(2, 4)``, ``y=4``, ``t=()``, ``A=("n", "n")``), from a command line
 or from a program, so every wrong form of one is met with the right forms.
@@ -6,12 +6,31 @@ or from a program, so every wrong form of one is met with the right forms.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..errors import LimitError, ShapeError
-from ..graph.sizes import Dim, Shape, check_elements, named
+from ..errors import ArgumentError, LimitError, ShapeError
+from ..graph import INT, REAL
+from ..graph.primitives import NOTHING_KNOWN, Assumptions
+from ..graph.sizes import Dim, Shape, check_elements, named, show
 from ..ground.limits import LIMITS, Limits
 from ..ground.names import is_name
+
+
+def split_kind(shape: object) -> tuple[str, object]:
+    """Return what elements are, and the sizes: ``int`` alone or in front of sizes says positions.
+
+    Examples
+    --------
+    >>> split_kind((int, "n")), split_kind(int), split_kind(4)
+    (('int', ('n',)), ('int', ()), ('real', 4))
+    """
+    if shape is int:
+        return INT, ()
+    if isinstance(shape, tuple | list) and shape and shape[0] is int:
+        return INT, tuple(shape[1:])
+    return REAL, shape
 
 
 def read_shape(name: str, shape: object, limits: Limits = LIMITS) -> Shape:
@@ -55,3 +74,146 @@ def read_shape(name: str, shape: object, limits: Limits = LIMITS) -> Shape:
     result = tuple(sizes)
     check_elements(result, limits)
     return result
+
+
+class Declaration:
+    """A shape together with what is known of the numbers, in place of a shape alone.
+
+    Parameters
+    ----------
+    shape : object
+        As :func:`read_shape` takes it.
+    assumptions : Assumptions
+    """
+
+    __slots__ = ("assumptions", "shape")
+
+    def __init__(self, shape: Any, assumptions: Assumptions) -> None:
+        self.shape = shape
+        self.assumptions = assumptions
+
+    def __str__(self) -> str:
+        shape = self.shape if isinstance(self.shape, tuple) else (self.shape,)
+        return f"{' '.join(words(self.assumptions))} {show(shape)}"
+
+
+#: The facts that a user may declare, as messages call them.
+_WORDS = {
+    "symmetric": "symmetric",
+    "skew": "skew",
+    "diagonal": "diagonal",
+    "lower": "lower triangular",
+    "upper": "upper triangular",
+    "definite": "positive definite",
+    "orthogonal": "orthogonal",
+    "positive": "positive",
+}
+#: Facts that no matrix of two or more rows has together, or that are said shorter.
+_AGAINST = [
+    *(("skew", other, "only zeros are both") for other in ("symmetric", "diagonal", "lower", "upper", "definite")),
+    ("skew", "positive", "the diagonal of a skew matrix is 0"),
+    ("symmetric", "lower", "such a matrix is diagonal; declare diagonal=True"),
+    ("symmetric", "upper", "such a matrix is diagonal; declare diagonal=True"),
+    ("definite", "lower", "such a matrix is diagonal; declare diagonal=True"),
+    ("definite", "upper", "such a matrix is diagonal; declare diagonal=True"),
+    ("lower", "upper", "such a matrix is diagonal; declare diagonal=True"),
+    ("definite", "orthogonal", "only the identity is both"),
+    ("diagonal", "positive", "elements beside the diagonal are 0; declare positive_definite=True for one above 0"),
+    ("lower", "positive", "elements above the diagonal are 0"),
+    ("upper", "positive", "elements below the diagonal are 0"),
+    ("orthogonal", "positive", "rows of positive numbers are not orthogonal to each other"),
+]
+
+
+def words(assumptions: Assumptions) -> list[str]:
+    """Return facts as messages call them, without those that follow from others."""
+    follow = set()
+    if assumptions.diagonal:
+        follow |= {"symmetric", "lower", "upper"}
+    if assumptions.definite:
+        follow.add("symmetric")
+    return [_WORDS[name] for name, holds in assumptions._asdict().items() if holds and name not in follow]
+
+
+def assume(
+    symmetric: bool = False,
+    skew: bool = False,
+    diagonal: bool = False,
+    triangular: str | None = None,
+    positive_definite: bool = False,
+    orthogonal: bool = False,
+    positive: bool = False,
+) -> Assumptions:
+    """Return what follows from facts that are declared.
+
+    Raises
+    ------
+    ArgumentError
+        If two of them contradict each other, or ``triangular`` is neither "lower" nor "upper".
+
+    Examples
+    --------
+    >>> assume(positive_definite=True).symmetric
+    True
+    """
+    if triangular not in (None, "lower", "upper"):
+        raise ArgumentError(f"triangular={triangular!r:.60}; expected 'lower' or 'upper'")
+    flags = {
+        "symmetric": symmetric,
+        "skew": skew,
+        "diagonal": diagonal,
+        "positive_definite": positive_definite,
+        "orthogonal": orthogonal,
+        "positive": positive,
+    }
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise ArgumentError(f"{name}={flag!r:.60}; expected True or False")
+    lower, upper = triangular == "lower", triangular == "upper"
+    return joined(
+        Assumptions(symmetric, skew, diagonal, lower, upper, positive_definite, orthogonal, positive)
+    )
+
+
+def joined(*several: Assumptions) -> Assumptions:
+    """Return what follows from several declarations of one array together.
+
+    Raises
+    ------
+    ArgumentError
+        If two facts contradict each other.
+    """
+    facts = Assumptions(*(any(column) for column in zip(*several, strict=True)))
+    explicit = facts._replace(
+        symmetric=facts.symmetric and not facts.diagonal,
+        lower=facts.lower and not facts.diagonal,
+        upper=facts.upper and not facts.diagonal,
+    )
+    for one, other, why in _AGAINST:
+        if getattr(explicit, one) and getattr(explicit, other):
+            raise ArgumentError(f"declared {_WORDS[one]} and {_WORDS[other]}: {why}")
+    return facts._replace(
+        symmetric=facts.symmetric or facts.diagonal or facts.definite,
+        lower=facts.lower or facts.diagonal,
+        upper=facts.upper or facts.diagonal,
+    )
+
+
+def check_square(name: str, shape: Shape, assumptions: Assumptions) -> None:
+    """Refuse facts about square matrices for an array of another shape.
+
+    Raises
+    ------
+    ShapeError
+    """
+    of_matrices = assumptions._replace(positive=False)
+    if any(of_matrices) and (len(shape) < 2 or shape[-1] != shape[-2]):
+        raise ShapeError(
+            f"{name!r} has shape {show(shape)} and is declared {' and '.join(words(of_matrices))}; expected a square "
+            "matrix, such as ('n', 'n')"
+        )
+
+
+def split(shape: object) -> tuple[object, Assumptions]:
+    """Return a shape, and what is declared together with it."""
+    return (shape.shape, shape.assumptions) if isinstance(shape, Declaration) else (shape, NOTHING_KNOWN)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import ArgumentError
-from ..graph import input, label, stop_gradient
+from ..graph import INT, input, label, stop_gradient
 from ..ground.guard import guarded
 from .array import Array, asarray, call
 from .numpy.library import LIBRARY
 from .numpy.operands import as_node, provenance_of
 from .numpy.shaping import parse_shape
+from .shapes import Declaration, assume, check_square, joined, split, split_kind
 
 #: Length of the longest name an input may have.
 NAME_LIMIT = 64
@@ -35,37 +38,68 @@ def check_name(name: object) -> str:
 
 
 @guarded
-def scalar(name: str) -> Array:
+def scalar(name: str, *, positive: bool = False) -> Array:
     """Return a symbolic number.
 
     Parameters
     ----------
     name : str
         A Python identifier.
+    positive : bool
+        The number is above 0. Formulas become shorter, and calls of kernels refuse other numbers.
 
     Examples
     --------
     >>> x = scalar("x")
     >>> x * x + 1
-    x*x + 1
+    x * x + 1
     """
-    return symbol(name, ())
+    return symbol(name, (), positive=positive)
 
 
 @guarded
-def vector(name: str, n: int | str) -> Array:
-    """Return a symbolic vector of ``n`` elements; a name such as "n" is a size known at call time."""
-    return symbol(name, (n,))
+def vector(name: str, n: int | str, *, positive: bool = False) -> Array:
+    """Return a symbolic vector of ``n`` elements; a name such as "n" is a size known at call time.
+
+    Each element is above 0 if ``positive``.
+    """
+    return symbol(name, (n,), positive=positive)
 
 
 @guarded
-def matrix(name: str, n: int | str, m: int | str) -> Array:
-    """Return a symbolic matrix of ``n`` rows and ``m`` columns, whole numbers or names."""
-    return symbol(name, (n, m))
+def matrix(name: str, n: int | str, m: int | str, **facts: Any) -> Array:
+    """Return a symbolic matrix of ``n`` rows and ``m`` columns, whole numbers or names.
+
+    Parameters
+    ----------
+    name : str
+        A Python identifier.
+    n, m : int or str
+    **facts
+        What is known of its numbers, as for :func:`symbol`: ``symmetric=True``, ``positive_definite=True``, ...
+
+    Examples
+    --------
+    >>> S = matrix("S", "n", "n", symmetric=True)
+    >>> S.T @ vector("x", "n")
+    S @ x
+    """
+    return symbol(name, (n, m), **facts)
 
 
 @guarded
-def symbol(name: str, shape: Any = ()) -> Array:
+def symbol(
+    name: str,
+    shape: Any = (),
+    *,
+    symmetric: bool = False,
+    skew: bool = False,
+    diagonal: bool = False,
+    triangular: str | None = None,
+    positive_definite: bool = False,
+    orthogonal: bool = False,
+    positive: bool = False,
+) -> Array:
     """Return a symbolic array.
 
     Parameters
@@ -73,7 +107,58 @@ def symbol(name: str, shape: Any = ()) -> Array:
     name : str
         A Python identifier.
     shape : int, str or tuple of them
+        Sizes of the axes; a name such as "n" is a size known at call time. With ``int`` in front, an array of
+        positions, as :func:`indices` makes it.
+    symmetric, skew, diagonal, positive_definite, orthogonal : bool
+        What is known of the matrix, or of each matrix in the last two axes. ``skew`` is Sᵀ = -S;
+        ``positive_definite`` implies symmetric.
+    triangular : {"lower", "upper"}, optional
+    positive : bool
+        Each element is above 0.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        If the name or a size is unusable, facts contradict each other, or the matrix is not square.
+
+    Notes
+    -----
+    A derivative with respect to a symmetric, skew, diagonal or triangular matrix is a matrix of the same kind: the
+    projection of the derivative by free entries. ``convention="entries"`` of a derivative gives the one by
+    independent entries. Calls of a kernel check the numbers they are given.
+
+    Examples
+    --------
+    >>> symbol("A", ("n", "n")).shape
+    (n, n)
+    """
+    plain, known = split(shape)
+    facts = assume(symmetric, skew, diagonal, triangular, positive_definite, orthogonal, positive)
+    assumptions = joined(known, facts)
+    kind, sizes = split_kind(plain)
+    full = parse_shape(sizes)
+    check_square(check_name(name), full, assumptions)
+    if kind is INT and any(assumptions):
+        raise ArgumentError(f"{name!r} holds positions, and is declared; expected an array of real numbers, or no fact")
+    return Array(input(name, full, kind, assumptions=assumptions))
+
+
+@guarded
+def indices(name: str, *shape: Any) -> Array:
+    """Return a symbolic array of whole numbers, to index with: an integer input.
+
+    Parameters
+    ----------
+    name : str
+        A Python identifier.
+    *shape : int or str
         Sizes of the axes; a name such as "n" is a size known at call time.
+
+    Returns
+    -------
+    Array
+        ``cs[idx]`` takes the positions that a call brings, from 0 on; :func:`gradient` and the like add up at them.
+        Nothing else can be computed with it, and it has no derivative.
 
     Raises
     ------
@@ -82,14 +167,36 @@ def symbol(name: str, shape: Any = ()) -> Array:
 
     Examples
     --------
-    >>> symbol("A", ("n", "n")).shape
-    (n, n)
+    >>> import numpy as np
+    >>> import symdiff as sd
+    >>> cs, idx = sd.matrix("cs", 4, 2), sd.indices("idx", "n")
+    >>> sd.gradient((cs[idx] ** 2).sum(), cs)
+    add_at(2 * cs[idx], idx, 4)
+    >>> sd.compile(cs[idx], [cs, idx])(np.eye(4, 2), [1, 3, 1])
+    array([[0., 1.],
+           [0., 0.],
+           [0., 1.]])
     """
-    return Array(input(check_name(name), parse_shape(shape)))
+    sizes = shape[0] if len(shape) == 1 else shape
+    return Array(input(check_name(name), parse_shape(sizes), INT))
 
 
 @guarded
-def array(name: Any, shape: Any = None) -> Array:
+def index(name: str) -> Array:
+    """Return a symbolic whole number, to index with; see :func:`indices`.
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> X, i = sd.matrix("X", "n", 3), sd.index("i")
+    >>> X[i]
+    X[i]
+    """
+    return indices(name, ())
+
+
+@guarded
+def array(name: Any, shape: Any = None, **facts: Any) -> Array:
     """Return an array of symbols and numbers, as NumPy's function of this name does, or a symbolic array.
 
     Parameters
@@ -97,6 +204,8 @@ def array(name: Any, shape: Any = None) -> Array:
     name : sequence, or str
         Symbols, formulas and numbers, in lists within each other; or, with a shape, what :func:`symbol` takes.
     shape : int, str or tuple of them, optional
+    **facts
+        What is known of the numbers, as for :func:`symbol`: ``symmetric=True``, ...
 
     Raises
     ------
@@ -110,12 +219,142 @@ def array(name: Any, shape: Any = None) -> Array:
     (2, 2)
     """
     if not isinstance(name, str):
-        if shape is not None:
+        if shape is not None or facts:
             raise ArgumentError(f"array() of a {type(name).__name__} and a shape; expected a name and a shape")
         return asarray(name)
     if shape is None:
         raise ArgumentError(f"array({name!r:.40}) without a shape; expected array(name, shape), or scalar(name)")
-    return symbol(name, shape)
+    return symbol(name, shape, **facts)
+
+
+@guarded
+def symmetric(n: Any) -> Declaration:
+    """Return the shape of a symmetric matrix: ``A=sd.symmetric("n")`` beside formulas in text.
+
+    ``n`` is the number of rows, the whole shape of a stack of matrices, or another such declaration.
+    """
+    return _declared(n, symmetric=True)
+
+
+@guarded
+def skew(n: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the shape of a skew matrix, Aᵀ = -A, ``A=sd.skew("n")`` beside text; of 3 elements, such a matrix.
+
+    ``n`` is as for :func:`symmetric`; of a vector ``v`` this is the matrix of the cross product: ``skew(v) @ w`` is
+    ``cross(v, w)``.
+
+    Examples
+    --------
+    >>> skew("n").assumptions.skew, skew(vector("v", 3)).shape
+    (True, (3, 3))
+    """
+    if not _is_shape(n):
+        return function("skew")(n, *args, **kwargs)
+    _check_alone("skew", args, kwargs)
+    return _declared(n, skew=True)
+
+
+@guarded
+def lower(n: Any) -> Declaration:
+    """Return the shape of a lower triangular matrix: ``A=sd.lower("n")`` beside formulas in text.
+
+    ``n`` is the number of rows, the whole shape of a stack of matrices, or another such declaration.
+    """
+    return _declared(n, triangular="lower")
+
+
+@guarded
+def upper(n: Any) -> Declaration:
+    """Return the shape of an upper triangular matrix: ``A=sd.upper("n")`` beside formulas in text.
+
+    ``n`` is the number of rows, the whole shape of a stack of matrices, or another such declaration.
+    """
+    return _declared(n, triangular="upper")
+
+
+@guarded
+def positive_definite(n: Any) -> Declaration:
+    """Return the shape of a symmetric, positive definite matrix: ``A=sd.positive_definite("n")`` beside text.
+
+    ``n`` is the number of rows, the whole shape of a stack of matrices, or another such declaration.
+    """
+    return _declared(n, positive_definite=True)
+
+
+@guarded
+def orthogonal(n: Any) -> Declaration:
+    """Return the shape of an orthogonal matrix, Aᵀ A = I: ``A=sd.orthogonal("n")`` beside formulas in text.
+
+    ``n`` is the number of rows, the whole shape of a stack of matrices, or another such declaration.
+    """
+    return _declared(n, orthogonal=True)
+
+
+@guarded
+def diagonal(n: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the shape of a diagonal matrix, ``D=sd.diagonal("n")`` beside formulas in text; of an array, its diagonal.
+
+    ``n`` is as for :func:`symmetric`; of anything else this is NumPy's function.
+
+    Examples
+    --------
+    >>> diagonal("n").assumptions.diagonal, diagonal(matrix("A", "n", "n")).shape
+    (True, (n,))
+    """
+    if not _is_shape(n):
+        return function("diagonal")(n, *args, **kwargs)
+    _check_alone("diagonal", args, kwargs)
+    return _declared(n, diagonal=True)
+
+
+@guarded
+def positive(*shape: Any, **kwargs: Any) -> Any:
+    """Return the shape of numbers above 0, ``s=sd.positive()`` and ``p=sd.positive("n")`` beside formulas in text.
+
+    ``shape`` is one size for each axis, a tuple of them, or another declaration; of an array this is NumPy's function.
+
+    Examples
+    --------
+    >>> positive(2, "n").shape
+    (2, 'n')
+    """
+    if shape and not _is_shape(shape[0]):
+        return function("positive")(*shape, **kwargs)
+    if len(shape) == 1 and not _is_size(shape[0]):
+        _check_alone("positive", (), kwargs)
+        return _widened(shape[0], positive=True)
+    _check_alone("positive", [size for size in shape if not _is_size(size)], kwargs)
+    return _widened(shape, positive=True)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
+
+
+def _is_shape(value: Any) -> bool:
+    return _is_size(value) or isinstance(value, Declaration) or (isinstance(value, tuple) and all(map(_is_size, value)))
+
+
+def _check_alone(title: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Refuse what stands beside a shape.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if args or kwargs:
+        told = ", ".join([*(type(arg).__name__ for arg in args), *(f"{key}=" for key in kwargs)])
+        raise ArgumentError(f"{title}() of a shape, with {told:.200} beside it; expected the shape alone, or an array")
+
+
+def _declared(n: Any, **facts: Any) -> Declaration:
+    """Return the shape of matrices, of some rows or as it is given."""
+    return _widened((n, n) if _is_size(n) else n, **facts)
+
+
+def _widened(shape: Any, **facts: Any) -> Declaration:
+    plain, known = split(shape)
+    return Declaration(plain, joined(known, assume(**facts)))
 
 
 @guarded

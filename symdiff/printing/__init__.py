@@ -12,10 +12,12 @@ Files
     notation       nodes to terms: matrix products, transposes, traces, numbers as 1/3
     products       products as a number and powers of factors
     contractions   contractions without unit axes, transposes resolved
+    columns        n x 1 matrices as vectors, where that is shorter
     collect        derivatives with equal factors as powers and like terms added
     assemble       sums of single entries as the vector or matrix they make up
     layout         one line, or definitions and a result
     text           the language of the parser
+    signs          the signs of that line, in Unicode
     unicode        one line as a book prints it
     latex          the same with LaTeX's signs
 Add
@@ -23,6 +25,8 @@ Add
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ..graph import Node, inputs_of
 from .latex import LatexStyle
@@ -33,12 +37,16 @@ from .unicode import MathStyle
 __all__ = ["latex", "text", "unicode"]
 
 
-def text(node: Node) -> str:
+def text(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str:
     """Return a formula in the language of :func:`symdiff.frontend.text.parse`, with NumPy's meaning.
 
     Parameters
     ----------
     node : Node
+    derived : bool, optional
+        Whether it is a derivative or made of one, whose factors may be moved and whose parts may get names.
+    taken : sequence of str, optional
+        Names that no definition may have, besides those in the formula.
 
     Returns
     -------
@@ -51,23 +59,23 @@ def text(node: Node) -> str:
     >>> text(swap(matrix("inv", input("A", (2, 2)))))
     'inv(A).T'
     """
-    names = [str(leaf.payload) for leaf in inputs_of([node])]
-    return _lines(lay_out([node], TextStyle(names)))
+    names = [str(leaf.name) for leaf in inputs_of([node])]
+    return _lines(lay_out([node], TextStyle([*names, *taken]), derived=derived, taken=taken))
 
 
-def unicode(node: Node) -> str:
+def unicode(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str:
     """Return a formula as a book prints it, in Unicode; see :mod:`symdiff.printing.unicode`.
 
     Examples
     --------
     >>> from symdiff.graph import input, matrix, swap
     >>> unicode(swap(matrix("inv", input("A", (2, 2)))))
-    '(A⁻¹)ᵀ'
+    'A⁻ᵀ'
     """
-    return _lines(lay_out([node], MathStyle()))
+    return _lines(lay_out([node], MathStyle(), derived=derived, taken=taken))
 
 
-def latex(node: Node) -> str:
+def latex(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str:
     r"""Return a formula in LaTeX, for mathematics mode.
 
     Returns
@@ -79,9 +87,9 @@ def latex(node: Node) -> str:
     --------
     >>> from symdiff.graph import input, matrix, swap
     >>> print(latex(swap(matrix("inv", input("A", (2, 2))))))
-    \left(A^{-1}\right)^{\top}
+    A^{-\top}
     """
-    layout = lay_out([node], LatexStyle())
+    layout = lay_out([node], LatexStyle(), derived=derived, taken=taken)
     if not layout.definitions:
         return layout.results[0]
     rows = [rf"{name} &= {value}" for name, value in layout.definitions] + [f"& {value}" for value in layout.results]

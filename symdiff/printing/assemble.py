@@ -12,8 +12,9 @@ import math
 from ..graph import Node, concatenate, constant, postorder, rebuild, reshape
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.sizes import fixed
-from ..simplify.rewriter import make
+from ..simplify.rewriter import finish, make
 from .collect import collect
+from .columns import as_columns, has_unit_axes, without_axes_of_one
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64
@@ -34,6 +35,7 @@ def present(root: Node, *, derived: bool) -> Node:
     Node
         Equal in value.
     """
+    (root,) = finish([root]) if derived else [root]
     order = postorder([root])
     entries: dict[Node, dict[tuple[int, ...], Node]] = {}
     new: dict[Node, Node] = {}
@@ -47,7 +49,17 @@ def present(root: Node, *, derived: bool) -> Node:
         else:
             new[node] = node
     whole = _assembled(new, entries, root)
-    return collect(whole) if derived else whole
+    return _shortest(whole) if derived else whole
+
+
+def _shortest(derivative: Node) -> Node:
+    """Return a derivative collected, with its columns as vectors where that is shorter."""
+    order = postorder([derivative])
+    plain = collect(derivative)
+    if not has_unit_axes(order):
+        return plain
+    other = as_columns(collect(without_axes_of_one(order)))
+    return min(plain, other, key=lambda one: len(postorder([one])))
 
 
 def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:

@@ -35,11 +35,13 @@ from .products import (
     CollectedProduct,
     as_number,
     common_product,
+    directed,
     is_nothing,
     like_terms,
     times,
     whole_exponent,
     without,
+    without_roots,
 )
 
 #: Formulas of more nodes are shown as they are.
@@ -205,9 +207,14 @@ class _Collector:
 
     def written(self, product: CollectedProduct, shape: Shape | None = None) -> Node:
         """Build a product, repeated to a shape if one is given."""
-        made = [self.parts[base] for base in (*product.over, *product.under) if base in self.parts]
-        if any(product.meets(part) for part in made):
+        product = directed(product)
+        made = [base for base in (*product.over, *product.under) if base in self.parts]
+        if any(product.meets(part) for base in made for part in (self.parts[base], self.inside(base)) if part):
             product = self.deep(product)
+        if any(base.op == "unit" for base in product.over):
+            deeper = self.deep(product)
+            if directed(deeper.copy()) != deeper:
+                product = directed(deeper)
         top = times(product.over)
         c = product.number
         if top is None:
@@ -313,9 +320,9 @@ class _Collector:
         """Build a sum of terms that may be alike or have something in common."""
         for _ in range(_ROUNDS):
             before = terms
-            plain = self.expanded(terms, alone=True)
+            plain = [directed(term) for term in self.expanded(terms, alone=True)]
             terms = like_terms(plain)
-            deeper = like_terms([self.deep(term) for term in plain])
+            deeper = like_terms([directed(self.deep(term)) for term in plain])
             if len(deeper) < len(terms) or (
                 len(terms) > 1 and common_product(deeper).under and not common_product(terms).under
             ):
@@ -330,7 +337,7 @@ class _Collector:
         if len(terms) > 1:
             common = common_product(terms)
             if common.over or common.under or common.number != 1.0:
-                rest = [without(term, common) for term in terms]
+                rest = [without_roots(without(term, common), common) for term in terms]
                 common.take(self.total(rest, shape), 1)
                 return self.written(common, shape)
         return self.added(terms, shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph import Labels, Node, contract
-from ..simplify.symmetry import upright
+from ..simplify.matrices.symmetry import upright
 
 
 def without_unit_axes(node: Node) -> Node:

@@ -8,12 +8,14 @@ from typing import ClassVar
 
 from .layout import Piece
 from .notation import Term
-from .unicode import ATOM, PRODUCT, SUM, MathStyle
+from .signs import ATOM, PRODUCT, SUM
+from .unicode import MathStyle
 
 _GREEK = re.compile(
     "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|"
     "phi|varphi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega"
 )
+_PLAIN = re.compile(r"\\?[A-Za-z]+|\\mathrm\{[A-Za-z]+\}")
 _PARTS = re.compile(r"([A-Za-z]+)_?([A-Za-z0-9]*)")
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -71,6 +73,7 @@ class LatexStyle(MathStyle):
     }
     compare: ClassVar[dict[str, str]] = {"less": "<", "less_equal": r"\le", "equal": "=", "not_equal": r"\ne"}
     times, hadamard, tensor, over_each = r" \, ", r" \odot ", r" \otimes ", r" \oslash "
+    crossed = r" \times "
     conjunction, disjunction, negation = r" \land ", r" \lor ", r"\lnot "
     ones, identity, delta = r"\mathbf{1}", "I", r"\delta"
     barred = True
@@ -111,10 +114,15 @@ class LatexStyle(MathStyle):
         """Return a transpose."""
         return rf"{text}^{{\top}}"
 
+    def inverse_transposed(self, text: str) -> str:
+        """Return the transpose of an inverse."""
+        return rf"{text}^{{-\top}}"
+
     def indexed(self, base: str, indices: Sequence[str]) -> str:
         """Return an element or a part of an array."""
         single = all(len(index) == 1 and index.isalnum() for index in indices)
-        return f"{{{base}}}_{{{('' if single else ', ').join(indices)}}}"
+        base = base if _PLAIN.fullmatch(base) else f"{{{base}}}"  # which may have a subscript or power of its own
+        return f"{base}_{{{('' if single else ', ').join(indices)}}}"
 
     def unit(self, place: str) -> str:
         """Return a unit vector."""
@@ -132,6 +140,18 @@ class LatexStyle(MathStyle):
         """Return a matrix; a vector is a column."""
         lines = [entry for row in rows for entry in row] if flat else [" & ".join(row) for row in rows]
         return r"\begin{bmatrix}" + r" \\ ".join(lines) + r"\end{bmatrix}"
+
+    def at_indices(self, text: str, indices: Sequence[str]) -> str:
+        """Return the array that has the elements ``text`` at ``indices``."""
+        return rf"\left[{text}\right]_{{{''.join(indices)}}}"
+
+    def turning(self, text: str) -> str:
+        """Return the matrix of the cross product with a vector."""
+        return rf"\left[{text}\right]_{{\times}}"
+
+    def joined(self, parts: Sequence[str]) -> str:
+        """Return numbers and vectors, one below the other, as a vector."""
+        return r"\begin{bmatrix}" + r" \\ ".join(parts) + r"\end{bmatrix}"
 
     def cases(self, condition: str, a: str, b: str) -> Piece:
         """Return a choice."""

@@ -8,12 +8,12 @@ formula of any size is written in linear time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, NamedTuple
 
 from ..graph import Node
 from ..ground.budget import reserve, spend
-from .notation import Term, postorder, written
+from .notation import Term, by_index, names_in, postorder, read, written
 
 #: Terms on one line up to which nothing becomes a definition, however often it occurs.
 SHORT = 40
@@ -21,6 +21,9 @@ SHORT = 40
 WORTH = 14
 #: Nesting and characters beyond which a piece becomes a definition though it occurs once.
 DEEP, LONG = 40, 400
+#: Terms that a part of a kind with a letter must have to be defined in a short formula.
+NAMED = 4
+_LETTERS = {"softmax": "p", "unit": "u", "norm": "r", "sqrt": "s"}
 
 
 class Piece(NamedTuple):
@@ -39,6 +42,9 @@ class Layout(NamedTuple):
 
 class Style(ABC):
     """A way of writing terms; one method a kind of term, found by name."""
+
+    #: Whether vectors of neighbours are written by index.
+    neighbours: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.pieces: dict[int, Piece] = {}
@@ -70,9 +76,24 @@ class Style(ABC):
         return result
 
 
-def lay_out(roots: Sequence[Node], style: Style) -> Layout:
-    """Write ``roots`` in ``style``."""
-    tops = written(roots)
+def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken: Iterable[str] = ()) -> Layout:
+    """Write nodes in a style.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+    style : Style
+    derived : bool, optional
+        Whether they are derivatives, which no person wrote.
+    taken : iterable of str, optional
+        Names that no definition may have, besides those in the formulas.
+
+    Returns
+    -------
+    Layout
+    """
+    tops = read(written(roots), derived=derived)
+    tops = [by_index(top, neighbours=style.neighbours, taken=taken) or top for top in tops]
     order = postorder(tops)
     uses: dict[int, int] = {}
     weight: dict[int, int] = {}
@@ -84,12 +105,12 @@ def lay_out(roots: Sequence[Node], style: Style) -> Layout:
     last = {id(top) for top in tops}
     depth: dict[int, int] = {}
     definitions: list[tuple[str, str]] = []
-    names = _Names({str(term.data) for term in order if term.kind in ("name", "named")})
+    names = _Names({*taken, *names_in(order)})
     spend(len(order))
     for term in order:
         own = id(term)
-        if term.kind == "named":
-            name = names.of_part(str(term.data))
+        if term.kind in ("named", "part"):
+            name = names.of_part(str(term.data)) if term.kind == "named" else names.of_kind(term.data)
             definitions.append((style.reference(name).text, style.plain(term.args[0])))
             style.pieces[own], depth[own] = style.reference(name), 0
             continue
@@ -97,13 +118,26 @@ def lay_out(roots: Sequence[Node], style: Style) -> Layout:
         depth[own] = 1 + max([depth[id(arg)] for arg in term.args], default=-1)
         size = len(piece.text)
         reserve(size)
-        shared = uses.get(own, 0) > 1 and not short and size >= WORTH
-        if term.args and own not in last and (shared or depth[own] >= DEEP or size > LONG):
-            name = names.fresh(len(definitions))
+        several = uses.get(own, 0) > 1
+        shared = several and not short and size >= WORTH
+        letter = _letter(term) if derived and weight[own] >= NAMED else ""
+        worth = shared or (several and letter != "")
+        if term.args and own not in last and (worth or depth[own] >= DEEP or size > LONG):
+            name = names.of_kind(letter) if letter else names.fresh(len(definitions))
             definitions.append((style.reference(name).text, piece.text))
             piece, depth[own] = style.reference(name), 0
         style.pieces[own] = piece
     return Layout(definitions, [style.plain(top) for top in tops])
+
+
+def _letter(term: Term) -> str:
+    """Return the letter by which books call a part of this kind, or none."""
+    if term.kind in ("reduce", "call"):
+        return _LETTERS.get(term.data if term.kind == "call" else term.data[0], "")
+    if term.kind == "sum" and len(term.args) == 2:
+        x, mean = term.args
+        return "c" if mean.kind == "reduce" and mean.data[0] == "mean" and mean.args[0] is x else ""
+    return "q" if term.kind == "product" and not term.ndim and True in term.data else ""
 
 
 class _Names:
@@ -122,6 +156,15 @@ class _Names:
             count += 1
             result = f"{name}_{count}"
         self.counts[name] = count
+        self.defined.add(result)
+        return result
+
+    def of_kind(self, letter: str) -> str:
+        """Return a name for a part that is called ``letter`` in books."""
+        result, count = letter, 0
+        while result in self.taken or result in self.defined:
+            count += 1
+            result = f"{letter}{count}"
         self.defined.add(result)
         return result
 

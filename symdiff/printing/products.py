@@ -5,15 +5,24 @@ What :mod:`symdiff.printing.collect` works with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import is_
 
-from ..graph import Node, constant, elementwise, number
+from ..graph import Node, constant, contract, elementwise, number, reduce
 from ..graph.scalars.arithmetic import terms_of
 from ..simplify.algebra import is_leaf
+from ..simplify.facts import is_surely_positive
+from ..simplify.stability.lengths import squares_of
 
 #: Most parts of a sum or product that are compared.
 WINDOW = 64
+
+
+def _is_finite(base: Node) -> bool:
+    """Tell whether a factor is neither 0 nor infinite nor nan in any call."""
+    return (base.args[0] if base.op == "sqrt" else base).op == "size" or is_surely_positive(base)
 
 
 @dataclass
@@ -33,7 +42,7 @@ class CollectedProduct:
         side, other = (self.over, self.under) if power > 0 else (self.under, self.over)
         count = abs(power)
         more, less = side.get(base, 0) + count, other.get(base, 0)
-        if base.op == "size":
+        if less and _is_finite(base):
             common = min(more, less)
         else:  # x / x stays, and x**2 / x: one divisor remains where there was one
             under, over = (less, more) if power > 0 else (more, less)
@@ -96,6 +105,83 @@ def as_number(product: CollectedProduct, base: Node, power: int) -> bool:
         return False
     product.number = total
     return True
+
+
+def directed(product: CollectedProduct) -> CollectedProduct:
+    """Write lengths times directions as vectors, and vectors over their length twice, beside a direction, as another.
+
+    ``norm(x) * unit(x)`` is ``x``, and ``outer(x, unit(x)) / norm(x)**2`` is ``outer(unit(x), unit(x)) / norm(x)``,
+    which is nan at 0, too.
+    """
+    for length, n in list(product.factors()):
+        if length.op != "norm" or length.shape or not (n > 0 or n < -1):
+            continue
+        (x,) = length.args
+        found = _factor(product, partial(_is_direction_of, x))
+        if found is None:
+            continue
+        if n > 0:
+            _exchange(product, *found, x)
+            product.over[length] -= 1
+            if not product.over[length]:
+                del product.over[length]
+            return directed(product)
+        vector = _factor(product, partial(is_, x))
+        if vector is not None:
+            _exchange(product, *vector, found[1])
+            product.take(length, 1)
+            return directed(product)
+    for unit in [base for base, n in product.over.items() if n == 1 and base.op == "unit" and is_whole(base)]:
+        length = reduce("norm", unit.args[0], tuple(axis + unit.ndim for axis in unit.payload.axes))
+        square = next((base for base in squares_of(length) if product.over.get(base) == 1), None)
+        if square is not None:
+            del product.over[square]
+            _exchange(product, unit, unit, unit.args[0])
+            product.take(length, 1)
+    return product
+
+
+def without_roots(term: CollectedProduct, outside: CollectedProduct) -> CollectedProduct:
+    """Write the square of a root as what is below it, where the root is a divisor outside: a nan there stays."""
+    for base, n in list(term.under.items()):
+        if base.op == "sqrt" and n % 2 == 0 and base in outside.under:
+            del term.under[base]
+            term.take(base.args[0], -n // 2)
+    return term
+
+
+def _is_direction_of(x: Node, node: Node) -> bool:
+    return node.op == "unit" and node.args[0] is x and is_whole(node)
+
+
+def is_whole(unit: Node) -> bool:
+    """Tell whether a vector is divided by the norm of all of it."""
+    return len(unit.payload.axes) == unit.ndim
+
+
+def _factor(product: CollectedProduct, fits: Callable[[Node], bool]) -> tuple[Node, Node] | None:
+    """Return a factor that fits, or the product of arrays with the operand that does, and what fits."""
+    for base, n in product.over.items():
+        if n == 1 and fits(base):
+            return base, base
+        if n == 1 and base.op == "contract":
+            operand = next((arg for arg in base.args if fits(arg)), None)
+            if operand is not None:
+                return base, operand
+    return None
+
+
+def _exchange(product: CollectedProduct, base: Node, old: Node, new: Node) -> None:
+    """Put another node in the place of a factor, or of the first such operand of one."""
+    if base is old:
+        made = new
+    else:
+        place = base.args.index(old)
+        operands = [new if i == place else arg for i, arg in enumerate(base.args)]
+        labels, out, repeated = base.payload
+        made = contract(operands, labels, out, dict(repeated))
+    del product.over[base]
+    product.take(made, 1)
 
 
 def is_nothing(product: CollectedProduct) -> bool:

@@ -10,9 +10,9 @@ from ..graph import Item
 from ..graph.sizes import Dim, Shape
 from ..ground.names import is_name
 from .layout import Piece, Style
-from .notation import Term, spelled
+from .notation import Term, reaches_outside, spelled
 
-COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(1, 10)
+ARROW, COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(10)
 COMPARE = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
 
 
@@ -53,20 +53,6 @@ def _subscript(item: Item, size: Dim) -> str:
     if step < 0 and isinstance(stop, int) and stop < 0:
         last = ""
     return f"{first}:{last}" + (f":{step}" if step != 1 else "")
-
-
-def reaches_outside(start: Dim, step: int, rows: Dim, columns: Dim) -> Dim | None:
-    """Return the diagonal of a delta if some of its rows may be zero, their ones being outside; else None."""
-    last = start + step * (rows - 1)
-    low, high = (start, last) if step > 0 else (last, start)
-    return None if _is_room(low) and _is_room(columns - 1 - high) else low
-
-
-def _is_room(size: Dim) -> bool:
-    """Tell whether a difference of sizes is not negative, where slices are as large as they say."""
-    if isinstance(size, int):
-        return size >= 0
-    return len(size.names) == 1 and size.terms[0][1] > 0
 
 
 def _reaches_end(stop: Dim, size: Dim) -> bool:
@@ -132,6 +118,16 @@ class TextStyle(Style):
     def _write_array(self, term: Term) -> Piece:
         return Piece(_nested(term.data.tolist()), ATOM)
 
+    def _write_elided(self, term: Term) -> Piece:
+        return Piece(f"array({show_shape(term.shape)})", POSTFIX)  # which the parser refuses with a word
+
+    def _write_arange(self, term: Term) -> Piece:
+        first, stop, step = term.data
+        written = [decimal(value) for value in ((stop,) if (first, step) == (0, 1) else (first, stop, step))]
+        if step == 1:
+            del written[2:]
+        return Piece(f"arange({', '.join(written)})", POSTFIX)
+
     def _write_filled(self, term: Term) -> Piece:
         shape = show_shape(term.shape)
         if term.data in (0.0, 1.0) and math.copysign(1.0, term.data) > 0:
@@ -169,7 +165,7 @@ class TextStyle(Style):
     def _write_product(self, term: Term) -> Piece:
         over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
         under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
-        text = " * ".join(self.wrapped(arg, UNARY if place else PRODUCT) for place, arg in enumerate(over)) or "1"
+        text = " * ".join(self.factor(arg, bool(place), len(over)) for place, arg in enumerate(over)) or "1"
         if len(under) == 1:
             divisor = self.wrapped(under[0], UNARY)
             if divisor == "0" and all(arg.kind == "number" for arg in over):
@@ -179,6 +175,10 @@ class TextStyle(Style):
             text += " / (" + " * ".join(self.wrapped(arg, UNARY) for arg in under) + ")"
         return Piece(text, PRODUCT)
 
+    def factor(self, term: Term, behind: bool, count: int) -> str:
+        """Return a factor; a product of matrices is bracketed beside others, though it binds from the left."""
+        return self.wrapped(term, UNARY if behind or (count > 1 and term.kind in ("matmul", "dot")) else PRODUCT)
+
     def _write_negative(self, term: Term) -> Piece:
         text, level = self.piece(term.args[0])
         if level == PRODUCT and not text.startswith("-"):
@@ -187,6 +187,8 @@ class TextStyle(Style):
 
     def _write_power(self, term: Term) -> Piece:
         base, exponent = term.args
+        if base.kind == exponent.kind == "number":
+            return self.call("power", term)  # text refuses what two numbers have no power of
         return Piece(f"{self.wrapped(base, POSTFIX)} ** {self.wrapped(exponent, UNARY)}", POWER)
 
     def _write_compare(self, term: Term) -> Piece:
@@ -207,9 +209,20 @@ class TextStyle(Style):
     def _write_where(self, term: Term) -> Piece:
         return self.call("where", term)
 
+    def _write_step(self, term: Term) -> Piece:
+        return self.call("heaviside", term, "0.5")
+
+    def _write_cross(self, term: Term) -> Piece:
+        return self.call("cross", term)
+
+    def _write_skew(self, term: Term) -> Piece:
+        return self.call("skew", term)
+
     def _write_call(self, term: Term) -> Piece:
         if term.data == "mod":
             a, b = term.args
+            if a.kind == b.kind == "number":
+                return self.call("mod", term)  # text refuses the remainder of two numbers by 0
             return Piece(f"{self.wrapped(a, PRODUCT)} % {self.wrapped(b, UNARY)}", PRODUCT)
         return self.call(term.data, term)
 
@@ -252,7 +265,7 @@ class TextStyle(Style):
 
     def _write_columns(self, term: Term) -> Piece:
         x, v = term.args
-        return Piece(f"{self.wrapped(x, PRODUCT)} * {self.wrapped(v, UNARY)}", PRODUCT)
+        return Piece(f"{self.factor(x, False, 2)} * {self.wrapped(v, UNARY)}", PRODUCT)
 
     def _write_expand(self, term: Term) -> Piece:
         if term.args[0].ndim == 0:
@@ -279,16 +292,49 @@ class TextStyle(Style):
             return Piece(product, PRODUCT)
         return Piece(f"sum({product}, {_axis(tuple(range(len(out), count)), count + 1)[0]})", POSTFIX)
 
+    def _write_by_index(self, term: Term) -> Piece:
+        out, products = term.data
+        parts: list[str] = []
+        for product in products:
+            elements = [f"{self.wrapped(term.args[at], POSTFIX)}[{', '.join(own)}]" for at, own in product.factors]
+            scalars = [self.factor(term.args[at], bool(n), 2) for n, at in enumerate(product.scalars)]
+            under = [self.wrapped(term.args[at], UNARY) for at in product.divisors]
+            below = "" if not under else f" / {under[0]}" if len(under) == 1 else f" / ({' * '.join(under)})"
+            sign = (" - " if product.minus else " + ") if parts else "-" if product.minus else ""
+            parts.append(sign + " * ".join([*scalars, *elements]) + below)
+        return Piece(f"[{', '.join(out)}] -> {''.join(parts)}", ARROW)
+
     # ------------------------------------------------------------ structure
 
     def _write_index(self, term: Term) -> Piece:
         (x,) = term.args
         return Piece(f"{self.wrapped(x, POSTFIX)}[{', '.join(subscripts(term.data, x.shape))}]", POSTFIX)
 
+    def _write_pad(self, term: Term) -> Piece:
+        around = [show_shape(widths) for widths in term.data]
+        return self.call("pad", term, around[0] if len(around) == 1 else show_shape(around))
+
+    def _write_shift(self, term: Term) -> Piece:
+        places, axis = term.data
+        return self.call("shift", term, str(places), *([f"axis={axis}"] if axis else []))
+
     def _write_take(self, term: Term) -> Piece:
         axis, places = term.data
         keys = [":"] * axis + [str(list(places)) if places else ":0"]
         return Piece(f"{self.wrapped(term.args[0], POSTFIX)}[{', '.join(keys)}]", POSTFIX)
+
+    def _write_picked(self, term: Term) -> Piece:
+        x, at = term.args
+        axis, shared = term.data
+        if shared:
+            return self.call("take_at", term, f"axis={axis}", f"shared={shared}")
+        keys = [":"] * axis + [self.plain(at)]
+        return Piece(f"{self.wrapped(x, POSTFIX)}[{', '.join(keys)}]", POSTFIX)
+
+    def _write_put(self, term: Term) -> Piece:
+        axis, shared = term.data
+        more = [f"axis={axis}"] * bool(axis) + [f"shared={shared}"] * bool(shared)
+        return self.call("add_at", term, str(term.shape[axis]), *more)
 
     def _write_reduce(self, term: Term) -> Piece:
         name, axes = term.data

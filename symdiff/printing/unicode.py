@@ -1,4 +1,4 @@
-"""Formulas as a book prints them, on one line in Unicode: (A⁻¹)ᵀ, tr(A), 2 δ ⊗ (Vᵀ V).
+"""Formulas as a book prints them, on one line in Unicode: A⁻ᵀ, tr(A), diag(v) A.
 
 A vector is a column. ``⊙`` multiplies element by element, ``𝟏`` is a vector of ones, ``I`` the
 identity, ``eₖ`` a unit vector (counted from 0). Where matrix notation ends, indices are
@@ -9,106 +9,17 @@ summed over.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from .layout import Piece, Style
-from .notation import Term, spelled
-from .text import decimal, reaches_outside, show_shape, subscripts
+from .layout import Piece
+from .notation import LETTERS, Term, reaches_outside, spelled
+from .signs import AND, ATOM, COMPARISON, HADAMARD, OR, POWER, PRODUCT, SUM, MathSigns
+from .text import decimal, show_shape, subscripts
 
-COMPARISON, OR, AND, SUM, HADAMARD, PRODUCT, POWER, ATOM = range(1, 9)
-
-LETTERS = "ijklmnpqrstuvwxyzabcdefgh"
-_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-_SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_VULGAR = {(1, 2): "½", (1, 3): "⅓", (2, 3): "⅔", (1, 4): "¼", (3, 4): "¾", (1, 5): "⅕", (1, 6): "⅙", (1, 8): "⅛"}
 _MATRICES = ("matmul", "rows", "columns", "outer")
 
 
-class MathStyle(Style):
+class MathStyle(MathSigns):
     """The style of books, in Unicode; LaTeX differs from it in its signs only."""
-
-    names: ClassVar[dict[str, str]] = {
-        "sigmoid": "σ",
-        "gamma": "Γ",
-        "digamma": "ψ",
-        "maximum": "max",
-        "minimum": "min",
-        "log_softmax": "log softmax",
-        "adjugate": "adj",
-        "cholesky": "chol",
-        "logdet": "log det",
-        "logabsdet": "log |det|",
-    }
-    fences: ClassVar[dict[str, tuple[str, str]]] = {
-        "abs": ("|", "|"),
-        "floor": ("⌊", "⌋"),
-        "ceil": ("⌈", "⌉"),
-        "norm": ("‖", "‖"),
-    }
-    compare: ClassVar[dict[str, str]] = {"less": "<", "less_equal": "≤", "equal": "=", "not_equal": "≠"}
-    times, hadamard, tensor, over_each, conjunction, disjunction, negation = " ", " ⊙ ", " ⊗ ", " ⊘ ", " ∧ ", " ∨ ", "¬"
-    ones, identity, delta = "𝟏", "I", "δ"
-    barred = False  # whether a quotient's bar says where the dividend ends
-
-    # ------------------------------------------------------------ signs that LaTeX writes differently
-
-    def parenthesised(self, text: str) -> str:
-        """Return ``text`` in parentheses."""
-        return f"({text})"
-
-    def reference(self, name: str) -> Piece:
-        """Return a name; one with odd characters is quoted."""
-        return Piece(name if name.isidentifier() else repr(name), ATOM)
-
-    def function(self, name: str, *args: str) -> str:
-        """Return a call of a function."""
-        return f"{self.names.get(name, name)}({', '.join(args)})"
-
-    def raised(self, base: str, exponent: str, each: bool = False) -> str:
-        """Return ``base`` with a superscript; ``each`` marks a power taken element by element."""
-        plain = exponent.lstrip("-").isdigit()
-        return base + ("∘" if each else "") + (exponent.translate(_SUPERSCRIPT) if plain else f"^{exponent}")
-
-    def transposed(self, text: str) -> str:
-        """Return a transpose."""
-        return f"{text}ᵀ"
-
-    def indexed(self, base: str, indices: Sequence[str]) -> str:
-        """Return an element or a part of an array."""
-        return f"{base}[{', '.join(indices)}]"
-
-    def unit(self, place: str) -> str:
-        """Return a unit vector."""
-        return "e" + (place.translate(_SUBSCRIPT) if place.isdigit() else f"[{place}]")
-
-    def fraction(self, over: str, under: str, loose: bool) -> Piece:
-        """Return a quotient; ``loose`` says that the divisor is a product."""
-        return Piece(f"{over} / {f'({under})' if loose else under}", HADAMARD)
-
-    def root(self, term: Term) -> str:
-        """Return a square root."""
-        text, level = self.piece(term)
-        return f"√{text}" if level == ATOM else f"√({text})"
-
-    def rows_of(self, rows: Sequence[Sequence[str]], flat: bool) -> str:
-        """Return a matrix, or a vector when ``flat``."""
-        lines = ["[" + ", ".join(row) + "]" for row in rows]
-        return lines[0] if flat else "[" + ", ".join(lines) + "]"
-
-    def cases(self, condition: str, a: str, b: str) -> Piece:
-        """Return a choice."""
-        return Piece("{" + f"{a} if {condition}, else {b}" + "}", ATOM)
-
-    def ratio(self, p: int, q: int) -> Piece:
-        """Return a fraction of whole numbers."""
-        sign = "-" if p < 0 else ""
-        if (abs(p), q) in _VULGAR:
-            return Piece(sign + _VULGAR[abs(p), q], SUM if sign else ATOM)
-        return Piece(f"{p}/{q}", HADAMARD)
-
-    def constant(self, name: str) -> str:
-        """Return pi, e, log(2), ..."""
-        return {"pi": "π"}.get(name, name.replace("sqrt(pi)", "√π").replace("sqrt(2)", "√2"))
 
     # ------------------------------------------------------------ leaves
 
@@ -142,6 +53,12 @@ class MathStyle(Style):
         rows = values.reshape(1, -1) if values.ndim < 2 else values
         written = [[self.number(float(value)).text for value in row] for row in rows]
         return Piece(self.rows_of(written, flat=values.ndim < 2), ATOM)
+
+    def _write_elided(self, term: Term) -> Piece:
+        return Piece(self.function("array", show_shape(term.shape)), ATOM)
+
+    def _write_arange(self, term: Term) -> Piece:
+        return Piece(self.function("arange", *map(decimal, term.data)), ATOM)
 
     def _write_filled(self, term: Term) -> Piece:
         if term.data == 0:
@@ -181,9 +98,16 @@ class MathStyle(Style):
     def _write_sum(self, term: Term) -> Piece:
         parts = []
         for place, (arg, minus) in enumerate(zip(term.args, term.data, strict=True)):
-            text = self.fitted(arg, term.ndim, HADAMARD if minus or place else SUM)
+            text = self._added(arg, term.ndim, HADAMARD if minus or place else SUM)
             parts.append(("-" if minus else "") + text if place == 0 else (" - " if minus else " + ") + text)
         return Piece("".join(parts), SUM)
+
+    def _added(self, arg: Term, rank: int, level: int) -> str:
+        """Return a term of a sum; a number beside matrices is one in each entry."""
+        if arg.ndim or rank != 2:
+            return self.fitted(arg, rank, level)
+        ones = f"{self.ones}{self.times}{self.transposed(self.ones)}"
+        return ones if arg.kind == "number" and arg.data == 1 else f"{self.wrapped(arg, PRODUCT)}{self.times}{ones}"
 
     def _write_product(self, term: Term) -> Piece:
         over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
@@ -248,6 +172,29 @@ class MathStyle(Style):
     def _write_where(self, term: Term) -> Piece:
         return self.cases(*(self.fitted(arg, term.ndim, COMPARISON) for arg in term.args))
 
+    def _write_step(self, term: Term) -> Piece:
+        return Piece(self.function("step", self.plain(term.args[0])), ATOM)
+
+    def _write_cross(self, term: Term) -> Piece:
+        a, b = term.args
+        return Piece(f"{self.wrapped(a, POWER)}{self.crossed}{self.wrapped(b, POWER)}", PRODUCT)
+
+    def _write_skew(self, term: Term) -> Piece:
+        return Piece(self.turning(self.plain(term.args[0])), ATOM)
+
+    def _write_shift(self, term: Term) -> Piece:
+        places, axis = term.data
+        more = [f"axis={axis}"] if axis else []
+        return Piece(self.function("shift", self.plain(term.args[0]), str(places), *more), ATOM)
+
+    def _write_pad(self, term: Term) -> Piece:
+        (x,) = term.args
+        if term.data in (((0, 1),), ((1, 0),)):
+            before, _ = term.data[0]
+            return Piece(self.joined(["0", self.plain(x)] if before else [self.plain(x), "0"]), ATOM)
+        around = [show_shape(widths) for widths in term.data]
+        return Piece(self.function("pad", self.plain(x), *around), ATOM)
+
     def _write_call(self, term: Term) -> Piece:
         if term.data == "sqrt":
             return Piece(self.root(term.args[0]), POWER)
@@ -270,7 +217,10 @@ class MathStyle(Style):
         return Piece(f"{self.transposed(self.wrapped(a, ATOM))}{self.times}{self.chained(b)}", PRODUCT)
 
     def _write_transpose(self, term: Term) -> Piece:
-        return Piece(self.transposed(self.wrapped(term.args[0], ATOM)), POWER)
+        (x,) = term.args
+        if x.kind == "inv":
+            return Piece(self.inverse_transposed(self.wrapped(x.args[0], ATOM)), POWER)
+        return Piece(self.transposed(self.wrapped(x, ATOM)), POWER)
 
     def _write_permute(self, term: Term) -> Piece:
         return Piece(self.function("transpose", self.plain(term.args[0]), show_shape(term.data)), ATOM)
@@ -337,6 +287,27 @@ class MathStyle(Style):
             parts.append(self.indexed(base, [LETTERS[label % len(LETTERS)] for label in own]))
         return Piece(self.times.join(parts), PRODUCT)
 
+    def _write_by_index(self, term: Term) -> Piece:
+        out, products = term.data
+        parts: list[str] = []
+        for product in products:
+            elements = [self._element(term.args[at], own) for at, own in product.factors]
+            scalars = [self.wrapped(term.args[at], PRODUCT) for at in product.scalars]
+            if len(scalars) > 1 and scalars[0][-1].isdigit() and scalars[1][0].isdigit():
+                scalars[:2] = [f"{scalars[0]} · {scalars[1]}"]
+            text = self.times.join([*scalars, *elements])
+            if product.divisors:
+                under = self.times.join(self.wrapped(term.args[at], PRODUCT) for at in product.divisors)
+                loose = len(product.divisors) > 1 or self.piece(term.args[product.divisors[0]]).level < POWER
+                text = self.fraction(text, under, loose=loose).text
+            sign = (" - " if product.minus else " + ") if parts else "-" if product.minus else ""
+            parts.append(sign + text)
+        return Piece(self.at_indices("".join(parts), out), OR)
+
+    def _element(self, term: Term, indices: Sequence[str]) -> str:
+        identity = term.kind == "eye" and term.data == (0, 1)
+        return self.indexed(self.delta if identity else self.wrapped(term, ATOM), indices)
+
     def _tensor_factor(self, term: Term) -> str:
         if term.kind == "eye" and term.data == (0, 1):
             return self.delta
@@ -352,12 +323,26 @@ class MathStyle(Style):
         axis, places = term.data
         return Piece(self.indexed(self.wrapped(term.args[0], ATOM), [*[":"] * axis, str(list(places))]), ATOM)
 
+    def _write_picked(self, term: Term) -> Piece:
+        x, at = term.args
+        axis, shared = term.data
+        if shared:
+            more = [f"axis={axis}", f"shared={shared}"]
+            return Piece(self.function("take_at", self.plain(x), self.plain(at), *more), ATOM)
+        return Piece(self.indexed(self.wrapped(x, ATOM), [*[":"] * axis, self.plain(at)]), ATOM)
+
+    def _write_put(self, term: Term) -> Piece:
+        axis, shared = term.data
+        more = [f"axis={axis}"] * bool(axis) + [f"shared={shared}"] * bool(shared)
+        return Piece(self.function("add_at", *map(self.plain, term.args), str(term.shape[axis]), *more), ATOM)
+
     def _write_reduce(self, term: Term) -> Piece:
         (x,), (name, axes) = term.args, term.data
         along = axes == (x.ndim - 1,) if "softmax" in name else len(axes) == x.ndim
         if name == "unit" and along:
             left, right = self.fences["norm"]
-            return self.fraction(self.wrapped(x, PRODUCT), left + self.plain(x) + right, loose=False)
+            over = self.plain(x) if self.barred else self.wrapped(x, PRODUCT)
+            return self.fraction(over, left + self.plain(x) + right, loose=False)
         if along and name in self.fences:
             left, right = self.fences[name]
             return Piece(left + self.plain(x) + right, ATOM)

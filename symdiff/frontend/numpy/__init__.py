@@ -8,8 +8,12 @@ Invariants
     * Shapes, axes, broadcasting and indices are NumPy's.
     * Keywords and kinds of arguments that are not understood are refused by name.
 Files
-    indexing     whole numbers, slices, None, Ellipsis and constant index arrays
+    masked       arrays with a mask, which would be lost
+    indexing     whole numbers, slices, None, Ellipsis, constant index arrays and integer inputs
+    positions    elements at the positions of integer inputs, taken and added up
     shaping      what moves elements and computes nothing
+    making       arrays of numbers alone: filled ones, identities, ranges
+    padding      zeros around an array, shifts, the matrix of a cross product
     reductions   sums, means, norms, softmax, cumulative sums
     operations   products, diagonals, matrices, selection
     library      the table: names, arguments, keywords

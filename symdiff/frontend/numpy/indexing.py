@@ -8,12 +8,13 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from ...errors import DtypeError, ShapeError, UnsupportedError
-from ...graph import Item, Node, gather, reshape, slicing, transpose, whole
+from ...graph import INT, Item, Node, gather, reshape, slicing, take, transpose, whole
 from ...graph.sizes import Dim, product, show
+from .masked import is_masked
 
 
 def getitem(x: Node, key: Any) -> Node:
-    """Index as NumPy does: whole numbers, slices, None, Ellipsis, constant index arrays.
+    """Index as NumPy does: whole numbers, slices, None, Ellipsis, constant index arrays, nodes of integer inputs.
 
     Raises
     ------
@@ -24,7 +25,7 @@ def getitem(x: Node, key: Any) -> Node:
     """
     keys = list(key) if isinstance(key, tuple) else [key]
     keys = [k.item() if isinstance(k, np.generic) or (isinstance(k, np.ndarray) and k.ndim == 0) else k for k in keys]
-    if any(isinstance(k, np.ma.MaskedArray) for k in keys):
+    if any(is_masked(k) for k in keys):
         raise DtypeError("a masked array as an index, whose mask would be lost; select first")
     keys = [np.asarray(k) if isinstance(k, (list, tuple)) else k for k in keys]
     used = sum(
@@ -42,13 +43,20 @@ def getitem(x: Node, key: Any) -> Node:
     items: list[Item] = []
     shape: list[Dim] = []
     arrays: list[tuple[int, np.ndarray[Any, Any]]] = []
+    chosen: list[tuple[int, Node]] = []
+    spots: list[int] = []
     axis = 0
-    for k in keys:
+    for spot, k in enumerate(keys):
         if k is None:
             shape.append(1)
             continue
         size = x.shape[axis]
-        if isinstance(k, np.ndarray):
+        if isinstance(k, Node):
+            chosen.append((len(shape), k))
+            spots.append(spot)
+            items.append(whole(size))
+            shape.append(size)
+        elif isinstance(k, np.ndarray):
             arrays.append((len(shape), _mask_index(k, x, axis) if k.dtype == bool else k))
             items.append(whole(size))
             shape.append(size)
@@ -67,7 +75,57 @@ def getitem(x: Node, key: Any) -> Node:
         axis += 1
     result = slicing(x, tuple(items))
     result = reshape(result, tuple(shape))
+    if chosen:
+        return _pick(result, chosen, spots, keys)
     return _gather_points(result, arrays) if arrays else result
+
+
+def _pick(x: Node, chosen: list[tuple[int, Node]], spots: list[int], keys: list[Any]) -> Node:
+    if any(node.dtype is not INT for _, node in chosen):
+        raise UnsupportedError(
+            "an index that is a symbol of real numbers; expected constants, or an integer input made by sd.indices or "
+            "sd.index (to choose by a condition, write where)"
+        )
+    between = keys[spots[0] : spots[-1] + 1]
+    others = [k for spot, k in enumerate(keys) if spot not in spots]
+    whole_numbers = any(not isinstance(k, slice | np.ndarray) and k is not None for k in others)
+    if any(isinstance(k, np.ndarray) for k in others):
+        raise UnsupportedError("an integer input beside a constant list in one index; index with one after the other")
+    apart = len(between) > len(spots)
+    if whole_numbers and (apart or len(keys) > 1 + len(spots)):
+        raise UnsupportedError(
+            "an integer input beside a whole number and a slice in one index; index with one after the other: x[0][idx]"
+        )
+    return pick(x, chosen, apart)
+
+
+def pick(x: Node, chosen: list[tuple[int, Node]], apart: bool) -> Node:
+    """Index axes with integer inputs, which pick points together where they are several, as NumPy's arrays do.
+
+    Parameters
+    ----------
+    x : Node
+    chosen : list of (int, Node)
+        Axes, in order, and the integers for each, of one shape.
+    apart : bool
+        Whether something else stands between them in the index: NumPy puts the points first then.
+    """
+    first = chosen[0][1]
+    for _, at in chosen[1:]:
+        if at.shape != first.shape:
+            raise ShapeError(
+                f"integer inputs of shapes {show(first.shape)} and {show(at.shape)} in one index; expected one shape, "
+                "or an index after the other: x[i][:, j]"
+            )
+    axes = [axis for axis, _ in chosen]
+    start = axes[0]
+    if apart:
+        start = 0
+        x = transpose(x, [*axes, *(a for a in range(x.ndim) if a not in axes)])
+    x = take(x, first, start)
+    for _, at in chosen[1:]:
+        x = take(x, at, start + at.ndim, at.ndim)
+    return x
 
 
 def _index(i: int, size: Dim) -> Dim:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, compare, where
-from . import operations, reductions, shaping
+from . import making, operations, padding, positions, reductions, shaping
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -182,16 +182,22 @@ for _name in ("hstack", "vstack", "column_stack"):
     _add(_name, getattr(shaping, _name), "list")
 _add("block", shaping.block, "rows", in_text=False)
 _add("take", shaping.take, 1, 2, 3, ("axis",), in_text=False)
+_add("take_at", positions.take_at, 2, 2, 4, ("axis", "shared"))
+_add("add_at", positions.add_at, 2, 3, 5, ("n", "axis", "shared"))
 _add("flip", shaping.flip, 1, 1, 2, ("axis",))
 _add("roll", shaping.roll, 1, 2, 3, ("axis",))
 _add("repeat", shaping.repeat, 1, 2, 3, ("axis",))
 _add("tile", shaping.tile, 1, 2, 2, ("reps",))
 _add("diff", shaping.diff, 1, 1, 3, ("n", "axis"))
-_add("eye", shaping.eye, "none", 1, 3, ("M", "k"))
-_add("zeros", lambda shape: shaping.full(shape, 0.0), "none")
-_add("ones", lambda shape: shaping.full(shape, 1.0), "none")
-_add("zeros_like", lambda x: shaping.like(x, 0.0))
-_add("ones_like", lambda x: shaping.like(x, 1.0))
+_add("pad", padding.pad, 1, 2, 3, ("pad_width", "mode", "constant_values"))
+_add("shift", padding.shift, 1, 2, 3, ("k", "axis"))
+_add("skew", padding.skew)
+_add("eye", making.eye, "none", 1, 3, ("M", "k"))
+_add("arange", making.arange, "none", 1, 3, ("stop", "step"))
+_add("zeros", lambda shape: making.full(shape, 0.0), "none")
+_add("ones", lambda shape: making.full(shape, 1.0), "none")
+_add("zeros_like", lambda x: making.like(x, 0.0))
+_add("ones_like", lambda x: making.like(x, 1.0))
 _add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)
 
 for _alias, _target in {
@@ -239,6 +245,7 @@ REFUSED = {
     "nonzero": "the count of nonzero elements is not known before the call; use where(condition, a, b)",
     "isclose": "write abs(a - b) < tolerance",
     "allclose": "compare numbers after calling the compiled kernel",
+    "array": "it stands for a constant too long to print; give the constant as an input",
     "array_equal": "compare numbers after calling the compiled kernel",
     "put": "symbols cannot be assigned to; build the array with where, stack or concatenate",
     "copyto": "symbols cannot be assigned to; build the array with where, stack or concatenate",

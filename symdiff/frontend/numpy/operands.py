@@ -12,14 +12,17 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError
-from ...graph import BOOL, Node, constant
-from ...graph.scalars.functions import to_real
+from ...graph import BOOL, INT, Node, broadcast_to, constant, delta
+from ...graph.deltas.einsum import scale_by
 from ...graph.sizes import Dim, Shape, show
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
 from .library import Entry
+from .masked import is_masked
+from .positions import MOVING
 
 
 class Operand:
@@ -54,8 +57,8 @@ class Operand:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """``float64``, or ``bool`` for a condition."""
-        return np.dtype(bool if self.node.dtype is BOOL else float)
+        """``float64``, ``bool`` for a condition, or ``int64`` for positions."""
+        return np.dtype({BOOL: bool, INT: np.int64}.get(self.node.dtype, float))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -88,7 +91,7 @@ def as_node(value: Any) -> Node:
         return constant(value if isinstance(value, float | bool) else operator.index(value))
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
         return _stack_list(value)
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         raise DtypeError("a masked array in a formula, whose mask would be lost; pass its .filled(...)")
     try:
         array = np.asarray(value)
@@ -103,6 +106,23 @@ def as_node(value: Any) -> Node:
     if array.dtype.kind not in "buif":
         what = "complex numbers" if array.dtype.kind == "c" else f"dtype {array.dtype}"
         raise DtypeError(f"{what} in a formula; expected real numbers")
+    return _read_numbers(array)
+
+
+def _read_numbers(array: npt.NDArray[Any]) -> Node:
+    """Return the node of numbers: equal ones are one that is repeated, and np.eye(200) is not 40,000 numbers."""
+    if array.dtype.kind == "b" or array.size < 2:
+        return constant(array)
+    numbers = np.ascontiguousarray(array, dtype=np.float64)
+    bits = numbers.view(np.int64)
+    first = float(numbers.flat[0])
+    if (bits == bits.flat[0]).all():
+        return broadcast_to(constant(first), array.shape)
+    if array.ndim == 2 and array.shape[0] == array.shape[1] and first != 0.0:
+        scaled = np.zeros(array.shape)
+        np.fill_diagonal(scaled, first)
+        if (bits == scaled.view(np.int64)).all():
+            return scale_by(constant(first), delta(*array.shape))
     return constant(array)
 
 
@@ -122,7 +142,7 @@ def _stack_list(value: Any) -> Node:
             raise DtypeError("complex numbers in a formula; expected real numbers")
         raise DtypeError(f"{value!r:.60} is neither an array of numbers nor of symbols with rows of equal length")
     try:
-        return shaping.stack([to_real(as_node(item)) for item in items])
+        return shaping.stack([as_node(item) for item in items])
     except ShapeError as error:
         raise ShapeError(f"a list of symbols whose parts differ in shape: {error}") from None
 
@@ -160,7 +180,23 @@ def provenance_of(*operands: Any) -> Provenance:
 
 
 def convert_arguments(entry: Entry, args: Sequence[Any]) -> list[Any]:
-    """Return the arrays that an operation takes, as nodes."""
+    """Return the arrays that an operation takes, as nodes.
+
+    Raises
+    ------
+    DtypeError
+        If one is an integer input, and the operation does not just move elements.
+    """
+    nodes = _converted(entry, args)
+    if entry.name not in MOVING and any(isinstance(node, Node) and node.dtype is INT for node in nodes):
+        raise DtypeError(
+            f"{entry.name} of an integer input; integer inputs are positions, as in x[idx], and nothing else (declare "
+            "another input of real numbers to compute with)"
+        )
+    return nodes
+
+
+def _converted(entry: Entry, args: Sequence[Any]) -> list[Any]:
     if entry.arrays == "list":
         if isinstance(args[0], Operand | np.ndarray):
             return [as_node(args[0])]

@@ -17,8 +17,6 @@ from ...graph import (
     as_node,
     broadcast_to,
     concatenate,
-    constant,
-    delta,
     postorder,
     reshape,
     slicing,
@@ -27,7 +25,6 @@ from ...graph import (
 )
 from ...graph.scalars.functions import apply, to_real
 from ...graph.sizes import Dim, Shape, Size, divide, named, product, show
-from ...ground.budget import limits, reserve
 from .indexing import gather_array, getitem
 
 Axis: TypeAlias = int | Sequence[int] | None
@@ -330,6 +327,9 @@ def take(x: Node, indices: Any, axis: int | None = None) -> Node:
     if axis is None:
         return take(ravel(x), indices, 0)
     at = axis_of(x, axis)
+    node = getattr(indices, "node", None)
+    if isinstance(node, Node):
+        return getitem(x, (*(slice(None),) * at, node))
     return gather_array(x, at, np.asarray(indices))
 
 
@@ -399,27 +399,3 @@ def diff(x: Node, n: int = 1, axis: int = -1) -> Node:
     for _ in range(min(times, 100)):
         x = apply("subtract", getitem(x, (*head, slice(1, None))), getitem(x, (*head, slice(None, -1))))
     return x
-
-
-def full(shape: Any, value: float) -> Node:
-    """Return an array with one value everywhere."""
-    return broadcast_to(constant(value), parse_shape(shape))
-
-
-def eye(n: Any, m: Any = None, k: int = 0) -> Node:
-    """Return a matrix with ones on diagonal ``k``."""
-    rows, columns = parse_shape((n, n if m is None else m))
-    if k == 0 and rows == columns:
-        return delta(rows, columns)
-    if isinstance(rows, int) and isinstance(columns, int):
-        most = limits().elements
-        if rows * columns > most:
-            raise LimitError(f"eye of shape {(rows, columns)!s:.60} has more than {most} elements, the limit")
-        reserve(8 * rows * columns)
-        return constant(np.eye(rows, columns, max(min(k, columns), -rows)))
-    raise UnsupportedError("eye of symbolic sizes off the main diagonal; expected fixed sizes")
-
-
-def like(x: Node, value: float) -> Node:
-    """Return an array of the shape of ``x`` with one value everywhere."""
-    return broadcast_to(constant(value), x.shape)

@@ -6,36 +6,40 @@ import it load when a formula first crosses.
 Takes
     SymPy expressions, matrices and arrays; or graph nodes
 Gives
-    graph nodes; or SymPy expressions, as :class:`Definitions` where they are too deep for SymPy
+    graph nodes; or SymPy expressions, as :class:`.forms.Definitions` where they are too deep for SymPy
 Invariants
-    * Nothing is evaluated, differentiated or simplified on the way.
+    * Nothing is evaluated or simplified on the way. A Derivative is taken by symdiff's own rules.
     * Symbols keep their identity: what was read with a symbol is written with the same one.
     * Reading does not recurse. SymPy itself does, so deep formulas are written as definitions.
 Files
-    definitions      a formula as definitions and a result
-    inputs           SymPy's symbols as inputs
-    functions        SymPy's scalar functions
-    read_scalars     the machinery of reading, and scalar classes
-    read_matrices    matrix and array expressions
-    read             all readers put to work
-    write_scalars    scalar functions, numbers and sizes
-    write_element    one entry of a matrix expression
-    write_matrices   whole matrices
-    write_entries    arrays of scalar expressions
-    write            graph to SymPy
+    forms             what SymPy has no class for: definitions and a result, adjugates, operations by their text
+    inputs            SymPy's symbols and functions of time as inputs
+    functions         SymPy's scalar functions
+    read_scalars      the machinery of reading, and scalar classes
+    read_matrices     matrix and array expressions
+    read_indices      sums over ranges, entries, arrays by their entries
+    read_derivatives  functions of time, derivatives, substitutions
+    read              all readers put to work
+    write_scalars     scalar functions, numbers and sizes
+    write_matrices    whole matrices
+    write_entries     arrays of scalar expressions; one entry of a matrix expression
+    write             graph to SymPy
 Add
-    a class to read: a reader in ``read_scalars`` or ``read_matrices``; a function: ``sympy=`` in its row
+    a class to read: a reader in ``read_scalars``, ``read_matrices`` or ``read_indices``; a function: ``sympy=`` in
+    its row
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import SymdiffError, UnsupportedError
 from ...graph import Node
-from .definitions import Definitions
 from .inputs import Inputs
+
+if TYPE_CHECKING:
+    from .forms import Definitions
 
 __all__ = ["Definitions", "Inputs", "from_sympy", "is_sympy", "to_sympy"]
 
@@ -48,7 +52,13 @@ def is_sympy(value: object) -> bool:
     """Tell whether ``value`` is an expression, matrix or array of SymPy, or definitions of them."""
     # the class of an undefined function has no module
     packages = {str(cls.__module__).partition(".")[0] for cls in type(value).__mro__}
-    return "sympy" in packages or isinstance(value, Definitions)
+    return "sympy" in packages
+
+
+def __getattr__(attribute: str) -> Any:
+    if attribute == "Definitions":  # a class of SymPy's, which is imported when it is first used
+        return import_module(".forms", __name__).Definitions
+    raise AttributeError(f"module {__name__!r} has no attribute {attribute!r}")
 
 
 def from_sympy(expr: Any, inputs: Inputs | None = None) -> Node:
@@ -56,7 +66,7 @@ def from_sympy(expr: Any, inputs: Inputs | None = None) -> Node:
 
     Parameters
     ----------
-    expr : sympy.Basic, mutable matrix or array of SymPy, or Definitions
+    expr : sympy.Basic, or mutable matrix or array of SymPy
     inputs : Inputs, optional
         The registry of symbols; give the same one for all expressions of one formula.
 
@@ -94,13 +104,14 @@ def to_sympy(node: Node, inputs: Inputs | None = None) -> Any:
 
     Returns
     -------
-    sympy.Basic or Definitions
-        An array of one axis is an n x 1 matrix; one of more than two axes an array.
+    sympy.Basic
+        An array of one axis is an n x 1 matrix; one of more than two axes an array. Definitions where
+        SymPy cannot hold the whole.
 
     Raises
     ------
     UnsupportedError
-        If SymPy has no form for it.
+        If SymPy cannot hold it.
 
     Examples
     --------

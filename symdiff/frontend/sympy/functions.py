@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import sympy as sp
-from sympy.codegen import cfunctions
+from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
 
 from ...graph import Node, constant
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, where
@@ -46,6 +47,40 @@ def _binomial(n: Node, k: Node) -> Node:
     return _gamma(n + 1.0) / (_gamma(k + 1.0) * _gamma(n - k + 1.0))
 
 
+def _rising(x: Node, k: Node) -> Node:
+    return _gamma(x + k) / _gamma(x)
+
+
+def _falling(x: Node, k: Node) -> Node:
+    return _gamma(x + 1.0) / _gamma(x - k + 1.0)
+
+
+def _kronecker_delta(i: Node, j: Node) -> Node:
+    if i.op == j.op == "constant":
+        return constant(float(i.value == j.value))
+    return where(compare("equal", i, j), 1.0, 0.0)
+
+
+def _levi_civita(*indices: Node) -> Node:
+    if all(index.op == "constant" for index in indices):
+        return constant(float(sp.LeviCivita(*(int(index.value) for index in indices))))
+    total = constant(1.0)
+    for i, own in enumerate(indices):
+        for count, other in enumerate(indices[i + 1 :], start=1):
+            total = total * ((other - own) * (1.0 / count))
+    return total
+
+
+def _equivalent(*conditions: Node) -> Node:
+    pairs = [apply("logical_not", apply("logical_xor", a, b)) for a, b in pairwise(conditions)]
+    return reduce(lambda a, b: apply("logical_and", a, b), pairs)
+
+
+def _logaddexp2(x: Node, y: Node) -> Node:
+    log2 = float(sp.log(2))
+    return apply("logaddexp", x * log2, y * log2) * (1.0 / log2)
+
+
 def _ite(condition: Node, a: Node, b: Node) -> Node:
     other = apply("logical_and", apply("logical_not", condition), b)
     return apply("logical_or", apply("logical_and", condition, a), other)
@@ -66,6 +101,9 @@ SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     sp.Xor: _fold("logical_xor"),
     sp.Implies: lambda a, b: apply("logical_or", apply("logical_not", a), b),
     sp.ITE: _ite,
+    sp.Nand: lambda *args: apply("logical_not", _fold("logical_and")(*args)),
+    sp.Nor: lambda *args: apply("logical_not", _fold("logical_or")(*args)),
+    sp.Equivalent: _equivalent,
     sp.Max: _fold("maximum"),
     sp.Min: _fold("minimum"),
     sp.sec: _inverse("cos"),
@@ -88,10 +126,18 @@ SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     sp.beta: lambda x, y: _gamma(x) * _gamma(y) / _gamma(x + y),
     sp.erf2: lambda x, y: apply("erf", y) - apply("erf", x),
     sp.jn: lambda n, x: apply("spherical_jn", n, x),
+    sp.trigamma: lambda x: apply("polygamma", constant(1.0), x),
+    sp.harmonic: lambda n: apply("digamma", n + 1.0) + float(sp.EulerGamma),
+    sp.RisingFactorial: _rising,
+    sp.FallingFactorial: _falling,
+    sp.KroneckerDelta: _kronecker_delta,
+    sp.LeviCivita: _levi_civita,
     sp.polygamma: lambda n, x: apply("digamma", x) if n.value == 0 else apply("polygamma", n, x),
     # Every input is real.
     sp.re: lambda x: x,
     sp.conjugate: lambda x: x,
+    sp.im: lambda x: constant(0.0),
+    sp.arg: lambda x: where(compare("less", x, 0.0), float(sp.pi), where(compare("equal", x, 0.0), float("nan"), 0.0)),
     cfunctions.expm1: _f("expm1"),
     cfunctions.log1p: _f("log1p"),
     cfunctions.exp2: _f("exp2"),
@@ -101,6 +147,14 @@ SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     cfunctions.Sqrt: _f("sqrt"),
     cfunctions.Cbrt: _f("cbrt"),
     cfunctions.fma: lambda a, b, c: a * b + c,
+    cfunctions.isnan: lambda x: compare("not_equal", x, x),
+    cfunctions.isinf: lambda x: compare("equal", apply("abs", x), float("inf")),
+    numpy_nodes.logaddexp: _f("logaddexp"),
+    numpy_nodes.logaddexp2: _logaddexp2,
+    numpy_nodes.maximum: _fold("maximum"),
+    numpy_nodes.minimum: _fold("minimum"),
+    scipy_nodes.cosm1: lambda x: apply("power", apply("sin", x * 0.5), 2.0) * -2.0,
+    scipy_nodes.powm1: lambda x, y: apply("expm1", y * apply("log", x)),
 }
 
 #: Functions whose first argument picks the function and must be a number.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from itertools import product
 from typing import Any
 
+import numpy as np
 import sympy as sp
-from sympy.matrices.expressions import diagonal, dotproduct, special
+from sympy.codegen import matrix_nodes, numpy_nodes
+from sympy.codegen.ast import none
+from sympy.matrices.expressions import diagonal, dotproduct, factorizations, permutation, special
 from sympy.tensor.array.expressions import array_expressions as arrays
 
 from ...errors import ShapeError, UnsupportedError
@@ -21,6 +23,7 @@ from ...graph import (
     constant,
     contract,
     delta,
+    gather,
     matmul,
     matrix,
     reshape,
@@ -29,12 +32,10 @@ from ...graph import (
     whole,
     zeros,
 )
+from ...graph import reduce as reduce_axes
 from ...graph.scalars.functions import apply
-from ...graph.sizes import Dim, Size
-from .inputs import Inputs, Scope, SymbolicIndex
-from .read_scalars import READERS, Reading, Steps, bound, each, pack, reads, refusal
-
-__all__ = ["READERS"]
+from .inputs import Inputs, Scope
+from .read_scalars import Reading, Steps, bound, each, reads, refusal
 
 
 def array_symbol(symbol: Any, inputs: Inputs) -> Node:
@@ -51,6 +52,9 @@ def array_symbol(symbol: Any, inputs: Inputs) -> Node:
 @reads(sp.MatrixSymbol, arrays.ArraySymbol)
 def _array_symbol(run: Reading, expr: Any, scope: Scope) -> Steps:
     yield from ()
+    held = bound(expr, scope)
+    if isinstance(held, Node):
+        return held
     return run.defined[expr] if expr in run.defined else array_symbol(expr, run.inputs)
 
 
@@ -126,7 +130,8 @@ def _hadamard_power(run: Reading, expr: Any, scope: Scope) -> Steps:
 
 @reads(sp.MatPow)
 def _matpow(run: Reading, expr: Any, scope: Scope) -> Steps:
-    exponent = expr.exp
+    held = bound(expr.exp, scope)
+    exponent = sp.Integer(held) if isinstance(held, int) else expr.exp
     if not exponent.is_Integer:
         raise UnsupportedError(f"a matrix to the power {exponent!s:.40} came; expected a whole exponent")
     base = yield expr.base, scope
@@ -146,6 +151,18 @@ def _matpow(run: Reading, expr: Any, scope: Scope) -> Steps:
 @reads(sp.Inverse)
 def _inverse(run: Reading, expr: Any, scope: Scope) -> Steps:
     return matrix("inv", (yield expr.arg, scope))
+
+
+@reads(matrix_nodes.MatrixSolve)
+def _solve(run: Reading, expr: Any, scope: Scope) -> Steps:
+    a, b = yield from each((expr.matrix, expr.vector), scope)
+    return matrix("solve", a, b)
+
+
+@reads(factorizations.LofCholesky, factorizations.UofCholesky)
+def _cholesky(run: Reading, expr: Any, scope: Scope) -> Steps:
+    lower = matrix("cholesky", (yield expr.arg, scope))
+    return lower if isinstance(expr, factorizations.LofCholesky) else swap(lower)
 
 
 @reads(sp.Transpose, sp.Adjoint)
@@ -237,63 +254,6 @@ def _block_diagonal(run: Reading, expr: Any, scope: Scope) -> Steps:
     return concatenate(rows, 0)
 
 
-def _position(run: Reading, index: Any, size: Dim, scope: Scope) -> Dim:
-    place = run.inputs.size(index, scope)
-    return place + size if isinstance(place, int) and place < 0 else place
-
-
-def _names(size: Dim) -> set[str]:
-    return {name for names, _ in size.terms for name in names} if isinstance(size, Size) else set()
-
-
-def _element(run: Reading, x: Node, indices: Sequence[Any], scope: Scope) -> Node:
-    if len(indices) != x.ndim:
-        raise ShapeError(f"{len(indices)} indices came for an array with {x.ndim} axes")
-    own = [bound(index, scope) for index in indices]
-    if any(isinstance(index, SymbolicIndex) for index in own):
-        return _all_elements(run, x, indices, scope)
-    places = [_position(run, index, size, scope) for index, size in zip(indices, x.shape, strict=True)]
-    known = {name for size in x.shape for name in _names(size)}
-    for index, place in zip(indices, places, strict=True):
-        if not known.issuperset(_names(place)):
-            raise UnsupportedError(
-                f"the index {index!s:.40} came, which is neither a number nor made of the sizes of the array; write a "
-                "number, or a Sum over the index"
-            )
-    return slicing(x, tuple((place, 1, None) for place in places))
-
-
-def _all_elements(run: Reading, x: Node, indices: Sequence[Any], scope: Scope) -> Node:
-    """Return the elements at all places of the indices of the matrix being read, to be broadcast."""
-    labels: list[int] = []
-    items: list[Item] = []
-    for index, size in zip(indices, x.shape, strict=True):
-        own = bound(index, scope)
-        if isinstance(own, SymbolicIndex):
-            if own.size != size:
-                raise ShapeError(f"an index over {own.size} places is used on an axis of size {size}")
-            labels.append(own.axis)
-            items.append(whole(size))
-        else:
-            items.append((_position(run, index, size, scope), 1, None))
-    part = slicing(x, tuple(items))
-    return contract([part], [tuple(labels)], (0, 1), {0: 1, 1: 1})
-
-
-@reads(sp.matrices.expressions.matexpr.MatrixElement, arrays.ArrayElement)
-def _matrix_element(run: Reading, expr: Any, scope: Scope) -> Steps:
-    x = yield expr.args[0], scope
-    indices = expr.args[1:] if isinstance(expr, sp.matrices.expressions.matexpr.MatrixElement) else expr.indices
-    return _element(run, x, indices, scope)
-
-
-@reads(sp.Indexed)
-def _indexed(run: Reading, expr: Any, scope: Scope) -> Steps:
-    base = expr.base
-    x = array_symbol(base, run.inputs) if isinstance(base, sp.IndexedBase) else (yield base, scope)
-    return _element(run, x, expr.indices, scope)
-
-
 @reads(sp.MatrixSlice)
 def _slice(run: Reading, expr: Any, scope: Scope) -> Steps:
     x = yield expr.parent, scope
@@ -308,10 +268,22 @@ def _slice(run: Reading, expr: Any, scope: Scope) -> Steps:
     return slicing(x, tuple(items))
 
 
+@reads(permutation.PermutationMatrix)
+def _permutation(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    return constant(np.eye(int(expr.shape[0]))[list(expr.args[0].array_form)])
+
+
+@reads(permutation.MatrixPermute)
+def _permuted(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x = yield expr.args[0], scope
+    return gather(x, int(expr.args[2]), tuple(expr.args[1].array_form))
+
+
 # ---------------------------------------------------------------------------- functions of each element
 
 
-@reads(sp.matrices.expressions.applyfunc.ElementwiseApplyFunction)
+@reads(sp.matrices.expressions.applyfunc.ElementwiseApplyFunction, arrays.ArrayElementwiseApplyFunc)
 def _apply(run: Reading, expr: Any, scope: Scope) -> Steps:
     function, argument = expr.args
     if not isinstance(function, sp.Lambda) or len(function.variables) != 1:
@@ -322,24 +294,24 @@ def _apply(run: Reading, expr: Any, scope: Scope) -> Steps:
     return broadcast_to(result, x.shape)
 
 
-@reads(sp.FunctionMatrix)
-def _function_matrix(run: Reading, expr: Any, scope: Scope) -> Steps:
-    rows, columns = (run.inputs.size(size, scope) for size in expr.shape)
-    i, j = expr.lamda.variables
-    if not isinstance(rows, int) or not isinstance(columns, int):
-        whole_matrix = yield expr.lamda.expr, (*scope, (i, SymbolicIndex(0, rows)), (j, SymbolicIndex(1, columns)))
-        return broadcast_to(whole_matrix, (rows, columns))
-    run.count(rows * columns)
-    entries: list[Node] = []
-    for row, column in product(range(rows), range(columns)):
-        entries += yield from each([expr.lamda.expr], (*scope, (i, row), (j, column)))
-    return pack(entries, (rows, columns))
-
-
 # ---------------------------------------------------------------------------- arrays of any number of axes
 
 
-@reads(arrays.ArrayTensorProduct)
+@reads(numpy_nodes.amax, numpy_nodes.amin)
+def _largest(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x = yield expr.array, scope
+    if expr.axis != none:
+        raise UnsupportedError(f"the {type(expr).__name__} along one axis came; expected that of all elements")
+    return reduce_axes("max" if isinstance(expr, numpy_nodes.amax) else "min", x, tuple(range(x.ndim)))
+
+
+@reads(arrays.Reshape)
+def _reshaped(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x = yield expr.expr, scope
+    return reshape(x, tuple(run.inputs.size(size, scope) for size in expr.shape))
+
+
+@reads(arrays.ArrayTensorProduct, sp.tensor.functions.TensorProduct)
 def _tensor_product(run: Reading, expr: Any, scope: Scope) -> Steps:
     nodes = yield from each(expr.args, scope)
     return _outer(nodes)

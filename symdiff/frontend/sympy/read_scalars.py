@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.logic.boolalg import BooleanAtom
+from sympy.tensor.array.expressions.array_expressions import _ArrayExpr
 
 from ...errors import ArgumentError, LimitError, UnsupportedError
-from ...graph import Node, broadcast_to, concatenate, constant, cumulative, reshape
-from ...graph.scalars.functions import apply, to_real
+from ...graph import Node, broadcast_to, concatenate, constant, cumulative, extent, reshape
+from ...graph.scalars.functions import apply, compare, to_real
 from ...ground.limits import LIMITS
 from . import functions
 from .inputs import Inputs, Scope, SymbolicIndex
@@ -44,6 +45,8 @@ class Reading:
         self.inputs = inputs
         self.readers = readers
         self.unrolled = 0
+        #: Sizes that ranges mention; an input must tell them.
+        self.ranged: set[str] = set()
         #: What symbols stand for that are no inputs.
         self.defined: dict[Any, Node] = {}
         # By identity, since hashing a deep expression recurses; the object is kept so that its id stays its own.
@@ -72,10 +75,20 @@ class Reading:
                 answer = None
 
     def _start(self, expr: Any, scope: Scope) -> Steps:
+        if isinstance(expr, ARRAYS):
+            self._check_indices(expr, scope)
         for cls in type(expr).__mro__:
             if cls in self.readers:
                 return self.readers[cls](self, expr, scope)
         raise refusal(expr)
+
+    def _check_indices(self, expr: Any, scope: Scope) -> None:
+        indices = {symbol for symbol, value in scope if isinstance(value, SymbolicIndex)}
+        if indices and indices & expr.free_symbols:
+            raise UnsupportedError(
+                f"a {type(expr).__name__} that depends on an index over a range of symbolic size came; write the sum "
+                "with matrices, or over the entries of a matrix, such as A[i, j]"
+            )
 
     def count(self, terms: int) -> None:
         """Count terms of unrolled sums.
@@ -93,11 +106,32 @@ class Reading:
             )
 
 
+_QUADRATURE = "evaluate it first (.doit()), if it has a closed form, or write a quadrature of it as a Sum"
+_COORDINATES = "write its coordinates in a frame as a matrix, by v.to_matrix(frame)"
+_CODE = "give the expression in it, without the code around"
+_FACTORS = "write what it is used for in terms of A.inv(), Determinant(A) or LofCholesky(A)"
 _REMEDIES = {
-    "Derivative": "differentiate with symdiff.gradient or jacobian",
-    "Integral": "evaluate it first (.doit()), if it has a closed form",
+    "Integral": _QUADRATURE,
     "Limit": "evaluate it first (.doit())",
-    "Subs": "carry the substitution out first (.doit())",
+    "Vector": _COORDINATES,
+    "VectorAdd": _COORDINATES,
+    "VectorMul": _COORDINATES,
+    "BaseVector": _COORDINATES,
+    "Dyadic": "write its components as a matrix, by d.to_matrix(frame)",
+    "BaseScalar": "put a symbol in its place, by expr.subs(C.x, x)",
+    "Assignment": _CODE,
+    "CodeBlock": _CODE,
+    "FunctionDefinition": _CODE,
+    "Quantity": "put a number in its place, by sympy.physics.units.convert_to and .subs",
+    "RandomSymbol": "put a symbol in its place",
+    "EigenValues": _FACTORS,
+    "EigenVectors": _FACTORS,
+    "QofQR": _FACTORS,
+    "RofQR": _FACTORS,
+    "SofSVD": _FACTORS,
+    "Interval": "write what it says of a number as a condition, by interval.as_relational(x)",
+    "FiniteSet": "give its elements one by one, in a list",
+    "Dict": "give its expressions in a dict of Python",
     "ImaginaryUnit": "complex numbers are not supported; write real and imaginary parts separately",
     "ComplexInfinity": "complex infinity is no real number",
     "DiracDelta": "it is not a function of a real number",
@@ -114,10 +148,13 @@ def refusal(expr: Any) -> UnsupportedError | ArgumentError:
     if isinstance(expr, AppliedUndef | sp.FunctionClass):
         title = getattr(expr, "name", None) or getattr(expr, "__name__", name)
         return UnsupportedError(
-            f"the undefined function {str(title)!r} has no formula; write its formula in its place, "
-            "or use a custom function of symdiff on symdiff's own symbols"
+            f"the function {str(title)!r} has no formula in SymPy; apply it to a symbol, as in q(t), for an input, "
+            "write its formula in its place, or use a custom function of symdiff on symdiff's own symbols"
         )
-    remedy = _REMEDIES.get(name, "write it in terms of elementary functions and matrix operations")
+    usual = "write it in terms of elementary functions and matrix operations"
+    if isinstance(expr, sp.Function):
+        usual += ", as .doit() or .rewrite() may do, or as a custom function on symdiff's own symbols (symdiff.custom)"
+    remedy = _REMEDIES.get(name, usual)
     if not isinstance(expr, sp.Basic):
         return ArgumentError(f"a {name} came where a SymPy expression was expected; {remedy}")
     return UnsupportedError(f"symdiff does not read SymPy's {name}; {remedy}")
@@ -149,12 +186,21 @@ def bound(symbol: Any, scope: Scope) -> int | SymbolicIndex | Node | None:
 
 
 def places(index: SymbolicIndex) -> Node:
-    """Return 0, 1, 2, ... along the index's axis, as a column (axis 0) or a row (axis 1)."""
+    """Return the first place, the next and so on along the index's axis, which axes of length 1 follow."""
     count = cumulative("cumsum", broadcast_to(constant(1.0), (index.size,)), 0) - 1.0
-    return reshape(count, (index.size, 1) if index.axis == 0 else (1, index.size))
+    if index.first != 0:
+        count = count + (constant(index.first) if isinstance(index.first, int) else extent(index.first))
+    return reshape(count, (index.size, *(1,) * (-index.axis - 1)))
 
 
-ARRAYS = (sp.MatrixBase, sp.MatrixExpr, sp.NDimArray)
+def value_of(value: int | SymbolicIndex | Node) -> Node:
+    """Return the node of what a symbol is bound to."""
+    if isinstance(value, SymbolicIndex):
+        return places(value)
+    return value if isinstance(value, Node) else constant(value)
+
+
+ARRAYS = (sp.MatrixBase, sp.MatrixExpr, sp.NDimArray, _ArrayExpr, sp.tensor.array.ArrayComprehension)
 
 
 def _scalars(expr: Any, scope: Scope) -> Generator[Request, Node, list[Node]]:
@@ -170,14 +216,21 @@ def _scalars(expr: Any, scope: Scope) -> Generator[Request, Node, list[Node]]:
 # ---------------------------------------------------------------------------- leaves
 
 
+@reads(sp.Idx)
+def _idx(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    value = bound(expr, scope)
+    if value is None:
+        raise UnsupportedError(f"the index {expr!s:.40} came outside of a Sum over it; write a number in its place")
+    return value_of(value)
+
+
 @reads(sp.Symbol)
 def _symbol(run: Reading, expr: Any, scope: Scope) -> Steps:
     yield from ()
     value = bound(expr, scope)
-    if isinstance(value, SymbolicIndex):
-        return places(value)
     if value is not None:
-        return value if isinstance(value, Node) else constant(value)
+        return value_of(value)
     return run.defined[expr] if expr in run.defined else run.inputs.scalar(expr)
 
 
@@ -194,6 +247,14 @@ def _rational(run: Reading, expr: Any, scope: Scope) -> Steps:
         return constant(int(expr.p) / int(expr.q))  # whole numbers divide with one rounding
     except OverflowError:
         raise LimitError("a Rational beyond the range of a double came") from None
+
+
+@reads(sp.AlgebraicNumber, sp.polys.rootoftools.ComplexRootOf)
+def _root(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    if not expr.is_real:
+        raise UnsupportedError(f"the number {expr!s:.40} came, which is not real; complex numbers are not supported")
+    return constant(float(expr))
 
 
 @reads(sp.Float, sp.NumberSymbol, sp.core.numbers.Infinity, sp.core.numbers.NegativeInfinity, sp.core.numbers.NaN)
@@ -258,6 +319,32 @@ def _pow(run: Reading, expr: Any, scope: Scope) -> Steps:
     return functions.power(base, expr.args[1], exponent)
 
 
+@reads(sp.SingularityFunction)
+def _singularity(run: Reading, expr: Any, scope: Scope) -> Steps:
+    x, offset, exponent = yield from _scalars(expr, scope)
+    order = expr.args[2]
+    if not (order.is_number and order.is_nonnegative):
+        raise UnsupportedError(
+            f"a SingularityFunction of the exponent {order!s:.40} came, which is no function of a number; expected a "
+            "number that is not negative"
+        )
+    gap = x - offset
+    return apply("where", compare("greater_equal", gap, 0.0), apply("power", gap, exponent), constant(0.0))
+
+
+@reads(sp.Contains)
+def _contains(run: Reading, expr: Any, scope: Scope) -> Steps:
+    member, held = expr.args
+    if not isinstance(held, sp.Interval | sp.FiniteSet | sp.Union | sp.Intersection):
+        raise refusal(expr)
+    return (yield held.as_relational(member), scope)
+
+
+@reads(sp.Poly)
+def _polynomial(run: Reading, expr: Any, scope: Scope) -> Steps:
+    return (yield expr.as_expr(), scope)
+
+
 @reads(sp.exp)
 def _exp(run: Reading, expr: Any, scope: Scope) -> Steps:
     (x,) = yield from _scalars(expr, scope)
@@ -280,51 +367,6 @@ def _piecewise(run: Reading, expr: Any, scope: Scope) -> Steps:
         test = yield condition, scope
         result = apply("where", test, chosen, result)
     return result
-
-
-# ---------------------------------------------------------------------------- sums and products over ranges
-
-
-def _scopes(run: Reading, expr: Any, scope: Scope) -> list[Scope]:
-    """Return one scope a term: the last range is the outermost, as in SymPy."""
-    scopes = [scope]
-    for limit in reversed(expr.limits):
-        wider = []
-        for outer in scopes:
-            if len(limit) != 3:
-                raise refusal(expr)
-            symbol, low, high = limit
-            first, last = run.inputs.size(low, outer), run.inputs.size(high, outer)
-            if not isinstance(first, int) or not isinstance(last, int):
-                raise UnsupportedError(
-                    f"a {type(expr).__name__} over the range {first} to {last} of symbolic size came; expected whole "
-                    "numbers, or write it with matrices"
-                )
-            if last < first - 1:
-                raise UnsupportedError(f"a {type(expr).__name__} over the reversed range {first} to {last} came")
-            run.count(last - first + 1)
-            wider.extend([(*outer, (symbol, value)) for value in range(first, last + 1)])
-        scopes = wider
-    return scopes
-
-
-@reads(sp.Sum)
-def _sum(run: Reading, expr: Any, scope: Scope) -> Steps:
-    return (yield from _unroll(run, expr, scope, "add", 0.0))
-
-
-@reads(sp.Product)
-def _product(run: Reading, expr: Any, scope: Scope) -> Steps:
-    return (yield from _unroll(run, expr, scope, "multiply", 1.0))
-
-
-def _unroll(run: Reading, expr: Any, scope: Scope, op: str, empty: float) -> Steps:
-    total: Node | None = None
-    for inner in _scopes(run, expr, scope):
-        run.count(1)
-        term = yield expr.function, inner
-        total = term if total is None else apply(op, total, term)
-    return constant(empty) if total is None else total
 
 
 # ---------------------------------------------------------------------------- explicit matrices and arrays

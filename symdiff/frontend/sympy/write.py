@@ -17,17 +17,17 @@ import sympy as sp
 from sympy.logic.boolalg import Boolean
 from sympy.tensor.array.expressions import array_expressions as arrays
 
-from ...errors import UnsupportedError
-from ...graph import Node, walk_sizes
-from ...graph.sizes import fixed, show
+from ...errors import SymdiffError, UnsupportedError
+from ...graph import Node, inputs_of, walk_sizes
+from ...graph.sizes import fixed
 from ...ground.budget import spend
 from ...printing.notation import Term, written
 from ...printing.notation import postorder as terms_below
+from ...printing.text import TextStyle
 from ...simplify import inline
-from .definitions import Definitions
+from .forms import Adjugate, AdjugateDifferential, Definitions, operation
 from .inputs import Inputs
-from .write_element import element
-from .write_entries import ENTRIES, SCALAR_TERMS, Entries
+from .write_entries import ENTRIES, SCALAR_TERMS, Entries, element
 from .write_matrices import Wholes
 from .write_scalars import number, piecewise, size
 
@@ -56,8 +56,10 @@ class _Writer:
         self.pieces: dict[int, Any] = {}
         self.definitions: list[tuple[Any, Any]] = []
         self.names: set[str] = set()
+        self.positive: set[str] = set()
 
     def run(self, node: Node) -> Any:
+        self.positive = {str(one.name) for one in inputs_of([node]) if one.assumptions.positive}
         (top,) = written([node])
         order = terms_below([top])
         self.names = {str(term.data) for term in order if term.kind == "name"} | set(walk_sizes([node]))
@@ -78,9 +80,7 @@ class _Writer:
             if term is not top and term.args and (shared or depth[own] >= DEEP):
                 piece, depth[own] = self.define(term, piece), 0
             self.pieces[own] = piece
-        result = self.pieces[id(top)]
-        if top.ndim and (top.kind in CONDITIONS or _is_condition(result)):
-            raise UnsupportedError("SymPy has no matrices of conditions; write where(condition, 1, 0)")
+        result = self.as_object(top, self.pieces[id(top)])
         return Definitions(tuple(self.definitions), result) if self.definitions else result
 
     # ------------------------------------------------------------ definitions
@@ -125,7 +125,40 @@ class _Writer:
             return size(term.data, self.inputs.sizes)
         if term.kind == "named" or (term.kind == "function" and term.data == "stop_gradient"):
             return self.pieces[id(term.args[0])]
+        if term.kind in ("picked", "put"):
+            message = "SymPy has no form for positions that a call brings; print the formula, or compile it"
+            raise UnsupportedError(message)
         args = tuple([self.pieces[id(arg)] for arg in term.args])
+        try:
+            whole = self.form(term, args)
+        except (TypeError, ValueError, NotImplementedError, AttributeError, LookupError) as error:
+            if isinstance(error, SymdiffError) and not isinstance(error, UnsupportedError):
+                raise
+            whole = None  # SymPy does not take it
+        return self.by_text(term, args) if whole is None else whole
+
+    def by_text(self, term: Term, args: Sequence[Any]) -> Any:
+        """Return a term as an operation by its text."""
+        style = TextStyle([f"_a{place}_" for place in range(len(args))])
+        operands = []
+        for place, (arg, x) in enumerate(zip(term.args, args, strict=True)):
+            style.pieces[id(arg)] = style.reference(f"_a{place}_")
+            operands.append(self.as_object(arg, x))
+        text = style.write(term).text
+        return operation(text, [arg.ndim for arg in term.args], [self.wholes.size(n) for n in term.shape], operands)
+
+    def as_object(self, term: Term, piece: Any) -> Any:
+        """Return a piece as an object of SymPy's: conditions, of which it has no matrices, as an array of them."""
+        if isinstance(piece, np.ndarray):
+            return sp.ImmutableDenseNDimArray(list(piece.ravel()), piece.shape)
+        if isinstance(piece, sp.Lambda) and term.ndim:
+            limits = [(k, 0, self.wholes.size(n) - 1) for k, n in zip(piece.variables, term.shape, strict=False)]
+            body = piece.expr if term.ndim == 2 else element(piece, (piece.variables[0],))
+            return sp.tensor.array.ArrayComprehension(body, *limits)
+        return piece
+
+    def form(self, term: Term, args: tuple[Any, ...]) -> Any:
+        """Return SymPy's own form of a term, or None where it has none."""
         if term.kind in SCALAR_TERMS and not term.ndim and all(not arg.ndim for arg in term.args):
             return SCALAR_TERMS[term.kind](term, *args)
         explicit = any(isinstance(arg, sp.MatrixBase | sp.NDimArray) for arg in args)
@@ -156,6 +189,8 @@ class _Writer:
             whole = self.wholes.build(single, tuple(sp.ImmutableDenseMatrix(stack[index]) for stack in wide))
             if whole is None:
                 return None
+            if isinstance(whole, Adjugate | AdjugateDifferential) and max(whole.shape) <= 3:
+                whole = whole.doit()  # polynomials of few terms
             for place in np.ndindex(*result.shape[len(lead) :]):
                 result[(*index, *place)] = element(whole, place)
         return result
@@ -165,7 +200,7 @@ class _Writer:
         if known is not None:
             return known
         if term.ndim == 0:
-            return sp.Symbol(term.data)
+            return sp.Symbol(term.data, positive=True) if term.data in self.positive else sp.Symbol(term.data)
         if term.ndim <= 2:
             return sp.MatrixSymbol(term.data, *self.wholes.shape(term))
         return arrays.ArraySymbol(term.data, tuple(self.wholes.size(n) for n in term.shape))
@@ -189,7 +224,7 @@ class _Writer:
         return result
 
     def last_resort(self, term: Term, args: Sequence[Any]) -> Any:
-        """Return a matrix of symbolic size by a formula for its entries."""
+        """Return a matrix of symbolic size by a formula for its entries, or None."""
         if term.ndim > 2 and term.kind == "tensor":
             whole = self.wholes.build(term, tuple(args))
             if whole is not None:
@@ -200,12 +235,7 @@ class _Writer:
             return self.scaled_array(term, args)
         if term.ndim in (1, 2) and term.kind in ELEMENTWISE:
             return self.by_entry(term, args)
-        what = term.data if isinstance(term.data, str) else term.kind
-        remedy = "" if self.small(term) else ", or give small fixed sizes"
-        raise UnsupportedError(
-            f"SymPy has no form for this {what} of shape {show(term.shape)}; read the formula with str() or "
-            f".latex(){remedy}"
-        )
+        return None
 
     def scaled_array(self, term: Term, args: Sequence[Any]) -> Any:
         scalars = [x for arg, x in zip(term.args, args, strict=True) if not arg.ndim]

@@ -12,14 +12,16 @@ import sympy as sp
 from sympy.combinatorics import Permutation
 from sympy.matrices.expressions import diagonal
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
+from sympy.matrices.expressions.factorizations import LofCholesky
 from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.tensor.array.expressions import array_expressions as arrays
 
+from ...graph import whole
 from ...graph.sizes import Dim, product
 from ...printing.notation import Term
 from . import write_scalars
-from .write_element import element
-from .write_scalars import SCALARS, add, inverse, mul, negative, number
+from .forms import Adjugate, AdjugateDifferential
+from .write_scalars import SCALARS, inverse, mul, number
 
 Sizes = Mapping[str, Any]
 Build = Callable[..., Any]
@@ -56,24 +58,6 @@ def applied(function: Callable[[Any], Any], x: Any) -> Any:
 def entry(x: Any) -> Any:
     """Return the entry of a 1 x 1 matrix."""
     return MatrixElement(x, sp.S.Zero, sp.S.Zero)
-
-
-def _cofactors(x: Any) -> Any:
-    """Return the transposed matrix of cofactors of an explicit matrix with at most three rows."""
-    n = x.rows
-
-    def cofactor(i: int, j: int) -> Any:
-        rows, columns = ([k for k in range(n) if k != own] for own in (j, i))
-        if n == 1:
-            return sp.S.One
-        if n == 2:
-            minor = x[rows[0], columns[0]]
-        else:
-            (p, q), (r, s) = rows, columns
-            minor = add([mul(x[p, r], x[q, s]), negative(mul(x[p, s], x[q, r]))])
-        return negative(minor) if (i + j) % 2 else minor
-
-    return sp.ImmutableDenseMatrix(n, n, cofactor)
 
 
 class Wholes:
@@ -217,14 +201,35 @@ class Wholes:
         return self.fit(term.args[0], x, term)
 
     def _tensor(self, term: Term, *args: Any) -> Any:
-        """Write an outer product of whole matrices as SymPy's array expressions."""
+        """Write a product of arrays, summed over some axes, as SymPy's array expressions."""
         labels, out = term.data
-        flat = [label for own in labels for label in own]
-        if len(set(flat)) < len(flat) or any(arg.ndim == 1 for arg in term.args):
+        if term.ndim < 3:
             return None
-        whole = arrays.ArrayTensorProduct(*args)
+        flat = [label for own in labels for label in own]
+        factors = [
+            arrays.Reshape(x, x.shape[:1]) if arg.ndim == 1 else x for arg, x in zip(term.args, args, strict=True)
+        ]
+        for label in dict.fromkeys(flat):
+            if flat.count(label) == 1 and label not in out:  # a sum over one axis is a product with ones
+                axis = flat.index(label)
+                factors.append(arrays.OneArray(self._sizes(term)[axis]))
+                flat.append(label)
+        whole = arrays.ArrayTensorProduct(*factors) if len(factors) > 1 else factors[0]
+        repeated = [label for label in dict.fromkeys(flat) if flat.count(label) > 1]
+        for label in repeated:
+            axes = tuple(axis for axis, own in enumerate(flat) if own == label)
+            if label in out:
+                whole = arrays.ArrayDiagonal(whole, axes)
+                flat = [*(own for own in flat if own != label), label]
+            else:
+                whole = arrays.ArrayContraction(whole, axes)
+                flat = [own for own in flat if own != label]
         order = [flat.index(label) for label in out]
         return whole if order == sorted(order) else arrays.PermuteDims(whole, Permutation(order))
+
+    def _sizes(self, term: Term) -> list[Any]:
+        """Return the sizes of all axes of a term's arguments, one after the other."""
+        return [self.size(n) for arg in term.args for n in arg.shape]
 
     # ------------------------------------------------------------ structure
 
@@ -232,6 +237,13 @@ class Wholes:
         if any(step != 1 for _, step, _ in term.data):
             return None
         items = [*term.data, (0, 1, None)][:2]
+        if (
+            len(term.data) == 2
+            and items[1][2] is None
+            and term.args[0].shape[1] == 1
+            and items[0] == whole(term.args[0].shape[0])
+        ):
+            return x  # the only column of a matrix
         places = [self.size(start) for start, _, _ in items]
         if term.ndim == 0:
             return MatrixElement(x, *places)
@@ -302,33 +314,18 @@ class Wholes:
     def _matrix(self, term: Term, x: Any, *rest: Any) -> Any:
         if term.data == "solve":
             return matmul(sp.Inverse(x), *rest)
-        if term.data.startswith("adjugate") and term.shape[0] in (1, 2, 3):
-            return self._small_adjugate(term, x, *rest)
-        det = sp.Determinant(x)
         if term.data == "adjugate":
-            return scaled(det, sp.Inverse(x))  # the same where A is invertible
+            return Adjugate(x)
         if term.data == "adjugate_differential":
-            # of det(A) A⁻¹: det(A) (tr(A⁻¹ E) A⁻¹ - A⁻¹ E A⁻¹)
-            inv = sp.Inverse(x)
-            turned = matmul(inv, *rest)
-            return scaled(det, sp.MatAdd(scaled(sp.Trace(turned), inv), scaled(sp.S.NegativeOne, matmul(turned, inv))))
+            return AdjugateDifferential(x, *rest)
+        if term.data == "cholesky":
+            return LofCholesky(x)
+        det = sp.Determinant(x)
         if term.data == "det":
             return det
         if term.data == "logdet":
             return write_scalars.log(det)
         return write_scalars.log(sp.Abs(det, evaluate=False)) if term.data == "logabsdet" else None
-
-    def _small_adjugate(self, term: Term, *args: Any) -> Any:
-        """Return the cofactors written out, or their differential: they are at most quadratic in A."""
-        n = int(str(term.shape[0]))
-        own = [sp.ImmutableDenseMatrix(n, n, lambda i, j, x=x: element(x, (int(i), int(j)))) for x in args]
-        if term.data == "adjugate":
-            return _cofactors(own[0])
-        a, e = own
-        if n < 3:
-            return _cofactors(e) if n == 2 else sp.ImmutableDenseMatrix([[0]])
-        both = _cofactors(sp.ImmutableDenseMatrix(n, n, lambda i, j: add([a[i, j], e[i, j]])))
-        return both - _cofactors(a) - _cofactors(e)
 
     def _function(self, term: Term, *args: Any) -> Any:
         if term.data == "stop_gradient":

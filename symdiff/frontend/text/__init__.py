@@ -14,6 +14,7 @@ Files
     constant_folding   arithmetic on plain numbers, with bounds
     vocabulary         what text may call
     values             lists, tuples and numbers on their way to an array
+    indexed            elements by index, behind an arrow
     build              the tree to arrays
     parse              all of it
 Add

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
-from ...graph import extent, walk_sizes
+from ...graph import INT, extent, walk_sizes
 from ...graph.sizes import Shape, check_elements, named
 from ...ground.advice import TEXT, advice
 from ...ground.budget import spend
@@ -31,6 +31,7 @@ from ..symbols import array as make_input
 from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .grammar import SyntaxNode, Tree
+from .indexed import Axis, Indexed, array_of, combined, element, negated
 from .values import Listing, described, levels_of, matrix_of, ndim_of, results_of, shape_of
 from .vocabulary import TextFunction
 
@@ -135,6 +136,8 @@ class _Builder:
             "name": self.of_name,
             "unary": self.of_unary,
             "binary": self.of_binary,
+            "axis": self.of_axis,
+            "by_index": self.of_indices,
             "transpose": lambda term: self.array(term.children[0]).T,
             "index": self.of_index,
             "slice": self.of_slice,
@@ -202,6 +205,17 @@ class _Builder:
             f"If it is an input, add its shape: {name}=() or {name}=(2, 3)"
         )
 
+    def of_axis(self, term: SyntaxNode) -> Axis | Array:
+        """Return an index behind an arrow, or the positions of that name, if no arrow around gives the name."""
+        given = self.inputs.get(term.value)
+        if given is None or given.node.dtype is not INT:
+            return Axis(term.value)
+        arrows = (other for other in self.terms if other.kind == "by_index" and term.value in other.value)
+        if any(arrow.start <= term.start < arrow.end for arrow in arrows):
+            return Axis(term.value)
+        self.mentioned.add(term.value)
+        return given
+
     def of_define(self, term: SyntaxNode) -> Array:
         name = term.value
         for taken, what in (
@@ -241,6 +255,9 @@ class _Builder:
 
     def of_unary(self, term: SyntaxNode) -> Any:
         (child,) = term.children
+        value = self.values[child]
+        if isinstance(value, Indexed) and term.value != "~":
+            return negated(value) if term.value == "-" else value
         if term.value == "~":
             return ~self.array(child)
         value = self.operand(child)
@@ -248,6 +265,8 @@ class _Builder:
 
     def of_binary(self, term: SyntaxNode) -> Any:
         left, right = term.children
+        if isinstance(self.values[left], Indexed) or isinstance(self.values[right], Indexed):
+            return combined(term.value, self.indexed(left), self.indexed(right))
         a, b = self.operand(left), self.operand(right)
         if not isinstance(a, Array) and not isinstance(b, Array):
             if folds(term.value):
@@ -263,6 +282,17 @@ class _Builder:
                 "the transpose of a vector is the vector itself; write outer(v, w), or v @ w for the product"
             )
         return _BINARY[term.value](a, b)
+
+    def indexed(self, place: int) -> Indexed | Array:
+        value = self.values[place]
+        return value if isinstance(value, Indexed) else self.array(place)
+
+    def of_indices(self, term: SyntaxNode) -> Array:
+        (child,) = term.children
+        body = self.values[child]
+        if not isinstance(body, Indexed):
+            raise ParseError("expected elements by index behind '->', such as x[i]", self.text, self.terms[child].caret)
+        return array_of(term.value, body)
 
     # ---------------------------------------------------------------- brackets
 
@@ -323,6 +353,8 @@ class _Builder:
         base, *places = term.children
         if isinstance(self.values[base], tuple) and self.terms[base].kind != "tuple":
             return self.pick(self.values[base], places)
+        if any(isinstance(self.values[place], Axis) for place in places):
+            return element(self.array(base), [self.values[place] for place in places])
         items: list[Any] = []
         for place in places:
             value = self.values[place]
@@ -334,6 +366,8 @@ class _Builder:
                 except (ValueError, OverflowError):
                     message = "expected an index list of equal rows and of numbers within an array"
                     raise ParseError(message, self.text, self.terms[place].caret) from None
+            elif isinstance(value, Array) and value.node.dtype is INT:
+                items.append(value)
             else:
                 items.append(self.whole(place))
         return self.array(base)[tuple(items)]

@@ -5,8 +5,9 @@ strings, comprehensions), so symdiff reads a small language of its own, with Num
 and Python's precedence. The tree is a list in which children stand before their parents:
 whoever reads it needs a loop and no recursion. Every term knows its place in the text.
 
-Operators from loosest to tightest, as in Python::
+Operators from loosest to tightest, as in Python, but for the arrow::
 
+    [i, j] ->           the array that has these elements: [i, j] -> x[i] * y[j]
     == != < <= > >=     not chained: (a < b) & (b < c)
     |
     &
@@ -48,11 +49,11 @@ class SyntaxNode(NamedTuple):
     Parameters
     ----------
     kind : str
-        ``number``, ``name``, ``value`` (None, True, False or ...), ``unary``, ``binary``,
-        ``transpose``, ``index``, ``slice``, ``list``, ``tuple``, ``call`` or ``define``.
+        ``number``, ``name``, ``axis`` (an index by name), ``value`` (None, True, False or ...), ``unary``,
+        ``binary``, ``by_index``, ``transpose``, ``index``, ``slice``, ``list``, ``tuple``, ``call`` or ``define``.
     value : object
-        The number, name or operator; of a call its function and the names of its keyword
-        arguments; of a slice which of start, stop and step are there.
+        The number, name or operator; the indices of a result by index; of a call its function and the
+        names of its keyword arguments; of a slice which of start, stop and step are there.
     children : tuple of int
         Places of the operands in the tree.
     start, end : int
@@ -111,15 +112,19 @@ def parse_tree(text: str, limits: Limits = LIMITS) -> Tree:
 
 
 class _Operator:
-    """An operator that waits for its right operand."""
+    """An operator that waits for its right operand; an arrow has the indices before it, which start there."""
 
-    __slots__ = ("nests", "position", "precedence", "symbol")
+    __slots__ = ("indices", "nests", "position", "precedence", "start", "symbol")
 
-    def __init__(self, symbol: str, precedence: int, position: int) -> None:
+    def __init__(
+        self, symbol: str, precedence: int, position: int, indices: tuple[str, ...] = (), start: int = 0
+    ) -> None:
         self.symbol = symbol
         self.precedence = precedence
         self.position = position
         self.nests = precedence >= _PREFIX
+        self.indices = indices
+        self.start = start
 
 
 class _Bracket:
@@ -152,6 +157,7 @@ class _Reader:
         self.nodes = 0
         self.depth = 0
         self.brackets = 0
+        self.arrows = 0
         self.line = -1  # where the current line begins, -1 before its first token
         self.first = -1  # the same for the current argument
         self.last = Token(NEWLINE, "", None, 0, 0)
@@ -190,7 +196,9 @@ class _Reader:
             self.first = start
         if kind != SYMBOL:
             self.operands.append((len(self.terms), start, end))
-            kind_of_term = "name" if kind == NAME else "number" if kind == NUMBER else "value"
+            top = self.waiting[-1] if self.arrows and kind == NAME else None
+            by_name = isinstance(top, _Bracket) and top.kind == "index"
+            kind_of_term = "axis" if by_name else "name" if kind == NAME else "number" if kind == NUMBER else "value"
             self.terms.append(SyntaxNode(kind_of_term, symbol if kind == NAME else value, (), start, end, start))
             return _OPERATOR
         if symbol in ("+", "-", "~"):
@@ -236,6 +244,8 @@ class _Reader:
             return _ATTRIBUTE
         if symbol == "=":
             return self.equals(token)
+        if symbol == "->":
+            return self.arrow(token)
         self.reduce(0)
         top = self.waiting[-1] if self.waiting else None
         if symbol == "," and top is None:
@@ -306,7 +316,10 @@ class _Reader:
             self.waiting.pop()
             self.depth -= top.nests
             right, start, end = self.operands.pop()
-            if top.precedence == _PREFIX:
+            if top.indices:
+                self.arrows -= 1
+                self.finish(SyntaxNode("by_index", top.indices, (right,), top.start, end, top.position))
+            elif top.precedence == _PREFIX:
                 self.finish(SyntaxNode("unary", top.symbol, (right,), top.position, end, top.position))
             else:
                 left, start, _ = self.operands.pop()
@@ -366,6 +379,19 @@ class _Reader:
         self.operands.pop()
         self.terms.pop()
         return self.last.text
+
+    def arrow(self, token: Token) -> int:
+        """Take back the list of names just read, which are the indices of the result."""
+        alone = not self.waiting or isinstance(self.waiting[-1], _Bracket)
+        listed = self.terms[-1]
+        names = tuple(str(self.terms[child].value) for child in listed.children)
+        kinds = {self.terms[child].kind for child in listed.children}
+        if not alone or listed.kind != "list" or kinds != {"name"} or len(set(names)) < len(names):
+            message = "'->' stands behind the indices of a result, different names: [i, j] -> x[i] * y[j]"
+            raise self.error(message, token.start)
+        del self.terms[len(self.terms) - 1 - len(names) :]
+        self.arrows += 1
+        return self.wait(_Operator("->", 0, token.start, names, self.operands.pop()[1]))
 
     def equals(self, token: Token) -> int:
         self.count(token.start)

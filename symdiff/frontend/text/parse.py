@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import ArgumentError
+from ...graph import REAL
 from ...ground.budget import limits as limits_in_force
 from ...ground.gc_pause import paused
 from ...ground.limits import Limits
 from ...ground.names import is_name
 from ..array import Array
-from ..shapes import read_shape
+from ..shapes import Declaration, read_shape, split, split_kind
 from ..symbols import array as make_input
 from .build import Parsed, build_arrays
 from .grammar import parse_tree
@@ -84,7 +85,10 @@ def declare(shapes: Mapping[str, object], limits: Limits | None = None) -> dict[
             raise ArgumentError(
                 f"an input is called {name!r:.80}; expected a name that a formula can mention, of letters, digits and _"
             )
-        inputs[name] = make_input(name, read_shape(name, shape, limits))
+        plain, assumptions = split(shape)
+        kind, sizes = split_kind(plain)
+        known = read_shape(name, sizes, limits)
+        inputs[name] = make_input(name, Declaration(known if kind is REAL else (int, *known), assumptions))
     return inputs
 
 

@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     rf"""[ \t\f]*(?:
       ({NAME_PATTERN})
     | ((?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)
-    | (\*\*|//|<=|>=|==|!=|:=|\.\.\.|[-+*/%@<>=&|~()\[\],:.])
+    | (\*\*|//|<=|>=|==|!=|:=|->|\.\.\.|[-+*/%@<>=&|~()\[\],:.])
     | ([\r\n][ \t\f\r\n]*)
     | (\Z)
     | (.)
@@ -83,7 +83,7 @@ class Token(NamedTuple):
 def fewest_nodes(text: str) -> int:
     """Count the nodes that ``text`` has at least, in a few fast scans, so that far too many are refused at once."""
     single = sum(map(text.count, "+-*/%@<>&|~,=["))
-    twice = sum(map(text.count, ("**", "//", "==", "<=", ">=")))
+    twice = sum(map(text.count, ("**", "//", "==", "<=", ">=", "->")))
     return single - twice - len(_EXPONENT.findall(text)) + len(_CALL.findall(text))
 
 

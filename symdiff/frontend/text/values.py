@@ -11,6 +11,7 @@ from ...errors import ParseError, ShapeError
 from ...graph.sizes import Shape
 from ..array import Array, asarray
 from ..outputs import leaves
+from .indexed import Axis, Indexed
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ def described(value: Any) -> str:
     """Return how a message calls a value."""
     if isinstance(value, Array | Listing):
         return "a formula"
+    if isinstance(value, Indexed | Axis):
+        return "elements by index" if isinstance(value, Indexed) else f"the index {value.name}"
     if isinstance(value, tuple | slice):
         return f"a {type(value).__name__}"
     return "'...'" if value is ... else repr(value)

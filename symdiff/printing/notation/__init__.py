@@ -12,14 +12,22 @@ Files
     numbers        numbers as a reader knows them
     contractions   the names of contractions in matrix notation
     from_graph     the term of each node
+    reading        the forms that have names, put in the place of what spells them out
+    reader         the pass that makes terms again by rules
+    by_index       results of three and more axes as products of elements
+    constants      arrays of numbers that have a name
+    named_forms    unit steps, cross products, zeros around an array, permutations
+    factors        signs, numbers and matrices in common, in derivatives
 Add
     the term of a primitive: a function in ``from_graph``; a form of contractions: one in ``contractions``
 """
 
 from __future__ import annotations
 
+from .by_index import LETTERS, by_index
 from .from_graph import written
 from .numbers import spelled
-from .terms import Term, postorder
+from .reading import read
+from .terms import Term, names_in, postorder, reaches_outside
 
-__all__ = ["Term", "postorder", "spelled", "written"]
+__all__ = ["LETTERS", "Term", "by_index", "names_in", "postorder", "reaches_outside", "read", "spelled", "written"]

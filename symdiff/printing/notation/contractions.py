@@ -165,8 +165,8 @@ def _product(a: _Factor, b: _Factor, others: Sequence[_Factor], wanted: Labels) 
         a, b = b, a
     if len(b.labels) == 2:
         (i,), (k,) = (tuple(label for label in f.labels if label != inner) for f in (a, b))
-        as_given = (a.labels[1] == inner) + (b.labels[0] == inner)
-        turned = (a.labels[0] == inner) + (b.labels[1] == inner)
+        as_given = (a.term.even or a.labels[1] == inner) + (b.term.even or b.labels[0] == inner)
+        turned = (a.term.even or a.labels[0] == inner) + (b.term.even or b.labels[1] == inner)
         swap = wanted.index(i) > wanted.index(k) if i in wanted and k in wanted else turned > as_given
         if swap:
             a, b = b, a

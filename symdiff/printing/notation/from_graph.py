@@ -7,6 +7,7 @@ deep; axes that broadcasting adds by itself are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ...errors import ShapeError
 from ...graph import Node, broadcast_shapes, postorder
@@ -14,6 +15,7 @@ from ...graph.primitives import PRIMITIVES, complete
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import as_written
 from ...graph.sizes import Shape, product
+from ...simplify.facts import is_symmetric
 from .contractions import is_kronecker, recognise, written_contraction
 from .terms import SHORT, Term, expand, index, number, quotient, total_of
 
@@ -53,7 +55,8 @@ class _Writer:
     def run(self) -> list[Term]:
         for node in self.order:
             if node not in self.absorbed:
-                self.terms[node] = self.write(node)
+                term = self.write(node)
+                self.terms[node] = replace(term, even=True) if is_symmetric(node) and node.ndim == 2 else term
         return [self.terms[root] for root in self.roots]
 
     def write(self, node: Node) -> Term:
@@ -207,7 +210,7 @@ def _reaches(terms: Sequence[Term], shape: Shape) -> bool:
 
 def write_input(node: Node, args: Sequence[Term]) -> Term:
     """Write an input, or a placeholder of a rule."""
-    name = node.payload if isinstance(node.payload, str) else f"_{node.payload.key}"
+    name = node.name if isinstance(node.name, str) else f"_{node.payload.key}"
     return Term("name", (), name, node.shape)
 
 
@@ -312,6 +315,18 @@ def write_scatter(node: Node, args: Sequence[Term]) -> Term:
     return recognise([args[0], rows], [own, (node.ndim, axis)], tuple(range(node.ndim)), node.shape)
 
 
+def write_picked(node: Node, args: Sequence[Term]) -> Term:
+    """Write positions of an axis that a call brings."""
+    axis, shared = node.payload
+    return Term("picked", tuple(args), (axis + args[0].ndim, shared), node.shape)
+
+
+def write_put(node: Node, args: Sequence[Term]) -> Term:
+    """Write a sum into places that a call brings."""
+    axis, shared = node.payload
+    return Term("put", tuple(args), (axis + node.ndim, shared), node.shape)
+
+
 def write_reduction(node: Node, args: Sequence[Term]) -> Term:
     """Write a maximum, minimum, product, norm, ... over axes."""
     axes = tuple(axis + args[0].ndim for axis in node.payload.axes)
@@ -356,6 +371,8 @@ _NOTATIONS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "pad": write_pad,
     "take": write_take,
     "scatter": write_scatter,
+    "picked": write_picked,
+    "put": write_put,
     "cumulative": write_cumulative,
     "triangle": lambda node, args: Term("triangle", (args[0],), tuple(node.payload), node.shape),
     "concatenate": write_concatenation,

@@ -10,11 +10,11 @@ The constructors here put terms into their shortest form: ``(A B)ᵀ`` becomes `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...graph.sizes import Shape
+from ...graph.sizes import Dim, Shape, is_room
 
 #: Longest chain of matrices written in one product; longer ones are nested.
 CHAIN = 64
@@ -36,6 +36,8 @@ class Term:
     data : object
         What else says which piece it is.
     shape : tuple of int or Size
+    even : bool
+        Whether it is a matrix that is known to equal its transpose, which is written without one.
 
     Notes
     -----
@@ -51,7 +53,8 @@ class Term:
     ``rows`` (diag(v) A), ``columns`` (A diag(v)), ``expand`` (data: which axes are old),
     ``broadcast``, ``tensor`` (data: labels of each argument, labels of the result).
 
-    Structure: ``index`` (data: items), ``take`` (data: axis, places), ``reduce`` (data: name, axes),
+    Structure: ``index`` (data: items), ``take`` (data: axis, places), ``picked`` and ``put`` (data: axis,
+    shared axes), ``reduce`` (data: name, axes),
     ``reshape``, ``concatenate`` and ``stack`` (data: axis), ``cumulative`` (data: name, axis, reverse),
     ``triangle`` (data: upper, offset), ``inv``, ``matrix`` (data: name), ``function`` (data: name),
     ``named`` (data: name).
@@ -61,6 +64,7 @@ class Term:
     args: tuple[Term, ...] = ()
     data: Any = None
     shape: Shape = ()
+    even: bool = False
 
     @property
     def ndim(self) -> int:
@@ -81,6 +85,8 @@ def transpose(x: Term, levels: int = 3) -> Term:
 
     It is pushed inwards by so many levels: a power by squaring is short only while its parts stay shared.
     """
+    if x.even:
+        return x
     shape = x.shape[::-1]
     if levels == 0 and x.kind in _TRANSPOSED_INSIDE:
         return Term("transpose", (x,), None, shape)
@@ -217,3 +223,24 @@ def postorder(roots: Sequence[Term]) -> list[Term]:
             stack.append((term, True))
             stack.extend((arg, False) for arg in reversed(term.args))
     return order
+
+
+def names_in(terms: Iterable[Term]) -> set[str]:
+    """Return the names of inputs, parts and sizes."""
+    found: set[str] = set()
+    shapes: set[Shape] = set()
+    for term in terms:
+        if term.kind in ("name", "named"):
+            found.add(str(term.data))
+        shapes.add(term.shape if term.kind != "size" else (term.data,))
+    for size in {size for shape in shapes for size in shape}:
+        if not isinstance(size, int):
+            found.update(size.names)
+    return found
+
+
+def reaches_outside(start: Dim, step: int, rows: Dim, columns: Dim) -> Dim | None:
+    """Return the diagonal of a delta if some of its rows may be zero, their ones being outside; else None."""
+    last = start + step * (rows - 1)
+    low, high = (start, last) if step > 0 else (last, start)
+    return None if is_room(low) and is_room(columns - 1 - high) else low

@@ -1,0 +1,47 @@
+"""Elements at the positions of integer inputs, taken and added up: what formulas of derivatives are written with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import DtypeError, ShapeError
+from ...graph import INT, Node, put, take
+from ...graph.sizes import show
+from .shaping import axis_of, parse_size, whole_number
+
+__all__ = ["MOVING", "add_at", "take_at"]
+
+#: Functions of the library that integer inputs may go through: what moves elements alone.
+MOVING = frozenset(
+    ("reshape", "ravel", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "flip")
+) | {"take", "take_at", "add_at"}
+
+
+def take_at(x: Node, idx: Node, axis: Any = 0, shared: Any = 0) -> Node:
+    """Take positions of an axis; along ``shared`` axes before it each place has positions of its own."""
+    place, known = axis_of(x, axis), _shared(shared, idx)
+    return take(x, _positions(idx, "take_at"), place, known)
+
+
+def add_at(x: Node, idx: Node, n: Any, axis: Any = 0, shared: Any = 0) -> Node:
+    """Add parts of an array into zeros of length ``n`` along an axis, at positions: the transpose of ``take_at``."""
+    known = _shared(shared, idx)
+    place, most = whole_number("axis", axis), x.ndim - idx.ndim + known
+    if not known <= place <= most:
+        raise ShapeError(
+            f"axis {place} of add_at of shapes {show(x.shape)} and {show(idx.shape)}; expected {known} to {most}"
+        )
+    return put(x, _positions(idx, "add_at"), place, parse_size(n), known)
+
+
+def _positions(idx: Node, name: str) -> Node:
+    if idx.dtype is not INT:
+        raise DtypeError(f"{name} at positions that are no integer input; expected sd.indices('idx', n), or (int, n)")
+    return idx
+
+
+def _shared(shared: Any, idx: Node) -> int:
+    known = whole_number("shared", shared)
+    if not 0 <= known <= idx.ndim:
+        raise ShapeError(f"shared={known} for positions of shape {show(idx.shape)}; expected 0 to {idx.ndim}")
+    return known

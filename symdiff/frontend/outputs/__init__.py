@@ -1,0 +1,44 @@
+"""Several arrays as one value: lists, tuples, dicts, named tuples and dataclasses of them.
+
+Takes
+    what users write and get: structures of symbols, formulas, numbers
+Gives
+    templates of structures, their leaves in order, and tuples and dicts that notebooks show
+Invariants
+    * A structure is its template with its leaves, whatever the leaves are.
+Files
+    structure   templates, leaves, names of leaves
+    display     several formulas as notebooks show them
+Add
+    a kind of structure: a branch in each function of ``structure``, and of ``_kernels/arrays/results``
+"""
+
+from __future__ import annotations
+
+from .structure import (
+    LEAF,
+    Record,
+    fields_of,
+    is_structure,
+    leaves,
+    names,
+    pack,
+    show,
+    template_of,
+    transform,
+    unpack,
+)
+
+__all__ = [
+    "LEAF",
+    "Record",
+    "fields_of",
+    "is_structure",
+    "leaves",
+    "names",
+    "pack",
+    "show",
+    "template_of",
+    "transform",
+    "unpack",
+]

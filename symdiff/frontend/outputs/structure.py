@@ -1,0 +1,176 @@
+"""The structure of several arrays: lists, tuples, dicts, named tuples and dataclasses of them, within each other.
+
+A kernel of ``hessian(f, (x, y))`` gives a tuple of tuples back because the formula was one, and one of
+``gradient(f, {"w": w, "b": b})`` a dict. The structure is a template: the value itself with every array
+replaced by :data:`LEAF`, and a :class:`Record` for a value with fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ...errors import ArgumentError
+
+#: Stands for one array.
+LEAF: Final = "output"
+
+
+class Record:
+    """The template of a named tuple or a dataclass.
+
+    Parameters
+    ----------
+    kind : type
+        What is made of the parts.
+    fields : sequence of str
+        Those that its constructor takes, by these names.
+    parts : sequence of template
+    """
+
+    __slots__ = ("fields", "kind", "parts")
+
+    def __init__(self, kind: type, fields: Sequence[str], parts: Sequence[Any]) -> None:
+        self.kind, self.fields, self.parts = kind, tuple(fields), tuple(parts)
+
+    def make(self, values: Sequence[Any]) -> Any:
+        """Return a value of the kind with these fields."""
+        return self.kind(**dict(zip(self.fields, values, strict=True)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Record) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.fields))
+
+    def __repr__(self) -> str:
+        return f"Record({', '.join(map(str, self._key()))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Record, self._key()
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.kind, self.fields, self.parts
+
+
+def fields_of(value: Any) -> tuple[str, ...] | None:
+    """Return the names of the fields of a named tuple or a dataclass, None for any other value."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return tuple(value._fields)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return tuple(one.name for one in dataclasses.fields(value) if one.init)
+    return None
+
+
+def is_structure(value: Any) -> bool:
+    """Tell whether a value holds others."""
+    return isinstance(value, Mapping | list | tuple) or fields_of(value) is not None
+
+
+def _never(value: Any) -> bool:
+    return False
+
+
+def template_of(value: Any, is_leaf: Callable[[Any], bool] = _never) -> Any:
+    """Return ``value`` with every array, and every part that ``is_leaf`` is true of, replaced by :data:`LEAF`."""
+    if is_leaf(value):
+        return LEAF
+    if isinstance(value, Mapping):
+        return {str(name): template_of(part, is_leaf) for name, part in value.items()}
+    fields = fields_of(value)
+    if fields is not None:
+        return Record(type(value), fields, [template_of(getattr(value, name), is_leaf) for name in fields])
+    if isinstance(value, list | tuple):
+        parts = [template_of(part, is_leaf) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    return LEAF
+
+
+def leaves(value: Any, is_leaf: Callable[[Any], bool] = _never) -> list[Any]:
+    """Return the arrays of a structure in order, and the parts that ``is_leaf`` is true of."""
+    if is_leaf(value):
+        return [value]
+    if isinstance(value, Mapping):
+        return [leaf for part in value.values() for leaf in leaves(part, is_leaf)]
+    fields = fields_of(value)
+    if fields is not None:
+        return [leaf for name in fields for leaf in leaves(getattr(value, name), is_leaf)]
+    if isinstance(value, list | tuple):
+        return [leaf for part in value for leaf in leaves(part, is_leaf)]
+    return [value]
+
+
+def transform(value: Any, function: Callable[[Any], Any], is_leaf: Callable[[Any], bool] = _never) -> Any:
+    """Return the structure with ``function`` of every leaf in its place; keys of dicts become text."""
+    return pack(template_of(value, is_leaf), map(function, leaves(value, is_leaf)))
+
+
+def names(template: Any, path: str = "") -> list[str]:
+    """Return a name for every array: the key in a dict, the field of a record, the position elsewhere."""
+    if isinstance(template, Mapping | Record):
+        parts = template if isinstance(template, Mapping) else dict(zip(template.fields, template.parts, strict=True))
+        return [name for key, part in parts.items() for name in names(part, f"{path}_{key}" if path else str(key))]
+    if isinstance(template, list | tuple):
+        return [name for i, part in enumerate(template) for name in names(part, f"{path}_{i}" if path else f"out{i}")]
+    return [path or "out"]
+
+
+def pack(template: Any, results: Iterator[Any]) -> Any:
+    """Put results, in order, into the structure."""
+    if isinstance(template, Mapping):
+        return {name: pack(part, results) for name, part in template.items()}
+    if isinstance(template, Record):
+        return template.make([pack(part, results) for part in template.parts])
+    if isinstance(template, list | tuple):
+        parts = [pack(part, results) for part in template]
+        return parts if isinstance(template, list) else tuple(parts)
+    return next(results)
+
+
+def unpack(template: Any, value: Any, what: str = "out") -> list[Any]:
+    """Return the parts of a value that should have the structure; ``what`` it is, for the message.
+
+    Raises
+    ------
+    ArgumentError
+        If it has another one.
+    """
+    if isinstance(template, Mapping):
+        if not isinstance(value, Mapping) or {str(name) for name in value} != template.keys():
+            raise ArgumentError(
+                f"{what} must be a dict of arrays with the keys {', '.join(template)}; got {_described(value)}"
+            )
+        own = {str(name): part for name, part in value.items()}
+        return [leaf for name, part in template.items() for leaf in unpack(part, own[name], what)]
+    if isinstance(template, Record):
+        if fields_of(value) != template.fields:
+            kind = f"a {template.kind.__name__} with the fields {', '.join(template.fields)}"
+            raise ArgumentError(f"{what} must be {kind}; got {_described(value)}")
+        parts = zip(template.fields, template.parts, strict=True)
+        return [leaf for name, part in parts for leaf in unpack(part, getattr(value, name), what)]
+    if isinstance(template, list | tuple):
+        if not isinstance(value, list | tuple) or len(value) != len(template):
+            kind = "list" if isinstance(template, list) else "tuple"
+            raise ArgumentError(f"{what} must be a {kind} of {len(template)} arrays; got {_described(value)}")
+        return [leaf for part, one in zip(template, value, strict=True) for leaf in unpack(part, one, what)]
+    return [value]
+
+
+def show(template: Any, texts: Iterator[str]) -> str:
+    """Return the structure in Python's brackets, with a text for every output."""
+    if isinstance(template, Mapping):
+        return "{" + ", ".join(f"{key}: {show(part, texts)}" for key, part in template.items()) + "}"
+    if isinstance(template, Record):
+        parts = zip(template.fields, template.parts, strict=True)
+        return template.kind.__name__ + "(" + ", ".join(f"{name}={show(part, texts)}" for name, part in parts) + ")"
+    if isinstance(template, list | tuple):
+        left, right = "[]" if isinstance(template, list) else "()"
+        return left + ", ".join(show(part, texts) for part in template) + right
+    return next(texts)
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"a dict with the keys {', '.join(map(str, value))}"
+    return f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, list | tuple) else "")

@@ -1,0 +1,293 @@
+"""Signs, numbers and matrices that the terms of a derivative have in common, moved to where a book has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .named_forms import is_identity, is_number
+from .reader import Reader, ReadingRule
+from .terms import SHORT, Term, transpose
+
+#: The rules by kind of term.
+RULES: dict[str, list[ReadingRule]] = {}
+
+#: Most terms of a sum that are looked into.
+_MOST = 16
+#: Numbers made of arrays, of which quotients get a name.
+_QUOTIENTS = ("dot", "total", "trace", "matrix", "sum")
+
+
+def _rule(*kinds: str) -> Callable[[ReadingRule], ReadingRule]:
+    def register(rule: ReadingRule) -> ReadingRule:
+        for kind in kinds:
+            RULES.setdefault(kind, []).append(rule)
+        return rule
+
+    return register
+
+
+def _apart(term: Term) -> tuple[bool, list[Term], list[Term], Term]:
+    """Return the sign, the scalars and the scalar divisors of a product with one array, and the array."""
+    negative = term.kind == "negative"
+    core = term.args[0] if negative else term
+    if core.kind != "product" or len(core.args) > _MOST:
+        return negative, [], [], core
+    over = [arg for arg, divides in zip(core.args, core.data, strict=True) if not divides]
+    under = [arg for arg, divides in zip(core.args, core.data, strict=True) if divides]
+    arrays = [arg for arg in over if arg.ndim]
+    if len(arrays) != 1 or arrays[0].shape != core.shape or any(arg.ndim for arg in under):
+        return negative, [], [], core
+    return negative, [arg for arg in over if not arg.ndim], under, arrays[0]
+
+
+@_rule("matmul", "pad", "shift", "take", "diag", "transpose", "index")
+def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
+    """Write signs and scalars in front of a linear operation."""
+    parts = [_apart(arg) for arg in term.args]
+    if all(array is arg for (_, _, _, array), arg in zip(parts, term.args, strict=True)):
+        return None
+    over = [scalar for _, scalars, _, _ in parts for scalar in scalars]
+    under = [divisor for _, _, divisors, _ in parts for divisor in divisors]
+    arrays = [array for _, _, _, array in parts]
+    inner = reader.chain(arrays) if term.kind == "matmul" else reader.make(term.kind, arrays, term.data, term.shape)
+    minus, scalars, divisors, core = _apart(inner)
+    result = reader.product([*over, *scalars, core], [*under, *divisors], term.shape)
+    return reader.negative(result) if sum(negative for negative, *_ in parts) % 2 != minus else result
+
+
+@_rule("matmul")
+def _without_identity(reader: Reader, term: Term) -> Term | None:
+    """Leave an identity out of a product."""
+    kept = [factor for factor in term.args if not is_identity(factor)]
+    return reader.chain(kept or term.args[:1]) if len(kept) < len(term.args) else None
+
+
+@_rule("inv")
+def _transposed_inverse(reader: Reader, term: Term) -> Term | None:
+    """Write the inverse of a transpose as the transpose of an inverse, as other inverses are."""
+    (x,) = term.args
+    return _turned(reader, reader.make("inv", x.args, None, term.shape)) if x.kind == "transpose" else None
+
+
+@_rule("product")
+def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
+    """Leave out the step of what is 0 below 0: step(z) max(z, 0) is max(z, 0)."""
+    over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
+    under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
+    for step in over:
+        ramps = [x for x in over if x.kind == "call" and x.data == "maximum" and is_number(x.args[1], 0.0)]
+        if step.kind == "step" and any(ramp.args[0] is step.args[0] for ramp in ramps):
+            return reader.product([arg for arg in over if arg is not step], under, term.shape)
+    return None
+
+
+@_rule("product")
+def _flat(reader: Reader, term: Term) -> Term | None:
+    """Write a product among the factors as part of the product, and the sign in front."""
+    if not any(arg.kind in ("negative", "product") for arg in term.args):
+        return None
+    over: list[Term] = []
+    under: list[Term] = []
+    minus = changed = False
+    for arg, divides in zip(term.args, term.data, strict=True):
+        inner = arg
+        if arg.kind == "negative":
+            minus, changed, inner = not minus, True, arg.args[0]
+        if inner.kind == "product" and len(inner.args) <= SHORT:
+            changed = True
+            for factor, own in zip(inner.args, inner.data, strict=True):
+                (under if own != divides else over).append(factor)
+        else:
+            (under if divides else over).append(inner)
+    if not changed:
+        return None
+    numbers = [factor.data for factor in over if factor.kind == "number"]
+    if len(numbers) > 1 and all(value.is_integer() for value in numbers):
+        total = 1.0
+        for value in numbers:
+            total *= value
+        if abs(total) < 1e6:
+            over = [factor for factor in over if factor.kind != "number"]
+            over = over if total == 1 and over else [reader.number(total), *over]
+    result = reader.product(over, under, term.shape)
+    return reader.negative(result) if minus else result
+
+
+@_rule("product")
+def _quotient(reader: Reader, term: Term) -> Term | None:
+    """Name the quotient q in the derivative of a quotient, (f' - q g') / g for q = f / g."""
+    under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
+    over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
+    for divisor in under:
+        for place, arg in enumerate(over):
+            if divisor.ndim or divisor.kind not in _QUOTIENTS or arg.kind != "sum":
+                continue
+            parts = [_with_quotient(reader, part, divisor) for part in arg.args]
+            if any(part is not old for part, old in zip(parts, arg.args, strict=True)):
+                whole = reader.sum(list(zip(parts, arg.data, strict=True)), arg.shape)
+                return reader.product([*over[:place], whole, *over[place + 1 :]], under, term.shape)
+    return None
+
+
+def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
+    negative = part.kind == "negative"
+    core = part.args[0] if negative else part
+    if core.kind != "product" or not core.ndim:
+        return part
+    over = [arg for arg, divides in zip(core.args, core.data, strict=True) if not divides]
+    under = [arg for arg, divides in zip(core.args, core.data, strict=True) if divides]
+    tops = [arg for arg in over if not arg.ndim and arg.kind in _QUOTIENTS]
+    if under.count(divisor) != 1 or len(tops) != 1:
+        return part
+    quotient = reader.make("part", (reader.product(tops, [divisor], ()),), "q", ())
+    over = [quotient if arg is tops[0] else arg for arg in over]
+    result = reader.product(over, [arg for arg in under if arg is not divisor], core.shape)
+    return reader.negative(result) if negative else result
+
+
+@_rule("dot")
+def _transposed_in_dot(reader: Reader, term: Term) -> Term | None:
+    """Write (Aᵀ x) · y as x · (A y)."""
+    a, b = term.args
+    if a.kind != "matmul" or a.args[0].kind != "transpose" or b.kind == "matmul":
+        return None
+    if any(factor.ndim > 2 for factor in a.args):
+        return None
+    back = [_turned(reader, factor) for factor in a.args[-2::-1]]
+    return reader.make("dot", (a.args[-1], reader.chain([*back, b])), None, ())
+
+
+@_rule("sum")
+def _signs(reader: Reader, term: Term) -> Term | None:
+    """Write the signs of terms as those of the sum, and a sum among the terms as part of it."""
+    parts: list[tuple[Term, bool]] = []
+    for arg, own in zip(term.args, term.data, strict=True):
+        minus = own
+        inner = arg
+        if inner.kind == "negative":
+            inner, minus = inner.args[0], not minus
+        if inner.kind == "sum" and len(inner.args) <= SHORT and inner.shape == term.shape:
+            parts += [(each, minus != sign) for each, sign in zip(inner.args, inner.data, strict=True)]
+        else:
+            parts.append((inner, minus))
+    if parts == list(zip(term.args, term.data, strict=True)):
+        return None
+    return reader.sum(parts, term.shape)
+
+
+@_rule("sum")
+def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
+    """Write neighbours from the first to the last, and diagonals from the lowest."""
+    if any(term.data) or {arg.kind for arg in term.args} not in ({"shift"}, {"eye"}):
+        return None
+    places = [-arg.data[0] if arg.kind == "shift" else arg.data[0] for arg in term.args]
+    if not all(isinstance(place, int) for place in places) or places == sorted(places):
+        return None
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return reader.sum([(term.args[at], False) for at in order], term.shape)
+
+
+@_rule("sum")
+def _common_scalars(reader: Reader, term: Term) -> Term | None:
+    """Write a scalar that stands in front of every term once, and the sign where all are subtracted."""
+    if len(term.args) > _MOST:
+        return None
+    if all(term.data):
+        return reader.negative(reader.sum([(arg, False) for arg in term.args], term.shape))
+    parts = [_apart(arg) for arg in term.args]
+    if any(array.shape != term.shape or not term.ndim for *_, array in parts):
+        return None
+    (_, first, divisors, _), *rest = parts
+    over = [scalar for scalar in first if all(scalar in scalars for _, scalars, _, _ in rest)]
+    under = [scalar for scalar in divisors if all(scalar in others for _, _, others, _ in rest)]
+    if not over and not under:
+        return None
+    terms = []
+    for (_, scalars, others, array), minus in zip(parts, term.data, strict=True):
+        left = [scalar for scalar in scalars if scalar not in over]
+        below = [scalar for scalar in others if scalar not in under]
+        terms.append((reader.product([*left, array], below, term.shape), minus))
+    return reader.product([*over, reader.sum(terms, term.shape)], under, term.shape)
+
+
+# ---------------------------------------------------------------------------- matrices in common
+
+
+def _split(reader: Reader, term: Term, front: bool) -> tuple[Term, Term] | None:
+    """Return the first (or last) matrix of a product and what it is multiplied by, which is a matrix, too."""
+    if term.ndim != 2:
+        return None
+    if term.kind == "matmul":
+        rest = term.args[1:] if front else term.args[:-1]
+        return (term.args[0] if front else term.args[-1]), reader.chain(rest)
+    if term.kind == ("columns" if front else "rows"):
+        matrix, v = term.args if front else term.args[::-1]
+        return matrix, reader.make("diag", (v,), None, v.shape * 2)
+    if term.kind == "outer":
+        a, b = term.args
+        own = a if front else b
+        if own.kind != "matmul" or own.args[0].ndim != 2:
+            return None
+        first, vector = own.args[0], reader.chain(own.args[1:])
+        pair = (vector, b) if front else (a, vector)
+        whole = reader.make("outer", pair, None, pair[0].shape + pair[1].shape)
+        return (first if front else _turned(reader, first)), whole
+    return None
+
+
+def _turned(reader: Reader, matrix: Term) -> Term:
+    turned = transpose(matrix)
+    return reader.make(turned.kind, turned.args, turned.data, turned.shape)
+
+
+@_rule("sum")
+def _common_matrix(reader: Reader, term: Term) -> Term | None:
+    """Write a matrix that every term begins or ends with once: A diag(p) - A p qᵀ is A (diag(p) - p qᵀ)."""
+    if term.ndim != 2 or len(term.args) > _MOST:
+        return None
+    for front in (True, False):
+        halves = [_split(reader, arg, front) for arg in term.args]
+        matrix = next((half[0] for half in halves if half is not None), None)
+        if matrix is None or matrix.ndim != 2:
+            continue
+        size = matrix.shape[1 if front else 0]
+        rests: list[Term] = []
+        for arg, half in zip(term.args, halves, strict=True):
+            if half is not None and half[0] is matrix:
+                rests.append(half[1])
+            elif arg is matrix:
+                rests.append(reader.make("eye", (), (0, 1), (size, size)))
+        if len(rests) < len(term.args):
+            continue
+        inner = reader.sum(list(zip(rests, term.data, strict=True)), rests[0].shape)
+        return reader.chain([matrix, inner] if front else [inner, matrix])
+    return None
+
+
+@_rule("rows")
+def _diagonal_and_outer(reader: Reader, term: Term) -> Term | None:
+    """Write diag(p) (A - 𝟏 (Aᵀ p)ᵀ) as (diag(p) - p pᵀ) A."""
+    p, inside = term.args
+    if inside.kind == "transpose" and inside.args[0].kind == "sum":
+        inside = _transposed_sum(reader, inside.args[0]) or inside
+    if inside.kind != "sum" or inside.data != (False, True):
+        return None
+    matrix, row = inside.args
+    if matrix.shape != term.shape or row.ndim != 1 or row.kind != "matmul" or row.args[-1] is not p:
+        return None
+    if reader.chain([_turned(reader, matrix), p]) is not row:
+        return None
+    diagonal = reader.make("diag", (p,), None, p.shape * 2)
+    outer = reader.make("outer", (p, p), None, p.shape * 2)
+    return reader.chain([reader.sum([(diagonal, False), (outer, True)], diagonal.shape), matrix])
+
+
+def _transposed_sum(reader: Reader, term: Term) -> Term | None:
+    """Return the transpose of a sum term by term, if no term gets longer."""
+    turned: list[Term] = []
+    for arg in term.args:
+        if arg.kind == "transpose" or (arg.kind == "expand" and arg.data == (True, False)):
+            turned.append(arg.args[0])
+        else:
+            return None
+    return reader.sum(list(zip(turned, term.data, strict=True)), term.shape[::-1])

@@ -1,0 +1,32 @@
+"""Terms as they are read: forms that have a name of their own, which the graph spells out.
+
+A unit step is two nested choices in the graph, a cross product four gathers, an array in zeros a
+product with a shifted identity. A rule for a kind of term may put the named form in its place. What
+a person wrote keeps its order and its factors; the rules of algebra read derivatives only. SymPy's
+expressions are written from the terms before this pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import constants, factors, named_forms
+from .reader import Reader
+from .terms import Term
+
+
+def read(roots: Sequence[Term], *, derived: bool) -> list[Term]:
+    """Return the terms of ``roots`` in the forms that have names.
+
+    Parameters
+    ----------
+    roots : sequence of Term
+    derived : bool
+        Whether they are derivatives, whose signs, numbers and matrices may be factored out.
+
+    Returns
+    -------
+    list of Term
+    """
+    named = [constants.RULES, named_forms.RULES]
+    return Reader([*named, factors.RULES] if derived else named).read(roots)
