@@ -31,6 +31,7 @@ from .errors import (
     DtypeError,
     InternalError,
     LimitError,
+    NonfiniteError,
     NotDifferentiableError,
     ParseError,
     ShapeError,
@@ -48,9 +49,26 @@ from .frontend.numpy.library import LIBRARY as _LIBRARY
 from .frontend.outputs import leaves as _leaves
 from .frontend.outputs import pack as _pack
 from .frontend.outputs import template_of as _template_of
-from .frontend.symbols import array, function, matrix, name, scalar, symbol, vector
+from .frontend.symbols import (
+    array,
+    diagonal,
+    function,
+    index,
+    indices,
+    lower,
+    matrix,
+    name,
+    orthogonal,
+    positive,
+    positive_definite,
+    scalar,
+    skew,
+    symbol,
+    symmetric,
+    upper,
+    vector,
+)
 from .frontend.symbols import stop as stop_gradient
-from .frontend.sympy import Definitions
 from .ground.advice import MODULE as _MODULE
 from .ground.advice import advice as _advice
 from .ground.budget import budgeted as _budgeted
@@ -60,9 +78,11 @@ from .ground.version import VERSION as _VERSION
 from .runtime.kernel import Kernel
 
 if TYPE_CHECKING:
+    from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
     from .tools.checking.check import Report, check
     from .tools.export import export
+    from .tools.linear_operator import linear_operator
 
 __version__ = _VERSION
 
@@ -111,10 +131,12 @@ def parse(
 
 #: What no formula, derivative or kernel needs, and the module that each is imported from when it is first used.
 _LATER = {
+    "Definitions": ".frontend.sympy.forms",
     "Objective": ".integrations.objective",
     "Report": ".tools.checking.check",
     "check": ".tools.checking.check",
     "export": ".tools.export",
+    "linear_operator": ".tools.linear_operator",
     "objective": ".integrations.objective",
 }
 
@@ -145,6 +167,7 @@ __all__ = [
     "InternalError",
     "Kernel",
     "LimitError",
+    "NonfiniteError",
     "NotDifferentiableError",
     "Objective",
     "ParseError",
@@ -160,20 +183,31 @@ __all__ = [
     "compile",
     "custom",
     "derivative",
+    "diagonal",
     "export",
     "function",
     "gradient",
     "hessian",
     "hvp",
+    "index",
+    "indices",
     "jacobian",
     "jvp",
+    "linear_operator",
+    "lower",
     "matrix",
     "name",
     "objective",
+    "orthogonal",
     "parse",
+    "positive",
+    "positive_definite",
     "scalar",
+    "skew",
     "stop_gradient",
     "symbol",
+    "symmetric",
+    "upper",
     "value_and_gradient",
     "vector",
     "vjp",

@@ -15,38 +15,52 @@ Which of the ways a formula takes on the right is decided in :mod:`symdiff.runti
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
-from functools import partial
+from functools import cache
 from typing import Any
 
 from .calculus.demand import guard
-from .codegen import Request
 from .errors import ArgumentError
 from .frontend.array import Array
-from .frontend.formula import Formula, merge_shapes, order_inputs, read_formula
-from .frontend.numpy.operands import as_node, provenance_of
-from .frontend.outputs import LEAF, is_structure, leaves, names, pack, template_of
+from .frontend.formula import merge_shapes, order_inputs, order_names, read_formula
+from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import Facts, Provenance, join
-from .frontend.sympy import is_sympy
-from .graph import Node, flatten, postorder, resize, unflatten
+from .graph import INT, Node, flatten, postorder, unflatten
 from .graph.dump import listing
-from .graph.size_equations import match
-from .ground.budget import budgeted
+from .graph.sizes import Shape
+from .ground.budget import balance, budgeted, charge
 from .ground.guard import guarded
 from .ground.limits import Budget
 from .ground.pickles import refuse_unnumbered, written
-from .ground.tracing import record, traced
-from .lower import unroll
-from .runtime.arguments import Parameter
-from .runtime.choose import choose
-from .runtime.groups import Group, Groups
+from .ground.progress import begin, note, reported
+from .ground.tracing import record as trace
+from .ground.tracing import traced
+from .runtime.about.formulas import applied, cause_in, shown
+from .runtime.about.origin import Origin
+from .runtime.calls.arguments import Parameter, parameters_of
+from .runtime.calls.positions import ranges_of
+from .runtime.choose import Choice, choose, choose_for, request_of, run_lowered
+from .runtime.groups import group_inputs
+from .runtime.kept.forms import Graph
+from .runtime.kept.formulas import (
+    Kept,
+    LateNodes,
+    Problem,
+    facts_of,
+    find_graph,
+    find_text,
+    in_budget,
+    kept_in,
+    spent_since,
+)
+from .runtime.kept.records import FormulaRecord
 from .runtime.kernel import Kernel
 from .runtime.options import Options
-from .runtime.origin import Origin
 from .runtime.runners import BACKENDS
-from .runtime.runners.native import target_of
-from .simplify import inline, join_cosines, simplify
+from .simplify import finish, inline, join_cosines, simplify
+from .sparse.formats import Format, read_formats
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
 OPTIONS = (
@@ -58,9 +72,17 @@ OPTIONS = (
     "threads",
     "accuracy",
     "build_seconds",
+    "nonfinite",
+    "validate",
+    "sparse",
+    "triangle",
     "shapes",
     "budget",
+    "verbose",
 )
+
+#: Stages that are told of: reading, simplifying, lowering, making what runs, keeping it.
+STAGES = 5
 
 
 @guarded
@@ -76,8 +98,13 @@ def compile(
     threads: int | None = None,
     accuracy: str = "default",
     build_seconds: float | None = None,
+    nonfinite: str = "keep",
+    validate: bool = False,
+    sparse: Any = None,
+    triangle: str | None = None,
     shapes: Mapping[str, Any] | None = None,
     budget: str | Budget | None = None,
+    verbose: bool = False,
     **named_shapes: Any,
 ) -> Kernel:
     """Compile a formula to a kernel that runs over NumPy arrays.
@@ -118,13 +145,30 @@ def compile(
         Seconds that the compiler may take for a program of the kernel. By default 60 for "auto", whose interpreter
         serves on when they would not suffice, and no bound for "native", which raises then. What the cache has
         takes none.
+    nonfinite : {"keep", "raise"}
+        "raise" looks at all results, and raises :class:`symdiff.NonfiniteError` with what
+        :meth:`symdiff.Kernel.explain` says where one is nan or infinite; ``out`` then holds anything.
+    validate : bool
+        Look in each call at inputs declared orthogonal or positive definite too, which takes the third power of their
+        size. That a matrix is symmetric, skew, diagonal or triangular, or a number positive, is checked in any case.
+    sparse : {None, "csr", "csc", "coo", "values"}, or dict or tuple of them, optional
+        Compute and store the nonzeros of a result alone. One word is for all results of two axes or more; the others
+        stay dense. A dict or tuple in the structure of the outputs has a word, or None, for each. Rows are the shape of
+        the formula and columns that of the variable, flattened, of a Jacobian or Hessian as it was derived; any other
+        result needs two axes. "csr", "csc" and "coo" are arrays of ``scipy.sparse`` for one sample, or for a sum over
+        the batch; "values" is their data, (..., nonzeros), row by row. ``kernel.pattern()`` says where they stand.
+    triangle : {None, "lower", "upper"}
+        Keep one triangle of sparse Hessians.
     shapes : mapping of str to shape, optional
         Shapes of the inputs of text or of a callable, for names that are also options here.
     budget : {None, "default", "strict"} or Budget, optional
         How much work the formula may take: "strict" for text from strangers, see
         :class:`symdiff.Budget`. By default text has "default" and anything else no bound.
+    verbose : bool
+        Tell on standard error how far the compilation is: a bar on a terminal, elsewhere a line for each stage. It may
+        be interrupted (Ctrl-C) at any time: compilers end, and what is not complete is not kept.
     **named_shapes
-        The same by keyword: ``X=(2, 4)``, ``y=4``, ``t=()``, ``A=("n", "n")``. A shape is refused
+        Shapes by keyword: ``X=(2, 4)``, ``y=4``, ``t=()``, ``A=("n", "n")``. A shape is refused
         whose name is neither in the formula nor in ``inputs`` nor in ``batch``.
 
     Returns
@@ -146,138 +190,231 @@ def compile(
     """
     if backend not in BACKENDS:
         raise ArgumentError(f"backend={backend!r}; expected one of {', '.join(map(repr, BACKENDS))}")
-    with traced("compile", formula):
-        read = read_formula(formula, merge_shapes(shapes, named_shapes), OPTIONS)
+    given = merge_shapes(shapes, named_shapes)
+
+    def read() -> Problem:
+        read = read_formula(formula, given, OPTIONS)
         arguments = order_inputs(read, inputs)
         batched = None if batch is None else frozenset(order_names(read, batch))
         read.refuse_unused()
-        groups = group_inputs(read, inputs, arguments)
-        options = Options(batched, reduce, batch_axis, threads, accuracy, build_seconds, groups)
         outputs = leaves(read.value)
         if not outputs:
             raise ArgumentError("no outputs; expected at least one formula")
-        return build_kernel(arguments, outputs, template_of(read.value), options, backend)
+        groups = group_inputs(read, inputs, arguments)
+        options = Options(batched, reduce, batch_axis, threads, accuracy, build_seconds, groups, nonfinite, validate)
+        structure = template_of(read.value)
+        if not is_sparse:
+            return Problem(arguments, outputs, structure, options, backend)
+        return Problem(
+            arguments, outputs, structure, options, backend, read_formats(sparse, triangle, structure, outputs)
+        )
+
+    is_sparse = sparse is not None or triangle is not None
+    with traced("compile", formula), reported(verbose, STAGES):
+        begin("read")
+        start, before = time.perf_counter(), balance()
+        known = (reduce, batch_axis, accuracy, backend)
+        record = None if is_sparse else find_text(formula, given, inputs, batch, known)
+        if record is None:
+            return build_kernel(read())
+        kept = kept_in(record)
+        if kept is None:
+            return run_pipeline(read(), record, start, before)
+        batched = None if batch is None else frozenset([batch] if isinstance(batch, str) else batch)
+        options = Options(batched, reduce, batch_axis, threads, accuracy, build_seconds, None, nonfinite, validate)
+        # what the caller gave may change before the formula is read
+        formula, given, inputs, batch = deepcopy((formula, given, inputs, batch))
+        return restore_kernel(kept, record, options, backend, in_budget(read), start)
 
 
-def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
-    """Return the names of some of the inputs."""
-    several = [wanted] if isinstance(wanted, str | Array) else leaves(wanted)
-    found = [
-        part
-        for one in several
-        for part in ([one] if isinstance(one, str) and one not in formula.groups else leaves(formula.read(one)))
-    ]
-    for one in found:
-        if not isinstance(one, str | Array):
-            raise ArgumentError(f"batch= holds a {type(one).__name__}; expected inputs, or names of them")
-    wanted_names = [one if isinstance(one, str) else str(one.node.payload) for one in found]
-    formula.unused.difference_update(wanted_names)
-    return wanted_names
+def build_kernel(problem: Problem) -> Kernel:
+    """Take what the cache has of a formula, or run the pipeline on its graph."""
+    start, before = time.perf_counter(), balance()
+    record = find_graph(problem)
+    kept = None if record is None else kept_in(record)
+    if kept is None or record is None:
+        return run_pipeline(problem, record, start, before)
+    return restore_kernel(kept, record, problem.options, problem.backend, lambda: problem, start)
 
 
-def group_inputs(formula: Formula, inputs: Sequence[Any] | None, arguments: Mapping[str, Node]) -> Groups | None:
-    """Return which inputs each argument of the kernel holds, or None where each is one."""
-    known = formula.groups
-    wanted: list[Any] = [inputs] if isinstance(inputs, str | Array) or is_sympy(inputs) else list(inputs or ())
-    if inputs is None:
-        held = {name: group for group, own in known.items() for name in map(_name_of, leaves(own))}
-        wanted = list(dict.fromkeys(held.get(name, name) for name in arguments))
-    groups = []
-    for one in wanted:
-        own = known.get(one, one) if isinstance(one, str) else one
-        parts = [part if isinstance(part, str) else _name_of(formula.read(part)) for part in leaves(own, is_sympy)]
-        name = one if isinstance(one, str) else None if is_structure(one) and not is_sympy(one) else parts[0]
-        groups.append(Group(name, template_of(own, is_sympy), tuple(parts)))
-    return Groups(tuple(groups)) if any(group.template != LEAF for group in groups) else None
-
-
-def _name_of(symbol: Any) -> str:
-    return str(symbol.node.payload)
-
-
-def build_kernel(
-    arguments: Mapping[str, Node], outputs: Sequence[Array], structure: Any, options: Options, backend: str
+def run_pipeline(
+    problem: Problem, record: FormulaRecord | None, start: float, before: tuple[int, int, int] | None
 ) -> Kernel:
-    """Run the pipeline on a graph."""
-    start = time.perf_counter()
+    """Run the pipeline on a graph, and keep what it gives.
+
+    Parameters
+    ----------
+    problem : Problem
+    record : FormulaRecord or None
+        Where it is to be kept; None for what cannot be.
+    start : float
+        When the call began.
+    before : tuple of int, optional
+        What the budget held then.
+    """
+    arguments, outputs, structure, options, backend, formats = problem
     graph = [output.node for output in outputs]
-    facts = join(output.provenance for output in outputs).facts
-    rewrites = list(facts.rewrites)
+    rewrites = list(join(output.provenance for output in outputs).facts.rewrites)
+    begin("simplify")
+    nodes = settle(graph, rewrites)
+    count = len(postorder(nodes))
+    note(f"{count} nodes")
+    seconds = time.perf_counter() - start
+    hessians = hessians_of(outputs)
+    if formats is not None:
+        from .runtime.sparse.build import build_sparse
 
-    record("graph.txt", lambda: listing(graph))
+        told = {"nodes": count, "simplify_seconds": seconds, "cached": False}
+
+        def origin_of(choice: Choice) -> Origin:
+            stats = {**told, **choice.stats, "seconds": time.perf_counter() - start}
+            return _origin(choice, lambda: problem, structure, tuple(rewrites), stats)
+
+        return build_sparse(problem, nodes, choose_for, origin_of)
+    if record is not None:
+        record.collect()
+    choice = choose(request_of(list(arguments.values()), nodes, hessians, options), options, backend, count, record)
+    stats = {"nodes": count, "simplify_seconds": seconds, **choice.stats, "cached": False}
+    shapes = [(name, node.shape) for name, node in zip(names(structure), graph, strict=True)]
+    if record is not None:
+        begin("keep")
+        emitted = choice.lowered is None
+        kept = Kept(
+            choice.name,
+            choice.reason,
+            choice.lowered,
+            Graph(tuple(arguments.values())),
+            Graph(tuple(nodes)) if emitted else None,
+            shapes,
+            structure,
+            hessians,
+            tuple(rewrites),
+            count,
+            spent_since(before),
+        )
+        record.write(kept._asdict())
+    stats["seconds"] = time.perf_counter() - start
+    trace("kernel.txt", lambda: [f"backend: {backend}", *(f"{key}: {value}" for key, value in stats.items())])
+    return _kernel(choice, lambda: problem, structure, options, shapes, tuple(rewrites), stats)
+
+
+def restore_kernel(
+    kept: Kept, record: FormulaRecord, options: Options, backend: str, problem: Callable[[], Problem], start: float
+) -> Kernel:
+    """Make a kernel of what the cache has.
+
+    Parameters
+    ----------
+    kept : Kept
+    record : FormulaRecord
+        Where it was found.
+    options : Options
+    backend : str
+    problem : callable
+        Reads the formula, when somebody asks for it.
+    start : float
+        When the call began.
+    """
+    note("known")
+    if kept.spent is not None:
+        charge(*kept.spent)
+    late = cache(problem)
+    inputs = list(kept.inputs.roots)
+
+    def derived() -> Sequence[Node]:
+        return settle([output.node for output in late().outputs], [])
+
+    nodes = LateNodes(derived) if kept.nodes is None else kept.nodes.roots
+    request = request_of(inputs, nodes, kept.hessians, options)
+    choice = run_lowered(request, kept.lowered, options, BACKENDS[kept.backend], kept.reason, kept.length, record)
+    seconds = time.perf_counter() - start
+    stats = {"nodes": kept.length, "simplify_seconds": 0.0, **choice.stats, "cached": True, "seconds": seconds}
+    return _kernel(choice, late, kept.structure, options, kept.results, kept.rewrites, stats)
+
+
+def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
+    """Run the passes from a graph as it was written to the one that is lowered; ``rewrites`` gets those made."""
+    trace("graph.txt", lambda: listing(graph))
     inlined = inline(graph)
-    record("inlined.txt", lambda: listing(inlined))
-    simplified = join_cosines(simplify(inlined, rewrites), rewrites)
-    record("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
+    trace("inlined.txt", lambda: listing(inlined))
+    simplified = finish(join_cosines(simplify(inlined, rewrites), rewrites))
+    trace("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
     nodes = guard(simplified)
-    record("guarded.txt", lambda: listing(nodes))
-    stats: dict[str, Any] = {"nodes": len(postorder(nodes)), "simplify_seconds": time.perf_counter() - start}
-    hessians = [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]
-    inputs = list(arguments.values())
-    request = Request(
-        inputs,
-        nodes,
-        lower=partial(unroll, inputs, nodes, hessians=hessians),
-        machine=partial(target_of, options.accuracy),
-        batched=[options.is_batched(name) for name in arguments],
-        reduce=options.is_reduced,
-        columns=options.in_columns,
-        usual=[options.batch is not None and name in options.batch for name in arguments],
-    )
-    choice = choose(request, options, backend)
-    stats |= {**choice.stats, "seconds": time.perf_counter() - start}
-    record("kernel.txt", lambda: [f"backend: {backend}", *(f"{key}: {value}" for key, value in stats.items())])
+    trace("guarded.txt", lambda: listing(nodes))
+    return nodes
 
-    origin = Origin(
+
+def hessians_of(outputs: Sequence[Array]) -> list[int]:
+    """Return the numbers of the outputs that are Hessians by one array."""
+    return [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]
+
+
+def _kernel(
+    choice: Choice,
+    problem: Callable[[], Problem],
+    structure: Any,
+    options: Options,
+    shapes: Sequence[tuple[str, Shape]],
+    rewrites: tuple[str, ...],
+    stats: Mapping[str, Any],
+) -> Kernel:
+    """Put a kernel together; ``problem`` is called when somebody asks for the formula."""
+    inputs = choice.request.inputs
+    has_positions = any(node.dtype is INT for node in inputs)
+    ranges = ranges_of(inline([output.node for output in problem().outputs], ("custom",))) if has_positions else ()
+    return Kernel(
+        parameters_of(inputs),
+        [Parameter(name, shape) for name, shape in shapes],
+        choice.runner,
+        _origin(choice, problem, structure, rewrites, stats),
+        structure=structure,
+        options=options,
+        plans=choice.plans,
+        ranges=ranges,
+    )
+
+
+def _origin(
+    choice: Choice,
+    problem: Callable[[], Problem],
+    structure: Any,
+    rewrites: tuple[str, ...],
+    stats: Mapping[str, Any],
+) -> Origin:
+    """Return what a kernel tells about itself, when somebody asks."""
+    return Origin(
         backend=choice.backend.serves,
         source=choice.source,
-        sympy=lambda: pack(structure, (array.sympy for array in _shown(outputs))),
-        latex=lambda: "\\\\\n".join(array.latex() for array in _shown(outputs)),
-        named=lambda: _named(arguments, graph, options),
-        apply=partial(_applied, list(arguments.values()), outputs, structure),
-        rebuild=lambda: written(rebuild_kernel, *_packed(arguments, outputs, structure, options, backend)),
-        rewrites=tuple(rewrites),
+        sympy=lambda: pack(structure, (array.sympy for array in shown(problem().outputs))),
+        latex=lambda: "\\\\\n".join(array.latex() for array in shown(problem().outputs)),
+        named=lambda: _named(problem()),
+        apply=lambda given: applied(problem(), given),
+        cause=lambda number, values: cause_in(problem(), number, values),
+        rebuild=lambda: written(rebuild_kernel, *_packed(problem())),
+        rewrites=rewrites,
         stats=stats,
     )
-    parameters = [Parameter(name, node.shape) for name, node in arguments.items()]
-    results = [Parameter(name, node.shape) for name, node in zip(names(structure), graph, strict=True)]
-    return Kernel(parameters, results, choice.runner, origin, structure=structure, options=options, plans=choice.plans)
 
 
-def _applied(inputs: Sequence[Node], outputs: Sequence[Array], structure: Any, given: Sequence[Any]) -> Any:
-    """Return the formula with other arrays in place of its inputs, of the shapes that they have."""
-    nodes = [as_node(one) for one in given]
-    sizes = match([str(own.payload) for own in inputs], [own.shape for own in inputs], [one.shape for one in nodes])
-    made = resize([output.node for output in outputs], dict(zip(inputs, nodes, strict=True)), sizes)
-    return pack(structure, (Array(node, provenance_of(*given)) for node in made))
-
-
-def _shown(outputs: Sequence[Array]) -> list[Array]:
-    """Return the outputs as they are shown."""
-    nodes = simplify([output.node for output in outputs])
-    return [Array(node, output.provenance) for node, output in zip(nodes, outputs, strict=True)]
-
-
-def _named(arguments: Mapping[str, Node], outputs: Sequence[Node], options: Options) -> Kernel:
+def _named(problem: Problem) -> Kernel:
     """Compile the named sub-formulas."""
     found: dict[str, Node] = {}
-    for node in postorder(outputs):
+    for node in postorder(output.node for output in problem.outputs):
         if node.op == "named" and found.setdefault(node.payload, node) is not node:
             raise ArgumentError(f"two sub-formulas are called {node.payload!r}; expected different names")
     if not found:
         raise ArgumentError("the formula has no named parts; name one with sd.name(part, 'z') or a line 'z = ...'")
-    plain = replace(options, reduce=None)
-    return build_kernel(arguments, list(map(Array, found.values())), template_of(found), plain, "numpy")
+    plain = replace(problem.options, reduce=None)
+    outputs = list(map(Array, found.values()))
+    return build_kernel(Problem(problem.arguments, outputs, template_of(found), plain, "numpy"))
 
 
-def _packed(
-    arguments: Mapping[str, Node], outputs: Sequence[Array], structure: Any, options: Options, backend: str
-) -> tuple[Any, ...]:
+def _packed(problem: Problem) -> tuple[Any, ...]:
+    arguments, outputs, structure, options, backend, formats = problem
     # a custom function's rule holds Python functions, and its value alone is needed again
     kept = inline([output.node for output in outputs], ("custom",))
-    facts = [(output.node, output.provenance.facts) for output in outputs]
-    known = [(own.rewrites, node in own.hessians, own.derived) for node, own in facts]
-    return (flatten([*arguments.values(), *kept]), tuple(arguments), structure, options, backend, known)
+    rows, facts = flatten([*arguments.values(), *kept]), facts_of(outputs)
+    return rows, tuple(arguments), structure, options, backend, facts, formats
 
 
 #: What kernels of earlier versions name in their pickles.
@@ -291,6 +428,7 @@ def rebuild_kernel(
     options: Options,
     backend: str,
     known: Sequence[tuple[tuple[str, ...], bool, bool]],
+    formats: Sequence[Format | None] | None = None,
 ) -> Kernel:
     """Compile a kernel from what its pickle holds."""
     nodes = unflatten(rows)
@@ -299,4 +437,4 @@ def rebuild_kernel(
         Array(node, Provenance(Facts((), rewrites, (node,) if is_hessian else (), derived)))
         for node, (rewrites, is_hessian, derived) in zip(nodes[len(inputs) :], known, strict=True)
     ]
-    return build_kernel(arguments, outputs, structure, options, backend)
+    return build_kernel(Problem(arguments, outputs, structure, options, backend, formats))

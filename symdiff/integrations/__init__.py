@@ -10,6 +10,10 @@ Invariants
 Files
     variables   arrays of any structure as the one vector that a library moves
     objective   a formula for optimizers and solvers: fun, jac, hess, hessp
+    jax         kernels as functions under jit, vmap and grad
+    torch       kernels as functions of tensors, with derivatives of any order
+    numba       kernels as functions for compiled code
+    scipy       kernels as integrands and filters
 Add
     a library: a file of its name, and a page in docs
 """

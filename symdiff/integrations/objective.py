@@ -20,11 +20,12 @@ from ..frontend.array import Array
 from ..frontend.formula import Formula, merge_shapes, order_inputs, read_formula
 from ..frontend.outputs import leaves, template_of
 from ..frontend.symbols import array
+from ..graph import INT
 from ..graph.sizes import Size
 from ..ground.budget import budgeted
 from ..ground.guard import guarded
 from ..ground.limits import Budget
-from ..runtime.arguments import as_floats
+from ..runtime.calls.arguments import as_floats
 from ..runtime.kernel import Kernel
 from .variables import Variables
 
@@ -67,6 +68,8 @@ class Objective:
         The input that comes before ``x``.
     options : mapping
         Keywords for :func:`symdiff.compile`.
+    sparse : {None, "csr", "csc", "coo"}
+        What Jacobians of several numbers, and Hessians, are.
 
     Attributes
     ----------
@@ -75,16 +78,23 @@ class Objective:
     """
 
     def __init__(
-        self, formula: Array, wrt: Any, others: Mapping[str, Array], time: str | None, options: Mapping[str, Any]
+        self,
+        formula: Array,
+        wrt: Any,
+        others: Mapping[str, Array],
+        time: str | None,
+        options: Mapping[str, Any],
+        sparse: str | None = None,
     ) -> None:
         self._formula, self._wrt = formula, wrt
         self._symbols: list[Array] = leaves(wrt)
         self._others = dict(others)
         self._time = time
         self._options = dict(options)
+        self._sparse = sparse
         self._variables = Variables(
             template_of(wrt),
-            [str(one.node.payload) for one in self._symbols],
+            [str(one.node.name) for one in self._symbols],
             [one.node.shape for one in self._symbols],
         )
         self._point: _Point | None = None
@@ -115,7 +125,7 @@ class Objective:
         return self._shaped(self._value(*self._inputs(time, x, rest)[0]))
 
     @property
-    def jac(self) -> Callable[..., Floats]:
+    def jac(self) -> Callable[..., Any]:
         """The gradient of a scalar formula, shape ``(n,)``, or the Jacobian of any other, ``(m, n)``.
 
         A function of the arguments of :meth:`fun`. Once somebody has it, :meth:`fun` computes both, in one kernel,
@@ -125,18 +135,18 @@ class Objective:
         return self._slope
 
     @guarded
-    def _slope(self, *args: Any) -> Floats:
-        slope: Floats = self._both(args)[1]
+    def _slope(self, *args: Any) -> Any:
+        slope = self._both(args)[1]
         return slope.copy()  # optimizers write to what they are given
 
     @guarded
-    def value_and_gradient(self, *args: Any) -> tuple[Any, Floats]:
+    def value_and_gradient(self, *args: Any) -> tuple[Any, Any]:
         """Return what :meth:`fun` and :meth:`jac` return, as ``minimize(..., jac=True)`` takes it."""
         value, slope = self._both(args)
         return value, slope.copy()
 
     @guarded
-    def hess(self, *args: Any) -> Floats:
+    def hess(self, *args: Any) -> Any:
         """Return the Hessian of a scalar formula at ``x``, shape ``(n, n)``.
 
         Of a formula of several numbers, ``hess(x, v, *args)`` is the Hessian of their sum with weights ``v``, as
@@ -145,6 +155,8 @@ class Objective:
         time, x, weights, rest = self._taken(args, 0 if self.is_scalar else 1)
         inputs, lengths = self._inputs(time, x, rest)
         blocks = self._second(*inputs, *weights)
+        if self._sparse is not None:
+            return blocks
         total = sum(lengths)
         if len(lengths) == 1:
             return np.asarray(blocks, np.float64).reshape(total, total)
@@ -203,8 +215,12 @@ class Objective:
 
     def _inputs(self, time: Any, x: Any, rest: Sequence[Any]) -> tuple[list[npt.NDArray[Any]], list[int]]:
         """Return the arguments of kernels, and the number of elements of each variable."""
-        own = dict(zip(self.args, rest, strict=True))
-        given = [as_floats(name, time if name == self._time else own[name]) for name in self._others]
+        own: dict[str | None, Any] = dict(zip(self.args, rest, strict=True))
+        own[self._time] = time
+        given = [
+            np.asarray(own[name]) if array.node.dtype is INT else as_floats(name, own[name])
+            for name, array in self._others.items()
+        ]
         parts = self._variables.split(x, self._known(rest))
         return [*given, *parts], [part.size for part in parts]
 
@@ -218,7 +234,7 @@ class Objective:
                     known.setdefault(str(size), length)
         return known
 
-    def _both(self, args: Sequence[Any]) -> tuple[Any, Floats]:
+    def _both(self, args: Sequence[Any]) -> tuple[Any, Any]:
         """Return value and derivative; the same point is evaluated once."""
         time, x, _, rest = self._taken(args, 0)
         inputs, lengths = self._inputs(time, x, rest)
@@ -226,19 +242,28 @@ class Objective:
             results = self._point.results
         else:
             value, *slopes = self._first(*inputs)
-            parts = [np.asarray(slope, np.float64).reshape(-1, n) for slope, n in zip(slopes, lengths, strict=True)]
-            slope = parts[0] if len(parts) == 1 else np.concatenate(parts, 1)
-            results = self._shaped(value), slope.reshape(-1) if self.is_scalar else slope
+            results = self._shaped(value), self._joined(slopes, lengths)
             few = sum(one.nbytes for one in inputs) <= MOST_REMEMBERED
             self._point = _Point(inputs, results) if few else None
         value, slope = results
         return value if self.is_scalar else value.copy(), slope
+
+    def _joined(self, slopes: Sequence[Any], lengths: Sequence[int]) -> Any:
+        """Return the derivatives by all variables in one, that of a scalar as a vector."""
+        if self._sparse is not None and not self.is_scalar:
+            return slopes[0]
+        parts = [np.asarray(slope, np.float64).reshape(-1, n) for slope, n in zip(slopes, lengths, strict=True)]
+        slope = parts[0] if len(parts) == 1 else np.concatenate(parts, 1)
+        return slope.reshape(-1) if self.is_scalar else slope
 
     def _shaped(self, value: Any) -> Any:
         return float(np.asarray(value).reshape(())) if self.is_scalar else np.asarray(value, np.float64).reshape(-1)
 
     @cached_property
     def _first(self) -> Kernel:
+        if self._sparse is not None and not self.is_scalar:
+            whole = derivatives.jacobian([self._formula], list(self._symbols), disconnected="zero")
+            return self._compiled([self._formula, whole], [], [None, self._sparse])
         parts = [derivatives.jacobian(self._formula, one, disconnected="zero") for one in self._symbols]
         return self._compiled([self._formula, *parts], [])
 
@@ -251,6 +276,9 @@ class Objective:
         weights = [] if self.is_scalar else [array(self._free("v"), self._formula.shape)]
         scalar = self._formula.reshape(()) if self.is_scalar else (self._formula * weights[0]).sum()
         wrt = self._symbols[0] if len(self._symbols) == 1 else tuple(self._symbols)
+        if self._sparse is not None:
+            whole = derivatives.hessian(scalar, wrt, disconnected="zero", joined=True)
+            return self._compiled(whole, weights, self._sparse)
         return self._compiled(derivatives.hessian(scalar, wrt, disconnected="zero"), weights)
 
     @cached_property
@@ -260,9 +288,9 @@ class Objective:
         parts = derivatives.hvp(scalar, tuple(self._symbols), tuple(directions), disconnected="zero")
         return self._compiled(list(parts), directions)
 
-    def _compiled(self, value: Any, more: Sequence[Array]) -> Kernel:
+    def _compiled(self, value: Any, more: Sequence[Array], sparse: Any = None) -> Kernel:
         inputs = [*self._others.values(), *self._symbols, *more]
-        return compile(value, inputs, **self._options)
+        return compile(value, inputs, sparse=sparse, **self._options)
 
     def _free(self, name: str) -> str:
         """Return a name that no input has."""
@@ -284,6 +312,7 @@ def objective(
     reduce: str | None = None,
     backend: str = "auto",
     threads: int | None = None,
+    sparse: str | None = None,
     shapes: Mapping[str, Any] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
@@ -304,6 +333,9 @@ def objective(
     batch, reduce : optional
         As of :func:`symdiff.compile`: with ``reduce="sum"`` the formula of one sample is summed over data whose
         inputs are named in ``batch``. Without ``reduce``, no input has batch axes.
+    sparse : {None, "csr", "csc", "coo"}
+        Return Jacobians of several numbers, and Hessians, as arrays of ``scipy.sparse``, of which only the nonzeros are
+        computed. Gradients stay dense.
     backend, threads, shapes, budget, **named_shapes
         As of :func:`symdiff.compile`.
 
@@ -327,15 +359,17 @@ def objective(
     >>> result.x.round(6)
     array([1., 1., 1.])
     """
+    if sparse not in (None, "csr", "csc", "coo"):
+        raise ArgumentError(f"sparse={sparse!r}; expected None, 'csr', 'csc' or 'coo'")
     read = read_formula(f, merge_shapes(shapes, named_shapes), _OPTIONS)
     if not isinstance(read.value, Array):
         raise ArgumentError("an objective of several formulas; expected one (stack them, or add them)")
     variables = read.read(wrt)
     first = None if time is None else _time_of(read, time)
-    own = [str(one.node.payload) for one in leaves(variables) if _is_input(one)]
+    own = [str(one.node.name) for one in leaves(variables) if _is_input(one)]
     if len(own) < len(leaves(variables)) or not own or len(set(own)) < len(own):
         raise ArgumentError("the variables of an objective are inputs of its formula, each once; expected symbols")
-    known = dict(read.inputs) | ({} if first is None else {str(first.node.payload): first})
+    known = dict(read.inputs) | ({} if first is None else {str(first.node.name): first})
     unknown = [name for name in own if name not in known]
     if unknown:
         raise ArgumentError(f"the formula does not depend on {', '.join(unknown)}; its inputs: {', '.join(known)}")
@@ -347,10 +381,10 @@ def objective(
     elif batch is not None:
         batch = [read.read(one) if not isinstance(one, str) else one for one in batch]
     options = {"batch": batch, "reduce": reduce, "backend": backend, "threads": threads}
-    return Objective(read.value, variables, others, None if first is None else str(first.node.payload), options)
+    return Objective(read.value, variables, others, None if first is None else str(first.node.name), options, sparse)
 
 
-_OPTIONS = ("time", "inputs", "batch", "reduce", "backend", "threads", "shapes", "budget")
+_OPTIONS = ("time", "inputs", "batch", "reduce", "backend", "threads", "sparse", "shapes", "budget")
 
 
 def _is_input(one: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import ShapeError
 from ..frontend.outputs import pack, unpack
 from ..graph.sizes import Shape, Size, show, value
-from ..runtime.arguments import as_floats
+from ..runtime.calls.arguments import as_floats
 
 __all__ = ["Variables"]
 

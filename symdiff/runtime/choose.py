@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from ..codegen import TARGETS, Request
 from ..errors import ArgumentError, UnsupportedError
-from ..ground.tracing import record
+from ..graph import Node, postorder
+from ..ground.progress import begin, note
+from ..ground.tracing import record as trace
+from ..lower import unroll
 from ..lower.program import Program
+from .kept.records import FormulaRecord
 from .options import Options
 from .runners import BACKENDS, Backend, Lowered, plans_of
 from .runners.interfaces import Planned, Runner
+from .runners.native import target_of
 from .toolchain.build import compiler_in_sight
 
-__all__ = ["Choice", "choose"]
+__all__ = ["Choice", "choose", "choose_for", "request_of", "run_lowered"]
 
 #: Languages by what ``kernel.backend`` says.
 _LANGUAGES = {row.serves: row.language for row in BACKENDS.values()}
@@ -42,6 +48,11 @@ class Choice(NamedTuple):
     runner: Runner
     reason: str
     plans: Planned | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the backend."""
+        return next(name for name, row in BACKENDS.items() if row is self.backend)
 
     @property
     def stats(self) -> dict[str, Any]:
@@ -71,7 +82,7 @@ class Choice(NamedTuple):
         return TARGETS[language].emit(self.request)
 
 
-def choose(request: Request, options: Options, backend: str) -> Choice:
+def choose(request: Request, options: Options, backend: str, count: int, record: FormulaRecord | None = None) -> Choice:
     """Make the runner of a formula.
 
     Parameters
@@ -80,6 +91,10 @@ def choose(request: Request, options: Options, backend: str) -> Choice:
     options : Options
     backend : str
         A key of :data:`symdiff.runtime.runners.BACKENDS`.
+    count : int
+        Nodes of the formula.
+    record : FormulaRecord, optional
+        What is kept of the formula between processes.
 
     Raises
     ------
@@ -89,6 +104,7 @@ def choose(request: Request, options: Options, backend: str) -> Choice:
         If the build fails.
     """
     row, reason = BACKENDS[backend], "asked for"
+    begin("lower")
     while True:
         try:
             lowered = row.lower(request)
@@ -99,13 +115,32 @@ def choose(request: Request, options: Options, backend: str) -> Choice:
                     f"no {backend} code for this formula: {error}; backend='numpy' runs it"
                 ) from None
             row, reason = BACKENDS[row.instead], str(error)
+    if isinstance(lowered, Program):
+        note(f"{len(lowered.ops)} operations")
+    elif lowered is not None:
+        note(f"{len(lowered.steps)} steps")
     if lowered is not None:
-        record("program.txt" if isinstance(lowered, Program) else "plan.txt", lowered.lines)
+        trace("program.txt" if isinstance(lowered, Program) else "plan.txt", lowered.lines)
+    return run_lowered(request, lowered, options, row, reason, count, record)
+
+
+def run_lowered(
+    request: Request,
+    lowered: Lowered,
+    options: Options,
+    row: Backend,
+    reason: str,
+    count: int,
+    record: FormulaRecord | None,
+) -> Choice:
+    """Make the runner of what a formula was lowered to, as :func:`choose` does."""
     if row is BACKENDS["auto"] and not compiler_in_sight():
         warn_no_compiler()
-    runner = row.make(request, lowered, options)
-    record(f"source.{TARGETS[row.language].suffix}", runner.source)
-    return Choice(request, row, lowered, runner, reason, plans_of(request, lowered, runner, options))
+    begin("build")
+    runner = row.make(request, lowered, options, record)
+    trace(f"source.{TARGETS[row.language].suffix}", runner.source)
+    plans = plans_of(request, lowered, runner, options, count, record)
+    return Choice(request, row, lowered, runner, reason, plans)
 
 
 @cache
@@ -115,5 +150,27 @@ def warn_no_compiler() -> None:
         "no C compiler was found (looked for $CC, gcc, cc and clang); kernels run on the embedded interpreter, about "
         "half as fast. Install one, or pass backend='interpreter' to say that this is meant",
         RuntimeWarning,
-        stacklevel=7,  # whoever called compile, which is guarded and budgeted
+        stacklevel=8,  # whoever called compile, which is guarded and budgeted
     )
+
+
+def request_of(
+    inputs: Sequence[Node], nodes: Sequence[Node], hessians: Sequence[int], options: Options
+) -> Request:
+    """Return what emitters and runners ask for."""
+    names_of = [str(node.name) for node in inputs]
+    return Request(
+        inputs,
+        nodes,
+        lower=partial(unroll, inputs, nodes, hessians=hessians),
+        machine=partial(target_of, options.accuracy),
+        batched=[options.is_batched(name) for name in names_of],
+        reduce=options.is_reduced,
+        columns=options.in_columns,
+        usual=[options.batch is not None and name in options.batch for name in names_of],
+    )
+
+
+def choose_for(arguments: Sequence[Node], nodes: Sequence[Node], options: Options, backend: str) -> Choice:
+    """Choose what runs some formulas, of which nothing is kept."""
+    return choose(request_of(arguments, nodes, [], options), options, backend, len(postorder(nodes)), None)

@@ -8,42 +8,39 @@ made it, and only when it is asked.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import ref
 
-import numpy as np
-
-from .._kernels.call import CallPath, with_vectorcall
-from .._kernels.plan.entry import PlanEntry
+from .._kernels.call import with_vectorcall
 from .._kernels.unit import NativeCall
-from ..errors import AbsentError, ArgumentError, SingularMatrixError, UnsupportedError
-from ..frontend.array import Array
-from ..frontend.outputs import LEAF, pack, unpack
+from ..codegen.c import standalone
+from ..errors import AbsentError, ArgumentError, UnsupportedError
+from ..frontend.outputs import LEAF
 from ..frontend.outputs import show as show_structure
-from ..graph.sizes import Shape, named, show
+from ..frontend.outputs.display import table
+from ..graph.sizes import show
 from ..ground.advice import KERNEL, advice
-from ..ground.guard import guarded, refuse
-from .arguments import Batch, Floats, Parameter, check_outs, match, one_axis, overlap, sample_shape, stack_batches
+from ..ground.guard import guarded
+from .about.explain import Explanation
+from .about.frameworks import wrapped
+from .about.origin import Origin
+from .calls.arguments import Parameter, coded, letters_of
+from .calls.declared import bits, needs_validation
+from .calls.positions import PositionRange, refuse_positions
+from .calls.threads import register
 from .options import Options
-from .origin import Origin
-from .result_memory import empty
 from .runners.interfaces import Changing, Planned, Runner, UnitRunner
 from .runners.native import standalone_function
-from .threads import get_num_threads, register
+from .serve import Calls
 from .toolchain.build import Library
 
 __all__ = ["Kernel", "Origin"]
 
 
-#: Batch axes that units take; more are brought into one, by copying where that must be.
-MOST_AXES = 8
-
-
 @with_vectorcall
-class Kernel(CallPath):
+class Kernel(Calls):
     """A compiled formula.
 
     Call it with arrays by position, in the order of :attr:`inputs`, or by name. Each may be one
@@ -85,6 +82,7 @@ class Kernel(CallPath):
         How batches are treated.
     plans : Planned, optional
         What plans calls that share inputs among samples, or all calls.
+    ranges : sequence of PositionRange, optional
     """
 
     @guarded
@@ -98,6 +96,7 @@ class Kernel(CallPath):
         structure: Any = LEAF,
         options: Options | None = None,
         plans: Planned | None = None,
+        ranges: Sequence[PositionRange] = (),
     ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
@@ -108,7 +107,7 @@ class Kernel(CallPath):
         self._origin = origin
         self._plans = plans
         self._structure = structure
-        self._function: Library | None = None
+        self._functions: dict[str, Library] = {}
         unknown = sorted((self.options.batch or frozenset()) - {p.name for p in self.inputs})
         if unknown:
             raise ArgumentError(
@@ -120,9 +119,15 @@ class Kernel(CallPath):
             raise UnsupportedError(f"batch_axis={self.options.batch_axis!r} is not offered; expected 0 or -1")
         if self.options.threads is not None and self.options.threads < 1:
             raise ArgumentError(f"threads={self.options.threads}; expected at least 1, or None")
+        if self.options.nonfinite not in ("keep", "raise"):
+            raise ArgumentError(f"nonfinite={self.options.nonfinite!r}; expected 'keep' or 'raise'")
         if self.options.accuracy not in ("default", "high"):
             raise ArgumentError(f"accuracy={self.options.accuracy!r}; expected 'default' or 'high'")
-        self._letters = _letters_of(self.inputs)
+        self._ranges = tuple(ranges)
+        self._validates = self.options.validate and any(needs_validation(p.assumptions) for p in self.inputs)
+        # where more is checked, every call goes the long way: checks take longer
+        is_checked = self._validates or self.options.nonfinite == "raise"
+        self._letters = None if is_checked else letters_of(self.inputs)
         if (self._units is not None or plans is not None) and self._letters is not None:
             self._shorten(self._letters)
 
@@ -131,7 +136,7 @@ class Kernel(CallPath):
         reduce = self.options.is_reduced
         self._prepare(
             self._names(),
-            [_coded(p.shape, letters) for p in self.inputs],
+            [coded(p.shape, letters) for p in self.inputs],
             [tuple(size if isinstance(size, int) else 0 for size in p.shape) for p in self.outputs],
             [self.options.is_batched(p.name) for p in self.inputs],
             self.options.in_columns,
@@ -140,128 +145,36 @@ class Kernel(CallPath):
             self.options.threads,
             len(letters),
             self._plans is not None,
+            [bits(p.assumptions) for p in self.inputs],
         )
         if self._units is not None:
             # The runner does not hold the kernel: both end, and their code, with the last reference to the kernel.
             self._units.bind(partial(_install_in, ref(self)), reduce)
         register()
 
-    def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
-        """Serve a call that is out of the ordinary: check everything, convert, or tell what is wrong."""
-        if inputs is not None or named or len(args) != len(self.inputs) or self.options.groups is not None:
-            if inputs is not None and not isinstance(inputs, Mapping):
-                raise ArgumentError(f"inputs= holds a {type(inputs).__name__}; expected a dict of arrays by name")
-            twice = sorted(named.keys() & (inputs or {}).keys())
-            if twice:
-                raise ArgumentError(f"{', '.join(twice)} given by name and in inputs=; give each once")
-            given: Sequence[Any] = args
-            named = {**named, **(inputs or {})}
-            if self.options.groups is not None:
-                given, named = self.options.groups.spread(args, named)
-            args = tuple(match(self.inputs, given, named))
-        if any(map(_holds_symbol, args)):
-            if out is not None:
-                raise ArgumentError("out= in a call with symbols, whose result is a formula; call it without")
-            return self._origin.apply(list(args))
-        columns = self.options.in_columns
-        batch = stack_batches(self.inputs, args, self.options.batch, columns)
-        shapes = [sample_shape(p.shape, batch.sizes) for p in self.outputs]
-        lead = () if self.options.reduce else batch.shape
-        full = [(*shape, *lead) if columns else (*lead, *shape) for shape in shapes]
-        if out is None:
-            targets = empty(full, batch.dtype)
-            self._run(batch, shapes, targets)
-            return self._pack([t if t.ndim else t[()] for t in targets])
-        targets = unpack(self._structure, out)
-        check_outs(self.outputs, full, targets, batch.dtype)
-        # Subclasses (matrix, memmap) are written to as the plain arrays they are.
-        targets = [np.asarray(target) for target in targets]
-        for k, array in enumerate(batch.arrays):
-            if any(overlap(array, target) for target in targets):
-                batch.arrays[k] = array.copy()
-        self._run(batch, shapes, targets)
-        return out
+    @guarded
+    def explain(self, *args: Any, inputs: Mapping[str, Any] | None = None, **named: Any) -> Explanation:
+        """Tell which part of the formula makes the first result of a call nan or infinite.
 
-    def _run(self, batch: Batch, shapes: Sequence[tuple[int, ...]], targets: Sequence[Floats]) -> None:
-        """Compute into ``targets``, arrays of the results' full shapes."""
-        reduce = self.options.is_reduced
-        lead = 0 if reduce else len(batch.shape)
-        if batch.count == 0:
-            for target in targets:
-                target[...] = 0
-            return
-        # Batch axes to the front: a view, whatever the strides are.
-        fronts = [
-            target.transpose(*range(target.ndim - lead, target.ndim), *range(target.ndim - lead))
-            if self.options.in_columns
-            else target
-            for target in targets
-        ]
-        try:
-            if self._units is not None and len(batch.shape) <= MOST_AXES and not self._is_planned(batch, shapes):
-                ones = (1,) * len(batch.shape) if reduce else ()
-                outs = [front.reshape((*ones, *front.shape)) for front in fronts]
-                threads = self.options.threads or get_num_threads()
-                self._units.run(batch.arrays, outs, reduce, batch.shape, threads)
-            else:
-                if self._units is None:
-                    self._is_planned(batch, shapes)
-                self._run_rows(batch, shapes, fronts, reduce)
-        except SingularMatrixError as error:
-            raise self._located(error, batch) from None
-        except Exception as error:
-            refuse(error, "a call of a kernel", batch.arrays)
+        Parameters
+        ----------
+        *args, **named, inputs
+            As in a call.
 
-    def _is_planned(self, batch: Batch, shapes: Sequence[tuple[int, ...]]) -> bool:
-        """Tell whether a plan serves a call, and let later calls of its kind find it."""
-        if self._plans is None:
-            return False
-        lead = len(batch.shape)
-        batched = tuple(batch.count > 1 and math.prod(array.shape[:lead]) != 1 for array in batch.arrays)
-        if self._units is not None:
-            # units read arrays that are repeated along one of several axes where they are; plans take a copy
-            repeated = any(
-                has and array.shape[:lead] != batch.shape for has, array in zip(batched, batch.arrays, strict=True)
-            )
-            if repeated or batch.count == 1 or (all(batched) and not self.options.is_reduced):
-                return False
-        single = batch.dtype == np.float32
-        found = self._plans.entry(batched, [array.shape[lead:] for array in batch.arrays], single)
-        if found is None:
-            return False
-        plan, rows = found
-        if self._letters is not None:
-            self._enter(PlanEntry(plan, batched, single, [batch.sizes[name] for name in self._letters], rows, shapes))
-        return plan is not None
+        Returns
+        -------
+        Explanation
+            False where all results are finite. As text, it has the sample, the part in the formula's notation, and
+            the numbers that it is computed from.
 
-    def _run_rows(
-        self, batch: Batch, shapes: Sequence[tuple[int, ...]], fronts: Sequence[Floats], reduce: bool
-    ) -> None:
-        """Run with the batch's axes in one; where strides do not allow that, beside the target."""
-        count = 1 if reduce else batch.count
-        rows = [
-            np.empty((count, *shape), front.dtype.newbyteorder("="))
-            for shape, front in zip(shapes, fronts, strict=True)
-        ]
-        for k, front in enumerate(fronts):
-            flat = front.reshape(rows[k].shape)
-            if flat.dtype.isnative and flat.flags.aligned and np.may_share_memory(flat, front):
-                rows[k] = flat
-        runner = self._runner if self._plans is None else self._plans
-        runner.run([one_axis(array, batch.shape) for array in batch.arrays], rows, reduce)
-        for row, front in zip(rows, fronts, strict=True):
-            if not np.may_share_memory(row, front):
-                front[...] = row.reshape(front.shape)
-
-    def _located(self, error: SingularMatrixError, batch: Batch) -> SingularMatrixError:
-        """Give the sample a runner counted its index in the batch."""
-        if not batch.shape or not error.index:  # one sample, or a matrix that all of them share
-            return SingularMatrixError(str(error))
-        index = tuple(int(i) for i in np.unravel_index(error.index[0], batch.shape))
-        return SingularMatrixError(f"{error} (sample {index[0] if len(index) == 1 else index} of the batch)", index)
-
-    def _pack(self, results: Sequence[Any]) -> Any:
-        return pack(self._structure, iter(results))
+        Examples
+        --------
+        >>> import symdiff as sd
+        >>> print(sd.compile("sqrt(x) * log(1 - y)", x=(), y=()).explain([4.0, 1.0], [0.5, 1.0]))
+        sample 1: log1p(-y) is -inf, of
+          -y = -1.0
+        """
+        return self._explained(self._checked(self._arguments(args, inputs, named)))
 
     @guarded
     def values(self, *args: Any, inputs: Mapping[str, Any] | None = None, **named: Any) -> dict[str, Any]:
@@ -372,15 +285,42 @@ class Kernel(CallPath):
         BuildError
             Without a C compiler.
         """
+        return self.function_address(standalone.FUNCTION)
+
+    @guarded
+    def function_address(self, name: str) -> int:
+        """Return the address of one of the functions of :mod:`symdiff.codegen.c.standalone`; see :attr:`address`."""
+        refuse_positions(self.inputs, "address: a C function")
         if self.options.reduce or self._units is None:
             why = "sums over the batch" if self.options.reduce else f"runs on the backend {self.backend!r}"
             raise UnsupportedError(
                 f"a kernel that {why} has no address; compile with backend='native', without reduce="
             )
-        if self._function is None:
+        if name not in self._functions:
             constant = [not self.options.is_batched(p.name) for p in self.inputs]
-            self._function = standalone_function(self._units.program, self.options.accuracy, constant)
-        return self._function.address
+            made = standalone_function(self._units.program, self.options.accuracy, constant, name)
+            self._functions[name] = made
+        return self._functions[name].address
+
+    @guarded
+    def jax(self) -> Any:
+        """Return the kernel as a function of JAX, under ``jit``, ``vmap`` and ``grad``."""
+        return wrapped("jax", self)
+
+    @guarded
+    def torch(self) -> Any:
+        """Return the kernel as a function of PyTorch's tensors, with derivatives of any order."""
+        return wrapped("torch", self)
+
+    @guarded
+    def numba(self) -> Any:
+        """Return the kernel as a function for code under ``numba.njit``."""
+        return wrapped("numba", self)
+
+    @guarded
+    def low_level(self, kind: str = "integrand") -> Any:
+        """Return the kernel as a ``scipy.LowLevelCallable``: an "integrand" of numbers, or a "filter" of a vector."""
+        return wrapped("scipy", self, kind)
 
     @property
     @guarded
@@ -411,16 +351,13 @@ class Kernel(CallPath):
             options += f", batch_axis={self.options.batch_axis}"
         return f"<symdiff.Kernel {self.signature}, backend={self.backend!r}{options}>"
 
+    def _repr_html_(self) -> str:
+        rows = [("kernel", self.signature), ("formula", f"$\\displaystyle {self.latex()}$"), ("backend", self.backend)]
+        return table([*rows, *(("rewritten", line) for line in self.rewrites)])
+
     @guarded
     def __reduce__(self) -> tuple[Any, ...]:
         return self._origin.rebuild()
-
-
-def _holds_symbol(value: Any, depth: int = MOST_AXES) -> bool:
-    """Tell whether an argument is a symbol, or a list with symbols in it."""
-    if isinstance(value, list | tuple):
-        return depth > 0 and any(_holds_symbol(part, depth - 1) for part in value)
-    return isinstance(value, Array)
 
 
 def _install_in(kernel: ref[Kernel], unit: NativeCall) -> None:
@@ -428,23 +365,3 @@ def _install_in(kernel: ref[Kernel], unit: NativeCall) -> None:
     found = kernel()
     if found is not None:
         found._install(unit)
-
-
-def _coded(shape: Shape, letters: Sequence[str]) -> tuple[int, ...]:
-    """Return a shape in which named sizes are -1, -2, ... by their place among the kernel's."""
-    return tuple(size if isinstance(size, int) else -1 - letters.index(str(size)) for size in shape)
-
-
-def _letters_of(inputs: Sequence[Parameter]) -> list[str] | None:
-    """Return the named sizes of inputs in order, None where a size is more than a name."""
-    found: list[str] = []
-    for parameter in inputs:
-        for size in parameter.shape:
-            if isinstance(size, int):
-                continue
-            name = str(size)
-            if size != named(name) or name not in size.names:
-                return None
-            if name not in found:
-                found.append(name)
-    return found

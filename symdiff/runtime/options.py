@@ -37,6 +37,10 @@ class Options:
         no bound where native code is asked for.
     groups : Groups, optional
         Which inputs one argument holds together; None where each is an argument of its own.
+    nonfinite : {"keep", "raise"}
+        Return results that are nan or infinite, or raise an error that says where they come from.
+    validate : bool
+        Whether matrices that are declared definite or orthogonal are looked at in each call.
 
     Raises
     ------
@@ -51,12 +55,16 @@ class Options:
     accuracy: str = "default"
     build_seconds: float | None = None
     groups: Groups | None = None
+    nonfinite: str = "keep"
+    validate: bool = False
 
     def __post_init__(self) -> None:
         seconds = self.build_seconds
         known = isinstance(seconds, Real) and not isinstance(seconds, bool) and not math.isnan(seconds)
         if seconds is not None and not (known and seconds >= 0):
             raise ArgumentError(f"build_seconds={seconds!r}; expected a number of seconds from 0 on, or None")
+        if not isinstance(self.validate, bool):
+            raise ArgumentError(f"validate={self.validate!r:.60}; expected True or False")
 
     def build_limit(self, *, background: bool) -> float:
         """Return the seconds that the compiler may take for a program."""

@@ -11,6 +11,7 @@ Files
     read_files   arrays from .npy, .npz and .csv
     terminal     lines for people, on any terminal
     export       a kernel as a package of its own
+    linear_operator  products with a Jacobian or Hessian, for SciPy's solvers
     checking     whether a derivative is right, at a point
     demo         a piece of work from data to plot
     command      the command line

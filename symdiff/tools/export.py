@@ -7,7 +7,8 @@ import os
 import re
 from pathlib import Path
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnsupportedError
+from ..graph import INT
 from ..ground.files import write_folder
 from ..ground.guard import guarded
 from ..runtime.kernel import Kernel
@@ -86,6 +87,11 @@ def export(
         raise ArgumentError(f"{name!r:.80} is no name for a module; expected letters, digits and '_', a letter first")
     if name.lower() in ("setup", "symdiff", "numpy", "math"):
         raise ArgumentError(f"a module called {name!r} would hide another one; choose another name")
+    if any(p.dtype is INT for p in kernel.inputs):
+        raise UnsupportedError(
+            "export of a kernel with positions among its inputs: the module would not look at their range; call the "
+            "kernel"
+        )
     texts = {
         f"{name}.pyx": kernel.source("cython"),
         "setup.py": _SETUP.format(name=name),

@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.text import Text
 
 from ..frontend.array import Array
-from ..printing import text, unicode
 
 __all__ = ["can_show", "readable", "say"]
 
@@ -29,5 +28,5 @@ def can_show(shown: str) -> bool:
 
 def readable(formula: Array) -> str:
     """Return a formula as a book prints it, or in NumPy's spelling where there is no ᵀ."""
-    shown = unicode(formula.node)
-    return shown if can_show(shown) else text(formula.node)
+    shown = formula.unicode()
+    return shown if can_show(shown) else str(formula)

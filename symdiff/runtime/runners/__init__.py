@@ -31,10 +31,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...codegen import TARGETS, Request
 from ...codegen.numpy.emit import emit_numpy
-from ...graph import postorder
 from ...ground.budget import limits
 from ...lower.program import Program
 from ...plan.plan import Plan
+from ..kept.records import FormulaRecord
 from ..options import Options
 from .cython import CythonRunner
 from .interfaces import Planned, Runner
@@ -66,7 +66,7 @@ class Backend(NamedTuple):
     lower : callable
         Lowers a formula to what the runner takes; raises ``UnsupportedError`` to say why it cannot serve.
     make : callable
-        Makes the runner.
+        Makes the runner, with what is kept of the formula between processes, if anything is.
     instead : str or None
         The backend that takes what this one refuses; None where the refusal stands.
     """
@@ -74,7 +74,7 @@ class Backend(NamedTuple):
     serves: str
     language: str
     lower: Callable[[Request], Lowered]
-    make: Callable[[Request, Lowered, Options], Runner]
+    make: Callable[[Request, Lowered, Options, FormulaRecord | None], Runner]
     instead: str | None = None
 
 
@@ -87,6 +87,7 @@ def _scalar(
     request: Request,
     lowered: Lowered,
     options: Options,
+    record: FormulaRecord | None,
 ) -> Runner:
     limit = options.build_limit(background=kind is TieredRunner)
     if isinstance(lowered, Plan):
@@ -101,6 +102,7 @@ def _scalar(
             threads=options.threads,
             plan=lowered,
             build_limit=limit,
+            record=record,
         )
     assert lowered is not None
     return kind(
@@ -110,15 +112,18 @@ def _scalar(
         constant=[not batched for batched in request.batched],
         accuracy=options.accuracy,
         build_limit=limit,
+        kept=None if record is None else record.unit(),
     )
 
 
-def plans_of(request: Request, lowered: Lowered, runner: Runner, options: Options) -> Planned | None:
-    """Return what plans calls: a runner of plans itself, or plans beside the units of a program."""
+def plans_of(
+    request: Request, lowered: Lowered, runner: Runner, options: Options, count: int, record: FormulaRecord | None
+) -> Planned | None:
+    """Return what plans calls of a formula of so many nodes: a runner of plans itself, or plans beside units."""
     if isinstance(runner, PlanRunner):
         return runner
     shares = request.reduce or len(request.inputs) > 1
-    if not (shares and isinstance(lowered, Program)) or len(postorder(request.nodes)) > SHARED_NODES:
+    if not (shares and isinstance(lowered, Program)) or count > SHARED_NODES:
         return None
     return SharingPlans(
         lowered,
@@ -130,6 +135,7 @@ def plans_of(request: Request, lowered: Lowered, runner: Runner, options: Option
         accuracy=options.accuracy,
         threads=options.threads,
         build_limit=options.build_limit(background=isinstance(runner, TieredRunner)),
+        record=record,
     )
 
 

@@ -13,7 +13,8 @@ from ..._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from ..._kernels.unit import NativeCall
 from ...codegen.bytecode.assemble import assemble
 from ...lower.program import Program
-from ..toolchain.build import vector_address
+from ..kept.records import UnitRecord
+from ..toolchain.machine import vector_address
 from .native import NativeRunner, target_of
 from .variants import ProgramRunner, Variant
 
@@ -39,6 +40,8 @@ class InterpreterRunner(ProgramRunner):
         Not used, as nothing is built.
     brief : bool
         Write the code quickly, since it will soon be replaced.
+    kept : UnitRecord, optional
+        What is kept of the units between processes.
     """
 
     def __init__(
@@ -51,8 +54,9 @@ class InterpreterRunner(ProgramRunner):
         accuracy: str = "default",
         build_limit: float = math.inf,
         brief: bool = False,
+        kept: UnitRecord | None = None,
     ) -> None:
-        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit)
+        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit, kept)
         self._brief = brief
         self.call(reduce, columns)
 
@@ -66,15 +70,19 @@ class InterpreterRunner(ProgramRunner):
 
     def make(self, variant: Variant) -> NativeCall:
         """Write the code of a unit."""
-        code = assemble(
-            self.program,
-            target_of(self.accuracy),
-            reduce=variant.reduce,
-            columns=variant.columns,
-            single=variant.single,
-            constant=self.constant,
-            brief=self._brief,
-        )
+        code = None if self.kept is None else self.kept.code(variant)
+        if code is None:
+            code = assemble(
+                self.program,
+                target_of(self.accuracy),
+                reduce=variant.reduce,
+                columns=variant.columns,
+                single=variant.single,
+                constant=self.constant,
+                brief=self._brief,
+            )
+            if self.kept is not None:
+                self.kept.keep_code(variant, code)
         machine = Machine(
             code.lanes,
             variant.single,

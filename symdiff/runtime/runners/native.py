@@ -11,8 +11,10 @@ from ...codegen.c import standalone
 from ...codegen.c.emit import CSource, Target, emit_c
 from ...codegen.c.standalone import emit_standalone
 from ...lower.program import Program
-from ..toolchain.build import Library, build, native_target
+from ..kept.records import NativeCode, UnitRecord
+from ..toolchain.build import Library, build, kept_library
 from ..toolchain.load import keep
+from ..toolchain.machine import native_target
 from .variants import ProgramRunner, Variant
 
 __all__ = ["NativeRunner", "standalone_function", "target_of"]
@@ -41,6 +43,8 @@ class NativeRunner(ProgramRunner):
         Seconds that the compiler may take for all units.
     now : bool, optional
         Build now, not when a unit is first wanted.
+    kept : UnitRecord, optional
+        What is kept of the units between processes.
 
     Raises
     ------
@@ -58,8 +62,9 @@ class NativeRunner(ProgramRunner):
         accuracy: str = "default",
         build_limit: float = math.inf,
         now: bool = True,
+        kept: UnitRecord | None = None,
     ) -> None:
-        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit)
+        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit, kept)
         self._sources: dict[Variant, CSource] = {}
         self._libraries: dict[Variant, Library] = {}
         if now:
@@ -88,13 +93,34 @@ class NativeRunner(ProgramRunner):
 
     def make(self, variant: Variant) -> NativeCall:
         """Build a unit, or take it from the cache."""
+        found = self.built(variant)
+        if found is not None:
+            return found
         source = self._source(variant)
-        library = self._libraries[variant] = build(source, max(0.0, self.build_limit - self.build_seconds))
-        lanes, samples = source.lanes, source.vectors * source.lanes
-        return self.around(variant, library.address, library.symbols, lanes, source.workspace, library, samples)
+        library = build(source, max(0.0, self.build_limit - self.build_seconds))
+        code = NativeCode(
+            library.key, tuple(source.symbols), source.lanes, source.vectors * source.lanes, source.workspace
+        )
+        if self.kept is not None:
+            self.kept.keep_native(variant, code)
+        return self._unit(variant, library, code)
+
+    def built(self, variant: Variant) -> NativeCall | None:
+        """Return a unit whose native code the cache has, without printing it; None where that is not known."""
+        code = None if self.kept is None else self.kept.native(variant)
+        library = None if code is None else kept_library(code.key, code.symbols)
+        return None if code is None or library is None else self._unit(variant, library, code)
+
+    def _unit(self, variant: Variant, library: Library, code: NativeCode) -> NativeCall:
+        self._libraries[variant] = library
+        return self.around(
+            variant, library.address, library.symbols, code.lanes, code.workspace, library, code.samples
+        )
 
 
-def standalone_function(program: Program, accuracy: str, constant: Sequence[bool]) -> Library:
+def standalone_function(
+    program: Program, accuracy: str, constant: Sequence[bool], name: str = standalone.FUNCTION
+) -> Library:
     """Build the function that other languages call; its address is the library's, and there for as long as the process.
 
     Parameters
@@ -103,6 +129,8 @@ def standalone_function(program: Program, accuracy: str, constant: Sequence[bool
     accuracy : {"default", "high"}
     constant : sequence of bool
         Inputs that have one value for all samples.
+    name : str, optional
+        One of the functions of :mod:`symdiff.codegen.c.standalone`.
 
     Raises
     ------
@@ -114,4 +142,4 @@ def standalone_function(program: Program, accuracy: str, constant: Sequence[bool
     table = (ctypes.c_void_p * (len(library.symbols) + 1)).from_address(code.address(standalone.FUNCTIONS))
     for number, symbol in enumerate(library.symbols):
         table[number] = symbol
-    return library._replace(address=code.address(standalone.FUNCTION))
+    return library._replace(address=code.address(name))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ...codegen.numpy.emit import NumpySource, load_numpy
 from ...errors import SingularMatrixError
-from ...graph import BOOL
+from ...graph import BOOL, INT
 from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import value
 
@@ -36,7 +36,8 @@ class NumpyRunner:
     def __init__(self, source: NumpySource) -> None:
         self._emitted = source
         self._function = load_numpy(source)
-        self._dtypes = [np.bool_ if node.dtype is BOOL else np.float64 for node in source.inputs]
+        kinds = {BOOL: np.bool_, INT: np.intp}
+        self._dtypes = [kinds.get(node.dtype, np.float64) for node in source.inputs]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return NumpyRunner, (self._emitted,)

@@ -31,8 +31,9 @@ from ...plan.dump import step_lines
 from ...plan.loops.access import BATCH
 from ...plan.plan import Plan
 from ...plan.steps import Call
-from ..threads import get_num_threads, register
-from ..toolchain.build import native_target
+from ..calls.threads import get_num_threads, register
+from ..kept.records import FormulaRecord, UnitRecord
+from ..toolchain.machine import native_target
 from .interpreter import InterpreterRunner
 from .native import NativeRunner
 from .numpy import NumpyRunner, batch_length
@@ -63,13 +64,24 @@ class Pattern:
     accuracy : {"default", "high"}
     build_limit : float
         Seconds that the compiler may take for one program.
+    unit : callable, optional
+        Returns what is kept of the units of a program, by its number.
     """
 
-    def __init__(self, plan: Plan, kind: Kind, accuracy: str, build_limit: float) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        kind: Kind,
+        accuracy: str,
+        build_limit: float,
+        unit: Callable[[int], UnitRecord | None] = lambda number: None,
+    ) -> None:
         self.plan = plan
         self.runners: list[ProgramRunner] = [
-            kind(program, reduce=total, accuracy=accuracy, build_limit=build_limit)
-            for program, total in programs_of(plan)
+            kind(
+                program, reduce=total, constant=shared, accuracy=accuracy, build_limit=build_limit, kept=unit(number)
+            )
+            for number, (program, total, shared) in enumerate(programs_of(plan))
         ]
         self.functions = {step.result: _function(plan, step) for step in plan.steps if isinstance(step, Call)}
         runners = self.runners
@@ -154,6 +166,8 @@ class PlanRunner:
         Seconds that the compiler may take for the program of one step.
     plan : Plan, optional
         The usual plan, where it is there already.
+    record : FormulaRecord, optional
+        What is kept of the formula between processes.
 
     Raises
     ------
@@ -174,9 +188,12 @@ class PlanRunner:
         threads: int | None = None,
         build_limit: float = math.inf,
         plan: Plan | None = None,
+        record: FormulaRecord | None = None,
     ) -> None:
         self.inputs = tuple(inputs)
-        self.outputs = tuple(outputs)
+        #: May be derived when they are first looked at.
+        self.outputs = outputs
+        self.record = record
         self.kind = kind
         self.limit = limit
         self.usual = None if usual is None else tuple(usual)
@@ -186,12 +203,13 @@ class PlanRunner:
         self.build_limit = build_limit
         self._patterns: dict[tuple[bool, ...], Pattern | None] = {}
         if self.usual is not None:
-            self._patterns[self.usual] = self._pattern(self._planned(self.usual) if plan is None else plan)
+            plan = self._planned(self.usual) if plan is None else plan
+            self._patterns[self.usual] = self._pattern(plan, self.usual)
         self._numpy: NumpyRunner | None = None
         register()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(PlanRunner, usual=self.usual, **self._options()), (self.inputs, self.outputs, self.kind)
+        return partial(PlanRunner, usual=self.usual, **self._options()), (self.inputs, tuple(self.outputs), self.kind)
 
     def _options(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("limit", "reduce", "accuracy", "threads", "build_limit")}
@@ -200,18 +218,36 @@ class PlanRunner:
         """Plan calls in which some inputs have the batch, or raise ``UnsupportedError``."""
         return plan_call(self.inputs, self.outputs, batched, self.limit, total=self.reduce)
 
-    def _pattern(self, plan: Plan) -> Pattern:
-        return Pattern(plan, self.kind, self.accuracy, self.build_limit)
+    def _pattern(self, plan: Plan, batched: tuple[bool, ...]) -> Pattern:
+        record, place = self.record, _place(batched)
+
+        def unit(number: int) -> UnitRecord | None:
+            return None if record is None else record.unit(f"{place}{number}")
+
+        return Pattern(plan, self.kind, self.accuracy, self.build_limit, unit)
 
     def pattern(self, batched: tuple[bool, ...]) -> Pattern | None:
         """Return the plan for inputs of which some have a batch axis; None where there is none."""
         if batched not in self._patterns:
-            try:
-                made: Pattern | None = self._pattern(self._planned(batched))
-            except UnsupportedError:
-                made = None
-            self._patterns.setdefault(batched, made)
+            self._patterns.setdefault(batched, self._made(batched))
         return self._patterns[batched]
+
+    def _made(self, batched: tuple[bool, ...]) -> Pattern | None:
+        """Plan calls of a kind, or take the plan that was made for them before."""
+        record, part = self.record, f"plan{_place(batched)}"
+        kept = None if record is None else record.read(part)
+        if kept is not None and isinstance(kept.get("plan"), Plan | None) and "plan" in kept:
+            return None if kept["plan"] is None else self._pattern(kept["plan"], batched)
+        if record is not None:
+            record.collect()
+        try:
+            plan: Plan | None = self._planned(batched)
+        except UnsupportedError:
+            plan = None
+        made = None if plan is None else self._pattern(plan, batched)
+        if record is not None:
+            record.write({"plan": plan}, part)
+        return made
 
     # ------------------------------------------------------------------ what it tells
 
@@ -239,7 +275,7 @@ class PlanRunner:
         told: dict[str, Any] = {
             "steps": len(pattern.plan.steps),
             "operations": sum(len(runner.program.ops) for runner in pattern.runners),
-            "numpy_steps": [step.result.op for step in pattern.plan.steps if isinstance(step, Call)],
+            "numpy_steps": [step.formula.op for step in pattern.plan.steps if isinstance(step, Call)],
         }
         units = self._runners()
         told["build_seconds"] = sum(u.build_seconds for u in units if isinstance(u, NativeRunner))
@@ -263,7 +299,7 @@ class PlanRunner:
         for batched, pattern in list(self._patterns.items()):
             if pattern is None:
                 continue
-            names = [str(node.payload) for node, has in zip(self.inputs, batched, strict=True) if has]
+            names = [str(node.name) for node, has in zip(self.inputs, batched, strict=True) if has]
             yield f"a batch of {', '.join(names)}:" if names else "one sample:"
             yield from (f"  {line}" for line in step_lines(pattern.plan.inputs, pattern.plan.steps))
 
@@ -366,7 +402,8 @@ class SharingPlans(PlanRunner):
         self.program = program
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(SharingPlans, **self._options()), (self.program, self.inputs, self.outputs, self.kind)
+        options = self._options()
+        return partial(SharingPlans, **options), (self.program, self.inputs, tuple(self.outputs), self.kind)
 
     def entry(
         self, batched: tuple[bool, ...], shapes: Sequence[tuple[int, ...]], single: bool
@@ -387,6 +424,11 @@ def _install(owner: ref[Pattern], number: int, unit: NativeCall) -> None:
     pattern = owner()
     if pattern is not None:
         pattern.units.install(number, unit)
+
+
+def _place(batched: tuple[bool, ...]) -> str:
+    """Return the name of what is kept for one way of sharing inputs."""
+    return "".join("-+"[has] for has in batched) + "."
 
 
 def _typed(array: Floats, single: bool) -> Floats:

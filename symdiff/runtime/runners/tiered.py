@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..._kernels.unit import NativeCall
 from ...lower.program import Program
+from ..kept.records import UnitRecord
 from ..options import BUILD_SECONDS
 from ..toolchain import worker
 from ..toolchain.build import OverBudgetError, compiler_in_sight
@@ -38,6 +39,8 @@ class TieredRunner(ProgramRunner):
         "high" takes libm's functions for the vector library's.
     build_limit : float, optional
         Seconds that the compiler may take for all units.
+    kept : UnitRecord, optional
+        What is kept of the units between processes. Native code that the cache has serves from the first call on.
     """
 
     def __init__(
@@ -49,11 +52,9 @@ class TieredRunner(ProgramRunner):
         constant: Sequence[bool] = (),
         accuracy: str = "default",
         build_limit: float = BUILD_SECONDS,
+        kept: UnitRecord | None = None,
     ) -> None:
-        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit)
-        self._interpreter = InterpreterRunner(
-            program, reduce=reduce, columns=columns, constant=constant, accuracy=accuracy, brief=compiler_in_sight()
-        )
+        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit, kept)
         self._native = NativeRunner(
             program,
             reduce=reduce,
@@ -62,7 +63,9 @@ class TieredRunner(ProgramRunner):
             accuracy=accuracy,
             build_limit=build_limit,
             now=False,
+            kept=kept,
         )
+        self._interpreter: InterpreterRunner | None = None
         self._changed = threading.Condition()
         self._pending: set[Variant] = set()
         self._built: set[Variant] = set()
@@ -104,13 +107,28 @@ class TieredRunner(ProgramRunner):
             return not self._pending
 
     def make(self, variant: Variant) -> NativeCall:
-        """Make a unit of the interpreter."""
+        """Return a unit of native code if the cache is known to have it, else one of the interpreter."""
+        built = self._native.built(variant)
+        if built is not None:
+            self._built.add(variant)
+            return built
+        if self._interpreter is None:
+            reduce, columns, _ = self.usual
+            self._interpreter = InterpreterRunner(
+                self.program,
+                reduce=reduce,
+                columns=columns,
+                constant=self.constant,
+                accuracy=self.accuracy,
+                brief=compiler_in_sight(),
+                kept=self.kept,
+            )
         return self._interpreter.call(variant.reduce, variant.columns, variant.single)
 
     def add(self, variant: Variant, unit: NativeCall) -> bool:
         """Use a unit, and only then have native code made to replace it, which may be there at once."""
         added = super().add(variant, unit)
-        if added:
+        if added and variant not in self._built:
             self._pending.add(variant)
             # A kernel that nobody holds any more is not built.
             worker.submit(_Build(weakref.ref(self), variant))

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..._kernels.unit import MOST_SAMPLES, NativeCall, prefers_columns
 from ...errors import LimitError, SingularMatrixError
 from ...lower.program import CHEAP, Program
+from ..kept.records import UnitRecord
 
 __all__ = ["ProgramRunner", "Variant", "cost"]
 
@@ -62,6 +63,8 @@ class ProgramRunner(ABC):
         (below four), sample by sample and several times slower.
     build_limit : float
         Seconds that the compiler may take for all units, if there is one.
+    kept : UnitRecord, optional
+        What is kept of the units between processes.
     """
 
     def __init__(
@@ -71,7 +74,9 @@ class ProgramRunner(ABC):
         constant: Sequence[bool],
         accuracy: str,
         build_limit: float = math.inf,
+        kept: UnitRecord | None = None,
     ) -> None:
+        self.kept = kept
         self.program = program
         self.build_limit = build_limit
         self.constant = tuple(constant)

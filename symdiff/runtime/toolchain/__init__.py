@@ -12,7 +12,8 @@ Invariants
 Files
     folders     folders of builds, removed even when their builder was killed
     processes   compilers as children that end with this process
-    cache       built kernels between processes
+    cache       built kernels and records between processes
+    machine     this machine's processor and libraries
     load        native code in this process
     build       find the compiler, build and load
     worker      builds in the background

@@ -8,7 +8,6 @@ processor, the C library and symdiff's version.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import math
 import os
@@ -16,21 +15,21 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
-from ...codegen.c.emit import CSource, Target
+from ...codegen.c.emit import CSource
 from ...errors import BuildError
-from ...graph.scalars.functions import FUNCTIONS
+from ...ground.progress import parts
 from ...ground.version import VERSION
-from ...lower.program import SIGNATURES
 from . import cache as store
 from . import processes
 from .folders import build_folder, remove_abandoned
 from .load import Code, load_code, require_room, use
+from .machine import c_library, processor, vector_address
 
 if TYPE_CHECKING:
     import subprocess
@@ -41,13 +40,12 @@ __all__ = [
     "OverBudgetError",
     "build",
     "compiler_in_sight",
+    "compiler_seen",
     "failure",
     "find_compiler",
     "flags",
-    "native_target",
-    "processor",
+    "kept_library",
     "run",
-    "vector_address",
 ]
 
 # Several compilers at once, in one child, so that whatever ends it ends all of them.
@@ -117,6 +115,8 @@ class Library(NamedTuple):
 
     Parameters
     ----------
+    key : str
+        Its name in the cache.
     address : int
         Of the function ``kernel`` as :class:`~symdiff.codegen.c.emit.CSource` describes it.
     symbols : tuple of int
@@ -127,6 +127,7 @@ class Library(NamedTuple):
         Time the build took; 0 when the cache had it.
     """
 
+    key: str
     address: int
     symbols: tuple[int, ...]
     code: Code
@@ -151,15 +152,24 @@ def find_compiler() -> Compiler | None:
 
 def compiler_in_sight() -> bool:
     """Tell, without running anything, whether there is a file that could be the compiler."""
+    return bool(compiler_seen())
+
+
+def compiler_seen() -> str:
+    """Describe, without running anything, the file that is likely to be the compiler; "" where there is none."""
     return _in_sight(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
 
 
 @cache
-def _in_sight(wish: str, path: str) -> bool:
+def _in_sight(wish: str, path: str) -> str:
     wished = [wish, *_words(wish)[:1]] if wish.strip() else []
     folders = path.split(os.pathsep)
     files = (os.path.join(folder, name) for name in (*wished, "gcc", "cc", "clang") for folder in folders)
-    return any(os.path.isfile(file) and os.access(file, os.X_OK) for file in files)
+    for file in files:
+        if os.path.isfile(file) and os.access(file, os.X_OK):
+            state = os.stat(file)
+            return f"{wish} {file} {state.st_size} {state.st_mtime_ns}"
+    return ""
 
 
 def _words(wish: str) -> list[str]:
@@ -218,58 +228,6 @@ def run(
     return processes.run(command, folder=folder, environment=environment, timeout=timeout)
 
 
-@cache
-def processor() -> tuple[str, ...]:
-    """List the features of this processor that programs may use; empty where the system does not tell."""
-    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
-        for line in lines:  # the first processor's only: a large machine takes long to list them all
-            key, _, value = line.partition(":")
-            if key.strip() in ("flags", "Features"):
-                return tuple(sorted(value.split()))
-    return ()
-
-
-@cache
-def native_target() -> Target:
-    """Describe this machine: the width of its vectors and the vector library's functions it has."""
-    features = set(processor())
-    lanes, prefix = 2, "_ZGVn" if platform.machine() == "aarch64" else "_ZGVb"
-    if features >= {"avx512f", "avx512dq", "avx512vl", "avx512bw"}:
-        lanes, prefix = 8, "_ZGVe"
-    elif features >= {"avx2", "fma"}:
-        lanes, prefix = 4, "_ZGVd"
-    names = {
-        f"{prefix}N{lanes * (2 if suffix else 1)}{'v' * len(SIGNATURES[row.c])}_{row.vector}{suffix}"
-        for row in FUNCTIONS.values()
-        for suffix in ("", "f")
-        if row.vector and row.c in SIGNATURES
-    }
-    return Target(lanes, prefix, frozenset(name for name in names if vector_address(name)))
-
-
-@cache
-def _vector_library() -> ctypes.CDLL | None:
-    # glibc's; elsewhere (musl, macOS) there is none, and lanes go through libm one by one.
-    if sys.platform != "linux":
-        return None
-    try:
-        return ctypes.CDLL("libmvec.so.1")
-    except OSError:
-        return None
-
-
-@cache
-def vector_address(name: str) -> int:
-    """Return the address of a function of the vector library, or 0 where there is none of this name."""
-    library = _vector_library()
-    if library is None:
-        return 0
-    try:
-        return ctypes.cast(library[name], ctypes.c_void_p).value or 0
-    except AttributeError:
-        return 0
-
-
 def flags(compiler: Compiler) -> tuple[str, ...]:
     """Return the flags of every build with ``compiler`` on this machine."""
     own = GCC_FLAGS if "Free Software Foundation" in compiler.identity else ()
@@ -302,19 +260,35 @@ def build(source: CSource, seconds: float = math.inf) -> Library:
     key = _key(source, compiler)
     code = _loaded.get(key)
     if code is not None:
-        return _library(source, use(code), 0.0)
+        return _library(source.symbols, use(code), key, 0.0)
     require_room()
     folder = store.usable_folder()
     kept = None if folder is None else store.lookup(folder, key)
     if kept is not None:
         # What does not load here was built against another C library, say; the new build takes its place.
         with contextlib.suppress(BuildError):
-            return _load(source, kept, key, 0.0)
+            return _load(source.symbols, kept, key, 0.0)
     contents = _compile(source, compiler, seconds)
-    library = _load(source, contents, key, time.perf_counter() - start)
+    library = _load(source.symbols, contents, key, time.perf_counter() - start)
     if folder is not None:
         store.publish(folder, key, contents)
     return library
+
+
+def kept_library(key: str, symbols: Sequence[str]) -> Library | None:
+    """Return a library that was built before, by its key; None where it is not there, or does not load."""
+    code = _loaded.get(key)
+    if code is not None:
+        return _library(symbols, use(code), key, 0.0)
+    folder = store.trusted_folder()
+    kept = None if folder is None else store.lookup(folder, key)
+    if kept is None:
+        return None
+    try:
+        require_room()
+        return _load(symbols, kept, key, 0.0)
+    except BuildError:
+        return None
 
 
 def _key(source: CSource, compiler: Compiler) -> str:
@@ -326,18 +300,10 @@ def _key(source: CSource, compiler: Compiler) -> str:
         compiler.identity,
         *processor(),
         platform.machine(),
-        _c_library(),
+        c_library(),
         VERSION,
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def _c_library() -> str:
-    """Return the C library's name and version, where it tells: a home may be shared by systems that differ."""
-    try:
-        return os.confstr("CS_GNU_LIBC_VERSION") or ""
-    except (ValueError, OSError):
-        return ""
 
 
 @cache
@@ -394,6 +360,7 @@ def _commands(source: CSource, command: list[str], seconds: float) -> Iterator[l
         link = "link" if stop == count else "later"
         yield ["/bin/sh", "-c", _PARTS, "sh", str(together), str(done), str(stop), link, *command]
         done = stop
+        parts(done, count)
 
 
 def failure(command: list[str], done: subprocess.CompletedProcess[bytes]) -> BuildError:
@@ -415,16 +382,16 @@ def _fate(status: int) -> str:
         return f"was stopped by signal {-status}"
 
 
-def _load(source: CSource, contents: bytes, key: str, seconds: float) -> Library:
+def _load(symbols: Sequence[str], contents: bytes, key: str, seconds: float) -> Library:
     code = load_code(contents)
-    library = _library(source, code, seconds)
+    library = _library(symbols, code, key, seconds)
     # Another thread may have loaded the same meanwhile: both stand, and the later one is shared.
     _loaded[key] = use(code)
     return library
 
 
-def _library(source: CSource, code: Code, seconds: float) -> Library:
+def _library(symbols: Sequence[str], code: Code, key: str, seconds: float) -> Library:
     kernel = code.address("kernel")
     if not kernel:
         raise BuildError("the built library has no function called kernel")
-    return Library(kernel, tuple(vector_address(name) for name in source.symbols), code, seconds)
+    return Library(key, kernel, tuple(vector_address(name) for name in symbols), code, seconds)

@@ -1,11 +1,11 @@
-"""Built kernels kept between processes, and why it is safe to load them.
+"""Built kernels and what compiling gave, kept between processes, and why it is safe to load them.
 
 Loading a library runs it, so the bytes that are read must be those that were written, by this
-user, for exactly this kernel. An entry is one file, named by the key of its kernel (a hash of everything
-the build depends on), that begins with a hash of that key and of the library: a file that was
-cut short, altered, or copied to another kernel's name is not used. Nor is a file that belongs
-to anybody else, that others may write to, or that is reached by a link, whatever folder it is
-in. The caller loads the bytes that were checked, never the file, which may change meanwhile.
+user, for exactly this kernel. An entry is one file, named by a hash of everything that its contents
+depend on, that begins with a hash of that name and of the contents: a file that was cut short, altered,
+or copied to another name is not used. Nor is a file that belongs to anybody else, that others may write
+to, or that is reached by a link, whatever folder it is in. The caller loads the bytes that were checked,
+never the file, which may change meanwhile.
 
 Entries appear by an atomic rename, so processes that build one kernel at once, or die half way,
 cannot harm each other, and none waits for another. Nothing depends on the time but which entry
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .folders import hold
 
-__all__ = ["cache_folder", "clear", "entries", "lookup", "obstacle", "publish", "usable_folder"]
+__all__ = ["cache_folder", "clear", "entries", "lookup", "obstacle", "publish", "trusted_folder", "usable_folder"]
 
 #: Bytes of the cache before its least recently used entries are removed.
 LIMIT = 256 * 2**20
@@ -50,15 +50,8 @@ def cache_folder() -> Path:
 def usable_folder() -> Path | None:
     """Return the cache folder, made if absent, or None if it cannot be trusted; a warning says once what is wrong."""
     folder = cache_folder()
-    trusted = False
-    try:
-        if folder.is_absolute():
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        reason = distrust(folder)
-        trusted = not reason
-        reason = reason or obstacle(folder)
-    except OSError as error:
-        reason = f"cannot be made ({error.strerror})"
+    trusted, reason = _trust(folder, make=True)
+    reason = reason or obstacle(folder)
     if reason and folder not in _told:
         _told.add(folder)
         warnings.warn(
@@ -68,6 +61,28 @@ def usable_folder() -> Path | None:
             stacklevel=2,
         )
     return folder if trusted else None
+
+
+def trusted_folder(*, make: bool = False) -> Path | None:
+    """Return the cache folder, None if there is none or it cannot be trusted; say nothing."""
+    folder = cache_folder()
+    trusted, _ = _trust(folder, make)
+    return folder if trusted else None
+
+
+def _trust(folder: Path, make: bool) -> tuple[bool, str]:
+    """Tell whether the folder can be trusted, and why not; make it if it is absent."""
+    try:
+        try:
+            reason = distrust(folder)
+        except FileNotFoundError:
+            if not make:
+                raise
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            reason = distrust(folder)
+    except OSError as error:
+        return False, f"cannot be made ({error.strerror})"
+    return not reason, reason
 
 
 def obstacle(folder: Path) -> str:
@@ -102,7 +117,7 @@ def distrust(folder: Path) -> str:
 
 
 def lookup(folder: Path, key: str) -> bytes | None:
-    """Return the library kept under ``key``, if it is what was published."""
+    """Return the contents kept under ``key``, if they are what was published."""
     try:
         # Without O_NONBLOCK, opening a pipe would wait for a writer.
         handle = os.open(folder / f"{key}{_SUFFIX}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -129,16 +144,11 @@ def lookup(folder: Path, key: str) -> bytes | None:
 
 def publish(folder: Path, key: str, library: bytes) -> bool:
     """Keep ``library`` under ``key``; tell whether that was possible (no: a full or read-only disk)."""
-    import tempfile
-
     contents = _digest(key, library) + library
-    try:
-        handle, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=folder)
-    except OSError:
-        return False
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            hold(handle)  # tells other processes that this is no remainder
+    unfinished = folder / f"{_UNFINISHED}{os.urandom(16).hex()}"
+    try:  # an interrupt may come as soon as the file is there
+        with open(unfinished, "xb", opener=_open_own) as stream:
+            hold(stream.fileno())  # tells other processes that this is no remainder
             stream.write(contents)
             stream.flush()
             os.replace(unfinished, folder / f"{key}{_SUFFIX}")
@@ -149,6 +159,10 @@ def publish(folder: Path, key: str, library: bytes) -> bool:
             os.unlink(unfinished)
     _bound(folder, key, len(contents))
     return True
+
+
+def _open_own(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def entries(folder: Path) -> list[tuple[str, int, float]]:

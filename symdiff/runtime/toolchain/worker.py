@@ -16,7 +16,7 @@ from typing import Protocol
 
 from . import processes
 
-__all__ = ["Job", "broken_off", "ended", "submit", "urge"]
+__all__ = ["Job", "broken_off", "busy", "ended", "submit", "urge"]
 
 
 class Job(Protocol):
@@ -126,6 +126,11 @@ def submit(job: Job) -> None:
         :func:`broken_off` tells it.
     """
     _worker.add(job)
+
+
+def busy() -> bool:
+    """Whether there is a job that is not done, so that a further one starts no thread."""
+    return _worker.thread is not None and not _worker.held
 
 
 def broken_off() -> bool:

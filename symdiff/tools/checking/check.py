@@ -26,15 +26,17 @@ from ...frontend.formula import merge_shapes, order_inputs, read_formula
 from ...frontend.outputs import leaves
 from ...frontend.provenance import join
 from ...frontend.symbols import array
-from ...graph import REAL, Node, inputs_of
+from ...graph import INT, REAL, Node, inputs_of
 from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import Shape, Size
 from ...ground.budget import budgeted, require, spend
 from ...ground.guard import guarded
 from ...ground.limits import Budget
 from ...printing import text
-from ...runtime.arguments import sample_shape
+from ...runtime.calls.arguments import as_integers, sample_shape
+from ...runtime.calls.positions import ranges_of
 from ...simplify import inline, simplify
+from .declared import conform
 from .differences import STEPS, Numbers, Tally, extrapolate
 from .kinks import find_kinks
 from .overflow import find_overflow
@@ -112,7 +114,8 @@ def check(
     unknown = sorted(given.keys() - inputs.keys())
     if unknown:
         raise ArgumentError(f"at= holds {', '.join(unknown)}; the inputs are {', '.join(inputs) or 'none'}")
-    chosen = list(map(Array, inputs_of(outputs))) if wrt is None else read.read(wrt)
+    moving = [node for node in inputs_of(outputs) if node.dtype is not INT]
+    chosen = list(map(Array, moving)) if wrt is None else read.read(wrt)
     chosen = list(chosen) if isinstance(chosen, tuple | list) else [chosen]
     for one in chosen:
         if not isinstance(one, Array):
@@ -124,7 +127,7 @@ def check(
 
 def _name_of(key: Any) -> str:
     if isinstance(key, Array):
-        return str(key.node.payload)
+        return str(key.node.name)
     return str(getattr(key, "name", key))
 
 
@@ -142,7 +145,10 @@ class _Check:
         self.outputs = outputs
         self.inputs = inputs
         self.wrt = wrt
-        self.given = {name: np.asarray(number, float) for name, number in given.items()}
+        self.given = {
+            name: as_integers(name, number) if inputs[name].dtype is INT else np.asarray(number, float)
+            for name, number in given.items()
+        }
         self.rng = rng
         self.sizes = self._choose_sizes()
         self._cost = cost(outputs)
@@ -209,12 +215,22 @@ class _Check:
         drawn = [name for name in self.inputs if name not in self.given]
         for draw in self._draws() if drawn else [self._definite]:
             point = {
-                name: self.given[name] if name in self.given else draw(self._fixed(node.shape))
+                name: self.given[name] if name in self.given else self._drawn(node, draw)
                 for name, node in self.inputs.items()
             }
             if self._is_finite(point):
                 return point
         return None
+
+    def _drawn(self, node: Node, draw: Callable[[tuple[int, ...]], Numbers]) -> Numbers:
+        """Draw an array; positions lie within the shortest of the axes that they are of."""
+        shape = self._fixed(node.shape)
+        if node.dtype is not INT:
+            return conform(node.assumptions, draw(shape))
+        ranges = ranges_of(inline(self.outputs, ("custom",)))
+        lengths = [self._fixed((own.size,))[0] for own in ranges if own.name == node.name]
+        drawn: Any = self.rng.integers(0, max(1, min(lengths, default=1)), shape)
+        return np.asarray(drawn)
 
     def _is_finite(self, point: Mapping[str, Numbers]) -> bool:
         charge(self._cost)
@@ -253,7 +269,12 @@ class _Check:
         """Return a point near by, where the value is finite if one of a few is."""
         near = point
         for sign in (1.0, -1.0, 1.0, -1.0):
-            near = {name: a + sign * self.rng.uniform(0.01, 0.03, a.shape) for name, a in point.items()}
+            near = {
+                name: a
+                if self.inputs[name].dtype is INT
+                else conform(self.inputs[name].assumptions, a + sign * self.rng.uniform(0.01, 0.03, a.shape))
+                for name, a in point.items()
+            }
             if self._is_finite(near):
                 break
         return near

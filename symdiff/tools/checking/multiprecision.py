@@ -132,7 +132,7 @@ def _objects(array: Any) -> Any:
 
 def _compute(node: Node, args: list[Any], point: Mapping[Any, Any], sizes: Bindings) -> Any:
     if node.op == "input":
-        return _objects(point[node.payload])
+        return _objects(point[node.name])
     if node.op in FUNCTIONS:
         if node.op not in _FUNCTIONS:
             raise UnsupportedError(f"{node.op} in many digits")

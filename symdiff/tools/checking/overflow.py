@@ -18,6 +18,7 @@ from ...graph.reference.interpret import Bindings, evaluate
 from ...graph.sizes import value
 from ...printing import text
 from ...simplify import inline, simplify
+from .declared import projected
 
 #: Most elements of an output, and of a variable, that are examined.
 _ELEMENTS = 16
@@ -54,7 +55,7 @@ def find_overflow(
                 continue
             derivative = derivatives.jacobian(Array(output), Array(w), disconnected="zero").node
             (got,) = evaluate(inline(simplify([derivative])), point, inputs_of([output]))
-            name = f"the derivative with respect to {w.payload}"
+            name = f"the derivative with respect to {w.name}"
             yield from _look([derivative], name, got, partial(_slopes, plain, w, point, sizes), point)
 
 
@@ -93,14 +94,19 @@ def _moved(point: Mapping[str, Any], t: Any) -> dict[str, Any]:
 
 def _slopes(plain: Node, w: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
     digits = _multiprecision()
-    array = np.asarray(point[str(w.payload)], dtype=float)
+    array = np.asarray(point[str(w.name)], dtype=float)
     columns = []
     for place in np.ndindex(*array.shape):
 
-        def along(t: Any, place: tuple[int, ...] = place) -> Any:
+        direction = np.zeros(array.shape)
+        direction[place] = 1.0
+        direction = projected(w.assumptions.space, direction)
+
+        def along(t: Any, direction: Any = direction) -> Any:
             moved = array.astype(object)
-            moved[place] = t + float(array[place])
-            return digits.exact_values([plain], {**point, str(w.payload): moved}, sizes)[0]
+            for own in map(tuple, np.argwhere(direction)):
+                moved[own] = t * float(direction[own]) + float(array[own])
+            return digits.exact_values([plain], {**point, str(w.name): moved}, sizes)[0]
 
         columns.append(digits.slope(along))
     stacked = np.stack([np.asarray(column, dtype=object) for column in columns], axis=-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...frontend.outputs.display import table
 from .differences import Numbers
 
 
@@ -57,6 +58,11 @@ class Report:
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def _repr_html_(self) -> str:
+        rows = [("result", "ok" if self.ok else "NOT OK"), ("compared", f"{self.compared} numbers with differences")]
+        rows += [("largest difference", f"{self.disagreement:.1e}, relative")]
+        return table([*rows, *((finding.kind, finding.message) for finding in self.findings)])
 
     def __str__(self) -> str:
         head = "ok" if self.ok else "NOT OK"

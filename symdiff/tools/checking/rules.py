@@ -52,8 +52,8 @@ def compare_rules(roots: Sequence[Node], point: Mapping[str, Numbers], rng: np.r
     Verdict
         For each rule that is wrong, approximate by its author's word, or could not be compared.
     """
-    inputs = [node for node in inputs_of(roots) if node.payload in point]
-    sizes = bind_sizes(inputs, [np.shape(point[node.payload]) for node in inputs])
+    inputs = [node for node in inputs_of(roots) if node.name in point]
+    sizes = bind_sizes(inputs, [np.shape(point[node.name]) for node in inputs])
     todo: list[tuple[list[Node], dict[Any, Numbers]]] = [(list(roots), dict(point))]
     seen: set[CustomRule] = set()
     while todo:
@@ -112,9 +112,9 @@ class _Placed:
         self.inputs = inputs
         self.sizes = sizes
         self.rng = rng
-        self.here = {node.payload: here[node.payload] for node in inputs}
+        self.here = {node.name: here[node.name] for node in inputs}
         numbers = self._values(inline(node.args), here)
-        self.here |= {p.payload: n for p, n in zip(self.rule.parameters, numbers, strict=True)}
+        self.here |= {p.name: n for p, n in zip(self.rule.parameters, numbers, strict=True)}
 
     def _fixed(self, shape: Shape) -> tuple[int, ...]:
         return tuple(value(size, self.sizes) for size in shape)
@@ -127,7 +127,7 @@ class _Placed:
 
     def inside(self) -> tuple[list[Node], dict[Any, Numbers]]:
         """Return the formulas that the function is made of, and numbers for what they are written with."""
-        seeds = {seed.payload: self.rng.normal(size=self._fixed(seed.shape)) for seed in self.rule.seeds}
+        seeds = {seed.name: self.rng.normal(size=self._fixed(seed.shape)) for seed in self.rule.seeds}
         return [self.body, *self.rule.images], self.here | seeds
 
     # ------------------------------------------------------------ comparing
@@ -138,7 +138,7 @@ class _Placed:
         if self._is_finite() and find_kinks(simplify(inline([self.body])), rule.parameters, self.here):
             for p in rule.parameters:
                 if p.dtype is REAL:
-                    self.here[p.payload] = self.here[p.payload] + self.rng.uniform(0.01, 0.03, self._fixed(p.shape))
+                    self.here[p.name] = self.here[p.name] + self.rng.uniform(0.01, 0.03, self._fixed(p.shape))
         if not self._is_finite():
             yield Verdict("unsettled", f"the rule of {rule.name} was not compared: its value is not finite here")
             return
@@ -155,7 +155,7 @@ class _Placed:
             yield Verdict("approximate", f"the rule of {rule.name}, by its author's word; here it meets differences")
 
     def _is_finite(self) -> bool:
-        numbers = [self.here[p.payload] for p in self.rule.parameters] + self._values(inline([self.body]))
+        numbers = [self.here[p.name] for p in self.rule.parameters] + self._values(inline([self.body]))
         return all(bool(np.isfinite(n).all()) for n in numbers)
 
     def _disagreement(self, i: int, tally: Tally) -> Verdict:
@@ -177,7 +177,7 @@ class _Placed:
             seed = placeholder("checked seed", self.body.shape)
             (image,) = pullback({node: seed}, [parameter])
             seeds = self._rows(seed)
-            pulled = [self._flat(image, parameter, {seed.payload: one}) for one in seeds]
+            pulled = [self._flat(image, parameter, {seed.name: one}) for one in seeds]
             for row in self._rows(parameter):
                 slope, error = self._differences(i, row)
                 for one, slopes in zip(seeds, pulled, strict=True):
@@ -190,7 +190,7 @@ class _Placed:
         (image,) = pushforward([node], {parameter: direction})
         for row in self._rows(parameter):
             slope, error = self._differences(i, row)
-            tally.add(self._flat(image, self.body, {direction.payload: row}).ravel(), slope.ravel(), error.ravel())
+            tally.add(self._flat(image, self.body, {direction.name: row}).ravel(), slope.ravel(), error.ravel())
         return tally
 
     def _flat(self, image: Node | None, like: Node, more: Mapping[Any, Numbers]) -> Numbers:
@@ -215,6 +215,6 @@ class _Placed:
         moved = [_moved_body(self.body, parameters, parameters, to)]
 
         def values(steps: Numbers) -> Numbers:
-            return np.stack([self._values(moved, {change.payload: step * row})[0] for step in steps])
+            return np.stack([self._values(moved, {change.name: step * row})[0] for step in steps])
 
         return extrapolate(values)

@@ -30,7 +30,6 @@ from ...graph.sizes import show
 from ...ground.budget import Opened, limits, spend
 from ...ground.guard import refuse
 from ...ground.version import VERSION
-from ...printing import latex, text
 from ...runtime.kernel import Kernel
 from ...runtime.runners import BACKENDS
 from ...runtime.toolchain import cache
@@ -39,8 +38,20 @@ from ..demo.demo import run_demo
 from ..export import export
 from ..read_files import split_source
 from ..terminal import can_show, readable, say
-from .doctor import diagnose, megabytes
-from .options import KINDS, Numbers, batched, differentiate, read_data, read_shapes, sample_shapes, split_pair
+from .doctor import counted, diagnose, megabytes
+from .options import (
+    DECLARED,
+    KINDS,
+    Facts,
+    Numbers,
+    batched,
+    declare,
+    differentiate,
+    read_data,
+    read_shapes,
+    sample_shapes,
+    split_pair,
+)
 from .write_files import check_target, write_arrays
 
 
@@ -77,9 +88,14 @@ class FormulaCommand(click.Command):
         super().__init__(*args, **kwargs)
         words = "The formula comes from a stranger: refuse it where it would take more than about two seconds."
         self.params.append(click.Option(["--untrusted"], is_flag=True, help=words))
+        for fact in DECLARED:
+            option = f"--{fact.replace('_', '-')}"
+            words = f"Declare an input {fact.replace('_', ' ')}; several with commas between them."
+            self.params.append(click.Option([option, fact], multiple=True, metavar="NAME", help=words))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command within the budget of the formula."""
+        ctx.params["facts"] = {fact: ctx.params.pop(fact) for fact in DECLARED}
         with Opened("strict" if ctx.params.pop("untrusted") else "default"):
             return super().invoke(ctx)
 
@@ -100,6 +116,12 @@ _shape = click.option("--shape", "shapes", multiple=True, metavar="A=n,n", help=
 _kind = click.option("--kind", type=click.Choice(KINDS), default="auto", help="Auto: gradient or Jacobian.")
 _order = click.option("--order", type=click.IntRange(1, 16), help="Differentiate so many times; axes add up.")
 _seed = click.option("--seed", "seeds", multiple=True, metavar="F", help="Direction of a jvp, hvp; cotangent of a vjp.")
+_convention = click.option(
+    "--convention",
+    type=click.Choice(["projected", "entries"]),
+    default="projected",
+    help="By a symmetric or skew matrix: the projection, or the derivative by independent entries.",
+)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -118,6 +140,7 @@ def main() -> None:
 @_kind
 @_order
 @_seed
+@_convention
 @click.option("--latex", "form", flag_value="latex", help="Print LaTeX, and nothing else on standard output.")
 @click.option("--sympy", "form", flag_value="sympy", help="Print a SymPy expression, and nothing else.")
 @click.option("--text", "form", flag_value="text", help="Print formula text, which symdiff reads, and nothing else.")
@@ -129,6 +152,8 @@ def derive(
     kind: str,
     order: int | None,
     seeds: tuple[str, ...],
+    facts: Facts,
+    convention: str,
     form: str | None,
 ) -> None:
     r"""Print the derivative of FORMULA as a formula ('-' reads it from standard input).
@@ -139,8 +164,8 @@ def derive(
     """
     if not wrt:
         raise click.UsageError("no variable to differentiate with respect to; add --wrt NAME")
-    read = read_formula(_text(formula), read_shapes(shapes))
-    kind, results = differentiate(read, wrt, kind, order, seeds)
+    read = read_formula(_text(formula), declare(read_shapes(shapes), facts))
+    kind, results = differentiate(read, wrt, kind, order, seeds, convention)
     read.refuse_unused("--shape")
     out, notes = Console(), Console(stderr=form is not None)
     for label, result in results.items():
@@ -160,6 +185,7 @@ def derive(
 @_kind
 @_order
 @_seed
+@_convention
 @click.option("--data", multiple=True, metavar="X=FILE", help="Numbers of an input: x.npy, d.npz:y, t.csv:a,b.")
 @click.option("--value", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2].")
 @click.option("--batch", metavar="X,y", help="Inputs with one sample a row; auto: all that come from files.")
@@ -174,6 +200,8 @@ def evaluate(
     kind: str,
     order: int | None,
     seeds: tuple[str, ...],
+    facts: Facts,
+    convention: str,
     data: tuple[str, ...],
     values: tuple[str, ...],
     batch: str | None,
@@ -198,17 +226,18 @@ def evaluate(
     numbers = read_data(data, values)
     rows = batched(batch, numbers, list(sources))
     samples = sample_shapes(numbers, read_shapes(shapes), rows)
-    read = _read_samples(formula, samples)
+    declared = declare(samples, facts, sizes=False)
+    read = _read_samples(formula, samples, declared)
     for name in read.inputs:
         if name not in numbers:
             raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")
-    kind, results = differentiate(read, wrt, kind, order, seeds) if wrt else ("value", _values(read.value))
+    kind, results = differentiate(read, wrt, kind, order, seeds, convention) if wrt else ("value", _values(read.value))
     read.refuse_unused("numbers")
     if out is not None:
         lead = 0 if reduce else len(_lead(numbers, samples))
         axes = [lead + len(result.shape) for result in results.values()]
         check_target(out, [split_source(source)[0] for source in sources.values()], axes)
-    inputs = {name: array(name, shape) for name, shape in samples.items()}
+    inputs = {name: array(name, shape) for name, shape in declared.items()}
     wide = None if rows is None else [inputs[name] for name in rows]
     kernel = compile_formula(results, list(inputs.values()), batch=wide, reduce=reduce, backend=backend)
     spend(int(cost([one.node for one in results.values()]) * math.prod(_lead(numbers, samples))) // 200)
@@ -233,6 +262,7 @@ def evaluate(
 @_kind
 @_order
 @_seed
+@_convention
 @click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
 @click.option("--name", default="formula", show_default=True, help="Name of the module.")
@@ -245,6 +275,8 @@ def export_module(
     kind: str,
     order: int | None,
     seeds: tuple[str, ...],
+    facts: Facts,
+    convention: str,
     reduce: str | None,
     out: Path,
     name: str,
@@ -257,11 +289,10 @@ def export_module(
     """
     if not wrt and (kind != "auto" or order is not None or seeds):
         raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
-    read = read_formula(_text(formula), read_shapes(shapes))
-    _, results = differentiate(read, wrt, kind, order, seeds) if wrt else ("value", _values(read.value))
+    read = read_formula(_text(formula), declare(read_shapes(shapes), facts))
+    _, results = differentiate(read, wrt, kind, order, seeds, convention) if wrt else ("value", _values(read.value))
     read.refuse_unused("--shape")
-    inputs = [array(key, node.shape) for key, node in read.inputs.items()]
-    kernel = compile_formula(results, inputs, reduce=reduce, backend="numpy")
+    kernel = compile_formula(results, list(read.inputs.values()), reduce=reduce, backend="numpy")
     console = Console()
     for path in export(kernel, out, name, overwrite=overwrite):
         say(console, f"wrote {path}")
@@ -291,7 +322,7 @@ def doctor() -> None:
 
 @main.group("cache")
 def cache_commands() -> None:
-    """Show or clear the folder that compiled kernels are kept in."""
+    """Show or clear the folder that compiled kernels and plans are kept in."""
 
 
 @cache_commands.command("show")
@@ -299,7 +330,7 @@ def cache_show() -> None:
     """Print where it is, what it holds, and why it is not used if it is not."""
     folder = cache.cache_folder()
     kept = cache.entries(folder)
-    say(Console(), f"{folder}: {len(kept)} kernels, {megabytes(sum(size for _, size, _ in kept))}")
+    say(Console(), f"{folder}: {counted(kept)}, {megabytes(sum(size for _, size, _ in kept))}")
     reason = cache.obstacle(folder)
     if reason:
         say(Console(), f"The folder {reason}.")
@@ -307,9 +338,11 @@ def cache_show() -> None:
 
 @cache_commands.command("clear")
 def cache_clear() -> None:
-    """Remove all compiled kernels; they are built again when they are needed."""
+    """Remove all compiled kernels and plans; they are made again when they are needed."""
     folder = cache.cache_folder()
-    say(Console(), f"removed {cache.clear(folder)} kernels from {folder}")
+    kept = cache.entries(folder)
+    cache.clear(folder)
+    say(Console(), f"removed {counted(kept)} from {folder}")
 
 
 # ---------------------------------------------------------------------------- what is printed
@@ -322,10 +355,10 @@ def _text(formula: str) -> str:
 
 def _printed(result: Array, form: str | None) -> str:
     if form == "latex":
-        return latex(result.node)
+        return result.latex()
     if form == "sympy":
         return str(result.sympy)
-    return text(result.node) if form == "text" else readable(result)
+    return str(result) if form == "text" else readable(result)
 
 
 def _layout(f: Array, result: Array) -> str:
@@ -342,10 +375,10 @@ def _rewrites(f: Array) -> list[str]:
     return list(dict.fromkeys(made))
 
 
-def _read_samples(formula: str, samples: Mapping[str, tuple[int, ...]]) -> Formula:
+def _read_samples(formula: str, samples: Mapping[str, tuple[int, ...]], declared: Mapping[str, Any]) -> Formula:
     """Read a formula of inputs of these shapes; where they do not fit, a file may hold more than one sample."""
     try:
-        return read_formula(formula, samples)
+        return read_formula(formula, declared)
     except ShapeError as error:
         told = ", ".join(f"{name} {show(shape)}" for name, shape in samples.items())
         remedy = "say --batch NAME where a file has one sample a row, or --shape NAME=4,4"

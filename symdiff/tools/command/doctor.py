@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -17,10 +18,12 @@ from ...codegen.c.emit import Target
 from ...compiler import compile as compile_formula
 from ...errors import SymdiffError
 from ...graph.scalars.functions import FUNCTIONS
+from ...runtime.kept.keys import PREFIX
 from ...runtime.toolchain import cache
-from ...runtime.toolchain.build import find_compiler, native_target
+from ...runtime.toolchain.build import find_compiler
+from ...runtime.toolchain.machine import native_target
 
-__all__ = ["Diagnosis", "diagnose", "megabytes"]
+__all__ = ["Diagnosis", "counted", "diagnose", "megabytes"]
 
 PACKAGES = ("numpy", "scipy", "sympy", "cython", "matplotlib")
 _SETS = {"_ZGVe": "AVX-512", "_ZGVd": "AVX2", "_ZGVb": "SSE2", "_ZGVn": "NEON"}
@@ -74,11 +77,17 @@ def _vector_math(target: Target) -> str:
     return f"{len(found)} functions of glibc's libmvec{rest}"
 
 
+def counted(kept: Sequence[tuple[str, int, float]]) -> str:
+    """Say how many built kernels and how many records of formulas there are among entries of the cache."""
+    plans = sum(name.startswith(PREFIX) for name, _, _ in kept)
+    return f"{len(kept) - plans} kernels and {plans} records of formulas"
+
+
 def _cache() -> str:
     """Tell where kernels are kept, or why they are not."""
     folder = cache.cache_folder()
     kept = cache.entries(folder)
-    held = f"{folder}, {len(kept)} kernels, {megabytes(sum(size for _, size, _ in kept))} of {megabytes(cache.LIMIT)}"
+    held = f"{folder}, {counted(kept)}, {megabytes(sum(size for _, size, _ in kept))} of {megabytes(cache.LIMIT)}"
     reason = cache.obstacle(folder)
     return f"{held}; it {reason}" if reason else held
 

@@ -17,23 +17,53 @@ from ...errors import ArgumentError, ShapeError
 from ...frontend import array_derivatives as derivatives
 from ...frontend.array import Array
 from ...frontend.formula import Formula
-from ...frontend.shapes import read_shape
+from ...frontend.shapes import Declaration, assume, joined, read_shape, split, split_kind
+from ...graph import INT
 from ...graph.size_equations import bind
 from ...graph.sizes import show
 from ..read_files import read_array
 
-__all__ = ["KINDS", "batched", "differentiate", "read_data", "read_shapes", "sample_shapes", "split_pair"]
+__all__ = [
+    "DECLARED",
+    "KINDS",
+    "Facts",
+    "batched",
+    "declare",
+    "differentiate",
+    "read_data",
+    "read_shapes",
+    "sample_shapes",
+    "split_pair",
+]
 
 Numbers: TypeAlias = npt.NDArray[Any]
-GivenShape: TypeAlias = tuple[int | str, ...]
+GivenShape: TypeAlias = tuple[int | str | type[int], ...]
+#: Names of inputs by what they are declared to be.
+Facts: TypeAlias = Mapping[str, Sequence[str]]
 
 #: Kinds of derivative; "auto" is the gradient of a scalar, and the Jacobian of anything else.
 KINDS = ("auto", "gradient", "jacobian", "hessian", "jvp", "vjp", "hvp")
 _SEEDED = ("jvp", "vjp", "hvp")
+#: What may be declared of inputs, by the name of the option.
+DECLARED: dict[str, dict[str, Any]] = {
+    "symmetric": {"symmetric": True},
+    "skew": {"skew": True},
+    "diagonal": {"diagonal": True},
+    "lower": {"triangular": "lower"},
+    "upper": {"triangular": "upper"},
+    "positive_definite": {"positive_definite": True},
+    "orthogonal": {"orthogonal": True},
+    "positive": {"positive": True},
+}
 
 
 def differentiate(
-    read: Formula, wrt: Sequence[str], kind: str = "auto", order: int | None = None, seeds: Sequence[str] = ()
+    read: Formula,
+    wrt: Sequence[str],
+    kind: str = "auto",
+    order: int | None = None,
+    seeds: Sequence[str] = (),
+    convention: str = "projected",
 ) -> tuple[str, dict[str, Array]]:
     """Differentiate a formula as the options say.
 
@@ -48,6 +78,8 @@ def differentiate(
         Take the Jacobian so many times, instead of ``kind``.
     seeds : sequence of str
         The cotangent of a vjp; a direction for each of ``wrt`` of a jvp or hvp.
+    convention : {"projected", "entries"}
+        What a derivative by a symmetric or skew matrix is.
 
     Returns
     -------
@@ -70,6 +102,8 @@ def differentiate(
     if order is not None:
         if kind != "auto" or seeds:
             raise ArgumentError("--order with --kind or --seed; expected --order alone (the Jacobian taken so often)")
+        if convention != "projected":
+            raise ArgumentError("--convention with --order; expected --kind gradient, jacobian, hessian or vjp")
         found = [derivatives.derivative(f, one, order) for one in group]
         return f"derivative of order {order}", dict(zip(wrt, found, strict=True))
     if kind == "auto":
@@ -77,7 +111,7 @@ def differentiate(
     if kind not in _SEEDED:
         if seeds:
             raise ArgumentError(f"--seed with a {kind}; expected --kind jvp, vjp or hvp")
-        found = getattr(derivatives, kind)(f, group)
+        found = getattr(derivatives, kind)(f, group, convention=convention)
         if kind == "hessian" and len(group) > 1:
             labels = [f"{a}, {b}" for a in wrt for b in wrt]
             return kind, dict(zip(labels, (block for row in found for block in row), strict=True))
@@ -86,10 +120,15 @@ def differentiate(
     if len(seeds) != wanted:
         what = "the cotangent" if kind == "vjp" else "a direction for each --wrt"
         raise ArgumentError(f"--kind {kind} with {len(seeds)} of --seed; expected {wanted}, {what}: --seed FORMULA")
+    if kind != "vjp" and convention != "projected":
+        raise ArgumentError(f"--convention with a {kind}; expected a gradient, jacobian, hessian or vjp")
     directions = tuple(read.read(seed) for seed in seeds)
     if kind == "jvp":
         return kind, {", ".join(wrt): derivatives.jvp(f, group, directions)}
-    found = derivatives.vjp(f, group, directions[0]) if kind == "vjp" else derivatives.hvp(f, group, directions)
+    if kind == "vjp":
+        found = derivatives.vjp(f, group, directions[0], convention=convention)
+    else:
+        found = derivatives.hvp(f, group, directions)
     return kind, dict(zip(wrt, found, strict=True))
 
 
@@ -108,7 +147,7 @@ def split_pair(option: str, given: str, example: str) -> tuple[str, str]:
 
 
 def read_shapes(given: Sequence[str]) -> dict[str, GivenShape]:
-    """Read shapes as ``A=n,n`` gives them; ``t=`` and ``t=()`` are scalars.
+    """Read shapes as ``A=n,n`` gives them; ``t=`` and ``t=()`` are scalars, ``i=int,n`` positions.
 
     Examples
     --------
@@ -124,8 +163,46 @@ def read_shapes(given: Sequence[str]) -> dict[str, GivenShape]:
             rest = rest[1:-1].strip().removesuffix(",")
         parts = [part.strip() for part in rest.split(",")] if rest else []
         # Longer digits than a size can have stay text, and are refused as a size.
-        shapes[name] = tuple(int(p) if p.isascii() and p.isdigit() and len(p) < 20 else p for p in parts)
+        sizes = tuple(int(p) if p.isascii() and p.isdigit() and len(p) < 20 else p for p in parts)
+        shapes[name] = (int, *sizes[1:]) if sizes[:1] == ("int",) else sizes
     return shapes
+
+
+def declare(
+    shapes: Mapping[str, GivenShape], facts: Facts, sizes: bool = True
+) -> dict[str, GivenShape | Declaration]:
+    """Return shapes together with what is declared of inputs; ``--symmetric S`` alone is a matrix of n rows.
+
+    Parameters
+    ----------
+    shapes : mapping of str to shape
+    facts : mapping of str to sequence of str
+        Names of inputs by what they are declared to be, several with commas between them.
+    sizes : bool
+        Whether an input without a shape gets the usual one; else it is refused.
+
+    Raises
+    ------
+    ArgumentError
+        If facts contradict each other, or are about an input without a shape.
+
+    Examples
+    --------
+    >>> print(declare({}, {"symmetric": ["S"]})["S"])
+    symmetric (n, n)
+    """
+    found: dict[str, GivenShape | Declaration] = dict(shapes)
+    for fact, given in facts.items():
+        for name in (part.strip() for one in given for part in one.split(",")):
+            if name not in found and not sizes:
+                raise ArgumentError(f"--{fact.replace('_', '-')} {name}, which has no numbers; add --data {name}=FILE")
+            usual: GivenShape = () if fact == "positive" else ("n", "n")
+            plain, known = split(found.get(name, usual))
+            try:
+                found[name] = Declaration(plain, joined(known, assume(**DECLARED[fact])))
+            except ArgumentError as error:
+                raise ArgumentError(f"{name!r} is {error}") from None
+    return found
 
 
 def read_data(data: Sequence[str], values: Sequence[str]) -> dict[str, Numbers]:
@@ -211,6 +288,8 @@ def sample_shapes(
     for name, shape in declared.items():
         if name not in numbers:
             raise ArgumentError(f"--shape for {name!r}, which has no numbers; add --data {name}=FILE")
+        if split_kind(shape)[0] is INT:
+            raise ArgumentError(f"--shape {name}=int: eval takes real numbers; call the compiled formula from Python")
         wanted, got = read_shape(name, shape), numbers[name].shape
         part = got[max(len(got) - len(wanted), 0) :]
         if len(part) != len(wanted) or any(isinstance(d, int) and d != n for d, n in zip(wanted, part, strict=True)):

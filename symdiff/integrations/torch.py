@@ -1,0 +1,129 @@
+"""Kernels as functions of PyTorch that automatic differentiation goes through, in reverse and any number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..compiler import compile
+from ..errors import ArgumentError, DtypeError, UnsupportedError
+from ..frontend import derivatives
+from ..frontend.array import Array
+from ..frontend.outputs import leaves, pack, template_of
+from ..frontend.symbols import symbol
+from ..runtime.kernel import Kernel
+
+__all__ = ["wrap"]
+
+
+def wrap(kernel: Kernel) -> Callable[..., Any]:
+    """Return a kernel as a function of tensors.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Without ``reduce`` and with batch axes in front.
+
+    Returns
+    -------
+    callable
+        Takes tensors on the CPU, for one sample or a batch of any axes, and returns tensors in the kernel's structure.
+        The gradient is the kernel's vjp, summed over axes along which an input was shared.
+
+    Raises
+    ------
+    UnsupportedError
+        For a kernel that sums over its batch, or has batch axes behind.
+    """
+    if kernel.options.is_reduced or kernel.options.in_columns or kernel.options.groups is not None:
+        raise UnsupportedError(
+            "a function of PyTorch of a kernel with reduce=, batch_axis=-1 or structures as arguments; expected a "
+            "kernel of one sample (tensor.sum takes the place of the first)"
+        )
+    function = _Kernel(kernel)
+    template = template_of(kernel(*(symbol(p.name, p.shape) for p in kernel.inputs)))
+
+    def run(*tensors: Any) -> Any:
+        return pack(template, iter(function(tensors)))
+
+    run.__name__ = run.__qualname__ = "kernel"
+    run.__doc__ = f"{kernel.signature}, of tensors."
+    return run
+
+
+class _Kernel:
+    """A kernel of tensors, and the one of its vjp once that is asked for."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.ranks = [len(p.shape) for p in kernel.inputs]
+        self.vjp: dict[int, _Kernel] = {}
+
+    def __call__(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        if len(tensors) != len(self.kernel.inputs):
+            wanted = len(self.kernel.inputs)
+            raise ArgumentError(f"{len(tensors)} arguments; expected {wanted}: {self.kernel.signature}")
+        given = [one if isinstance(one, torch.Tensor) else torch.as_tensor(one) for one in tensors]
+        for p, tensor in zip(self.kernel.inputs, given, strict=True):
+            if tensor.device.type != "cpu":
+                raise DtypeError(f"{p.name} is on the device {tensor.device}; expected a tensor on the CPU (x.cpu())")
+            if tensor.is_complex():
+                raise DtypeError(f"{p.name} is a tensor of {tensor.dtype}; expected real numbers")
+        results: tuple[Any, ...] = _Step.apply(self, *given)
+        return results
+
+    def run(self, tensors: Sequence[Any]) -> list[Any]:
+        """Return the results of the kernel, without derivatives."""
+        arrays = [tensor.detach().numpy() for tensor in tensors]
+        return [torch.from_numpy(np.array(result)) for result in leaves(self.kernel(*arrays))]
+
+    def slope(self, number: int) -> _Kernel:
+        """Return the kernel of the vjp by one input, with a cotangent for each output behind the inputs."""
+        if number not in self.vjp:
+            symbols = [symbol(p.name, p.shape) for p in self.kernel.inputs]
+            formulas: list[Array] = leaves(self.kernel(*symbols))
+            names = {p.name for p in self.kernel.inputs}
+            seeds = [symbol(_free(f"cotangent{k}", names), one.node.shape) for k, one in enumerate(formulas)]
+            parts = [
+                derivatives.vjp(one, symbols[number], seed, disconnected="zero")
+                for one, seed in zip(formulas, seeds, strict=True)
+            ]
+            total = sum(parts[1:], parts[0])
+            backend = "numpy" if self.kernel.backend == "numpy" else "auto"
+            self.vjp[number] = _Kernel(compile(total, [*symbols, *seeds], backend=backend))
+        return self.vjp[number]
+
+
+def _free(name: str, names: set[str]) -> str:
+    while name in names:
+        name += "_"
+    return name
+
+
+class _Step(torch.autograd.Function):
+    """One call of a kernel in PyTorch's graph of calls."""
+
+    @staticmethod
+    def forward(ctx: Any, own: _Kernel, *tensors: Any) -> tuple[Any, ...]:
+        ctx.own = own
+        ctx.save_for_backward(*tensors)
+        return tuple(own.run(tensors))
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+        own, tensors = ctx.own, ctx.saved_tensors
+        results: list[Any] = [None]
+        for number, tensor in enumerate(tensors):
+            if not ctx.needs_input_grad[number + 1]:
+                results.append(None)
+                continue
+            (slope,) = own.slope(number)((*tensors, *cotangents))
+            # along axes of the batch that the input does not have, or shares, its derivatives are added
+            extra = slope.ndim - tensor.ndim
+            slope = slope.sum(tuple(range(extra))) if extra else slope
+            shared = [k for k, (n, m) in enumerate(zip(slope.shape, tensor.shape, strict=True)) if m == 1 and n > 1]
+            results.append(slope.sum(shared, keepdim=True) if shared else slope)
+        return tuple(results)

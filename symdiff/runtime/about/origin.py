@@ -1,0 +1,50 @@
+"""Where a kernel comes from: what it can tell about its formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Origin"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a kernel comes from; the compiler fills it in, the kernel asks when it is asked.
+
+    Parameters
+    ----------
+    backend : str
+        "c", "interpreter", "cython" or "numpy"; unless the runner tells.
+    source : callable
+        Takes a language ("c", "cython", "numpy") and returns text, or raises ``UnsupportedError``.
+    sympy : callable
+        Returns the outputs as SymPy expressions, one or in the kernel's structure.
+    latex : callable
+        Returns LaTeX.
+    named : callable
+        Returns a kernel of the same inputs whose outputs are the named sub-formulas, in a dict.
+    apply : callable
+        Takes a symbolic array for each input and returns the formula of them, in the kernel's structure.
+    cause : callable
+        Takes the number of an output and the arguments of one sample, and returns the part of the formula for which
+        that is not finite, or None.
+    rebuild : callable
+        Returns what pickling writes: a function that compiles the kernel again, and its arguments.
+    rewrites : tuple of str
+        Stability rewrites that were made.
+    stats : mapping
+        Counts of operations, times of compilation, and the like.
+    """
+
+    backend: str
+    source: Callable[[str], str]
+    sympy: Callable[[], Any]
+    latex: Callable[[], str]
+    named: Callable[[], Any]
+    apply: Callable[[list[Any]], Any]
+    cause: Callable[[int, list[Any]], Any]
+    rebuild: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]
+    rewrites: tuple[str, ...] = ()
+    stats: Mapping[str, Any] = field(default_factory=dict)

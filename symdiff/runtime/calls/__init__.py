@@ -1,0 +1,18 @@
+"""What a caller passes and gets: arguments, checked and brought into one form, and calls that are out of the ordinary.
+
+Takes
+    the arguments of one call, and what a kernel knows of its inputs
+Gives
+    arrays with the axes of the batch in front, and results
+Invariants
+    * Nothing is computed or written before all arguments are checked.
+    * What a call computes does not depend on the way it takes.
+Files
+    threads         how many threads a call may take
+    result_memory   memory of large results, kept for later ones
+    arguments       what a caller passes, checked and brought into one form
+    declared        what inputs are declared to be, checked on the numbers of a call
+    positions       those of integer inputs lie in range
+Add
+    a check of arguments: ``arguments``
+"""

@@ -1,0 +1,20 @@
+"""What compiling a formula gave, kept between processes: programs, plans and code of the interpreter.
+
+Takes
+    a formula as it was given, and the options that decide what is made of it
+Gives
+    what was made of it before, by any process of this user, or a place to keep it
+Invariants
+    * A record is a value: numbers, text and bytes. Reading one runs nothing, and what is not as it was written is
+      passed over as if it were not there.
+    * Whatever a record depends on is part of its key: the formula, shapes, options, the budget, this machine, and the
+      files of symdiff itself.
+Files
+    values    plain values as bytes, and back
+    forms     programs, plans and code of the interpreter as plain values
+    keys      names of records
+    records   records in the cache folder
+    formulas  a formula as it is compiled, how its record is found, and what is in it
+Add
+    a form: a pair of functions in ``forms``
+"""

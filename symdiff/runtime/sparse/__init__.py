@@ -1,0 +1,15 @@
+"""Kernels of which results are the nonzeros of matrices.
+
+Takes
+    formulas of nonzeros and where they stand (:mod:`symdiff.sparse`)
+Gives
+    :class:`~symdiff.runtime.sparse.kernel.SparseKernel`, called like any kernel
+Invariants
+    * Only nonzeros are computed and stored; positions are made once for each size.
+Files
+    kernel   the kernel that users hold
+    build    how it is made
+    result   one of its outputs, sparse or not
+Add
+    a format: a row in :mod:`symdiff.sparse.formats` and in :mod:`symdiff.sparse.arrays`
+"""

@@ -1,0 +1,111 @@
+"""SciPy's sparse arrays of a pattern: made once, and given other data for each result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ArgumentError, ShapeError
+from ..graph.sizes import show
+from .entries import SparsePattern
+
+__all__ = ["array_of", "check_like", "draw", "is_ordinary", "shapes_of", "shares", "with_data"]
+
+DOUBLE = np.dtype(np.float64)
+
+
+def array_of(kind: str, pattern: SparsePattern) -> Any:
+    """Return a sparse array of a pattern, whose data is exchanged for each result."""
+    from scipy import sparse
+
+    data = np.zeros(pattern.size)
+    if kind == "coo":
+        rows, columns = pattern.coordinates()
+        for own in (rows, columns):
+            own.flags.writeable = False
+        made = sparse.coo_array((data, (rows, columns)), shape=pattern.shape)
+        made.has_canonical_format = True
+        return made
+    make = sparse.csc_array if kind == "csc" else sparse.csr_array
+    made = make((data, pattern.indices, pattern.pointers), shape=pattern.shape, copy=False)
+    made.has_sorted_indices = made.has_canonical_format = True
+    return made
+
+
+def with_data(template: Any, data: npt.NDArray[Any]) -> Any:
+    """Return an array of the same positions, which it shares."""
+    made = object.__new__(type(template))
+    made.__dict__.update(template.__dict__)
+    made.data = data
+    return made
+
+
+def shares(target: Any, template: Any) -> bool:
+    """Tell whether a sparse array is one that was given back before."""
+    if type(target) is not type(template):
+        return False
+    own, same = target.__dict__, template.__dict__
+    return all(own.get(name) is same.get(name) for name in ("indices", "indptr", "coords", "_shape"))
+
+
+def check_like(target: Any, kind: str, pattern: SparsePattern, name: str) -> None:
+    """Check that a sparse array that is given for a result has its pattern."""
+    title = f"out for {name}"
+    if getattr(target, "format", None) not in ("csr", "csc", "coo"):
+        raise ArgumentError(f"{title} is a {type(target).__name__}; expected the data, an ndarray, or a {kind} array")
+    if kind not in ("values", target.format):
+        raise ArgumentError(f"{title} is in the format {target.format}; expected {kind}")
+    if target.shape != pattern.shape:
+        raise ShapeError(f"{title} has shape {show(target.shape)}; expected {show(pattern.shape)}")
+    if target.format == "coo":
+        same = all(_equal(a, b) for a, b in zip(target.coords, pattern.coordinates(), strict=True))
+    else:
+        by_columns = target.format == "csc"
+        same = by_columns == pattern.by_columns and _equal(target.indices, pattern.indices)
+        same = same and _equal(target.indptr, pattern.pointers)
+    if not same:
+        raise ArgumentError(f"{title} has other positions than the result; pass an array that the kernel gave")
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return a is b or np.array_equal(a, b)
+
+
+def shapes_of(args: Sequence[Any]) -> tuple[tuple[int, ...], ...] | None:
+    """Return the shapes of arrays of float64; None where anything is out of the ordinary."""
+    shapes = []
+    for argument in args:
+        if type(argument) is not np.ndarray or argument.dtype is not DOUBLE:
+            return None
+        shapes.append(argument.shape)
+    return tuple(shapes)
+
+
+def is_ordinary(target: Any, shape: tuple[int, ...]) -> bool:
+    """Tell whether an array may be written to without a further look."""
+    return (
+        type(target) is np.ndarray
+        and target.dtype is DOUBLE
+        and target.shape == shape
+        and target.flags.c_contiguous
+        and target.flags.writeable
+    )
+
+
+def draw(pattern: SparsePattern, ax: Any) -> Any:
+    """Draw a pattern on the axes of a figure, by default a new one's."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        _, ax = pyplot.subplots()
+    rows, columns = pattern.coordinates()
+    height, width = pattern.shape
+    ax.plot(columns, rows, "s", markersize=max(1.0, min(8.0, 200.0 / max(height, width, 1))), linestyle="none")
+    ax.set_xlim(-0.5, width - 0.5)
+    ax.set_ylim(height - 0.5, -0.5)
+    ax.set_aspect("equal")
+    ax.set_title(f"{rows.size:,} of {height:,}×{width:,}")
+    return ax

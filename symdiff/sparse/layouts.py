@@ -1,0 +1,180 @@
+"""How the values of a sparse result are computed: which formulas a kernel has, and what is done with what they give.
+
+Small results of fixed size are one formula, their nonzeros in order, so that a scalar program computes these and
+nothing else. Large ones, and those of symbolic size, are a few arrays that fill parts of the data. Where rows are not
+alike, the elements of all pieces are computed, and then put in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..graph import Node, concatenate, constant, gather, reshape, scatter
+from ..graph.sizes import Shape, fixed, product, value
+from .boxes import DataView, Slots, make_boxes, place_boxes
+from .decompose import decompose
+from .entries import Entries, Matrix, SparsePattern, counted, list_entries, refuse_large
+from .formats import Format
+from .places import Indices, Taken
+from .structure import nonzeros
+
+__all__ = ["Bound", "BoxedLayout", "Layout", "ListedLayout", "OrderedLayout", "lay_out", "lay_out_result"]
+
+#: Elements of all pieces, and nonzeros, up to which a result of fixed size is one formula.
+ELEMENTS, NONZEROS = 100_000, 4_096
+#: Numbers that are put in for letters to see in which order entries come.
+SAMPLES = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049, 1051, 1061)
+
+
+class Bound(NamedTuple):
+    """A layout for given sizes.
+
+    Parameters
+    ----------
+    pattern : SparsePattern
+    views : list of DataView
+        Where each of the kernel's arrays stands: in the data, or in the elements that are to be put in order.
+    entries : Entries or None
+        In which order these are put.
+    interleaved : bool
+        Whether an array has room for others between its rows.
+    """
+
+    pattern: SparsePattern
+    views: list[DataView]
+    entries: Entries | None
+    interleaved: bool = False
+
+
+class OrderedLayout(NamedTuple):
+    """The nonzeros in order, as one formula."""
+
+    matrix: Matrix
+    node: Node
+    pattern: SparsePattern
+
+    @property
+    def values(self) -> list[Node]:
+        """What a kernel computes."""
+        return [self.node]
+
+
+class BoxedLayout(NamedTuple):
+    """Arrays that fill parts of the data."""
+
+    matrix: Matrix
+    slots: Slots
+
+    @property
+    def values(self) -> list[Node]:
+        """What a kernel computes."""
+        return self.slots.values
+
+    def bind(self, sizes: Mapping[str, int], taken: Taken) -> Bound | None:
+        """Put in numbers; None where the boxes do not hold for them."""
+        refuse_large(self.matrix, sizes, listed=False)
+        if any(mask.ndim or not mask for mask in nonzeros(self.matrix.values, sizes)):
+            return None
+        placed = place_boxes(self.matrix, self.slots, sizes)
+        if placed is None:
+            return None
+        return Bound(*placed, None, any(len(box.runs) > 1 for box in self.slots.boxes))
+
+
+class ListedLayout(NamedTuple):
+    """The elements of all pieces, to be put in order."""
+
+    matrix: Matrix
+
+    @property
+    def values(self) -> list[Node]:
+        """What a kernel computes."""
+        return self.matrix.values
+
+    def bind(self, sizes: Mapping[str, int], taken: Taken) -> Bound:
+        """Put in numbers, for letters and for positions that a call brings."""
+        entries = list_entries(self.matrix, sizes, taken)
+        views, offset = [], 0
+        for node in self.matrix.values:
+            shape = tuple(value(n, sizes) for n in node.shape)
+            strides = tuple(int(np.prod(shape[k + 1 :])) for k in range(len(shape)))
+            views.append(DataView(offset, shape, strides))
+            offset += int(np.prod(shape))
+        return Bound(entries.pattern, views, entries)
+
+
+Layout = OrderedLayout | BoxedLayout | ListedLayout
+
+
+def lay_out_result(name: str, node: Node, form: Format) -> Layout:
+    """Choose how the nonzeros of a result are computed."""
+    pieces = decompose(node)
+    return lay_out(Matrix(name, node.shape, form.rows, pieces, form.kind == "csc", form.triangle, form.symmetric))
+
+
+def lay_out(matrix: Matrix) -> Layout:
+    """Choose how the values of a matrix are computed.
+
+    Raises
+    ------
+    LimitError
+        If a pattern of fixed size does not fit into memory.
+    """
+    if matrix.taken:
+        return ListedLayout(matrix)
+    shapes = [node.shape for node in matrix.values]
+    is_fixed = all(fixed(shape) is not None for shape in (matrix.shape, *shapes))
+    if is_fixed:
+        refuse_large(matrix, {}, listed=False)
+        if counted(matrix, {}) <= ELEMENTS:
+            entries = list_entries(matrix, {}, {})
+            if entries.pattern.size <= NONZEROS:
+                return OrderedLayout(matrix, _in_order(matrix, entries), entries.pattern)
+    sample = {name: SAMPLES[k % len(SAMPLES)] for k, name in enumerate(_letters([matrix.shape, *shapes]))}
+    slots = make_boxes(matrix, sample)
+    if slots is None or (is_fixed and BoxedLayout(matrix, slots).bind({}, {}) is None):
+        return ListedLayout(matrix)
+    return BoxedLayout(matrix, slots)
+
+
+def _letters(shapes: Iterable[Shape]) -> list[str]:
+    return sorted({name for shape in shapes for size in shape if not isinstance(size, int) for name in size.names})
+
+
+def _in_order(matrix: Matrix, entries: Entries) -> Node:
+    """Return the nonzeros as one formula."""
+    parts = [reshape(node, (product(node.shape),)) for node in matrix.values]
+    if not entries.pattern.size:
+        return constant(np.zeros(0))
+    flat = concatenate(parts, 0) if len(parts) > 1 else parts[0]
+    count = entries.pattern.size
+    starts = np.arange(count) if entries.starts is None else entries.starts
+    ends = np.append(starts[1:], entries.take.size)
+    if matrix.symmetric and not matrix.triangle:
+        lower = _mirrored(entries.pattern)
+        starts, ends = starts[lower], ends[lower]
+    lengths = ends - starts
+    within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    take: Indices = entries.take[np.repeat(starts, lengths) + within]
+    whole = np.array_equal(take, np.arange(entries.total))
+    picked = flat if whole else gather(flat, 0, tuple(take.tolist()))
+    if (lengths == 1).all():
+        return picked
+    return scatter(picked, 0, tuple(np.repeat(np.arange(count), lengths).tolist()), count)
+
+
+def _mirrored(pattern: SparsePattern) -> Indices:
+    """Return for each entry of a symmetric matrix the number of that in the lower triangle."""
+    rows, columns = (own.astype(np.int64) for own in pattern.coordinates())
+    side = max(pattern.shape)
+    major, minor = (columns, rows) if pattern.by_columns else (rows, columns)
+    keys = major * side + minor
+    found = np.searchsorted(keys, minor * side + major)
+    found = np.minimum(found, keys.size - 1)
+    other = (keys[found] == minor * side + major) & (rows < columns)
+    return np.where(other, found, np.arange(keys.size))
+
+

@@ -1,0 +1,315 @@
+"""Which elements of an array may be other than zero by the form of its formula: exact, element by element.
+
+A Boolean twin of the reference interpreter: a sum is zero where all terms are, a product where a factor is. Nothing
+is cancelled. An array without zeros is one value, so that memory is taken only for arrays that have some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import LimitError
+from ..graph import BOOL, Node, constant, elementwise, label_sizes, postorder
+from ..graph.primitives import PRIMITIVES, complete
+from ..graph.reference.interpret import evaluate
+from ..graph.sizes import show, value
+
+__all__ = ["MOST", "Mask", "nonzeros"]
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+#: Elements of one array that are looked at one by one.
+MOST = 50_000_000
+
+FULL: Mask = np.ones((), bool)
+NONE: Mask = np.zeros((), bool)
+_Sizes: TypeAlias = Mapping[str, int]
+_Rule: TypeAlias = Callable[[Node, Sequence[Mask], _Sizes], Mask]
+
+
+def nonzeros(roots: Sequence[Node], sizes: _Sizes) -> list[Mask]:
+    """Return which elements of arrays may be other than zero.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+    sizes : mapping
+        Numbers for the letters.
+
+    Returns
+    -------
+    list of ndarray of bool
+        Of the shape of each, or of shape () where all its elements are alike.
+
+    Raises
+    ------
+    LimitError
+        If an array with zeros has too many elements to look at each.
+    """
+    found: dict[Node, Mask] = {}
+    for node in postorder(roots):
+        masks = [found[arg] for arg in node.args]
+        if node.dtype is BOOL:
+            found[node] = FULL
+            continue
+        rule = _RULES.get(node.op, _function)
+        if rule is not _full and any(mask.ndim for mask in masks):
+            _check(node, sizes)
+        mask = rule(node, masks, sizes)
+        found[node] = _short(mask if mask.ndim == 0 else _spread(mask, _shape(node, sizes)))
+    return [found[root] for root in roots]
+
+
+def _shape(node: Node, sizes: _Sizes) -> tuple[int, ...]:
+    return tuple(value(size, sizes) for size in node.shape)
+
+
+def _check(node: Node, sizes: _Sizes) -> None:
+    shape = _shape(node, sizes)
+    count = 1
+    for size in shape:
+        count *= size
+    if count > MOST:
+        raise LimitError(
+            f"where an array of shape {show(shape)} is zero has to be looked up element by element; that takes "
+            f"{count:,} bytes, more than the limit of {MOST:,}. Write the formula with fewer elements in one array"
+        )
+
+
+def _short(mask: Mask) -> Mask:
+    if mask.ndim == 0:
+        return FULL if mask else NONE
+    if mask.all():
+        return FULL
+    return mask if mask.any() else NONE
+
+
+def _spread(mask: Mask, shape: tuple[int, ...]) -> Mask:
+    return mask if mask.shape == shape else np.broadcast_to(mask, shape)
+
+
+# ---------------------------------------------------------------------------- rules
+
+
+def _full(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    return FULL
+
+
+def _constant(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    own: Mask = node.value != 0
+    return own
+
+
+def _delta(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    rows, columns = _shape(node, sizes)
+    _check(node, sizes)
+    result = np.zeros((rows, columns), bool)
+    at = value(node.payload.start, sizes) + node.payload.step * np.arange(rows)
+    inside = (at >= 0) & (at < columns)
+    result[np.arange(rows)[inside], at[inside]] = True
+    return result
+
+
+def _onehot(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    result = np.zeros(_shape(node, sizes), bool)
+    result[value(node.payload.at, sizes)] = True
+    return result
+
+
+def _function(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    """Say where a function of numbers is zero since its arguments are."""
+    op = node.op
+    shape = _shape(node, sizes)
+    if op == "multiply":
+        return np.logical_and(*masks)
+    if op == "divide":
+        return masks[0] if masks[0].ndim == 0 else _spread(masks[0], shape)
+    if op in ("add", "subtract"):
+        return np.logical_or(*masks)
+    if op == "where":
+        return np.logical_or(masks[1], masks[2])
+    if all(mask is FULL for mask in masks) or not masks:
+        return FULL
+    known = [arg.value if arg.op == "constant" and not arg.shape else None for arg in node.args]
+    at_zero = elementwise(op, tuple(constant(0.0 if v is None else float(v)) for v in known), node.dtype)
+    with np.errstate(all="ignore"):
+        (result,) = evaluate([at_zero], {})
+    if result != 0:
+        return FULL
+    any_of: Mask = NONE
+    for mask, number in zip(masks, known, strict=True):
+        if number is None:
+            any_of = np.logical_or(any_of, mask)
+    return any_of
+
+
+def _contract(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    labels, out, _ = node.payload
+    if any(mask is NONE for mask in masks):
+        return NONE
+    lengths = {label: value(size, sizes) for label, size in label_sizes(node).items()}
+    if any(length == 0 for label, length in lengths.items() if label not in out):
+        return NONE
+    pairs = [(mask, own) for mask, own in zip(masks, labels, strict=True) if mask is not FULL]
+    if not pairs:
+        return FULL
+    names = {label: k for k, label in enumerate(dict.fromkeys(label for _, own in pairs for label in own))}
+    kept = [label for label in out if label in names]
+    _check(node, sizes)
+    operands: list[Any] = []
+    for mask, own in pairs:
+        operands += [mask.astype(np.float32), [names[label] for label in own]]
+    counts = np.einsum(*operands, [names[label] for label in kept], optimize="greedy" if len(pairs) > 2 else False)
+    result = np.asarray(counts > 0.5)
+    # labels that no array with zeros has: alike along them
+    shape = tuple(lengths[label] if label in names else 1 for label in out)
+    return np.broadcast_to(result.reshape(shape), tuple(lengths[label] for label in out))
+
+
+def _slice(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    return masks[0][_key(node, sizes)] if masks[0].ndim else masks[0]
+
+
+def _key(node: Node, sizes: _Sizes) -> tuple[Any, ...]:
+    key: list[Any] = []
+    for start, step, length in node.payload.items:
+        first = value(start, sizes)
+        key.append(first if length is None else first + step * np.arange(value(length, sizes)))
+    rank = sum(isinstance(part, np.ndarray) for part in key)
+    shaped: list[Any] = []
+    for part in key:
+        if isinstance(part, np.ndarray):
+            at = sum(isinstance(p, np.ndarray) for p in shaped)
+            shaped.append(part.reshape([-1 if a == at else 1 for a in range(rank)]))
+        else:
+            shaped.append(part)
+    return tuple(shaped)
+
+
+def _pad(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    _check(node, sizes)
+    result = np.zeros(_shape(node, sizes), bool)
+    result[_key(node, sizes)] = masks[0]
+    return result
+
+
+def _gather(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    return np.take(masks[0], node.payload.indices, node.payload.axis) if masks[0].ndim else masks[0]
+
+
+def _scatter(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    _check(node, sizes)
+    result = np.zeros(_shape(node, sizes), bool)
+    front = np.moveaxis(result, node.payload.axis, 0)
+    own = _spread(masks[0], _shape(node.args[0], sizes))
+    np.logical_or.at(front, np.array(node.payload.indices, np.intp), np.moveaxis(own, node.payload.axis, 0))
+    return result
+
+
+def _reshape(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    return masks[0].reshape(_shape(node, sizes)) if masks[0].ndim else masks[0]
+
+
+def _concatenate(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    if all(mask is FULL for mask in masks) or all(mask is NONE for mask in masks):
+        return masks[0]
+    _check(node, sizes)
+    parts = [_spread(mask, _shape(arg, sizes)) for mask, arg in zip(masks, node.args, strict=True)]
+    return np.concatenate(parts, node.payload.axis)
+
+
+def _triangle(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    _check(node, sizes)
+    upper, offset = node.payload
+    return (np.triu if upper else np.tril)(_spread(masks[0], _shape(node, sizes)), offset)
+
+
+def _cumsum(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    if not masks[0].ndim:
+        return masks[0]
+    axis, reverse = node.payload
+    own = np.flip(masks[0], axis) if reverse else masks[0]
+    result: Mask = np.logical_or.accumulate(own, axis)
+    return np.flip(result, axis) if reverse else result
+
+
+def _some(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    return masks[0].any(axis=node.payload.axes) if masks[0].ndim else masks[0]
+
+
+def _every(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    return masks[0].all(axis=node.payload.axes) if masks[0].ndim else masks[0]
+
+
+def _same(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    return masks[0]
+
+
+def _reached(mask: Mask) -> Mask:
+    """Return which element of an inverse may be other than zero: where a path of nonzeros leads from row to column."""
+    result = mask | np.eye(mask.shape[-1], dtype=bool)
+    for _ in range(max(1, mask.shape[-1].bit_length())):
+        result = np.matmul(result.astype(np.float32), result.astype(np.float32)) > 0.5
+    return result
+
+
+def _is_triangular_up_to_order(mask: Mask) -> bool:
+    """Tell whether the diagonal is there, so that paths say where the inverse is zero."""
+    return bool(np.diagonal(mask, axis1=-2, axis2=-1).all())
+
+
+def _inverse(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    if not masks[0].ndim or not _is_triangular_up_to_order(masks[0]):
+        return FULL
+    return _reached(masks[0])
+
+
+def _solve(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    if masks[1] is NONE:
+        return NONE
+    if not masks[0].ndim or not _is_triangular_up_to_order(masks[0]):
+        return FULL
+    right = _spread(masks[1], _shape(node.args[1], sizes)).astype(np.float32)
+    result: Mask = np.matmul(_reached(masks[0]).astype(np.float32), right) > 0.5
+    return result
+
+
+def _cholesky(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    shape = _shape(node, sizes)
+    _check(node, sizes)
+    own = np.tril(_spread(masks[0], shape)).copy()
+    for k in range(shape[-1]):  # eliminated column by column
+        column = own[..., k + 1 :, k]
+        own[..., k + 1 :, k + 1 :] |= column[..., :, None] & column[..., None, :]
+    result: Mask = np.tril(own)
+    return result
+
+
+_RULES: dict[str, _Rule] = {
+    **dict.fromkeys(("input", "size", "logsumexp", "softmax", "log_softmax", "custom"), _full),
+    **dict.fromkeys(("det", "logdet", "logabsdet", "adjugate"), _full),
+    "constant": _constant,
+    "delta": _delta,
+    "onehot": _onehot,
+    "contract": _contract,
+    "slice": _slice,
+    "pad": _pad,
+    "gather": _gather,
+    "scatter": _scatter,
+    "reshape": _reshape,
+    "concatenate": _concatenate,
+    **dict.fromkeys(("take", "put"), lambda node, masks, sizes: NONE if masks[0] is NONE else FULL),
+    "triangle": _triangle,
+    "cumsum": _cumsum,
+    **dict.fromkeys(("max", "min", "norm"), _some),
+    "prod": _every,
+    **dict.fromkeys(("unit", "named", "stop_gradient"), _same),
+    "inv": _inverse,
+    "solve": _solve,
+    "cholesky": _cholesky,
+    "adjugate_differential": lambda node, masks, sizes: NONE if masks[1] is NONE else FULL,
+}
+complete(_RULES, "symdiff.sparse.structure", PRIMITIVES)
