@@ -15,7 +15,7 @@ from exact import directional
 
 import symdiff as sd
 from symdiff import Array
-from symdiff.graph import verify
+from symdiff.graph import INT, verify
 from symdiff.graph.reference.interpret import evaluate
 
 Floats = npt.NDArray[np.float64]
@@ -24,6 +24,11 @@ Floats = npt.NDArray[np.float64]
 def close(got: Floats, want: Floats, tolerance: float, what: str) -> None:
     scale = max(1.0, float(np.abs(want).max(initial=0.0)))
     np.testing.assert_allclose(got, want, rtol=0, atol=tolerance * scale, err_msg=what)
+
+
+def numbers(x: Array, values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return the numbers of an input, whole ones for positions."""
+    return np.asarray(values, dtype=np.int64 if x.node.dtype is INT else np.float64)
 
 
 def inner(a: Floats, b: Floats) -> float:
@@ -47,7 +52,7 @@ def check_calculus(
     input and pair of inputs.
     """
     rng = np.random.default_rng(seed)
-    point = {name: np.asarray(x, dtype=float) for name, x in values.items()}
+    point = {name: np.asarray(x, dtype=float) if name in wrt else np.asarray(x) for name, x in values.items()}
     ways = [{name: rng.normal(size=point[name].shape) for name in wrt} for _ in range(order)]
     want = [directional([f.node], point, ways[:k])[0] for k in range(order + 1)]
     cotangent = rng.normal(size=want[0].shape)
@@ -132,7 +137,7 @@ def check_backends(
     outputs: list[Array], inputs: list[Array], values: list[npt.ArrayLike], tolerance: float = 1e-11
 ) -> None:
     """Check that native and NumPy kernels compute what the interpreter does."""
-    point = {str(a.node.payload): np.asarray(x, dtype=float) for a, x in zip(inputs, values, strict=True)}
+    point = {str(a.node.name): numbers(a, x) for a, x in zip(inputs, values, strict=True)}
     want = evaluate([a.node for a in outputs], point, [a.node for a in inputs])
     for backend in ("numpy", "native"):
         got = sd.compile(outputs, inputs, backend=backend)(*point.values())

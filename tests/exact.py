@@ -312,6 +312,17 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         for place, index in enumerate(indices):
             np.moveaxis(result, axis, 0)[index] += np.moveaxis(args[0], axis, 0)[place]
         return result
+    if op in ("take", "put"):
+        place, lead = payload.axis + len(shape if op == "put" else args[0].shape), payload.shared
+        result = exact(np.zeros(shape))
+        for own in np.ndindex(args[1].shape):
+            before = (slice(None),) * (place - lead) + own[:lead]
+            whole, part = (*before, int(args[1][own])), (*before, *own[lead:])
+            if op == "take":
+                result[part] = args[0][whole]
+            else:
+                result[whole] += args[0][part]
+        return result
     if op == "triangle":
         upper, offset = payload
         keep = (np.triu if upper else np.tril)(np.ones(shape), offset).astype(bool)

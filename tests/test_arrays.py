@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff._kernels.unit import prefers_columns
 from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrixError
-from symdiff.runtime import threads
+from symdiff.runtime.calls import threads
 from symdiff.runtime.kernel import Kernel
 
 Array = npt.NDArray[Any]
@@ -574,7 +574,7 @@ def test_the_number_of_threads() -> None:
 
 @pytest.mark.parametrize(("wish", "number"), [("3", 3), ("", 1), ("1", 1), ("100", 64)])
 def test_the_environment_tells_how_many(wish: str, number: int) -> None:
-    script = f"import symdiff.runtime.threads as t; assert t.get_num_threads() == {number}"
+    script = f"import symdiff.runtime.calls.threads as t; assert t.get_num_threads() == {number}"
     environment = {**os.environ, "SYMDIFF_NUM_THREADS": wish}
     subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=120)
 

@@ -19,8 +19,9 @@ from symdiff.errors import BuildError
 from symdiff.lower.program import Program
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain import build as building
-from symdiff.runtime.toolchain.build import build, compiler_in_sight, find_compiler, native_target
+from symdiff.runtime.toolchain.build import build, compiler_in_sight, find_compiler
 from symdiff.runtime.toolchain.cache import clear, entries
+from symdiff.runtime.toolchain.machine import native_target
 
 
 def example(number: float = 2.0) -> CSource:
@@ -226,7 +227,7 @@ def test_the_key_depends_on_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(building, "VERSION", "0")
         keys.add(building._key(example(), compiler))
     with monkeypatch.context() as patch:
-        patch.setattr(building, "_c_library", lambda: "another")
+        patch.setattr(building, "c_library", lambda: "another")
         keys.add(building._key(example(), compiler))
     keys.add(building._key(example(), building.Compiler(compiler.command, "a newer one")))
     assert len(keys) == 7

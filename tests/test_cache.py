@@ -20,6 +20,7 @@ from symdiff.runtime.toolchain import cache
 from symdiff.runtime.toolchain import folders as scratch
 from symdiff.runtime.toolchain.build import find_compiler
 from symdiff.runtime.toolchain.cache import cache_folder, clear, entries, lookup, obstacle, publish, usable_folder
+from symdiff.runtime.toolchain.machine import processor
 
 
 @pytest.fixture
@@ -232,7 +233,7 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_file_where_the_folder_should_be(folder: Path) -> None:
     folder.write_text("a file")
-    with pytest.warns(RuntimeWarning, match="cannot be made"):
+    with pytest.warns(RuntimeWarning, match="is not a folder"):
         assert answer() == 10.0
 
 
@@ -404,7 +405,7 @@ def test_a_kernel_travels_to_a_process_with_an_empty_cache(folder: Path, tmp_pat
     assert (kernel(X, y) == want).all()
     """
     script(body.format(str(parcel)), SYMDIFF_CACHE_DIR=str(tmp_path / "another"))
-    assert len(entries(tmp_path / "another")) == 1
+    assert len([key for key, _, _ in entries(tmp_path / "another") if not key.startswith("plan-")]) == 1
 
 
 # ---------------------------------------------------------------------------- other machines
@@ -431,7 +432,7 @@ def test_another_processor_or_compiler_builds_its_own(
     assert [runs(), runs()] == [1, 1]
     install("release 1.1")
     assert [runs(), runs()] == [2, 2]
-    features = building.processor()
+    features = processor()
     monkeypatch.setattr(building, "processor", lambda: (*features, "new"))
     assert [runs(), runs()] == [3, 3]
     monkeypatch.setattr(building, "processor", lambda: features)

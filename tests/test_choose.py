@@ -55,7 +55,7 @@ def test_a_new_backend_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
         sd.compile(FORMULA, x=(), y=(), backend="weekly")
     for behind in ("interpreter", "numpy"):
         monkeypatch.setitem(BACKENDS, "weekly", weekly._replace(instead=behind))
-        kernel = sd.compile(FORMULA, x=(), y=(), backend="weekly")
+        kernel = sd.compile(f"{FORMULA} + {len(behind)}", x=(), y=(), backend="weekly")
         assert kernel.backend == behind
         assert kernel.stats["reason"] == "it is Tuesday"
 

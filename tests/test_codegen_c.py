@@ -30,7 +30,8 @@ from symdiff.lower import unroll
 from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
-from symdiff.runtime.toolchain.build import build, find_compiler, flags, native_target
+from symdiff.runtime.toolchain.build import build, find_compiler, flags
+from symdiff.runtime.toolchain.machine import native_target
 from symdiff.simplify import inline, simplify
 
 Floats = npt.NDArray[np.float64]

@@ -125,12 +125,7 @@ for shape, axis in (((4,), 0), ((2, 3), 1), ((3, 2), 0)):
     J, H = sd.jacobian(f, X), sd.jacobian(sd.jacobian(f, X), X)
     assert "cumprod" in str(J)
     assert "cumprod" in J.latex()
-    try:
-        f.sympy
-    except sd.UnsupportedError as error:
-        assert "SymPy has no form for cumprod" in str(error)
-    else:
-        raise AssertionError("a form in SymPy")
+    assert "cumprod" in str(f.sympy)
     for x in (rng.uniform(-1.5, 1.5, shape), np.where(rng.uniform(size=shape) < 0.5, 0.0, 1.3)):
         value = np.cumprod(x, axis=axis)
         np.testing.assert_allclose(again(x), value)

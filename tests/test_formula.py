@@ -243,7 +243,7 @@ UNUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: sd.compile("x", shapes={"x": 3, "inputz": 2}), "close: inputs"),
     (lambda: sd.gradient("x * y", "x", x=(), y=(), disconected="zero"), "close: disconnected"),
     (lambda: sd.derivative("x * y", "x", ordr=2, x=(), y=()), "close: order"),
-    (lambda: sd.jvp("x * y", "x", 1.0, z=3, x=(), y=()), "z= .*options: tangent, disconnected, shapes"),
+    (lambda: sd.jvp("x * y", "x", 1.0, z=3, x=(), y=()), "z= .*options: tangent, disconnected, invertible, shapes"),
     (lambda: sd.check("x * y", x=(), y=(), sed=3), "close: seed"),
     (lambda: sd.parse("x * y", x=(), y=(), z=3), "z= .*inputs: x, y"),
     (lambda: sd.compile(lambda x: x * 2, x=3, bach=["x"]), "close: batch"),

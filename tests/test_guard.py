@@ -178,8 +178,11 @@ def test_attributes_that_there_are_not() -> None:
 @pytest.mark.parametrize("name", [n for n in sd.__all__ if not isinstance(getattr(sd, n), type)])
 def test_public_functions_refuse_no_arguments_and_too_many(name: str) -> None:
     entry = getattr(sd, name)
-    with pytest.raises(sd.SymdiffError):
-        entry()
+    if name == "positive":  # without sizes, the shape of a number
+        assert entry().shape == ()
+    else:
+        with pytest.raises(sd.SymdiffError):
+            entry()
     with pytest.raises(sd.SymdiffError):
         entry(*[object()] * 9)
     with pytest.raises(sd.SymdiffError):
@@ -304,9 +307,9 @@ def test_functions_of_bits_are_for_conditions() -> None:
 
 def test_a_function_of_sympy_without_definition_is_refused_by_name() -> None:
     x = sympy.Symbol("x")
-    made = sympy.Function("f")(x)
+    made = sympy.Function("f")(x + 1)
     for call in (lambda: sd.gradient(made, x), lambda: sd.compile(made * 2), lambda: sd.check(made)):
-        with pytest.raises(sd.UnsupportedError, match="undefined function 'f'"):
+        with pytest.raises(sd.UnsupportedError, match=r"undefined function 'f\(x \+ 1\)'"):
             call()
 
 

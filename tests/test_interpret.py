@@ -15,6 +15,7 @@ from symdiff.calculus.rules import CustomRule
 from symdiff.errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
 from symdiff.graph import (
     BOOL,
+    INT,
     Node,
     broadcast_to,
     concatenate,
@@ -34,11 +35,13 @@ from symdiff.graph import (
     pad,
     placeholder,
     postorder,
+    put,
     reduce,
     reshape,
     scatter,
     slicing,
     stop_gradient,
+    take,
     transpose,
     triangle,
 )
@@ -55,6 +58,8 @@ N, M = named("n"), named("m")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3, 4))
 SQUARE = RNG.normal(size=(2, 3, 3))
+POSITIONS = np.array([2, 0, 2])
+AT = variable("at", (3,), INT)
 
 
 def compute(node: Node, **values: Any) -> Any:
@@ -250,6 +255,8 @@ STRUCTURE = {
         scatter(x34, 0, (1, 1, 0), 4),
         np.stack([X[2], X[0] + X[1], np.zeros(4), np.zeros(4)]),
     ),
+    "take": (take(x34, AT, 1), X[:, POSITIONS]),
+    "put": (put(x34, AT, 0, 4), np.stack([X[1], np.zeros(4), X[0] + X[2], np.zeros(4)])),
     "reshape": (reshape(x34, (2, 6)), X.reshape(2, 6)),
     "concatenate": (concatenate([x34, x34], 1), np.concatenate([X, X], 1)),
     "stop_gradient": (stop_gradient(x34), X),
@@ -262,7 +269,7 @@ STRUCTURE = {
 @pytest.mark.parametrize("case", STRUCTURE)
 def test_structure(case: Any) -> None:
     node, want = STRUCTURE[case]
-    got = evaluate([node], {"x": X}, [x34])[0]
+    got = evaluate([node], {"x": X, "at": POSITIONS}, [x34])[0]
     assert got.shape == want.shape
     assert (got.dtype == np.bool_) == (want.dtype == np.bool_)
     np.testing.assert_allclose(got, want, rtol=1e-14)

@@ -28,7 +28,8 @@ from symdiff.lower import unroll
 from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
-from symdiff.runtime.toolchain.build import build, native_target, vector_address
+from symdiff.runtime.toolchain.build import build
+from symdiff.runtime.toolchain.machine import native_target, vector_address
 from symdiff.simplify import inline
 
 Arrays = list[npt.NDArray[Any]]
@@ -365,14 +366,20 @@ def edges_of_log() -> npt.NDArray[np.float64]:
     return np.array([0.0, -0.0, -1.0, np.inf, -np.inf, np.nan, 1.0, 2.0, 0.5, 5e-324, -5e-324, 1e308, *middle])
 
 
+def edges_of_tanh() -> npt.NDArray[np.float64]:
+    edges = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 3e-310, 1e-160, -1e-8, 19.0, 19.1, -20.0, 1e300]
+    return np.array([*edges, *(np.nextafter(sign * 0.7, w) for sign in (-1, 1) for w in (-9, 0, 9))])
+
+
 @pytest.mark.parametrize(
     ("op", "edges", "ranges"),
     [
+        ("tanh", edges_of_tanh(), ((-1e-7, 1e-7), (-0.4, 0.4), (0.5, 0.9), (-3, 3), (-22, 22))),
         ("exp", edges_of_exp(), ((-0.4, 0.4), (-30, 30), (-745.2, 709.8), (-746, -708))),
         ("log", edges_of_log(), ((0.7, 0.8), (0.9, 1.1), (1.4, 1.6), (0, 10), (0, 1e300), (0, 1e-307))),
     ],
 )
-def test_the_exponential_and_logarithm_of_every_width(op: str, edges: Any, ranges: Any) -> None:
+def test_our_own_functions_of_every_width(op: str, edges: Any, ranges: Any) -> None:
     t = Tape(("x", ()))
     t.out((), [t.op(op, t.load(0))])
     program = t.program()
@@ -391,6 +398,8 @@ def test_the_exponential_and_logarithm_of_every_width(op: str, edges: Any, range
             out = np.zeros(len(x))
             assert make(program, target).run([x], [out], len(x)) is None
             np.testing.assert_allclose(out[: len(edges)], want[: len(edges)], rtol=3e-16)
+            numbers = ~np.isnan(want)
+            np.testing.assert_array_equal(np.signbit(out[numbers]), np.signbit(want[numbers]))
             if np.finfo(np.longdouble).nmant > 60:
                 inner = np.isfinite(out)
                 off = (out[inner] - exact[inner]) / np.spacing(np.abs(want[inner]))

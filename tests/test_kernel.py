@@ -17,10 +17,10 @@ from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrix
 from symdiff.frontend.outputs import LEAF
 from symdiff.graph.size_equations import bind
 from symdiff.graph.sizes import Shape, named
-from symdiff.runtime.arguments import Parameter
+from symdiff.runtime.about.origin import Origin
+from symdiff.runtime.calls.arguments import Parameter
 from symdiff.runtime.kernel import Kernel
 from symdiff.runtime.options import Options
-from symdiff.runtime.origin import Origin
 from symdiff.runtime.runners.interfaces import Runner
 from symdiff.runtime.runners.native import NativeRunner
 
@@ -56,6 +56,7 @@ def kernel(
         latex=unanswered,
         named=unanswered,
         apply=unanswered,
+        cause=unanswered,
         rebuild=lambda: (affine, ()),
         rewrites=("log(1 + x) -> log1p(x)",),
         stats={"n": 1},

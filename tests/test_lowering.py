@@ -107,7 +107,7 @@ def test_structural_zeros_are_no_operations() -> None:
     for formula in (sd.hessian(f, x), sd.jacobian(np.exp(x) * np.sin(x), x)):
         made, _ = form(formula, inputs=[x])
         assert isinstance(made, Program | Plan)
-        programs = [made] if isinstance(made, Program) else [program for program, _ in programs_of(made)]
+        programs = [made] if isinstance(made, Program) else [program for program, *_ in programs_of(made)]
         assert sum(len(program.ops) for program in programs) < 20 * 250 < 250**2
     point = np.linspace(-1, 1, 250)
     k = sd.compile(sd.hessian(f, x), build_seconds=0)
@@ -118,7 +118,7 @@ def test_a_product_of_a_delta_is_a_program() -> None:
     U, V, T = sd.matrix("U", 60, 4), sd.matrix("V", 60, 4), sd.matrix("T", 60, 60)
     made, _ = form(sd.hessian(((T - U @ V.T) ** 2).sum(), U), inputs=[U, V, T])
     assert isinstance(made, Program | Plan)
-    programs = [made] if isinstance(made, Program) else [program for program, _ in programs_of(made)]
+    programs = [made] if isinstance(made, Program) else [program for program, *_ in programs_of(made)]
     assert sum(len(program.ops) for program in programs) < 6_000 < (60 * 4) ** 2
 
 

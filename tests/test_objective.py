@@ -169,3 +169,39 @@ def test_sympy_and_symbols_are_taken_alike() -> None:
 def test_what_cannot_be_is_refused(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize("word", ["csr", "csc", "coo"])
+def test_jacobians_and_hessians_may_be_sparse(word: str) -> None:
+    import scipy.sparse
+
+    dense, own = (sd.objective(ROSENBROCK, "x", x="n", a=(), sparse=choice) for choice in (None, word))
+    x = np.random.default_rng(9).normal(size=12)
+    hessian = own.hess(x, 3.0)
+    assert scipy.sparse.issparse(hessian)
+    assert hessian.format == word
+    np.testing.assert_allclose(hessian.toarray(), dense.hess(x, 3.0), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(own.jac(x, 3.0), dense.jac(x, 3.0), rtol=1e-13)
+    chain = "concatenate([10*(x[1:] - x[:-1]**2), b - x])"
+    dense, own = (sd.objective(chain, ("x", "b"), x=12, b=(), sparse=choice) for choice in (None, word))
+    np.testing.assert_allclose(own.jac(np.append(x, 2.0)).toarray(), dense.jac(np.append(x, 2.0)), rtol=1e-13)
+    assert own.jac(np.append(x, 2.0)).nnz == 2 * 11 + 12 + 12
+
+
+def test_least_squares_takes_sparse_jacobians_of_positions() -> None:
+    cameras, points = sd.matrix("cameras", 3, 2), sd.matrix("points", 6, 2)
+    seen, of, by = sd.matrix("seen", "m", 2), sd.indices("of", "m"), sd.indices("by", "m")
+    f = sd.objective(points[of] * np.exp(cameras[by]) - seen, (cameras, points), sparse="csr", inputs=[seen, of, by])
+    rng = np.random.default_rng(1)
+    truth = rng.normal(size=(3, 2)) * 0.1, rng.normal(size=(6, 2)) + 3
+    which = np.array([(p, c) for p in range(6) for c in range(3)])
+    data = truth[1][which[:, 0]] * np.exp(truth[0][which[:, 1]])
+    start = f.join((np.zeros((3, 2)), np.full((6, 2), 3.0)))
+    found = optimize.least_squares(f.fun, start, f.jac, args=(data, which[:, 0], which[:, 1]), xtol=1e-12, ftol=1e-12)
+    assert found.cost < 1e-10
+    assert f.jac(start, data, which[:, 0], which[:, 1]).nnz == 2 * 2 * len(which)
+
+
+def test_other_words_for_sparse_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="expected None, 'csr', 'csc' or 'coo'"):
+        sd.objective("sum(x)", "x", x=3, sparse="values")

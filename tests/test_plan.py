@@ -17,11 +17,11 @@ from symdiff.frontend.formula import read_formula
 from symdiff.graph import Node, broadcast_to, concatenate, inputs_of, pad, postorder, slicing, verify
 from symdiff.graph import input as variable
 from symdiff.graph.scalars.functions import apply
-from symdiff.graph.sizes import named
+from symdiff.graph.sizes import LEAST, named, sign
 from symdiff.ground.limits import LIMITS
 from symdiff.plan.calls import plan_call
 from symdiff.plan.loops.access import NoLoopError, groups
-from symdiff.plan.loops.ranges import LEAST, cut, sign
+from symdiff.plan.loops.ranges import cut
 from symdiff.plan.plan import Plan
 from symdiff.plan.steps import LoopStep
 from symdiff.runtime.runners.interpreter import InterpreterRunner

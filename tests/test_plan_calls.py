@@ -37,6 +37,30 @@ def test_batches(text: str, shapes: dict[str, Any], batch: tuple[int, ...]) -> N
         assert np.array_equal(kernel(*[array[index] for array in arrays]), got[index])
 
 
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        ("hessian(sum(y * exp(X @ t)), t)", {"X": ("n", 3), "y": "n", "t": 3}),
+        ("hessian(log(sum(exp(X @ t))), t)", {"X": ("n", 3), "t": 3}),
+        ("hessian(sum(log(1 + (X @ t - y)**2)), t)", {"X": ("n", 3), "y": "n", "t": 3}),
+        ("hessian(sum(exp(-sum((X - t)**2, axis=1))), t)", {"X": ("n", 3), "t": 3}),
+        ("X.T @ (y[:, None] * X) / s", {"X": ("n", 3), "y": "n", "s": ()}),
+        ("(X * y[:, None]).T @ X * s", {"X": ("n", 3), "y": "n", "s": ()}),
+        ("X[:, :, None] * X[:, None, :] * (y * s)[:, None, None]", {"X": ("n", 3), "y": "n", "s": ()}),
+        ("x[:, None] * (x * s) * exp(y)[:, None, None]", {"x": 3, "y": "n", "s": ()}),
+    ],
+)
+@pytest.mark.parametrize("batch", [(2,), (3, 5)])
+def test_symmetric_elements_of_a_batch(text: str, shapes: dict[str, Any], batch: tuple[int, ...]) -> None:
+    """What is symmetric is computed once for both halves, of a sample in a batch as of one alone."""
+    kernel = sd.compile(text, shapes=shapes)
+    assert kernel.stats["steps"] > 0
+    arrays = numbers(shapes, batch)
+    got = kernel(*arrays)
+    for index in np.ndindex(batch):
+        np.testing.assert_array_equal(kernel(*[array[index] for array in arrays]), got[index])
+
+
 @EACH
 @pytest.mark.parametrize("reduce", [None, "sum"])
 def test_columns_and_sums_over_the_batch(text: str, shapes: dict[str, Any], reduce: str | None) -> None:

@@ -43,6 +43,8 @@ EXAMPLES: dict[str, Node] = {
     "pad": graph.pad(V, ((2, 1, 4),), (7,)),
     "gather": graph.gather(V, 0, (3, 1)),
     "scatter": graph.scatter(V, 0, (1, 1, 0, 4), 6),
+    "take": graph.take(V, graph.input("at", (3,), graph.INT), 0),
+    "put": graph.put(V, graph.input("at", (4,), graph.INT), 0, 3),
     "reshape": graph.reshape(V, (2, 2)),
     "concatenate": graph.concatenate([X, Y], 1),
     "triangle": graph.triangle(X, True, 1),
@@ -66,7 +68,7 @@ def point(node: Node, seed: int = 0) -> dict[str, Any]:
         x = rng.uniform(0.2, 1.0, leaf.shape)
         if node.op in primitives.MATRIX_OPS:
             x = x @ np.swapaxes(x, -1, -2) + 0.5 * np.eye(x.shape[-1])
-        values[leaf.payload] = x
+        values[leaf.payload] = x if leaf.dtype is graph.REAL else np.arange(leaf.shape[0]) // 2
     return values
 
 
@@ -115,6 +117,9 @@ def test_linear_rows_are_linear(row: Primitive, node: Node) -> None:
 
     if row.name == "stop_gradient":  # its value is linear, its derivative is zero by decree
         return
+    if row.linear is Linearity.FIRST:  # the other argument is of positions
+        assert image(names[0])
+        return
     assert image(*names) == (row.linear is Linearity.TOGETHER)
     if len(names) > 1 and row.linear is not Linearity.TOGETHER:
         assert image(names[0]) == (row.linear is Linearity.EACH)
@@ -128,6 +133,8 @@ def test_mixed_axes_are_those_of_the_row(row: Primitive, node: Node) -> None:
     places = change.reshape(-1, int(np.prod(arg.shape)))
     if row.mixes is Mixes.NOTHING:
         assert (places.sum(axis=1) <= 1).all()
+    elif row.mixes is Mixes.UNKNOWN:
+        assert (places.sum(axis=1) > 1).any()
     elif row.mixes is not Mixes.LABELS:
         own = {Mixes.MATRIX: (-2, -1), Mixes.AXIS: (getattr(node.payload, "axis", 0),)}
         axes = {a + arg.ndim for a in own.get(row.mixes, getattr(node.payload, "axes", ()))}
@@ -184,7 +191,7 @@ def test_meanings_are_functions() -> None:
 
 
 def test_pieces_that_are_checked_at_import() -> None:
-    assert LINEAR.keys() == primitives.TOGETHER | primitives.EACH
+    assert LINEAR.keys() == primitives.TOGETHER | primitives.EACH | primitives.FIRST
     assert DIFFERENTIALS.keys() == NONLINEAR
     assert WRITERS.keys() >= PRIMITIVES.keys()
 
@@ -213,8 +220,8 @@ def test_incomplete_table_is_refused_by_name() -> None:
     for name in LINEAR:
         rest = LINEAR.keys() - {name}
         with pytest.raises(InternalError, match=rf"a stage lacks {name};"):
-            complete(rest, "a stage", primitives.TOGETHER | primitives.EACH)
-        complete(rest, "a stage", primitives.TOGETHER | primitives.EACH, without=(name,))
+            complete(rest, "a stage", primitives.TOGETHER | primitives.EACH | primitives.FIRST)
+        complete(rest, "a stage", primitives.TOGETHER | primitives.EACH | primitives.FIRST, without=(name,))
     with pytest.raises(InternalError, match="a stage has curl, slicing"):
         complete((*LINEAR, "slicing", "curl"), "a stage", LINEAR)
 

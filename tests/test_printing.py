@@ -62,9 +62,11 @@ FORMS: list[tuple[Node, str, str]] = [
     (contract([A, B], [(0, 1), (1, 0)], ()), "sum(A * B.T)", "sum(A ⊙ Bᵀ)"),
     (ops.kron(A, B), "kron(A, B)", "kron(A, B)"),
     # tensors
-    (contract([A, B], [(0, 2), (1, 3)], (0, 1, 2, 3)), "A[:, None, :, None] * B[:, None, :]", "A ⊗ B"),
-    (contract([A, B], [(0, 1), (2, 3)], (0, 1, 2, 3)), "A[:, :, None, None] * B", "A[i, j] B[k, l]"),
-    (contract([A, v], [(0, 1), (2,)], (0, 1, 2)), "A[:, :, None] * v", "A ⊗ v"),
+    (contract([A, B], [(0, 2), (1, 3)], (0, 1, 2, 3)), "[i, j, k, l] -> A[i, k] * B[j, l]",
+     "[i, j, k, l] ↦ A[i, k] B[j, l]"),
+    (contract([A, B], [(0, 1), (2, 3)], (0, 1, 2, 3)), "[i, j, k, l] -> A[i, j] * B[k, l]",
+     "[i, j, k, l] ↦ A[i, j] B[k, l]"),
+    (contract([A, v], [(0, 1), (2,)], (0, 1, 2)), "[i, j, k] -> A[i, j] * v[k]", "[i, j, k] ↦ A[i, j] v[k]"),
     # sums, diagonals, scaling, broadcasting
     (reductions.sum(A, 1), "sum(A, axis=1)", "A 𝟏"),
     (reductions.sum(A, 0), "sum(A, axis=0)", "Aᵀ 𝟏"),
@@ -82,11 +84,11 @@ FORMS: list[tuple[Node, str, str]] = [
     (contract([constant(1.0)], [()], (0, 1), {0: 2, 1: 3}), "ones((2, 3))", "𝟏 𝟏ᵀ"),
     (contract([v], [(1,)], (0, 1), {0: 4}), "broadcast_to(v, (4, 3))", "𝟏 vᵀ"),
     (pad(v, ((0, 1, None), (0, 1, 3)), (2, 3)), "outer(eye(2)[0], v)", "e₀ vᵀ"),
-    (pad(v, ((1, 1, 3),), (5,)), "eye(5)[1:4].T @ v", "I[1:4]ᵀ v"),
+    (pad(v, ((1, 1, 3),), (5,)), "pad(v, (1, 1))", "pad(v, (1, 1))"),
     (scatter(v, 0, (0, 2, 0), 4), "eye(4)[[0, 2, 0]].T @ v", "I[[0, 2, 0]]ᵀ v"),
     (onehot(4, 2), "eye(4)[2]", "e₂"),
     # functions of matrices
-    (swap(ops.inv(C)), "inv(C).T", "(C⁻¹)ᵀ"),
+    (swap(ops.inv(C)), "inv(C).T", "C⁻ᵀ"),
     (ops.solve(A, v), "solve(A, v)", "A⁻¹ v"),
     (ops.det(A), "det(A)", "det(A)"),
     (ops.adjugate(A), "adjugate(A)", "adj(A)"),
@@ -137,13 +139,13 @@ def test_known_forms(node: Node, as_text: str, as_unicode: str) -> None:
 
 
 LATEX: list[tuple[Node, str]] = [
-    (swap(ops.inv(A)), r"\left(A^{-1}\right)^{\top}"),
+    (swap(ops.inv(A)), r"A^{-\top}"),
     (ops.matmul(A, swap(B)), r"A \, B^{\top}"),
     (apply("divide", apply("sin", x), y), r"\frac{\sin\left(x\right)}{y}"),
     (apply("power", v, 2.0), r"v^{\circ 2}"),
     (apply("sqrt", x), r"\sqrt{x}"),
     (reductions.norm(v), r"\left\lVert v \right\rVert"),
-    (indexing.getitem(A, (0, 1)), r"{A}_{01}"),
+    (indexing.getitem(A, (0, 1)), r"A_{01}"),
     (layout.stack([x, y]), r"\begin{bmatrix}x \\ y\end{bmatrix}"),
     (
         where(compare("less_equal", x, y), x, y),
@@ -196,9 +198,13 @@ def _factorisation_hessian() -> sd.Array:
 
 
 CLOSED_FORMS: list[tuple[Callable[[], sd.Array], str, str]] = [
-    (_gradient_of_logdet, "inv(A).T", "(A⁻¹)ᵀ"),
+    (_gradient_of_logdet, "inv(A).T", "A⁻ᵀ"),
     (_row_of_a_product, "W", "W"),
-    (_factorisation_hessian, "2 * (eye(m)[:, None, :, None] * (V.T @ V)[:, None, :])", "2 δ ⊗ (Vᵀ V)"),
+    (
+        _factorisation_hessian,
+        "[i, j, l, p] -> 2 * eye(m)[i, l] * (V.T @ V)[j, p]",
+        "[i, j, l, p] ↦ 2 δ[i, l] (Vᵀ V)[j, p]",
+    ),
 ]
 
 
@@ -346,7 +352,7 @@ def test_numbers_are_spelled_only_when_exact(value: float, expected: tuple[int, 
 
 def test_identity_is_delta_in_tensor_products_only() -> None:
     assert unicode(apply("subtract", A, delta(3, 3))) == "A - I"
-    assert unicode(contract([delta(3, 3), A], [(0, 2), (1, 3)], (0, 1, 2, 3))) == "δ ⊗ A"
+    assert unicode(contract([delta(3, 3), A], [(0, 2), (1, 3)], (0, 1, 2, 3))) == "[i, j, k, l] ↦ δ[i, k] A[j, l]"
 
 
 def test_a_fraction_bar_needs_no_parentheses() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-from calculus import check_backends, check_calculus, inner
+from calculus import check_backends, check_calculus, inner, numbers
 from exact import adjugate, directional
 from scipy import linalg, special
 
@@ -108,6 +108,10 @@ RULES = [
     Rule("pad", lambda x: graph.pad(x, ((1, 1, None), (0, 1, 3)), (3, 3)), (draw(V3, 46),)),
     Rule("gather", lambda x: graph.gather(x, 1, (2, 0, 0, 2)), (draw(M23, 47),)),
     Rule("scatter", lambda x: graph.scatter(x, 0, (3, 0, 3), 5), (draw((3, 2), 48),)),
+    Rule("take", lambda x, at: graph.take(x, at, 1), (draw(M23, 60), np.array([2, 0, 0, 2]))),
+    Rule("take", lambda x, at: graph.take(x, at, 1, 1), (draw((2, 3, 2), 61), np.array([[2, 0], [1, 1]]))),
+    Rule("put", lambda x, at: graph.put(x, at, 1, 4), (draw(M23, 62), np.array([3, 0, 3]))),
+    Rule("put", lambda x, at: graph.put(x, at, 1, 3, 1), (draw((2, 2, 2), 63), np.array([[2, 0], [1, 1]]))),
     Rule("reshape", lambda x: graph.reshape(x, (3, 2)), (draw(M23, 49),)),
     Rule("reshape", lambda x: graph.reshape(x, (1, 2, 1, 3)), (draw(M23, 50),)),
     Rule("concatenate", lambda a, b: graph.concatenate([a, b, a], 1), (draw((2, 1), 51), draw(M23, 52))),
@@ -125,25 +129,42 @@ def test_every_rule_is_here() -> None:
     assert all(SOURCES.values())
 
 
+def inputs_of(values: Sequence[Any]) -> dict[str, Array]:
+    """Return an input for each array of numbers; whole numbers are positions."""
+    return {
+        f"x{i}": sd.indices(f"x{i}", np.shape(v)) if np.asarray(v).dtype.kind == "i" else sd.array(f"x{i}", np.shape(v))
+        for i, v in enumerate(values)
+    }
+
+
+def real(symbols: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the inputs that there are derivatives by."""
+    return {name: x for name, x in symbols.items() if x.node.dtype is not graph.INT}
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.op}-{'-'.join(str(np.shape(v)) for v in rule.values)}")
 def test_rule_to_third_order(rule: Rule) -> None:
-    names = [f"x{i}" for i in range(len(rule.values))]
-    symbols = {name: sd.array(name, np.shape(v)) for name, v in zip(names, rule.values, strict=True)}
+    symbols = inputs_of(rule.values)
+    variables = real(symbols)
     straight = rule.op in DIFFERENTIALS
-    out = Array(rule.make(*((a if straight else bend(a)).node for a in symbols.values())))
+    bent = {} if straight else {name: bend(x) for name, x in variables.items()}
+    out = Array(rule.make(*(x.node for x in (symbols | bent).values())))
     f = out if straight else out + 0.25 * out * out
-    values = dict(zip(names, rule.values, strict=True))
-    check_calculus(f, symbols, values, blocks=int(f.size) <= 12)
+    values = dict(zip(symbols, rule.values, strict=True))
+    check_calculus(f, variables, values, blocks=int(f.size) <= 12)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.op}-{'-'.join(str(np.shape(v)) for v in rule.values)}")
 def test_rule_in_kernels(rule: Rule) -> None:
-    symbols = [sd.array(f"x{i}", np.shape(v)) for i, v in enumerate(rule.values)]
-    out = Array(rule.make(*(bend(a).node for a in symbols)))
+    symbols = inputs_of(rule.values)
+    variables = real(symbols)
+    out = Array(rule.make(*(x.node for x in (symbols | {name: bend(x) for name, x in variables.items()}).values())))
     total = (out * out).sum() if out.ndim else out * out
-    slopes = sd.gradient(total, tuple(symbols))
-    second = sd.hvp(total, tuple(symbols), tuple(map(np.ones_like, rule.values)))
-    check_backends([out, *slopes, *second], symbols, list(rule.values), 1e-10)
+    group = tuple(variables.values())
+    slopes = sd.gradient(total, group)
+    ones: list[Any] = [np.ones(np.shape(rule.values[list(symbols).index(name)])) for name in variables]
+    second = sd.hvp(total, group, tuple(ones))
+    check_backends([out, *slopes, *second], list(symbols.values()), list(rule.values), 1e-10)
 
 
 # ---------------------------------------------------------------------------- the library
@@ -408,6 +429,38 @@ CALLS = [
         lambda x, y: np.select([x > 0, y > 0], [x, 2 * y], 7.0),
         (v3, w3),
     ),
+    both("pad", (a23,), ((1, 2), (0, 3))),
+    both("pad", (a23,), 1),
+    *(
+        Call("shift", lambda x, k=k: sd.shift(x, k), lambda x, k=k: np.eye(3, k=-k) @ x, (a34,))
+        for k in (-4, -1, 0, 2)
+    ),
+    Call("shift", lambda x: sd.shift(x, 1, axis=-1), lambda x: x @ np.eye(3, k=1), (a23,)),
+    Call("skew", sd.skew, lambda x: np.cross(x, np.eye(3)).T, (v3,)),
+    Call("skew", sd.skew, lambda x: np.stack([np.cross(row, np.eye(3)).T for row in x]), (a23,)),
+    *(
+        Call(
+            "arange",
+            lambda x, args=args: sd.arange(*args) * x,
+            lambda x, args=args: np.arange(*args) * x,
+            (v3,),
+        )
+        for args in ((3,), (2, 5), (7, 0, -3))
+    ),
+    Call("take_at", lambda x, at: sd.take_at(x, at, 1), lambda x, at: x[:, at], (a23, np.array([2, 0, 0, 2]))),
+    Call(
+        "take_at",
+        lambda x, at: sd.take_at(x, at, axis=1, shared=1),
+        lambda x, at: np.take_along_axis(x, at, 1),
+        (a34, np.array([[3, 0], [1, 1], [0, 2]])),
+    ),
+    Call("add_at", lambda x, at: sd.add_at(x, at, 4), lambda x, at: np.eye(4)[at].T @ x, (a34, np.array([3, 0, 3]))),
+    Call(
+        "add_at",
+        lambda x, at: sd.add_at(x, at, 4, axis=1, shared=1),
+        lambda x, at: np.einsum("ij,ijk->ik", x, np.eye(4)[at]),
+        (a23, np.array([[3, 0, 3], [1, 1, 1]])),
+    ),
     Call("divmod", lambda x: sum(sd.divmod(x, 2.0)), lambda x: sum(np.divmod(x, 2.0)), (v3,)),
 ]
 
@@ -426,7 +479,7 @@ def identify(call: Call) -> str:
 
 @pytest.mark.parametrize("call", CALLS, ids=[f"{call.name}-{i}" for i, call in enumerate(CALLS)])
 def test_entry_means_what_numpy_means(call: Call) -> None:
-    symbols = [sd.array(f"x{i}", np.shape(v)) for i, v in enumerate(call.values)]
+    symbols = list(inputs_of(call.values).values())
     out = call.symbolic(*symbols)
     point = {f"x{i}": v for i, v in enumerate(call.values)}
     want = np.asarray(call.numpy(*call.values))
@@ -435,7 +488,7 @@ def test_entry_means_what_numpy_means(call: Call) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-14)
     assert (out.dtype == bool) == (want.dtype == bool)
     kernel = sd.compile(out, symbols, backend="numpy")
-    stacked = kernel(*(np.stack([np.asarray(v, dtype=float)] * 2) for v in call.values))
+    stacked = kernel(*(np.stack([numbers(x, v)] * 2) for x, v in zip(symbols, call.values, strict=True)))
     np.testing.assert_allclose(stacked, np.stack([want, want]), rtol=1e-12, atol=1e-13)
 
 
@@ -448,10 +501,11 @@ DIFFERENTIABLE = [
 
 @pytest.mark.parametrize("call", DIFFERENTIABLE, ids=identify)
 def test_entry_to_third_order(call: Call) -> None:
-    symbols = {f"x{i}": sd.array(f"x{i}", np.shape(v)) for i, v in enumerate(call.values)}
+    symbols = inputs_of(call.values)
     out = call.symbolic(*symbols.values())
     f = out + 0.25 * out * out
-    check_calculus(f, symbols, dict(zip(symbols, call.values, strict=True)), blocks=int(f.size) <= 6, tolerance=1e-9)
+    values = dict(zip(symbols, call.values, strict=True))
+    check_calculus(f, real(symbols), values, blocks=int(f.size) <= 6, tolerance=1e-9)
 
 
 @pytest.mark.parametrize("call", [c for c in CALLS if hasattr(np, c.name) or hasattr(np.linalg, c.name)], ids=identify)

@@ -18,7 +18,8 @@ from symdiff.graph import contract, matrix, postorder, swap
 from symdiff.graph import input as variable
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.simplify import simplify
-from symdiff.simplify.symmetry import is_symmetric, upright
+from symdiff.simplify.facts import is_symmetric
+from symdiff.simplify.matrices.symmetry import upright
 
 SHAPES = {"X": (3, 2), "A": (3, 3), "x": 3, "y": 3}
 SYMMETRIC = [

@@ -160,6 +160,7 @@ def test_looking_costs_nothing_of_a_budget(place: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(budget, "Account", Watched)
 
     def left() -> tuple[int, int, int]:
+        monkeypatch.setenv("SYMDIFF_CACHE_DIR", str(place.parent / f"cache{len(accounts)}"))
         sd.compile("jacobian(sin(x * sum(x)), x)", x=3, backend="numpy", budget=sd.Budget(steps=10**6))
         return accounts[-1].steps, accounts[-1].nodes, accounts[-1].memory
 

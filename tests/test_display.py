@@ -1,0 +1,72 @@
+"""What notebooks show: LaTeX of several formulas, tables of kernels and checks."""
+
+from __future__ import annotations
+
+import pickle
+from collections import namedtuple
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+import symdiff as sd
+from symdiff.frontend.outputs.display import FormulaDict, FormulaTuple, rows_of_latex
+
+X, Y, W = sd.scalar("x"), sd.scalar("y"), sd.matrix("W_1", 2, 2)
+
+
+def test_tuples_and_dicts_of_derivatives_are_shown_in_latex() -> None:
+    pair: Any = sd.gradient(X * Y**2, (X, Y))
+    assert type(pair) is FormulaTuple
+    assert tuple(pair) == (pair[0], pair[1])
+    first, second = (one.latex() for one in pair)
+    rows = rf"\texttt{{[0]}} &\colon {first} \\ \texttt{{[1]}} &\colon {second}"
+    assert pair._repr_latex_() == rf"$\displaystyle \begin{{aligned}}{rows}\end{{aligned}}$"
+    named: Any = sd.gradient(X * Y**2, {"first": X, "the_second": (Y,)})
+    assert type(named) is FormulaDict
+    assert rf'\texttt{{["the\_second"][0]}} &\colon {second}' in named._repr_latex_()
+    assert isinstance(sd.value_and_gradient(X, X), FormulaTuple)
+    assert isinstance(sd.hessian(X * Y, {"x": X, "y": Y})["x"], FormulaDict)
+
+
+def test_structures_stay_what_they_are() -> None:
+    pair = sd.gradient(X * Y, (X, Y))
+    assert type(sd.compile(pair)(2.0, 3.0)) is tuple
+    assert pickle.loads(pickle.dumps(pair))[0].node is pair[0].node
+    Pair = namedtuple("Pair", "x y")
+    assert type(sd.gradient(X * Y, Pair(X, Y))) is Pair
+    assert [path for path, _ in rows_of_latex(Pair(X, [Y]))] == [".x", ".y[0]"]
+
+
+class Reader(HTMLParser):
+    """Collects the cells of a table, and refuses tags that do not close."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.cells: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.cells.append(data)
+
+
+@pytest.mark.parametrize(
+    ("value", "cells"),
+    [
+        (lambda: sd.compile("where(x < y, log(1 + x), 2)", x=(), y=()), ["(x: (), y: ()) -> ()", "rewritten"]),
+        (lambda: sd.check("x * y", at={"x": 1.0, "y": 2.0}), ["ok", "6 numbers with differences"]),
+    ],
+)
+def test_kernels_and_checks_are_tables(value: Any, cells: list[str]) -> None:
+    reader = Reader()
+    reader.feed(value()._repr_html_())
+    reader.close()
+    assert not reader.open
+    for cell in cells:
+        assert cell in reader.cells

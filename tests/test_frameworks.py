@@ -1,0 +1,126 @@
+"""Kernels as functions of JAX, PyTorch, Numba and SciPy's compiled code.
+
+JAX, PyTorch and Numba are extras: each test says which one it lacks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, ndimage
+
+import symdiff as sd
+
+FORMULAS = [
+    ("sum(sin(A @ x)) * exp(y)", {"A": (3, 2), "x": 2, "y": ()}),
+    ("softmax(A @ x) * y", {"A": (3, 2), "x": 2, "y": ()}),
+    ("log(det(A.T @ A + y**2 * eye(2))) + x @ x", {"A": (3, 2), "x": 2, "y": ()}),
+]
+
+
+def point(shapes: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(5)
+    return [np.asarray(rng.normal(size=shape)) for shape in shapes.values()]
+
+
+@pytest.mark.parametrize(("text", "shapes"), FORMULAS)
+def test_jax_differentiates_kernels_to_second_order(text: str, shapes: dict[str, Any]) -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    kernel = sd.compile(text, shapes=shapes)
+    function = kernel.jax()
+    args = point(shapes)
+    np.testing.assert_array_equal(function(*args), kernel(*args))
+    np.testing.assert_array_equal(jax.jit(function)(*args), kernel(*args))
+    for number, name in enumerate(shapes):
+        slope = sd.compile(f"jacobian({text}, {name})", shapes=shapes)(*args)
+        np.testing.assert_allclose(jax.jacrev(function, number)(*args), slope, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(jax.jacfwd(function, number)(*args), slope, rtol=1e-12, atol=1e-14)
+        first = sd.jacobian(text, name, shapes=shapes)
+        second = sd.compile(sd.jacobian(first, "x", disconnected="zero"), list(shapes))(*args)
+        twice = jax.jit(jax.jacfwd(jax.jacrev(function, number), 1))(*args)
+        np.testing.assert_allclose(twice, second, rtol=1e-11, atol=1e-13)
+    batch = np.random.default_rng(6).normal(size=(7, 2))
+    mapped = jax.vmap(function, (None, 0, None))(args[0], batch, args[2])
+    np.testing.assert_array_equal(mapped, kernel(args[0], batch, args[2]))
+
+
+def test_jax_without_x64_is_float32() -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", False)
+    try:
+        result = sd.compile("sin(x)", x=3).jax()(np.ones(3))
+        assert result.dtype == np.float32
+    finally:
+        jax.config.update("jax_enable_x64", True)
+
+
+@pytest.mark.parametrize(("text", "shapes"), FORMULAS)
+def test_torch_differentiates_kernels_twice(text: str, shapes: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    kernel = sd.compile(text, shapes=shapes)
+    function = kernel.torch()
+    args = [torch.tensor(array, requires_grad=True) for array in point(shapes)]
+    np.testing.assert_array_equal(function(*args).detach(), kernel(*(arg.detach().numpy() for arg in args)))
+    assert torch.autograd.gradcheck(function, args)
+    assert torch.autograd.gradgradcheck(function, args)
+    rows = torch.tensor(np.random.default_rng(7).normal(size=(4, 2)), requires_grad=True)
+    assert torch.autograd.gradcheck(function, (args[0], rows, args[2]))  # derivatives of what is shared are added
+
+
+def test_numba_calls_kernels_in_compiled_code() -> None:
+    numba = pytest.importorskip("numba")
+    shapes = FORMULAS[0][1]
+    kernel = sd.compile(f"gradient({FORMULAS[0][0]}, A)", shapes=shapes, backend="native")
+    function, number = kernel.numba(), sd.compile(FORMULAS[0][0], shapes=shapes, backend="native").numba()
+
+    @numba.njit  # type: ignore[untyped-decorator]
+    def total(a: Any, rows: Any, y: Any) -> Any:
+        result = np.zeros((3, 2))
+        for k in range(len(rows)):
+            result += function(a, rows[k], y) * number(a, rows[k], 1.0)
+        return result
+
+    a, _, y = point(shapes)
+    rows = np.random.default_rng(8).normal(size=(9, 2))
+    expected = sum(kernel(a, row, y) * sd.compile(FORMULAS[0][0], shapes=shapes)(a, row, 1.0) for row in rows)
+    np.testing.assert_allclose(total(np.asfortranarray(a), rows, float(y)), expected, rtol=1e-13)
+    with pytest.raises(ValueError, match="another shape"):
+        total(a[:2].copy(), rows, float(y))
+
+
+def test_scipy_integrates_and_filters_by_kernels() -> None:
+    kernel = sd.compile("exp(-a*x**2) * cos(b*x)", x=(), a=(), b=())
+    integrand = kernel.low_level()
+    value, _ = integrate.quad(integrand, 0, np.inf, args=(0.7, 1.3))
+    np.testing.assert_allclose(value, np.sqrt(np.pi / 0.7) / 2 * np.exp(-(1.3**2) / 2.8), rtol=1e-10)
+    product = sd.compile("x * y**2", x=(), y=()).low_level()
+    np.testing.assert_allclose(integrate.nquad(product, [[0, 1], [0, 3]])[0], 4.5, rtol=1e-12)
+    image = np.random.default_rng(9).normal(size=(20, 30))
+    edges = sd.compile("norm(v[1:] - v[:-1])", v=9).low_level("filter")
+    expected = ndimage.generic_filter(image, lambda v: np.linalg.norm(np.diff(v)), size=3)
+    np.testing.assert_allclose(ndimage.generic_filter(image, edges, size=3), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: sd.compile("x", x=2).low_level(), sd.UnsupportedError, "expected one number as result"),
+        (lambda: sd.compile("sum(x)", x=2).low_level(), sd.UnsupportedError, "expected numbers as its inputs"),
+        (lambda: sd.compile("x*y", x=(), y=()).low_level("filter"), sd.UnsupportedError, "expected one vector"),
+        (lambda: sd.compile("x", x=()).low_level("quad"), sd.ArgumentError, "'integrand' or 'filter'"),
+        (lambda: sd.compile("x", x=(), reduce="sum").low_level(), sd.UnsupportedError, "has no address"),
+    ],
+)
+def test_kernels_that_do_not_fit_are_refused(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize("library", ["jax", "torch", "numba"])
+def test_a_library_that_is_not_there_is_named(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, library, None)
+    with pytest.raises(sd.UnsupportedError, match=f"{library} is not installed here"):
+        getattr(sd.compile("x", x=()), library)()
