@@ -93,7 +93,8 @@ def test_every_function(name: str, shapes: Any) -> None:
     agree(inputs, [root], arrays, 7, tolerance=1e-13)
 
 
-@pytest.mark.parametrize("case", STRUCTURE)
+# of positions that a call brings, see test_index_inputs.py
+@pytest.mark.parametrize("case", [case for case in STRUCTURE if case not in ("take", "put")])
 def test_every_structural_operation(case: Any) -> None:
     node, want = STRUCTURE[case]
     data = np.stack([X, X[::-1], 2 * X])
