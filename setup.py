@@ -44,13 +44,13 @@ kernels = [
     for name, headers in {
         "unit": ["arrays", "batch"],
         "call": ["arrays", "batch", "system"],
-        "interpreter": ["machine", "functions"],
+        "interpreter": ["machine", "functions", "system"],
         "loader": ["system"],
-        "plan.bind": ["batch", "matrix", "matrix/products", "plan"],
-        "plan.executor": ["batch", "matrix", "matrix/products", "plan", "plan/steps"],
-        "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan"],
+        "plan.bind": ["batch", "matrix", "matrix/products", "plan", "system"],
+        "plan.executor": ["batch", "matrix", "matrix/products", "plan", "plan/steps", "system"],
+        "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan", "system"],
         "functions.special": ["functions"],
-        "matrix.batches": ["matrix", "machine", "functions"],
+        "matrix.batches": ["matrix", "machine", "functions", "system"],
         "system.unique": [],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name.replace('.', '/')}.pyx")

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.floating[Any]]
 
 SOURCE = """
 #include "matrix/products/gemm.h"
-int best(void) { return sd_gemm_set(); }
+int best(void) { return sd_best_set(); }
 long bytes(long m, long n, long k, long item) { return sd_gemm_bytes(m, n, k, item); }
 double dot(int set, int single, long k, const void *a, long ak, const void *b, long bk) {
   return sd_gemm_sets[set][single].dot(k, a, ak, b, bk);

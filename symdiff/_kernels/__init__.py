@@ -10,8 +10,9 @@ Invariants
     * A call shares nothing with another, so threads may share a kernel.
     * Text that generated code shares (``functions/``) is there once.
 Files
-    system           Python's protocol for calls without a tuple; the system's loader; ``unique.pyx``, objects of
-                     which there is one for each description: nodes, and walks over them
+    system           instruction sets, and which the processor has; Python's protocol for calls without a tuple; the
+                     system's loader; ``unique.pyx``, objects of which there is one for each description: nodes, and
+                     walks over them
     batch            what runs a unit over samples: tiles, threads, sums
     arrays           what a caller passes, and whether it is what is declared; arrays as ``batch/unit.h`` sees them;
                      results and their memory

@@ -80,12 +80,7 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #define SD_JOIN(a, b) SD_JOIN_(a, b)
 
 #if defined __x86_64__
-#if defined __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw")
-#endif
+#include "../system/begin_avx512.h"
 #define SD_REGISTERS 1
 #define SINGLE 0
 #define W 8
@@ -98,14 +93,8 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #undef W
 #undef SINGLE
 #undef SD_REGISTERS
-#if defined __clang__
-#pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#endif
+#include "../system/end_set.h"
+#include "../system/begin_avx2.h"
 #define SD_REGISTERS 0
 #define SINGLE 0
 #define W 4
@@ -118,11 +107,7 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #undef W
 #undef SINGLE
 #undef SD_REGISTERS
-#if defined __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "../system/end_set.h"
 #endif
 /* SSE2 and NEON, which every x86-64 and every AArch64 has; elsewhere what the compiler makes of two lanes */
 #if defined __aarch64__

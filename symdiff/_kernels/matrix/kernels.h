@@ -40,31 +40,16 @@ static long sd_determinant_lu(const sd_matrix_call *call, void *workspace) {
 #define SINGLE 0
 
 #if defined __x86_64__
-#if defined __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw")
-#endif
+#include "../system/begin_avx512.h"
 #define W 8
 #include "kind.h"
 #undef W
-#if defined __clang__
-#pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#endif
+#include "../system/end_set.h"
+#include "../system/begin_avx2.h"
 #define W 4
 #include "kind.h"
 #undef W
-#if defined __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "../system/end_set.h"
 #endif
 /* SSE2 and NEON, which every x86-64 and every AArch64 has; elsewhere what the compiler makes of two lanes */
 #define W 2

@@ -16,6 +16,7 @@
 #include <arm_neon.h>
 #endif
 
+#include "../../system/sets.h"
 #include "sizes.h"
 
 /* c = alpha * a b, m × k times k × n; strides in numbers. */
@@ -34,12 +35,7 @@ typedef struct {
 #endif
 
 #if defined __x86_64__
-#if defined __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw")
-#endif
+#include "../../system/begin_avx512.h"
 #define SET 2
 #define SINGLE 0
 #define W 8
@@ -52,14 +48,8 @@ typedef struct {
 #undef W
 #undef SINGLE
 #undef SET
-#if defined __clang__
-#pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#endif
+#include "../../system/end_set.h"
+#include "../../system/begin_avx2.h"
 #define SET 1
 #define SINGLE 0
 #define W 4
@@ -72,11 +62,7 @@ typedef struct {
 #undef W
 #undef SINGLE
 #undef SET
-#if defined __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "../../system/end_set.h"
 #endif
 #define SET 0
 #define SINGLE 0
@@ -109,24 +95,6 @@ static const sd_gemm_kernels sd_gemm_sets[][2] = {
 
 #undef SD_GEMM_SET
 
-/* The best instruction set that this processor has. */
-static int sd_gemm_set(void) {
-#if defined __x86_64__
-  static int known = -1; /* threads that ask at once find the same */
-  int set = __atomic_load_n(&known, __ATOMIC_RELAXED);
-  if (set >= 0) return set;
-  __builtin_cpu_init();
-  set = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                __builtin_cpu_supports("avx512bw")
-            ? 2
-            : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  __atomic_store_n(&known, set, __ATOMIC_RELAXED);
-  return set;
-#else
-  return 0;
-#endif
-}
-
 /* Whether the transposed product is made: rows of c that lie in memory as they are make whole stores. */
 static inline int sd_gemm_turns(long cm, long cn) { return cn != 1 && cm == 1; }
 
@@ -142,25 +110,25 @@ static inline void sd_gemm_on(int set, int single, const sd_gemm_sizes *s, doubl
 /* Put a product into c, or add it to what is there. k is not 0; c overlaps nothing. */
 static inline void sd_gemm(int single, const sd_gemm_sizes *s, double alpha, const void *a, const void *b, void *c,
                            int add, char *scratch) {
-  sd_gemm_on(sd_gemm_set(), single, s, alpha, a, b, c, add, 0, scratch);
+  sd_gemm_on(sd_best_set(), single, s, alpha, a, b, c, add, 0, scratch);
 }
 
 /* The same for a product that equals its transpose, of which only the triangle below the diagonal is made, or where
    sd_gemm_turns, the one above. What is on the other side has no meaning. */
 static inline void sd_gemm_half(int single, const sd_gemm_sizes *s, double alpha, const void *a, const void *b, void *c,
                                 int add, char *scratch) {
-  sd_gemm_on(sd_gemm_set(), single, s, alpha, a, b, c, add, 1, scratch);
+  sd_gemm_on(sd_best_set(), single, s, alpha, a, b, c, add, 1, scratch);
 }
 
 /* A matrix of m × k numbers times a vector, in an order of its own, which reads rows as they lie in memory: a row's bits
    are not those of sd_gemm. */
 static inline void sd_gemv(int single, long m, long k, double alpha, const void *a, long am, long ak, const void *b,
                            long bk, void *c, long cm, int add) {
-  sd_gemm_sets[sd_gemm_set()][single].vector(m, k, alpha, a, am, ak, b, bk, c, cm, add);
+  sd_gemm_sets[sd_best_set()][single].vector(m, k, alpha, a, am, ak, b, bk, c, cm, add);
 }
 
 /* A product of two vectors, in an order of its own: quicker than one row times one column. */
 static inline double sd_gemm_dot(int single, long k, const void *a, long ak, const void *b, long bk) {
-  return sd_gemm_sets[sd_gemm_set()][single].dot(k, a, ak, b, bk);
+  return sd_gemm_sets[sd_best_set()][single].dot(k, a, ak, b, bk);
 }
 #endif

@@ -11,6 +11,7 @@
 #define SD_X86
 #endif
 
+#include "../../system/sets.h"
 #include "nest.h"
 
 /* Bytes ahead that long rows are prefetched. */
@@ -140,12 +141,7 @@ static const sd_row_functions sd_rows_narrow = {0, 0, 0, 0, SD_ROWS_OF_SET(narro
 #endif
 
 #ifdef SD_X86
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2")
-#endif
+#include "../../system/begin_avx2.h"
 SD_ROWS_SET(avx2, 32)
 #define SD_ODD_D(a, b) _mm256_castpd_si256(_mm256_cmp_pd(a, b, _CMP_UNORD_Q))
 #define SD_ODD_F(a, b) _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_UNORD_Q))
@@ -160,14 +156,8 @@ SD_EXTREME(sd_smallest_f_avx2, float, __m256, __m256i, _mm256_loadu_ps, _mm256_s
 #undef SD_ODD_D
 #undef SD_ODD_F
 static const sd_row_functions sd_rows_avx2 = {SD_EXTREMES_OF_SET(avx2), SD_ROWS_OF_SET(avx2), 256, &sd_rows_narrow};
-#ifdef __clang__
-#pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw")
-#endif
+#include "../../system/end_set.h"
+#include "../../system/begin_avx512.h"
 SD_ROWS_SET(avx512, 64)
 #define SD_ODD_D(a, b) _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q)
 #define SD_ODD_F(a, b) _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q)
@@ -179,20 +169,15 @@ SD_EXTREME(sd_smallest_f_avx512, float, __m512, int, _mm512_loadu_ps, _mm512_sto
 #undef SD_ODD_D
 #undef SD_ODD_F
 static const sd_row_functions sd_rows_avx512 = {SD_EXTREMES_OF_SET(avx512), SD_ROWS_OF_SET(avx512), 512, &sd_rows_avx2};
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "../../system/end_set.h"
 #endif
 
 /* The functions for this processor. */
 static const sd_row_functions *sd_find_rows(void) {
 #ifdef SD_X86
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw"))
-    return &sd_rows_avx512;
-  if (__builtin_cpu_supports("avx2")) return &sd_rows_avx2;
+  const int set = sd_best_set();
+  if (set == SD_SET_AVX512) return &sd_rows_avx512;
+  if (set == SD_SET_AVX2) return &sd_rows_avx2;
 #endif
   return &sd_rows_narrow;
 }
