@@ -506,6 +506,16 @@ def test_text_of_many_operations_takes_linear_work() -> None:
     assert counts[1] < 2.2 * counts[0]
 
 
+@pytest.mark.counted
+def test_names_that_are_inputs_and_indices_take_linear_work() -> None:
+    counts = []
+    for n in (100, 200):
+        text = "+".join(["sum([i] -> x[i]*y[i]) + sum(y[j]) + sum(x[i])"] * n)
+        shapes = {"x": "n", "y": "n", "i": (int, 3), "j": (int, 4)}
+        counts.append(calls(parse_graph, text, shapes)[0])
+    assert counts[1] < 2.1 * counts[0]
+
+
 def test_ranges_are_cut_so_often_and_no_more() -> None:
     assert len(cut([(0, 10**6)], range(1, 10**4), 33)) == 33
     n = named("n")

@@ -12,7 +12,7 @@ from effort import calls
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import SIZES, Formula, formulas, sample
-from test_interpret import STRUCTURE, X, x34
+from test_interpret import AT, POSITIONS, STRUCTURE, X, x34
 
 from symdiff.codegen.numpy.emit import emit_numpy, load_numpy
 from symdiff.errors import ArgumentError, LimitError, ShapeError, SingularMatrixError
@@ -28,6 +28,7 @@ from symdiff.graph import (
     matrix,
     onehot,
     pad,
+    postorder,
     reduce,
     scatter,
     slicing,
@@ -58,7 +59,7 @@ def one_by_one(inputs: Any, roots: Any, arrays: Any, batch: Any) -> Any:
     return [
         evaluate(
             roots,
-            {node.payload: array[0 if len(array) == 1 else i] for node, array in zip(inputs, arrays, strict=True)},
+            {node.name: array[0 if len(array) == 1 else i] for node, array in zip(inputs, arrays, strict=True)},
             inputs,
         )
         for i in range(batch)
@@ -93,14 +94,15 @@ def test_every_function(name: str, shapes: Any) -> None:
     agree(inputs, [root], arrays, 7, tolerance=1e-13)
 
 
-# of positions that a call brings, see test_index_inputs.py
-@pytest.mark.parametrize("case", [case for case in STRUCTURE if case not in ("take", "put")])
+@pytest.mark.parametrize("case", STRUCTURE)
 def test_every_structural_operation(case: Any) -> None:
     node, want = STRUCTURE[case]
-    data = np.stack([X, X[::-1], 2 * X])
-    agree([x34], [node], [data], 3, tolerance=1e-13)
+    by_place = AT in postorder([node])  # positions that a call brings
+    inputs = [x34, AT] if by_place else [x34]
+    data = [np.stack([X, X[::-1], 2 * X]), np.stack([POSITIONS, POSITIONS[::-1], 0 * POSITIONS])][: len(inputs)]
+    agree(inputs, [node], data, 3, tolerance=1e-13)
     outs = [np.empty((1, *want.shape), want.dtype)]
-    NumpyRunner(emit_numpy([x34], [node])).run([data[:1]], outs, reduce=False)
+    NumpyRunner(emit_numpy(inputs, [node])).run([array[:1] for array in data], outs, reduce=False)
     np.testing.assert_allclose(outs[0][0], want, rtol=1e-14)
 
 

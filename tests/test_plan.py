@@ -17,10 +17,10 @@ from symdiff.frontend.formula import read_formula
 from symdiff.graph import Node, broadcast_to, concatenate, inputs_of, pad, postorder, slicing, verify
 from symdiff.graph import input as variable
 from symdiff.graph.scalars.functions import apply
-from symdiff.graph.sizes import LEAST, named, sign
+from symdiff.graph.sizes import LEAST, named, same_elements, sign
 from symdiff.ground.limits import LIMITS
 from symdiff.plan.calls import plan_call
-from symdiff.plan.loops.access import NoLoopError, groups
+from symdiff.plan.loops.access import NoLoopError
 from symdiff.plan.loops.ranges import cut
 from symdiff.plan.plan import Plan
 from symdiff.plan.steps import LoopStep
@@ -266,10 +266,10 @@ def test_ranges_are_cut_at_places_within() -> None:
 
 
 def test_axes_of_shapes_in_groups() -> None:
-    assert groups((N, 6), (N, 1, 2, 3)) == [([0], [0]), ([], [1]), ([1], [2, 3])]
-    assert groups((2, N), (2 * N,)) == [([0, 1], [0])]
-    assert groups((), (1, 1)) == [([], [0]), ([], [1])]
-    assert groups((1, N, M), (N, M)) == [([0], []), ([1], [0]), ([2], [1])]
+    assert same_elements((N, 6), (N, 1, 2, 3)) == [([0], [0]), ([], [1]), ([1], [2, 3])]
+    assert same_elements((2, N), (2 * N,)) == [([0, 1], [0])]
+    assert same_elements((), (1, 1)) == [([], [0]), ([], [1])]
+    assert same_elements((1, N, M), (N, M)) == [([0], []), ([1], [0]), ([2], [1])]
 
 
 def test_many_pieces_are_refused() -> None:

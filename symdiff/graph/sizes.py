@@ -9,7 +9,7 @@ A size without names is always a plain ``int``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ..errors import LimitError, ShapeError
@@ -241,3 +241,27 @@ def is_room(size: Dim) -> bool:
     if isinstance(size, int):
         return size >= 0
     return len(size.names) == 1 and size.terms[0][1] > 0
+
+
+def same_elements(old: Sequence[Dim], new: Sequence[Dim]) -> list[tuple[list[int], list[int]]]:
+    """Return the axes of two shapes in groups that have the same elements, in order."""
+    result: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        if i < len(old) and old[i] == 1:
+            ends = (i + 1, j)
+        elif j < len(new) and new[j] == 1:
+            ends = (i, j + 1)
+        else:
+            ends = next(
+                (
+                    (a, b)
+                    for a in range(i + 1, len(old) + 1)
+                    for b in range(j + 1, len(new) + 1)
+                    if product(old[i:a]) == product(new[j:b])
+                ),
+                (len(old), len(new)),
+            )
+        result.append((list(range(i, ends[0])), list(range(j, ends[1]))))
+        i, j = ends
+    return result

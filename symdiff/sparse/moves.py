@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..graph import Node
-from ..graph.sizes import Dim, divide, product, sign
+from ..graph.sizes import Dim, divide, product, same_elements, sign
 from .joins import Join
 from .places import IndexTerm, Part, Position, SparsePiece, UndecidedError, as_int, shifted, times
 
@@ -133,7 +133,7 @@ def _alone(piece: SparsePiece) -> tuple[Join, range]:
 
 def _reshape(node: Node, several: Sequence[Pieces]) -> Pieces:
     old = node.args[0].shape
-    groups = _groups(old, node.shape)
+    groups = same_elements(old, node.shape)
     made = []
     for piece in several[0]:
         apart = piece
@@ -237,30 +237,6 @@ def _affine_digits(value: Node, place: Position, lengths: list[Dim]) -> list[Pos
         if sign(length - 1 - end) != 1:
             raise UndecidedError("an index runs over the end of an axis")
     return [Position(start, tuple(sorted(own))) for start, own in zip(starts, terms, strict=True)]
-
-
-def _groups(old: Sequence[Dim], new: Sequence[Dim]) -> list[tuple[list[int], list[int]]]:
-    """Return the axes of two shapes in groups that have the same elements, in order."""
-    result: list[tuple[list[int], list[int]]] = []
-    i = j = 0
-    while i < len(old) or j < len(new):
-        if i < len(old) and old[i] == 1:
-            ends = (i + 1, j)
-        elif j < len(new) and new[j] == 1:
-            ends = (i, j + 1)
-        else:
-            ends = next(
-                (
-                    (a, b)
-                    for a in range(i + 1, len(old) + 1)
-                    for b in range(j + 1, len(new) + 1)
-                    if product(old[i:a]) == product(new[j:b])
-                ),
-                (len(old), len(new)),
-            )
-        result.append((list(range(i, ends[0])), list(range(j, ends[1]))))
-        i, j = ends
-    return result
 
 
 #: The rule of each operation that moves elements.

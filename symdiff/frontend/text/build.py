@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -31,7 +32,7 @@ from ..symbols import array as make_input
 from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .grammar import SyntaxNode, Tree
-from .indexed import Axis, Indexed, array_of, combined, element, negated
+from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
 from .values import Listing, described, levels_of, matrix_of, ndim_of, results_of, shape_of
 from .vocabulary import TextFunction
 
@@ -128,6 +129,7 @@ class _Builder:
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
         self.values: list[Any] = []
         self.sound: set[Shape] = set()  # shapes that are within the limits
+        self.arrows = arrows_of(tree.terms)
 
     def build(self) -> Parsed:
         meaning: dict[str, Callable[[SyntaxNode], Any]] = {
@@ -210,8 +212,9 @@ class _Builder:
         given = self.inputs.get(term.value)
         if given is None or given.node.dtype is not INT:
             return Axis(term.value)
-        arrows = (other for other in self.terms if other.kind == "by_index" and term.value in other.value)
-        if any(arrow.start <= term.start < arrow.end for arrow in arrows):
+        arrows = self.arrows.get(term.value, [])
+        behind = bisect_right(arrows, (term.start, len(self.text)))
+        if behind and term.start < arrows[behind - 1][1]:
             return Axis(term.value)
         self.mentioned.add(term.value)
         return given

@@ -16,6 +16,7 @@ from ...graph.sizes import Dim, show
 from ...ground.budget import spend
 from ..array import Array, call
 from ..numpy.library import LIBRARY
+from .grammar import SyntaxNode
 
 
 @dataclass(frozen=True)
@@ -144,3 +145,14 @@ def _contracted(names: Sequence[str], product: IndexedProduct) -> Array:
     subscripts = f"{terms}->{''.join(letters[name] for name in names)}"
     part: Array = call(LIBRARY["einsum"], (subscripts, *(array for array, _ in product.elements)), {})
     return part if product.scale is None else product.scale * part
+
+
+def arrows_of(terms: Sequence[SyntaxNode]) -> dict[str, list[tuple[int, int]]]:
+    """Return from where to where each index is one behind an arrow, in order, without those inside of others."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for start, end, names in sorted((t.start, t.end, t.value) for t in terms if t.kind == "by_index"):
+        for name in names:
+            known = spans.setdefault(name, [])
+            if not known or known[-1][1] <= start:
+                known.append((start, end))
+    return spans

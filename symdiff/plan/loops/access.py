@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...errors import UnsupportedError
 from ...graph import Item, Node
-from ...graph.sizes import Dim, Shape, Size, named, product
+from ...graph.sizes import Dim, Shape, Size, named
 
 #: The number of samples of a call, or of rows: the axis of tiles. No letter of a user's is called so.
 BATCH: Size = named("(batch)")
@@ -125,30 +125,6 @@ def inner(access: Access) -> Shape:
 def axis_within(access: Access, axis: int) -> int:
     """Return the number that an axis has among those that stay."""
     return sum(index.length is not None for index in access[:axis])
-
-
-def groups(old: Shape, new: Shape) -> list[tuple[list[int], list[int]]]:
-    """Return the axes of two shapes in groups that have the same elements, in order."""
-    result: list[tuple[list[int], list[int]]] = []
-    i = j = 0
-    while i < len(old) or j < len(new):
-        if i < len(old) and old[i] == 1:
-            ends = (i + 1, j)
-        elif j < len(new) and new[j] == 1:
-            ends = (i, j + 1)
-        else:
-            ends = next(
-                (
-                    (a, b)
-                    for a in range(i + 1, len(old) + 1)
-                    for b in range(j + 1, len(new) + 1)
-                    if product(old[i:a]) == product(new[j:b])
-                ),
-                (len(old), len(new)),
-            )
-        result.append((list(range(i, ends[0])), list(range(j, ends[1]))))
-        i, j = ends
-    return result
 
 
 def over_long_axes(shape: Shape) -> tuple[tuple[Dim, ...], Access]:

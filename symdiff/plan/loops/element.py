@@ -39,7 +39,7 @@ from ...graph import (
 )
 from ...graph.primitives import CUMULATIVE, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
 from ...graph.scalars.functions import FUNCTIONS, to_real
-from ...graph.sizes import Dim, sign
+from ...graph.sizes import Dim, same_elements, sign
 from .access import (
     Access,
     Allowance,
@@ -52,7 +52,6 @@ from .access import (
     Rule,
     all_of,
     axis_within,
-    groups,
     inner,
     is_long,
     is_whole,
@@ -329,7 +328,7 @@ class Elements:
     def _reshape(self, node: Node, access: Access) -> Rule | None:
         (arg,) = node.args
         below: list[AxisIndex] = []
-        for own, new in groups(arg.shape, node.shape):
+        for own, new in same_elements(arg.shape, node.shape):
             if len(own) == 1 and len(new) == 1:
                 below.append(access[new[0]])
             elif len(own) == 1 and not new:

@@ -26,8 +26,8 @@ from ...graph import (
     substitute,
     whole,
 )
-from ...graph.sizes import Dim, Size, named
-from ..loops.access import BATCH, groups
+from ...graph.sizes import Dim, Size, named, same_elements
+from ..loops.access import BATCH
 from .batch import Lifted
 
 __all__ = ["tile_rows"]
@@ -113,7 +113,7 @@ def _stays(node: Node, below: bool) -> bool:
     if node.op in ("cumsum", "gather", "scatter", "concatenate"):
         return bool(node.payload.axis != -node.ndim)
     if node.op == "reshape":
-        return groups(node.args[0].shape, node.shape)[0] == ([0], [0])
+        return same_elements(node.args[0].shape, node.shape)[0] == ([0], [0])
     return node.ndim > 2
 
 
@@ -186,7 +186,7 @@ def _pad(same: _Classes, node: Node) -> None:
 
 def _reshape(same: _Classes, node: Node) -> None:
     (arg,) = node.args
-    for old, new in groups(arg.shape, node.shape):
+    for old, new in same_elements(arg.shape, node.shape):
         if len(old) == 1 and len(new) == 1:
             same.join((arg, old[0]), (node, new[0]))
 

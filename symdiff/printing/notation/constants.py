@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
-from .reader import Reader, ReadingRule
+from .reader import Reader, ReadingRules
 from .terms import Term
+
+RULES = ReadingRules()
 
 #: Elements from which on a vector is read as a range or a unit vector.
 _LONG = 9
@@ -15,6 +15,7 @@ _LONG = 9
 LARGEST = 1_000
 
 
+@RULES.of("array")
 def _known(reader: Reader, term: Term) -> Term | None:
     """Read an array of numbers by its name, if it has one."""
     values: np.ndarray = term.data
@@ -55,7 +56,3 @@ def _range(reader: Reader, values: np.ndarray) -> Term | None:
     if step == 0 or not np.array_equal(again, values) or not all(v.is_integer() for v in (first, step)):
         return None
     return reader.make("arange", (), (first, stop, step), values.shape)
-
-
-#: The rules by kind of term.
-RULES: Mapping[str, Sequence[ReadingRule]] = {"array": [_known]}

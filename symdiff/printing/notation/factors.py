@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from .named_forms import is_identity, is_number
-from .reader import Reader, ReadingRule
+from .reader import Reader, ReadingRules
 from .terms import SHORT, Term, transpose
 
-#: The rules by kind of term.
-RULES: dict[str, list[ReadingRule]] = {}
+RULES = ReadingRules()
 
 #: Most terms of a sum that are looked into.
 _MOST = 16
 #: Numbers made of arrays, of which quotients get a name.
 _QUOTIENTS = ("dot", "total", "trace", "matrix", "sum")
-
-
-def _rule(*kinds: str) -> Callable[[ReadingRule], ReadingRule]:
-    def register(rule: ReadingRule) -> ReadingRule:
-        for kind in kinds:
-            RULES.setdefault(kind, []).append(rule)
-        return rule
-
-    return register
 
 
 def _apart(term: Term) -> tuple[bool, list[Term], list[Term], Term]:
@@ -40,7 +28,7 @@ def _apart(term: Term) -> tuple[bool, list[Term], list[Term], Term]:
     return negative, [arg for arg in over if not arg.ndim], under, arrays[0]
 
 
-@_rule("matmul", "pad", "shift", "take", "diag", "transpose", "index")
+@RULES.of("matmul", "pad", "shift", "take", "diag", "transpose", "index")
 def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     """Write signs and scalars in front of a linear operation."""
     parts = [_apart(arg) for arg in term.args]
@@ -55,21 +43,21 @@ def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     return reader.negative(result) if sum(negative for negative, *_ in parts) % 2 != minus else result
 
 
-@_rule("matmul")
+@RULES.of("matmul")
 def _without_identity(reader: Reader, term: Term) -> Term | None:
     """Leave an identity out of a product."""
     kept = [factor for factor in term.args if not is_identity(factor)]
     return reader.chain(kept or term.args[:1]) if len(kept) < len(term.args) else None
 
 
-@_rule("inv")
+@RULES.of("inv")
 def _transposed_inverse(reader: Reader, term: Term) -> Term | None:
     """Write the inverse of a transpose as the transpose of an inverse, as other inverses are."""
     (x,) = term.args
     return _turned(reader, reader.make("inv", x.args, None, term.shape)) if x.kind == "transpose" else None
 
 
-@_rule("product")
+@RULES.of("product")
 def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
     """Leave out the step of what is 0 below 0: step(z) max(z, 0) is max(z, 0)."""
     over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
@@ -81,7 +69,7 @@ def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
     return None
 
 
-@_rule("product")
+@RULES.of("product")
 def _flat(reader: Reader, term: Term) -> Term | None:
     """Write a product among the factors as part of the product, and the sign in front."""
     if not any(arg.kind in ("negative", "product") for arg in term.args):
@@ -113,7 +101,7 @@ def _flat(reader: Reader, term: Term) -> Term | None:
     return reader.negative(result) if minus else result
 
 
-@_rule("product")
+@RULES.of("product")
 def _quotient(reader: Reader, term: Term) -> Term | None:
     """Name the quotient q in the derivative of a quotient, (f' - q g') / g for q = f / g."""
     under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
@@ -145,7 +133,7 @@ def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
     return reader.negative(result) if negative else result
 
 
-@_rule("dot")
+@RULES.of("dot")
 def _transposed_in_dot(reader: Reader, term: Term) -> Term | None:
     """Write (Aᵀ x) · y as x · (A y)."""
     a, b = term.args
@@ -157,7 +145,7 @@ def _transposed_in_dot(reader: Reader, term: Term) -> Term | None:
     return reader.make("dot", (a.args[-1], reader.chain([*back, b])), None, ())
 
 
-@_rule("sum")
+@RULES.of("sum")
 def _signs(reader: Reader, term: Term) -> Term | None:
     """Write the signs of terms as those of the sum, and a sum among the terms as part of it."""
     parts: list[tuple[Term, bool]] = []
@@ -175,7 +163,7 @@ def _signs(reader: Reader, term: Term) -> Term | None:
     return reader.sum(parts, term.shape)
 
 
-@_rule("sum")
+@RULES.of("sum")
 def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
     """Write neighbours from the first to the last, and diagonals from the lowest."""
     if any(term.data) or {arg.kind for arg in term.args} not in ({"shift"}, {"eye"}):
@@ -187,7 +175,7 @@ def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
     return reader.sum([(term.args[at], False) for at in order], term.shape)
 
 
-@_rule("sum")
+@RULES.of("sum")
 def _common_scalars(reader: Reader, term: Term) -> Term | None:
     """Write a scalar that stands in front of every term once, and the sign where all are subtracted."""
     if len(term.args) > _MOST:
@@ -240,7 +228,7 @@ def _turned(reader: Reader, matrix: Term) -> Term:
     return reader.make(turned.kind, turned.args, turned.data, turned.shape)
 
 
-@_rule("sum")
+@RULES.of("sum")
 def _common_matrix(reader: Reader, term: Term) -> Term | None:
     """Write a matrix that every term begins or ends with once: A diag(p) - A p qᵀ is A (diag(p) - p qᵀ)."""
     if term.ndim != 2 or len(term.args) > _MOST:
@@ -264,7 +252,7 @@ def _common_matrix(reader: Reader, term: Term) -> Term | None:
     return None
 
 
-@_rule("rows")
+@RULES.of("rows")
 def _diagonal_and_outer(reader: Reader, term: Term) -> Term | None:
     """Write diag(p) (A - 𝟏 (Aᵀ p)ᵀ) as (diag(p) - p pᵀ) A."""
     p, inside = term.args

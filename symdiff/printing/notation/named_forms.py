@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...graph.sizes import Dim, is_room
-from .reader import Reader, ReadingRule
+from .reader import Reader, ReadingRules
 from .terms import Term, reaches_outside
 
-#: The rules by kind of term.
-RULES: dict[str, list[ReadingRule]] = {}
+RULES = ReadingRules()
 
 #: Most terms of a sum that are compared in pairs.
 _PAIRS = 16
 #: The two cyclic permutations of three places, of which cross products are made.
 _FORTH, _BACK = (1, 2, 0), (2, 0, 1)
-
-
-def _rule(*kinds: str) -> Callable[[ReadingRule], ReadingRule]:
-    def register(rule: ReadingRule) -> ReadingRule:
-        for kind in kinds:
-            RULES.setdefault(kind, []).append(rule)
-        return rule
-
-    return register
 
 
 def is_number(term: Term, value: float) -> bool:
@@ -36,7 +26,7 @@ def is_number(term: Term, value: float) -> bool:
 # ---------------------------------------------------------------------------- steps
 
 
-@_rule("where")
+@RULES.of("where")
 def _step(reader: Reader, term: Term) -> Term | None:
     """Read where(x < y, 0, where(x == y, 1/2, 1)) as a unit step, and a product with one as that."""
     condition, nothing, rest = term.args
@@ -146,7 +136,7 @@ def _widths(shift: _Shift | None) -> tuple[Dim, Dim] | None:
     return (before, after) if is_room(before) and is_room(after) else None
 
 
-@_rule("matmul")
+@RULES.of("matmul")
 def _padding(reader: Reader, term: Term) -> Term | None:
     """Read a product with an identity that has zeros around it as those zeros around the rest."""
     if any(factor.ndim > 2 for factor in term.args):
@@ -174,7 +164,7 @@ def padded(reader: Reader, x: Term, axis: int, widths: tuple[Dim, Dim]) -> Term:
     return reader.make("pad", (x,), tuple(around), shape)
 
 
-@_rule("pad")
+@RULES.of("pad")
 def _shifted(reader: Reader, term: Term) -> Term | None:
     """Read a part of an array with zeros where the rest of it was as the array with its elements moved."""
     (part,) = term.args
@@ -191,7 +181,7 @@ def _shifted(reader: Reader, term: Term) -> Term | None:
     return reader.make("shift", part.args, (places, axis), term.shape)
 
 
-@_rule("pad")
+@RULES.of("pad")
 def _diagonal(reader: Reader, term: Term) -> Term | None:
     """Read an identity with zeros around it as ones on another diagonal."""
     (x,) = term.args
@@ -209,7 +199,7 @@ def _diagonal(reader: Reader, term: Term) -> Term | None:
 # ---------------------------------------------------------------------------- permutations and cross products
 
 
-@_rule("matmul")
+@RULES.of("matmul")
 def _permuted(reader: Reader, term: Term) -> Term | None:
     """Read a vector times a permutation of the identity's rows as the vector in another order."""
     if len(term.args) != 2 or term.args[1].ndim != 1:
@@ -232,7 +222,7 @@ def is_identity(term: Term) -> bool:
     return term.kind == "eye" and term.data == (0, 1) and term.shape[0] == term.shape[1]
 
 
-@_rule("take")
+@RULES.of("take")
 def _taken(reader: Reader, term: Term) -> Term | None:
     """Read what is taken from a product of vectors as a product, and what is taken of what was taken as one."""
     (x,), (axis, places) = term.args, term.data
@@ -258,7 +248,7 @@ class _Turned(NamedTuple):
     around: tuple[Term, ...]
 
 
-@_rule("sum")
+@RULES.of("sum")
 def _cross(reader: Reader, term: Term) -> Term | None:
     """Read the two halves of a cross product in a sum as one."""
     if len(term.args) > _PAIRS:

@@ -12,6 +12,20 @@ from .terms import CHAIN, Term, postorder
 ReadingRule = Callable[["Reader", Term], Term | None]
 
 
+class ReadingRules(dict[str, list[ReadingRule]]):
+    """The rules for each kind of term, in the order in which they are tried."""
+
+    def of(self, *kinds: str) -> Callable[[ReadingRule], ReadingRule]:
+        """Add a rule for these kinds."""
+
+        def add(rule: ReadingRule) -> ReadingRule:
+            for kind in kinds:
+                self.setdefault(kind, []).append(rule)
+            return rule
+
+        return add
+
+
 class Reader:
     """One pass over terms, arguments first.
 
