@@ -171,7 +171,8 @@ _mpf = np.frompyfunc(mpmath.mpf, 1, 1)
 
 def exact(array: npt.ArrayLike) -> Exact:
     """Return numbers as mpmath numbers."""
-    return np.asarray(_mpf(np.asarray(array, dtype=float)), dtype=object)
+    with np.errstate(invalid="ignore"):  # nan, in branches
+        return np.asarray(_mpf(np.asarray(array, dtype=float)), dtype=object)
 
 
 def doubles(array: Any) -> npt.NDArray[np.float64]:

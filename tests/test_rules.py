@@ -170,6 +170,13 @@ def test_rule_in_kernels(rule: Rule) -> None:
 # ---------------------------------------------------------------------------- the library
 
 
+def factors(a: Any) -> tuple[Any, Any]:
+    """Return the orthogonal and the triangular factor, of which the diagonal is positive."""
+    q, r = np.linalg.qr(a)
+    signs = np.sign(np.diagonal(r))
+    return q * signs, signs[:, None] * r
+
+
 def minors(a: Any) -> Any:
     """The adjugate of a regular matrix, by its inverse."""
     return np.linalg.inv(a) * np.linalg.det(a)
@@ -329,6 +336,61 @@ CALLS = [
     ),
     *(both("matrix_power", (regular(31),), n) for n in (0, 1, 3, -2)),
     Call("multi_dot", lambda *xs: sd.multi_dot(list(xs)), lambda *xs: np.linalg.multi_dot(list(xs)), (a23, a34, a34.T)),
+    both("kron", (v3, draw((2, 2), 18))),
+    both("kron", (draw((2, 1, 2), 18), draw((2, 2), 19))),
+    both("cross", (draw((3, 2), 18), a23), axisa=0, axisc=0),
+    both("cross", (draw((3, 2), 18), draw((3, 2), 19)), axis=0),
+    both("vecdot", (draw((2, 1, 3), 18), a23)),
+    both("vecdot", (draw((3, 2), 18), draw((3, 1), 19)), axis=0),
+    both("matvec", (draw((2, 2, 3), 18), a23)),
+    both("vecmat", (draw((2, 1, 3), 18), draw((2, 3, 2), 19))),
+    *(both("norm", (v3,), ord=p) for p in (3, 2.5, -1, 0.5, 0)),
+    *(both("norm", (a23,), ord=p) for p in (1, -1, np.inf, -np.inf)),
+    both("norm", (draw((2, 2, 3), 18),), 1, (2, 0)),
+    both("norm", (draw((2, 2, 3), 18),), ord=np.inf, axis=(0, -1), keepdims=True),
+    both("norm", (a23,), ord=3, axis=0, keepdims=True),
+    both("vector_norm", (draw((2, 2, 3), 18),), axis=(0, 2), ord=3, keepdims=True),
+    both("vector_norm", (a23,)),
+    both("matrix_norm", (draw((2, 2, 3), 18),), ord=1),
+    both("matrix_norm", (a23,)),
+    *(both("cond", (regular(32),), p=p) for p in (1, -1, np.inf, "fro")),
+    Call("cholesky", lambda a: sd.cholesky(a, upper=True), lambda a: np.linalg.cholesky(a).T, (spd,)),
+    *(
+        Call(
+            "solve_triangular",
+            lambda a, b, kw=kw: sd.solve_triangular(a, b, **kw),
+            lambda a, b, kw=kw: linalg.solve_triangular(a, b, **kw),
+            (regular(33), draw((3, 2), 34)),
+        )
+        for kw in ({}, {"lower": True}, {"trans": 1}, {"trans": "T", "lower": True, "unit_diagonal": True})
+    ),
+    *(
+        Call(
+            "cho_solve",
+            lambda a, b, lower=lower: sd.cho_solve(sd.cho_factor(a, lower), b),
+            np.linalg.solve,
+            (spd, b),
+        )
+        for lower, b in ((True, v3), (False, draw((3, 2), 34)))
+    ),
+    Call("cho_factor", lambda a: sd.cho_factor(a)[0], lambda a: np.triu(linalg.cho_factor(a)[0]), (spd,)),
+    *(
+        Call("qr", lambda a, k=k: sd.qr(a)[k], lambda a, k=k: factors(a)[k], (values,))
+        for k in (0, 1)
+        for values in (draw((4, 2), 35), draw((2, 3), 36))
+    ),
+    Call("qr", lambda a: sd.qr(a, mode="r"), lambda a: factors(a)[1], (draw((3, 2), 35),)),
+    both("pinv", (draw((3, 2), 35),)),
+    both("pinv", (draw((2, 2, 3), 35),)),
+    both("tensorinv", (regular(36, 4).reshape(2, 2, 2, 2),)),
+    both("tensorinv", (regular(36, 4).reshape(4, 2, 2),), ind=1),
+    both("tensorsolve", (regular(36, 4).reshape(2, 2, 2, 2), draw((2, 2), 37))),
+    both("tensorsolve", (regular(36, 4).reshape(2, 2, 4), draw((4,), 37)), axes=(0, 1)),
+    Call("block_diag", sd.block_diag, linalg.block_diag, (a23, v3, s0, draw((2, 1), 38))),
+    Call("toeplitz", sd.toeplitz, linalg.toeplitz, (v3,)),
+    Call("toeplitz", sd.toeplitz, linalg.toeplitz, (v3, draw((2,), 38))),
+    both("vander", (v3,)),
+    both("vander", (v3,), 2, increasing=True),
     both("polyval", (v3, a23)),
     both("ptp", (a23,), axis=1),
     both("average", (a23,), axis=0),

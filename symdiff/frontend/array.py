@@ -23,7 +23,7 @@ from ..printing.assemble import present
 from . import sympy as interop
 from .numpy import operations, shaping
 from .numpy.indexing import getitem
-from .numpy.library import DIRECT, LIBRARY, REFUSED, UFUNC_METHODS, Entry
+from .numpy.library import DIRECT, LIBRARY, OF_LINALG, REFUSED, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, provenance_of
 from .numpy.signatures import bind_options
 from .provenance import Provenance
@@ -344,12 +344,13 @@ class Array(Operand):
         if kwargs.get("out") is not None:
             raise SymbolError(f"np.{name} with out= on symbols; they cannot be assigned to, use the value returned")
         kwargs.pop("out", None)
-        if kwargs:
+        if kwargs and name != "vecdot":
             raise UnsupportedError(f"np.{name} of symbols with {', '.join(kwargs)}=")
-        return call(_entry(name), inputs, {})
+        return call(_entry(name), inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return call(_entry(func.__name__), args, kwargs)
+        own = OF_LINALG.get(func.__name__) if func.__module__ == "numpy.linalg" else None
+        return call(own or _entry(func.__name__), args, kwargs)
 
 
 _METHODS = {

@@ -16,6 +16,7 @@ Files
     padding      zeros around an array, shifts, the matrix of a cross product
     reductions   sums, means, norms, softmax, cumulative sums
     operations   products, diagonals, matrices, selection
+    linalg       norms, factors, solutions, structured matrices
     library      the table: names, arguments, keywords
     signatures   arguments by name, each of its kind
     operands     symbols, numbers and lists of them as nodes

@@ -17,6 +17,7 @@ from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, compare, where
 from . import making, operations, padding, positions, reductions, shaping
+from .linalg import building, norms, products, solving
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -30,9 +31,9 @@ class Entry(NamedTuple):
     name : str
     call : callable
         Takes nodes where arrays are expected, plain Python values elsewhere.
-    arrays : int or {"list", "lists", "all", "none", "text", "rows"}
+    arrays : int or {"list", "lists", "all", "none", "text", "rows", "factor"}
         Which arguments are arrays: the first so many; one list of them; two lists of them and what
-        follows; all; none; all after a text; nested lists of them.
+        follows; all; none; all after a text; nested lists of them; all, a flag beside the first.
     least, most : int or None
         Number of positional arguments (None: no limit).
     keywords : tuple of str
@@ -143,20 +144,39 @@ for _name in ("var", "std"):
     _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
 for _name in ("softmax", "log_softmax", "unit"):
     _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis",))
-_add("norm", reductions.norm, 1, 1, 3, ("ord", "axis", "keepdims"))
 _add("cumsum", partial(reductions.accumulate, "cumsum"), 1, 1, 2, ("axis",))
 
-for _name in ("matmul", "dot", "inner", "vdot", "outer", "kron", "cross", "solve"):
+for _name in ("matmul", "dot", "inner", "vdot", "outer", "solve"):
     _add(_name, getattr(operations, _name), 2, 2, 2)
 _add("tensordot", operations.tensordot, 2, 2, 3, ("axes",), in_text=False)
 _add("einsum", operations.einsum, "text", 2, None, ("optimize",), in_text=False)
-for _name in ("det", "logdet", "logabsdet", "inv", "adjugate", "cholesky"):
+for _name in ("det", "logdet", "logabsdet", "adjugate"):
     _add(_name, getattr(operations, _name))
 _add("adjugate_differential", lambda a, e: matrix("adjugate_differential", a, e), 2, 2, 2)
-_add("slogdet", operations.slogdet, in_text=False)
-_add("matrix_power", operations.matrix_power, 1, 2, 2, ("n",))
 _add("trace", operations.trace, 1, 1, 4, ("offset", "axis1", "axis2"))
 _add("multi_dot", operations.multi_dot, "list")
+for _name in ("matvec", "vecmat", "kron"):
+    _add(_name, getattr(products, _name), 2, 2, 2)
+_add("vecdot", products.vecdot, 2, 2, 3, ("axis",))
+_add("cross", products.cross, 2, 2, 6, ("axisa", "axisb", "axisc", "axis"))
+_add("norm", norms.norm, 1, 1, 4, ("ord", "axis", "keepdims"))
+_add("vector_norm", norms.vector_norm, 1, 1, 1, ("axis", "keepdims", "ord"))
+_add("matrix_norm", norms.matrix_norm, 1, 1, 1, ("keepdims", "ord"))
+_add("cond", norms.cond, 1, 1, 2, ("p",))
+_add("inv", solving.inv)
+_add("cholesky", solving.cholesky, 1, 1, 1, ("upper",))
+_add("slogdet", solving.slogdet, in_text=False)
+_add("matrix_power", solving.matrix_power, 1, 2, 2, ("n",))
+_add("solve_triangular", solving.solve_triangular, 2, 2, 5, ("trans", "lower", "unit_diagonal"))
+_add("cho_factor", solving.cho_factor, 1, 1, 2, ("lower",), in_text=False)
+_add("cho_solve", solving.cho_solve, "factor", 2, 2, in_text=False)
+_add("qr", solving.qr, 1, 1, 2, ("mode",), in_text=False)
+_add("pinv", solving.pinv)
+_add("tensorinv", solving.tensorinv, 1, 1, 2, ("ind",))
+_add("tensorsolve", solving.tensorsolve, 2, 2, 3, ("axes",))
+_add("block_diag", building.block_diag, "all", 1, None)
+_add("toeplitz", building.toeplitz, 2, 1, 2)
+_add("vander", building.vander, 1, 1, 3, ("N", "increasing"))
 _add("polyval", operations.polyval, 2, 2, 2)
 _add("ptp", reductions.ptp, 1, 1, 2, ("axis", "keepdims"))
 _add("average", reductions.average, 1, 1, 3, ("axis", "weights"))
@@ -216,6 +236,12 @@ for _alias, _target in {
     if _target in LIBRARY and _alias not in LIBRARY:
         LIBRARY[_alias] = LIBRARY[_target]
 
+#: Functions of ``numpy.linalg`` that are others than those of their names in ``numpy``: they take the last two axes.
+OF_LINALG = {
+    "trace": Entry("trace", products.stack_trace, 1, 1, 1, ("offset",)),
+    "diagonal": Entry("diagonal", products.stack_diagonal, 1, 1, 1, ("offset",)),
+}
+
 #: What a ufunc's methods are: np.add.reduce is a sum.
 UFUNC_METHODS = {
     ("add", "reduce"): "sum",
@@ -255,7 +281,6 @@ REFUSED = {
     "eigvals": "eigenvalues are not offered yet",
     "eigvalsh": "eigenvalues are not offered yet",
     "svd": "singular values are not offered yet",
-    "qr": "the QR factorisation is not offered yet",
-    "pinv": "the pseudo-inverse is not offered yet; write inv(A.T @ A) @ A.T for full column rank",
+    "matrix_rank": "the rank is a whole number that jumps and has no derivative; take it of numbers, before the call",
     "cumprod": "write exp(cumsum(log(x))) for positive x",
 }

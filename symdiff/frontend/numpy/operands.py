@@ -207,9 +207,17 @@ def _converted(entry: Entry, args: Sequence[Any]) -> list[Any]:
         return [_listed(parts) for parts in args]
     if entry.arrays == "text":
         return [args[0], *map(as_node, args[1:])]
+    if entry.arrays == "factor":
+        return [_factor(entry, args[0]), *map(as_node, args[1:])]
     if entry.arrays == "rows":
         return [_nested(args[0])]
     return [None if a is None and i and entry.name == "clip" else as_node(a) for i, a in enumerate(args)]
+
+
+def _factor(entry: Entry, given: Any) -> tuple[Node, bool]:
+    if not isinstance(given, list | tuple) or len(given) != 2 or not isinstance(given[1], bool | np.bool_ | int):
+        raise ArgumentError(f"{entry.name} with {shaping.shown(given)} first; expected a pair (factor, lower)")
+    return as_node(given[0]), bool(given[1])
 
 
 def _listed(parts: Any) -> list[Node]:

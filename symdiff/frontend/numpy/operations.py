@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
-from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, UnsupportedError
+from ...errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from ...graph import (
     BOOL,
     Node,
@@ -20,7 +20,6 @@ from ...graph import (
     contract,
     delta,
     elementwise,
-    gather,
     matrix,
     pad,
     reshape,
@@ -219,26 +218,6 @@ def _numbers(x: Node) -> Any:
     return x.value if x.op == "constant" else None
 
 
-def kron(a: Node, b: Node) -> Node:
-    """Return the Kronecker product of two matrices or two vectors."""
-    if a.ndim != b.ndim or a.ndim > 2:
-        raise ShapeError(f"kron of shapes {show(a.shape)} and {show(b.shape)}; expected two vectors or two matrices")
-    n = a.ndim
-    whole_product = contract([a, b], [tuple(range(0, 2 * n, 2)), tuple(range(1, 2 * n, 2))], tuple(range(2 * n)))
-    return reshape(whole_product, tuple(p * q for p, q in zip(a.shape, b.shape, strict=True)))
-
-
-def cross(a: Node, b: Node) -> Node:
-    """Return the cross product of vectors with three elements (along the last axis)."""
-    if not a.ndim or not b.ndim or a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise ShapeError(f"cross of shapes {show(a.shape)} and {show(b.shape)}; expected 3 elements on the last axis")
-
-    def turn(x: Node, first: int) -> Node:
-        return gather(x, x.ndim - 1, (first, (first + 1) % 3, (first + 2) % 3))
-
-    return apply("subtract", apply("multiply", turn(a, 1), turn(b, 2)), apply("multiply", turn(a, 2), turn(b, 1)))
-
-
 def trace(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
     """Sum the diagonal over two axes, the first two by default."""
     return reductions.sum(diagonal(x, offset, axis1, axis2), -1)
@@ -289,20 +268,8 @@ def _square(op: str) -> Callable[[Node], Node]:
     return call
 
 
-det, logdet, logabsdet, inv = _square("det"), _square("logdet"), _square("logabsdet"), _square("inv")
-adjugate, cholesky = _square("adjugate"), _square("cholesky")
-
-
-class SignAndLog(NamedTuple):
-    """What :func:`slogdet` gives, with NumPy's names."""
-
-    sign: Any
-    logabsdet: Any
-
-
-def slogdet(x: Node) -> SignAndLog:
-    """Return the sign of the determinant and the logarithm of its magnitude."""
-    return SignAndLog(apply("sign", det(x)), logabsdet(x))
+det, logdet, logabsdet = _square("det"), _square("logdet"), _square("logabsdet")
+adjugate = _square("adjugate")
 
 
 def solve(a: Node, b: Node) -> Node:
@@ -310,26 +277,6 @@ def solve(a: Node, b: Node) -> Node:
     if b.ndim == 1:
         return reshape(matrix("solve", _real(a), reshape(_real(b), (b.shape[0], 1))), (*a.shape[:-2], b.shape[0]))
     return matrix("solve", _real(a), _real(b))
-
-
-def matrix_power(x: Node, n: int) -> Node:
-    """Multiply a square matrix by itself; negative powers use the inverse."""
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError(f"matrix_power of an array of shape {show(x.shape)}; expected a square matrix")
-    if abs(n) > 10_000:
-        raise LimitError(f"matrix_power with exponent {n}; the limit is 10000")
-    if n < 0:
-        return matrix_power(inv(x), -n)
-    if n == 0:
-        return broadcast_to(delta(x.shape[-1], x.shape[-1]), x.shape)
-    result: Node | None = None
-    while n:
-        if n & 1:
-            result = x if result is None else stack_matmul(result, x)
-        n >>= 1
-        x = stack_matmul(x, x) if n else x
-    assert result is not None
-    return result
 
 
 def tril(x: Node, k: int = 0) -> Node:

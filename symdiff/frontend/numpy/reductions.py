@@ -6,9 +6,8 @@ Every function takes and returns nodes; axes follow NumPy's conventions (negativ
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from ...errors import ShapeError, UnsupportedError
+from ...errors import ShapeError
 from ...graph import BOOL, Node, broadcast_to, cumulative, extent, normalize, reduce, reshape, sum_axes
 from ...graph.scalars.functions import apply, compare, to_real
 from ...graph.sizes import product, show
@@ -94,26 +93,6 @@ def average(x: Node, axis: Axis = None, weights: Node | None = None) -> Node:
         weights = reshape(weights, tuple(n if a == axes[0] else 1 for a, n in enumerate(x.shape)))
         weights = broadcast_to(weights, x.shape)
     return apply("divide", sum(apply("multiply", x, weights), axis), sum(weights, axis))
-
-
-def norm(x: Node, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Take a norm: Frobenius (Euclid for a vector) by default, 1 and inf of a vector too."""
-    if ord is None or (ord == "fro" and (x.ndim == 2 or axis is not None)):
-        return _reduction("norm")(x, axis, keepdims)
-    axes = axes_of(x, axis)
-    if len(axes) == 1:
-        if ord in (2, 2.0):
-            return _reduction("norm")(x, axis, keepdims)
-        if ord in (1, 1.0):
-            return sum(apply("abs", x), axis, keepdims)
-        if ord == float("inf"):
-            return max(apply("abs", x), axis, keepdims)
-        if ord == float("-inf"):
-            return min(apply("abs", x), axis, keepdims)
-    raise UnsupportedError(
-        f"norm with ord={ord!r} over {len(axes)} axes; known: Frobenius for any number of axes (ord=None), 1, 2 and "
-        "inf over one axis"
-    )
 
 
 def softmax(x: Node, axis: Axis = -1) -> Node:

@@ -52,10 +52,13 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "axis": _axes,
     "keepdims": _flag,
     "ddof": _number,
-    **dict.fromkeys(("axis1", "axis2", "offset", "k", "decimals", "repeats"), whole_number),
+    **dict.fromkeys(("axis1", "axis2", "offset", "k", "decimals", "repeats", "ind"), whole_number),
+    **dict.fromkeys(("unit_diagonal", "increasing"), _flag),
 }
 #: Names that are a whole number in some operations and a size in others.
 _COUNTS = {("diff", "n"), ("matrix_power", "n")}
+#: Names that are a flag in some operations and an array in others.
+_FLAGS = {("cholesky", "upper"), ("cho_factor", "lower"), ("solve_triangular", "lower")}
 
 
 class _Signature(NamedTuple):
@@ -66,7 +69,7 @@ class _Signature(NamedTuple):
 
 @cache
 def _signature(entry: Entry) -> _Signature:
-    arrays = {"none": 0, "list": 1, "rows": 1, "lists": 2}.get(str(entry.arrays), entry.arrays)
+    arrays = {"none": 0, "list": 1, "rows": 1, "lists": 2, "factor": 2}.get(str(entry.arrays), entry.arrays)
     if not isinstance(arrays, int):
         return _Signature((), (), 0)
     given = [p for p in inspect.signature(entry.call).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -113,7 +116,8 @@ def bind_options(entry: Entry, args: Sequence[Any], given: Mapping[str, Any]) ->
     if missing:
         raise ArgumentError(f"{entry.name} takes {', '.join(names)}; {', '.join(missing)} did not come")
     for name, value in named.items():
-        kind = whole_number if (entry.name, name) in _COUNTS else _KINDS.get(name)
+        own = (entry.name, name)
+        kind = whole_number if own in _COUNTS else _flag if own in _FLAGS else _KINDS.get(name)
         if kind is not None:
             named[name] = kind(_TOLD.get((entry.name, name), name), value)
     return list(args[:arrays]), named

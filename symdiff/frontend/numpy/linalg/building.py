@@ -1,0 +1,75 @@
+"""Matrices made from vectors and blocks: block diagonals, Toeplitz and Vandermonde matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....errors import ArgumentError, LimitError, ShapeError, UnsupportedError
+from ....graph import Node, concatenate, pad, whole
+from ....graph.scalars.functions import apply, to_real
+from ....graph.sizes import Dim, show
+from ....ground.budget import limits, reserve
+from ..indexing import gather_array, getitem
+from ..making import like
+from ..shaping import at_least, flip, join, ravel, stack, whole_number
+
+
+def block_diag(*arrs: Node) -> Node:
+    """Put matrices on the diagonal of a larger one, zeros elsewhere; vectors are rows, as in SciPy."""
+    parts = [to_real(at_least(x, 2)) for x in arrs]
+    for part in parts:
+        if part.ndim != 2:
+            raise ShapeError(f"block_diag of an array of shape {show(part.shape)}; expected matrices")
+    columns: Dim = 0
+    starts: list[Dim] = []
+    for part in parts:
+        starts.append(columns)
+        columns = columns + part.shape[1]
+    rows = [
+        pad(part, (whole(part.shape[0]), (start, 1, part.shape[1])), (part.shape[0], columns))
+        for part, start in zip(parts, starts, strict=True)
+    ]
+    return rows[0] if len(rows) == 1 else concatenate(rows, 0)
+
+
+def toeplitz(c: Node, r: Node | None = None) -> Node:
+    """Return the matrix with equal elements along each diagonal, from its first column and its first row.
+
+    Without a row the matrix is symmetric; the row's own first element is not used, as in SciPy.
+    """
+    c = ravel(c)
+    r = c if r is None else ravel(r)
+    n, m = _fixed(c, "toeplitz"), _fixed(r, "toeplitz")
+    _room(n, m, "toeplitz")
+    if n == 0 or m == 0:
+        raise ShapeError(f"toeplitz of a column of {n} and a row of {m} elements; expected one at least in both")
+    line = flip(c) if m == 1 else join([flip(c), getitem(r, slice(1, None))])
+    return gather_array(line, 0, (n - 1) - np.arange(n)[:, None] + np.arange(m)[None, :])
+
+
+def vander(x: Node, N: int | None = None, increasing: bool = False) -> Node:
+    """Return the matrix of the powers of a vector's elements, the highest first unless ``increasing``."""
+    if x.ndim != 1:
+        raise ShapeError(f"vander of an array of shape {show(x.shape)}; expected a vector")
+    count = _fixed(x, "vander") if N is None else whole_number("N", N)
+    if count < 1:
+        raise ArgumentError(f"vander with {count} columns; expected one at least")
+    if isinstance(x.shape[0], int):
+        _room(x.shape[0], count, "vander")
+    x = to_real(x)
+    powers = [like(x, 1.0) if k == 0 else x if k == 1 else apply("power", x, float(k)) for k in range(count)]
+    return stack(powers if increasing else powers[::-1], 1)
+
+
+def _fixed(x: Node, what: str) -> int:
+    size = x.shape[0]
+    if not isinstance(size, int):
+        raise UnsupportedError(f"{what} of a vector of symbolic size {size}; expected a fixed size")
+    return size
+
+
+def _room(n: int, m: int, what: str) -> None:
+    most = limits().elements
+    if n * m > most:
+        raise LimitError(f"{what} of shape ({n}, {m}) has more than {most} elements, the limit")
+    reserve(8 * n * m)
