@@ -31,6 +31,7 @@ from symdiff.errors import ArgumentError, LimitError, ShapeError, SymdiffError, 
 from symdiff.frontend.numpy import indexing, reductions
 from symdiff.frontend.numpy import operations as ops
 from symdiff.frontend.numpy import shaping as layout
+from symdiff.frontend.numpy.linalg import solving
 from symdiff.frontend.sympy import Inputs, from_sympy, is_sympy, to_sympy
 from symdiff.frontend.sympy.forms import Adjugate, AdjugateDifferential, Definitions
 from symdiff.graph import (
@@ -351,7 +352,7 @@ vector, square, scalar = variable("v", (3,)), variable("A", (3, 3)), variable("x
 symbolic, column = variable("N", (named("n"), named("n"))), variable("u", (named("n"),))
 
 WRITTEN: list[tuple[Node, str]] = [
-    (layout.swapaxes(ops.inv(square), 0, 1), "A**(-1).T"),
+    (layout.swapaxes(solving.inv(square), 0, 1), "A**(-1).T"),
     (ops.matmul(square, vector), "A*v"),
     (ops.matmul(vector, vector), "(v.T*v)[0, 0]"),
     (ops.outer(vector, vector), "v*v.T"),
