@@ -18,12 +18,14 @@ from itertools import permutations
 import numpy as np
 
 from ..graph import REAL, Labels, Node
+from ..graph.kinds import BRANCHING, CHOICE, WRAPPER, holds
 from ..graph.primitives import Assumptions
-from ..graph.scalars.functions import FUNCTIONS
+from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 
 __all__ = [
     "are_transposes",
     "factors_along",
+    "hides_nan",
     "is_definite",
     "is_diagonal",
     "is_lower",
@@ -375,6 +377,13 @@ def _is_diagonal_of(node: Node) -> bool:
 
 
 # ---------------------------------------------------------------------------- all of them
+
+
+def hides_nan(node: Node) -> bool:
+    """Tell whether a node may be a number where an argument is nan: choices, ``x**0``, Python functions."""
+    if node.op == "power" and scalar_constant(node.args[1]):
+        return False
+    return node.op != "named" and bool(holds(node.op) & (CHOICE | BRANCHING | WRAPPER))
 
 
 def lacks(node: Node, wanted: Assumptions) -> bool:

@@ -7,15 +7,19 @@ where one is. And ``p / p`` is 1 where p is declared positive, since calls refus
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..graph import Node, constant, elementwise, extent
 from ..graph.kinds import INVERSE
 from ..graph.scalars.arithmetic import SUMS, factors_of, terms_of
 from ..graph.sizes import product
-from .facts import is_surely_positive
+from .facts import hides_nan, is_surely_positive
 from .rewriter import make, rule, spread
 
 #: Most factors of a product and terms of a sum that are compared.
 _FACTORS, _TERMS = 12, 9
+#: Most nodes of a product that are searched for logarithms.
+_LOOKED = 96
 #: How many operations are looked through from a sum to the deviations it is of.
 _DEPTH = 8
 
@@ -23,15 +27,19 @@ _DEPTH = 8
 # ---------------------------------------------------------------------------- ratios
 
 
-@rule("divide", "p x / (p y), p declared positive", "x / y", "reading")
+@rule("divide", "p x / (p y), p positive or in a logarithm of x", "x / y", "reading")
 def _ratio_of_positive(node: Node) -> Node | None:
-    """Cancel equal factors above and below where they are declared positive."""
+    """Cancel equal factors above and below that are declared positive, or that a logarithm in another factor is of."""
     above, below = (factors_of(arg, _FACTORS) for arg in node.args)
     if not above.whole or not below.whole:
         return None
     top, bottom = list(above.parts), list(below.parts)
     for base, n in above.parts:
         if (base, n) in bottom and base.op != "constant" and is_surely_positive(base):
+            bottom.remove((base, n))
+            top.remove((base, n))
+    for base, n in _alike(top, bottom):
+        if base in _bases_of_logarithms(part for part, _ in [*top, *bottom]):
             bottom.remove((base, n))
             top.remove((base, n))
     if len(top) == len(above.parts):
@@ -43,6 +51,25 @@ def _ratio_of_positive(node: Node) -> Node | None:
         result = make("divide", result, _product(under))
     result = result if above.sign * below.sign > 0 else make("negative", result)
     return spread(result, node.shape)
+
+
+def _alike(top: list[tuple[Node, float]], bottom: list[tuple[Node, float]]) -> list[tuple[Node, float]]:
+    return [part for part in dict.fromkeys(top) if part in bottom and part[0].op != "constant"]
+
+
+def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
+    """Return the factors of what logarithms in some factors are of: where one is 0, its logarithm is infinite."""
+    found: set[Node] = set()
+    todo = list(parts)
+    for _ in range(_LOOKED):
+        if not todo:
+            break
+        node = todo.pop()
+        if node.op == "log":
+            found.update(base for base, _ in factors_of(node.args[0], _FACTORS).parts)
+        elif not hides_nan(node):
+            todo.extend(node.args)
+    return found
 
 
 def _bases(parts: list[tuple[Node, float]], sign: float) -> list[Node]:

@@ -17,6 +17,7 @@ Files
     exponentials   quotients of exponentials in one normal form
     weights        sums of exponentials along axes
     removable      quotients that are 0 / 0 where their variable is 0
+    identities     parts of sums that are 0 by the rules of powers, exponentials and logarithms
     roots          roots of sums of squares
     lengths        divisions by a length factored out of linear operations
 Add
@@ -31,6 +32,7 @@ from ...graph.scalars.arithmetic import peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Dim
 from ..rewriter import is_number, rule, spread, stabilize
+from . import identities as identities
 from .exponentials import normal_form
 from .lengths import cancelled, joined
 from .removable import smooth_quotient
