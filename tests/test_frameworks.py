@@ -12,6 +12,7 @@ import pytest
 from scipy import integrate, ndimage
 
 import symdiff as sd
+from symdiff.integrations.signature import check_one_sample, symbols_of, template_of_results
 
 FORMULAS = [
     ("sum(sin(A @ x)) * exp(y)", {"A": (3, 2), "x": 2, "y": ()}),
@@ -68,6 +69,61 @@ def test_torch_differentiates_kernels_twice(text: str, shapes: dict[str, Any]) -
     assert torch.autograd.gradgradcheck(function, args)
     rows = torch.tensor(np.random.default_rng(7).normal(size=(4, 2)), requires_grad=True)
     assert torch.autograd.gradcheck(function, (args[0], rows, args[2]))  # derivatives of what is shared are added
+
+
+DECLARED = [{"symmetric": True}, {"skew": True}, {"diagonal": True}, {"triangular": "lower"}, {"positive_definite": True}]
+
+
+def declared_kernel(facts: dict[str, Any]) -> tuple[sd.Kernel, list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
+    """A kernel of a declared matrix, a point, and the derivative by the matrix as symdiff's own kernels give it."""
+    A, x = sd.matrix("A", 3, 3, **facts), sd.vector("x", 3)
+    f = x @ A @ A @ x + (A * np.arange(9.0).reshape(3, 3)).sum()
+    G, x0 = np.random.default_rng(11).normal(size=(3, 3)), np.array([0.3, -1.2, 0.8])
+    made = {
+        "symmetric": G + G.T,
+        "skew": G - G.T,
+        "diagonal": np.diag(np.diag(G)),
+        "triangular": np.tril(G),
+        "positive_definite": G @ G.T,
+    }
+    at = made[next(iter(facts))]
+    return sd.compile(f, [A, x]), [at, x0], sd.compile(sd.gradient(f, A), [A, x])(at, x0)
+
+
+@pytest.mark.parametrize("facts", DECLARED, ids=lambda facts: next(iter(facts)))
+def test_declared_inputs_stay_declared(facts: dict[str, Any]) -> None:
+    kernel, args, slope = declared_kernel(facts)
+    A, x = symbols_of(kernel)
+    assert [one.node for one in (A, x)] == [sd.matrix("A", 3, 3, **facts).node, sd.vector("x", 3).node]
+    assert template_of_results(kernel) == "output"
+    again = sd.compile(sd.gradient(kernel(A, x), A), [A, x])
+    np.testing.assert_array_equal(again(*args), slope)
+
+
+@pytest.mark.parametrize("facts", DECLARED, ids=lambda facts: next(iter(facts)))
+def test_jax_differentiates_by_declared_inputs(facts: dict[str, Any]) -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    kernel, args, slope = declared_kernel(facts)
+    np.testing.assert_allclose(jax.grad(kernel.jax())(*args), slope, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("facts", DECLARED, ids=lambda facts: next(iter(facts)))
+def test_torch_differentiates_by_declared_inputs(facts: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    kernel, args, slope = declared_kernel(facts)
+    tensors = [torch.tensor(arg, requires_grad=True) for arg in args]
+    kernel.torch()(*tensors).backward()
+    np.testing.assert_allclose(tensors[0].grad, slope, rtol=1e-12, atol=1e-13)
+
+
+def test_positions_are_refused_by_name() -> None:
+    kernel = sd.compile("sum(cs[idx]**2)", cs=(4, 2), idx=(int, 3))
+    assert [one.node.dtype for one in symbols_of(kernel)] == ["real", "int"]
+    with pytest.raises(sd.UnsupportedError, match="whose inputs idx hold positions"):
+        check_one_sample(kernel, "JAX", "jax.vmap")
+    with pytest.raises(sd.UnsupportedError, match="reduce="):
+        check_one_sample(sd.compile("sum(x)", x=2, reduce="sum"), "JAX", "jax.vmap takes its place")
 
 
 def test_numba_calls_kernels_in_compiled_code() -> None:

@@ -13,7 +13,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdlib cimport calloc, free
 
-from .arrays.arguments cimport accept, broadcast, MOST_PORTS, sd_given
+from .arrays.arguments cimport accept, broadcast, library_of, MOST_PORTS, sd_given
 from .arrays.declared cimport are_declared, facts_of
 from .arrays.describe cimport (
     SD_AXES,
@@ -65,6 +65,12 @@ def empty(shapes, bint single):
     finally:
         end_large(usual)
     return arrays
+
+
+def container_library(thing):
+    """Return "pandas", "polars", "pyarrow", "xarray" or "dask" for what these made, whose labels, missing values or
+    promises an array would lose; None for anything else."""
+    return library_of(thing)
 
 
 def keep_memory(size_t most):

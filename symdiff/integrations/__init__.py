@@ -9,6 +9,7 @@ Invariants
     * What a library is given is computed by kernels, as a user would compile them.
 Files
     variables   arrays of any structure as the one vector that a library moves
+    signature   symbols and results of a kernel, and which kernels are functions of one sample
     objective   a formula for optimizers and solvers: fun, jac, hess, hessp
     jax         kernels as functions under jit, vmap and grad
     torch       kernels as functions of tensors, with derivatives of any order

@@ -15,15 +15,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..compiler import compile
-from ..errors import ShapeError, UnsupportedError
+from ..errors import ShapeError
 from ..frontend import derivatives
 from ..frontend.array import Array
-from ..frontend.outputs import LEAF, leaves, pack, template_of
-from ..frontend.symbols import symbol
+from ..frontend.outputs import leaves, pack
 from ..graph.size_equations import bind
 from ..graph.sizes import Size, show
 from ..runtime.calls.arguments import sample_shape
 from ..runtime.kernel import Kernel
+from .signature import check_one_sample, symbols_of, template_of_results
 
 __all__ = ["wrap"]
 
@@ -45,13 +45,9 @@ def wrap(kernel: Kernel) -> Callable[..., Any]:
     Raises
     ------
     UnsupportedError
-        For a kernel that sums over its batch or has batch axes behind.
+        For a kernel that sums over its batch, has batch axes behind, or takes structures or positions.
     """
-    if kernel.options.is_reduced or kernel.options.in_columns or kernel.options.groups is not None:
-        raise UnsupportedError(
-            "a function of JAX of a kernel with reduce=, batch_axis=-1 or structures as arguments; expected a kernel "
-            "of one sample (jax.vmap and jnp.sum take the place of the first two)"
-        )
+    check_one_sample(kernel, "JAX", "jax.vmap and jnp.sum take the place of the first two")
     return _Function(kernel).callable
 
 
@@ -99,14 +95,9 @@ class _Function:
     def _slope(self, number: int) -> Callable[..., Any]:
         """Return the function of the Jacobians of all outputs by one input."""
         if number not in self.slopes:
-            symbols = [symbol(p.name, p.shape) for p in self.kernel.inputs]
+            symbols = symbols_of(self.kernel)
             formulas: list[Array] = leaves(self.kernel(*symbols))
             parts = [derivatives.jacobian(one, symbols[number], disconnected="zero") for one in formulas]
             backend = self.kernel.backend if self.kernel.backend == "numpy" else "auto"
             self.slopes[number] = wrap(compile(parts, symbols, backend=backend))
         return self.slopes[number]
-
-
-def template_of_results(kernel: Kernel) -> Any:
-    """Return the structure of a kernel's results."""
-    return template_of(kernel(*(symbol(p.name, p.shape) for p in kernel.inputs))) if kernel.outputs else LEAF

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 
 from ..compiler import compile
-from ..errors import ArgumentError, DtypeError, UnsupportedError
+from ..errors import ArgumentError, DtypeError
 from ..frontend import derivatives
 from ..frontend.array import Array
-from ..frontend.outputs import leaves, pack, template_of
+from ..frontend.outputs import leaves, pack
 from ..frontend.symbols import symbol
 from ..runtime.kernel import Kernel
+from .signature import check_one_sample, free_name, symbols_of, template_of_results
 
 __all__ = ["wrap"]
 
@@ -36,15 +37,11 @@ def wrap(kernel: Kernel) -> Callable[..., Any]:
     Raises
     ------
     UnsupportedError
-        For a kernel that sums over its batch, or has batch axes behind.
+        For a kernel that sums over its batch, has batch axes behind, or takes structures or positions.
     """
-    if kernel.options.is_reduced or kernel.options.in_columns or kernel.options.groups is not None:
-        raise UnsupportedError(
-            "a function of PyTorch of a kernel with reduce=, batch_axis=-1 or structures as arguments; expected a "
-            "kernel of one sample (tensor.sum takes the place of the first)"
-        )
+    check_one_sample(kernel, "PyTorch", "tensor.sum takes the place of the first")
     function = _Kernel(kernel)
-    template = template_of(kernel(*(symbol(p.name, p.shape) for p in kernel.inputs)))
+    template = template_of_results(kernel)
 
     def run(*tensors: Any) -> Any:
         return pack(template, iter(function(tensors)))
@@ -83,10 +80,10 @@ class _Kernel:
     def slope(self, number: int) -> _Kernel:
         """Return the kernel of the vjp by one input, with a cotangent for each output behind the inputs."""
         if number not in self.vjp:
-            symbols = [symbol(p.name, p.shape) for p in self.kernel.inputs]
+            symbols = symbols_of(self.kernel)
             formulas: list[Array] = leaves(self.kernel(*symbols))
             names = {p.name for p in self.kernel.inputs}
-            seeds = [symbol(_free(f"cotangent{k}", names), one.node.shape) for k, one in enumerate(formulas)]
+            seeds = [symbol(free_name(f"cotangent{k}", names), one.node.shape) for k, one in enumerate(formulas)]
             parts = [
                 derivatives.vjp(one, symbols[number], seed, disconnected="zero")
                 for one, seed in zip(formulas, seeds, strict=True)
@@ -95,12 +92,6 @@ class _Kernel:
             backend = "numpy" if self.kernel.backend == "numpy" else "auto"
             self.vjp[number] = _Kernel(compile(total, [*symbols, *seeds], backend=backend))
         return self.vjp[number]
-
-
-def _free(name: str, names: set[str]) -> str:
-    while name in names:
-        name += "_"
-    return name
 
 
 class _Step(torch.autograd.Function):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,9 @@ from .calls.arguments import (
     sample_shape,
     stack_batches,
 )
+from .calls.containers import columns_of, is_lazy
 from .calls.declared import check_all
+from .calls.labels import Labels, without_labels
 from .calls.positions import PositionRange, check_positions
 from .calls.result_memory import empty
 from .calls.threads import get_num_threads
@@ -59,6 +62,25 @@ class Calls(CallPath):
     def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
         """Serve a call that is out of the ordinary: check everything, convert, or tell what is wrong."""
         args = self._arguments(args, inputs, named)
+        found = without_labels(self.inputs, args, self.options.in_columns)
+        return self._serve(args, out) if found is None else self._labelled(*found, out)
+
+    def _labelled(self, args: Sequence[Any], labels: Labels | None, out: Any) -> Any:
+        """Serve a call of arrays of other libraries, and put the labels of the batch on the results."""
+        if any(map(is_lazy, args)):
+            if out is not None:
+                raise ArgumentError("out= in a call of arrays of Dask, whose result is not computed yet; call without")
+            result = import_module("symdiff.integrations.dask").call_lazily(self, args)
+        else:
+            # an ordinary call, but where an argument of a kernel is not an input
+            result = self._serve(args, out) if self.options.groups is not None else self(*args, out=out)
+        if out is not None or labels is None or self.options.is_reduced or any(map(holds_symbol, args)):
+            return result
+        parts = zip(self.outputs, unpack(self._structure, result), strict=True)
+        return self._pack([labels.put_on(part, len(p.shape)) for p, part in parts])
+
+    def _serve(self, args: Sequence[Any], out: Any) -> Any:
+        """Serve a call of one array for each input."""
         if any(map(holds_symbol, args)):
             return self._applied(args, out)
         columns = self.options.in_columns
@@ -87,6 +109,8 @@ class Calls(CallPath):
     def _arguments(self, args: Sequence[Any], inputs: Any, named: Mapping[str, Any]) -> Sequence[Any]:
         """Return the arguments of a call, one for each input."""
         if inputs is not None or named or len(args) != len(self.inputs) or self.options.groups is not None:
+            if inputs is not None:
+                inputs = columns_of(inputs, [p.name for p in self.inputs if p.name not in named][len(args) :])
             if inputs is not None and not isinstance(inputs, Mapping):
                 raise ArgumentError(f"inputs= holds a {type(inputs).__name__}; expected a dict of arrays by name")
             twice = sorted(named.keys() & (inputs or {}).keys())

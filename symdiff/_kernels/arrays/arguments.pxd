@@ -79,8 +79,20 @@ cdef inline bint is_wide(double value) noexcept:
     return narrow - narrow != 0 and value - value == 0
 
 
+cdef inline object library_of(object thing):
+    """Return the library that a value comes from if its arrays have labels, missing values, or no numbers yet: None for
+    all others."""
+    cdef object kind, name
+    for kind in type(thing).__mro__:
+        name = str(kind.__module__).partition(".")[0]
+        if name in ("pandas", "polars", "pyarrow", "xarray", "dask"):
+            return name
+    return None
+
+
 cdef inline object plain(object thing):
-    """Return an array of float64 or float32 of the same numbers, or None where there is none or a mask would be lost."""
+    """Return an array of float64 or float32 of the same numbers, or None where there is none, or a mask or labels would be
+    lost."""
     cdef cnp.ndarray array
     cdef int kind
     if cnp.PyArray_CheckExact(thing):
@@ -88,6 +100,8 @@ cdef inline object plain(object thing):
     else:
         try:
             if type(thing) is not list and type(thing) is not tuple:
+                if library_of(thing) is not None:
+                    return None
                 from numpy.ma import MaskedArray
                 if isinstance(thing, MaskedArray):
                     return None

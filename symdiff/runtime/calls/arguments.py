@@ -25,6 +25,7 @@ from ...graph import INT, REAL, Node
 from ...graph.primitives import NOTHING_KNOWN, Assumptions
 from ...graph.size_equations import bind
 from ...graph.sizes import Dim, Shape, Size, named, show, value
+from .containers import numbers_of
 
 __all__ = [
     "MOST_AXES",
@@ -142,6 +143,7 @@ def as_floats(name: str, argument: Any) -> Floats:
     """
     if is_masked(argument):
         raise DtypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(...) or select first")
+    argument = numbers_of(name, argument)
     try:
         # Of large integers NumPy makes objects.
         array = np.asarray(float(argument) if type(argument) is int else argument)
@@ -177,6 +179,7 @@ def as_integers(name: str, argument: Any) -> npt.NDArray[Any]:
     """
     if isinstance(argument, np.ma.MaskedArray):
         raise DtypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(...) or select first")
+    argument = numbers_of(name, argument)
     try:
         array = np.asarray(argument)
     except ValueError as error:

@@ -124,10 +124,9 @@ class SparseKernel(Kernel):
 
     # ------------------------------------------------------------------ calls
 
-    def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
+    def _serve(self, args: Sequence[Any], out: Any) -> Any:
         if self._direct:
-            return super()._call(args, out, inputs, named)
-        args = self._arguments(args, inputs, named)
+            return super()._serve(args, out)
         key = shapes_of(args)
         if key is None and any(map(holds_symbol, args)):
             return self._applied(args, out)
@@ -142,7 +141,7 @@ class SparseKernel(Kernel):
         batch = stack_batches(self.inputs, args, self.options.batch, self.options.in_columns)
         check_positions(self.inputs, batch, self._ranges, self.options.in_columns, as_floats=False)
         if any(size < LEAST for size in batch.sizes.values()):
-            return self._fixed_for(batch.sizes)._call(args, out, None, {})
+            return self._fixed_for(batch.sizes)._serve(args, out)
         positions = self._positions_for(batch.sizes, taken_by(self.inputs, batch, self._taken))
         lead = () if self.options.reduce else batch.shape
         shapes = self._full_shapes(positions, lead, batch.sizes)
