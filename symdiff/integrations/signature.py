@@ -37,8 +37,8 @@ def check_one_sample(kernel: Kernel, library: str, instead: str) -> None:
     whole = [p.name for p in kernel.inputs if p.dtype is INT]
     if whole:
         raise UnsupportedError(
-            f"a function of {library} of a kernel whose inputs {', '.join(whole)} hold positions, which {library} would "
-            "take for real numbers; expected real inputs: compile the formula with the positions as numbers in it"
+            f"a function of {library} of a kernel whose inputs {', '.join(whole)} hold positions, taken for real "
+            "numbers there; expected real inputs: compile the formula with the positions as numbers in it"
         )
 
 

@@ -83,6 +83,8 @@ cdef inline object library_of(object thing):
     """Return the library that a value comes from if its arrays have labels, missing values, or no numbers yet: None for
     all others."""
     cdef object kind, name
+    if cnp.PyArray_Check(thing):
+        return None
     for kind in type(thing).__mro__:
         name = str(kind.__module__).partition(".")[0]
         if name in ("pandas", "polars", "pyarrow", "xarray", "dask"):

@@ -1,9 +1,8 @@
-"""Columns and arrays of pandas, Polars, Arrow and xarray as NumPy's arrays of the same numbers, without a copy where
-their memory has NumPy's form.
+"""Columns and arrays of pandas, Polars, Arrow and xarray as NumPy's arrays of the same numbers.
 
-These libraries tell a missing value from a number, and NumPy's arrays cannot: a conversion would make nan of it in
-silence, so it is refused by name and place. A nan is a number as it is in NumPy's arrays. None of the libraries is
-imported here: what comes from one has it imported.
+Nothing is copied where their memory has NumPy's form. These libraries tell a missing value from a number, and NumPy's
+arrays cannot: a conversion would make nan of it in silence, so it is refused by name and place. A nan is a number as it
+is in NumPy's arrays. None of the libraries is imported here: what comes from one has it imported.
 """
 
 from __future__ import annotations
@@ -237,8 +236,8 @@ def _check_arrow_nulls(name: str, parts: Sequence[Any]) -> None:
 
 def _of_xarray(name: str, argument: Any) -> Any:
     if not hasattr(argument, "data") or not hasattr(argument, "dims"):
-        what = type(argument).__name__
-        raise DtypeError(f"{name} is a {what} of xarray; expected one array: pass its variables by name, kernel(**data)")
+        what = f"{name} is a {type(argument).__name__} of xarray"
+        raise DtypeError(f"{what}; expected one array: pass its variables by name, kernel(**data)")
     inner = numbers_of(name, argument.data)
     if isinstance(inner, np.ndarray) and inner.dtype.kind == "O":
         _refuse(name, "a DataArray of objects", "convert it with .astype(float)")

@@ -221,10 +221,10 @@ def _common_coords(names: Sequence[str], arrays: dict[int, Any], leads: dict[int
                 coords[label], origin[label] = coord.variable, names[k]
             elif label in coords and not coords[label].equals(coord.variable):
                 if label in leads[k]:
-                    told = _difference(one.indexes[label], coords[label].to_index())
+                    told = f"{label!r}: {_difference(one.indexes[label], coords[label].to_index())}"
                     raise ArgumentError(
-                        f"{names[k]} and {origin[label]} have different coordinates along {label!r}: {told}; align them "
-                        "first (xarray.align(x, y, join='inner')), or pass x.to_numpy()"
+                        f"{names[k]} and {origin[label]} have different coordinates along {told}; align them first "
+                        "(xarray.align(x, y, join='inner')), or pass x.to_numpy()"
                     )
                 del coords[label]  # as xarray does
     return coords
