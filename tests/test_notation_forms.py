@@ -303,3 +303,55 @@ def test_a_step_is_one_only_where_its_value_is_the_same(formula: str, point: flo
     """A factor that is infinite where the step is 0 stays inside the choice."""
     for text in (formula, str(parse_graph(formula, {"x": ()}).result)):
         assert float(sd.compile(text, x=(), backend="interpreter")(point)) == expected
+
+
+# ---------------------------------------------------------------------------- matrices of a few entries
+
+
+@pytest.mark.parametrize(
+    ("formula", "wrt", "shapes", "shown"),
+    [
+        ("stack([x[0]*x[1], x[1]**2])", "x", {"x": 2}, "[[x[1], x[0]], [0, 2 * x[1]]]"),
+        ("stack([a*y[1]*y[2] - y[0], y[0]])", "y", {"a": (), "y": 3}, "[[-1, a * y[2], a * y[1]], [1, 0, 0]]"),
+        (
+            "gradient((1 - x[0])**2 + 100*(x[1] - x[0]**2)**2, x)",
+            "x",
+            {"x": 2},
+            "[[2 - 400 * x[1] + 1200 * x[0] ** 2, -400 * x[0]], [-400 * x[0], 200]]",
+        ),
+        ("stack([r*cos(p), r*sin(p)]) * v", "v", {"r": (), "p": (), "v": 2}, "diag([r * cos(p), r * sin(p)])"),
+    ],
+)
+def test_matrices_of_a_few_entries(formula: str, wrt: str, shapes: dict[str, Any], shown: str) -> None:
+    assert str(sd.jacobian(formula, wrt, **shapes)) == shown
+
+
+PARTS: list[Callable[..., Any]] = [
+    lambda x, a, i, j: x[i] * x[j],
+    lambda x, a, i, j: a * x[i],
+    lambda x, a, i, j: np.sin(x[i]),
+    lambda x, a, i, j: x[i] ** 2 / x[j],
+    lambda x, a, i, j: 3.0 * x[i],
+    lambda x, a, i, j: a,
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_entries_are_those_of_the_matrix(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, n = (int(size) for size in rng.integers(2, 5, 2))
+    drawn = [[(PARTS[k], *rng.integers(0, n, 2)) for k in rng.integers(0, len(PARTS), 2)] for _ in range(m)]
+
+    def values(x: Any, a: Any) -> list[Any]:
+        return [first[0](x, a, *first[1:]) - second[0](x, a, *second[1:]) for first, second in drawn]
+
+    x, a = sd.vector("x", n), sd.scalar("a")
+    formula = sd.jacobian(sd.stack([sd.asarray(value) for value in values(x, a)]), x, disconnected="zero")
+    point = {"x": rng.uniform(0.5, 2.0, n), "a": 0.7}
+    got = sd.compile(formula, [x, a], backend="interpreter")(**point)
+    text = f"{formula} + 0 * outer([{', '.join('a' * m)}], x)"  # which has both inputs
+    again = sd.compile(text, x=n, a=(), backend="interpreter")(**point)
+    np.testing.assert_allclose(again, got, rtol=1e-14)
+    moved = point["x"] + 1e-30j * np.eye(n)
+    want = np.stack([np.array(values(row, 0.7)).imag / 1e-30 for row in moved], 1)
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-14)

@@ -18,6 +18,7 @@ Files
     constants      arrays of numbers that have a name
     named_forms    unit steps, cross products, zeros around an array, permutations
     factors        signs, numbers and matrices in common, in derivatives
+    entries        matrices of a few entries, in derivatives
 Add
     the term of a primitive: a function in ``from_graph``; a form of contractions: one in ``contractions``
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import constants, factors, named_forms
+from . import constants, entries, factors, named_forms
 from .reader import Reader
 from .terms import Term
 
@@ -29,4 +29,4 @@ def read(roots: Sequence[Term], *, derived: bool) -> list[Term]:
     list of Term
     """
     named = [constants.RULES, named_forms.RULES]
-    return Reader([*named, factors.RULES] if derived else named).read(roots)
+    return Reader([*named, factors.RULES, entries.RULES] if derived else named).read(roots)
