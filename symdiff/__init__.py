@@ -41,10 +41,11 @@ from .errors import (
     UnsupportedError,
 )
 from .frontend.array import Array, asarray
-from .frontend.custom import custom
 from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, value_and_gradient, vjp
 from .frontend.formula import merge_shapes as _merge_shapes
 from .frontend.formula import read_formula as _read_formula
+from .frontend.functions.custom import custom
+from .frontend.functions.recurrence import repeat, scan, sum_over
 from .frontend.numpy.library import LIBRARY as _LIBRARY
 from .frontend.outputs import leaves as _leaves
 from .frontend.outputs import pack as _pack
@@ -202,9 +203,12 @@ __all__ = [
     "parse",
     "positive",
     "positive_definite",
+    "repeat",
     "scalar",
+    "scan",
     "skew",
     "stop_gradient",
+    "sum_over",
     "symbol",
     "symmetric",
     "upper",

@@ -106,6 +106,8 @@ def _total(roots: Sequence[Node], function: float, product: _Product) -> float:
             own = products * size
         elif op in _CUBIC:
             own = float(_number(node.args[0].shape[-1])) ** 3 + size
+        elif op == "recurrence":
+            own = _total(node.payload.body.results, function, product) * _number(node.payload.length) + size
         else:
             own = function * max(size, *[sizes[a] for a in node.args])
         filled[node] = full
@@ -128,6 +130,8 @@ def array_time(roots: Sequence[Node]) -> float:
             total += _PRODUCT_CALL + _BLAS * _planned(node, filled, filled)[0]
         elif op in _CUBIC:
             total += _PRODUCT_CALL + _LAPACK * size * _number(node.args[0].shape[-1])
+        elif op == "recurrence":
+            total += array_time(node.payload.body.results) * _number(node.payload.length)
         else:
             cheap = op in _ARITHMETIC or op in _CHEAP or op in _MOVES
             total += _ARRAY_CALL + _ELEMENT * (1 if cheap else TRANSCENDENTAL) * size

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..graph import BOOL, Node, delta, dependents, elementwise, postorder, rebuild, reshape
+from ..graph import BOOL, Node, delta, dependents, elementwise, postorder, rebuild, reshape, within
 from ..graph.kinds import CHOICE, FAILING
 from ..graph.primitives import FALLIBLE
 from ..graph.scalars.functions import FUNCTIONS, where
@@ -34,6 +34,7 @@ def guard(roots: Sequence[Node]) -> list[Node]:
     list of Node
         The same nodes where nothing that may fail stands in a branch.
     """
+    roots = within(roots, guard)
     below = 0
     for root in roots:
         below |= root.below

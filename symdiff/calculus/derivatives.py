@@ -20,14 +20,15 @@ from ..ground.budget import current, uncounted
 from ..ground.gc_pause import paused
 from ..ground.tracing import record
 from ..simplify import as_polynomial, by_inverses, simplify
-from . import determinant
 from .cost import cost
 from .modes import pullback, pushforward
+from .recursive import determinant, recurrence
 from .rows import by_rows
 from .wrt import Cut, InputPart, Known, Orders, disconnection
 
 __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp", "vjp"]
 
+recurrence.register()
 determinant.register()
 
 

@@ -24,6 +24,7 @@ from ..graph import (
     elementwise,
     placeholder,
     postorder,
+    reshape,
     substitute,
     zeros,
 )
@@ -35,7 +36,7 @@ from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
 from .linear import LINEAR, LinearProduct, pulled_product, pushed_product
 from .masking import Masked, add, both, either, fit, is_single, multiply, scaled_by, shrink
-from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule, partial_of
+from .rules import DIFFERENTIALS, LINEAR_IN, TRANSPOSED, CustomRule, partial_of
 from .strong_zeros import (
     Walk,
     extremum_reach,
@@ -167,6 +168,8 @@ def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, wa
     masked = any(slope.mask is not None for slope in slopes)
     if node.op == "custom":
         return Masked(_push_custom(node, moving, seed, walk), None)
+    if node.op in TRANSPOSED:
+        return Masked(_differential(node, [None if m is None else m.settle() for m in moving], seed), None)
     if not masked:
         return Masked(_differential(node, [None if m is None else m.value for m in moving], seed), None)
     reached = [push_reach(node, arg, m.mask) for arg, m in zip(node.args, moving, strict=True) if m is not None]
@@ -239,6 +242,9 @@ def _pull(
         if node in single and not is_structured(slope.value):
             pending.setdefault(node.args[0], []).append((node, slope))
             continue
+        if node.op in TRANSPOSED:
+            _pull_together(node, slope, [arg in active for arg in node.args], slopes, prefix, walk)
+            continue
         for i, arg in enumerate(node.args):
             if arg not in active or (node.op == "custom" and not _has_rule(node, i, partial(_moves, arg, wrt))):
                 continue
@@ -247,6 +253,18 @@ def _pull(
                 known = slopes.get(arg)
                 slopes[arg] = part if known is None else add(known, part, arg in walk.carried)
     return [slopes.get(node) for node in wrt]
+
+
+def _pull_together(
+    node: Node, slope: Masked, wanted: Sequence[bool], slopes: Slopes, prefix: int, walk: Walk
+) -> None:
+    """Pull a cotangent back to all arguments that are wanted at once; a mask with axes ends here."""
+    pulled = TRANSPOSED[node.op](node, slope.settle(), wanted, prefix)
+    mask = None if slope.mask is None or not is_single(slope.mask) else reshape(slope.mask, ())
+    for arg, value in zip(node.args, pulled, strict=True):
+        if value is not None:
+            part, known = Masked(value, mask), slopes.get(arg)
+            slopes[arg] = part if known is None else add(known, part, arg in walk.carried)
 
 
 def _assemble(parts: Sequence[tuple[Node, Masked]], single: Mapping[Node, tuple[int, int]], prefix: int) -> Masked:

@@ -268,10 +268,14 @@ LINEAR_IN: dict[tuple[str, int], Callable[[Node, int, Node, int], Node]] = {
     ("adjugate_differential", 1): _adjugate_pull,
 }
 
+#: Operations whose cotangent is pulled back to all arguments at once: takes the node, the cotangent, which arguments
+#: are asked for, and the number of axes of the seed.
+TRANSPOSED: dict[str, Callable[[Node, Node, Sequence[bool], int], list[Node | None]]] = {}
+
 #: Operations of which no argument's tangent is pushed by the operation itself.
 NONLINEAR = INNER - TOGETHER - EACH - FIRST - {"custom", "stop_gradient"}
-# one rule needs the differentiator: symdiff.calculus.determinant adds it
-complete(DIFFERENTIALS, __name__, NONLINEAR, without=("adjugate_differential",))
+# two rules need the differentiator: symdiff.calculus.recursive adds them
+complete(DIFFERENTIALS, __name__, NONLINEAR, without=("adjugate_differential", "recurrence"))
 complete((op for op, _ in LINEAR_IN), __name__, SECOND)
 
 

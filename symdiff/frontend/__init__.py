@@ -18,7 +18,7 @@ Files
     symbols             inputs, names of parts, operations as functions
     shapes              shapes that a user gives
     outputs             results in lists, tuples, dicts and dataclasses
-    custom              functions whose derivative their author gives
+    functions           functions whose derivative their author gives, and loops
     array_derivatives   derivatives of Arrays
     text                formula text
     formula             text, SymPy and symbols as one Formula

@@ -17,7 +17,7 @@ from ..graph import Node, inputs_of
 from ..ground.budget import limits
 from ..ground.guard import users
 from .array import Array, asarray
-from .custom import refuse_strays
+from .functions.closing import refuse_strays
 from .numpy.operands import as_node
 from .outputs import fields_of, is_structure, leaves, names, pack, template_of, transform
 from .provenance import join, of_inputs

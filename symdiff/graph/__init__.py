@@ -11,6 +11,7 @@ here knows derivatives.
     slicing, pad         and its transpose                 gather, scatter   and its transpose
     take, put            the same at positions known at call time
     triangle, reshape, concatenate, matrix (det, inv, ...), stop_gradient, named, custom
+    recurrence           one body that runs n times
 
 Takes
     nodes and plain Python values, by the constructors that this folder exports
@@ -80,17 +81,22 @@ from .structural import (
     label,
     normalize,
     pad,
+    parts_of,
     put,
+    recurrence,
     reduce,
     reshape,
+    result_of,
     scatter,
     slicing,
+    step_number,
     stop_gradient,
     take,
     triangle,
     whole,
 )
 from .traversal import (
+    canonical,
     dependents,
     flatten,
     inputs_of,
@@ -102,6 +108,8 @@ from .traversal import (
     unflatten,
     verify,
     walk_sizes,
+    with_results,
+    within,
 )
 
 __all__ = [
@@ -116,6 +124,7 @@ __all__ = [
     "as_node",
     "broadcast_shapes",
     "broadcast_to",
+    "canonical",
     "concatenate",
     "constant",
     "contract",
@@ -141,14 +150,18 @@ __all__ = [
     "pad",
     "placeholder",
     "postorder",
+    "parts_of",
     "put",
     "rebuild",
+    "recurrence",
     "reduce",
     "remake",
     "reshape",
     "resize",
+    "result_of",
     "scatter",
     "slicing",
+    "step_number",
     "stop_gradient",
     "substitute",
     "sum_axes",
@@ -160,5 +173,7 @@ __all__ = [
     "verify",
     "walk_sizes",
     "whole",
+    "with_results",
+    "within",
     "zeros",
 ]

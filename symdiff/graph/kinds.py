@@ -19,13 +19,14 @@ __all__ = [
     "FAILING",
     "INVERSE",
     "OF_SQUARE",
+    "REPEATED",
     "VANISHING",
     "WRAPPER",
     "holds",
     "note",
 ]
 
-#: What computes nothing of its own: names, barriers and custom functions.
+#: What computes nothing of its own: names, barriers and custom functions; and recurrences, whose bodies may hold them.
 WRAPPER = 1
 #: Operations that may raise.
 FAILING = 2
@@ -45,6 +46,8 @@ EXPANDED = 128
 OF_SQUARE = 256
 #: Inputs of whose numbers something is declared, and those that may stand for one.
 DECLARED = 512
+#: Recurrences, whose bodies are formulas of their own.
+REPEATED = 1024
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -59,10 +62,11 @@ _SHAPES = [
     *("bernoulli_quotient", "csch_quotient"),
 ]
 _OPERATIONS = {
-    WRAPPER: ["named", "stop_gradient", "custom"],
+    WRAPPER: ["named", "stop_gradient", "custom", "recurrence"],
     FAILING: [*FALLIBLE],
     CHOICE: ["where"],
     BRANCHING: ["max", "min", "custom"],
+    REPEATED: ["recurrence"],
     EXPONENTIAL: [*_SHAPES, "csch_quotient_of_square"],
     VANISHING: ["sin", "cos", "tan", "tanh", "arcsin", "arctan", "log1p", *_SHAPES, *_REMAINDERS, *_OF_SQUARES],
     INVERSE: ["divide", "power", "unit", "csch", "exp_share", *_REMAINDERS[-2:], "csch_quotient_of_square"],

@@ -152,6 +152,28 @@ class Authored(NamedTuple):
     body: Any
 
 
+class Body(NamedTuple):
+    """One step of a recurrence as formulas, whose inputs are placeholders of its own.
+
+    ``carried`` are what the step before gave, ``read`` is one row of each array that is run along, ``held`` are the
+    same in each step. ``results`` are what is carried on, and then what is written down in each step. The placeholder
+    of :func:`symdiff.graph.recurrences.step_number` is the number of the step. Nothing else from outside is in it.
+    """
+
+    carried: tuple[Any, ...]
+    read: tuple[Any, ...]
+    held: tuple[Any, ...]
+    results: tuple[Any, ...]
+
+
+class Recurrence(NamedTuple):
+    """A body, how many steps there are, and whether the last row of what is read comes first."""
+
+    body: Body
+    length: Dim
+    reverse: bool
+
+
 # ---------------------------------------------------------------------------- rows
 
 
@@ -303,6 +325,9 @@ _matrix("adjugate_differential", 2, Linearity.SECOND)
 _row("stop_gradient", "stop_gradient", type(None), 1, Linearity.NO, Mixes.NOTHING, Cost.FREE, notation="function")
 _row("named", "label", str, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.FREE)
 _row("custom", "custom", Authored, None, Linearity.NO, Mixes.UNKNOWN, Cost.CALL, notation="function", singular=True)
+
+# Loops
+_row("recurrence", "recurrence", Recurrence, None, Linearity.NO, Mixes.UNKNOWN, Cost.CALL, singular=True)
 
 
 # ---------------------------------------------------------------------------- what stages read of it

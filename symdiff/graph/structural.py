@@ -1,14 +1,14 @@
-"""What moves elements or folds axes: reductions, slices and their transposes, joins, names."""
+"""What moves elements or folds axes: reductions, slices and their transposes, joins, names; and recurrences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..errors import DtypeError, ShapeError
+from ..errors import DtypeError, InternalError, ShapeError
 from ..ground.budget import reserve, spend
-from .nodes import BOOL, INT, REAL, Node, intern
-from .primitives import Along, Authored, Axes, Half, Item, Items, Joint, Picks, Taken
+from .nodes import BOOL, INT, REAL, Node, intern, placeholder
+from .primitives import Along, Authored, Axes, Body, Half, Item, Items, Joint, Picks, Recurrence, Taken
 from .sizes import Dim, Shape, product, show
 
 #: What a whole number in a tuple takes.
@@ -211,3 +211,70 @@ def label(x: Node, name: str) -> Node:
 def custom(rule: Any, args: Sequence[Node], body: Node) -> Node:
     """Return a function with a derivative given by its author; see :mod:`symdiff.calculus.rules`."""
     return intern("custom", tuple(args), Authored(rule, body), body.shape)
+
+
+# ---------------------------------------------------------------------------- recurrences
+
+
+def step_number() -> Node:
+    """Return what stands in bodies for the number of the step, which counts rows from 0 on."""
+    return placeholder(("step",), ())
+
+
+def recurrence(body: Body, args: Sequence[Node], length: Dim, reverse: bool = False) -> Node:
+    """Run a body ``length`` times, each step on what the step before gave.
+
+    The value is one vector: what is carried out of the last step, then what was written down in all steps, each array
+    in C order. Parts of it are slices, as of any other vector, so that no pass needs to know operations with several
+    results.
+
+    Parameters
+    ----------
+    body : Body
+    args : sequence of Node
+        What is carried into the first step, arrays of ``length`` rows, and what each step reads the same.
+    length : int or Size
+    reverse : bool
+        Go from the last row to the first.
+    """
+    own = (*body.carried, *body.read, *body.held)
+    wanted = [*(node.shape for node in body.carried), *((length, *node.shape) for node in body.read)]
+    wanted += [node.shape for node in body.held]
+    if [arg.shape for arg in args] != wanted or [arg.dtype for arg in args] != [node.dtype for node in own]:
+        raise InternalError("a recurrence of arrays that its body is not for")
+    if [node.shape for node in body.results[: len(body.carried)]] != wanted[: len(body.carried)]:
+        raise InternalError("a recurrence whose body carries on other shapes than it takes")
+    sizes = [part.size for part in _parts_of(body, length)]
+    total: Dim = 0
+    for size in sizes:
+        total = total + size
+    return intern("recurrence", tuple(args), Recurrence(body, length, reverse), (total,))
+
+
+class Part(NamedTuple):
+    """Where in a recurrence's value one of its results stands."""
+
+    start: Dim
+    size: Dim
+    shape: Shape
+
+
+def _parts_of(body: Body, length: Dim) -> list[Part]:
+    found: list[Part] = []
+    start: Dim = 0
+    for k, node in enumerate(body.results):
+        shape = node.shape if k < len(body.carried) else (length, *node.shape)
+        size = product(shape)
+        found.append(Part(start, size, shape))
+        start = start + size
+    return found
+
+
+def parts_of(node: Node) -> list[Part]:
+    """Return where each result of a recurrence stands: what is carried last, then what each step wrote."""
+    return _parts_of(node.payload.body, node.payload.length)
+
+
+def result_of(node: Node, part: Part) -> Node:
+    """Return one result of a recurrence."""
+    return reshape(slicing(node, ((part.start, 1, part.size),)), part.shape)

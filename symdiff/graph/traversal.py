@@ -11,8 +11,9 @@ from ..errors import UnsupportedError
 from ..ground.budget import spend
 from ..ground.pickles import written
 from .contractions import contract, matrix
-from .nodes import BOOL, INT, REAL, Node, elementwise, intern
-from .primitives import INNER, PRIMITIVES, complete
+from .kinds import REPEATED
+from .nodes import BOOL, INT, REAL, Node, elementwise, intern, placeholder
+from .primitives import INNER, PRIMITIVES, Body, complete
 from .sizes import Dim, Size, replaced, show
 from .structural import (
     concatenate,
@@ -23,6 +24,7 @@ from .structural import (
     normalize,
     pad,
     put,
+    recurrence,
     reduce,
     reshape,
     scatter,
@@ -131,6 +133,7 @@ _CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
     "stop_gradient": lambda n, a: stop_gradient(a[0]),
     "label": lambda n, a: label(a[0], n.payload),
     "custom": lambda n, a: custom(n.payload.rule, a, n.payload.body),
+    "recurrence": lambda n, a: recurrence(n.payload.body, a, n.payload.length, n.payload.reverse),
 }
 complete(_CALLS, "symdiff.graph.traversal", {PRIMITIVES[name].constructor for name in INNER})
 _REMAKE = {name: _CALLS[PRIMITIVES[name].constructor] for name in INNER}
@@ -164,6 +167,8 @@ def resize(roots: Sequence[Node], replace: Mapping[Node, Node], sizes: Mapping[s
                 f"a custom function of an array of shape {show(node.shape)} for other sizes; expected the same letters "
                 "for sizes, or a formula of NumPy functions in its place"
             )
+        if node.op == "recurrence":
+            payload = payload._replace(body=_resized_body(payload.body, sizes))
         if shape == node.shape and payload == node.payload:
             new[node] = rebuild(node, args) if args else node
         else:
@@ -180,6 +185,47 @@ def _resized(value: Any, sizes: Mapping[str, Dim]) -> Any:
         return value
     parts = [_resized(part, sizes) for part in value]
     return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+
+
+def _resized_body(body: Body, sizes: Mapping[str, Dim]) -> Body:
+    own = [*body.carried, *body.read, *body.held]
+    fresh = {
+        node: placeholder(node.name.key, _resized(node.shape, sizes), node.dtype, node.assumptions) for node in own
+    }
+    groups = [tuple(fresh[node] for node in nodes) for nodes in body[:3]]
+    return Body(groups[0], groups[1], groups[2], tuple(resize(body.results, fresh, sizes)))
+
+
+def canonical(body: Body) -> Body:
+    """Return a body with the placeholders that all bodies have, so that equal ones are the same."""
+    stand_in: dict[Node, Node] = {}
+    for what, nodes in (("carried", body.carried), ("read", body.read), ("held", body.held)):
+        stand_in |= {node: placeholder((what, k), node.shape, node.dtype) for k, node in enumerate(nodes)}
+    groups = [tuple(stand_in[node] for node in nodes) for nodes in body[:3]]
+    return Body(groups[0], groups[1], groups[2], tuple(substitute(body.results, stand_in)))
+
+
+def within(roots: Sequence[Node], change: Callable[[Sequence[Node]], list[Node]]) -> list[Node]:
+    """Return ``roots`` with ``change`` of the results of each recurrence's body in their place.
+
+    ``change`` sees to recurrences in bodies itself.
+    """
+    if not any(root.below & REPEATED for root in roots):
+        return list(roots)
+    new: dict[Node, Node] = {}
+    for node in postorder(roots):
+        args = tuple([new[arg] for arg in node.args])
+        if node.op == "recurrence":
+            new[node] = with_results(node, args, change(node.payload.body.results))
+        else:
+            new[node] = rebuild(node, args) if args else node
+    return [new[root] for root in roots]
+
+
+def with_results(node: Node, args: tuple[Node, ...], results: Sequence[Node]) -> Node:
+    """Return a recurrence with another formula of the same shapes for its body."""
+    body, length, reverse = node.payload
+    return recurrence(body._replace(results=tuple(results)), args, length, reverse)
 
 
 def inputs_of(roots: Iterable[Node]) -> list[Node]:

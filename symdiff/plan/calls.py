@@ -19,10 +19,10 @@ __all__ = ["has_steps", "plan_call"]
 
 
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
-    """Tell whether a formula has long axes, products of matrices or functions of large ones."""
+    """Tell whether a formula has long axes, products of matrices, functions of large ones, or recurrences."""
     nodes = [*inputs, *postorder(outputs)]
     return any(
-        is_product(node) or is_factored(node) or any(map(is_long, node.shape))
+        is_product(node) or is_factored(node) or node.op == "recurrence" or any(map(is_long, node.shape))
         for node in nodes
         if node.shape or node.op not in FUNCTIONS  # functions of numbers, of which a formula may have a million
     )

@@ -15,6 +15,7 @@ Files
     columns        n x 1 matrices as vectors, where that is shorter
     collect        derivatives with equal factors as powers and like terms added
     assemble       sums of single entries as the vector or matrix they make up
+    loops          what stands where in a loop
     layout         one line, or definitions and a result
     text           the language of the parser
     signs          the signs of that line, in Unicode

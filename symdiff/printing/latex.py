@@ -78,9 +78,19 @@ class LatexStyle(MathStyle):
     ones, identity, delta = r"\mathbf{1}", "I", r"\delta"
     barred = True
 
+    mapped = r" \mapsto "
+
     def parenthesised(self, text: str) -> str:
         """Return ``text`` in parentheses that grow with it."""
         return rf"\left({text}\right)"
+
+    def summed(self, first: str, last: str) -> str:
+        """Return the sign of a sum with its bounds."""
+        return rf"\sum_{{{first}}}^{{{last}}} "
+
+    def composed(self, function: str, count: str) -> str:
+        """Return a function that is applied several times."""
+        return f"{function}^{{{count}}}"
 
     def reference(self, name: str) -> Piece:
         """Return a name: Greek letters and subscripts as such, odd characters escaped."""

@@ -43,9 +43,19 @@ class MathSigns(Style):
     neighbours = True
     barred = False  # whether a quotient's bar says where the dividend ends
 
+    mapped = " ↦ "
+
     def parenthesised(self, text: str) -> str:
         """Return ``text`` in parentheses."""
         return f"({text})"
+
+    def summed(self, first: str, last: str) -> str:
+        """Return the sign of a sum with its bounds."""
+        return f"Σ[{first}…{last}] "
+
+    def composed(self, function: str, count: str) -> str:
+        """Return a function that is applied several times."""
+        return function + (count.translate(_SUPERSCRIPT) if count.isdigit() else f"^({count})")
 
     def reference(self, name: str) -> Piece:
         """Return a name; one with odd characters is quoted."""

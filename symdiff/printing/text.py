@@ -10,7 +10,8 @@ from ..graph import Item
 from ..graph.sizes import Dim, Shape
 from ..ground.names import is_name
 from .layout import Piece, Style
-from .notation import Term, reaches_outside, spelled
+from .loops import group, parts_of_loop, summand
+from .notation import Loop, Term, reaches_outside, spelled
 
 ARROW, COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(10)
 COMPARE = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
@@ -372,6 +373,32 @@ class TextStyle(Style):
         return self.call(term.data, term)
 
     _write_function = _write_matrix
+
+    def _write_recurrence(self, term: Term) -> Piece:
+        loop, own = term.data, summand(term)
+        length, letters = str(loop.length), [self.reference(letter.data).text for letter in loop.letters]
+        if own is not None:
+            return Piece(f"sum_over({letters[0]}, {length}, {self.plain(own)})", POSTFIX)
+        starts, rows, after, outputs = ([self.plain(arg) for arg in args] for args in parts_of_loop(term))
+        start, on = group(starts, self.parenthesised), group(after, self.parenthesised)
+        carried = group(letters[1 : 1 + loop.carried], self.parenthesised) if loop.carried else "()"
+        if not rows and not outputs and loop.part is not None:
+            place = f"[{loop.part}]" if loop.carried > 1 else ""
+            return Piece(f"repeat({carried} -> {on}, {start}, {length}){place}", POSTFIX)
+        x = group(letters[1 + loop.carried :], self.parenthesised) if rows else letters[0]
+        over = group(rows, self.parenthesised) if rows else length
+        written = group(outputs, self.parenthesised) if outputs else "None"
+        more = ", reverse=True" if loop.reverse else ""
+        text = f"scan(({carried}, {x}) -> ({on if after else '()'}, {written}), {start if starts else '()'}, {over}{more})"
+        return Piece(text + _place(loop), POSTFIX)
+
+
+def _place(loop: Loop) -> str:
+    if loop.part is None:
+        return ""
+    if loop.part < loop.carried:
+        return "[0]" + (f"[{loop.part}]" if loop.carried > 1 else "")
+    return f"[1][{loop.part - loop.carried}]"
 
 
 def _axis(axes: tuple[int, ...], ndim: int) -> list[str]:

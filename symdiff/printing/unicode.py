@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .layout import Piece
+from .loops import group, parts_of_loop, summand
 from .notation import LETTERS, Term, reaches_outside, spelled
 from .signs import AND, ATOM, COMPARISON, HADAMARD, OR, POWER, PRODUCT, SUM, MathSigns
 from .text import decimal, show_shape, subscripts
@@ -385,6 +386,24 @@ class MathStyle(MathSigns):
         if term.data == "adjugate_differential":
             return Piece(self.function("d adj", *map(self.plain, term.args)), ATOM)
         return Piece(self.function(term.data, *map(self.plain, term.args)), ATOM)
+
+    def _write_recurrence(self, term: Term) -> Piece:
+        loop, own = term.data, summand(term)
+        length, letters = str(loop.length), [self.reference(letter.data).text for letter in loop.letters]
+        if own is not None:
+            last = str(loop.length - 1)
+            return Piece(f"{self.summed(f'{letters[0]}=0', last)}{self.wrapped(own, PRODUCT)}", SUM)
+        starts, rows, after, outputs = ([self.plain(arg) for arg in args] for args in parts_of_loop(term))
+        start, on = group(starts, self.parenthesised), group([*after, *outputs], self.parenthesised)
+        if not rows and not outputs and loop.part is not None:
+            carried = group(letters[1 : 1 + loop.carried], self.parenthesised)
+            text = self.composed(self.parenthesised(f"{carried}{self.mapped}{on}"), length) + f"({start})"
+            return Piece(self.indexed(text, [str(loop.part)]) if loop.carried > 1 else text, ATOM)
+        taken = group(letters[1:] if rows else [*letters[1:], letters[0]], self.parenthesised)
+        over = group(rows, self.parenthesised) if rows else length
+        back = ["backwards"] if loop.reverse else []
+        text = self.function("scan", f"{taken}{self.mapped}{on}", *([start] if starts else []), over, *back)
+        return Piece(text if loop.part is None else self.indexed(text, [str(loop.part)]), ATOM)
 
     def _write_function(self, term: Term) -> Piece:
         return Piece(self.function(term.data, *map(self.plain, term.args)), ATOM)

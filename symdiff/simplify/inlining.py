@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..graph import Node, postorder, rebuild, substitute
+from ..graph import Node, postorder, rebuild, substitute, with_results
 from ..graph.kinds import WRAPPER
 
 #: What stands in a formula and computes nothing of its own.
@@ -25,6 +25,9 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS) -> list[No
             (plain,) = inline([body], (*wrappers, "named"))
             stand_in = {b: new[a] for b, a in zip(rule.parameters, node.args, strict=True)}
             (new[node],) = substitute([plain], stand_in)
+        elif node.op == "recurrence":
+            args = tuple([new[arg] for arg in node.args])
+            new[node] = with_results(node, args, inline(node.payload.body.results, wrappers))
         elif node.op in WRAPPERS and node.op in wrappers:
             new[node] = new[node.args[0]]
         else:

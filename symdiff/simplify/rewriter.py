@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from ..graph import Node, broadcast_to, elementwise, mark_settled, postorder, rebuild
+from ..graph import Node, broadcast_to, elementwise, mark_settled, postorder, rebuild, with_results
 from ..graph.kinds import DECLARED
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..graph.sizes import Shape
@@ -220,6 +220,9 @@ def _run(
                 result = rebuild(node, tuple([new.get(arg, arg) for arg in node.args]))
                 break
         if result.settled < level:
+            if result.op == "recurrence":
+                results = _simplified_body(result.payload.body.results, level, rewrites, stability)
+                result = with_results(result, result.args, results)
             if result.op in (arrays if result.shape else scalars).rows:
                 result = _settle(result, tables, rewrites)
             if stability and result.settled < level:
@@ -231,6 +234,20 @@ def _run(
         if several or result is not node:
             new[node] = result
     return [new.get(root, root) for root in roots]
+
+
+def _simplified_body(
+    results: Sequence[Node], level: int, rewrites: list[str] | None, stability: bool
+) -> list[Node]:
+    """Simplify what a recurrence does in a step, a formula of its own, as the whole is."""
+    current, new = list(results), dict[Node, Node]()
+    for _ in range(_PASSES if level >= READING else 1):
+        todo = postorder(current, lambda node: node.settled >= level or node in new)
+        following = _run(current, todo, level, new if level == READING else {}, rewrites, stability)
+        if following == current:
+            break
+        current = following
+    return current
 
 
 def _settle(node: Node, tables: tuple[_Table, _Table], rewrites: list[str] | None) -> Node:

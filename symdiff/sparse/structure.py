@@ -289,7 +289,7 @@ def _cholesky(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
 
 
 _RULES: dict[str, _Rule] = {
-    **dict.fromkeys(("input", "size", "logsumexp", "softmax", "log_softmax", "custom"), _full),
+    **dict.fromkeys(("input", "size", "logsumexp", "softmax", "log_softmax", "custom", "recurrence"), _full),
     **dict.fromkeys(("det", "logdet", "logabsdet", "adjugate"), _full),
     "constant": _constant,
     "delta": _delta,

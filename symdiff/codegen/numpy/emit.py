@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, ShapeError
-from ...graph import BOOL, REAL, Node, postorder
+from ...graph import BOOL, REAL, Node, parts_of, postorder, step_number
 from ...graph.primitives import PRIMITIVES, complete
 from ...graph.reference import numeric
 from ...graph.reference import positions as taken
@@ -140,7 +140,7 @@ def load_numpy(source: NumpySource) -> Callable[..., tuple[npt.NDArray[Any], ...
 NUMERIC_NAMES = (
     *(row.numpy for row in FUNCTIONS.values() if row.numpy and "." not in row.numpy),
     *(row.numpy for row in PRIMITIVES.values() if row.numpy and "." not in row.numpy),
-    *("span", "at", "positions", "nonempty", "shifted_identity", "join"),
+    *("span", "at", "positions", "nonempty", "shifted_identity", "join", "common_length"),
 )
 
 
@@ -166,7 +166,7 @@ class _Emitter:
                 self._emit_node(node)
             for arg in node.args:
                 uses[arg] -= 1
-                if uses[arg] == 0 and arg in self.names:
+                if uses[arg] == 0 and arg in self.names and arg.op != "input":
                     self.writer.release(self.names[arg])
         return [self._variable(node) for node in outputs]
 
@@ -330,6 +330,51 @@ class _Emitter:
         parts = ", ".join(map(self._variable, node.args))
         return self.writer.assign(self.writer.call("join", f"[{parts}]", str(node.payload.axis)), node.shape)
 
+    # ------------------------------------------------------------------ loops
+
+    def _recurrence(self, node: Node) -> str:
+        body, length, reverse = node.payload
+        writer = self.writer
+        args = [self._real(arg) for arg in node.args]
+        first, second = len(body.carried), len(body.carried) + len(body.read)
+        parts = parts_of(node)
+        lead = writer.call("common_length", *args)
+        whole = writer.assign(f"np.empty({writer.shape(lead, node.shape)})", node.shape)
+        carried = [writer.assign(arg, own.shape) for arg, own in zip(args, body.carried, strict=False)]
+        step = writer.assign("0", ())
+        count = f"range({writer.size(length)})"
+        writer.lines.append(f"for {step} in {f'reversed({count})' if reverse else count}:")
+        inside = _Emitter(())
+        inside.writer, start = writer, len(writer.lines)
+        inside.names = dict(zip((*body.carried, *body.held), (*carried, *args[second:]), strict=True))
+        inside.names[step_number()] = number_of = writer.assign(f"np.full(1, 1.0 * {step})", ())
+        rows = [number_of]
+        for own, arg in zip(body.read, args[first:second], strict=True):
+            inside.names[own] = writer.assign(f"{arg}[:, {step}]", own.shape)
+            rows.append(inside.names[own])
+        results = [
+            inside._real(result) for result in inside.wanted(expanded(body.results))
+        ]
+        for part, own, name in zip(parts[first:], body.results[first:], results[first:], strict=True):
+            size, begin = writer.size(own.size), writer.size(part.start)
+            place = f"{begin} + {step} * {size}:{begin} + ({step} + 1) * {size}"
+            writer.lines.append(f"{whole}[:, {place}] = {name}.reshape(len({name}), {size})")
+        if carried:
+            writer.lines.append(f"{', '.join(carried)} = {', '.join(results[:first])}")
+        writer.lines[start:] = [f"    {line}" for line in writer.lines[start:]]
+        for part, name in zip(parts, carried, strict=False):
+            begin, size = writer.size(part.start), writer.size(part.size)
+            place = f"{begin}:{begin} + {size}"
+            writer.lines.append(f"{whole}[:, {place}] = {name}.reshape(len({name}), {size})")
+        for name in (*carried, *rows, step):
+            writer.release(name)
+        return whole
+
+    def wanted(self, outputs: Sequence[Node]) -> Sequence[Node]:
+        """Write the lines for nodes that are used further, and return them."""
+        self.emit(outputs)
+        return outputs
+
     # ------------------------------------------------------------------ by a function of the table
 
     def _call(self, node: Node) -> str:
@@ -362,6 +407,7 @@ _METHODS: dict[str, Callable[[_Emitter, Node], str]] = {
     "named": _Emitter._share,
     "stop_gradient": _Emitter._share,
     "custom": _Emitter._custom,
+    "recurrence": _Emitter._recurrence,
 }
 complete(_METHODS, __name__, without=("contract", "constant", "delta", "onehot"))
 

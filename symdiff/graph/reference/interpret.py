@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
-from .. import BOOL, INT, REAL, Item, Node, inputs_of, label_sizes, postorder
+from .. import BOOL, INT, REAL, Item, Node, inputs_of, label_sizes, parts_of, postorder, step_number
 from ..primitives import PRIMITIVES, complete
 from ..scalars.functions import FUNCTIONS, expanded
 from ..size_equations import bind
@@ -300,6 +300,24 @@ def _custom(node: Node, args: list[Values], sizes: Bindings) -> Any:
     return _evaluate([body], given, sizes)[0]
 
 
+def _recurrence(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    body, length, reverse = node.payload
+    first = len(body.carried)
+    carried, given = list(args[:first]), args[first : first + len(body.read)]
+    held = dict(zip(body.held, args[first + len(given) :], strict=True))
+    parts, formulas = parts_of(node), expanded(body.results)
+    count = value(length, sizes)
+    written = [np.zeros([value(size, sizes) for size in part.shape]) for part in parts[first:]]
+    for k in range(count)[:: -1 if reverse else 1]:
+        rows = {own: rows[k] for own, rows in zip(body.read, given, strict=True)}
+        state = dict(zip(body.carried, carried, strict=True))
+        results = _evaluate(formulas, {**state, **rows, **held, step_number(): np.float64(k)}, sizes)
+        carried = results[:first]
+        for rows_of, row in zip(written, results[first:], strict=True):
+            rows_of[k] = row
+    return np.concatenate([np.zeros(0), *(_real(part).ravel() for part in (*carried, *written))])
+
+
 STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "constant": lambda node, args, sizes: node.value,
     "size": lambda node, args, sizes: float(value(node.payload.size, sizes)),
@@ -321,6 +339,7 @@ STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "stop_gradient": lambda node, args, sizes: args[0],
     "named": lambda node, args, sizes: args[0],
     "custom": _custom,
+    "recurrence": _recurrence,
 }
 #: What the table says that an operation means.
 _MEANINGS = {name: find_function(row.numpy) for name, row in PRIMITIVES.items() if row.numpy}

@@ -253,6 +253,11 @@ def join(parts: Sequence[Array], axis: int) -> Array:
     return np.concatenate([np.broadcast_to(part, (batch, *part.shape[1:])) for part in parts], axis=axis)
 
 
+def common_length(*arrays: Array) -> int:
+    """Return the length of the batch, of which some arrays may have one row for all samples."""
+    return next((len(x) for x in arrays if len(x) != 1), 1)
+
+
 # ---------------------------------------------------------------------------- matrices
 
 

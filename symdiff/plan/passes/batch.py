@@ -13,9 +13,11 @@ from typing import NamedTuple
 from ...graph import (
     Node,
     broadcast_to,
+    canonical,
     concatenate,
     contract,
     cumulative,
+    dependents,
     elementwise,
     extent,
     gather,
@@ -23,11 +25,14 @@ from ...graph import (
     normalize,
     number,
     pad,
+    parts_of,
     placeholder,
     postorder,
     put,
+    recurrence,
     reduce,
     reshape,
+    result_of,
     scatter,
     slicing,
     take,
@@ -36,8 +41,9 @@ from ...graph import (
     whole,
 )
 from ...graph.deltas.einsum import einsum
-from ...graph.primitives import CUMULATIVE, INNER, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, complete
+from ...graph.primitives import CUMULATIVE, INNER, Body, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, complete
 from ...graph.scalars.functions import to_real
+from ...graph.sizes import product
 from ..loops.access import BATCH
 
 __all__ = ["Lifted", "lift"]
@@ -213,7 +219,53 @@ def _to_front(x: Node, place: int) -> Node:
     return transpose(x, (place, *range(place), *range(place + 1, x.ndim)))
 
 
+def _recurrence(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
+    """Run all samples in one loop: what any step makes of samples has their axis, which stands before that of rows."""
+    body, length, reverse = node.payload
+    first, second = len(body.carried), len(body.carried) + len(body.read)
+    own = [*body.carried, *body.read, *body.held]
+    has = list(has_axis)
+    while True:
+        lifted = lift(own, body.results, has)
+        moves = _lifted(body.results, {x for x, own_axis in zip(own, has, strict=True) if own_axis})
+        late = [k for k in range(first) if moves[k] and not has[k]]
+        if not late:
+            break
+        for k in late:
+            has[k] = True
+    results = list(lifted.outputs)
+    for k in range(first):  # what no sample changes is carried on as it is
+        if not has[k]:
+            (results[k],) = body.results[k : k + 1]
+    given = []
+    for k, arg in enumerate(args):
+        if has[k] and not has_axis[k]:
+            arg = broadcast_to(arg, (BATCH, *arg.shape))
+        given.append(_to_rows(arg) if first <= k < second and has[k] else arg)
+    groups = tuple(lifted.inputs[:first]), tuple(lifted.inputs[first:second]), tuple(lifted.inputs[second:])
+    made = recurrence(canonical(Body(*groups, tuple(results))), given, length, reverse)
+    flat = []
+    for k, part in enumerate(parts_of(made)):
+        result = result_of(made, part)
+        if k >= first:
+            result = transpose(result, (1, 0, *range(2, result.ndim)))
+        elif not has[k]:
+            result = broadcast_to(result, (BATCH, *result.shape))
+        flat.append(reshape(result, (BATCH, product(result.shape[1:]))))
+    return concatenate(flat, 1) if len(flat) > 1 else flat[0]
+
+
+def _to_rows(x: Node) -> Node:
+    return transpose(x, (1, 0, *range(2, x.ndim)))
+
+
+def _lifted(results: Sequence[Node], moving: set[Node]) -> list[bool]:
+    found = dependents(postorder(results), moving)
+    return [node in found for node in results]
+
+
 _RULES: dict[str, Rule] = {
+    "recurrence": _recurrence,
     "contract": _contract,
     "slice": lambda n, a, _: slicing(a[0], (whole(BATCH), *n.payload.items)),
     "pad": lambda n, a, _: pad(a[0], (whole(BATCH), *n.payload.items), (BATCH, *n.shape)),

@@ -29,6 +29,6 @@ from .by_index import LETTERS, by_index
 from .from_graph import written
 from .numbers import spelled
 from .reading import read
-from .terms import Term, names_in, postorder, reaches_outside
+from .terms import Loop, Term, names_in, postorder, reaches_outside
 
-__all__ = ["LETTERS", "Term", "by_index", "names_in", "postorder", "reaches_outside", "read", "spelled", "written"]
+__all__ = ["LETTERS", "Loop", "Term", "by_index", "names_in", "postorder", "reaches_outside", "read", "spelled", "written"]

@@ -6,18 +6,18 @@ deep; axes that broadcasting adds by itself are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...errors import ShapeError
-from ...graph import Node, broadcast_shapes, postorder
+from ...graph import Node, broadcast_shapes, parts_of, postorder, step_number
 from ...graph.primitives import PRIMITIVES, complete
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import as_written
 from ...graph.sizes import Shape, product
 from ...simplify.facts import is_symmetric
 from .contractions import is_kronecker, recognise, written_contraction
-from .terms import SHORT, Term, expand, index, number, quotient, total_of
+from .terms import SHORT, Loop, Term, expand, index, number, quotient, total_of
 
 #: Sums and products that continue in one that they are part of, whatever sign they have there.
 _ADDED, _MULTIPLIED = ("add", "subtract"), ("multiply", "divide")
@@ -38,9 +38,11 @@ def written(roots: Sequence[Node]) -> list[Term]:
 
 
 class _Writer:
-    def __init__(self, roots: Sequence[Node]) -> None:
+    def __init__(self, roots: Sequence[Node], known: Mapping[Node, Term] | None = None, taken: Iterable[str] = ()) -> None:
         self.roots = as_written(roots)
+        self.known = known or {}
         self.order = postorder(self.roots)
+        self.taken = {*taken, *(str(node.name) for node in self.order if node.op == "input")}
         self.terms: dict[Node, Term] = {}
         users: dict[Node, list[Node]] = {}
         for node in self.order:
@@ -54,7 +56,9 @@ class _Writer:
 
     def run(self) -> list[Term]:
         for node in self.order:
-            if node not in self.absorbed:
+            if node in self.known:
+                self.terms[node] = self.known[node]
+            elif node not in self.absorbed:
                 term = self.write(node)
                 self.terms[node] = replace(term, even=True) if is_symmetric(node) and node.ndim == 2 else term
         return [self.terms[root] for root in self.roots]
@@ -65,7 +69,24 @@ class _Writer:
         if node.op in _MULTIPLIED:
             return self.write_product(node)
         args = [self.terms[arg] for arg in node.args]
+        if node.op == "recurrence":
+            return self.write_recurrence(node, args)
         return WRITERS.get(node.op, write_function)(node, args)
+
+    def write_recurrence(self, node: Node, args: Sequence[Term]) -> Term:
+        """Write a loop: what it starts with and goes along, what it carries on and writes, in letters of its own."""
+        body, length, _ = node.payload
+        taken = set(self.taken)
+        known = {step_number(): _fresh("k", (), taken)}
+        known |= {own: _fresh("s", own.shape, taken) for own in body.carried}
+        known |= {own: _fresh("x", own.shape, taken) for own in body.read}
+        own = list(known.values())
+        first, second = len(body.carried), len(body.carried) + len(body.read)
+        held = dict(zip(body.held, args[second:], strict=True))
+        results = _Writer(body.results, {**known, **held}, taken).run()
+        part = 0 if len(results) == 1 else None
+        data = Loop(tuple(own), first, second - first, length, node.payload.reverse, part)
+        return Term("recurrence", (*args[:second], *results), data, node.shape)
 
     def write_sum(self, node: Node) -> Term:
         parts: list[tuple[Term, bool]] = []
@@ -247,6 +268,8 @@ def write_negative(node: Node, args: Sequence[Term]) -> Term:
 def write_reshape(node: Node, args: Sequence[Term]) -> Term:
     """Write new axes of size 1 as such, a dropped one as an index, the rest as a reshape."""
     (x,) = args
+    if x.kind == "recurrence" and x.data.part is not None:
+        return replace(x, shape=node.shape)
     added = _insertion(x.shape, node.shape)
     if added is not None:
         return expand(x, added, node.shape)
@@ -275,8 +298,22 @@ def _insertion(short: Shape, long: Shape) -> tuple[bool, ...] | None:
     return tuple(old) if at == len(short) else None
 
 
+def _fresh(letter: str, shape: Shape, taken: set[str]) -> Term:
+    name, count = letter, 0
+    while name in taken:
+        count += 1
+        name = f"{letter}{count}"
+    taken.add(name)
+    return Term("name", (), name, shape)
+
+
 def write_slice(node: Node, args: Sequence[Term]) -> Term:
-    """Write a part of an array."""
+    """Write a part of an array, or a result of a loop."""
+    if args[0].kind == "recurrence":
+        item = node.payload.items[0]
+        for k, part in enumerate(parts_of(node.args[0])):
+            if item == (part.start, 1, part.size):
+                return replace(args[0], data=args[0].data._replace(part=k), shape=node.shape)
     return index(args[0], node.payload.items, node.shape)
 
 
@@ -378,6 +415,7 @@ _NOTATIONS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "concatenate": write_concatenation,
     "reduce": write_reduction,
     "matrix": write_matrix,
+    "recurrence": write_named_function,
     "inv": lambda node, args: Term("inv", (args[0],), None, node.shape),
     "function": write_named_function,
     "named": lambda node, args: Term("named", tuple(args), node.payload, node.shape),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...graph.sizes import Dim, Shape, is_room
 
@@ -56,6 +56,7 @@ class Term:
     Structure: ``index`` (data: items), ``take`` (data: axis, places), ``picked`` and ``put`` (data: axis,
     shared axes), ``reduce`` (data: name, axes),
     ``reshape``, ``concatenate`` and ``stack`` (data: axis), ``cumulative`` (data: name, axis, reverse),
+    ``recurrence`` (data: a :class:`Loop`; starts, arrays gone along, what is carried on, what is written),
     ``triangle`` (data: upper, offset), ``inv``, ``matrix`` (data: name), ``function`` (data: name),
     ``named`` (data: name).
     """
@@ -73,6 +74,18 @@ class Term:
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.data if self.data is not None else ''} of {len(self.args)}>"
+
+
+class Loop(NamedTuple):
+    """How a loop is written: its letters (of the step's number, what is carried, rows), how many arrays are carried and
+    gone along, how many steps there are, whether the last row comes first, and which result is meant, None for all."""
+
+    letters: tuple[Term, ...]
+    carried: int
+    rows: int
+    length: Dim
+    reverse: bool
+    part: int | None
 
 
 def number(value: float) -> Term:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import NotDifferentiableError
-from ..graph import (
+from ...errors import NotDifferentiableError
+from ...graph import (
     Node,
     broadcast_to,
     concatenate,
@@ -24,11 +24,11 @@ from ..graph import (
     slicing,
     whole,
 )
-from ..graph.deltas.affine import ONE
-from ..graph.primitives import complete
-from ..graph.sizes import show
-from .modes import pullback, pushforward
-from .rules import DIFFERENTIALS, NONLINEAR, SOURCES
+from ...graph.deltas.affine import ONE
+from ...graph.primitives import complete
+from ...graph.sizes import show
+from ..modes import pullback, pushforward
+from ..rules import DIFFERENTIALS, NONLINEAR, SOURCES
 
 #: Largest matrix whose determinant is expanded.
 EXPANSION_LIMIT = 8

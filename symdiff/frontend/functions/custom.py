@@ -12,29 +12,27 @@ author's own. So whatever looks at a formula sees all that it depends on.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..calculus.linearity import require_linear
-from ..calculus.modes import pushforward
-from ..calculus.rules import Captured, CustomRule
-from ..errors import ArgumentError, DtypeError, LimitError, NotDifferentiableError, ShapeError
-from ..graph import BOOL, Node, dependents, inputs_of, placeholder, postorder, substitute
-from ..graph import custom as custom_node
-from ..graph.deltas.einsum import is_zero
-from ..graph.primitives import Placeholder
-from ..graph.scalars.functions import to_real
-from ..graph.sizes import Shape, show
-from ..ground.guard import guarded, users
-from .array import Array
-from .numpy.operands import as_node, provenance_of
+from ...calculus.linearity import require_linear
+from ...calculus.modes import pushforward
+from ...calculus.rules import Captured, CustomRule
+from ...errors import ArgumentError, DtypeError, LimitError, NotDifferentiableError, ShapeError
+from ...graph import BOOL, Node, placeholder, substitute
+from ...graph import custom as custom_node
+from ...graph.deltas.einsum import is_zero
+from ...graph.scalars.functions import to_real
+from ...graph.sizes import Shape, show
+from ...ground.guard import guarded, users
+from ..array import Array
+from ..numpy.operands import as_node, provenance_of
+from .closing import Scope, called, captured_by, entered, scopes
 
-#: Custom functions within each other, and characters of a name.
-DEPTH_LIMIT, NAME_LIMIT = 100, 64
+#: Characters of a name.
+NAME_LIMIT = 64
 _FORMS = ("differential", "vjp", "jacobian")
 
 
@@ -148,44 +146,6 @@ def _title(function: Callable[..., Any], name: object) -> str:
 # ---------------------------------------------------------------------------- calling what the author wrote
 
 
-class _Scope:
-    """One call of a custom function while it is written out; its placeholders are known in it alone.
-
-    ``made`` keeps the custom functions called in it. A rule that calls one as the function did gets the same, so
-    that functions within functions are not written out twice as often at each level.
-    """
-
-    def __init__(self, author: _Author) -> None:
-        self.author = author
-        self.in_rule = False
-        self.made: dict[tuple[_Author, tuple[Node, ...]], Node] = {}
-
-    def stand_in(self, what: str, shape: Shape, dtype: str) -> Node:
-        return placeholder(_Own(self, what), shape, dtype)
-
-
-class _Own:
-    """The function that a placeholder belongs to, and what it stands for."""
-
-    def __init__(self, scope: _Scope, what: str) -> None:
-        self.scope = scope
-        self.what = what
-
-    def __str__(self) -> str:
-        return self.what.replace(" ", "_")
-
-    @staticmethod
-    def of(node: Node) -> _Own | None:
-        key = node.name.key if node.op == "input" and isinstance(node.name, Placeholder) else None
-        return key if isinstance(key, _Own) else None
-
-    def title(self) -> str:
-        return f"{self.what} of {self.scope.author.name}"
-
-
-_scopes: ContextVar[tuple[_Scope, ...]] = ContextVar("scopes", default=())
-
-
 class _Author:
     """What an author gave: a function, its rule in one of the forms, and a name."""
 
@@ -202,12 +162,12 @@ class _Author:
         if not args:
             raise ArgumentError(f"{self.name} without arguments; expected one array at least")
         nodes = tuple(self._argument(i, arg) for i, arg in enumerate(args))
-        around = _scopes.get()[-1:]
+        around = scopes.get()[-1:]
         for outer in around:
             if outer.in_rule and (self, nodes) in outer.made:
                 return Array(outer.made[self, nodes], provenance_of(*args, outer.made[self, nodes]))
         try:
-            with self._enter() as scope:
+            with entered(self.name, self._endless) as scope:
                 node = self._write(scope, nodes)
         except RecursionError:
             raise self._endless("deeper than Python's limit of recursion") from None
@@ -221,25 +181,13 @@ class _Author:
         except (DtypeError, ShapeError) as error:
             raise type(error)(f"argument {i + 1} of {self.name}: {error}") from None
 
-    @contextmanager
-    def _enter(self) -> Iterator[_Scope]:
-        scope = _Scope(self)
-        outer = _scopes.get()
-        if len(outer) >= DEPTH_LIMIT:
-            raise self._endless(f"over {DEPTH_LIMIT} deep, which is the limit")
-        token = _scopes.set((*outer, scope))
-        try:
-            yield scope
-        finally:
-            _scopes.reset(token)
-
     def _endless(self, how: str) -> LimitError:
         return LimitError(
             f"{self.name} calls itself without end, by its function or its rule, or custom functions are nested "
             f"{how}; write the value in a rule by its formula, and end a recursion by a condition of Python's"
         )
 
-    def _write(self, scope: _Scope, nodes: Sequence[Node]) -> Node:
+    def _write(self, scope: Scope, nodes: Sequence[Node]) -> Node:
         """Write function and rule over placeholders, and make the node."""
         parameters = [scope.stand_in(f"argument {i + 1}", node.shape, node.dtype) for i, node in enumerate(nodes)]
         arrays = tuple(map(Array, parameters))
@@ -251,7 +199,7 @@ class _Author:
         images = self._images(arrays, parameters, seeds, body)
         return self._close(nodes, parameters, seeds, body, images)
 
-    def _seeds(self, scope: _Scope, parameters: Sequence[Node], body: Node) -> list[Node]:
+    def _seeds(self, scope: Scope, parameters: Sequence[Node], body: Node) -> list[Node]:
         if self.form == "differential":
             return [scope.stand_in(f"tangent {i + 1}", p.shape, "real") for i, p in enumerate(parameters)]
         return [scope.stand_in("the cotangent", body.shape, "real")] if self.form == "vjp" else []
@@ -316,7 +264,7 @@ class _Author:
         self, nodes: Sequence[Node], parameters: Sequence[Node], seeds: Sequence[Node], body: Node, images: list[Node]
     ) -> Node:
         """Make the node, with what function and rule use from outside among its arguments."""
-        captured = _captured([body, *images], [*parameters, *seeds])
+        captured = captured_by([body, *images], [*parameters, *seeds])
         everything = [*parameters, *captured]
         plain = {p: placeholder(("argument", i), p.shape, p.dtype) for i, p in enumerate(everything)}
         plain |= {s: placeholder(("seed", i), s.shape) for i, s in enumerate(seeds)}
@@ -327,7 +275,7 @@ class _Author:
             self.form,
             tuple(plain[s] for s in seeds),
             tuple(images),
-            tuple(Captured(_call(node), _counts(body, plain[node])) for node in captured),
+            tuple(Captured(called(node), _counts(body, plain[node])) for node in captured),
             self.approximate,
         )
         return custom_node(rule, [*nodes, *captured], body)
@@ -344,52 +292,6 @@ def _takes(function: Callable[..., Any], args: Sequence[Any]) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _captured(roots: Sequence[Node], own: Sequence[Node]) -> list[Node]:
-    """Return the largest arrays below ``roots`` that are computed from symbols, and not from ``own``.
-
-    They are the largest, so that named parts and sub-formulas that are variables can be found in them.
-    """
-    order = postorder(roots)
-    inside = dependents(order, own)
-    outside = dependents(order, [node for node in order if node.op == "input" and node not in inside])
-    refuse_strays(outside)
-    found: dict[Node, None] = {}
-    for node in order:
-        if node in inside:
-            found.update((arg, None) for arg in node.args if arg in outside and arg not in inside)
-    found.update((root, None) for root in roots if root in outside and root not in inside)
-    return list(found)
-
-
-def refuse_strays(nodes: Iterable[Node]) -> None:
-    """Refuse what a custom function was called with, outside of it.
-
-    Raises
-    ------
-    ArgumentError
-        If one of the nodes is an argument or a seed of a custom function that has been left.
-    """
-    for node in nodes:
-        own = _Own.of(node)
-        if own is not None and own.scope not in _scopes.get():
-            name = own.scope.author.name
-            raise ArgumentError(
-                f"{own.title()} is used outside of it, where it has no value; expected symbols, or what {name} returned"
-            )
-
-
-def _call(node: Node) -> str:
-    """Return how messages call an array from outside: by its name or its symbols."""
-    if node.op == "named":
-        return repr(node.payload)
-    names = []
-    for symbol in inputs_of([node]):
-        key = _Own.of(symbol)
-        names.append(repr(symbol.name) if key is None else key.title())
-    shown = " and ".join(names) if len(names) < 4 else f"{', '.join(names[:3])} and others"
-    return shown if node.op == "input" else f"a formula of {shown}"
 
 
 def _counts(body: Node, parameter: Node) -> bool:

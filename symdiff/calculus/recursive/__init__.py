@@ -1,0 +1,14 @@
+"""Operations whose derivative takes the differentiator itself: their rules are added when it is there.
+
+Takes
+    a node, and tangents of its arguments or the cotangent of its value
+Gives
+    its differential, or the cotangents of its arguments
+Invariants
+    * ``register`` of each file adds its rules to the tables of ``calculus.rules``, once, before anything is derived.
+Files
+    determinant   the third differential of a determinant
+    recurrence    loops: tangents run along, cotangents run back
+Add
+    a rule: a file with a ``register``, which ``calculus.derivatives`` calls
+"""

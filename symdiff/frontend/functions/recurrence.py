@@ -1,0 +1,297 @@
+"""Loops in formulas: ``scan``, ``repeat`` and ``sum_over``, one body each, whatever the number of steps is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ...errors import ArgumentError, DtypeError, LimitError, ShapeError
+from ...graph import (
+    BOOL,
+    INT,
+    Node,
+    broadcast_to,
+    canonical,
+    constant,
+    parts_of,
+    placeholder,
+    postorder,
+    recurrence,
+    result_of,
+    step_number,
+    substitute,
+    zeros,
+)
+from ...graph.primitives import Body
+from ...graph.scalars.functions import compare, to_real
+from ...graph.sizes import Dim, show
+from ...ground.guard import guarded, users
+from ..array import Array
+from ..numpy.operands import as_node, provenance_of
+from ..numpy.shaping import parse_size
+from ..outputs import leaves, pack, template_of
+from .closing import Scope, called, captured_by, entered
+
+
+@guarded
+def scan(
+    step: Callable[..., Any], start: Any, over: Any = None, n: Any = None, *, reverse: bool = False
+) -> tuple[Any, Any]:
+    """Run a step along the first axis of arrays, each on what the step before gave.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(carried, x)`` returns ``(carried, output)``: what the next step gets, of the same shapes, and what is
+        written down, or None. It is called once, with symbols.
+    start : array, or structure of arrays
+        What the first step gets. Structures are lists, tuples and dicts.
+    over : array, or structure of arrays, optional
+        The steps go along their first axis, of one length n; ``x`` is one row of each. Without them it is the number
+        of the step, from 0 on.
+    n : int or str, optional
+        How many steps there are, where ``over`` does not tell: a number, or a letter that is a size of an input.
+    reverse : bool
+        Go from the last row to the first; outputs stand where the rows that they are of do.
+
+    Returns
+    -------
+    carried : array, or structure of arrays
+        What the last step gave.
+    outputs : array, or structure of arrays
+        Of shape (n, ...) each, the outputs of all steps; None for None.
+
+    Raises
+    ------
+    ShapeError
+        If arrays of ``over`` differ in length, or the step gives other shapes than it gets.
+    ArgumentError
+        If the number of steps is not known, or the step does not return a pair.
+    DtypeError
+        If something is not a real number, or positions (integer inputs) are used in the step: take elements at
+        positions before, and go over them.
+
+    Notes
+    -----
+    The formula holds the step once, so its length does not grow with n, and n may be a letter. Derivatives are loops
+    again. In forward mode a tangent is carried along. In reverse mode the states that the backward loop reads are kept
+    by a loop before, and the cotangent is carried back through them (Griewank and Walther, Evaluating Derivatives,
+    2008, 3.2). What the step uses from outside is held the same in all steps, and derivatives with respect to it are
+    sums over the steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symdiff as sd
+    >>> a, y = sd.scalar("a"), sd.vector("y", "n")
+    >>> last, all = scan(lambda s, x: ((1 - a) * s + a * x,) * 2, 0.0, y)
+    >>> sd.compile(all, [a, y])(0.5, np.array([2.0, 2.0, 4.0]))
+    array([1.  , 1.5 , 2.75])
+    >>> sd.compile(sd.gradient(last, a), [a, y])(0.5, np.array([2.0, 2.0, 4.0]))
+    3.5
+    """
+    rows = [] if over is None else leaves(over)
+    if not rows and n is None:
+        raise ArgumentError("a scan over nothing, and no n=; expected arrays to go along, or a number of steps")
+    nodes = [_real(value, "over") for value in rows]
+    for node in nodes:
+        if not node.ndim:
+            raise ShapeError("a scan over a number; expected arrays, along whose first axis the steps go")
+    lengths = [node.shape[0] for node in nodes] + ([] if n is None else [parse_size(n)])
+    if any(length != lengths[0] for length in lengths):
+        raise ShapeError(f"a scan along axes of {' and '.join(map(str, lengths))} rows; expected one length")
+    if not callable(step):
+        raise ArgumentError(f"a step of type {type(step).__name__}; expected a function of what is carried and a row")
+    run = _Run("scan", start, nodes, lengths[0], reverse)
+    template = None if over is None else template_of(over)
+    outputs: list[Any] = []
+
+    def body(carried: Any, row: list[Array], number: Array) -> tuple[Any, list[Any]]:
+        x = number if template is None else pack(template, iter(row))
+        value = users(step)(carried, x)
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise ArgumentError(f"a step gave {_kind(value)}; expected two things: what is carried on, and an output")
+        after, output = value
+        outputs.append(output)
+        return after, [] if output is None else leaves(output)
+
+    last, written = run.close(body, (start, over))
+    return last, None if outputs[0] is None else pack(template_of(outputs[0]), written)
+
+
+@guarded
+def repeat(step: Callable[..., Any], start: Any, n: Any) -> Any:
+    """Run a step n times, each on what the step before gave.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(carried)`` returns what the next step gets, of the same shapes. It is called once, with symbols.
+    start : array, or structure of arrays
+    n : int or str
+        How often: a number, or a letter that is a size of an input.
+
+    Returns
+    -------
+    array, or structure of arrays
+        What the last step gave.
+
+    See Also
+    --------
+    scan : along arrays, or with an output for each step; what holds there of derivatives and errors holds here.
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> x = sd.scalar("x")
+    >>> root = repeat(lambda r: (r + x / r) / 2, x, 6)
+    >>> sd.compile(sd.gradient(root, x))(4.0)
+    0.25
+    """
+    if not callable(step):
+        raise ArgumentError(f"a step of type {type(step).__name__}; expected a function of what is carried")
+    run = _Run("repeat", start, [], parse_size(n), False)
+    return run.close(lambda carried, row, number: (users(step)(carried), []), (start,))[0]
+
+
+@guarded
+def sum_over(i: Any, n: Any, formula: Any) -> Array:
+    """Return the sum of a formula over a whole number in it.
+
+    Parameters
+    ----------
+    i : Array
+        The symbol that stands for the number, as :func:`scalar` makes it.
+    n : int or str, or pair of int
+        How many terms there are, for i = 0, ..., n - 1; or the first and the last number, as below and above a Σ.
+    formula : Array
+        The term for i.
+
+    Returns
+    -------
+    Array
+        Of the formula's shape.
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> x, i = sd.scalar("x"), sd.scalar("i")
+    >>> geometric = sum_over(i, 60, x**i)
+    >>> sd.compile(geometric)(0.5)
+    2.0
+    """
+    symbol = as_node(i)
+    if symbol.op != "input" or symbol.shape != () or symbol.dtype is INT:
+        raise ArgumentError("a sum over something else than a scalar symbol; expected one, as scalar('i') makes it")
+    first: Dim = 0
+    if isinstance(n, tuple):
+        if len(n) != 2:
+            raise ArgumentError(f"a sum over {len(n)} bounds; expected a number of terms, or the first and the last")
+        first, last = (_whole(bound) for bound in n)
+        length = max(0, last - first + 1)
+    else:
+        length = parse_size(n)
+    term = _real(formula, "the formula")
+    run = _Run("sum_over", Array(zeros(term.shape)), [], length, False)
+
+    def body(carried: Any, row: list[Array], number: Array) -> tuple[Any, list[Any]]:
+        at = number.node if first == 0 else number.node + float(first)
+        (own,) = substitute([term], {symbol: at})
+        return Array(carried.node + own), []
+
+    return run.close(body, ())[0]
+
+
+# ---------------------------------------------------------------------------- one loop
+
+
+class _Run:
+    """One loop while its step is written out."""
+
+    def __init__(self, name: str, start: Any, rows: Sequence[Node], length: Dim, reverse: bool) -> None:
+        self.name = name
+        self.template = template_of(start)
+        self.starts = [_real(value, "start") for value in leaves(start)]
+        self.rows = list(rows)
+        self.length = length
+        self.reverse = reverse
+
+    def close(
+        self, step: Callable[[Any, list[Array], Array], tuple[Any, list[Any]]], operands: tuple[Any, ...]
+    ) -> tuple[Any, Iterator[Array]]:
+        """Call the step on symbols, and make the node: what is carried last, and what all steps wrote."""
+        with entered(self.name, self._endless) as scope:
+            carried = [scope.stand_in(f"what is carried ({k + 1})", x.shape, x.dtype) for k, x in enumerate(self.starts)]
+            read = [scope.stand_in(f"a row ({k + 1})", x.shape[1:], x.dtype) for k, x in enumerate(self.rows)]
+            number = scope.stand_in("the number of the step", (), "real")
+            shown = pack(self.template, map(Array, carried))
+            after, outputs = step(shown, [Array(x) for x in read], Array(number))
+            results = [*self._carried_on(after, carried), *(_real(value, "an output of a step") for value in outputs)]
+            node = self._node(scope, carried, read, number, results)
+        made = [Array(result_of(node, part), provenance_of(*_flat(operands), node)) for part in parts_of(node)]
+        return pack(self.template, iter(made[: len(carried)])), iter(made[len(carried) :])
+
+    def _endless(self, how: str) -> LimitError:
+        return LimitError(f"loops nested {how}; end a recursion of loops by a condition of Python's")
+
+    def _carried_on(self, value: Any, carried: Sequence[Node]) -> list[Node]:
+        if template_of(value) != self.template:
+            raise ArgumentError(
+                f"a step of {self.name} gave {_kind(value)} to be carried on; expected the structure of the start"
+            )
+        nodes = [_real(part, "what is carried on") for part in leaves(value)]
+        for k, (node, own) in enumerate(zip(nodes, carried, strict=True)):
+            if node.shape != own.shape:
+                raise ShapeError(
+                    f"a step of {self.name} got an array of shape {show(own.shape)} and carries on one of shape "
+                    f"{show(node.shape)}; expected the same shape in each step: start with one of {show(node.shape)}"
+                )
+            nodes[k] = node
+        return nodes
+
+    def _node(
+        self, scope: Scope, carried: Sequence[Node], read: Sequence[Node], number: Node, results: Sequence[Node]
+    ) -> Node:
+        own = [*carried, *read, number]
+        held = captured_by(results, own)
+        for node in postorder(results):
+            if node.dtype is INT:
+                raise DtypeError(
+                    f"positions in a step of {self.name}: {called(node)}; take elements at positions before the loop, "
+                    "and go over them"
+                )
+        stand_in: dict[Node, Node] = {number: step_number()}
+        given = []
+        for k, node in enumerate(held):
+            inside = placeholder(("from outside", k), node.shape)
+            stand_in[node] = compare("not_equal", inside, 0.0) if node.dtype is BOOL else inside
+            given.append(inside)
+        closed = substitute(results, stand_in)
+        body = canonical(Body(tuple(carried), tuple(read), tuple(given), tuple(closed)))
+        return recurrence(body, [*self.starts, *self.rows, *map(to_real, held)], self.length, self.reverse)
+
+
+def _real(value: Any, what: str) -> Node:
+    try:
+        node = as_node(value)
+    except DtypeError as error:
+        raise DtypeError(f"{what}: {error}") from None
+    if node.dtype is INT:
+        raise DtypeError(f"{what} is an array of positions; expected real numbers, taken at the positions before")
+    return to_real(node)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentError(f"a sum from or to {value!r:.40}; expected whole numbers as first and last, or one size")
+    return value
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    return "None" if value is None else f"one {type(value).__name__}"
+
+
+def _flat(operands: tuple[Any, ...]) -> list[Any]:
+    return [leaf for value in operands if value is not None for leaf in leaves(value)]

@@ -1,0 +1,280 @@
+"""Loops in formulas: scan, repeat and sum_over, their derivatives and how they are written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+from symdiff.errors import ArgumentError, DtypeError, ShapeError
+
+BACKENDS = ("numpy", "auto")
+
+
+def averages(a, y, start=0.0):
+    """Run the exponential average in plain Python, for complex numbers as well."""
+    s, all_ = start, []
+    for x in y:
+        s = (1 - a) * s + a * x
+        all_.append(s)
+    return s, np.array(all_)
+
+
+def average(n="n", reverse=False):
+    a, y = sd.scalar("a"), sd.vector("y", n)
+    last, outputs = sd.scan(lambda s, x: ((1 - a) * s + a * x,) * 2, 0.0, y, reverse=reverse)
+    return a, y, last, outputs
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("count", [0, 1, 2, 9])
+def test_values_and_gradients_of_any_length(backend, count):
+    a, y, last, outputs = average()
+    data = np.random.default_rng(count).normal(size=count)
+    k = sd.compile([last, outputs, sd.gradient(last, a), sd.gradient(last, y)], [a, y], backend=backend)
+    final, all_, slope, slopes = k(0.3, data)
+    expected, rows = averages(0.3, data)
+    np.testing.assert_allclose(final, expected, rtol=1e-14)
+    np.testing.assert_allclose(all_, rows, rtol=1e-14)
+    np.testing.assert_allclose(slope, np.imag(averages(0.3 + 1e-30j, data)[0]) / 1e-30, rtol=1e-12)
+    np.testing.assert_allclose(slopes, 0.3 * 0.7 ** np.arange(count)[::-1], rtol=1e-13)
+
+
+def test_the_last_row_may_come_first():
+    a, y, last, outputs = average(reverse=True)
+    data = np.array([1.0, -2.0, 5.0])
+    final, rows = sd.compile([last, outputs], [a, y])(0.4, data)
+    expected, backward = averages(0.4, data[::-1])
+    np.testing.assert_allclose(final, expected)
+    np.testing.assert_allclose(rows, backward[::-1])
+
+
+def system(n):
+    """A nonlinear system with a structure carried along, rows of two arrays, and something held."""
+    p, A = sd.vector("p", 2), sd.matrix("A", 2, 2)
+    start, u, v = sd.vector("start", 2), sd.matrix("u", n, 2), sd.vector("v", n)
+
+    def step(carried, row):
+        x, m = carried["x"], carried["m"]
+        u_k, v_k = row
+        new = np.tanh(A @ x + u_k * p) + v_k
+        return {"x": new, "m": m + sd.outer(new, x) * p[0]}, (np.sin(new), v_k * m[0, 1])
+
+    last, outputs = sd.scan(step, {"x": start, "m": np.eye(2)}, (u, v))
+    return [p, A, start, u, v], last, outputs
+
+
+def reference(p, A, start, u, v):
+    x, m, rows, numbers = start, np.eye(2), [], []
+    for u_k, v_k in zip(u, v, strict=True):
+        new = np.tanh(A @ x + u_k * p) + v_k
+        numbers.append(v_k * m[0, 1])
+        x, m = new, m + np.outer(new, x) * p[0]
+        rows.append(np.sin(new))
+    return x, m, np.array(rows).reshape(-1, 2), np.array(numbers)
+
+
+def loss(last, outputs):
+    return (last["x"] ** 2).sum() + (last["m"] * np.arange(4.0).reshape(2, 2)).sum() + (outputs[0] ** 3).sum() + (
+        outputs[1].sum()
+    )
+
+
+def loss_of(values):
+    x, m, rows, numbers = reference(*values)
+    return (x**2).sum() + (m * np.arange(4.0).reshape(2, 2)).sum() + (rows**3).sum() + numbers.sum()
+
+
+def numbers_for(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=2), rng.normal(size=(2, 2)), rng.normal(size=2), rng.normal(size=(n, 2)), rng.normal(size=n)]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+@pytest.mark.parametrize("n", [5, "n"])
+def test_gradients_of_a_system_against_the_complex_step(n, backend):
+    inputs, last, outputs = system(n)
+    values = numbers_for(5)
+    k = sd.compile([sd.gradient(loss(last, outputs), x) for x in inputs], inputs, backend=backend)
+    for which, found in enumerate(k(*values)):
+        for place in np.ndindex(values[which].shape):
+            moved = [v.astype(complex) for v in values]
+            moved[which][place] += 1e-30j
+            assert found[place] == pytest.approx(np.imag(loss_of(moved)) / 1e-30, rel=1e-10, abs=1e-13)
+
+
+def test_forward_and_reverse_agree():
+    inputs, last, outputs = system(4)
+    values, which = numbers_for(4), 0
+    p = inputs[which]
+    f = sd.name("f", last["x"] * outputs[1].sum())
+    forward = sd.compile(sd.jvp(f, p, sd.vector("t", 2)), [*inputs, sd.vector("t", 2)])
+    backward = sd.compile(sd.vjp(f, p, sd.vector("c", 2)), [*inputs, sd.vector("c", 2)])
+    J = sd.compile(sd.jacobian(f, p), inputs)(*values)
+    for e in np.eye(2):
+        np.testing.assert_allclose(forward(*values, e), J @ e, rtol=1e-12)
+        np.testing.assert_allclose(backward(*values, e), e @ J, rtol=1e-12)
+
+
+@pytest.mark.parametrize("which", [0, 1, 3])
+def test_hessians_against_differences_of_gradients(which):
+    inputs, last, outputs = system(3)
+    values, x = numbers_for(3), inputs[which]
+    gradient = sd.compile(sd.gradient(loss(last, outputs), x), inputs)
+    found = sd.compile(sd.hessian(loss(last, outputs), x), inputs)(*values)
+    h = 1e-5
+    for place in np.ndindex(values[which].shape):
+        up, down = [[v.copy() for v in values] for _ in range(2)]
+        up[which][place] += h
+        down[which][place] -= h
+        column = (gradient(*up) - gradient(*down)) / (2 * h)
+        np.testing.assert_allclose(found[(..., *place)], column, rtol=2e-7, atol=1e-7)
+
+
+def test_products_with_a_hessian():
+    inputs, last, outputs = system("n")
+    values, p = numbers_for(6), inputs[0]
+    t = sd.vector("t", 2)
+    H = sd.compile(sd.hessian(loss(last, outputs), p), inputs)(*values)
+    found = sd.compile(sd.hvp(loss(last, outputs), p, t), [*inputs, t])(*values, np.array([1.0, -2.0]))
+    np.testing.assert_allclose(found, H @ [1.0, -2.0], rtol=1e-11)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+def test_batches_of_samples(backend):
+    inputs, last, outputs = system(4)
+    k = sd.compile([last["x"], outputs[0], sd.gradient(loss(last, outputs), inputs[0])], inputs, backend=backend)
+    samples = [numbers_for(4, seed) for seed in range(3)]
+    x, rows, slopes = k(*map(np.stack, zip(*samples, strict=True)))
+    shared = sd.compile(last["x"], inputs, batch=["start"], backend=backend)
+    starts = np.stack([values[2] for values in samples])
+    first = samples[0]
+    for s, values in enumerate(samples):
+        np.testing.assert_allclose(x[s], reference(*values)[0], rtol=1e-13)
+        np.testing.assert_allclose(rows[s], reference(*values)[2], rtol=1e-13)
+        np.testing.assert_allclose(slopes[s], k(*values)[2], rtol=1e-12)
+        alone = reference(first[0], first[1], starts[s], *first[3:])[0]
+        np.testing.assert_allclose(shared(first[0], first[1], starts, *first[3:])[s], alone, rtol=1e-13)
+
+
+def test_sums_over_the_samples():
+    a, y, last, _ = average(4)
+    data = np.random.default_rng(3).normal(size=(5, 4))
+    k = sd.compile(sd.gradient(last, a), [a, y], batch=["y"], reduce="sum")
+    expected = sum(np.imag(averages(0.2 + 1e-30j, row)[0]) / 1e-30 for row in data)
+    np.testing.assert_allclose(k(0.2, data), expected, rtol=1e-12)
+
+
+def test_loops_within_loops():
+    x, w = sd.scalar("x"), sd.vector("w", 3)
+
+    def outer(s, v):
+        inner = sd.repeat(lambda r: r + np.sin(r * x) * v, s, 4)
+        return inner * w[0], inner
+
+    last, rows = sd.scan(outer, x, w)
+    f = last + rows.sum()
+
+    def plain(x, w):
+        s, total = x, 0
+        for v in w:
+            r = s
+            for _ in range(4):
+                r = r + np.sin(r * x) * v
+            s, total = r * w[0], total + r
+        return s + total
+
+    at, data = 0.3, np.array([0.5, -0.2, 0.7])
+    k = sd.compile([f, sd.gradient(f, x), sd.gradient(f, w), sd.hessian(f, x)], [x, w])
+    value, slope, slopes, second = k(at, data)
+    assert value == pytest.approx(plain(at, data), rel=1e-13)
+    assert slope == pytest.approx(np.imag(plain(at + 1e-30j, data)) / 1e-30, rel=1e-12)
+    for j in range(3):
+        moved = data.astype(complex)
+        moved[j] += 1e-30j
+        assert slopes[j] == pytest.approx(np.imag(plain(at, moved)) / 1e-30, rel=1e-12)
+    h = 1e-6
+    ends = [np.imag(plain(at + d + 1e-30j, data)) / 1e-30 for d in (h, -h)]
+    assert second == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-7)
+
+
+def test_newton_by_repetition():
+    x = sd.scalar("x")
+    root = sd.repeat(lambda r: (r + x / r) / 2, x, 6)
+    k = sd.compile([root, sd.gradient(root, x), sd.hessian(root, x), sd.derivative(root, x, order=3)])
+    np.testing.assert_allclose(k(4.0), [2, 0.25, -1 / 32, 3 / 256], rtol=1e-9)
+
+
+def test_sums_over_a_number():
+    x, i = sd.scalar("x"), sd.scalar("i")
+    y = sd.vector("y", "n")
+    f = sd.sum_over(i, (1, 5), x**i / i)
+    assert sd.compile(f)(0.5) == pytest.approx(sum(0.5**k / k for k in range(1, 6)))
+    assert sd.compile(sd.gradient(f, x))(0.5) == pytest.approx(sum(0.5 ** (k - 1) for k in range(1, 6)))
+    with_letter = sd.compile(sd.sum_over(i, "n", np.cos(i * y)), [y])
+    data = np.array([0.1, 0.2, 0.3])
+    np.testing.assert_allclose(with_letter(data), sum(np.cos(k * data) for k in range(3)))
+    assert sd.compile(sd.sum_over(i, (3, 2), x * i))(2.0) == 0.0
+
+
+def test_a_backward_loop_keeps_no_states_it_does_not_read():
+    x, i = sd.scalar("x"), sd.scalar("i")
+    assert str(sd.gradient(sd.sum_over(i, 9, x * i), x)) == "sum_over(k, 9, k)"
+
+
+def test_a_branch_that_is_not_taken_is_a_strong_zero():
+    x = sd.scalar("x")
+    f = np.where(x > 0, sd.repeat(lambda s: s * np.log(x), x, 3), 0.0)
+    k = sd.compile(sd.gradient(f, x))
+    assert k(0.0) == 0.0
+    assert k(2.0) == pytest.approx(np.log(2) ** 3 + 3 * np.log(2) ** 2)
+
+
+def test_conditions_from_outside():
+    x, t = sd.scalar("x"), sd.scalar("t")
+    f = sd.repeat(lambda s: np.where(t > 0, s * x, s + x), x, 3)
+    k = sd.compile([f, sd.gradient(f, x)], [x, t])
+    np.testing.assert_allclose(k(2.0, 1.0), [16.0, 32.0])
+    np.testing.assert_allclose(k(2.0, -1.0), [8.0, 4.0])
+
+
+def test_functions_with_a_rule_of_their_own_in_a_step():
+    x = sd.scalar("x")
+    twice = sd.custom(np.exp, differential=lambda args, t: 2 * np.exp(args[0]) * t[0], approximate=True)
+    f = sd.repeat(lambda s: twice(s) / 4, x, 2)
+    inner = np.exp(0.5) / 4
+    assert sd.compile(sd.gradient(f, x))(0.5) == pytest.approx(2 * np.exp(inner) / 4 * 2 * inner)
+
+
+def test_how_loops_are_written():
+    a, y, last, outputs = average()
+    step = "((s, x) -> ((1 - a) * s + a * x, (1 - a) * s + a * x), 0, y)"
+    assert (str(last), str(outputs)) == (f"scan{step}[0]", f"scan{step}[1][0]")
+    x, i = sd.scalar("x"), sd.scalar("i")
+    root = sd.repeat(lambda r: (r + x / r) / 2, x, 6)
+    assert str(root) == "repeat(s -> (s + x / s) / 2, x, 6)"
+    assert root.unicode() == "(s ↦ (s + x / s) / 2)⁶(x)"
+    total = sd.sum_over(i, 60, x**i)
+    assert str(total) == "sum_over(k, 60, x ** k)"
+    assert total.unicode() == "Σ[k=0…59] x^k"
+    assert total.latex() == r"\sum_{k=0}^{59} x^{k}"
+
+
+def test_what_a_scan_refuses():
+    a, y = sd.scalar("a"), sd.vector("y", 3)
+    with pytest.raises(ShapeError, match="carries on one of shape"):
+        sd.scan(lambda s, x: (s * y, None), 0.0, y)
+    with pytest.raises(ShapeError, match="one length"):
+        sd.scan(lambda s, x: (s, None), 0.0, (y, sd.vector("z", 4)))
+    with pytest.raises(ArgumentError, match="two things"):
+        sd.scan(lambda s, x: s, 0.0, y)
+    with pytest.raises(ArgumentError, match="structure of the start"):
+        sd.repeat(lambda s: (s, s), a, 3)
+    with pytest.raises(ArgumentError, match="number of steps"):
+        sd.scan(lambda s, x: (s, None), a)
+    with pytest.raises(DtypeError, match="positions"):
+        sd.repeat(lambda s: s + y[sd.index("at")], a, 3)
+    kept = []
+    sd.repeat(lambda s: kept.append(s) or s * 2, a, 3)
+    with pytest.raises(ArgumentError, match="used outside"):
+        sd.compile(kept[0] + 1)
