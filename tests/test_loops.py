@@ -87,7 +87,7 @@ def loss_of(values):
 
 def numbers_for(n, seed=0):
     rng = np.random.default_rng(seed)
-    return [rng.normal(size=2), rng.normal(size=(2, 2)), rng.normal(size=2), rng.normal(size=(n, 2)), rng.normal(size=n)]
+    return [rng.normal(size=shape) for shape in (2, (2, 2), 2, (n, 2), n)]
 
 
 @pytest.mark.parametrize("backend", ["numpy", "auto"])
@@ -105,11 +105,11 @@ def test_gradients_of_a_system_against_the_complex_step(n, backend):
 
 def test_forward_and_reverse_agree():
     inputs, last, outputs = system(4)
-    values, which = numbers_for(4), 0
-    p = inputs[which]
-    f = sd.name("f", last["x"] * outputs[1].sum())
-    forward = sd.compile(sd.jvp(f, p, sd.vector("t", 2)), [*inputs, sd.vector("t", 2)])
-    backward = sd.compile(sd.vjp(f, p, sd.vector("c", 2)), [*inputs, sd.vector("c", 2)])
+    values, p = numbers_for(4), inputs[0]
+    t, c = sd.vector("t", 2), sd.vector("c", 2)
+    f = last["x"] * outputs[1].sum()
+    forward = sd.compile(sd.jvp(f, p, t), [*inputs, t])
+    backward = sd.compile(sd.vjp(f, p, c), [*inputs, c])
     J = sd.compile(sd.jacobian(f, p), inputs)(*values)
     for e in np.eye(2):
         np.testing.assert_allclose(forward(*values, e), J @ e, rtol=1e-12)
@@ -247,7 +247,7 @@ def test_functions_with_a_rule_of_their_own_in_a_step():
 
 
 def test_how_loops_are_written():
-    a, y, last, outputs = average()
+    _, _, last, outputs = average()
     step = "((s, x) -> ((1 - a) * s + a * x, (1 - a) * s + a * x), 0, y)"
     assert (str(last), str(outputs)) == (f"scan{step}[0]", f"scan{step}[1][0]")
     x, i = sd.scalar("x"), sd.scalar("i")

@@ -31,6 +31,7 @@ from symdiff.printing.text import TextStyle
 from symdiff.printing.unicode import MathStyle
 
 X, Y, Z, V = graph.input("X", (4, 4)), graph.input("Y", (4, 4)), graph.input("Z", (2, 3, 3)), graph.input("V", (4,))
+S = graph.placeholder(("carried", 0), (4,))
 #: An example of each operation that can be evaluated by itself.
 EXAMPLES: dict[str, Node] = {
     "input": X,
@@ -55,6 +56,9 @@ EXAMPLES: dict[str, Node] = {
     **{name: graph.matrix(name, X, Y) for name in primitives.MATRIX_OPS if PRIMITIVES[name].arity == 2},
     "stop_gradient": graph.stop_gradient(X),
     "named": graph.label(X, "part"),
+    "recurrence": graph.recurrence(
+        primitives.Body((S,), (), (), (S * graph.reduce("prod", S, (0,)),)), [V], 3
+    ),
 }
 ROWS = [pytest.param(PRIMITIVES[name], EXAMPLES[name], id=name) for name in sorted(EXAMPLES)]
 INNER = [pytest.param(PRIMITIVES[name], node, id=name) for name, node in sorted(EXAMPLES.items()) if node.args]
@@ -211,8 +215,8 @@ def test_each_notation_is_written_in_each_style(style: type) -> None:
 
 
 def test_each_notation_has_a_form_in_sympy_or_is_refused_by_name() -> None:
-    # matrices have functions of their own; positions that a call brings have no form in SymPy
-    refused = {"size", "matrix", "inv", "function", "picked", "put"}
+    # matrices have functions of their own; positions that a call brings and loops have no form in SymPy
+    refused = {"size", "matrix", "inv", "function", "picked", "put", "recurrence"}
     known = {*ENTRIES, *SCALAR_TERMS, *_ELSEWHERE, *refused}
     assert {row.notation for row in PRIMITIVES.values()} <= known
 

@@ -389,7 +389,8 @@ class TextStyle(Style):
         over = group(rows, self.parenthesised) if rows else length
         written = group(outputs, self.parenthesised) if outputs else "None"
         more = ", reverse=True" if loop.reverse else ""
-        text = f"scan(({carried}, {x}) -> ({on if after else '()'}, {written}), {start if starts else '()'}, {over}{more})"
+        start, on = start if starts else "()", on if after else "()"
+        text = f"scan(({carried}, {x}) -> ({on}, {written}), {start}, {over}{more})"
         return Piece(text + _place(loop), POSTFIX)
 
 

@@ -31,7 +31,7 @@ from ...graph import (
 from ...graph.deltas.einsum import is_zero
 from ...graph.deltas.structural import take_items
 from ...graph.primitives import Body
-from ...graph.sizes import Dim, Shape, product
+from ...graph.sizes import Dim, Shape
 from ...simplify import simplify
 from ..modes import pullback, pushforward
 from ..rules import DIFFERENTIALS, SOURCES, TRANSPOSED
@@ -134,10 +134,9 @@ def _differential(node: Node, tangents: Sequence[Node | None]) -> Node:
     made = dict(zip(written, rows, strict=True))
     flat = []
     for k, part in enumerate(parts_of(node)):
-        if k >= first:
-            value = _from_rows(made[k], prefix) if k in made else None
-        else:
-            value = last.get(ways[body.carried[k]])
+        value = last.get(ways[body.carried[k]]) if k < first else made.get(k)
+        if k >= first and value is not None:
+            value = _from_rows(value, prefix)
         shape = (*seed, part.size)
         flat.append(zeros(shape) if value is None else reshape(value, shape))
     return concatenate(flat, prefix) if len(flat) > 1 else flat[0]
@@ -152,7 +151,7 @@ def _images(slopes: Sequence[Node | None]) -> list[Node | None]:
 
 def _transposed(node: Node, cotangent: Node, active: Sequence[bool], prefix: int) -> list[Node | None]:
     """Carry a cotangent back; return those of the arguments that are ``active``, None where it reaches none."""
-    body, length, reverse = node.payload
+    body = node.payload.body
     own = (*body.carried, *body.read, *body.held)
     first, seed = len(body.carried), cotangent.shape[:prefix]
     order = postorder(body.results)
@@ -237,8 +236,8 @@ def _back(
         _, kept = _run(carried_along, read, held, states, length, reverse)
         back += [_Input(x, rows) for x, rows in zip(states, kept, strict=True)]
     asked = [one.own for one in carried]
-    last, rows = _run(carried, back, held, list(written.values()), length, not reverse, asked)
-    made = dict(zip(written, rows, strict=True))
+    last, outputs = _run(carried, back, held, list(written.values()), length, not reverse, asked)
+    made = dict(zip(written, outputs, strict=True))
     found: list[Node | None] = []
     for k, x in enumerate(own):
         if not is_active[x]:

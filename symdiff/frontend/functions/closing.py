@@ -34,6 +34,7 @@ class Scope:
         self.made: dict[tuple[object, tuple[Node, ...]], Node] = {}
 
     def stand_in(self, what: str, shape: Shape, dtype: str) -> Node:
+        """Return a placeholder of this call, for what messages call ``what``."""
         return placeholder(Own(self, what), shape, dtype)
 
 
@@ -49,10 +50,12 @@ class Own:
 
     @staticmethod
     def of(node: Node) -> Own | None:
+        """Return whose placeholder a node is, None for any other node."""
         key = node.name.key if node.op == "input" and isinstance(node.name, Placeholder) else None
         return key if isinstance(key, Own) else None
 
     def title(self) -> str:
+        """Return how messages call it."""
         return f"{self.what} of {self.scope.name}"
 
 

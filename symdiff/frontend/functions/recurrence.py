@@ -10,9 +10,7 @@ from ...graph import (
     BOOL,
     INT,
     Node,
-    broadcast_to,
     canonical,
-    constant,
     parts_of,
     placeholder,
     postorder,
@@ -87,7 +85,7 @@ def scan(
     >>> last, all = scan(lambda s, x: ((1 - a) * s + a * x,) * 2, 0.0, y)
     >>> sd.compile(all, [a, y])(0.5, np.array([2.0, 2.0, 4.0]))
     array([1.  , 1.5 , 2.75])
-    >>> sd.compile(sd.gradient(last, a), [a, y])(0.5, np.array([2.0, 2.0, 4.0]))
+    >>> print(sd.compile(sd.gradient(last, a), [a, y])(0.5, np.array([2.0, 2.0, 4.0])))
     3.5
     """
     rows = [] if over is None else leaves(over)
@@ -145,7 +143,7 @@ def repeat(step: Callable[..., Any], start: Any, n: Any) -> Any:
     >>> import symdiff as sd
     >>> x = sd.scalar("x")
     >>> root = repeat(lambda r: (r + x / r) / 2, x, 6)
-    >>> sd.compile(sd.gradient(root, x))(4.0)
+    >>> print(sd.compile(sd.gradient(root, x))(4.0))
     0.25
     """
     if not callable(step):
@@ -177,20 +175,18 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
     >>> import symdiff as sd
     >>> x, i = sd.scalar("x"), sd.scalar("i")
     >>> geometric = sum_over(i, 60, x**i)
-    >>> sd.compile(geometric)(0.5)
+    >>> print(sd.compile(geometric)(0.5))
     2.0
     """
     symbol = as_node(i)
     if symbol.op != "input" or symbol.shape != () or symbol.dtype is INT:
         raise ArgumentError("a sum over something else than a scalar symbol; expected one, as scalar('i') makes it")
-    first: Dim = 0
+    first, length = 0, parse_size(0 if isinstance(n, tuple) else n)
     if isinstance(n, tuple):
         if len(n) != 2:
             raise ArgumentError(f"a sum over {len(n)} bounds; expected a number of terms, or the first and the last")
         first, last = (_whole(bound) for bound in n)
         length = max(0, last - first + 1)
-    else:
-        length = parse_size(n)
     term = _real(formula, "the formula")
     run = _Run("sum_over", Array(zeros(term.shape)), [], length, False)
 
@@ -199,7 +195,8 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
         (own,) = substitute([term], {symbol: at})
         return Array(carried.node + own), []
 
-    return run.close(body, ())[0]
+    total: Array = run.close(body, ())[0]
+    return total
 
 
 # ---------------------------------------------------------------------------- one loop
@@ -221,8 +218,8 @@ class _Run:
     ) -> tuple[Any, Iterator[Array]]:
         """Call the step on symbols, and make the node: what is carried last, and what all steps wrote."""
         with entered(self.name, self._endless) as scope:
-            carried = [scope.stand_in(f"what is carried ({k + 1})", x.shape, x.dtype) for k, x in enumerate(self.starts)]
-            read = [scope.stand_in(f"a row ({k + 1})", x.shape[1:], x.dtype) for k, x in enumerate(self.rows)]
+            carried = [scope.stand_in(f"what is carried ({k + 1})", x.shape, "real") for k, x in enumerate(self.starts)]
+            read = [scope.stand_in(f"a row ({k + 1})", x.shape[1:], "real") for k, x in enumerate(self.rows)]
             number = scope.stand_in("the number of the step", (), "real")
             shown = pack(self.template, map(Array, carried))
             after, outputs = step(shown, [Array(x) for x in read], Array(number))

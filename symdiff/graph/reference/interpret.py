@@ -311,7 +311,7 @@ def _recurrence(node: Node, args: list[Values], sizes: Bindings) -> Any:
     for k in range(count)[:: -1 if reverse else 1]:
         rows = {own: rows[k] for own, rows in zip(body.read, given, strict=True)}
         state = dict(zip(body.carried, carried, strict=True))
-        results = _evaluate(formulas, {**state, **rows, **held, step_number(): np.float64(k)}, sizes)
+        results = _evaluate(formulas, {**state, **rows, **held, step_number(): np.array(float(k))}, sizes)
         carried = results[:first]
         for rows_of, row in zip(written, results[first:], strict=True):
             rows_of[k] = row

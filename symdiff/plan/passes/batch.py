@@ -41,7 +41,7 @@ from ...graph import (
     whole,
 )
 from ...graph.deltas.einsum import einsum
-from ...graph.primitives import CUMULATIVE, INNER, Body, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, complete
+from ...graph.primitives import CUMULATIVE, INNER, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Body, complete
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import product
 from ..loops.access import BATCH
@@ -239,9 +239,8 @@ def _recurrence(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
             (results[k],) = body.results[k : k + 1]
     given = []
     for k, arg in enumerate(args):
-        if has[k] and not has_axis[k]:
-            arg = broadcast_to(arg, (BATCH, *arg.shape))
-        given.append(_to_rows(arg) if first <= k < second and has[k] else arg)
+        every = broadcast_to(arg, (BATCH, *arg.shape)) if has[k] and not has_axis[k] else arg
+        given.append(_to_rows(every) if first <= k < second and has[k] else every)
     groups = tuple(lifted.inputs[:first]), tuple(lifted.inputs[first:second]), tuple(lifted.inputs[second:])
     made = recurrence(canonical(Body(*groups, tuple(results))), given, length, reverse)
     flat = []

@@ -31,4 +31,15 @@ from .numbers import spelled
 from .reading import read
 from .terms import Loop, Term, names_in, postorder, reaches_outside
 
-__all__ = ["LETTERS", "Loop", "Term", "by_index", "names_in", "postorder", "reaches_outside", "read", "spelled", "written"]
+__all__ = [
+    "LETTERS",
+    "Loop",
+    "Term",
+    "by_index",
+    "names_in",
+    "postorder",
+    "reaches_outside",
+    "read",
+    "spelled",
+    "written",
+]

@@ -38,7 +38,9 @@ def written(roots: Sequence[Node]) -> list[Term]:
 
 
 class _Writer:
-    def __init__(self, roots: Sequence[Node], known: Mapping[Node, Term] | None = None, taken: Iterable[str] = ()) -> None:
+    def __init__(
+        self, roots: Sequence[Node], known: Mapping[Node, Term] | None = None, taken: Iterable[str] = ()
+    ) -> None:
         self.roots = as_written(roots)
         self.known = known or {}
         self.order = postorder(self.roots)

@@ -77,8 +77,11 @@ class Term:
 
 
 class Loop(NamedTuple):
-    """How a loop is written: its letters (of the step's number, what is carried, rows), how many arrays are carried and
-    gone along, how many steps there are, whether the last row comes first, and which result is meant, None for all."""
+    """How a loop is written.
+
+    Its letters (of the step's number, what is carried, rows), how many arrays are carried and gone along, how many
+    steps there are, whether the last row comes first, and which result is meant, None for all.
+    """
 
     letters: tuple[Term, ...]
     carried: int
