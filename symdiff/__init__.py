@@ -45,7 +45,7 @@ from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, 
 from .frontend.formula import merge_shapes as _merge_shapes
 from .frontend.formula import read_formula as _read_formula
 from .frontend.functions.custom import custom
-from .frontend.functions.recurrence import repeat, scan, sum_over
+from .frontend.functions.recurrence import iterate, scan, sum_over
 from .frontend.numpy.library import LIBRARY as _LIBRARY
 from .frontend.outputs import leaves as _leaves
 from .frontend.outputs import pack as _pack
@@ -192,6 +192,7 @@ __all__ = [
     "hvp",
     "index",
     "indices",
+    "iterate",
     "jacobian",
     "jvp",
     "linear_operator",
@@ -203,7 +204,6 @@ __all__ = [
     "parse",
     "positive",
     "positive_definite",
-    "repeat",
     "scalar",
     "scan",
     "skew",

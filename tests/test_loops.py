@@ -1,6 +1,8 @@
-"""Loops in formulas: scan, repeat and sum_over, their derivatives and how they are written."""
+"""Loops in formulas: scan, iterate and sum_over, their derivatives and how they are written."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,16 +13,17 @@ from symdiff.errors import ArgumentError, DtypeError, ShapeError
 BACKENDS = ("numpy", "auto")
 
 
-def averages(a, y, start=0.0):
+def averages(a: Any, y: Any, start: Any = 0.0) -> Any:
     """Run the exponential average in plain Python, for complex numbers as well."""
-    s, all_ = start, []
+    s = start
+    all_: list[Any] = []
     for x in y:
         s = (1 - a) * s + a * x
         all_.append(s)
     return s, np.array(all_)
 
 
-def average(n="n", reverse=False):
+def average(n: Any = "n", reverse: bool = False) -> Any:
     a, y = sd.scalar("a"), sd.vector("y", n)
     last, outputs = sd.scan(lambda s, x: ((1 - a) * s + a * x,) * 2, 0.0, y, reverse=reverse)
     return a, y, last, outputs
@@ -28,7 +31,7 @@ def average(n="n", reverse=False):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("count", [0, 1, 2, 9])
-def test_values_and_gradients_of_any_length(backend, count):
+def test_values_and_gradients_of_any_length(backend: str, count: int) -> None:
     a, y, last, outputs = average()
     data = np.random.default_rng(count).normal(size=count)
     k = sd.compile([last, outputs, sd.gradient(last, a), sd.gradient(last, y)], [a, y], backend=backend)
@@ -40,7 +43,7 @@ def test_values_and_gradients_of_any_length(backend, count):
     np.testing.assert_allclose(slopes, 0.3 * 0.7 ** np.arange(count)[::-1], rtol=1e-13)
 
 
-def test_the_last_row_may_come_first():
+def test_the_last_row_may_come_first() -> None:
     a, y, last, outputs = average(reverse=True)
     data = np.array([1.0, -2.0, 5.0])
     final, rows = sd.compile([last, outputs], [a, y])(0.4, data)
@@ -49,12 +52,12 @@ def test_the_last_row_may_come_first():
     np.testing.assert_allclose(rows, backward[::-1])
 
 
-def system(n):
+def system(n: Any) -> Any:
     """A nonlinear system with a structure carried along, rows of two arrays, and something held."""
     p, A = sd.vector("p", 2), sd.matrix("A", 2, 2)
     start, u, v = sd.vector("start", 2), sd.matrix("u", n, 2), sd.vector("v", n)
 
-    def step(carried, row):
+    def step(carried: Any, row: Any) -> Any:
         x, m = carried["x"], carried["m"]
         u_k, v_k = row
         new = np.tanh(A @ x + u_k * p) + v_k
@@ -64,8 +67,10 @@ def system(n):
     return [p, A, start, u, v], last, outputs
 
 
-def reference(p, A, start, u, v):
-    x, m, rows, numbers = start, np.eye(2), [], []
+def reference(p: Any, A: Any, start: Any, u: Any, v: Any) -> Any:
+    x, m = start, np.eye(2)
+    rows: list[Any] = []
+    numbers: list[Any] = []
     for u_k, v_k in zip(u, v, strict=True):
         new = np.tanh(A @ x + u_k * p) + v_k
         numbers.append(v_k * m[0, 1])
@@ -74,25 +79,25 @@ def reference(p, A, start, u, v):
     return x, m, np.array(rows).reshape(-1, 2), np.array(numbers)
 
 
-def loss(last, outputs):
+def loss(last: Any, outputs: Any) -> Any:
     return (last["x"] ** 2).sum() + (last["m"] * np.arange(4.0).reshape(2, 2)).sum() + (outputs[0] ** 3).sum() + (
         outputs[1].sum()
     )
 
 
-def loss_of(values):
+def loss_of(values: Any) -> Any:
     x, m, rows, numbers = reference(*values)
     return (x**2).sum() + (m * np.arange(4.0).reshape(2, 2)).sum() + (rows**3).sum() + numbers.sum()
 
 
-def numbers_for(n, seed=0):
+def numbers_for(n: int, seed: int = 0) -> list[Any]:
     rng = np.random.default_rng(seed)
     return [rng.normal(size=shape) for shape in (2, (2, 2), 2, (n, 2), n)]
 
 
 @pytest.mark.parametrize("backend", ["numpy", "auto"])
 @pytest.mark.parametrize("n", [5, "n"])
-def test_gradients_of_a_system_against_the_complex_step(n, backend):
+def test_gradients_of_a_system_against_the_complex_step(n: Any, backend: str) -> None:
     inputs, last, outputs = system(n)
     values = numbers_for(5)
     k = sd.compile([sd.gradient(loss(last, outputs), x) for x in inputs], inputs, backend=backend)
@@ -103,7 +108,7 @@ def test_gradients_of_a_system_against_the_complex_step(n, backend):
             assert found[place] == pytest.approx(np.imag(loss_of(moved)) / 1e-30, rel=1e-10, abs=1e-13)
 
 
-def test_forward_and_reverse_agree():
+def test_forward_and_reverse_agree() -> None:
     inputs, last, outputs = system(4)
     values, p = numbers_for(4), inputs[0]
     t, c = sd.vector("t", 2), sd.vector("c", 2)
@@ -117,7 +122,7 @@ def test_forward_and_reverse_agree():
 
 
 @pytest.mark.parametrize("which", [0, 1, 3])
-def test_hessians_against_differences_of_gradients(which):
+def test_hessians_against_differences_of_gradients(which: int) -> None:
     inputs, last, outputs = system(3)
     values, x = numbers_for(3), inputs[which]
     gradient = sd.compile(sd.gradient(loss(last, outputs), x), inputs)
@@ -131,7 +136,7 @@ def test_hessians_against_differences_of_gradients(which):
         np.testing.assert_allclose(found[(..., *place)], column, rtol=2e-7, atol=1e-7)
 
 
-def test_products_with_a_hessian():
+def test_products_with_a_hessian() -> None:
     inputs, last, outputs = system("n")
     values, p = numbers_for(6), inputs[0]
     t = sd.vector("t", 2)
@@ -141,7 +146,7 @@ def test_products_with_a_hessian():
 
 
 @pytest.mark.parametrize("backend", ["numpy", "auto"])
-def test_batches_of_samples(backend):
+def test_batches_of_samples(backend: str) -> None:
     inputs, last, outputs = system(4)
     k = sd.compile([last["x"], outputs[0], sd.gradient(loss(last, outputs), inputs[0])], inputs, backend=backend)
     samples = [numbers_for(4, seed) for seed in range(3)]
@@ -157,7 +162,7 @@ def test_batches_of_samples(backend):
         np.testing.assert_allclose(shared(first[0], first[1], starts, *first[3:])[s], alone, rtol=1e-13)
 
 
-def test_sums_over_the_samples():
+def test_sums_over_the_samples() -> None:
     a, y, last, _ = average(4)
     data = np.random.default_rng(3).normal(size=(5, 4))
     k = sd.compile(sd.gradient(last, a), [a, y], batch=["y"], reduce="sum")
@@ -165,17 +170,17 @@ def test_sums_over_the_samples():
     np.testing.assert_allclose(k(0.2, data), expected, rtol=1e-12)
 
 
-def test_loops_within_loops():
+def test_loops_within_loops() -> None:
     x, w = sd.scalar("x"), sd.vector("w", 3)
 
-    def outer(s, v):
-        inner = sd.repeat(lambda r: r + np.sin(r * x) * v, s, 4)
+    def outer(s: Any, v: Any) -> Any:
+        inner = sd.iterate(lambda r: r + np.sin(r * x) * v, s, 4)
         return inner * w[0], inner
 
     last, rows = sd.scan(outer, x, w)
     f = last + rows.sum()
 
-    def plain(x, w):
+    def plain(x: Any, w: Any) -> Any:
         s, total = x, 0
         for v in w:
             r = s
@@ -198,14 +203,14 @@ def test_loops_within_loops():
     assert second == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-7)
 
 
-def test_newton_by_repetition():
+def test_newton_by_repetition() -> None:
     x = sd.scalar("x")
-    root = sd.repeat(lambda r: (r + x / r) / 2, x, 6)
+    root = sd.iterate(lambda r: (r + x / r) / 2, x, 6)
     k = sd.compile([root, sd.gradient(root, x), sd.hessian(root, x), sd.derivative(root, x, order=3)])
     np.testing.assert_allclose(k(4.0), [2, 0.25, -1 / 32, 3 / 256], rtol=1e-9)
 
 
-def test_sums_over_a_number():
+def test_sums_over_a_number() -> None:
     x, i = sd.scalar("x"), sd.scalar("i")
     y = sd.vector("y", "n")
     f = sd.sum_over(i, (1, 5), x**i / i)
@@ -217,42 +222,42 @@ def test_sums_over_a_number():
     assert sd.compile(sd.sum_over(i, (3, 2), x * i))(2.0) == 0.0
 
 
-def test_a_backward_loop_keeps_no_states_it_does_not_read():
+def test_a_backward_loop_keeps_no_states_it_does_not_read() -> None:
     x, i = sd.scalar("x"), sd.scalar("i")
     assert str(sd.gradient(sd.sum_over(i, 9, x * i), x)) == "sum_over(k, 9, k)"
 
 
-def test_a_branch_that_is_not_taken_is_a_strong_zero():
+def test_a_branch_that_is_not_taken_is_a_strong_zero() -> None:
     x = sd.scalar("x")
-    f = np.where(x > 0, sd.repeat(lambda s: s * np.log(x), x, 3), 0.0)
+    f = np.where(x > 0, sd.iterate(lambda s: s * np.log(x), x, 3), 0.0)
     k = sd.compile(sd.gradient(f, x))
     assert k(0.0) == 0.0
     assert k(2.0) == pytest.approx(np.log(2) ** 3 + 3 * np.log(2) ** 2)
 
 
-def test_conditions_from_outside():
+def test_conditions_from_outside() -> None:
     x, t = sd.scalar("x"), sd.scalar("t")
-    f = sd.repeat(lambda s: np.where(t > 0, s * x, s + x), x, 3)
+    f = sd.iterate(lambda s: np.where(t > 0, s * x, s + x), x, 3)
     k = sd.compile([f, sd.gradient(f, x)], [x, t])
     np.testing.assert_allclose(k(2.0, 1.0), [16.0, 32.0])
     np.testing.assert_allclose(k(2.0, -1.0), [8.0, 4.0])
 
 
-def test_functions_with_a_rule_of_their_own_in_a_step():
+def test_functions_with_a_rule_of_their_own_in_a_step() -> None:
     x = sd.scalar("x")
     twice = sd.custom(np.exp, differential=lambda args, t: 2 * np.exp(args[0]) * t[0], approximate=True)
-    f = sd.repeat(lambda s: twice(s) / 4, x, 2)
+    f = sd.iterate(lambda s: twice(s) / 4, x, 2)
     inner = np.exp(0.5) / 4
     assert sd.compile(sd.gradient(f, x))(0.5) == pytest.approx(2 * np.exp(inner) / 4 * 2 * inner)
 
 
-def test_how_loops_are_written():
+def test_how_loops_are_written() -> None:
     _, _, last, outputs = average()
     step = "((s, x) -> ((1 - a) * s + a * x, (1 - a) * s + a * x), 0, y)"
     assert (str(last), str(outputs)) == (f"scan{step}[0]", f"scan{step}[1][0]")
     x, i = sd.scalar("x"), sd.scalar("i")
-    root = sd.repeat(lambda r: (r + x / r) / 2, x, 6)
-    assert str(root) == "repeat(s -> (s + x / s) / 2, x, 6)"
+    root = sd.iterate(lambda r: (r + x / r) / 2, x, 6)
+    assert str(root) == "iterate(s -> (s + x / s) / 2, x, 6)"
     assert root.unicode() == "(s ↦ (s + x / s) / 2)⁶(x)"
     total = sd.sum_over(i, 60, x**i)
     assert str(total) == "sum_over(k, 60, x ** k)"
@@ -260,7 +265,7 @@ def test_how_loops_are_written():
     assert total.latex() == r"\sum_{k=0}^{59} x^{k}"
 
 
-def test_what_a_scan_refuses():
+def test_what_a_scan_refuses() -> None:
     a, y = sd.scalar("a"), sd.vector("y", 3)
     with pytest.raises(ShapeError, match="carries on one of shape"):
         sd.scan(lambda s, x: (s * y, None), 0.0, y)
@@ -269,12 +274,17 @@ def test_what_a_scan_refuses():
     with pytest.raises(ArgumentError, match="two things"):
         sd.scan(lambda s, x: s, 0.0, y)
     with pytest.raises(ArgumentError, match="structure of the start"):
-        sd.repeat(lambda s: (s, s), a, 3)
+        sd.iterate(lambda s: (s, s), a, 3)
     with pytest.raises(ArgumentError, match="number of steps"):
         sd.scan(lambda s, x: (s, None), a)
     with pytest.raises(DtypeError, match="positions"):
-        sd.repeat(lambda s: s + y[sd.index("at")], a, 3)
-    kept = []
-    sd.repeat(lambda s: kept.append(s) or s * 2, a, 3)
+        sd.iterate(lambda s: s + y[sd.index("at")], a, 3)
+    kept: list[Any] = []
+
+    def keeping(s: Any) -> Any:
+        kept.append(s)
+        return s * 2
+
+    sd.iterate(keeping, a, 3)
     with pytest.raises(ArgumentError, match="used outside"):
         sd.compile(kept[0] + 1)

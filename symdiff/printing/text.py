@@ -384,7 +384,7 @@ class TextStyle(Style):
         carried = group(letters[1 : 1 + loop.carried], self.parenthesised) if loop.carried else "()"
         if not rows and not outputs and loop.part is not None:
             place = f"[{loop.part}]" if loop.carried > 1 else ""
-            return Piece(f"repeat({carried} -> {on}, {start}, {length}){place}", POSTFIX)
+            return Piece(f"iterate({carried} -> {on}, {start}, {length}){place}", POSTFIX)
         x = group(letters[1 + loop.carried :], self.parenthesised) if rows else letters[0]
         over = group(rows, self.parenthesised) if rows else length
         written = group(outputs, self.parenthesised) if outputs else "None"

@@ -10,7 +10,7 @@ Invariants
 Files
     closing      scopes of placeholders, and what a function takes from outside
     custom       functions whose derivative their author gives
-    recurrence   scan, repeat and sum_over
+    recurrence   scan, iterate and sum_over
 Add
     a function of functions: a file here, and its name in ``symdiff/__init__.py``
 """

@@ -1,4 +1,4 @@
-"""Loops in formulas: ``scan``, ``repeat`` and ``sum_over``, one body each, whatever the number of steps is."""
+"""Loops in formulas: ``scan``, ``iterate`` and ``sum_over``, one body each, whatever the number of steps is."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def scan(
 
 
 @guarded
-def repeat(step: Callable[..., Any], start: Any, n: Any) -> Any:
+def iterate(step: Callable[..., Any], start: Any, n: Any) -> Any:
     """Run a step n times, each on what the step before gave.
 
     Parameters
@@ -142,13 +142,13 @@ def repeat(step: Callable[..., Any], start: Any, n: Any) -> Any:
     --------
     >>> import symdiff as sd
     >>> x = sd.scalar("x")
-    >>> root = repeat(lambda r: (r + x / r) / 2, x, 6)
+    >>> root = iterate(lambda r: (r + x / r) / 2, x, 6)
     >>> print(sd.compile(sd.gradient(root, x))(4.0))
     0.25
     """
     if not callable(step):
         raise ArgumentError(f"a step of type {type(step).__name__}; expected a function of what is carried")
-    run = _Run("repeat", start, [], parse_size(n), False)
+    run = _Run("iterate", start, [], parse_size(n), False)
     return run.close(lambda carried, row, number: (users(step)(carried), []), (start,))[0]
 
 
