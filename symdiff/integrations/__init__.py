@@ -12,6 +12,7 @@ Files
     signature   symbols and results of a kernel, and which kernels are functions of one sample
     objective   a formula for optimizers and solvers: fun, jac, hess, hessp
     jax         kernels as functions under jit, vmap and grad
+    dask        kernels on arrays in chunks, on a cluster
     torch       kernels as functions of tensors, with derivatives of any order
     numba       kernels as functions for compiled code
     scipy       kernels as integrands and filters

@@ -70,14 +70,20 @@ class Calls(CallPath):
         if any(map(is_lazy, args)):
             if out is not None:
                 raise ArgumentError("out= in a call of arrays of Dask, whose result is not computed yet; call without")
-            result = import_module("symdiff.integrations.dask").call_lazily(self, args)
+            parts = import_module("symdiff.integrations.dask").call_lazily(self, args)
+        elif out is not None or any(map(holds_symbol, args)):
+            return self._serve(args, out)
         else:
-            # an ordinary call, but where an argument of a kernel is not an input
-            result = self._serve(args, out) if self.options.groups is not None else self(*args, out=out)
-        if out is not None or labels is None or self.options.is_reduced or any(map(holds_symbol, args)):
-            return result
-        parts = zip(self.outputs, unpack(self._structure, result), strict=True)
-        return self._pack([labels.put_on(part, len(p.shape)) for p, part in parts])
+            parts = self._parts(args)
+        if labels is not None and not self.options.is_reduced:
+            parts = [labels.put_on(part, len(p.shape)) for p, part in zip(self.outputs, parts, strict=True)]
+        return self._pack(parts)
+
+    def _parts(self, args: Sequence[Any]) -> list[Any]:
+        """Return the results, in order, of a call of one array for each input."""
+        # an ordinary call, but where an argument of a kernel is not an input
+        result = self(*args) if self.options.groups is None else self._serve(args, None)
+        return unpack(self._structure, result)
 
     def _serve(self, args: Sequence[Any], out: Any) -> Any:
         """Serve a call of one array for each input."""

@@ -247,7 +247,7 @@ def _of_xarray(name: str, argument: Any) -> Any:
 def _of_dask(name: str, argument: Any) -> Any:
     kind = type(argument).__name__
     told = _OF_DASK.get(kind, "which is not computed yet; pass {0}.compute()").format(name)
-    raise DtypeError(f"{name} is a {kind} of Dask, {told}")
+    raise DtypeError(f"{name} is {'an' if kind == 'Array' else 'a'} {kind} of Dask, {told}")
 
 
 _READERS = {

@@ -86,7 +86,9 @@ class ArrayLabels:
         names = [f"dim_{k}" for k in range(own + len(self.dims))]
         free = [name for name in names if name not in self.dims][:own]
         dims = [*free, *self.dims] if self.behind else [*self.dims, *free]
-        return xarray.DataArray(result, self.coords, dims)
+        made = xarray.DataArray(result, self.coords, dims)
+        made.name = None  # an array of Dask would give it that of its task
+        return made
 
 
 Labels: TypeAlias = FrameLabels | ArrayLabels
