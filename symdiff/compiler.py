@@ -387,6 +387,8 @@ def _origin(
         source=choice.source,
         sympy=lambda: pack(structure, (array.sympy for array in shown(problem().outputs))),
         latex=lambda: "\\\\\n".join(array.latex() for array in shown(problem().outputs)),
+        texts=lambda: [str(array) for array in shown(problem().outputs)],
+        request=lambda: choice.request,
         named=lambda: _named(problem()),
         apply=lambda given: applied(problem(), given),
         cause=lambda number, values: cause_in(problem(), number, values),

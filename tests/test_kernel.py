@@ -54,6 +54,8 @@ def kernel(
         source=unanswered,
         sympy=unanswered,
         latex=unanswered,
+        texts=unanswered,
+        request=unanswered,
         named=unanswered,
         apply=unanswered,
         cause=unanswered,

@@ -6,12 +6,14 @@ Gives
     source text or bytecode, with what a runner must know to call it
 Invariants
     * An emitter does no algebra; what restructures is a pass before it.
-    * No text of a user reaches source, except checked names of arguments, and docstrings, in Cython modules.
+    * No text of a user reaches source, except checked names of arguments, docstrings and comments, in exported files.
     * C and bytecode run the same operations in the same order, and give the same bits.
 Files
     blocks     rows of a sample by blocks of neighbouring elements
+    parts      long programs as several functions
     numpy      readable NumPy source, for every operation and size
     c          C over vectors of samples, the native backend
+    c99        portable C for other programs, by export
     cython     a module that can be shipped without symdiff
     bytecode   code of the interpreter
 Add

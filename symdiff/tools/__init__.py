@@ -10,7 +10,7 @@ Invariants
 Files
     read_files   arrays from .npy, .npz and .csv
     terminal     lines for people, on any terminal
-    export       a kernel as a package of its own
+    export       a kernel as C, a Cython module or NumPy source of its own
     linear_operator  products with a Jacobian or Hessian, for SciPy's solvers
     checking     whether a derivative is right, at a point
     demo         a piece of work from data to plot

@@ -5,15 +5,20 @@ from __future__ import annotations
 import keyword
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+from ..codegen.c99.emit import emit_c99
+from ..codegen.c99.names import check_function_name
+from ..codegen.numpy.alone import emit_alone
 from ..errors import ArgumentError, UnsupportedError
 from ..graph import INT
 from ..ground.files import write_folder
 from ..ground.guard import guarded
 from ..runtime.kernel import Kernel
+from ..runtime.sparse.kernel import SparseKernel
 
-__all__ = ["export"]
+__all__ = ["BUILDS", "EXPORTS", "export"]
 
 _SETUP = '''\
 """Build the extension module: pip install ., or python setup.py build_ext --inplace."""
@@ -49,56 +54,137 @@ py-modules = []
 
 @guarded
 def export(
-    kernel: Kernel, folder: str | os.PathLike[str], name: str = "formula", *, overwrite: bool = False
+    kernel: Kernel,
+    folder: str | os.PathLike[str],
+    name: str = "formula",
+    *,
+    target: str = "cython",
+    overwrite: bool = False,
 ) -> list[Path]:
-    """Write a kernel as a Cython module, with the files that build it.
-
-    The module has one function, ``evaluate``, with the kernel's arguments and ``out``. It needs
-    NumPy to run, and Cython and a C compiler to be built; it does not need symdiff.
+    """Write a kernel as source that does not need symdiff: C, a Cython module, or Python with NumPy alone.
 
     Parameters
     ----------
     kernel : Kernel
-        Of fixed sizes, with its batch axes in front. Its outputs come as a tuple, in order.
+        With its batch axes in front. Its outputs come in order, whatever their structure.
     folder : path
         Made if absent.
     name : str
-        Of the module.
+        Of the module, or of the C function.
+    target : {"c", "cython", "numpy"}
+        "c": portable C99 with a header, which is C++ as well; a function of the number of samples, of each size that is
+        a letter, of pointers to the inputs and to the outputs. "cython": a module with one function, ``evaluate``, and
+        the files that build it; sizes must be numbers. "numpy": a Python module with one function, ``evaluate``, of
+        any sizes.
     overwrite : bool
         Replace files that are there.
 
     Returns
     -------
     list of Path
-        ``name.pyx``, ``setup.py`` and ``pyproject.toml``.
+        ``name.c`` and ``name.h``; ``name.pyx``, ``setup.py`` and ``pyproject.toml``; or ``name.py``.
 
     Raises
     ------
     ArgumentError
-        For a name that no module can have, or files that are there already.
+        For a name that no module, or no function of C, can have, or files that are there already.
     DataError
         If something else is in the way, or the folder cannot be written; nothing is changed then.
     UnsupportedError
-        For a kernel that does not become scalar code: symbolic sizes, or too many operations.
+        For what the target has no form for; the message names it: inputs of positions, sparse results, functions that
+        symdiff has compiled only (NumPy), parts of large formulas that NumPy computes (C), symbolic sizes (Cython).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import symdiff as sd
+    >>> k = sd.compile("gradient(sum((X @ w - y)**2), w)", X=("m", "n"), w="n", y="m")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = sd.export(k, folder, "slope", target="c")
+    ...     print(next(line for line in files[1].read_text().splitlines() if line.startswith("ptrdiff_t")))
+    ptrdiff_t slope(ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, const double *X, const double *w, const double *y,
     """
     if not isinstance(kernel, Kernel):
         raise ArgumentError(f"export of a {type(kernel).__name__}; expected a kernel, made by compile")
+    if target not in EXPORTS:
+        raise ArgumentError(f"target={target!r:.80}; expected one of {', '.join(map(repr, EXPORTS))}")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", str(name), re.ASCII) or keyword.iskeyword(name):
         raise ArgumentError(f"{name!r:.80} is no name for a module; expected letters, digits and '_', a letter first")
-    if name.lower() in ("setup", "symdiff", "numpy", "math"):
-        raise ArgumentError(f"a module called {name!r} would hide another one; choose another name")
-    if any(p.dtype is INT for p in kernel.inputs):
-        raise UnsupportedError(
-            "export of a kernel with positions among its inputs: the module would not look at their range; call the "
-            "kernel"
-        )
-    texts = {
-        f"{name}.pyx": kernel.source("cython"),
-        "setup.py": _SETUP.format(name=name),
-        "pyproject.toml": _PROJECT.format(name=name),
-    }
+    _refuse(kernel)
+    texts = EXPORTS[target](kernel, name)
     place = Path(folder)
     there = [file for file in texts if os.path.lexists(place / file)]
     if there and not overwrite:
         raise ArgumentError(f"{', '.join(there)} exist in {place}; choose another folder, or pass overwrite=True")
     return write_folder(place, texts)
+
+
+def _refuse(kernel: Kernel) -> None:
+    """Refuse what no target has a form for."""
+    if isinstance(kernel, SparseKernel):
+        raise UnsupportedError(
+            "export of a kernel with sparse results: what it writes are dense arrays; compile without sparse=, or take "
+            "sparse='values' apart in your own code from kernel.pattern()"
+        )
+    positions = [p.name for p in kernel.inputs if p.dtype is INT]
+    if positions:
+        raise UnsupportedError(
+            f"export of a kernel with positions among its inputs ({', '.join(positions)}): what is written would not "
+            "look at their range; call the kernel"
+        )
+    if kernel.options.in_columns:
+        raise UnsupportedError("export of a kernel with batch axes behind; compile with batch_axis=0")
+
+
+def _c(kernel: Kernel, name: str) -> dict[str, str]:
+    check_function_name(name)
+    origin, request = kernel._origin, kernel._origin.request()
+    written = emit_c99(
+        name,
+        request.inputs,
+        request.nodes,
+        [output.name for output in kernel.outputs],
+        request.lower,
+        batched=request.batched,
+        reduce=request.reduce,
+        formula=origin.texts(),
+    )
+    return {f"{name}.c": written.source, f"{name}.h": written.header}
+
+
+def _cython(kernel: Kernel, name: str) -> dict[str, str]:
+    _check_module(name)
+    return {
+        f"{name}.pyx": kernel.source("cython"),
+        "setup.py": _SETUP.format(name=name),
+        "pyproject.toml": _PROJECT.format(name=name),
+    }
+
+
+def _numpy(kernel: Kernel, name: str) -> dict[str, str]:
+    _check_module(name)
+    origin, request = kernel._origin, kernel._origin.request()
+    text = emit_alone(
+        request.inputs,
+        request.nodes,
+        batched=request.batched,
+        reduce=request.reduce,
+        formula=origin.texts(),
+        results=[output.name for output in kernel.outputs],
+    )
+    return {f"{name}.py": text}
+
+
+def _check_module(name: str) -> None:
+    if name.lower() in ("setup", "symdiff", "numpy", "math"):
+        raise ArgumentError(f"a module called {name!r} would hide another one; choose another name")
+
+
+#: What writes the files of each target, their texts by name.
+EXPORTS: dict[str, Callable[[Kernel, str], dict[str, str]]] = {"c": _c, "cython": _cython, "numpy": _numpy}
+
+#: How what was written is built, for those who read it on a terminal.
+BUILDS = {
+    "c": "cc -std=c99 -O2 -ffp-contract=off -c {out}/{name}.c",
+    "cython": "cd {out} && python setup.py build_ext --inplace",
+}

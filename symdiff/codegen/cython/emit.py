@@ -17,6 +17,7 @@ from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import MASK_OPS, SIGNATURES, Program
 from ..c.spelling import special_text
+from ..parts import Parts
 from .module import emit_head, emit_interface
 
 __all__ = ["emit_cython"]
@@ -157,24 +158,12 @@ def _literal(x: float) -> str:
     return repr(x) if math.copysign(1.0, x) > 0 else f"({x!r})"
 
 
-class _Parts:
+class _Parts(Parts):
     """The functions that compute one sample: one, or for a long program several around a workspace."""
 
     def __init__(self, program: Program) -> None:
+        super().__init__(program, CHUNK)
         self.program = program
-        values = [i for i, op in enumerate(program.ops) if op not in ("load", "const")]
-        step = CHUNK if len(values) + sum(map(len, program.stores)) > 2 * CHUNK else max(len(values), 1)
-        self.parts = [values[start : start + step] for start in range(0, len(values), step)]
-        self.whole = len(self.parts) <= 1 and step != CHUNK
-        self.part = {i: number for number, part in enumerate(self.parts) for i in part}
-        #: Place in the workspace of each value that a later function reads.
-        self.slots: dict[int, int] = {}
-        if not self.whole:
-            readers = ((a, self.part[i]) for i in values for a in program.args[i])
-            ends = [v for store in program.stores for v in store] + [v for v, _ in program.checks]
-            for a, reader in [*readers, *((v, len(self.parts)) for v in ends)]:
-                if a in self.part and self.part[a] < reader:
-                    self.slots.setdefault(a, len(self.slots))
         ports = [(f"const double *x{p}", f"x{p}") for p in range(len(program.inputs))]
         ports += [(f"double *y{p}", f"y{p}") for p in range(len(program.outputs))]
         ports += [("double *w", "w")] if self.slots else []
@@ -238,6 +227,6 @@ class _Parts:
             port, element = self.program.args[i]
             return f"x{port}[{element}]"
         mask = op in MASK_OPS
-        if not self.whole and (number is None or self.part[i] != number):
+        if self.crosses(i, number):
             return f"(w[{self.slots[i]}] != 0.0)" if mask else f"w[{self.slots[i]}]"
         return f"m{i}" if mask else f"v{i}"

@@ -5,13 +5,16 @@ Takes
 Gives
     :class:`~symdiff.codegen.numpy.emit.NumpySource`: text, and how many doubles a sample holds at once
 Invariants
-    * Names are ``x0``, ``v0``, ``c0``, ``n0``; nothing that a user wrote is printed.
+    * Names are ``x0``, ``v0``, ``c0``, ``n0``; nothing that a user wrote is printed, but in files that are exported
+      checked names of arguments, and docstrings.
     * A variable carries one leading batch axis, of the batch's length or of length 1.
     * A delta is written into a diagonal, and never multiplied.
 Files
     writer        lines, names, numbers and sizes
     contraction   contractions, two factors at a time in the cheapest order
     emit          each operation, and loading the text
+    fallbacks     what symdiff takes from SciPy, with NumPy and ``math`` alone
+    alone         a module that needs NumPy alone, for export
 Add
     an operation: a method of the emitter in ``emit``; what NumPy lacks: ``graph/reference/numeric``
 """

@@ -64,6 +64,28 @@ class NumpySource(NamedTuple):
     footprint: Dim
 
 
+class Lines(NamedTuple):
+    """The body of a function.
+
+    Parameters
+    ----------
+    writer : Writer
+        Its lines, and what they need.
+    results : list of str
+        The variables that hold the results.
+    """
+
+    writer: Writer
+    results: list[str]
+
+
+def emit_lines(inputs: Sequence[Node], outputs: Sequence[Node], names: Sequence[str]) -> Lines:
+    """Return the lines that compute ``outputs`` from arguments of these names, each with a batch axis in front."""
+    emitter = _Emitter(inputs, names)
+    results = emitter.emit(expanded(outputs))
+    return Lines(emitter.writer, results)
+
+
 def emit_numpy(inputs: Sequence[Node], outputs: Sequence[Node]) -> NumpySource:
     """Return ``outputs`` as a Python function of ``inputs``.
 
@@ -98,9 +120,8 @@ def emit_numpy(inputs: Sequence[Node], outputs: Sequence[Node]) -> NumpySource:
         v1 = v0 + 1.0
         return (v1,)
     """
-    emitter = _Emitter(inputs)
-    results = emitter.emit(expanded(outputs))
-    writer = emitter.writer
+    arguments = [f"x{i}" for i in range(len(inputs))]
+    writer, results = emit_lines(inputs, outputs, arguments)
     imports = ["import numpy as np"]
     if any("special." in line for line in writer.lines):
         imports.append("from scipy import special")
@@ -108,7 +129,6 @@ def emit_numpy(inputs: Sequence[Node], outputs: Sequence[Node]) -> NumpySource:
     for module, names in (("numeric", writer.calls - of_positions), ("positions", of_positions)):
         if names:
             imports.append(f"from symdiff.graph.reference.{module} import {', '.join(sorted(names))}")
-    arguments = [f"x{i}" for i in range(len(inputs))]
     notes = [
         f"# {name}: {writer.shape('N', node.shape)}".replace("'", "")
         for name, node in zip(arguments, inputs, strict=True)
@@ -151,9 +171,9 @@ POSITIONS = ("take_each", "put_each")
 class _Emitter:
     """Turns nodes into lines; ``names`` says which variable holds a node."""
 
-    def __init__(self, inputs: Sequence[Node]) -> None:
-        self.writer = Writer(inputs)
-        self.names: dict[Node, str] = {node: f"x{i}" for i, node in enumerate(inputs)}
+    def __init__(self, inputs: Sequence[Node], names: Sequence[str]) -> None:
+        self.writer = Writer(inputs, names)
+        self.names: dict[Node, str] = dict(zip(inputs, names, strict=True))
 
     def emit(self, outputs: Sequence[Node]) -> list[str]:
         """Write the lines for ``outputs`` and return their variables."""

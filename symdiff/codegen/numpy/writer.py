@@ -33,9 +33,11 @@ class Writer:
     ----------
     inputs : sequence of Node
         In the order of the function's parameters.
+    names : sequence of str
+        The parameters.
     """
 
-    def __init__(self, inputs: Sequence[Node]) -> None:
+    def __init__(self, inputs: Sequence[Node], names: Sequence[str]) -> None:
         self.lines: list[str] = []
         self.constants: dict[str, npt.NDArray[Any]] = {}
         self.calls: set[str] = set()
@@ -46,7 +48,7 @@ class Writer:
         self._live: dict[Monomial, int] = {}
         self._peak: dict[Monomial, int] = {}
         self._sizes: dict[str, str] = {}
-        self._declare_sizes(inputs)
+        self._declare_sizes(inputs, names)
 
     # ------------------------------------------------------------------ variables
 
@@ -104,9 +106,9 @@ class Writer:
 
     # ------------------------------------------------------------------ sizes
 
-    def _declare_sizes(self, inputs: Sequence[Node]) -> None:
+    def _declare_sizes(self, inputs: Sequence[Node], names: Sequence[str]) -> None:
         for number, equation in enumerate(equations(tuple(node.shape for node in inputs))):
-            text = f"x{equation.input}.shape[{equation.axis + 1}]"
+            text = f"{names[equation.input]}.shape[{equation.axis + 1}]"
             if equation.rest != 0:
                 text = f"({text} - {self.size(equation.rest)})"
             if equation.factor != 1:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from ...codegen import Request
 
 __all__ = ["Origin"]
 
@@ -23,6 +25,10 @@ class Origin:
         Returns the outputs as SymPy expressions, one or in the kernel's structure.
     latex : callable
         Returns LaTeX.
+    texts : callable
+        Returns the outputs as formula text, in order.
+    request : callable
+        Returns what emitters ask for: the graph, and what lowers it.
     named : callable
         Returns a kernel of the same inputs whose outputs are the named sub-formulas, in a dict.
     apply : callable
@@ -42,6 +48,8 @@ class Origin:
     source: Callable[[str], str]
     sympy: Callable[[], Any]
     latex: Callable[[], str]
+    texts: Callable[[], Sequence[str]]
+    request: Callable[[], Request]
     named: Callable[[], Any]
     apply: Callable[[list[Any]], Any]
     cause: Callable[[int, list[Any]], Any]

@@ -35,7 +35,7 @@ from ...runtime.runners import BACKENDS
 from ...runtime.toolchain import cache
 from ...simplify import stabilize
 from ..demo.demo import run_demo
-from ..export import export
+from ..export import BUILDS, EXPORTS, export
 from ..read_files import split_source
 from ..terminal import can_show, readable, say
 from .doctor import counted, diagnose, megabytes
@@ -265,7 +265,8 @@ def evaluate(
 @_convention
 @click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
-@click.option("--name", default="formula", show_default=True, help="Name of the module.")
+@click.option("--name", default="formula", show_default=True, help="Name of the module, or of the C function.")
+@click.option("--target", type=click.Choice(list(EXPORTS)), default="cython", show_default=True, help="What to write.")
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 def export_module(
     *,
@@ -280,12 +281,14 @@ def export_module(
     reduce: str | None,
     out: Path,
     name: str,
+    target: str,
     overwrite: bool,
 ) -> None:
-    r"""Write FORMULA, or with --wrt its derivative, as a Cython module that needs NumPy alone.
+    r"""Write FORMULA, or with --wrt its derivative, as C, as a Cython module, or as Python with NumPy alone.
 
     \b
     symdiff export "log(det(A))" --wrt A --shape A=3,3 --out folder
+    symdiff export "x @ A @ x" --wrt x --shape A=n,n --shape x=n --target c --name slope --out folder
     """
     if not wrt and (kind != "auto" or order is not None or seeds):
         raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
@@ -294,9 +297,10 @@ def export_module(
     read.refuse_unused("--shape")
     kernel = compile_formula(results, list(read.inputs.values()), reduce=reduce, backend="numpy")
     console = Console()
-    for path in export(kernel, out, name, overwrite=overwrite):
+    for path in export(kernel, out, name, target=target, overwrite=overwrite):
         say(console, f"wrote {path}")
-    say(console, f"build it: cd {out} && python setup.py build_ext --inplace", "dim")
+    if target in BUILDS:
+        say(console, f"build it: {BUILDS[target].format(out=out, name=name)}", "dim")
 
 
 @main.command()
