@@ -364,7 +364,7 @@ class _Emitter:
         step = writer.assign("0", ())
         count = f"range({writer.size(length)})"
         writer.lines.append(f"for {step} in {f'reversed({count})' if reverse else count}:")
-        inside = _Emitter(())
+        inside = _Emitter((), ())
         inside.writer, start = writer, len(writer.lines)
         inside.names = dict(zip((*body.carried, *body.held), (*carried, *args[second:]), strict=True))
         inside.names[step_number()] = number_of = writer.assign(f"np.full(1, 1.0 * {step})", ())
