@@ -313,8 +313,8 @@ def _against_numpy(name: str, told: list[Told], named: Mapping[str, Told], found
         )
     except Exception:
         return ""
-    ours, theirs = ([*one] if isinstance(one, tuple) else [one] for one in (found, known))
-    shapes = [one.shape for one in ours]
+    ours, theirs = ([*one] if isinstance(one, tuple | list) else [one] for one in (found, known))
+    shapes = [np.shape(one) if isinstance(one, int) else one.shape for one in ours]
     if any(not isinstance(size, int) for shape in shapes for size in shape):
         return ""
     wanted = [np.shape(one) for one in theirs]

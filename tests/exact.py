@@ -255,6 +255,9 @@ def _stacked(function: Callable[..., Any], node: Node, args: Sequence[Exact], sh
 # ---------------------------------------------------------------------------- the interpreter
 
 
+_RUNNING = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "cummin": np.minimum}
+
+
 def evaluate_exact(roots: Sequence[Node], values: Mapping[Any, Exact], more: Sequence[Node] = ()) -> list[Exact]:
     """Compute ``roots`` with the digits mpmath is set to; ``more`` are inputs that only sizes are told from."""
     inputs = list(dict.fromkeys([*more, *inputs_of(roots)]))
@@ -294,10 +297,10 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         return result
     if op in _OVER_AXES:
         return _OVER_AXES[op](args[0], payload.axes)
-    if op == "cumsum":
+    if op in _RUNNING:
         axis, reverse = payload
         x = np.flip(args[0], axis) if reverse else args[0]
-        x = np.cumsum(x, axis)
+        x = _RUNNING[op].accumulate(x, axis)
         return np.flip(x, axis) if reverse else x
     if op == "slice":
         return args[0][_places(payload.items, args[0].shape, sizes)]

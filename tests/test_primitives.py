@@ -49,7 +49,7 @@ EXAMPLES: dict[str, Node] = {
     "reshape": graph.reshape(V, (2, 2)),
     "concatenate": graph.concatenate([X, Y], 1),
     "triangle": graph.triangle(X, True, 1),
-    "cumsum": graph.cumulative("cumsum", X, 1),
+    **{name: graph.cumulative(name, X, 1) for name in primitives.CUMULATIVE},
     **{name: graph.reduce(name, X, (1,)) for name in primitives.REDUCTIONS},
     **{name: graph.normalize(name, X, (0,)) for name in primitives.NORMALIZATIONS},
     **{name: graph.matrix(name, Z) for name in primitives.MATRIX_OPS if PRIMITIVES[name].arity == 1},
@@ -84,7 +84,8 @@ def jacobian(node: Node, k: int) -> Any:
     columns = []
     for i in range(values[name].size):
         moved = values[name].copy()
-        moved.flat[i] += {"max": 9.0, "min": -9.0}.get(node.op, 1e-3)  # far enough to be the extremum
+        # far enough to be the extremum
+        moved.flat[i] += {"max": 9.0, "min": -9.0}.get(node.op.removeprefix("cum"), 1e-3)
         columns.append(evaluate([node], {**values, name: moved})[0] - here)
     return np.stack(columns, -1).reshape(*here.shape, *values[name].shape)
 

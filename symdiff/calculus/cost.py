@@ -209,7 +209,7 @@ def _planned(node: Node, counts: dict[Node, float], filled: dict[Node, float]) -
         density = factors.pop(step.second)[1] * factors.pop(step.first)[1]
         points, places = density * multiplications(step, known), float(volume(step.kept, known))
         total += 2.0 * points - min(points, places)
-        factors.insert(step.first, (step.kept, min(1.0, points / places)))
+        factors.insert(step.first, (step.kept, min(1.0, points / places) if places else 1.0))
     own, density = factors[0] if factors else ((), 1.0)
     places = float(volume(wanted, known))
     points = density * volume({*own, *wanted}, known)

@@ -25,7 +25,9 @@ from ..graph import (
     BOOL,
     Labels,
     Node,
+    broadcast_to,
     constant,
+    cumulative,
     delta,
     elementwise,
     matrix,
@@ -237,6 +239,54 @@ def products_of_others(x: Node, axes: tuple[int, ...]) -> Node:
     result = reshape(reduce("prod", others, (others.ndim - 1,)), tuple(x.shape[a] for a in (*kept, *gone)))
     order = [*kept, *gone]
     return transpose(result, tuple(order.index(axis) for axis in range(x.ndim)))
+
+
+@_rule("cumprod", "DLMF 1.4.9: d y_k = sum_(j <= k) dx_j prod_(i <= k, i != j) x_i, without division")
+def _cumprod(node: Node, tangents: Sequence[Node | None]) -> Node:
+    line = _line(node.args[0], node.payload.axis)
+    n = line.shape[-1]
+    own = compare("equal", delta(n, n), 1.0)
+    others = where(own, 1.0, reshape(line, (*line.shape[:-1], 1, n)))
+    slopes = triangle(cumulative("cumprod", others, line.ndim, node.payload.reverse), not node.payload.reverse)
+    return _along_line(node, slopes, _only(tangents))
+
+
+def _running_extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
+    reverse = node.payload.reverse
+    x, value = _line(node.args[0], node.payload.axis), _line(node, node.payload.axis)
+    n = x.shape[-1]
+    x, value = reshape(x, (*x.shape[:-1], n, 1)), reshape(value, (*x.shape[:-1], 1, n))
+    outside = compare("less", x, value) if node.op == "cummax" else compare("less", value, x)
+    so_far = compare("not_equal", triangle(broadcast_to(constant(1.0), (n, n)), not reverse), 0.0)
+    # j is the last but one axis, k the last: which of the elements so far are the extremum
+    reached = elementwise("logical_and", (elementwise("logical_not", (outside,), BOOL), so_far), BOOL)
+    count = _sum_last(where(reached, 1.0, 0.0), (-2,))
+    weight = reshape(unless_nan(_line(node, node.payload.axis)) / count, value.shape)
+    # the tangent for each k, in which a strong zero stands for the others: their own derivative may be infinite
+    dx = _line(_only(tangents), node.payload.axis)
+    own = tuple(range(dx.ndim))
+    wide = einsum([dx], [own], (*own, dx.ndim), {dx.ndim: n})
+    total = _sum_last(mask_product(reached, scale_by(weight, wide)), (-2,))
+    axis = node.payload.axis + total.ndim
+    return transpose(total, (*range(axis), total.ndim - 1, *range(axis, total.ndim - 1)))
+
+
+_rule("cummax", "kink: elements so far that tie share equally")(_running_extremum)
+_rule("cummin", "kink: elements so far that tie share equally")(_running_extremum)
+
+
+def _line(x: Node, axis: int) -> Node:
+    """Return an array whose last axis is ``axis`` (negative) of ``x``."""
+    return transpose(x, (*(a for a in range(x.ndim) if a != axis + x.ndim), axis + x.ndim))
+
+
+def _along_line(node: Node, slopes: Node, dx: Node) -> Node:
+    """Return the sums over j of ``dx_j slopes_jk`` along the axis of ``node``; j and k are the slopes' last axes."""
+    axis, rank = node.payload.axis + node.ndim, node.ndim
+    at, k = dx.ndim - rank, dx.ndim
+    kept = tuple(at + a for a in range(rank) if a != axis)
+    out = (*range(at), *(k if a == axis else at + a for a in range(rank)))
+    return einsum([dx, slopes], [tuple(range(dx.ndim)), (*kept, at + axis, k)], out)
 
 
 def _only(tangents: Sequence[Node | None]) -> Node:

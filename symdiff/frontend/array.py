@@ -23,7 +23,7 @@ from ..printing.assemble import present
 from . import sympy as interop
 from .numpy import operations, shaping
 from .numpy.indexing import getitem
-from .numpy.library import DIRECT, LIBRARY, OF_LINALG, REFUSED, UFUNC_METHODS, Entry
+from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, REFUSED, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, provenance_of
 from .numpy.signatures import bind_options
 from .provenance import Provenance
@@ -241,9 +241,9 @@ class Array(Operand):
         return Array(shaping.swapaxes(self.node, -1, -2), self.provenance)
 
     @guarded
-    def reshape(self, *shape: Any) -> Array:
-        """Return the elements in C order in another shape."""
-        return Array(shaping.reshape_to(self.node, shape[0] if len(shape) == 1 else shape), self.provenance)
+    def reshape(self, *shape: Any, order: str = "C") -> Array:
+        """Return the elements in C order, or in Fortran's, in another shape."""
+        return Array(shaping.reshape_to(self.node, shape[0] if len(shape) == 1 else shape, order), self.provenance)
 
     @guarded
     def transpose(self, *axes: Any) -> Array:
@@ -357,26 +357,9 @@ _METHODS = {
     **{
         name: name
         for name in (
-            "sum",
-            "mean",
-            "prod",
-            "max",
-            "min",
-            "var",
-            "std",
-            "dot",
-            "trace",
-            "diagonal",
-            "cumsum",
-            "clip",
-            "round",
-            "squeeze",
-            "swapaxes",
-            "ravel",
-            "take",
-            "repeat",
-            "all",
-            "any",
+            *("sum", "mean", "prod", "max", "min", "var", "std", "dot", "trace"),
+            *("diagonal", "cumsum", "cumprod", "clip", "round", "squeeze", "swapaxes", "ravel", "take"),
+            *("repeat", "all", "any"),
         )
     },
     "flatten": "ravel",
@@ -384,7 +367,7 @@ _METHODS = {
 
 
 def _entry(name: str) -> Entry:
-    entry = LIBRARY.get(name)
+    entry = LIBRARY.get(NUMPY_NAMES.get(name, name))
     if entry is None:
         reason = REFUSED.get(name, "symdiff has no such function; write it with those in the list of functions")
         raise UnsupportedError(f"np.{name} of symbols: {reason}")

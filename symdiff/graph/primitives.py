@@ -303,6 +303,10 @@ _row("triangle", "triangle", Half, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.MO
 # Along one axis
 _row("cumsum", "cumulative", Along, 1, Linearity.TOGETHER, Mixes.AXIS, Cost.CALL, notation="cumulative", keeps=True)
 
+for _name in ("cumprod", "cummax", "cummin"):
+    _row(_name, "cumulative", Along, 1, Linearity.NO, Mixes.AXIS, Cost.CALL, numpy=_name, notation="cumulative",
+         keeps=True)
+
 # Over axes
 _over_axes("reduce", "max", "min", numpy="")
 _over_axes("reduce", "prod", numpy="np.prod")

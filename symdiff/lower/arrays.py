@@ -265,6 +265,13 @@ def _reduction(fold: Callable[[ProgramBuilder, list[int]], int]) -> Callable[[Pr
     return lower
 
 
+def _emitted(op: str) -> Callable[..., int]:
+    def step(builder: ProgramBuilder, *args: int) -> int:
+        return builder.emit(op, *map(builder.real, args))
+
+    return step
+
+
 def _fold(op: str) -> Callable[[ProgramBuilder, list[int]], int]:
     def fold(builder: ProgramBuilder, row: list[int]) -> int:
         total = builder.real(row[0])
@@ -298,13 +305,18 @@ def _put_rows(rows: list[list[int]], like: Ids, axes: tuple[int, ...]) -> Ids:
     return moved.transpose(np.argsort(order))
 
 
-def _cumulative(step: Callable[[ProgramBuilder, int, int], int]) -> Callable[[ProgramBuilder, Node, list[Ids]], Ids]:
+def _cumulative(
+    step: Callable[[ProgramBuilder, int, int], int], first: Callable[[ProgramBuilder, int], int] | None = None
+) -> Callable[[ProgramBuilder, Node, list[Ids]], Ids]:
     def lower(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
         axis, reverse = node.payload
         moved = np.moveaxis(args[0], axis, -1).copy()
         for index in np.ndindex(moved.shape[:-1]):
             line = moved[index].tolist()
-            line = list(itertools.accumulate(line[::-1] if reverse else line, partial(step, builder)))
+            line = line[::-1] if reverse else line
+            if line and first is not None:
+                line[0] = first(builder, line[0])
+            line = list(itertools.accumulate(line, partial(step, builder)))
             moved[index] = line[::-1] if reverse else line
         return np.moveaxis(moved, -1, axis)
 
@@ -418,6 +430,9 @@ ARRAYS: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "prod": _reduction(_fold_prod),
     **dict.fromkeys(EXPANSIONS, _lower_expanded),
     "cumsum": _cumulative(ProgramBuilder.add),
+    "cumprod": _cumulative(ProgramBuilder.multiply),
+    "cummax": _cumulative(_emitted("maximum")),
+    "cummin": _cumulative(_emitted("minimum")),
     "triangle": _lower_triangle,
     "slice": _lower_slice,
     "pad": _lower_pad,

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, placeholder, postorder, substitute
-from ..graph.primitives import CUMULATIVE, Placeholder
+from ..graph.primitives import Placeholder
 from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, Size
@@ -24,6 +24,7 @@ from ..ground.gc_pause import paused
 from ..lower.expand import EXPANSIONS, expand_node
 from ..lower.unroll import unroll
 from ..simplify.facts import is_definite
+from .bound import SCANS
 from .loops.access import (
     BATCH,
     Access,
@@ -174,7 +175,7 @@ class _Planner:
             return self._product(node, product, scale)
         if node.op in ("max", "min", "prod") and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
             return self._reduction(node)
-        if node.op in CUMULATIVE and is_long(node.shape[node.payload.axis]):
+        if node.op in SCANS and is_long(node.shape[node.payload.axis]):
             return self._scan(node)
         if node.op in ("gather", "scatter") and _moves(node):
             return self._move(node)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..errors import LimitError
 from ..graph import BOOL, Node, constant, elementwise, label_sizes, postorder
-from ..graph.primitives import PRIMITIVES, complete
+from ..graph.primitives import CUMULATIVE, PRIMITIVES, complete
 from ..graph.reference.interpret import evaluate
 from ..graph.sizes import show, value
 
@@ -227,12 +227,13 @@ def _triangle(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     return (np.triu if upper else np.tril)(_spread(masks[0], _shape(node, sizes)), offset)
 
 
-def _cumsum(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+def _cumulative(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     if not masks[0].ndim:
         return masks[0]
     axis, reverse = node.payload
     own = np.flip(masks[0], axis) if reverse else masks[0]
-    result: Mask = np.logical_or.accumulate(own, axis)
+    # one zero makes a product 0, only zeros a sum or an extremum
+    result: Mask = (np.logical_and if node.op == "cumprod" else np.logical_or).accumulate(own, axis)
     return np.flip(result, axis) if reverse else result
 
 
@@ -303,7 +304,7 @@ _RULES: dict[str, _Rule] = {
     "concatenate": _concatenate,
     **dict.fromkeys(("take", "put"), lambda node, masks, sizes: NONE if masks[0] is NONE else FULL),
     "triangle": _triangle,
-    "cumsum": _cumsum,
+    **dict.fromkeys(CUMULATIVE, _cumulative),
     **dict.fromkeys(("max", "min", "norm"), _some),
     "prod": _every,
     **dict.fromkeys(("unit", "named", "stop_gradient"), _same),

@@ -13,13 +13,13 @@ Files
     positions    elements at the positions of integer inputs, taken and added up
     shaping      what moves elements and computes nothing
     making       arrays of numbers alone: filled ones, identities, ranges
-    padding      zeros around an array, shifts, the matrix of a cross product
     reductions   sums, means, norms, softmax, cumulative sums
+    routines     NumPy's longer functions, composed of the others
     operations   products, diagonals, matrices, selection
     linalg       norms, factors, solutions, structured matrices
     library      the table: names, arguments, keywords
     signatures   arguments by name, each of its kind
     operands     symbols, numbers and lists of them as nodes
 Add
-    a function in ``operations``, ``reductions`` or ``shaping``, and a row in ``library``
+    a function in ``operations``, ``reductions``, ``shaping`` or a file of ``routines``, and a row in ``library``
 """

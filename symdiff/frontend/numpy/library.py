@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, compare, where
-from . import making, operations, padding, positions, reductions, shaping
+from . import making, operations, positions, reductions, shaping
 from .linalg import building, norms, products, solving
+from .routines import choices, missing, moments, padding, pieces, sequences
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -31,15 +32,18 @@ class Entry(NamedTuple):
     name : str
     call : callable
         Takes nodes where arrays are expected, plain Python values elsewhere.
-    arrays : int or {"list", "lists", "all", "none", "text", "rows", "factor"}
+    arrays : int or {"list", "lists", "all", "none", "text", "rows", "factor", "second", "symbols"}
         Which arguments are arrays: the first so many; one list of them; two lists of them and what
-        follows; all; none; all after a text; nested lists of them; all, a flag beside the first.
+        follows; all; none; all after a text; nested lists of them; all, a flag beside the first; the second;
+        what functions of the user's own take, as the symbols that they are.
     least, most : int or None
         Number of positional arguments (None: no limit).
     keywords : tuple of str
         Keywords understood, arguments by name included.
     in_text : bool
         Whether formula text may call it.
+    options : tuple of str
+        Keywords whose values are arrays.
     """
 
     name: str
@@ -49,14 +53,15 @@ class Entry(NamedTuple):
     most: int | None = 1
     keywords: tuple[str, ...] = ()
     in_text: bool = True
+    options: tuple[str, ...] = ()
 
 
 LIBRARY: dict[str, Entry] = {}
 
 
 def _add(name: str, call: Callable[..., Any], arrays: Arrays = 1, least: int = 1, most: int | None = 1,
-         keywords: tuple[str, ...] = (), in_text: bool = True) -> None:
-    LIBRARY[name] = Entry(name, call, arrays, least, most, keywords, in_text)
+         keywords: tuple[str, ...] = (), in_text: bool = True, options: tuple[str, ...] = ()) -> None:
+    LIBRARY[name] = Entry(name, call, arrays, least, most, keywords, in_text, options)
 
 
 for _name, _row in FUNCTIONS.items():
@@ -135,7 +140,7 @@ _add("round", _round, 1, 1, 2, ("decimals",))
 _add("rint", lambda x: apply("rint", x))
 _add("where", _where, "all", 1, 3)
 _add("select", operations.select, "lists", 2, 3, ("condlist", "choicelist", "default"))
-_add("clip", operations.clip, 3, 1, 3, ("a_min", "a_max", "min", "max"))
+_add("clip", operations.clip, 3, 1, 3, ("a_min", "a_max", "min", "max"), options=("lower", "upper"))
 _add("stop_gradient", stop_gradient)
 
 for _name in ("sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"):
@@ -144,7 +149,18 @@ for _name in ("var", "std"):
     _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
 for _name in ("softmax", "log_softmax", "unit"):
     _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis",))
-_add("cumsum", partial(reductions.accumulate, "cumsum"), 1, 1, 2, ("axis",))
+for _name in ("cumsum", "cumprod", "cummax", "cummin"):
+    _add(_name, partial(reductions.accumulate, _name), 1, 1, 2, ("axis",))
+for _name in ("cumulative_sum", "cumulative_prod"):
+    _add(_name, getattr(sequences, _name), 1, 1, 2, ("axis", "include_initial"))
+for _name in ("nansum", "nanprod", "nanmean", "nanmax", "nanmin"):
+    _add(_name, getattr(missing, _name), 1, 1, 2, ("axis", "keepdims"))
+for _name in ("nanvar", "nanstd"):
+    _add(_name, getattr(missing, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
+for _name in ("nancumsum", "nancumprod"):
+    _add(_name, getattr(missing, _name), 1, 1, 2, ("axis",))
+_add("nan_to_num", missing.nan_to_num, 1, 1, 4, ("nan", "posinf", "neginf"))
+_add("count_nonzero", choices.count_nonzero, 1, 1, 2, ("axis", "keepdims"))
 
 for _name in ("matmul", "dot", "inner", "vdot", "outer", "solve"):
     _add(_name, getattr(operations, _name), 2, 2, 2)
@@ -179,7 +195,10 @@ _add("toeplitz", building.toeplitz, 2, 1, 2)
 _add("vander", building.vander, 1, 1, 3, ("N", "increasing"))
 _add("polyval", operations.polyval, 2, 2, 2)
 _add("ptp", reductions.ptp, 1, 1, 2, ("axis", "keepdims"))
-_add("average", reductions.average, 1, 1, 3, ("axis", "weights"))
+_add("average", reductions.average, 1, 1, 3, ("axis", "weights"), options=("weights",))
+_add("cov", moments.covariance, 1, 1, 7, ("y", "rowvar", "bias", "ddof", "fweights", "aweights"), False,
+     ("y", "aweights"))
+_add("corrcoef", moments.corrcoef, 1, 1, 3, ("y", "rowvar"), options=("y",))
 for _rank in (1, 2, 3):
     _add(f"atleast_{_rank}d", partial(shaping.at_least, rank=_rank))
 _add("diag", operations.diag, 1, 1, 2, ("k",))
@@ -188,7 +207,10 @@ for _name in ("tril", "triu"):
     _add(_name, getattr(operations, _name), 1, 1, 2, ("k",))
 
 _add("reshape", shaping.reshape_to, 1, 2, 3, ("shape", "newshape", "order"))
-_add("ravel", shaping.ravel)
+_add("ravel", shaping.ravel, 1, 1, 2, ("order",))
+for _name in ("shape", "ndim", "copy"):
+    _add(_name, getattr(pieces, _name), in_text=False)
+_add("size", pieces.size, 1, 1, 2, ("axis",), in_text=False)
 _add("transpose", shaping.permute, 1, 1, 2, ("axes",))
 _add("matrix_transpose", lambda x: shaping.swapaxes(x, -1, -2))
 _add("swapaxes", shaping.swapaxes, 1, 3, 3, ("axis1", "axis2"))
@@ -200,6 +222,7 @@ _add("concatenate", shaping.join, "list", 1, 2, ("axis",))
 _add("stack", shaping.stack, "list", 1, 2, ("axis",))
 for _name in ("hstack", "vstack", "column_stack"):
     _add(_name, getattr(shaping, _name), "list")
+_add("dstack", pieces.dstack, "list")
 _add("block", shaping.block, "rows", in_text=False)
 _add("take", shaping.take, 1, 2, 3, ("axis",), in_text=False)
 _add("take_at", positions.take_at, 2, 2, 4, ("axis", "shared"))
@@ -208,12 +231,46 @@ _add("flip", shaping.flip, 1, 1, 2, ("axis",))
 _add("roll", shaping.roll, 1, 2, 3, ("axis",))
 _add("repeat", shaping.repeat, 1, 2, 3, ("axis",))
 _add("tile", shaping.tile, 1, 2, 2, ("reps",))
-_add("diff", shaping.diff, 1, 1, 3, ("n", "axis"))
-_add("pad", padding.pad, 1, 2, 3, ("pad_width", "mode", "constant_values"))
+for _name in ("split", "array_split"):
+    _add(_name, getattr(pieces, _name), 1, 2, 3, ("indices_or_sections", "axis"), in_text=False)
+for _name in ("hsplit", "vsplit", "dsplit"):
+    _add(_name, getattr(pieces, _name), 1, 2, 2, ("indices_or_sections",), in_text=False)
+_add("unstack", pieces.unstack, 1, 1, 1, ("axis",), in_text=False)
+_add("append", pieces.append, 2, 2, 3, ("axis",))
+_add("insert", pieces.insert, 1, 3, 4, ("obj", "values", "axis"), options=("values",))
+_add("delete", pieces.delete, 1, 2, 3, ("obj", "axis"))
+_add("meshgrid", pieces.meshgrid, "all", 1, None, ("indexing", "sparse", "copy"), in_text=False)
+_add("broadcast_arrays", pieces.broadcast_arrays, "all", 1, None, in_text=False)
+for _name in ("fliplr", "flipud"):
+    _add(_name, getattr(pieces, _name))
+_add("rot90", pieces.rot90, 1, 1, 3, ("k", "axes"))
+_add("rollaxis", pieces.rollaxis, 1, 2, 3, ("axis", "start"))
+_add("diagflat", pieces.diagflat, 1, 1, 2, ("k",))
+_add("resize", pieces.resize, 1, 2, 2, ("new_shape",))
+_add("bincount", pieces.bincount, "none", 1, 3, ("weights", "minlength"), False, ("weights",))
+_add("take_along_axis", choices.take_along_axis, 1, 2, 3, ("indices", "axis"), in_text=False)
+for _name in ("compress", "extract"):
+    _add(_name, getattr(choices, _name), "second", 2, 3 if _name == "compress" else 2,
+         ("axis",) if _name == "compress" else (), in_text=False)
+_add("choose", choices.choose, "none", 2, 3, ("choices", "mode"), False)
+_add("isin", choices.isin, 1, 2, 2, ("test_elements", "invert"))
+_add("piecewise", choices.piecewise, "symbols", 3, None, in_text=False)
+for _name in ("apply_along_axis", "apply_over_axes"):
+    _add(_name, getattr(choices, _name), "symbols", 3, None, in_text=False)
+_add("diff", sequences.diff, 1, 1, 5, ("n", "axis", "prepend", "append"), options=("prepend", "append"))
+_add("ediff1d", sequences.ediff1d, 1, 1, 3, ("to_end", "to_begin"), options=("to_end", "to_begin"))
+_add("grid_gradient", sequences.grid_gradient, "all", 1, None, ("axis", "edge_order"), in_text=False)
+_add("trapezoid", sequences.trapezoid, 1, 1, 4, ("x", "dx", "axis"), options=("x", "dx"))
+_add("convolve", sequences.convolve, 2, 2, 3, ("mode",))
+_add("correlate", sequences.correlate, 2, 2, 3, ("mode",))
+_add("unwrap", sequences.unwrap, 1, 1, 2, ("discont", "axis", "period"))
+_add("pad", padding.pad, 1, 2, 3, ("pad_width", "mode", "constant_values", "end_values", "stat_length", "reflect_type"))
 _add("shift", padding.shift, 1, 2, 3, ("k", "axis"))
 _add("skew", padding.skew)
 _add("eye", making.eye, "none", 1, 3, ("M", "k"))
 _add("arange", making.arange, "none", 1, 3, ("stop", "step"))
+_add("linspace", sequences.linspace, 2, 2, 5, ("num", "endpoint", "retstep", "axis"), in_text=False)
+_add("tri", sequences.tri, "none", 1, 3, ("M", "k"))
 _add("zeros", lambda shape: making.full(shape, 0.0), "none")
 _add("ones", lambda shape: making.full(shape, 1.0), "none")
 _add("zeros_like", lambda x: making.like(x, 0.0))
@@ -231,6 +288,8 @@ for _alias, _target in {
     "deg2rad": "radians",
     "row_stack": "vstack",
     "identity": "eye",
+    "trapz": "trapezoid",
+    "around": "round",
     "tr": "trace",
 }.items():
     if _target in LIBRARY and _alias not in LIBRARY:
@@ -252,8 +311,14 @@ UFUNC_METHODS = {
     ("logical_and", "reduce"): "all",
     ("logical_or", "reduce"): "any",
     ("add", "accumulate"): "cumsum",
+    ("multiply", "accumulate"): "cumprod",
+    ("maximum", "accumulate"): "cummax",
+    ("minimum", "accumulate"): "cummin",
     ("multiply", "outer"): "outer",
 }
+
+#: What NumPy's functions are called here whose names mean something else: ``sd.gradient`` is a derivative.
+NUMPY_NAMES = {"gradient": "grid_gradient"}
 
 #: Entries that apply a function of the table to arrays as they come.
 DIRECT = frozenset(
@@ -266,6 +331,27 @@ DIRECT = frozenset(
 REFUSED = {
     "argmax": "the position of a maximum is not known before the call; use max, or where with a comparison",
     "argmin": "the position of a minimum is not known before the call; use min, or where with a comparison",
+    **dict.fromkeys(("argwhere", "flatnonzero"), "the count of nonzero elements is not known before the call; use "
+                    "where(condition, a, b)"),
+    **dict.fromkeys(("unique", "unique_values", "union1d", "intersect1d", "setdiff1d", "trim_zeros"),
+                    "the count of elements is not known before the call; call it with numbers, and pass the positions "
+                    "that it gives as an integer input"),
+    **dict.fromkeys(("histogram", "histogram2d", "histogramdd", "digitize"),
+                    "counts are constant in pieces; write sums of a smooth weight, such as "
+                    "sum(sigmoid((x - a) / w) - sigmoid((x - b) / w))"),
+    **dict.fromkeys(("fft", "fft2", "fftn", "hfft", "rfft", "rfft2", "rfftn"),
+                    "complex numbers are not offered; write real and imaginary part as products with constant "
+                    "matrices, cos(t) @ x and -sin(t) @ x with t = 2 pi outer(k, arange(n)) / n, for k = arange(n), or "
+                    "arange(n // 2 + 1) for rfft"),
+    **dict.fromkeys(("ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "ihfft"),
+                    "complex numbers are not offered; of a real part a and an imaginary part b write "
+                    "(cos(t) @ a - sin(t) @ b) / n with t = 2 pi outer(k, k) / n for k = arange(n)"),
+    **dict.fromkeys(("geomspace", "logspace"), "write exp(linspace(log(a), log(b), n)), or base ** linspace(a, b, n)"),
+    "putmask": "symbols cannot be assigned to; write where(mask, value, x)",
+    "place": "symbols cannot be assigned to; write where(mask, value, x)",
+    "put_along_axis": "symbols cannot be assigned to; build the array with where, stack or concatenate",
+    "lexsort": "the order of elements is not known before the call",
+    "polyfit": "write solve(V.T @ V, V.T @ y) with V = vander(x, degree + 1)",
     "argsort": "the order of elements is not known before the call",
     "sort": "the order of elements is not known before the call",
     "nonzero": "the count of nonzero elements is not known before the call; use where(condition, a, b)",
@@ -282,5 +368,4 @@ REFUSED = {
     "eigvalsh": "eigenvalues are not offered yet",
     "svd": "singular values are not offered yet",
     "matrix_rank": "the rank is a whole number that jumps and has no derivative; take it of numbers, before the call",
-    "cumprod": "write exp(cumsum(log(x))) for positive x",
 }

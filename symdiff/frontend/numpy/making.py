@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, LimitError, UnsupportedError
-from ...graph import Node, broadcast_to, constant, delta, whole
+from ...graph import Node, broadcast_to, constant, cumulative, delta, whole
 from ...graph import pad as put_into_zeros
-from ...graph.sizes import Dim, is_room
+from ...graph.scalars.functions import apply
+from ...graph.sizes import Dim, Size, is_room
 from ...ground.budget import limits, reserve
 from .shaping import parse_shape, shown
 
@@ -47,8 +48,18 @@ def _off_diagonal(rows: Dim, columns: Dim, k: int) -> Node:
     return put_into_zeros(inner, ((before, 1, end - before), whole(columns)), (rows, columns))
 
 
-def arange(start: float, stop: float | None = None, step: float = 1) -> Node:
-    """Return equally spaced numbers, as ``numpy.arange`` does."""
+def iota(size: Any) -> Node:
+    """Return the numbers from 0 up to a size, which may be known at call time only."""
+    (count,) = parse_shape(size)
+    if isinstance(count, int):
+        return constant(np.arange(count, dtype=float))
+    return apply("subtract", cumulative("cumsum", broadcast_to(constant(1.0), (count,)), 0), 1.0)
+
+
+def arange(start: Any, stop: float | None = None, step: float = 1) -> Node:
+    """Return equally spaced numbers, as ``numpy.arange`` does; from 0 up to a size that may be symbolic."""
+    if stop is None and step == 1 and isinstance(start, str | Size):
+        return iota(start)
     first, last = (0.0, start) if stop is None else (start, stop)
     for value in (first, last, step):
         if not isinstance(value, int | float | np.number) or not math.isfinite(value):

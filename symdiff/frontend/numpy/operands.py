@@ -211,6 +211,10 @@ def _converted(entry: Entry, args: Sequence[Any]) -> list[Any]:
         return [_factor(entry, args[0]), *map(as_node, args[1:])]
     if entry.arrays == "rows":
         return [_nested(args[0])]
+    if entry.arrays == "symbols":
+        return list(args)
+    if entry.arrays == "second":
+        return [args[0], as_node(args[1])]
     return [None if a is None and i and entry.name == "clip" else as_node(a) for i, a in enumerate(args)]
 
 
@@ -232,10 +236,8 @@ def convert_options(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of an operation, with nodes where these are arrays."""
     if entry.name == "select":
         return {k: as_node(v) if k == "default" else _listed(v) for k, v in given.items()}
-    if entry.name == "clip":
-        return {k: None if v is None else as_node(v) for k, v in given.items()}
-    if entry.name == "average" and given.get("weights") is not None:
-        return {**given, "weights": as_node(given["weights"])}
+    if entry.options:
+        return {k: as_node(v) if k in entry.options and v is not None else v for k, v in given.items()}
     return {k: v for k, v in given.items() if k != "optimize"}
 
 

@@ -49,7 +49,7 @@ def std(x: Node, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> 
     gap = apply("subtract", x, mean(x, axis, keepdims=True))
     n = count(x, axes_of(x, axis))
     degrees = apply("subtract", n, float(ddof)) if ddof else n
-    return apply("divide", _reduction("norm")(gap, axis, keepdims), apply("sqrt", degrees))
+    return apply("divide", euclid(gap, axis, keepdims), apply("sqrt", degrees))
 
 
 def _reduction(op: str) -> Callable[..., Node]:
@@ -62,6 +62,7 @@ def _reduction(op: str) -> Callable[..., Node]:
 
 
 max, min, prod, logsumexp = _reduction("max"), _reduction("min"), _reduction("prod"), _reduction("logsumexp")
+euclid = _reduction("norm")
 
 
 def any(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:

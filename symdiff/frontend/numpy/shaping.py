@@ -23,8 +23,9 @@ from ...graph import (
     transpose,
     whole,
 )
-from ...graph.scalars.functions import apply, to_real
+from ...graph.scalars.functions import to_real
 from ...graph.sizes import Dim, Shape, Size, divide, named, product, show
+from ...ground.budget import limits
 from .indexing import gather_array, getitem
 
 Axis: TypeAlias = int | Sequence[int] | None
@@ -147,9 +148,16 @@ def size_of(node: Node) -> Dim:
     return known[node]
 
 
-def ravel(x: Node) -> Node:
-    """Return the elements in C order as a vector."""
-    return reshape(x, (x.size,))
+def ravel(x: Node, order: str = "C") -> Node:
+    """Return the elements in C order, or in Fortran's, as a vector."""
+    return reshape(_in_order("ravel", x, order), (x.size,))
+
+
+def _in_order(what: str, x: Node, order: Any) -> Node:
+    """Return an array whose elements in C order are those of ``x`` in the given one."""
+    if order not in ("C", "F"):
+        raise UnsupportedError(f"{what} with order={shown(order)}; expected 'C' or 'F': symbols lie nowhere in memory")
+    return transpose(x) if order == "F" else x
 
 
 def at_least(x: Node, rank: int) -> Node:
@@ -162,9 +170,8 @@ def at_least(x: Node, rank: int) -> Node:
 
 
 def reshape_to(x: Node, shape: Any, order: str = "C") -> Node:
-    """Reshape, in C order; one size may be -1 and follows from the others."""
-    if order != "C":
-        raise UnsupportedError(f"reshape with order={order!r}; expected 'C' (transpose before and after for Fortran's)")
+    """Reshape, in C order or in Fortran's; one size may be -1 and follows from the others."""
+    elements = _in_order("reshape", x, order)
     asked = several(shape)
     unknown = [i for i, n in enumerate(asked) if isinstance(n, int | np.integer) and n == -1]
     if len(unknown) > 1:
@@ -175,7 +182,12 @@ def reshape_to(x: Node, shape: Any, order: str = "C") -> Node:
         if rest is None:
             raise ShapeError(f"cannot reshape {show(x.shape)} to {tuple(asked)}: the sizes do not divide")
         known.insert(unknown[0], rest)
-    return reshape(x, tuple(known))
+    return reshape(x, tuple(known)) if order == "C" else transpose(reshape(elements, tuple(known[::-1])))
+
+
+def along(x: Node, axis: int, key: slice) -> Node:
+    """Return a part of one axis (counted from the front)."""
+    return getitem(x, (*(slice(None),) * axis, key))
 
 
 def permute(x: Node, axes: Sequence[int] | None = None) -> Node:
@@ -341,27 +353,45 @@ def flip(x: Node, axis: Axis = None) -> Node:
     return x
 
 
-def roll(x: Node, shift: int, axis: int | None = None) -> Node:
-    """Shift elements along an axis, the last ones coming back first."""
+def roll(x: Node, shift: Any, axis: Any = None) -> Node:
+    """Shift elements along axes, the last ones coming back first; along each axis by a number of its own."""
     if axis is None:
-        return reshape(roll(ravel(x), shift, 0), x.shape)
-    at = axis_of(x, axis)
+        return reshape(_roll(ravel(x), shift, 0), x.shape)
+    axes, shifts = several(axis), several(shift)
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        raise ShapeError(f"roll by {len(shifts)} numbers along {len(axes)} axes; expected one for each")
+    count = max(len(shifts), len(axes))
+    for k, at in zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True):
+        x = _roll(x, k, axis_of(x, at))
+    return x
+
+
+def _roll(x: Node, shift: Any, at: int) -> Node:
     size = x.shape[at]
-    if not isinstance(size, int):
-        raise UnsupportedError(f"roll along an axis of symbolic size {size}; expected a fixed size")
-    k = whole_number("shift", shift) % size if size else 0
+    k = whole_number("shift", shift)
+    if isinstance(size, int):
+        k = k % size if size else 0
     if k == 0:
         return x
-    head = [slice(None)] * at
-    return join([getitem(x, (*head, slice(size - k, None))), getitem(x, (*head, slice(0, size - k)))], at)
+    # of a symbolic size, a call with a shorter axis is refused
+    return join([along(x, at, slice(-k, None)), along(x, at, slice(None, -k))], at)
 
 
-def repeat(x: Node, repeats: int, axis: int | None = None) -> Node:
-    """Repeat each element along an axis."""
+def repeat(x: Node, repeats: Any, axis: int | None = None) -> Node:
+    """Repeat each element along an axis, as often as one number says, or one for each element."""
     if axis is None:
         return repeat(ravel(x), repeats, 0)
     at = axis_of(x, axis)
-    n = _count("repeat", repeats)
+    counts = several(repeats)
+    if len(counts) != 1:
+        size = x.shape[at]
+        if len(counts) != size:
+            raise ShapeError(f"repeat by {len(counts)} counts along an axis of size {size}; expected one for each")
+        times = [_count("repeat", each) for each in counts]
+        if sum(times) > limits().elements:
+            raise LimitError(f"repeat to {sum(times)} elements along an axis; at most {limits().elements} are made")
+        return gather_array(x, at, np.repeat(np.arange(len(times)), times))
+    n = _count("repeat", counts[0])
     before, after = x.shape[: at + 1], x.shape[at + 1 :]
     wide = broadcast_to(reshape(x, (*before, 1, *after)), (*before, n, *after))
     return reshape(wide, countable((*x.shape[:at], x.shape[at] * n, *x.shape[at + 1 :])))
@@ -384,18 +414,3 @@ def tile(x: Node, reps: Any) -> Node:
     x = reshape(x, tuple(m for n in shape for m in (1, n)))
     x = broadcast_to(x, tuple(m for r, n in zip(counts, shape, strict=True) for m in (r, n)))
     return reshape(x, countable(tuple(r * n for r, n in zip(counts, shape, strict=True))))
-
-
-def diff(x: Node, n: int = 1, axis: int = -1) -> Node:
-    """Return differences of neighbours along an axis."""
-    at = axis_of(x, axis)
-    head = (slice(None),) * at
-    times = whole_number("n", n)
-    if times < 0:
-        raise ArgumentError(f"diff of order {times}; expected 0 or more")
-    size = x.shape[at]
-    if times > 100 and not (isinstance(size, int) and size <= 100):
-        raise LimitError("diff of an order over 100, which is the limit")
-    for _ in range(min(times, 100)):
-        x = apply("subtract", getitem(x, (*head, slice(1, None))), getitem(x, (*head, slice(None, -1))))
-    return x

@@ -25,7 +25,9 @@ _TOLD = {("diff", "n"): "n of diff (how often neighbours are subtracted; a deriv
 
 #: Keywords by which NumPy calls what the operation calls otherwise.
 _OTHER_NAMES = {("reshape", "newshape"): "shape", ("eye", "M"): "m", ("clip", "min"): "lower", ("clip", "max"): "upper",
-                ("clip", "a_min"): "lower", ("clip", "a_max"): "upper"}  # fmt: skip
+                ("clip", "a_min"): "lower", ("clip", "a_max"): "upper", ("tri", "M"): "m",
+                **{(name, "indices_or_sections"): "sections"
+                   for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")}}  # fmt: skip
 
 
 def _axes(name: str, value: Any) -> Any:
@@ -50,10 +52,11 @@ def _number(name: str, value: Any) -> float:
 
 _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "axis": _axes,
-    "keepdims": _flag,
+    **dict.fromkeys(("keepdims", "include_initial", "increasing", "invert"), _flag),
+    **dict.fromkeys(("rowvar", "bias", "endpoint", "retstep"), _flag),
     "ddof": _number,
-    **dict.fromkeys(("axis1", "axis2", "offset", "k", "decimals", "repeats", "ind"), whole_number),
-    **dict.fromkeys(("unit_diagonal", "increasing"), _flag),
+    **dict.fromkeys(("axis1", "axis2", "offset", "k", "decimals", "ind"), whole_number),
+    "unit_diagonal": _flag,
 }
 #: Names that are a whole number in some operations and a size in others.
 _COUNTS = {("diff", "n"), ("matrix_power", "n")}
@@ -69,7 +72,8 @@ class _Signature(NamedTuple):
 
 @cache
 def _signature(entry: Entry) -> _Signature:
-    arrays = {"none": 0, "list": 1, "rows": 1, "lists": 2, "factor": 2}.get(str(entry.arrays), entry.arrays)
+    numbers = {"none": 0, "list": 1, "rows": 1, "lists": 2, "factor": 2, "second": 2}
+    arrays = numbers.get(str(entry.arrays), entry.arrays)
     if not isinstance(arrays, int):
         return _Signature((), (), 0)
     given = [p for p in inspect.signature(entry.call).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]

@@ -139,7 +139,10 @@ def _eye(term: Term) -> Entries:
 
 
 #: What a cumulative operation makes of all elements so far.
-CUMULATIVE: dict[str, Callable[[list[Any]], Any]] = {"cumsum": _total}
+CUMULATIVE: dict[str, Callable[[list[Any]], Any]] = {
+    "cumsum": _total,
+    **{f"cum{name}": REDUCTIONS[name] for name in ("prod", "max", "min")},
+}
 
 
 def _cumulative(term: Term, x: Entries) -> Entries:

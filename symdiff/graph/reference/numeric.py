@@ -17,8 +17,11 @@ import numpy.typing as npt
 from ..._kernels.functions import special as compiled
 from ...errors import ShapeError, SingularMatrixError, UnsupportedError
 from . import scipy_special as special
+from .along import cummax, cummin, cumprod
 
 Array = npt.NDArray[np.float64]
+#: What other files of the folder have, and is called by its name here.
+IMPORTED = (cummax, cummin, cumprod)
 Bools = npt.NDArray[np.bool_]
 
 # ---------------------------------------------------------------------------- scalar functions

@@ -26,6 +26,7 @@ from ...graph import (
     substitute,
     whole,
 )
+from ...graph.primitives import CUMULATIVE
 from ...graph.sizes import Dim, Size, named, same_elements
 from ..loops.access import BATCH
 from .batch import Lifted
@@ -38,7 +39,7 @@ LEAST = 512
 _FOLDS = frozenset({"contract", "max", "min", "prod"})
 _MOVES = frozenset(
     (
-        *("slice", "pad", "reshape", "softmax", "log_softmax", "unit", "cumsum", "gather", "scatter", "concatenate"),
+        *("slice", "pad", "reshape", "softmax", "log_softmax", "unit", *CUMULATIVE, "gather", "scatter", "concatenate"),
         *("triangle", "inv", "cholesky", "solve", "adjugate", "adjugate_differential"),
     )
 )
@@ -110,7 +111,7 @@ def _stays(node: Node, below: bool) -> bool:
         return bool(node.payload.items[0] == whole(node.shape[0]))
     if node.op in ("softmax", "log_softmax", "unit"):
         return -node.ndim not in node.payload.axes
-    if node.op in ("cumsum", "gather", "scatter", "concatenate"):
+    if node.op in ("gather", "scatter", "concatenate") or node.op in CUMULATIVE:
         return bool(node.payload.axis != -node.ndim)
     if node.op == "reshape":
         return same_elements(node.args[0].shape, node.shape)[0] == ([0], [0])
@@ -223,7 +224,7 @@ _RULES: dict[str, Rule] = {
     "reshape": _reshape,
     **dict.fromkeys(("max", "min", "prod", "logsumexp", "norm"), _reduction),
     **dict.fromkeys(("softmax", "log_softmax", "unit"), _beside(lambda n: {a + n.ndim for a in n.payload.axes})),
-    **dict.fromkeys(("cumsum", "gather", "scatter", "concatenate"), _beside(lambda n: {n.payload.axis + n.ndim})),
+    **dict.fromkeys((*CUMULATIVE, "gather", "scatter", "concatenate"), _beside(lambda n: {n.payload.axis + n.ndim})),
     **dict.fromkeys(("triangle", "inv", "cholesky", "solve", "adjugate"), _MATRIX),
     **dict.fromkeys(("det", "logdet", "logabsdet", "adjugate_differential", "take", "put"), _nothing),
 }

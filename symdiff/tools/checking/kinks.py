@@ -82,6 +82,8 @@ def _look(node: Node, args: list[Values], active: list[bool]) -> _Spot | None:
         best = getattr(np, node.op)(args[0], axis=node.payload.axes, keepdims=True)
         ties = (args[0] == best).sum(axis=node.payload.axes) > 1
         spot = _Spot("tie", ties, "equal elements share the derivative")
+    elif node.op in ("cummax", "cummin"):
+        spot = _Spot("tie", _running_ties(node, args[0]), "equal elements share the derivative")
     elif node.op == "norm":
         spot = _Spot("kink", ~args[0].any(axis=node.payload.axes), "the derivative is taken as 0")
     else:
@@ -90,6 +92,17 @@ def _look(node: Node, args: list[Values], active: list[bool]) -> _Spot | None:
             return None
         return _from_both_sides(find_function(row.numpy), args, active)
     return spot if np.any(spot.mask) else None
+
+
+def _running_ties(node: Node, x: Values) -> Values:
+    """Tell where several of the elements so far are the largest, or smallest."""
+    axis, reverse = node.payload
+    line = np.moveaxis(np.flip(x, axis) if reverse else x, axis, -1)
+    best = (np.maximum if node.op == "cummax" else np.minimum).accumulate(line, -1)
+    n = line.shape[-1]
+    ties = ((line[..., None, :] == best[..., :, None]) & np.tri(n, dtype=bool)).sum(axis=-1) > 1
+    ties = np.moveaxis(ties, -1, axis)
+    return np.flip(ties, axis) if reverse else ties
 
 
 def _from_both_sides(function: Callable[..., Any], args: list[Values], active: list[bool]) -> _Spot | None:

@@ -1,45 +1,53 @@
-"""Zeros around an array: padding, shifts along an axis, and the matrix of a cross product."""
+"""What stands around an array: padding, shifts along an axis, and the matrix of a cross product."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...errors import ShapeError, UnsupportedError
-from ...graph import Node, delta, gather
-from ...graph import pad as put_into_zeros
-from ...graph.deltas.einsum import einsum
-from ...graph.scalars.functions import apply, to_real
-from ...graph.sizes import Dim, show
-from .indexing import getitem
-from .shaping import axis_of, countable, parse_size, several, shown, whole_number
+from ....errors import ShapeError
+from ....graph import Node, delta, gather
+from ....graph import pad as put_into_zeros
+from ....graph.deltas.einsum import einsum
+from ....graph.scalars.functions import apply, to_real
+from ....graph.sizes import Dim, show
+from ..indexing import getitem
+from ..shaping import axis_of, countable, parse_size, several, whole_number
+from .borders import extend
 
 
-def pad(x: Node, pad_width: Any, mode: Any = "constant", constant_values: Any = 0) -> Node:
-    """Put zeros before and behind each axis, as ``numpy.pad`` does.
+def pad(x: Node, pad_width: Any, mode: Any = "constant", **options: Any) -> Node:
+    """Put elements before and behind each axis, as ``numpy.pad`` does.
 
     Parameters
     ----------
     x : Node
     pad_width : int, pair, or a pair for each axis
-        How many zeros: the same everywhere, ``(before, behind)`` for every axis, or ``((before, behind), ...)``.
-    mode, constant_values
-        ``"constant"`` and 0, the only ones.
+        How many: the same everywhere, ``(before, behind)`` for every axis, or ``((before, behind), ...)``.
+    mode : str
+        What they are: "constant" (0, or ``constant_values``), "edge", "linear_ramp" (to ``end_values``),
+        "maximum", "minimum" and "mean" (of ``stat_length`` elements at the edge, or all), "reflect" and
+        "symmetric" (``reflect_type`` "even" or "odd"), "wrap".
+    **options
+        The ones named above: numbers or symbols, one, a pair, or a pair for each axis.
 
     Raises
     ------
     ShapeError
-        If the widths are not one for each axis, or one is negative.
+        If the widths are not one for each axis, or one is negative, or a mode needs elements where there are none.
     UnsupportedError
-        For another mode or other numbers.
+        For another mode, or an option of another mode.
     """
-    if not isinstance(mode, str) or mode != "constant":
-        raise UnsupportedError(f"pad with mode={shown(mode)}; expected 'constant', zeros around the array")
-    if not isinstance(constant_values, int | float) or constant_values != 0:
-        raise UnsupportedError(f"pad with constant_values={shown(constant_values)}; expected 0")
     around = _widths(x, pad_width)
     shape = countable(tuple(before + size + behind for size, (before, behind) in zip(x.shape, around, strict=True)))
-    items = tuple((before, 1, size) for size, (before, _) in zip(x.shape, around, strict=True))
-    return put_into_zeros(to_real(x), items, shape)
+    if isinstance(mode, str) and mode == "constant" and options.keys() <= {"constant_values"} and _is_zero(options):
+        items = tuple((before, 1, size) for size, (before, _) in zip(x.shape, around, strict=True))
+        return put_into_zeros(to_real(x), items, shape)
+    return extend(to_real(x), around, mode, options)
+
+
+def _is_zero(options: dict[str, Any]) -> bool:
+    value = options.get("constant_values", 0)
+    return isinstance(value, int | float) and value == 0
 
 
 def _widths(x: Node, given: Any) -> list[tuple[Dim, Dim]]:
