@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from symdiff.calculus.rules import SOURCES
+from symdiff.calculus.rules import LAWS
 from symdiff.frontend.numpy.library import LIBRARY, REFUSED, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
@@ -44,7 +44,9 @@ NumPy's functions on symbols.
 DIFFERENTIALS = """## Differentials of array operations
 
 One rule for each; reverse mode is its transpose. Everything else (products, sums, slices, reshapes, joins) is linear in
-each argument, and so its own differential.
+each argument, and so its own differential. `sd.steps` tells by which of them a derivative comes about. MN is Magnus and
+Neudecker, Matrix Differential Calculus (2019); MC Petersen and Pedersen, The Matrix Cookbook (2012); Giles is Giles,
+Collected matrix derivative results for forward and reverse mode (2008).
 """
 
 REWRITES = """## Rewrites
@@ -164,7 +166,7 @@ def make_page() -> str:
         "What a symbol cannot answer, and what to write instead:\n",
         _table(("asked for", "answer"), ((_code(name), answer) for name, answer in REFUSED.items())),
         DIFFERENTIALS,
-        _table(("operation", "rule"), ((_code(name), rule) for name, rule in SOURCES.items())),
+        _table(("operation", "rule", "equation", "source"), ((_code(op), *law) for op, law in LAWS.items())),
         REWRITES,
         _table(("kind", "finds", "puts"), ((r.kind, _code(r.pattern), _code(r.result)) for r in RULES)),
         REMAINING,

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from .tools.checking.check import Report, check
     from .tools.export import export
     from .tools.linear_operator import linear_operator
+    from .tools.reading.steps import Steps, steps
 
 __version__ = _VERSION
 
@@ -135,10 +136,12 @@ _LATER = {
     "Definitions": ".frontend.sympy.forms",
     "Objective": ".integrations.objective",
     "Report": ".tools.checking.check",
+    "Steps": ".tools.reading.steps",
     "check": ".tools.checking.check",
     "export": ".tools.export",
     "linear_operator": ".tools.linear_operator",
     "objective": ".integrations.objective",
+    "steps": ".tools.reading.steps",
 }
 
 
@@ -175,6 +178,7 @@ __all__ = [
     "Report",
     "ShapeError",
     "SingularMatrixError",
+    "Steps",
     "SymbolError",
     "SymdiffError",
     "UnsupportedError",
@@ -207,6 +211,7 @@ __all__ = [
     "scalar",
     "scan",
     "skew",
+    "steps",
     "stop_gradient",
     "sum_over",
     "symbol",

@@ -143,3 +143,9 @@ def test_what_is_shown_has_the_value_of_what_is_computed(fixed: Formula, symboli
                     _agrees(result.node, values, formula.inputs)
         except SymdiffError:
             assume(False)
+
+
+def test_reshapes_of_reshapes_are_shown() -> None:
+    shapes = {"X": (3, 2), "y": (3,), "lam": ()}
+    ridge = sd.jacobian("solve(X.T @ X + lam * eye(2), X.T @ y)", "lam", shapes=shapes)
+    assert str(ridge).startswith("-solve(X.T @ X + lam * eye(2), solve(X.T @ X + lam * eye(2), ")

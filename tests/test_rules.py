@@ -18,7 +18,7 @@ from scipy import linalg, special
 import symdiff as sd
 from symdiff import Array, graph
 from symdiff.calculus.linear import LINEAR
-from symdiff.calculus.rules import DIFFERENTIALS, SOURCES
+from symdiff.calculus.rules import DIFFERENTIALS, LAWS
 from symdiff.errors import NotDifferentiableError, UnsupportedError
 from symdiff.frontend.numpy.library import LIBRARY
 from symdiff.graph.reference.interpret import evaluate
@@ -131,8 +131,8 @@ RULES = [
 
 def test_every_rule_is_here() -> None:
     assert {rule.op for rule in RULES} == {*DIFFERENTIALS, *LINEAR}
-    assert set(SOURCES) == set(DIFFERENTIALS)
-    assert all(SOURCES.values())
+    assert set(LAWS) == set(DIFFERENTIALS)
+    assert all(all(law) for law in LAWS.values())
 
 
 def inputs_of(values: Sequence[Any]) -> dict[str, Array]:

@@ -20,15 +20,32 @@ from ..graph.primitives import EACH, FIRST, TOGETHER, complete
 from ..graph.sizes import Dim, Shape
 
 
+class Law(NamedTuple):
+    """What books call a rule, the equation, and where it stands in print.
+
+    Sources: Magnus and Neudecker, Matrix Differential Calculus (2019), "MN"; Giles, Collected matrix derivative
+    results for forward and reverse mode (2008), "Giles"; Petersen and Pedersen, The Matrix Cookbook (2012), "MC";
+    the NIST Digital Library of Mathematical Functions, "DLMF".
+    """
+
+    name: str
+    equation: str
+    source: str
+
+
+LINEARITY = Law("linearity", "d L(u) = L(du) for a linear L", "MN 8.2; MC 34-36, 44")
+
+
 class Linear(NamedTuple):
-    """A linear operation: how it acts on a tangent, and its transpose.
+    """A linear operation: how it acts on a tangent, its transpose, and its rule.
 
     ``push(node, i, tangent, prefix)`` and ``pull(node, i, cotangent, prefix)`` act on argument
-    ``i``; ``prefix`` counts the seed's axes in front.
+    ``i``; ``prefix`` counts the seed's axes in front. ``law`` is the rule where several arguments move.
     """
 
     push: Callable[[Node, int, Node, int], Node]
     pull: Callable[[Node, int, Node, int], Node]
+    law: Law = LINEARITY
 
 
 class LinearProduct(NamedTuple):
@@ -176,7 +193,9 @@ def _part_of(node: Node, i: int, lead: Shape) -> tuple[Any, ...]:
 
 
 LINEAR: dict[str, Linear] = {
-    "contract": Linear(_contract_push, _contract_pull),
+    "contract": Linear(
+        _contract_push, _contract_pull, Law("product rule", "d(U V) = dU V + U dV", "MN 8.2; MC 37, 38")
+    ),
     "slice": Linear(_slice_push, _slice_pull),
     "pad": Linear(_pad_push, _pad_pull),
     "gather": Linear(_gather_push, _gather_pull),

@@ -9,9 +9,7 @@ with the first.
 Tangents and cotangents carry the axes of their seed in front, and every rule below works
 on the last axes only, so that one rule serves a single direction and a whole Jacobian.
 
-Sources: Magnus and Neudecker, Matrix Differential Calculus (2019), "MN"; Giles, Collected
-matrix derivative results for forward and reverse mode (2008), "Giles"; Petersen and
-Pedersen, The Matrix Cookbook (2012), "MC".
+The short names of sources are those of :class:`symdiff.calculus.linear.Law`.
 """
 
 from __future__ import annotations
@@ -43,6 +41,7 @@ from ..graph.primitives import EACH, FIRST, INNER, SECOND, TOGETHER, complete
 from ..graph.scalars.functions import FUNCTIONS, Partial, compare, where
 from ..graph.scalars.rows import unless_nan
 from ..graph.sizes import product
+from .linear import LINEAR, LINEARITY, Law
 
 # ---------------------------------------------------------------------------- products on the last axes
 
@@ -98,37 +97,37 @@ def _sum_last(x: Node, axes: tuple[int, ...]) -> Node:
 #: Takes the node and the tangents of its arguments (None where an argument is constant).
 Differential: TypeAlias = Callable[[Node, Sequence[Node | None]], Node]
 DIFFERENTIALS: dict[str, Differential] = {}
-SOURCES: dict[str, str] = {}
+LAWS: dict[str, Law] = {}
 
 
-def _rule(op: str, source: str) -> Callable[[Differential], Differential]:
+def _rule(op: str, name: str, equation: str, source: str) -> Callable[[Differential], Differential]:
     def register(rule: Differential) -> Differential:
         DIFFERENTIALS[op] = rule
-        SOURCES[op] = source
+        LAWS[op] = Law(name, equation, source)
         return rule
 
     return register
 
 
-@_rule("det", "MN 8.3: d det A = tr(adj(A) dA), Jacobi's formula")
+@_rule("det", "Jacobi's formula", "d det(A) = tr(adj(A) dA)", "MN 8.3; MC 41")
 def _det(node: Node, tangents: Sequence[Node | None]) -> Node:
     return trace_product(matrix("adjugate", node.args[0]), _only(tangents))
 
 
-@_rule("logdet", "MN 8.3: d log det A = tr(inv(A) dA)")
+@_rule("logdet", "differential of a log-determinant", "d log det(A) = tr(inv(A) dA)", "MN 8.3; MC 43")
 def _logdet(node: Node, tangents: Sequence[Node | None]) -> Node:
     return trace_product(matrix("inv", node.args[0]), _only(tangents))
 
 
-_rule("logabsdet", "MN 8.3: d log |det A| = tr(inv(A) dA)")(_logdet)
+_rule("logabsdet", "differential of a log-determinant", "d log |det(A)| = tr(inv(A) dA)", "MN 8.3; MC 43")(_logdet)
 
 
-@_rule("inv", "MN 8.4: d inv(A) = -inv(A) dA inv(A)")
+@_rule("inv", "differential of an inverse", "d inv(A) = -inv(A) dA inv(A)", "MN 8.4; MC 40")
 def _inv(node: Node, tangents: Sequence[Node | None]) -> Node:
     return scale_by(MINUS_ONE, matmul(matmul(node, _only(tangents)), node))
 
 
-@_rule("solve", "Giles 2.3.1: d X = inv(A) (dB - dA X), for A X = B")
+@_rule("solve", "differential of a solution", "dX = inv(A) (dB - dA X), for A X = B", "Giles 2.3.1")
 def _solve(node: Node, tangents: Sequence[Node | None]) -> Node:
     a, _ = node.args
     da, db = tangents
@@ -147,7 +146,12 @@ def solve_with(a: Node, b: Node) -> Node:
     return matrix("solve", a, b)
 
 
-@_rule("cholesky", "Giles 2.2.3 and Murray 2016: d L = L tril(inv(L) dA inv(L)ᵀ, halved diagonal)")
+@_rule(
+    "cholesky",
+    "differential of Cholesky's factor",
+    "dL = L tril(inv(L) dA inv(L)ᵀ), its diagonal halved",
+    "Giles 2.2.3; Murray 2016",
+)
 def _cholesky(node: Node, tangents: Sequence[Node | None]) -> Node:
     # as the value does, read the lower triangle alone
     da = _only(tangents)
@@ -158,12 +162,17 @@ def _cholesky(node: Node, tangents: Sequence[Node | None]) -> Node:
     return matmul(node, scale_by(constant(0.5), lower))
 
 
-@_rule("adjugate", "differentiating MN 8.3 once more; singular values, see adjugate_differential")
+@_rule(
+    "adjugate",
+    "differential of the adjugate",
+    "d adj(A), from the singular value decomposition of A",
+    "MN 8.3 differentiated once more",
+)
 def _adjugate(node: Node, tangents: Sequence[Node | None]) -> Node:
     return matrix("adjugate_differential", node.args[0], _only(tangents))
 
 
-@_rule("logsumexp", "d logsumexp x = <softmax x, dx>")
+@_rule("logsumexp", "differential of logsumexp", "d logsumexp(x) = <softmax(x), dx>", "chain rule, DLMF 4.7.1")
 def _logsumexp(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
@@ -171,14 +180,24 @@ def _logsumexp(node: Node, tangents: Sequence[Node | None]) -> Node:
     return _sum_last(scale_by(weights, dx), node.payload.axes)
 
 
-@_rule("softmax", "d softmax x = softmax x * (dx - <softmax x, dx>)")
+@_rule(
+    "softmax",
+    "differential of softmax",
+    "d softmax(x) = softmax(x) * (dx - <softmax(x), dx>)",
+    "quotient rule, DLMF 1.4.10",
+)
 def _softmax(node: Node, tangents: Sequence[Node | None]) -> Node:
     dx = _only(tangents)
     mean = _keep(_sum_last(scale_by(node, dx), node.payload.axes), node.payload.axes, node.ndim)
     return scale_by(node, _subtract(dx, mean))
 
 
-@_rule("log_softmax", "d log_softmax x = dx - <softmax x, dx>")
+@_rule(
+    "log_softmax",
+    "differential of log softmax",
+    "d log_softmax(x) = dx - <softmax(x), dx>",
+    "chain rule, DLMF 4.7.1",
+)
 def _log_softmax(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
@@ -186,14 +205,14 @@ def _log_softmax(node: Node, tangents: Sequence[Node | None]) -> Node:
     return _subtract(dx, _keep(_sum_last(scale_by(weights, dx), node.payload.axes), node.payload.axes, x.ndim))
 
 
-@_rule("norm", "MC 131: d |x| = <x / |x|, dx>, and 0 at 0")
+@_rule("norm", "differential of a norm", "d |x| = <x / |x|, dx>, and 0 at 0", "MC 2.6.1")
 def _norm(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     direction = normalize("unit", x, tuple(a + x.ndim for a in node.payload.axes))
     return _sum_last(scale_by(direction, _only(tangents)), node.payload.axes)
 
 
-@_rule("unit", "MC 132: d (x / |x|) = (dx - u <u, dx>) / |x|, for u = x / |x|")
+@_rule("unit", "differential of a direction", "d (x / |x|) = (dx - u <u, dx>) / |x|, for u = x / |x|", "MC 2.6.1")
 def _unit(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
@@ -217,11 +236,12 @@ def reaches(node: Node, x: Node, value: Node) -> Node:
     return elementwise("logical_not", (outside,), BOOL)
 
 
-_rule("max", "kink: elements that tie share equally")(_extremum)
-_rule("min", "kink: elements that tie share equally")(_extremum)
+_SHARED = "differential of an extremum", "dx where it is reached; elements that tie share it", "convention at kinks"
+_rule("max", *_SHARED)(_extremum)
+_rule("min", *_SHARED)(_extremum)
 
 
-@_rule("prod", "DLMF 1.4.9: d prod x = sum_i dx_i prod_(j != i) x_j, without division")
+@_rule("prod", "product rule", "d prod(x) = sum_i dx_i prod_(j != i) x_j, without division", "DLMF 1.4.9")
 def _prod(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
@@ -348,6 +368,26 @@ def partial_of(node: Node, i: int) -> tuple[Node | None, Node | None]:
     support = row.supports[i] if row.supports else None
     condition = support(*node.args, node) if support is not None else None
     return rule(*node.args, node), condition
+
+
+def law_of(node: Node, moving: Sequence[bool]) -> Law:
+    """Return the rule by which the differential of a node is taken, when these of its arguments move.
+
+    The equation is empty for scalar functions, whose partial derivatives tell it.
+    """
+    if node.op == "custom":
+        rule = node.payload.rule
+        return Law("rule of its author", f"the {rule.form} given for {rule.name}", "symdiff.custom")
+    if node.op in LAWS:
+        return LAWS[node.op]
+    several = sum(moving) > 1
+    if node.op in LINEAR:
+        return LINEAR[node.op].law if several else LINEARITY
+    row = FUNCTIONS[node.op]
+    is_linear = row.rule == "linearity" or (row.rule == "product rule" and not several)
+    if is_linear or (row.rule == "quotient rule" and not moving[1]):
+        return LINEARITY
+    return Law(row.rule, "", f"DLMF {row.source}" if row.source[:1].isdigit() else row.source)
 
 
 # ---------------------------------------------------------------------------- custom functions

@@ -10,9 +10,9 @@ from ..simplify.matrices.symmetry import upright
 
 def without_unit_axes(node: Node) -> Node:
     """Return a contraction that a reshape frees of axes of length 1, as one without them; or the node."""
-    (inner,) = node.args
-    if inner.op != "contract":
+    if node.op != "reshape" or node.args[0].op != "contract":  # a reshape of a reshape may be neither
         return node
+    (inner,) = node.args
     labels, out, repeated = inner.payload
     lone = {label for label, size in repeated if size == 1}
     kept = [axis for axis, label in enumerate(out) if label not in lone]

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 
 from ..graph import Node
 from ..ground.budget import reserve, spend
-from .notation import Term, by_index, names_in, postorder, read, written
+from .notation import Readings, Term, by_index, names_in, postorder, read, written
 
 #: Terms on one line up to which nothing becomes a definition, however often it occurs.
 SHORT = 40
@@ -45,6 +45,8 @@ class Style(ABC):
 
     #: Whether vectors of neighbours are written by index.
     neighbours: ClassVar[bool] = False
+    #: Rules of reading that the style has besides those of all.
+    readings: ClassVar[Sequence[Readings]] = ()
 
     def __init__(self) -> None:
         self.pieces: dict[int, Piece] = {}
@@ -92,7 +94,7 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
     -------
     Layout
     """
-    tops = read(written(roots), derived=derived)
+    tops = read(written(roots), derived=derived, more=style.readings)
     tops = [by_index(top, neighbours=style.neighbours, taken=taken) or top for top in tops]
     order = postorder(tops)
     uses: dict[int, int] = {}

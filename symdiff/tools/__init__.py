@@ -13,6 +13,7 @@ Files
     export       a kernel as C, a Cython module or NumPy source of its own
     linear_operator  products with a Jacobian or Hessian, for SciPy's solvers
     checking     whether a derivative is right, at a point
+    reading      how a derivative comes about
     demo         a piece of work from data to plot
     command      the command line
 Add

@@ -27,8 +27,9 @@ from ...graph import (
 from ...graph.deltas.affine import ONE
 from ...graph.primitives import complete
 from ...graph.sizes import show
+from ..linear import Law
 from ..modes import pullback, pushforward
-from ..rules import DIFFERENTIALS, NONLINEAR, SOURCES
+from ..rules import DIFFERENTIALS, LAWS, NONLINEAR
 
 #: Largest matrix whose determinant is expanded.
 EXPANSION_LIMIT = 8
@@ -116,6 +117,8 @@ def _adjugate_differential(node: Node, tangents: Sequence[Node | None]) -> Node:
 def register() -> None:
     """Add the rule to the table; it needs the differentiator, which itself reads the table."""
     DIFFERENTIALS["adjugate_differential"] = _adjugate_differential
-    SOURCES["adjugate_differential"] = "third differential of det, by Laplace's expansion"
+    LAWS["adjugate_differential"] = Law(
+        "third differential of a determinant", "d² adj(A), by Laplace's expansion", "MN 8.3 differentiated twice more"
+    )
     complete(DIFFERENTIALS, __name__, NONLINEAR)
-    complete(SOURCES, __name__, NONLINEAR)
+    complete(LAWS, __name__, NONLINEAR)

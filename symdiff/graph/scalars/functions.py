@@ -66,6 +66,8 @@ class Function(NamedTuple):
         "real" or "bool".
     source : str
         Where the derivative stands in print.
+    rule : str
+        What books call the rule of its differential.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Function(NamedTuple):
     source: str = ""
     singular: bool = False
     special: str = ""
+    rule: str = "chain rule"
 
     @property
     def arity(self) -> int:

@@ -222,16 +222,19 @@ def _unary(name: str, partial: Slope | Partial, domain: Interval = ANY, **rest: 
 
 
 # Arithmetic                                              DLMF 1.4(iii)
-_row("add", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(1.0)), (ANY, ANY), source="1.4.8")
-_row("subtract", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(-1.0)), (ANY, ANY), source="1.4.8")
-_row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9")
-_row("divide", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (ANY, POSITIVE), source="1.4.10", singular=True)
+_row("add", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(1.0)), (ANY, ANY), source="1.4.8",
+     rule="linearity")
+_row("subtract", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(-1.0)), (ANY, ANY), source="1.4.8",
+     rule="linearity")
+_row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9", rule="product rule")
+_row("divide", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (ANY, POSITIVE), source="1.4.10", singular=True,
+     rule="quotient rule")
 _row("power", (_power_base, _power_exponent), (POSITIVE, ANY), sympy="Pow", source="4.4.4", vector="pow",
-     supports=(_not_both_zero, None), singular=True)
+     supports=(_not_both_zero, None), singular=True, rule="power rule")
 _row("power_log", (NONE, _power_log_base, lambda n, x, y, f: _power_log(_order(n) + 1.0, x, y)),
      ((1.0, 1.0), POSITIVE, ANY), numpy="power_log", source="4.4.4", expansion=_power_times_log,
      written=lambda n, x, y: power(x, y) * (log(x) if _order(n) == 1 else power(log(x), n)), singular=True)
-_unary("negative", lambda x, f: constant(-1.0), source="1.4.8")
+_unary("negative", lambda x, f: constant(-1.0), source="1.4.8", rule="linearity")
 _unary("sqrt", lambda x, f: 0.5 / f, POSITIVE, sympy="sqrt", source="4.4.4", singular=True)
 _unary("cbrt", lambda x, f: power(f, -2.0) / 3.0, POSITIVE, sympy="cbrt", source="4.4.4", vector="cbrt", singular=True)
 
@@ -390,7 +393,7 @@ _unary("unless_nan", ZERO, numpy="unless_nan", source="constant pieces",
        written=lambda x: broadcast_to(constant(1.0), x.shape))
 _row("where", (ZERO, lambda c, x, y, f: constant(1.0), lambda c, x, y, f: constant(1.0)), (ANY, ANY, ANY),
      supports=(None, lambda c, x, y, f: c, lambda c, x, y, f: elementwise("logical_not", (c,), BOOL)),
-     source="the branch taken")
+     source="the branch taken", rule="piece by piece")
 
 # Comparisons and logic
 for _name, _sympy in (("less", "StrictLessThan"), ("less_equal", "LessThan"), ("equal", "Equality"),

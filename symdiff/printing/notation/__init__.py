@@ -28,12 +28,15 @@ from __future__ import annotations
 from .by_index import LETTERS, by_index
 from .from_graph import written
 from .numbers import spelled
+from .reader import Reader, Readings
 from .reading import read
-from .terms import Loop, Term, names_in, postorder, reaches_outside
+from .terms import Loop, Term, names_in, postorder, reaches_outside, transpose
 
 __all__ = [
     "LETTERS",
     "Loop",
+    "Reader",
+    "Readings",
     "Term",
     "by_index",
     "names_in",
@@ -41,5 +44,6 @@ __all__ = [
     "reaches_outside",
     "read",
     "spelled",
+    "transpose",
     "written",
 ]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...graph.sizes import Shape
 from .terms import CHAIN, Term, postorder
 
 #: A rule gives the term to read instead, or None.
 ReadingRule = Callable[["Reader", Term], Term | None]
+#: Rules by the kind of term that they read.
+Readings: TypeAlias = Mapping[str, Sequence[ReadingRule]]
 
 
 class ReadingRules(dict[str, list[ReadingRule]]):
@@ -35,7 +37,7 @@ class Reader:
         Tables of rules by kind of term; the first rule that fits is taken.
     """
 
-    def __init__(self, rules: Sequence[Mapping[str, Sequence[ReadingRule]]]) -> None:
+    def __init__(self, rules: Sequence[Readings]) -> None:
         self.rules = rules
         self.known: dict[tuple[Any, ...], Term] = {}
 

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+<<<<<<< HEAD
 from . import constants, entries, factors, named_forms
 from .reader import Reader
+=======
+from . import constants, factors, named_forms
+from .reader import Reader, Readings
+>>>>>>> 177015b (Derive gradients step by step, in equations with rules and sources)
 from .terms import Term
 
 
-def read(roots: Sequence[Term], *, derived: bool) -> list[Term]:
+def read(roots: Sequence[Term], *, derived: bool, more: Sequence[Readings] = ()) -> list[Term]:
     """Return the terms of ``roots`` in the forms that have names.
 
     Parameters
@@ -23,10 +28,16 @@ def read(roots: Sequence[Term], *, derived: bool) -> list[Term]:
     roots : sequence of Term
     derived : bool
         Whether they are derivatives, whose signs, numbers and matrices may be factored out.
+    more : sequence of mapping of str to rules, optional
+        Rules besides these, which come before them.
 
     Returns
     -------
     list of Term
     """
     named = [constants.RULES, named_forms.RULES]
+<<<<<<< HEAD
     return Reader([*named, factors.RULES, entries.RULES] if derived else named).read(roots)
+=======
+    return Reader([*more, *named, factors.RULES] if derived else [*more, *named]).read(roots)
+>>>>>>> 177015b (Derive gradients step by step, in equations with rules and sources)

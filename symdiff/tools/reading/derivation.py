@@ -1,0 +1,253 @@
+"""How a derivative comes about, as equations between differentials.
+
+The differential of a formula is that of its outermost operation, which holds the differentials of what it is made
+of; these are put in one after the other, until those of the variables alone are left. Then the terms of each are
+collected, and what a differential is multiplied by is the derivative (Magnus and Neudecker's first identification
+theorem). Each equation holds by itself, at every point and in every direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ...calculus.linear import LINEARITY, Law
+from ...calculus.modes import pushforward
+from ...calculus.rules import law_of
+from ...errors import LimitError, UnsupportedError
+from ...graph import (
+    BOOL,
+    REAL,
+    Node,
+    dependents,
+    elementwise,
+    input,
+    inputs_of,
+    postorder,
+    rebuild,
+    substitute,
+    sum_axes,
+    zeros,
+)
+from ...graph.deltas.einsum import einsum
+from ...graph.primitives import NOTHING_KNOWN
+from ...printing.assemble import present
+from ...printing.differentials import write
+from ...printing.text import show_shape
+from ...simplify import join_cosines, simplify, stabilize
+
+__all__ = ["Derivation", "Line", "derive"]
+
+#: Rules up to which each line is the whole differential; of more, a line is the differential of a part.
+_WHOLE = 12
+#: Operations whose differentials are put in at most.
+_MOST = 200
+_DEFINITION = Law("the formula", "", "")
+_COLLECTED = Law("terms of a differential collected", "tr(A B) = tr(B A), tr(A) = tr(A.T)", "MC 13, 14")
+_IDENTIFIED = Law(
+    "first identification theorem", "df = tr(G.T dA) for every dA: the derivative is G", "MN 9, theorem 5.11"
+)
+_WITHIN = Law("derivative within a space of matrices", "df = tr(G.T dS) for every dS of the space, G in it", "MN 3")
+
+
+class Line(NamedTuple):
+    """One equation.
+
+    Parameters
+    ----------
+    side : {"formula", "differential", "derivative"}
+        What is on the left.
+    left : Node
+        The formula, a differential, or the variable of the derivative on the right.
+    right : Node
+        Of inputs and differentials.
+    law : Law
+    instance : (Node, Node) or None
+        The rule, for the operation at hand: the differential on the left, and what it is.
+    collected : bool
+        Whether the right side may be written with factors in another order.
+    """
+
+    side: str
+    left: Node
+    right: Node
+    law: Law
+    instance: tuple[Node, Node] | None = None
+    collected: bool = True
+
+
+class Derivation(NamedTuple):
+    """Equations, and what the differentials in them are of.
+
+    Parameters
+    ----------
+    formula : Node
+    wrt : tuple of Node
+        Inputs.
+    df : Node
+        Stands for the differential of the formula.
+    lines : tuple of Line
+        The first has the formula on its left, those behind it differentials, the last ones variables.
+    differentials : mapping of Node to Node
+        The inputs that stand for differentials, and what each is of; those of the rules' instances, too.
+    """
+
+    formula: Node
+    wrt: tuple[Node, ...]
+    df: Node
+    lines: tuple[Line, ...]
+    differentials: Mapping[Node, Node]
+
+
+def derive(formula: Node, wrt: Sequence[Node], results: Sequence[Node]) -> Derivation:
+    """Return the derivation of derivatives.
+
+    Parameters
+    ----------
+    formula : Node
+    wrt : sequence of Node
+        Inputs that the formula depends on.
+    results : sequence of Node
+        The derivative by each, of shape ``formula.shape + wrt.shape``.
+
+    Raises
+    ------
+    LimitError
+        If there are more operations than anybody reads.
+    NotDifferentiableError
+        If one has no derivative.
+    """
+    return _Deriving(formula, wrt).run(results)
+
+
+class _Deriving:
+    def __init__(self, formula: Node, wrt: Sequence[Node]) -> None:
+        self.formula, self.wrt = formula, tuple(wrt)
+        self.rewrites: list[str] = []
+        (self.root,) = join_cosines(stabilize([formula], self.rewrites), self.rewrites)
+        self.of: dict[Node, Node] = {}
+        self.df = self.leaf(formula)
+        self.lines: list[Line] = [Line("formula", formula, formula, _DEFINITION, collected=False)]
+
+    def leaf(self, node: Node) -> Node:
+        """Return the input that stands for the differential of a node."""
+        known = node.assumptions if node.op == "input" else NOTHING_KNOWN
+        within = known._replace(definite=False, orthogonal=False, positive=False)
+        made = input(_LEAF.format(len(self.of)), node.shape, REAL, within)
+        self.of[made] = node
+        return made
+
+    def run(self, results: Sequence[Node]) -> Derivation:
+        if self.root is not self.formula and self.rewrites:
+            told = Law("rewritten for stability", "; ".join(self.rewrites), "equal on paper")
+            self.lines.append(Line("formula", self.formula, self.root, told, collected=False))
+        order = postorder([self.root])
+        active = dependents(order, set(self.wrt))
+        own = {w: self.leaf(w) for w in self.wrt}
+        #: The differential of each node: of inputs and differentials of operations that are not linear.
+        change: dict[Node, Node] = dict(own)
+        pending: list[tuple[Node, Node, Node, Law]] = []
+        for node in order:
+            if node not in active or node in change:
+                continue
+            moving = [arg in change for arg in node.args]
+            (pushed,) = pushforward([node], {arg: change[arg] for arg in node.args if arg in change})
+            if pushed is None:
+                continue
+            law = law_of(node, moving)
+            if law is LINEARITY:
+                change[node] = pushed
+                continue
+            if len(pending) >= _MOST:
+                raise LimitError(
+                    f"a derivation of more than {_MOST} steps; expected a formula that a person reads: name a part "
+                    "of it, and ask for the steps of the part and of the rest"
+                )
+            leaf = self.leaf(node)
+            change[node] = leaf
+            pending.append((node, leaf, pushed, law))
+        if self.root not in change:
+            change[self.root] = zeros(self.root.shape)
+        self.expand(change[self.root], pending)
+        self.conclude(own, results)
+        return Derivation(self.formula, self.wrt, self.df, tuple(self.lines), self.of)
+
+    def expand(self, running: Node, pending: Sequence[tuple[Node, Node, Node, Law]]) -> None:
+        """Add the lines in which differentials of operations are put in, the outermost first."""
+        df = self.df
+        if not (pending and running is pending[-1][1]):
+            self.lines.append(Line("differential", df, _short(running), LINEARITY))
+        whole = len(pending) <= _WHOLE
+        for node, leaf, pushed, law in reversed(pending):
+            instance = self.instance(node)
+            if not whole and running is not leaf:
+                self.lines.append(Line("differential", leaf, _short(pushed), law, instance))
+                continue
+            if leaf not in inputs_of([running]):
+                continue
+            (running,) = substitute([running], {leaf: pushed})
+            running = _short(running) if whole else pushed
+            self.lines.append(Line("differential", df, running, law, instance))
+
+    def instance(self, node: Node) -> tuple[Node, Node] | None:
+        """Return a rule for arguments with names of their own."""
+        if len(node.args) > len(_NAMES) or node.op == "custom":
+            return None
+        names: dict[Node, Node] = {}
+        for arg in dict.fromkeys(node.args):
+            if arg.op == "constant" or arg.dtype is not REAL:
+                names[arg] = arg
+            else:
+                letter = _NAMES[len(names)]
+                names[arg] = input(letter.upper() if arg.ndim == 2 else letter, arg.shape)
+        plain = rebuild(node, tuple(names[arg] for arg in node.args))
+        if any(arg.dtype is BOOL for arg in node.args):
+            return None
+        moving = [new for new in plain.args if new.op == "input"]
+        (pushed,) = pushforward([plain], {one: self.leaf(one) for one in dict.fromkeys(moving)})
+        return None if pushed is None else (self.leaf(plain), _short(pushed))
+
+    def conclude(self, own: Mapping[Node, Node], results: Sequence[Node]) -> None:
+        """Add the lines in which the derivative is read off."""
+        df = self.df
+        rank = self.formula.ndim
+        shown = [present(result, derived=True) for result in results]
+        parts = [self.product(result, own[w], rank) for w, result in zip(self.wrt, shown, strict=True)]
+        total = sum(parts[1:], start=parts[0])
+        spelled = {str(leaf.name): str(leaf.name) for leaf in self.of}
+        if write(total, "text", spelled, derived=rank > 0) != write(self.lines[-1].right, "text", spelled):
+            self.lines.append(Line("differential", df, total, _COLLECTED, collected=rank > 0))
+        for w, result in zip(self.wrt, results, strict=True):
+            self.lines.append(Line("derivative", w, result, _WITHIN if w.assumptions.space else _IDENTIFIED))
+
+    def product(self, result: Node, change: Node, rank: int) -> Node:
+        """Return a derivative times a differential, summed over the axes of the variable."""
+        if rank == 0:
+            return sum_axes(elementwise("multiply", (result, change)), range(change.ndim))
+        axes = tuple(range(rank, rank + change.ndim))
+        return einsum([result, change], [(*range(rank), *axes), axes], tuple(range(rank)))
+
+
+#: Names of differentials, which no input has.
+_LEAF = "d {}"
+#: Names of arguments in rules.
+_NAMES = ("u", "v", "w", "s", "t")
+
+
+def _short(node: Node) -> Node:
+    (found,) = simplify([node])
+    return found
+
+
+def check_variable(node: Node) -> None:
+    """Refuse what is no input.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    if node.op != "input":
+        raise UnsupportedError(
+            f"the steps of a derivative by a part or sub-formula of shape {show_shape(node.shape)}; write steps by the "
+            "input itself, or put an input in the place of the sub-formula"
+        )
