@@ -20,7 +20,7 @@ from ...ground.limits import Budget
 from ...printing.differentials import spell, write
 from .derivation import Derivation, Line, check_variable, derive
 
-__all__ = ["Equation", "Steps", "steps"]
+__all__ = ["NumberedEquation", "Steps", "steps"]
 
 #: Characters of a sub-formula that is written out within its differential.
 _LONG = 40
@@ -28,7 +28,7 @@ _LONG = 40
 _FORMULAS = ("f", "y", "F", "phi", "f_0")
 
 
-class Equation(NamedTuple):
+class NumberedEquation(NamedTuple):
     """One equation of a derivation.
 
     Parameters
@@ -56,8 +56,8 @@ class Equation(NamedTuple):
         return f"{self.left} = {self.right}"
 
 
-class Steps(Sequence[Equation]):
-    """A derivation: a sequence of :class:`Equation`, which is shown as text, and in notebooks in the signs of books.
+class Steps(Sequence[NumberedEquation]):
+    """A derivation: a sequence of :class:`NumberedEquation`, which is shown as text, and in notebooks in the signs of books.
 
     Parameters
     ----------
@@ -68,25 +68,25 @@ class Steps(Sequence[Equation]):
         self.derivation = derivation
 
     @overload
-    def __getitem__(self, place: int) -> Equation: ...
+    def __getitem__(self, place: int) -> NumberedEquation: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Equation]: ...
+    def __getitem__(self, place: slice) -> Sequence[NumberedEquation]: ...
 
-    def __getitem__(self, place: int | slice) -> Equation | Sequence[Equation]:
+    def __getitem__(self, place: int | slice) -> NumberedEquation | Sequence[NumberedEquation]:
         return self._steps[place]
 
     def __len__(self) -> int:
         return len(self._steps)
 
-    def __iter__(self) -> Iterator[Equation]:
+    def __iter__(self) -> Iterator[NumberedEquation]:
         return iter(self._steps)
 
     @cached_property
-    def _steps(self) -> tuple[Equation, ...]:
+    def _steps(self) -> tuple[NumberedEquation, ...]:
         return tuple(_Writer(self.derivation, "text").steps())
 
-    def _written(self, style: str) -> tuple[list[tuple[str, str]], list[Equation]]:
+    def _written(self, style: str) -> tuple[list[tuple[str, str]], list[NumberedEquation]]:
         writer = _Writer(self.derivation, style)
         return writer.abbreviations, list(writer.steps())
 
@@ -245,9 +245,9 @@ class _Writer:
         """Return a name that is no input."""
         return write(input(name), self.style, {})
 
-    def steps(self) -> Iterator[Equation]:
+    def steps(self) -> Iterator[NumberedEquation]:
         for number, line in enumerate(self.derivation.lines, 1):
-            yield Equation(number, self.left(line), self.right(line), *self.rule(line))
+            yield NumberedEquation(number, self.left(line), self.right(line), *self.rule(line))
 
     def left(self, line: Line) -> str:
         if line.side == "formula":
@@ -277,12 +277,12 @@ def _plain(text: str) -> str:
     return "".join(signs.get(c, c) for c in text)
 
 
-def _note(step: Equation) -> str:
+def _note(step: NumberedEquation) -> str:
     source = f" [{step.source}]" if step.source else ""
     return rf"\text{{{_plain(step.rule + source)}}}"
 
 
-def _as_lines(known: Sequence[tuple[str, str]], steps: Sequence[Equation]) -> str:
+def _as_lines(known: Sequence[tuple[str, str]], steps: Sequence[NumberedEquation]) -> str:
     """Return steps as lines of text, the rules behind the equations."""
     lines = [f"   {name} = {value}" for name, value in known]
     shown = [f"{step.number}. {step}".split("\n") for step in steps]
