@@ -57,7 +57,7 @@ class NumberedEquation(NamedTuple):
 
 
 class Steps(Sequence[NumberedEquation]):
-    """A derivation: a sequence of :class:`NumberedEquation`, which is shown as text, and in notebooks in the signs of books.
+    """A derivation: a sequence of equations, which is shown as text, and in notebooks in the signs of books.
 
     Parameters
     ----------
