@@ -177,3 +177,11 @@ def test_what_has_no_steps_is_refused() -> None:
         sd.steps(x @ x, sd.scalar("t"))
     with pytest.raises(sd.ArgumentError, match="inputs, or names"):
         sd.steps(x @ x, 3)
+
+
+def test_a_loop_is_one_step() -> None:
+    a, y = sd.scalar("a"), sd.vector("y", 4)
+    last, _ = sd.scan(lambda s, x: ((1 - a) * s + a * x,) * 2, 0.0, y)
+    found = sd.steps(np.sin(last), a)
+    assert "differential of a recurrence" in [step.rule for step in found]
+    check_truth(found.derivation, {"a": np.array(0.3), "y": np.arange(4.0)}, np.random.default_rng(0))

@@ -21,7 +21,6 @@ Files
     signs          the signs of that line, in Unicode
     unicode        one line as a book prints it
     latex          the same with LaTeX's signs
-    differentials  equations between differentials, in each of these styles
 Add
     a style: a class like ``text.TextStyle``, and a function below
 """

@@ -33,8 +33,9 @@ from ...graph.deltas.structural import take_items
 from ...graph.primitives import Body
 from ...graph.sizes import Dim, Shape
 from ...simplify import simplify
+from ..linear import Law
 from ..modes import pullback, pushforward
-from ..rules import DIFFERENTIALS, SOURCES, TRANSPOSED
+from ..rules import DIFFERENTIALS, LAWS, TRANSPOSED
 
 __all__ = ["register"]
 
@@ -255,5 +256,9 @@ def _back(
 def register() -> None:
     """Add the rules to the tables; they need the differentiator, which itself reads the tables."""
     DIFFERENTIALS["recurrence"] = _differential
-    SOURCES["recurrence"] = "Griewank and Walther 2008, 3.2: a tangent is carried along"
+    LAWS["recurrence"] = Law(
+        "differential of a recurrence",
+        "a tangent is carried along",
+        "Griewank and Walther, Evaluating Derivatives (2008), 3.2",
+    )
     TRANSPOSED["recurrence"] = _transposed

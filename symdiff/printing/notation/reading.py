@@ -10,13 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-<<<<<<< HEAD
 from . import constants, entries, factors, named_forms
-from .reader import Reader
-=======
-from . import constants, factors, named_forms
 from .reader import Reader, Readings
->>>>>>> 177015b (Derive gradients step by step, in equations with rules and sources)
 from .terms import Term
 
 
@@ -35,9 +30,5 @@ def read(roots: Sequence[Term], *, derived: bool, more: Sequence[Readings] = ())
     -------
     list of Term
     """
-    named = [constants.RULES, named_forms.RULES]
-<<<<<<< HEAD
-    return Reader([*named, factors.RULES, entries.RULES] if derived else named).read(roots)
-=======
-    return Reader([*more, *named, factors.RULES] if derived else [*more, *named]).read(roots)
->>>>>>> 177015b (Derive gradients step by step, in equations with rules and sources)
+    rules = [*more, constants.RULES, named_forms.RULES]
+    return Reader([*rules, factors.RULES, entries.RULES] if derived else rules).read(roots)

@@ -8,8 +8,9 @@ Invariants
     * Each equation that is shown is true, and what is timed was measured here.
     * What users wrote is quoted wherever it is shown.
 Files
-    derivation   equations between differentials
-    steps        these in words and signs
+    differentials  how equations between differentials are written
+    derivation     the equations of a derivative
+    steps          these, with their rules, for people
 Add
     a rule's name: its row in ``calculus/rules``, ``calculus/linear`` or ``graph/scalars/rows``
 """

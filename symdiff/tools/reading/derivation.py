@@ -32,9 +32,9 @@ from ...graph import (
 from ...graph.deltas.einsum import einsum
 from ...graph.primitives import NOTHING_KNOWN
 from ...printing.assemble import present
-from ...printing.differentials import write
 from ...printing.text import show_shape
 from ...simplify import join_cosines, simplify, stabilize
+from .differentials import write
 
 __all__ = ["Derivation", "Line", "derive"]
 
@@ -191,7 +191,7 @@ class _Deriving:
 
     def instance(self, node: Node) -> tuple[Node, Node] | None:
         """Return a rule for arguments with names of their own."""
-        if len(node.args) > len(_NAMES) or node.op == "custom":
+        if len(node.args) > len(_NAMES) or node.op in ("custom", "recurrence"):  # whose rule has words
             return None
         names: dict[Node, Node] = {}
         for arg in dict.fromkeys(node.args):

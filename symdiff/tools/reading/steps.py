@@ -17,8 +17,8 @@ from ...graph.scalars.functions import to_real
 from ...ground.budget import budgeted
 from ...ground.guard import guarded
 from ...ground.limits import Budget
-from ...printing.differentials import spell, write
 from .derivation import Derivation, Line, check_variable, derive
+from .differentials import spell, write
 
 __all__ = ["NumberedEquation", "Steps", "steps"]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..graph import Node, inputs_of
-from .assemble import present
-from .latex import LatexStyle
-from .layout import Layout, Piece, lay_out
-from .notation import Reader, Readings, Term, names_in, postorder, transpose
-from .signs import ATOM as SIGN
-from .text import ATOM, TextStyle
-from .unicode import MathStyle
+from ...graph import Node, inputs_of
+from ...printing.assemble import present
+from ...printing.latex import LatexStyle
+from ...printing.layout import Layout, Piece, lay_out
+from ...printing.notation import Reader, Readings, Term, names_in, postorder, transpose
+from ...printing.signs import ATOM as SIGN
+from ...printing.text import ATOM, TextStyle
+from ...printing.unicode import MathStyle
 
 __all__ = ["STYLES", "spell", "write"]
 
