@@ -261,7 +261,9 @@ def products_of_others(x: Node, axes: tuple[int, ...]) -> Node:
     return transpose(result, tuple(order.index(axis) for axis in range(x.ndim)))
 
 
-@_rule("cumprod", "DLMF 1.4.9: d y_k = sum_(j <= k) dx_j prod_(i <= k, i != j) x_i, without division")
+@_rule(
+    "cumprod", "product rule", "dy_k = sum_(j <= k) dx_j prod_(i <= k, i != j) x_i, without division", "DLMF 1.4.9"
+)
 def _cumprod(node: Node, tangents: Sequence[Node | None]) -> Node:
     line = _line(node.args[0], node.payload.axis)
     n = line.shape[-1]
@@ -291,8 +293,8 @@ def _running_extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
     return transpose(total, (*range(axis), total.ndim - 1, *range(axis, total.ndim - 1)))
 
 
-_rule("cummax", "kink: elements so far that tie share equally")(_running_extremum)
-_rule("cummin", "kink: elements so far that tie share equally")(_running_extremum)
+_rule("cummax", *_SHARED)(_running_extremum)
+_rule("cummin", *_SHARED)(_running_extremum)
 
 
 def _line(x: Node, axis: int) -> Node:
