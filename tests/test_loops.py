@@ -10,7 +10,7 @@ import pytest
 import symdiff as sd
 from symdiff.errors import ArgumentError, DtypeError, ShapeError
 
-BACKENDS = ("numpy", "auto")
+BACKENDS = ("numpy", "auto", "interpreter")
 
 
 def averages(a: Any, y: Any, start: Any = 0.0) -> Any:
@@ -95,7 +95,7 @@ def numbers_for(n: int, seed: int = 0) -> list[Any]:
     return [rng.normal(size=shape) for shape in (2, (2, 2), 2, (n, 2), n)]
 
 
-@pytest.mark.parametrize("backend", ["numpy", "auto"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("n", [5, "n"])
 def test_gradients_of_a_system_against_the_complex_step(n: Any, backend: str) -> None:
     inputs, last, outputs = system(n)
@@ -145,7 +145,7 @@ def test_products_with_a_hessian() -> None:
     np.testing.assert_allclose(found, H @ [1.0, -2.0], rtol=1e-11)
 
 
-@pytest.mark.parametrize("backend", ["numpy", "auto"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_batches_of_samples(backend: str) -> None:
     inputs, last, outputs = system(4)
     k = sd.compile([last["x"], outputs[0], sd.gradient(loss(last, outputs), inputs[0])], inputs, backend=backend)

@@ -28,10 +28,13 @@ from .steps import (
     Move,
     Product,
     Reduction,
+    Repacked,
+    Repeated,
     Scan,
     Step,
     is_tiled,
     loops_of,
+    nested,
     sources,
 )
 
@@ -60,6 +63,8 @@ def programs_of(plan: Plan) -> list[tuple[Program, bool, tuple[bool, ...]]]:
             found += [(piece.program, step.total, step.shared(piece)) for piece in step.pieces]
             if step.total and len(step.pieces) > 1:
                 found.append((_adder(step), False, ()))
+        elif isinstance(step, Repeated):
+            found += programs_of(step.plan)
     return found
 
 
@@ -109,26 +114,13 @@ def bind(
             numeric.at(value(start, known), value(size, known))
         else:
             numeric.span(value(start, known), step, value(length, known), value(size, known))
-    if any(value(size, known) < 1 for step in plan.steps for size in loops_of(step)):
+    if any(value(size, known) < 1 for step in nested(plan.steps) for size in loops_of(step)):
         return None
-    if not all(_stays_within(step, known) for step in plan.steps if isinstance(step, LoopStep)):
+    if not all(step.stays_within(known) for step in nested(plan.steps) if isinstance(step, LoopStep)):
         return None
     if plan.is_cut and any(number < LEAST for number in sizes.values()):
         return None
     return _Binder(plan, known, single, functions).bind()
-
-
-def _stays_within(step: LoopStep, sizes: Mapping[str, int]) -> bool:
-    """Tell whether all that a step writes is within its arrays, as it is for sizes that are not very small."""
-    for node, place in zip(step.results, step.places, strict=True):
-        for index, size in zip(place, node.shape, strict=True):
-            count = 1 if index.length is None else value(index.length, sizes)
-            if index.loop is not None:
-                count = value(step.loops[index.loop], sizes)
-            first = value(index.start, sizes)
-            if not (0 <= first < value(size, sizes) and 0 <= first + index.step * (count - 1) < value(size, sizes)):
-                return False
-    return True
 
 
 class _Binder:
@@ -147,6 +139,11 @@ class _Binder:
         self.phases: dict[Node, int] = {}
         self.units = 0
         self.factors: dict[tuple[Node, bool], tuple[int, int, int]] = {}
+        self.wide: set[int] = set()
+        #: The phase of all steps of a loop's body, None outside of loops.
+        self.loop: int | None = None
+        #: Windows in that body, which follow their arrays from turn to turn.
+        self.views: list[tuple[int, int]] = []
 
     def bind(self) -> BoundPlan:
         """Put numbers into all steps."""
@@ -154,24 +151,27 @@ class _Binder:
         for number, node in enumerate(plan.inputs):
             self.where[node] = self._array(bound.INPUT, number, node)
             self.phases[node] = bound.BEFORE
+        targets = [self._array(bound.OUTPUT, number, node) for number, node in enumerate(plan.outputs)]
+        self._bind_steps(plan, targets)
+        return lay_out(self.arrays, self.steps, self.item, self.wide)
+
+    def _bind_steps(self, plan: Plan, targets: Sequence[int]) -> None:
+        """Bind the steps of a plan whose inputs are there; ``targets`` are the arrays of its outputs."""
         copies: list[tuple[Node, int]] = []
-        results = {node for step in plan.steps for node in step.results}
-        for number, node in enumerate(plan.outputs):
-            array = self._array(bound.OUTPUT, number, node)
+        results = {node for step in plan.steps if not isinstance(step, Repacked | Repeated) for node in step.results}
+        for node, array in zip(plan.outputs, targets, strict=True):
             if node in results and node not in self.where:
                 self.where[node] = array
             else:
                 copies.append((node, array))
         for step in plan.steps:
             for node in step.results:
-                if node not in self.where:
+                if node not in self.where and not isinstance(step, Repacked):
                     self.where[node] = self._array(bound.ARENA, 0, node)
             phase = self._phase(step)
             _BIND[type(step)](self, step, phase)
         for node, array in copies:
             self._copy(node, array)
-        wide = {factor for factor, _, _ in self.factors.values()}
-        return lay_out(self.arrays, self.steps, self.item, wide)
 
     # ------------------------------------------------------------------ arrays
 
@@ -225,7 +225,9 @@ class _Binder:
     def _phase(self, step: Step) -> int:
         """Return when a step runs: what goes over the samples in each tile, what reads sums over them afterwards."""
         read = [self.phases.get(node, bound.BEFORE) for node in sources(step)]
-        if is_tiled(step):
+        if self.loop is not None:
+            phase = own = self.loop
+        elif is_tiled(step):
             phase = bound.TILE
             own = bound.TILE if any(node.shape[:1] == (BATCH,) for node in step.results) else bound.AFTER
         else:
@@ -320,7 +322,7 @@ class _Binder:
             bound.ScanStep(phase, lengths, tiled, step.op, step.reverse, self._input(step.source), view)
         )
 
-    def _move(self, step: Move, phase: int) -> None:
+    def _gather(self, step: Move, phase: int) -> None:
         view = self._view(self.where[step.result], step.place)
         indices = np.asarray(step.indices, np.int64).tobytes()
         lengths = self._lengths(step.sizes)
@@ -342,6 +344,7 @@ class _Binder:
             pivots = self._add(bound.PlanArray(bound.ARENA, 0, array.shape[:-1], array.tiled, None, True))
             state = self._add(bound.PlanArray(bound.ARENA, 0, array.shape[:-2], array.tiled, None, True))
             self.factors[step.matrix, declared] = factor, pivots, state
+            self.wide.add(factor)
             symmetric = 2 if declared else 1
             self.steps.append(bound.FactorStep(own, array.tiled, matrix, factor, pivots, state, symmetric))
         factor, pivots, state = self.factors[step.matrix, declared]
@@ -352,6 +355,68 @@ class _Binder:
         self.steps.append(
             bound.FactorUse(phase, tiled, step.op, matrix, factor, pivots, state, other, target, message)
         )
+
+    def _repeated(self, step: Repeated, phase: int) -> None:
+        """Bind a loop: rows are windows that move, and what is carried has two arrays that change places."""
+        plan, turns, whole = step.plan, self._number(step.length), self.where[step.result]
+        kept = self.where, self.phases, self.factors, self.loop, self.views
+        given = [self._of(node) for node in step.given]
+        inside: dict[Node, int] = {}
+        windows: list[tuple[int, int]] = []
+        pairs: list[tuple[int, int]] = []
+        for node, source in zip(plan.inputs[: step.carried], given, strict=False):
+            pair = self._array(bound.ARENA, 0, node), self._array(bound.ARENA, 0, node)
+            self._move(source, pair[0], phase)
+            pairs.append(pair)
+            inside[node] = pair[0]
+        rows = step.carried + step.read
+        for node, source in zip(plan.inputs[step.carried : rows], given[step.carried : rows], strict=True):
+            inside[node] = self._window(self._own(source, phase), node, 0)
+            windows.append((inside[node], self._number(node.size)))
+        inside |= dict(zip(plan.inputs[rows:-1], given[rows:], strict=True))
+        counter = inside[plan.inputs[-1]] = self._add(bound.PlanArray(bound.ARENA, 0, ()))
+        targets, last, start = [], [], 0
+        for k, node in enumerate(plan.outputs):
+            part, size = self._window(whole, node, start), self._number(node.size)
+            if k < step.carried:
+                last.append(part)
+                targets.append(pairs[k][1])
+            else:
+                windows.append((part, size))
+                targets.append(part)
+            start += size * (1 if k < step.carried else turns)
+        place = len(self.steps)
+        repeat = bound.RepeatStep(phase, False, 0, turns, step.reverse, (), tuple(pairs), counter)
+        self.steps.append(repeat)
+        self.where, self.phases, self.factors, self.loop = inside, dict.fromkeys(inside, phase), {}, phase
+        self.views = windows
+        self._bind_steps(plan, targets)
+        self.where, self.phases, self.factors, self.loop, self.views = kept
+        self.steps[place] = repeat._replace(span=len(self.steps) - place - 1, windows=tuple(windows))
+        for (now, _), part in zip(pairs, last, strict=True):
+            self._move(now, part, phase)
+
+    def _repacked(self, step: Repacked, phase: int) -> None:
+        source = self._own(self._of(step.source), phase)
+        self.where[step.result] = self._window(source, step.result, self._number(step.start))
+        self.views.append((self.where[step.result], 0))
+
+    def _window(self, source: int, row: Node, start: int) -> int:
+        shape = tuple(self._number(size) for size in row.shape)
+        return self._add(bound.PlanArray(bound.WINDOW, source, shape, False, None, False, start))
+
+    def _own(self, source: int, phase: int) -> int:
+        """Return an array whose elements are in order: those of a caller may lie in any."""
+        if self.arrays[source].kind not in (bound.INPUT, bound.OUTPUT):
+            return source
+        copy = self._add(bound.PlanArray(bound.ARENA, 0, self.arrays[source].shape))
+        self._move(source, copy, phase)
+        return copy
+
+    def _move(self, source: int, target: int, phase: int) -> None:
+        shape = self.arrays[target].shape
+        axes = tuple((axis, 0, 1, -1) for axis in range(len(shape)))
+        self.steps.append(bound.CopyStep(phase, shape, False, bound.View(source, axes), bound.View(target, axes)))
 
     def _call(self, step: Call, phase: int) -> None:
         inputs = tuple(self._of(node) for node in (*step.sized(self.plan.inputs), *step.operands))
@@ -365,6 +430,7 @@ class _Binder:
         tiled = self.arrays[array].tiled
         axes = tuple((axis, 0, 1, -1) for axis in range(node.ndim))
         phase = bound.TILE if tiled else max(self.phases[node], bound.BEFORE)
+        phase = phase if self.loop is None else self.loop
         lengths = self.arrays[array].shape
         self.steps.append(bound.CopyStep(phase, lengths, tiled, bound.View(source, axes), bound.View(array, axes)))
 
@@ -374,7 +440,9 @@ _BIND: dict[type, Callable[..., None]] = {
     Product: _Binder._product,
     Reduction: _Binder._reduction,
     Scan: _Binder._scan,
-    Move: _Binder._move,
+    Move: _Binder._gather,
+    Repacked: _Binder._repacked,
+    Repeated: _Binder._repeated,
     MatrixFunction: _Binder._matrix,
     Call: _Binder._call,
 }

@@ -24,6 +24,7 @@ __all__ = [
     "SCANS",
     "TILE",
     "USES",
+    "WINDOW",
     "BoundStep",
     "CallStep",
     "CopyStep",
@@ -35,12 +36,14 @@ __all__ = [
     "ProductStep",
     "ProgramStep",
     "ReduceStep",
+    "RepeatStep",
     "ScanStep",
     "View",
 ]
 
-#: Kinds of arrays: of the caller, of the workspace, of the plan, and the length of the batch as an array of one number.
-INPUT, OUTPUT, ARENA, CONSTANT, COUNT = range(5)
+#: Kinds of arrays: of the caller, of the workspace, of the plan, the length of the batch as an array of one number, and
+#: parts of an array before them, in its order, that loops move.
+INPUT, OUTPUT, ARENA, CONSTANT, COUNT, WINDOW = range(6)
 #: When a step runs: once before all tiles, in each tile, or once after all tiles.
 BEFORE, TILE, AFTER = range(3)
 #: What a scan computes along its last loop.
@@ -54,11 +57,11 @@ class PlanArray(NamedTuple):
 
     Parameters
     ----------
-    kind : {INPUT, OUTPUT, ARENA, CONSTANT, COUNT}
+    kind : {INPUT, OUTPUT, ARENA, CONSTANT, COUNT, WINDOW}
         COUNT is one number, the length of the batch.
     number : int
         Which input or output; offset in bytes in the arena, in the part of the tile for tiled arrays and in the part
-        that is kept for a whole call for others; 0 for other kinds.
+        that is kept for a whole call for others; of a window the array that it is a part of; 0 for other kinds.
     shape : tuple of int
         The first length of a tiled array is the tile's capacity in the arena, and has no meaning elsewhere.
     tiled : bool
@@ -67,6 +70,8 @@ class PlanArray(NamedTuple):
         The elements of a CONSTANT: float64 in C order.
     integer : bool
         Whether elements are int32 (pivots, states), not numbers; in the arena alone.
+    offset : int
+        Elements of its array before a window, where no loop has moved it.
     """
 
     kind: int
@@ -75,6 +80,7 @@ class PlanArray(NamedTuple):
     tiled: bool = False
     data: bytes | None = None
     integer: bool = False
+    offset: int = 0
 
 
 class View(NamedTuple):
@@ -361,8 +367,40 @@ class CallStep(NamedTuple):
     output: int
 
 
+class RepeatStep(NamedTuple):
+    """A loop over the steps behind it.
+
+    Parameters
+    ----------
+    phase : {BEFORE, AFTER}
+    tiled : bool
+        False.
+    span : int
+        How many of the following steps of the phase are its body.
+    turns : int
+    reverse : bool
+        Whether the first turn is for the last row.
+    windows : tuple of (int, int)
+        Arrays of the kind WINDOW, and by how many elements they move from row to row.
+    swaps : tuple of (int, int)
+        Arrays of one shape in the arena that change places after each turn.
+    counter : int
+        An array of one number that the row's number is written to, or -1.
+    """
+
+    phase: int
+    tiled: bool
+    span: int
+    turns: int
+    reverse: bool
+    windows: tuple[tuple[int, int], ...]
+    swaps: tuple[tuple[int, int], ...]
+    counter: int = -1
+
+
 BoundStep: TypeAlias = (
-    ProgramStep
+    RepeatStep
+    | ProgramStep
     | ProductStep
     | ReduceStep
     | ScanStep

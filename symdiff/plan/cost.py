@@ -14,7 +14,20 @@ from ..graph import Node
 from ..graph.sizes import Dim, value
 from ..lower.program import CHEAP, Port, Program
 from .loops.access import BATCH
-from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, Step, is_tiled, sources
+from .steps import (
+    Call,
+    LoopStep,
+    MatrixFunction,
+    Move,
+    Product,
+    Reduction,
+    Repacked,
+    Repeated,
+    Scan,
+    Step,
+    is_tiled,
+    sources,
+)
 
 __all__ = ["Estimate", "estimate", "program_cost"]
 
@@ -76,6 +89,11 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
     elif isinstance(step, MatrixFunction):
         rows = _number(step.matrix.shape[-1], known)
         work = rows * _elements(step.matrix, known) * MULTIPLICATION + _elements(step.result, known) * rows * STREAMED
+    elif isinstance(step, Repacked):
+        return Estimate(0.0, 0.0)
+    elif isinstance(step, Repeated):
+        each = sum(estimate(own, known).once for own in step.plan.steps)
+        work = _number(step.length, known) * each
     elif isinstance(step, Call):
         own = step.result.shape[:1] == (BATCH,)
         return Estimate(PYTHON, 8 * BYTE * _elements(step.result, known) if own else 0.0)

@@ -9,7 +9,7 @@ from ..graph.dump import brief, word
 from ..lower.dump import program_lines
 from .cost import estimate
 from .loops.access import BATCH, Access, Check, LoopInput
-from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, Step
+from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Repacked, Repeated, Scan, Step
 
 __all__ = ["plan_lines", "step_lines"]
 
@@ -20,6 +20,8 @@ _WHY = {
     Scan: "each element needs those before it",
     Move: "positions that are listed",
     MatrixFunction: "one factorization for all functions of a matrix",
+    Repacked: "the same memory",
+    Repeated: "a loop: each step needs what the one before gave",
     Call: "no native form: NumPy",
 }
 
@@ -45,6 +47,12 @@ def plan_lines(
         yield f"step {number}: {_title(step)}"
         if isinstance(step, LoopStep):
             yield from _loop_lines(step, names)
+        elif isinstance(step, Repacked):
+            yield f"    gives {names[step.result]} = {_name(names, step.source)} from {word(step.start)} on"
+        elif isinstance(step, Repeated):
+            body = step.plan
+            yield f"    gives {names[step.result]} from {', '.join([_name(names, node) for node in step.given])}"
+            yield from (f"    {line}" for line in plan_lines(body.inputs, body.outputs, body.steps, body.checks))
         elif isinstance(step, Call):
             yield f"    gives {names[step.result]} = {brief(step.formula)}"
             for node, stand_in in zip(step.operands, step.inputs, strict=True):
@@ -99,6 +107,10 @@ def _title(step: Step) -> str:
         return f"{step.op} of {word(step.matrix.shape)}"
     if isinstance(step, Call):
         return f"array {brief(step.formula)}"
+    if isinstance(step, Repacked):
+        return f"shape {word(step.result.shape)}"
+    if isinstance(step, Repeated):
+        return f"{word(step.length)} times" + (", from the last" if step.reverse else "")
     if isinstance(step, Move):
         return f"{'scatter' if step.scatter else 'gather'} over {_sizes(step.sizes)}"
     return f"{step.op} over {_sizes(step.sizes)}"

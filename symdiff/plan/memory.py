@@ -119,6 +119,8 @@ def _arrays_of(step: bound.BoundStep) -> list[int]:
         return [array for array in (step.a, step.factor, step.pivots, step.state, step.b, step.c) if array >= 0]
     if isinstance(step, bound.CallStep):
         return [*step.inputs, step.output]
+    if isinstance(step, bound.RepeatStep):
+        return []  # it is in no tile, and arrays outside tiles share no memory
     if isinstance(step, bound.FillStep):
         return [step.output.array]
     return [step.input.array, step.output.array]

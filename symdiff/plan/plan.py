@@ -10,7 +10,7 @@ from ..lower.dump import Listed
 from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
-from .steps import LoopStep, Step, is_tiled, sources
+from .steps import LoopStep, Step, is_tiled, nested, sources
 
 __all__ = ["Plan", "check_phases"]
 
@@ -36,7 +36,7 @@ class Plan(Listed):
     @property
     def is_cut(self) -> bool:
         """Whether a loop has several pieces, whose order counts on sizes not being small."""
-        return any(isinstance(step, LoopStep) and len(step.pieces) > 1 for step in self.steps)
+        return any(isinstance(step, LoopStep) and len(step.pieces) > 1 for step in nested(self.steps))
 
     @property
     def estimate(self) -> Estimate:

@@ -44,6 +44,7 @@ from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
 from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
 from .passes.products import is_product, split_products
 from .plan import Plan, check_phases
+from .repeats import repacked, repeated
 from .steps import (
     Call,
     LoopPiece,
@@ -52,6 +53,7 @@ from .steps import (
     Move,
     Product,
     Reduction,
+    Repeated,
     Scan,
     Step,
     sources,
@@ -164,7 +166,7 @@ class _Planner:
                 self.tasks[node] = task
                 ports = [port for piece in pieces for port in piece]
                 return [port.source for port in ports if not is_given(port.source)]
-            step = _call(node)
+            step = repacked(node) or _call(node)
         self.whole[node] = step
         return [source for source in sources(step) if not is_given(source)]
 
@@ -181,6 +183,8 @@ class _Planner:
             return self._move(node)
         if node.op == "contract" and sums_rows(node) and kept_label(node) is None:
             return self._sum(node)
+        if node.op == "recurrence":
+            return repeated(node, self.limit, make_plan)
         return self._matrix(node) if node in self.turned or is_factored(node) else None
 
     def _view(self, node: Node, access: Access, sizes: Sequence[Dim]) -> LoopInput:
@@ -309,7 +313,8 @@ class _Planner:
                 alike.setdefault((bool(task.over), task.kept, task.loops), []).append(task)
             steps += [self._program(tasks) for tasks in alike.values()]
         check_phases(steps)
-        return Plan(inputs, outputs, tuple(steps), _checks(outputs))
+        within = [check for step in steps if isinstance(step, Repeated) for check in step.plan.checks]
+        return Plan(inputs, outputs, tuple(steps), tuple(dict.fromkeys((*_checks(outputs), *within))))
 
     def _placed(self, node: Node) -> list[tuple[Elements, Node]]:
         """Make the elements of terms that stand in parts of an array; each adds to those before it."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..graph import Node
-from ..graph.sizes import Dim
+from ..graph.sizes import Dim, value
 from ..lower.program import Program
 from .loops.access import BATCH, Access, LoopInput
 from .loops.ranges import Range
+
+if TYPE_CHECKING:
+    from .plan import Plan
 
 __all__ = [
     "Call",
@@ -19,10 +22,13 @@ __all__ = [
     "Move",
     "Product",
     "Reduction",
+    "Repacked",
+    "Repeated",
     "Scan",
     "Step",
     "is_tiled",
     "loops_of",
+    "nested",
     "sources",
 ]
 
@@ -84,6 +90,20 @@ class LoopStep(NamedTuple):
             lists = any(index.listed is not None for index in place.access)
             found.append(not loops or (runs and port.size > 1 and last not in loops and not lists))
         return tuple(found)
+
+
+    def stays_within(self, sizes: Mapping[str, int]) -> bool:
+        """Tell whether all that it writes is within its arrays, as it is for sizes that are not very small."""
+        for node, place in zip(self.results, self.places, strict=True):
+            for index, size in zip(place, node.shape, strict=True):
+                count = 1 if index.length is None else value(index.length, sizes)
+                if index.loop is not None:
+                    count = value(self.loops[index.loop], sizes)
+                first = value(index.start, sizes)
+                last = first + index.step * (count - 1)
+                if not (0 <= first < value(size, sizes) and 0 <= last < value(size, sizes)):
+                    return False
+        return True
 
 
 class Product(NamedTuple):
@@ -236,7 +256,63 @@ class Call(NamedTuple):
         return (self.result,)
 
 
-Step: TypeAlias = LoopStep | Product | Reduction | Scan | Move | MatrixFunction | Call
+class Repacked(NamedTuple):
+    """The elements of an array, from some place on, in another shape: nothing is moved.
+
+    Parameters
+    ----------
+    result : Node
+    source : Node
+        An array that is there.
+    start : int or Size
+        How many of its elements, in C order, come before.
+    """
+
+    result: Node
+    source: Node
+    start: Dim
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The one array that it is."""
+        return (self.result,)
+
+
+class Repeated(NamedTuple):
+    """A plan that runs several times, each on what the one before gave.
+
+    Parameters
+    ----------
+    result : Node
+        The value of a recurrence.
+    given : tuple of Node
+        Arrays that are there: what is carried into the first turn, what is gone along, what is held.
+    plan : Plan
+        Of one turn. Its inputs are what is carried, rows, what is held, and the number of the row; its outputs are what
+        is carried on and then what is written.
+    carried, read : int
+        How many arrays are carried, and gone along.
+    length : int or Size
+        How many turns there are.
+    reverse : bool
+        The first turn is for the last row.
+    """
+
+    result: Node
+    given: tuple[Node, ...]
+    plan: Plan
+    carried: int
+    read: int
+    length: Dim
+    reverse: bool
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The one array that it computes."""
+        return (self.result,)
+
+
+Step: TypeAlias = Repacked | Repeated | LoopStep | Product | Reduction | Scan | Move | MatrixFunction | Call
 
 
 def sources(step: Step) -> tuple[Node, ...]:
@@ -249,6 +325,10 @@ def sources(step: Step) -> tuple[Node, ...]:
         return (step.matrix,) if step.other is None else (step.matrix, step.other)
     if isinstance(step, Call):
         return step.operands
+    if isinstance(step, Repacked):
+        return (step.source,)
+    if isinstance(step, Repeated):
+        return tuple(dict.fromkeys(step.given))
     return (step.source.source,)
 
 
@@ -256,11 +336,21 @@ def loops_of(step: Step) -> tuple[Dim, ...]:
     """Return the lengths of a step's loops, none for steps of whole arrays."""
     if isinstance(step, LoopStep):
         return step.loops
-    return () if isinstance(step, MatrixFunction | Call) else step.sizes
+    if isinstance(step, Repeated):
+        return (step.length,)
+    return () if isinstance(step, MatrixFunction | Call | Repacked) else step.sizes
 
 
 def is_tiled(step: Step) -> bool:
     """Tell whether a step goes over the axis of tiles."""
-    if isinstance(step, MatrixFunction | Call):
+    if isinstance(step, MatrixFunction | Call | Repacked | Repeated):
         return any(node.shape[:1] == (BATCH,) for node in (step.result, *sources(step)))
     return BATCH in loops_of(step)
+
+
+def nested(steps: Sequence[Step]) -> Iterator[Step]:
+    """Yield steps, and behind each that repeats a plan those of the plan."""
+    for step in steps:
+        yield step
+        if isinstance(step, Repeated):
+            yield from nested(step.plan.steps)

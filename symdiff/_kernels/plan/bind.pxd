@@ -6,14 +6,15 @@ from ..matrix.batches cimport sd_matrix_functions
 cdef extern from "plan/plan.h":
     enum: SD_RANK
     enum: SD_LINE
-    enum: SD_INPUT, SD_OUTPUT, SD_ARENA, SD_CONSTANT, SD_LENGTH
+    enum: SD_INPUT, SD_OUTPUT, SD_ARENA, SD_CONSTANT, SD_LENGTH, SD_WINDOW
     enum: SD_BEFORE, SD_TILE, SD_AFTER, SD_PHASES
     enum: SD_PROGRAM, SD_PRODUCT, SD_REDUCE, SD_SCAN, SD_GATHER, SD_COPY, SD_FILL, SD_FACTOR, SD_USE, SD_PYTHON
+    enum: SD_REPEAT
     enum: SD_ADD, SD_MULTIPLY, SD_MAX, SD_MIN
     enum: SD_DET, SD_INVERSE, SD_INVERSE_TRANSPOSED, SD_SOLVE, SD_SOLVE_TRANSPOSED, SD_CHOLESKY
     ctypedef struct sd_array:
         int kind, tiled, integer, rank
-        long number, item
+        long number, item, offset
         long shape[16]
         long strides[16]
         char *data
@@ -33,6 +34,9 @@ cdef extern from "plan/plan.h":
     ctypedef struct sd_step:
         int kind, phase, tiled, loops, number, shared, inputs, outputs, accumulate, op, units, sums, kept
         int symmetric, tiny, reverse, scatter, listed, a, factor, pivots, state, b, c, checked, fused
+        int span, windows, swaps, counter
+        long turns
+        const long *moved
         int uses[8]
         long lengths[8]
         sd_view *views
@@ -54,6 +58,14 @@ cdef extern from "plan/plan.h":
     void sd_resolve(const sd_view *v, const long *strides, long *offset, long *along) noexcept nogil
 
 
+cdef extern from "plan/steps/repeat.h":
+    int sd_may_write(const sd_plan *plan, const sd_array *a) noexcept nogil
+    const char *sd_bad_window(sd_plan *plan, int k) noexcept nogil
+    const char *sd_bad_repeat(sd_plan *plan, sd_step *s, long *moved) noexcept nogil
+    const char *sd_bad_bodies(const sd_plan *plan, int phase) noexcept nogil
+    const char *sd_bad_integers(const sd_plan *plan) noexcept nogil
+
+
 cdef extern from "matrix/products/sizes.h":
     long sd_gemm_bytes(long m, long n, long k, long item) noexcept nogil
 
@@ -68,8 +80,7 @@ cdef class BoundPlan:
     cdef sd_array **ports  # of each input and output, or NULL where no step needs it
     cdef bint blas  # whether a step needs BLAS or LAPACK
 
-    cdef int check_integers(self) except -1
-    cdef object count(self, sd_array *a)
+    cdef int refuse(self, const char *what) except -1
     cdef void *take(self, size) except NULL
     cdef int add_array(self, int k, array, bint wide) except -1
     cdef int add_view(self, sd_view *v, view, sd_step *step, bint written, bint own, int listed) except -1
@@ -87,3 +98,4 @@ cdef class BoundPlan:
     cdef tuple lengths_of(self, int array)
     cdef object add_use(self, sd_step *s, step, list lead, n, each)
     cdef object add_call(self, sd_step *s, step)
+    cdef object add_repeat(self, sd_step *s, step)

@@ -15,12 +15,8 @@ from ..matrix.batches cimport SD_MATRIX_MOST, matrix_kernels, matrix_workspace
 
 from ..unit import MOST_SAMPLES
 
-#: Loops of a step, at most.
-LOOPS = 8
-#: Multiplications of one sample's product up to which it is a plain loop.
-PLAIN = 64
-#: Bytes of a plan's memory, at most.
-MOST_BYTES = 2**60
+#: Loops of a step and bytes of a plan's memory, at most; multiplications of a sample up to which they are a plain loop.
+LOOPS, MOST_BYTES, PLAIN = 8, 2**60, 64
 #: Operations by their names in ``bound.py``, in C's numbers.
 OPERATIONS = {"sum": SD_ADD, "max": SD_MAX, "min": SD_MIN, "prod": SD_MULTIPLY}
 SCANS = {"cumsum": SD_ADD, "cumprod": SD_MULTIPLY, "cummax": SD_MAX, "cummin": SD_MIN}
@@ -55,7 +51,7 @@ cdef class BoundPlan:
         wide = {step.factor for step in steps if type(step).__name__ == "FactorStep"}
         for k, array in enumerate(arrays):
             self.add_array(k, array, k in wide)
-        self.check_integers()
+        self.refuse(sd_bad_integers(&self.plan))
         for phase in range(SD_PHASES):
             here = [(k, step) for k, step in enumerate(steps) if step.phase == phase]
             self.plan.steps[phase] = <sd_step *>self.take(len(here) * sizeof(sd_step))
@@ -63,27 +59,15 @@ cdef class BoundPlan:
             for k, (number, step) in enumerate(here):
                 self.plan.steps[phase][k].number = number
                 self.add_step(&self.plan.steps[phase][k], step, units)
+            self.refuse(sd_bad_bodies(&self.plan, phase))
         demand(all(0 <= step.phase < SD_PHASES for step in steps), "a step of no phase")
         sd_fuse(&self.plan)
         demand(self.plan.tile_bytes + self.plan.scratch_bytes + self.plan.kept_bytes <= MOST_BYTES,
                "an arena that no memory holds")
 
-    cdef int check_integers(self) except -1:
-        """Pivots lead to memory, so nothing else may be where they are."""
-        cdef int j, k
-        cdef sd_array *a
-        cdef sd_array *b
-        for j in range(self.plan.array_count):
-            a = &self.plan.arrays[j]
-            for k in range(self.plan.array_count):
-                b = &self.plan.arrays[k]
-                if j != k and a.integer and b.kind == SD_ARENA and a.tiled == b.tiled:
-                    demand(a.number + a.item * self.count(a) <= b.number or b.number + b.item * self.count(b) <= a.number,
-                           "numbers where integers are")
+    cdef int refuse(self, const char *what) except -1:
+        demand(what == NULL, "" if what == NULL else what.decode())
         return 0
-
-    cdef object count(self, sd_array *a):
-        return math.prod([a.shape[x] for x in range(a.rank)])
 
     cdef void *take(self, size) except NULL:
         """Return memory that is cleared, and lives as long as the plan."""
@@ -94,7 +78,7 @@ cdef class BoundPlan:
     cdef int add_array(self, int k, array, bint wide) except -1:
         cdef sd_array *a = &self.plan.arrays[k]
         cdef long i, span
-        demand(array.kind in (SD_INPUT, SD_OUTPUT, SD_ARENA, SD_CONSTANT, SD_LENGTH), f"an array of kind {array.kind}")
+        demand(SD_INPUT <= array.kind <= SD_WINDOW, f"an array of kind {array.kind}")
         demand(len(array.shape) <= SD_RANK and all(0 <= n <= MOST_BYTES for n in array.shape),
                f"an array of shape {array.shape}")
         a.kind, a.tiled, a.integer, a.rank = array.kind, array.tiled, array.integer, len(array.shape)
@@ -122,6 +106,9 @@ cdef class BoundPlan:
                    f"an array at {array.number} of an arena of {room} bytes")
             demand(not a.tiled or a.shape[0] >= self.plan.tile, "an array that holds no tile")
             a.number = array.number
+        elif a.kind == SD_WINDOW:
+            a.number, a.offset = array.number, array.offset
+            self.refuse(sd_bad_window(&self.plan, k))
         elif a.kind == SD_LENGTH:
             demand(a.rank == 0, "a length with axes")
             a.number = (self.plan.kept_bytes + 7) // 8 * 8
@@ -144,7 +131,7 @@ cdef class BoundPlan:
         a = &self.plan.arrays[<int>view.array]
         demand(len(view.axes) == a.rank, f"a view of {len(view.axes)} axes of an array of {a.rank}")
         demand(not a.integer, "a view of integers")
-        demand(not written or a.kind in (SD_OUTPUT, SD_ARENA), "a step that writes what is given")
+        demand(not written or sd_may_write(&self.plan, a), "a step that writes what is given")
         demand(not a.tiled or step.tiled, "the batch in a step that is not tiled")
         v.array, v.rank, v.size, v.known = view.array, a.rank, 1, a.kind > SD_OUTPUT
         for x in range(a.rank):
@@ -229,6 +216,8 @@ cdef class BoundPlan:
             cost = self.add_factor(s, step, name == "FactorUse")
         elif name == "CallStep":
             cost = self.add_call(s, step)
+        elif name == "RepeatStep":
+            cost = self.add_repeat(s, step)
         else:
             cost = self.add_move(s, step, name)
         self.plan.row_cost = min(self.plan.row_cost + cost * s.tiled, MOST_SAMPLES)
@@ -414,7 +403,7 @@ cdef class BoundPlan:
         demand(0 <= step.c < self.plan.array_count and -1 <= step.b < self.plan.array_count, "a use of no array")
         s.op, s.b, s.c, s.checked = USES.index(step.op), step.b, step.c, bool(step.check)
         c = &self.plan.arrays[s.c]
-        demand(c.kind in (SD_OUTPUT, SD_ARENA) and not c.integer and c.tiled == s.tiled, "results where none can be")
+        demand(sd_may_write(&self.plan, c) and not c.integer and c.tiled == s.tiled, "results where none can be")
         if s.tiled and lead[:1] != [None]:
             lead = [None, *lead]
         shape, columns = list(self.lengths_of(s.c)), 1
@@ -448,3 +437,14 @@ cdef class BoundPlan:
         demand(array.kind in (SD_OUTPUT, SD_ARENA) and array.tiled == s.tiled, "a call whose result cannot be written")
         self.functions[s.number] = (step.function, tuple(step.inputs), step.output)
         return 100_000
+
+    cdef object add_repeat(self, sd_step *s, step):
+        cdef int k
+        cdef long *moved
+        s.kind, s.span, s.turns, s.reverse = SD_REPEAT, step.span, step.turns, step.reverse
+        s.windows, s.swaps, s.counter = len(step.windows), len(step.swaps), step.counter
+        s.moved = moved = <long *>self.take(16 * (s.windows + s.swaps))
+        for k, (first, second) in enumerate((*step.windows, *step.swaps)):
+            moved[2 * k], moved[2 * k + 1] = first, second
+        self.refuse(sd_bad_repeat(&self.plan, s, moved))
+        return min(100 * step.turns, MOST_SAMPLES)

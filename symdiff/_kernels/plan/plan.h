@@ -2,8 +2,8 @@
    structures from the tuples of symdiff/plan/bound.py, which say what each step means, and checks them: whatever is
    here may be trusted.
 
-   The headers in their order: plan.h; nest.h, rows.h, program.h, blas.h, product.h, reduce.h, stack.h, small.h and
-   factor.h in steps/; run.h. */
+   The headers in their order: plan.h; nest.h, rows.h, program.h, blas.h, product.h, reduce.h, stack.h, small.h,
+   factor.h and, for the binder, repeat.h in steps/; run.h. */
 
 #ifndef SD_PLAN_H
 #define SD_PLAN_H
@@ -14,9 +14,22 @@
 
 /* Axes of an array, at most. A step has at most SD_AXES loops. */
 enum { SD_RANK = 16 };
-enum { SD_INPUT, SD_OUTPUT, SD_ARENA, SD_CONSTANT, SD_LENGTH };
+enum { SD_INPUT, SD_OUTPUT, SD_ARENA, SD_CONSTANT, SD_LENGTH, SD_WINDOW };
 enum { SD_BEFORE, SD_TILE, SD_AFTER, SD_PHASES };
-enum { SD_PROGRAM, SD_PRODUCT, SD_REDUCE, SD_SCAN, SD_GATHER, SD_COPY, SD_FILL, SD_FACTOR, SD_USE, SD_PYTHON, SD_KINDS };
+enum {
+  SD_PROGRAM,
+  SD_PRODUCT,
+  SD_REDUCE,
+  SD_SCAN,
+  SD_GATHER,
+  SD_COPY,
+  SD_FILL,
+  SD_FACTOR,
+  SD_USE,
+  SD_PYTHON,
+  SD_REPEAT,
+  SD_KINDS
+};
 /* How numbers are combined: by sums (of programs and products), or as reductions and scans say. */
 enum { SD_ADD, SD_MULTIPLY, SD_MAX, SD_MIN };
 /* What may be asked of a factorization, in the order of bound.py. */
@@ -37,7 +50,8 @@ enum { SD_GROUP = 8 };
 
 typedef struct {
   int kind, tiled, integer, rank;
-  long number, item;      /* item: bytes of an element */
+  long number, item;      /* item: bytes of an element; number: of a window the array that it is a part of */
+  long offset;            /* of a window: where in it, in bytes, before any loop moves it */
   long shape[SD_RANK], strides[SD_RANK]; /* strides of arrays that are the plan's own */
   char *data;             /* of a constant */
 } sd_array;
@@ -78,6 +92,9 @@ typedef struct {
   int reverse, scatter, listed;           /* scans; gathers: the loop that counts positions */
   const long *indices;                    /* positions and runs of them, as sd_port has them */
   int a, factor, pivots, state, b, c, checked; /* factorizations: arrays, and whether failure has a message */
+  int span, windows, swaps, counter; /* loops: how many steps after it are its body, and the array of the turn or -1 */
+  long turns;
+  const long *moved; /* windows: (array, bytes of a turn); then swaps: (array, array) */
   int fused; /* whether the only use of a factorization is an inverse, which is made without factors where it can be */
 } sd_step;
 

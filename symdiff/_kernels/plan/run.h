@@ -38,6 +38,39 @@ static long (*const sd_step_runs[SD_KINDS])(sd_state *, const sd_step *, long *)
     [SD_FILL] = sd_run_fill,       [SD_FACTOR] = sd_run_factor,   [SD_USE] = sd_run_use,
     [SD_PYTHON] = sd_run_python};
 
+/* Run a loop: its body, the steps behind it, turn by turn. Windows move to the row of the turn, and what is carried
+   changes places with what the turn made of it. */
+static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) {
+  const sd_array *arrays = s->job->plan->arrays;
+  const long *swaps = step->moved + 2 * step->windows;
+  for (long turn = 0; turn < step->turns; turn++) {
+    long row = step->reverse ? step->turns - 1 - turn : turn;
+    for (int w = 0; w < step->windows; w++) {
+      const sd_array *window = arrays + step->moved[2 * w];
+      s->data[step->moved[2 * w]] = s->data[window->number] + window->offset + row * step->moved[2 * w + 1];
+    }
+    if (step->counter >= 0) sd_set_number(s->data[step->counter], arrays[step->counter].item, (double)row);
+    for (int i = 1; i <= step->span; i++) {
+      const sd_step *own = step + i;
+      long which = 0, sample = -1;
+      if (own->kind == SD_REPEAT) {
+        if (!sd_run_repeat(s, own, failure)) return 0;
+        i += own->span;
+        continue;
+      }
+      if ((sample = sd_step_runs[own->kind](s, own, &which)) == -1) continue;
+      *failure = (sd_failure){sample < 0 ? sample : s->first + sample, own->number, own->shared, which};
+      return 0;
+    }
+    for (int w = 0; w < step->swaps; w++) {
+      char *made = s->data[swaps[2 * w]];
+      s->data[swaps[2 * w]] = s->data[swaps[2 * w + 1]];
+      s->data[swaps[2 * w + 1]] = made;
+    }
+  }
+  return 1;
+}
+
 /* Run the steps of a phase. After a failure those samples are run again that are before it, since a later step may
    fail for one of them: what is told is the first failure of the lowest sample. */
 static void sd_run_phase(sd_state *s, int phase, sd_failure *failure) {
@@ -45,7 +78,13 @@ static void sd_run_phase(sd_state *s, int phase, sd_failure *failure) {
   failure->sample = -1;
   for (int i = 0; i < plan->step_count[phase]; i++) {
     const sd_step *step = plan->steps[phase] + i;
-    long which = 0, sample = sd_step_runs[step->kind](s, step, &which);
+    long which = 0, sample;
+    if (step->kind == SD_REPEAT) {
+      if (!sd_run_repeat(s, step, failure)) return;
+      i += step->span;
+      continue;
+    }
+    sample = sd_step_runs[step->kind](s, step, &which);
     if (sample == -1) continue;
     *failure = (sd_failure){sample < 0 ? sample : s->first + sample, step->number, step->shared, which};
     if (sample <= 0 || !step->tiled) return;
@@ -273,6 +312,7 @@ static void sd_run_plan(sd_job *job, char *memory, sd_failure *failure) {
     ways[a] = given ? job->strides[port] : array->strides;
     base[a] = given ? job->data[port] : array->kind == SD_CONSTANT ? array->data : job->kept + array->number;
     if (array->kind == SD_LENGTH) sd_set_number(base[a], array->item, (double)job->count);
+    if (array->kind == SD_WINDOW) base[a] = base[array->number] + array->offset; /* what it is a part of stands before */
   }
   job->data = base;
   job->strides = ways;

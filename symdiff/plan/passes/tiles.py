@@ -56,7 +56,7 @@ def tile_rows(inputs: Sequence[Node], outputs: Sequence[Node]) -> Lifted | None:
         The formula of one sample.
     """
     order = postorder(outputs)
-    if any(BATCH in node.shape for node in order):
+    if any(BATCH in node.shape or node.op == "recurrence" for node in order):
         return None
     same = _Classes()
     for node in order:

@@ -36,7 +36,19 @@ from ...ground.gc_pause import paused
 from ...lower.program import SIGNATURES, Port, Program
 from ...plan.loops.access import AxisIndex, Check, LoopInput
 from ...plan.plan import Plan
-from ...plan.steps import Call, LoopPiece, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, sources
+from ...plan.steps import (
+    Call,
+    LoopPiece,
+    LoopStep,
+    MatrixFunction,
+    Move,
+    Product,
+    Reduction,
+    Repacked,
+    Repeated,
+    Scan,
+    sources,
+)
 from . import values
 
 __all__ = ["Graph", "read", "write"]
@@ -60,7 +72,10 @@ _PAYLOADS = (
     *(Placeholder, Declared, Assumptions, Contraction, Diagonal, Place, Extent, Items, Picks, Axes, Along, Joint),
     Half,
 )
-_STEPS = (LoopPiece, LoopStep, Product, Reduction, Scan, Move, MatrixFunction, AxisIndex, LoopInput, Check, Port)
+_STEPS = (
+    *(LoopPiece, LoopStep, Product, Reduction, Repacked, Repeated, Scan, Move, MatrixFunction, AxisIndex, LoopInput),
+    *(Check, Port),
+)
 
 
 # ---------------------------------------------------------------------------- writing
@@ -79,6 +94,8 @@ class _Nodes:
         self.add_arrays((*plan.inputs, *plan.outputs))
         for step in plan.steps:
             self.add_arrays((*step.results, *sources(step)))
+            if isinstance(step, Repeated):
+                self.add_plan(step.plan)
             if isinstance(step, Call):
                 self.add_arrays(step.inputs)
                 self.add_graph([step.formula])
