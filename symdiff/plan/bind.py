@@ -52,7 +52,7 @@ _MESSAGES = {
 }
 
 
-def programs_of(plan: Plan) -> list[tuple[Program, bool, tuple[bool, ...]]]:
+def programs_of(plan: Plan | Repeated) -> list[tuple[Program, bool, tuple[bool, ...]]]:
     """Return the scalar programs of a plan, in the order of their numbers.
 
     Each comes with whether it is summed, and which of its inputs are read from one element.
@@ -64,7 +64,7 @@ def programs_of(plan: Plan) -> list[tuple[Program, bool, tuple[bool, ...]]]:
             if step.total and len(step.pieces) > 1:
                 found.append((_adder(step), False, ()))
         elif isinstance(step, Repeated):
-            found += programs_of(step.plan)
+            found += programs_of(step)
     return found
 
 
@@ -155,7 +155,7 @@ class _Binder:
         self._bind_steps(plan, targets)
         return lay_out(self.arrays, self.steps, self.item, self.wide)
 
-    def _bind_steps(self, plan: Plan, targets: Sequence[int]) -> None:
+    def _bind_steps(self, plan: Plan | Repeated, targets: Sequence[int]) -> None:
         """Bind the steps of a plan whose inputs are there; ``targets`` are the arrays of its outputs."""
         copies: list[tuple[Node, int]] = []
         results = {node for step in plan.steps if not isinstance(step, Repacked | Repeated) for node in step.results}
@@ -358,25 +358,25 @@ class _Binder:
 
     def _repeated(self, step: Repeated, phase: int) -> None:
         """Bind a loop: rows are windows that move, and what is carried has two arrays that change places."""
-        plan, turns, whole = step.plan, self._number(step.length), self.where[step.result]
+        turns, whole = self._number(step.length), self.where[step.result]
         kept = self.where, self.phases, self.factors, self.loop, self.views
         given = [self._of(node) for node in step.given]
         inside: dict[Node, int] = {}
         windows: list[tuple[int, int]] = []
         pairs: list[tuple[int, int]] = []
-        for node, source in zip(plan.inputs[: step.carried], given, strict=False):
+        for node, source in zip(step.inputs[: step.carried], given, strict=False):
             pair = self._array(bound.ARENA, 0, node), self._array(bound.ARENA, 0, node)
             self._move(source, pair[0], phase)
             pairs.append(pair)
             inside[node] = pair[0]
         rows = step.carried + step.read
-        for node, source in zip(plan.inputs[step.carried : rows], given[step.carried : rows], strict=True):
+        for node, source in zip(step.inputs[step.carried : rows], given[step.carried : rows], strict=True):
             inside[node] = self._window(self._own(source, phase), node, 0)
             windows.append((inside[node], self._number(node.size)))
-        inside |= dict(zip(plan.inputs[rows:-1], given[rows:], strict=True))
-        counter = inside[plan.inputs[-1]] = self._add(bound.PlanArray(bound.ARENA, 0, ()))
+        inside |= dict(zip(step.inputs[rows:-1], given[rows:], strict=True))
+        counter = inside[step.inputs[-1]] = self._add(bound.PlanArray(bound.ARENA, 0, ()))
         targets, last, start = [], [], 0
-        for k, node in enumerate(plan.outputs):
+        for k, node in enumerate(step.outputs):
             part, size = self._window(whole, node, start), self._number(node.size)
             if k < step.carried:
                 last.append(part)
@@ -390,7 +390,7 @@ class _Binder:
         self.steps.append(repeat)
         self.where, self.phases, self.factors, self.loop = inside, dict.fromkeys(inside, phase), {}, phase
         self.views = windows
-        self._bind_steps(plan, targets)
+        self._bind_steps(step, targets)
         self.where, self.phases, self.factors, self.loop, self.views = kept
         self.steps[place] = repeat._replace(span=len(self.steps) - place - 1, windows=tuple(windows))
         for (now, _), part in zip(pairs, last, strict=True):

@@ -92,7 +92,7 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
     elif isinstance(step, Repacked):
         return Estimate(0.0, 0.0)
     elif isinstance(step, Repeated):
-        each = sum(estimate(own, known).once for own in step.plan.steps)
+        each = sum(estimate(own, known).once for own in step.steps)
         work = _number(step.length, known) * each
     elif isinstance(step, Call):
         own = step.result.shape[:1] == (BATCH,)

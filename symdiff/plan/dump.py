@@ -50,9 +50,8 @@ def plan_lines(
         elif isinstance(step, Repacked):
             yield f"    gives {names[step.result]} = {_name(names, step.source)} from {word(step.start)} on"
         elif isinstance(step, Repeated):
-            body = step.plan
             yield f"    gives {names[step.result]} from {', '.join([_name(names, node) for node in step.given])}"
-            yield from (f"    {line}" for line in plan_lines(body.inputs, body.outputs, body.steps, body.checks))
+            yield from (f"    {line}" for line in plan_lines(step.inputs, step.outputs, step.steps, step.checks))
         elif isinstance(step, Call):
             yield f"    gives {names[step.result]} = {brief(step.formula)}"
             for node, stand_in in zip(step.operands, step.inputs, strict=True):

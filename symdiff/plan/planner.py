@@ -313,7 +313,7 @@ class _Planner:
                 alike.setdefault((bool(task.over), task.kept, task.loops), []).append(task)
             steps += [self._program(tasks) for tasks in alike.values()]
         check_phases(steps)
-        within = [check for step in steps if isinstance(step, Repeated) for check in step.plan.checks]
+        within = [check for step in steps if isinstance(step, Repeated) for check in step.checks]
         return Plan(inputs, outputs, tuple(steps), tuple(dict.fromkeys((*_checks(outputs), *within))))
 
     def _placed(self, node: Node) -> list[tuple[Elements, Node]]:

@@ -28,7 +28,8 @@ def repeated(node: Node, limit: int, make_plan: Planner) -> Repeated | None:
         return None
     if any(isinstance(step, Call) for step in nested(plan.steps)):
         return None
-    return Repeated(node, node.args, plan, len(body.carried), len(body.read), length, reverse)
+    parts = plan.inputs, plan.outputs, plan.steps, plan.checks
+    return Repeated(node, node.args, *parts, len(body.carried), len(body.read), length, reverse)
 
 
 def repacked(node: Node) -> Repacked | None:

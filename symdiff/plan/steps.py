@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..graph import Node
 from ..graph.sizes import Dim, value
 from ..lower.program import Program
-from .loops.access import BATCH, Access, LoopInput
+from .loops.access import BATCH, Access, Check, LoopInput
 from .loops.ranges import Range
-
-if TYPE_CHECKING:
-    from .plan import Plan
 
 __all__ = [
     "Call",
@@ -279,7 +276,7 @@ class Repacked(NamedTuple):
 
 
 class Repeated(NamedTuple):
-    """A plan that runs several times, each on what the one before gave.
+    """Steps that run several times, each time on what the time before gave.
 
     Parameters
     ----------
@@ -287,9 +284,12 @@ class Repeated(NamedTuple):
         The value of a recurrence.
     given : tuple of Node
         Arrays that are there: what is carried into the first turn, what is gone along, what is held.
-    plan : Plan
-        Of one turn. Its inputs are what is carried, rows, what is held, and the number of the row; its outputs are what
-        is carried on and then what is written.
+    inputs, outputs : tuple of Node
+        Of one turn: what is carried, rows, what is held, and the number of the row; what is carried on and then what is
+        written.
+    steps : tuple of Step
+        Of one turn.
+    checks : tuple of Check
     carried, read : int
         How many arrays are carried, and gone along.
     length : int or Size
@@ -300,7 +300,10 @@ class Repeated(NamedTuple):
 
     result: Node
     given: tuple[Node, ...]
-    plan: Plan
+    inputs: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+    steps: tuple[Step, ...]
+    checks: tuple[Check, ...]
     carried: int
     read: int
     length: Dim
@@ -353,4 +356,4 @@ def nested(steps: Sequence[Step]) -> Iterator[Step]:
     for step in steps:
         yield step
         if isinstance(step, Repeated):
-            yield from nested(step.plan.steps)
+            yield from nested(step.steps)

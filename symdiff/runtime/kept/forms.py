@@ -89,13 +89,13 @@ class _Nodes:
         self.arrays: dict[Node, int] = {}
         self.graph: dict[Node, int] = {}
 
-    def add_plan(self, plan: Plan) -> None:
+    def add_plan(self, plan: Plan | Repeated) -> None:
         """Give numbers to the arrays that a plan and its steps refer to."""
         self.add_arrays((*plan.inputs, *plan.outputs))
         for step in plan.steps:
             self.add_arrays((*step.results, *sources(step)))
             if isinstance(step, Repeated):
-                self.add_plan(step.plan)
+                self.add_plan(step)
             if isinstance(step, Call):
                 self.add_arrays(step.inputs)
                 self.add_graph([step.formula])
