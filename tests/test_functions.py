@@ -91,8 +91,14 @@ POINTS: dict[str, list[float]] = {
     "log_sigmoid": [0.0, *STEPS, 300.0, -300.0, 700.0, -700.0, 1e3, -1e3],
     "softplus": [0.0, *STEPS, 300.0, -300.0, 700.0, -700.0, 1e3, -1e3],
     "sinc": [0.0, 1e-300, 1e-100, 1e-8, -1e-3, 0.5, 1.0, 1.5, -2.0, 7.3, 100.5],
+    "logit": [1e-300, 1e-20, 1e-3, 0.2499, 0.2501, 0.5 - 2**-30, 0.5 + 2**-50, 0.75, 0.9, 1 - 2**-40],
+    "log1mexp": [1e-300, 1e-20, 1e-3, 0.69, 0.7, 2.5, 17.0, 40.0, 300.0, 700.0],
+    "entr": RIGHT,
+    "soft_sign": [*EVERYWHERE[4:], 300.0, -1e30, 1e50],
     "abs": EVERYWHERE,
 }
+#: Pairs of numbers above 0, some of them nearly equal, some with a quotient beyond a double.
+RATIOS = [(1.0, 1.0), (2.0, 2.0 + 1e-9), (3.0, 3.0 - 1e-3), (1e-8, 7.0), (7.0, 1e-8), (1e-200, 1e150), (1e200, 1e-150)]
 FARTHEST = [(1e200, 1e200), (1e250, -1e-50), (1e-300, 1e300), (1e160, 3e160)]
 LENGTHS = [
     *((3.0, 4.0), (-3.0, 4.0), (2.0, 2.0), (0.5, 1.0), (1e30, 2e30), (1e-30, 2e-30), (0.0, 2.0), (2.0, 0.0)),
@@ -104,7 +110,7 @@ PLANE = ("arctan2", "hypot", "direction_cos", "direction_sin", "inversion_x", "i
 #: Functions that differ from a constant, far out, by as little as exp(-1e3).
 LEVEL = (
     *("expm1", "tanh", "erf", "erfc", "sigmoid", "log_sigmoid", "softplus", "logaddexp", "log_cosh"),
-    *("exp_share", "log_exp_sum"),
+    *("exp_share", "log_exp_sum", "log1mexp"),
 )
 EXPONENTIALS = [(b, c, t) for b, c in ((1.0, 1.0), (2.0, 0.3)) for t in (0.0, 1e-8, -3.0, 40.0, -40.0, 300.0)]
 PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
@@ -140,6 +146,10 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     ],
     "exp_share": EXPONENTIALS,
     "log_exp_sum": [point for point in EXPONENTIALS if abs(point[2]) < 5],  # far out c F(c, b, -t) cancels
+    "xlog1py": [(0.0, 2.0), (2.0, 1e-20), (-2.0, -1e-300), (3.0, -0.9), (1e100, 1e-9), (3.0, 1e80)],
+    "rel_entr": RATIOS[:-2],
+    "kl_div": [*RATIOS[:-2], (1.4, 1.0), (1.6, 1.0), (0.4, 1.0)],
+    "log_ratio": RATIOS,
     "xlogy": [(0.0, 2.0), (0.0, 1e-300), (1e-300, 1e-300), (2.0, 1.0), (-2.0, 3.0), (1e100, 1 + 1e-9), (3.0, 1e80)],
     "mod": [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (0.3, 5.0), (1e10 + 0.5, 3.0), (1.0, 0.1), (-1.0, 0.3)],
     "maximum": [(1.0, 2.0), (2.0, 1.0), (-1e300, 1e300), (1e-3, -0.5)],

@@ -121,6 +121,8 @@ def reference(name: str) -> Any:
             return SCALARS[name]
         if spelling and hasattr(mpmath, spelling):
             return getattr(mpmath, spelling)
+    if name in SCALARS:
+        return SCALARS[name]
     raise LookupError(f"mpmath has no {name}: add a line to REFERENCE")
 
 

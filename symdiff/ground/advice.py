@@ -28,6 +28,7 @@ MODULE: Mapping[str, str] = {
     "lambdify": "write sd.compile(f, inputs)",
     "laplacian": "write the trace of sd.hessian(f, x)",
     "minimize": "write sd.objective(f, x) and scipy.optimize.minimize with its fun and jac",
+    "nn": "write sd.relu, sd.gelu, sd.softmax and so on; the activations have jax.nn's names",
     "pmap": "call the kernel with arrays that have batch axes in front, and threads=",
     "stop_grad": "write sd.stop_gradient(z)",
     "symbols": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape), one at a time",

@@ -7,7 +7,6 @@ by name rather than dropped.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +14,8 @@ from typing import Any, NamedTuple
 
 from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
-from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, compare, where
+from ...graph.scalars.compositions import COMPOSED
+from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply
 from . import making, operations, positions, reductions, shaping
 from .linalg import building, norms, products, solving
 from .routines import choices, missing, moments, padding, pieces, sequences
@@ -102,34 +102,9 @@ def _of_conditions(name: str, *args: Node) -> Node:
     return apply(name, *args)
 
 
-def _copysign(x: Node, y: Node) -> Node:
-    size = apply("abs", x)
-    return where(compare("less", y, 0.0), apply("negative", size), size)
-
-
-# functions of numbers that are compositions of the table's
-_COMPOSED: dict[str, tuple[int, Callable[..., Node]]] = {
-    "square": (1, lambda x: apply("power", x, 2.0)),
-    "reciprocal": (1, lambda x: apply("divide", 1.0, x)),
-    "positive": (1, lambda x: x),
-    "greater": (2, lambda x, y: compare("greater", x, y)),
-    "greater_equal": (2, lambda x, y: compare("greater_equal", x, y)),
-    "degrees": (1, lambda x: apply("multiply", x, 180.0 / math.pi)),
-    "radians": (1, lambda x: apply("multiply", x, math.pi / 180.0)),
-    "relu": (1, lambda x: apply("maximum", x, 0.0)),
-    "isnan": (1, lambda x: compare("not_equal", x, x)),
-    "isinf": (1, lambda x: compare("equal", apply("abs", x), math.inf)),
-    "isfinite": (1, lambda x: compare("less", apply("abs", x), math.inf)),
-    "heaviside": (2, lambda x, h: where(compare("less", x, 0.0), 0.0, where(compare("equal", x, 0.0), h, 1.0))),
-    "sec": (1, lambda x: apply("divide", 1.0, apply("cos", x))),
-    "csc": (1, lambda x: apply("divide", 1.0, apply("sin", x))),
-    "cot": (1, lambda x: apply("divide", 1.0, apply("tan", x))),
-    "logit": (1, lambda x: apply("subtract", apply("log", x), apply("log1p", apply("negative", x)))),
-    "xlog1py": (2, lambda x, y: apply("xlogy", x, apply("add", 1.0, y))),
-}
-for _name, (_arity, _call) in _COMPOSED.items():
-    _add(_name, _call, _arity, _arity, _arity)
-_add("copysign", _copysign, 2, 2, 2)
+for _name, _each in COMPOSED.items():
+    _also = _each.options + _each.flags
+    _add(_name, _each.call, _each.arrays, _each.arrays, _each.arrays + len(_also), _also, options=_each.options)
 for _name, _target in (("and", "logical_and"), ("or", "logical_or"), ("xor", "logical_xor"), ("not", "logical_not")):
     _add(f"bitwise_{_name}", partial(_of_conditions, _target), FUNCTIONS[_target].arity, FUNCTIONS[_target].arity,
          FUNCTIONS[_target].arity)
@@ -147,7 +122,10 @@ for _name in ("sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"):
     _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "keepdims"))
 for _name in ("var", "std"):
     _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
-for _name in ("softmax", "log_softmax", "unit"):
+_add("logmeanexp", reductions.logmeanexp, 1, 1, 2, ("axis", "keepdims"))
+_add("standardize", reductions.standardize, 1, 1, 3, ("axis", "epsilon"), options=("epsilon",))
+_add("one_hot", positions.one_hot, 1, 2, 2, ("num_classes",))
+for _name in ("softmax", "log_softmax", "unit", "glu"):
     _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis",))
 for _name in ("cumsum", "cumprod", "cummax", "cummin"):
     _add(_name, partial(reductions.accumulate, _name), 1, 1, 2, ("axis",))
@@ -286,6 +264,9 @@ for _alias, _target in {
     "concat": "concatenate",
     "rad2deg": "degrees",
     "deg2rad": "radians",
+    "fix": "trunc",
+    "swish": "silu",
+    "hard_swish": "hard_silu",
     "row_stack": "vstack",
     "identity": "eye",
     "trapz": "trapezoid",

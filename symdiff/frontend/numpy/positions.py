@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import DtypeError, ShapeError
-from ...graph import INT, Node, put, take
+from ...graph import INT, Node, delta, put, reshape, take
+from ...graph.scalars.functions import compare, to_real
 from ...graph.sizes import show
+from .making import arange
 from .shaping import axis_of, parse_size, whole_number
 
-__all__ = ["MOVING", "add_at", "take_at"]
+__all__ = ["MOVING", "add_at", "one_hot", "take_at"]
 
 #: Functions of the library that integer inputs may go through: what moves elements alone.
 MOVING = frozenset(
     ("reshape", "ravel", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "flip")
-) | {"take", "take_at", "add_at"}
+) | {"take", "take_at", "add_at", "one_hot"}
 
 
 def take_at(x: Node, idx: Node, axis: Any = 0, shared: Any = 0) -> Node:
@@ -32,6 +34,20 @@ def add_at(x: Node, idx: Node, n: Any, axis: Any = 0, shared: Any = 0) -> Node:
             f"axis {place} of add_at of shapes {show(x.shape)} and {show(idx.shape)}; expected {known} to {most}"
         )
     return put(x, _positions(idx, "add_at"), place, parse_size(n), known)
+
+
+def one_hot(x: Node, num_classes: Any) -> Node:
+    """Return rows of zeros with a one at the position that each element of ``x`` is; rows of zeros beyond them.
+
+    ``x`` is an integer input, or whole numbers. ``num_classes`` is the length of a row.
+    """
+    n = parse_size(num_classes)
+    if x.dtype is INT:
+        return take(delta(n, n), x, 0, 0)
+    if not isinstance(n, int):
+        raise ShapeError(f"one_hot of numbers with {n} classes; expected a whole number, or an integer input")
+    column = reshape(x, (*x.shape, 1))
+    return to_real(compare("equal", column, arange(n)))
 
 
 def _positions(idx: Node, name: str) -> Node:

@@ -11,6 +11,7 @@ from ...errors import ShapeError
 from ...graph import BOOL, Node, broadcast_to, cumulative, extent, normalize, reduce, reshape, sum_axes
 from ...graph.scalars.functions import apply, compare, to_real
 from ...graph.sizes import product, show
+from .indexing import getitem
 from .shaping import Axis, axes_of, axis_of, ravel
 
 
@@ -104,6 +105,31 @@ def softmax(x: Node, axis: Axis = -1) -> Node:
 def log_softmax(x: Node, axis: Axis = -1) -> Node:
     """Logarithm of the softmax over an axis (the last one)."""
     return _over("log_softmax", x, axis)
+
+
+def logmeanexp(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Take the logarithm of the mean of exponentials over axes."""
+    return apply("subtract", logsumexp(x, axis, keepdims), apply("log", count(x, axes_of(x, axis))))
+
+
+def standardize(x: Node, axis: Axis = -1, epsilon: Node | float = 1e-5) -> Node:
+    """Subtract the mean over axes (the last one), and divide by the root of the variance and ``epsilon``."""
+    gap = apply("subtract", x, mean(x, axis, keepdims=True))
+    spread = apply("sqrt", apply("add", mean(apply("power", gap, 2.0), axis, keepdims=True), epsilon))
+    return apply("divide", gap, spread)
+
+
+def glu(x: Node, axis: int = -1) -> Node:
+    """Return the first half along an axis (the last one) times the sigmoid of the second half.
+
+    Dauphin, Fan, Auli and Grangier, "Language modeling with gated convolutional networks" (2017), section 2.
+    """
+    place = axis_of(x, axis)
+    n = x.shape[place]
+    if not isinstance(n, int) or n % 2:
+        raise ShapeError(f"glu over an axis of size {n} of shape {show(x.shape)}; expected a known, even size")
+    first, second = (tuple([slice(None)] * place + [half]) for half in (slice(n // 2), slice(n // 2, None)))
+    return apply("multiply", getitem(x, first), apply("sigmoid", getitem(x, second)))
 
 
 def unit(x: Node, axis: Axis = None) -> Node:

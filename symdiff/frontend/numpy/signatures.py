@@ -53,7 +53,7 @@ def _number(name: str, value: Any) -> float:
 _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "axis": _axes,
     **dict.fromkeys(("keepdims", "include_initial", "increasing", "invert"), _flag),
-    **dict.fromkeys(("rowvar", "bias", "endpoint", "retstep"), _flag),
+    **dict.fromkeys(("rowvar", "bias", "endpoint", "retstep", "approximate"), _flag),
     "ddof": _number,
     **dict.fromkeys(("axis1", "axis2", "offset", "k", "decimals", "ind"), whole_number),
     "unit_diagonal": _flag,

@@ -9,12 +9,15 @@ Invariants
     * A row cites the section of the DLMF that it follows.
     * A function whose derivative may be infinite where it is finite itself is marked singular.
 Files
-    functions    what a row is, and the functions that make nodes
-    rows         the rows
-    arithmetic   sums as terms, products as factors
-    remainders   rows of quotients that are 0 / 0 at 0, with their Taylor series
+    functions     what a row is, and the functions that make nodes
+    rows          the rows
+    compositions  functions made of rows: activations, the rest of NumPy's ufuncs
+    arithmetic    sums as terms, products as factors
+    logarithms    how logarithmic rows are computed
+    remainders    rows of quotients that are 0 / 0 at 0, with their Taylor series
 Add
-    a row in ``rows`` (CONTRIBUTING.md has an example), or in ``remainders`` for a removable singularity
+    a row in ``rows`` (CONTRIBUTING.md has an example), or in ``remainders`` for a removable singularity; a function
+    made of others in ``compositions``
 """
 
 from . import rows

@@ -16,6 +16,7 @@ from ...errors import UnsupportedError
 from .. import BOOL, Node, as_node, broadcast_to, constant, elementwise
 from ..kinds import BRANCHING, EXPANDED, note
 from .functions import FUNCTIONS, Formula, Function, Interval, Partial, Slope, compare, scalar_constant, to_real, where
+from .logarithms import entr, kl_div, log1mexp, log_ratio, logit, rel_entr, xlog1py, xlog1py_logarithm
 from .remainders import REMAINDERS
 
 ZERO, NONE = Partial.ZERO, Partial.NONE
@@ -337,6 +338,19 @@ _row("log_exp_sum", (lambda b, c, t, f: _f("exp_share")(b, c, t), lambda b, c, t
 _unary("log_cosh", lambda x, f: tanh(x), numpy="", source="4.34.2", expansion=_log_cosh, written=lambda x: log(cosh(x)))
 _row("xlogy", (lambda x, y, f: log(y), _xlogy_logarithm),
      (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy, singular=True)
+_row("xlog1py", (lambda x, y, f: elementwise("log1p", (y,)), xlog1py_logarithm),
+     (POSITIVE, POSITIVE), numpy="", source="4.7.1", expansion=xlog1py, singular=True)
+_unary("logit", lambda x, f: 1.0 / (x * (1.0 - x)), (0.05, 0.95), numpy="", source="4.7.1", expansion=logit,
+       singular=True)
+_unary("log1mexp", lambda x, f: _f("exp_share")(-1.0, 1.0, x), POSITIVE, numpy="", source="4.7.1",
+       expansion=log1mexp, singular=True)
+_unary("entr", lambda x, f: -log(x) - 1.0, POSITIVE, numpy="", source="4.7.1", expansion=entr, singular=True)
+_row("rel_entr", (lambda x, y, f: _f("log_ratio")(x, y) + 1.0, lambda x, y, f: -x / y), (POSITIVE, POSITIVE),
+     numpy="", source="4.7.1", expansion=rel_entr, singular=True)
+_row("kl_div", (lambda x, y, f: _f("log_ratio")(x, y), lambda x, y, f: 1.0 - x / y), (POSITIVE, POSITIVE),
+     numpy="", source="4.7.1", expansion=kl_div, singular=True)
+_row("log_ratio", (lambda x, y, f: 1.0 / x, lambda x, y, f: -1.0 / y), (POSITIVE, POSITIVE), numpy="", source="4.7.1",
+     expansion=log_ratio, written=lambda x, y: log(x / y), singular=True)
 _unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), numpy="sinc",
        source="10.49.3", expansion=_sinc)
 
@@ -378,6 +392,9 @@ _unary("cosh_of_root", lambda s, f: 0.5 * elementwise("sinh_remainder_1_of_squar
 
 # Pieces: the mean of the one-sided derivatives at a kink
 _unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1")
+# what a quotient's rule would subtract far out is not there in its square
+_unary("soft_sign", lambda x, f: 1.0 / power(1.0 + absolute(x), 2.0), numpy="", source="1.4.10",
+       expansion=lambda x: x / (1.0 + absolute(x)))
 _unary("sign", ZERO, sympy="sign", source="constant pieces")
 _unary("floor", ZERO, sympy="floor", source="constant pieces")
 _unary("ceil", ZERO, sympy="ceiling", source="constant pieces")
