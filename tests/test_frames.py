@@ -108,8 +108,9 @@ def test_plans_native_code_positions_and_sparse_values_keep_labels() -> None:
     for backend in ("native", "numpy", "auto"):
         k = sd.compile("sum(sin(x))", x="n", backend=backend)
         pd.testing.assert_series_equal(k(rows), pd.Series(k(rows.to_numpy()), index))
-    k = sd.compile("jacobian(sin(x), x)", x=4, sparse="values")
-    pd.testing.assert_frame_equal(k(rows), pd.DataFrame(np.cos(rows.to_numpy()), index))
+    for size in (4, "n"):
+        k = sd.compile("jacobian(sin(x), x)", x=size, sparse="values")
+        pd.testing.assert_frame_equal(k(rows), pd.DataFrame(np.cos(rows.to_numpy()), index))
     take = sd.compile("sum(x[idx])", x=4, idx=(int, 2))
     places = pd.DataFrame([[0, 1], [2, 3], [1, 1]], index, dtype="Int32")
     pd.testing.assert_series_equal(take(rows, places), pd.Series([1.0, 13.0, 18.0], index))

@@ -11,6 +11,7 @@ Files
     variables   arrays of any structure as the one vector that a library moves
     signature   symbols and results of a kernel, and which kernels are functions of one sample
     objective   a formula for optimizers and solvers: fun, jac, hess, hessp
+    ipopt       an objective and constraints as Ipopt's problem, with sparse derivatives
     jax         kernels as functions under jit, vmap and grad
     dask        kernels on arrays in chunks, on a cluster
     torch       kernels as functions of tensors, with derivatives of any order

@@ -177,6 +177,29 @@ class Objective:
         parts = self._product(*inputs, *self._variables.split(p, self._known(rest)))
         return np.concatenate([np.asarray(part, np.float64).ravel() for part in parts])
 
+    @guarded
+    def ipopt(
+        self, x0: Any, *, args: Sequence[Any] = (), constraints: Objective | None = None, constraint_args: Any = ()
+    ) -> Any:
+        """Return the problem of minimizing a scalar formula under constraints, as ``cyipopt.Problem`` takes it.
+
+        Parameters
+        ----------
+        x0 : array_like
+            Where the solver begins; says the sizes.
+        args, constraint_args : sequence
+            The other inputs of this formula, and of the constraints.
+        constraints : Objective, optional
+            A formula of the same variables, of one number or more, whose bounds the solver is given.
+
+        Returns
+        -------
+        :class:`symdiff.integrations.ipopt.IpoptProblem`
+        """
+        from .ipopt import IpoptProblem
+
+        return IpoptProblem(self, x0, args, constraints, constraint_args)
+
     # ------------------------------------------------------------------ structures
 
     @guarded
@@ -288,9 +311,9 @@ class Objective:
         parts = derivatives.hvp(scalar, tuple(self._symbols), tuple(directions), disconnected="zero")
         return self._compiled(list(parts), directions)
 
-    def _compiled(self, value: Any, more: Sequence[Array], sparse: Any = None) -> Kernel:
+    def _compiled(self, value: Any, more: Sequence[Array], sparse: Any = None, triangle: str | None = None) -> Kernel:
         inputs = [*self._others.values(), *self._symbols, *more]
-        return compile(value, inputs, sparse=sparse, **self._options)
+        return compile(value, inputs, sparse=sparse, triangle=triangle, **self._options)
 
     def _free(self, name: str) -> str:
         """Return a name that no input has."""

@@ -76,8 +76,12 @@ class Calls(CallPath):
         else:
             parts = self._parts(args)
         if labels is not None and not self.options.is_reduced:
-            parts = [labels.put_on(part, len(p.shape)) for p, part in zip(self.outputs, parts, strict=True)]
+            parts = [labels.put_on(part, own) for own, part in zip(self._own_axes(), parts, strict=True)]
         return self._pack(parts)
+
+    def _own_axes(self) -> list[int]:
+        """Return how many axes one sample of each result has."""
+        return [len(p.shape) for p in self.outputs]
 
     def _parts(self, args: Sequence[Any]) -> list[Any]:
         """Return the results, in order, of a call of one array for each input."""

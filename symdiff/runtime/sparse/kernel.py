@@ -163,6 +163,10 @@ class SparseKernel(Kernel):
             return out
         return self._assembled([t if t.ndim else t[()] for t in targets], positions.templates)
 
+    def _own_axes(self) -> list[int]:
+        # what a kernel with letters tells of values is the shape of the whole
+        return [1 if r.format is not None and r.format.kind == "values" else len(r.shape) for r in self._results]
+
     def _call_again(
         self, args: Sequence[Any], out: Any, positions: _Positions, shapes: Sequence[tuple[int, ...]]
     ) -> Any:
