@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from symdiff.calculus.rules import LAWS
+from symdiff.densities.table import DISTRIBUTIONS
 from symdiff.frontend.numpy.library import LIBRARY, REFUSED, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
@@ -39,6 +40,16 @@ ARRAYS = """## Array operations
 
 With NumPy's meaning. Text may call all of them, except those marked: these take what text has no way to write, and are
 NumPy's functions on symbols.
+"""
+
+DENSITIES = """## Distributions
+
+`sd.stats.norm.logpdf(x, loc, scale)` of symbols is a formula, of numbers a number; text writes
+`norm_logpdf(x, loc, scale)`. Names, parameters and their order are those of `scipy.stats`, and parameters broadcast.
+Outside of its support a log density is -inf, and its derivatives are 0; at an end of it the value is SciPy's, and the
+derivatives are 0 where the density has none. Parameters outside of their domain are not looked for: the value is what
+the formula gives there. Letters are books: JKB and JKK the *univariate distributions* of Johnson, Kotz and others, KBJ
+the multivariate ones, by chapter.
 """
 
 DIFFERENTIALS = """## Differentials of array operations
@@ -152,6 +163,14 @@ def array_rows() -> Iterable[Sequence[str]]:
         yield (", ".join(map(_code, several)), _arguments(entry), keywords, marked)
 
 
+def density_rows() -> Iterable[Sequence[str]]:
+    """Return a line for each distribution."""
+    for row in DISTRIBUTIONS.values():
+        defaults = [f"{name}={'None' if value is None else f'{value:g}'}" for name, value in row.defaults]
+        given = ", ".join(map(_code, [*row.shapes, *defaults]))
+        yield (_code(row.name), given, ", ".join(map(_code, row.functions)), row.source)
+
+
 def make_page() -> str:
     """Return the page."""
     parts = [
@@ -162,9 +181,11 @@ def make_page() -> str:
         ARRAYS,
         _table(("operation", "arguments", "keywords", ""), array_rows()),
         "Derivatives are operations of text, too: " + ", ".join(map(_code, DERIVATIVES)) + ".\n",
-        f"Text may call {len(TEXT_FUNCTIONS)} names in all.\n",
+        f"Text may call {len(TEXT_FUNCTIONS)} names in all, and the functions of distributions below.\n",
         "What a symbol cannot answer, and what to write instead:\n",
         _table(("asked for", "answer"), ((_code(name), answer) for name, answer in REFUSED.items())),
+        DENSITIES,
+        _table(("distribution", "parameters", "functions", "source"), density_rows()),
         DIFFERENTIALS,
         _table(("operation", "rule", "equation", "source"), ((_code(op), *law) for op, law in LAWS.items())),
         REWRITES,

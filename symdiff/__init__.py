@@ -146,6 +146,8 @@ _LATER = {
 
 
 def __getattr__(attribute: str) -> Any:
+    if attribute == "stats":
+        return import_module(".stats", __name__)
     if attribute in _LATER:
         found = globals()[attribute] = getattr(import_module(_LATER[attribute], __name__), attribute)
         return found
@@ -155,7 +157,7 @@ def __getattr__(attribute: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_LIBRARY})
+    return sorted({*__all__, "stats", *_LIBRARY})
 
 
 __all__ = [

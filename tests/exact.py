@@ -142,6 +142,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "cosh_of_root": lambda s: mpmath.re(mpmath.cosh(mpmath.sqrt(s))),
     "log_cosh": lambda x: mpmath.log(mpmath.cosh(x)),
     "xlogy": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log(y),
+    "part_of": lambda x, y: mpmath.mpf(0) if x == 0 and y == 0 else x / y,
     "xlog1py": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log1p(y),
     "logit": lambda x: mpmath.log(x / (1 - x)),
     "log1mexp": lambda x: mpmath.log(-mpmath.expm1(-x)),

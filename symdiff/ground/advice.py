@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-__all__ = ["ARRAY", "KERNEL", "MODULE", "TEXT", "advice"]
+__all__ = ["ARRAY", "DOTTED", "KERNEL", "MODULE", "TEXT", "advice"]
 
 #: Attributes of the package.
 MODULE: Mapping[str, str] = {
@@ -113,6 +113,13 @@ TEXT: Mapping[str, str] = {
     "jac": "write jacobian(f, x)",
     "norm1": "write sum(abs(x))",
     "norm2": "write norm(x)",
+}
+
+
+#: Names behind a dot in formula text.
+DOTTED: Mapping[str, str] = {
+    name: f"write norm_{name}(x, loc, scale), and so for other distributions"
+    for name in ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf", "logpmf", "pmf")
 }
 
 

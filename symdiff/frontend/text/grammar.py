@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...errors import LimitError, ParseError
+from ...ground.advice import DOTTED, advice
 from ...ground.limits import LIMITS, Limits
 from .tokens import END, NAME, NEWLINE, NUMBER, SYMBOL, Token, fewest_nodes, scan, too_large, unexpected_operand
 
@@ -264,7 +265,7 @@ class _Reader:
         if token.text != "T":
             raise self.error(
                 f"expected .T (the transpose, the only attribute), found {token.text[:40]!r}; "
-                "functions stand before their argument and by themselves: sum(x), not x.sum() or np.sum(x)",
+                f"functions stand before their argument and by themselves: sum(x){advice(token.text, DOTTED)}",
                 token.start,
             )
         child, start, _ = self.operands.pop()

@@ -20,7 +20,7 @@ from ..shapes import Declaration, read_shape, split, split_kind
 from ..symbols import array as make_input
 from .build import Parsed, build_arrays
 from .grammar import parse_tree
-from .vocabulary import TEXT_FUNCTIONS, TextFunction
+from .vocabulary import VOCABULARY, TextFunction
 
 
 def parse_graph(
@@ -28,7 +28,7 @@ def parse_graph(
     shapes: Mapping[str, object],
     *,
     undeclared: str = "error",
-    functions: Mapping[str, TextFunction] = TEXT_FUNCTIONS,
+    functions: Mapping[str, TextFunction] = VOCABULARY,
     limits: Limits | None = None,
 ) -> Parsed:
     """Build the graph of a formula.
@@ -98,7 +98,7 @@ def parse_within(
     inputs: dict[str, Array],
     *,
     undeclared: str = "error",
-    functions: Mapping[str, TextFunction] = TEXT_FUNCTIONS,
+    functions: Mapping[str, TextFunction] = VOCABULARY,
     limits: Limits | None = None,
 ) -> Parsed:
     """Build the graph of a formula of inputs that are there already, as :func:`parse_graph` does.
@@ -116,7 +116,7 @@ def parse_known(
     text: str,
     known: Mapping[str, Array],
     *,
-    functions: Mapping[str, TextFunction] = TEXT_FUNCTIONS,
+    functions: Mapping[str, TextFunction] = VOCABULARY,
     limits: Limits | None = None,
 ) -> Any:
     """Build a further formula of inputs and definitions that are known already.

@@ -10,8 +10,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...densities.table import Distribution, named_functions
 from .. import array_derivatives as derivatives
 from ..array import call
+from ..functions.densities import density
 from ..numpy.library import LIBRARY, Entry
 
 
@@ -41,6 +43,14 @@ def _of_entry(entry: Entry) -> TextFunction:
     return TextFunction(run, entry.least, entry.most, entry.keywords)
 
 
+def _of_density(row: Distribution, function: str) -> TextFunction:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return density(row, function, symbolic=True)(*args, **kwargs)
+
+    names = [*row.shapes, *(name for name, _ in row.defaults)]
+    return TextFunction(run, 1 + len(row.shapes), 1 + len(names), tuple(names))
+
+
 def _of_derivative(function: Callable[..., Any]) -> TextFunction:
     count = sum(
         1 for p in inspect.signature(function).parameters.values() if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -55,4 +65,10 @@ DERIVATIVES: dict[str, Callable[..., Any]] = {
 TEXT_FUNCTIONS: dict[str, TextFunction] = {
     **{name: _of_entry(entry) for name, entry in LIBRARY.items() if entry.in_text},
     **{name: _of_derivative(function) for name, function in DERIVATIVES.items()},
+}
+
+#: What formula text may call: the functions above, and those of distributions, ``norm_logpdf``.
+VOCABULARY: dict[str, TextFunction] = {
+    **TEXT_FUNCTIONS,
+    **{name: _of_density(row, function) for name, (row, function) in named_functions().items()},
 }

@@ -22,10 +22,10 @@ def xlog1py(x: Node, y: Node) -> Node:
     return where(zero, 0.0, x * elementwise("log1p", (y,)))
 
 
-def xlog1py_logarithm(x: Node, y: Node, f: Node) -> Node:
-    """Return the slope by y, ``x / (1 + y)``, and 0 where both are 0."""
-    zero = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", y, -1.0)), BOOL)
-    return where(zero, 0.0, x / (1.0 + y))
+def part_of(x: Node, y: Node) -> Node:
+    """Return ``x / y``, and 0 where both are 0: the slope of ``x * log(y)`` by y."""
+    zero = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", y, 0.0)), BOOL)
+    return where(zero, 0.0, x / y)
 
 
 def logit(x: Node) -> Node:

@@ -16,7 +16,7 @@ from ...errors import UnsupportedError
 from .. import BOOL, Node, as_node, broadcast_to, constant, elementwise
 from ..kinds import BRANCHING, EXPANDED, note
 from .functions import FUNCTIONS, Formula, Function, Interval, Partial, Slope, compare, scalar_constant, to_real, where
-from .logarithms import entr, kl_div, log1mexp, log_ratio, logit, rel_entr, xlog1py, xlog1py_logarithm
+from .logarithms import entr, kl_div, log1mexp, log_ratio, logit, part_of, rel_entr, xlog1py
 from .remainders import REMAINDERS
 
 ZERO, NONE = Partial.ZERO, Partial.NONE
@@ -189,12 +189,6 @@ def _xlogy(x: Node, y: Node) -> Node:
     return where(zero, 0.0, x * log(y))
 
 
-def _xlogy_logarithm(x: Node, y: Node, f: Node) -> Node:
-    # x / y, and 0 where both are; x = 0 alone is no exception, since d²/dxdy = 1/y there too
-    zero = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", y, 0.0)), BOOL)
-    return where(zero, 0.0, x / y)
-
-
 def _sinc(x: Node) -> Node:
     return elementwise("spherical_jn", (constant(0.0), math.pi * x))
 
@@ -336,9 +330,12 @@ _row("log_exp_sum", (lambda b, c, t, f: _f("exp_share")(b, c, t), lambda b, c, t
      (POSITIVE, POSITIVE, ANY), numpy="", source="4.7.1", expansion=_log_exp_sum,
      written=lambda b, c, t: log(_exp_sum_as_written(b, c, t)), singular=True)
 _unary("log_cosh", lambda x, f: tanh(x), numpy="", source="4.34.2", expansion=_log_cosh, written=lambda x: log(cosh(x)))
-_row("xlogy", (lambda x, y, f: log(y), _xlogy_logarithm),
+_row("xlogy", (lambda x, y, f: log(y), lambda x, y, f: _f("part_of")(x, y)),
      (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy, singular=True)
-_row("xlog1py", (lambda x, y, f: elementwise("log1p", (y,)), xlog1py_logarithm),
+# x / y, and 0 where both are; x = 0 alone is no exception, since its slope by x is 1/y there too
+_row("part_of", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (POSITIVE, POSITIVE), numpy="", source="1.4.10",
+     expansion=part_of, written=lambda x, y: x / y, singular=True)
+_row("xlog1py", (lambda x, y, f: elementwise("log1p", (y,)), lambda x, y, f: _f("part_of")(x, 1.0 + y)),
      (POSITIVE, POSITIVE), numpy="", source="4.7.1", expansion=xlog1py, singular=True)
 _unary("logit", lambda x, f: 1.0 / (x * (1.0 - x)), (0.05, 0.95), numpy="", source="4.7.1", expansion=logit,
        singular=True)

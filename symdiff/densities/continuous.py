@@ -1,0 +1,211 @@
+"""Densities and distribution functions of a number, of the standard variable ``z = (x - loc) / scale``.
+
+Tails are written by the function that is small there: ``sf`` is not ``1 - cdf``, and a logarithm of a probability is
+not the logarithm of one that has underflowed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ..graph import Node, as_node
+from ..graph.scalars.functions import apply, compare, where
+from .positions import DENSITY, log, log_beta, scaled, standard, within
+
+__all__ = ["formula"]
+
+LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+
+
+class _Family(NamedTuple):
+    """The functions of a standard variable; ``ends`` is the density at the ends of the support, if it has ends."""
+
+    functions: dict[str, Callable[..., Node]]
+    low: float = -math.inf
+    high: float = math.inf
+    ends: Callable[..., Node] | None = None
+    closed: bool = True  # whether the formulas hold at the ends of the support as well
+
+
+def formula(name: str, function: str) -> Callable[..., Node]:
+    """Return a function of a distribution, of x, its shapes, ``loc`` and ``scale``."""
+    family = _FAMILIES[name]
+
+    def run(x: Node, *parameters: Node) -> Node:
+        *shapes, loc, scale = parameters
+        z = standard(x, loc, scale)
+        value = scaled(function, _of_standard(family, function, z, shapes), scale)
+        if family.low == -math.inf and family.high == math.inf:
+            return value
+        ends = family.ends
+        if ends is None or function not in DENSITY:
+            return within(function, z, family.low, family.high, value, family.closed)
+        at_end = ends(z, *shapes)
+        at_end = scaled(function, at_end if function == "logpdf" else apply("exp", at_end), scale)
+        return within(function, z, family.low, family.high, value, False, at_end)
+
+    return run
+
+
+def _of_standard(family: _Family, function: str, z: Node, shapes: Sequence[Node]) -> Node:
+    found = family.functions.get(function)
+    if found is not None:
+        return found(z, *shapes)
+    return apply("exp", family.functions["log" + function](z, *shapes))
+
+
+def _ndtr(z: Node) -> Node:
+    return 0.5 * apply("erfc", -math.sqrt(0.5) * z)
+
+
+def _square(z: Node) -> Node:
+    return apply("power", z, 2.0)
+
+
+def _log1p(z: Node) -> Node:
+    return apply("log1p", z)
+
+
+def _lgamma(a: Node) -> Node:
+    return apply("lgamma", a)
+
+
+def _log1mexp(z: Node) -> Node:
+    return apply("log1mexp", z)
+
+
+def _exp(z: Node) -> Node:
+    return apply("exp", z)
+
+
+def _less_1(z: Node) -> Node:
+    """Return ``1 - exp(z)``."""
+    return -apply("expm1", z)
+
+
+def _angle(z: Node) -> Node:
+    """Return the probability above z of the Cauchy distribution, with all digits in its tail."""
+    return apply("arctan2", 1.0, z) / math.pi
+
+
+def _log_angle(z: Node) -> Node:
+    return where(compare("less", z, 0.0), _log1p(-_angle(-z)), log(_angle(z)))
+
+
+def _laplace(z: Node) -> Node:
+    tail = 0.5 * _exp(-apply("abs", z))
+    return where(compare("less", z, 0.0), tail, 1.0 - tail)
+
+
+def _log_laplace(z: Node) -> Node:
+    tail = -apply("abs", z)
+    return where(compare("less", z, 0.0), tail - math.log(2.0), _log1p(-0.5 * _exp(tail)))
+
+
+def _weibull_end(z: Node, c: Node) -> Node:
+    return log(c) + apply("xlogy", c - 1.0, z)
+
+
+def _beta_end(z: Node, a: Node, b: Node) -> Node:
+    return apply("xlogy", a - 1.0, z) + apply("xlog1py", b - 1.0, -z) - log_beta(a, b)
+
+
+_FAMILIES: dict[str, _Family] = {
+    "norm": _Family({
+        "logpdf": lambda z: -0.5 * _square(z) - LOG_ROOT_TWO_PI,
+        "pdf": lambda z: _exp(-0.5 * _square(z)) / math.sqrt(2.0 * math.pi),
+        "cdf": _ndtr,
+        "sf": lambda z: _ndtr(-z),
+    }),
+    "halfnorm": _Family({"logpdf": lambda z: 0.5 * math.log(2.0 / math.pi) - 0.5 * _square(z)}, low=0.0),
+    "lognorm": _Family({
+        "logpdf": lambda z, s: -0.5 * _square(log(z) / s) - log(z) - log(s) - LOG_ROOT_TWO_PI,
+        "cdf": lambda z, s: _ndtr(log(z) / s),
+        "sf": lambda z, s: _ndtr(-log(z) / s),
+    }, low=0.0, closed=False),
+    # DLMF 5.12.1: gamma((df + 1) / 2) / gamma(df / 2) / sqrt(pi) is 1 / beta(df / 2, 1 / 2)
+    "t": _Family({
+        "logpdf": lambda z, df: (
+            -0.5 * ((df + 1.0) * _log1p(_square(z) / df)) - log_beta(0.5 * df, 0.5) - 0.5 * log(df)
+        ),
+    }),
+    "cauchy": _Family({
+        "logpdf": lambda z: -_log1p(_square(z)) - math.log(math.pi),
+        "pdf": lambda z: 1.0 / (math.pi * (1.0 + _square(z))),
+        "cdf": lambda z: _angle(-z),
+        "sf": _angle,
+        "logcdf": lambda z: _log_angle(-z),
+        "logsf": _log_angle,
+    }),
+    "gamma": _Family({
+        "logpdf": lambda z, a: (a - 1.0) * log(z) - z - _lgamma(a),
+    }, low=0.0, closed=False, ends=lambda z, a: apply("xlogy", a - 1.0, z) - _lgamma(a)),
+    "chi2": _Family({
+        "logpdf": lambda z, df: (0.5 * df - 1.0) * log(z) - 0.5 * z - 0.5 * math.log(2.0) * df - _lgamma(0.5 * df),
+    }, low=0.0, closed=False, ends=lambda z, df: (
+        apply("xlogy", 0.5 * df - 1.0, z) - 0.5 * math.log(2.0) * df - _lgamma(0.5 * df)
+    )),
+    "invgamma": _Family({
+        "logpdf": lambda z, a: -(a + 1.0) * log(z) - 1.0 / z - _lgamma(a),
+    }, low=0.0, closed=False),
+    "beta": _Family({
+        "logpdf": lambda z, a, b: (a - 1.0) * log(z) + (b - 1.0) * _log1p(-z) - log_beta(a, b),
+    }, low=0.0, high=1.0, closed=False, ends=_beta_end),
+    "weibull_min": _Family({
+        "logpdf": lambda z, c: log(c) + (c - 1.0) * log(z) - apply("power", z, c),
+        "cdf": lambda z, c: _less_1(-apply("power", z, c)),
+        "logsf": lambda z, c: -apply("power", z, c),
+        "logcdf": lambda z, c: _log1mexp(apply("power", z, c)),
+    }, low=0.0, closed=False, ends=_weibull_end),
+    "expon": _Family({
+        "logpdf": lambda z: -z,
+        "cdf": lambda z: _less_1(-z),
+        "logsf": lambda z: -z,
+        "logcdf": _log1mexp,
+    }, low=0.0),
+    "laplace": _Family({
+        "logpdf": lambda z: -apply("abs", z) - math.log(2.0),
+        "cdf": _laplace,
+        "sf": lambda z: _laplace(-z),
+        "logcdf": _log_laplace,
+        "logsf": lambda z: _log_laplace(-z),
+    }),
+    "logistic": _Family({
+        "logpdf": lambda z: -z - 2.0 * apply("softplus", -z),
+        "pdf": lambda z: apply("sigmoid", z) * apply("sigmoid", -z),
+        "cdf": lambda z: apply("sigmoid", z),
+        "sf": lambda z: apply("sigmoid", -z),
+        "logcdf": lambda z: apply("log_sigmoid", z),
+        "logsf": lambda z: apply("log_sigmoid", -z),
+    }),
+    "uniform": _Family({
+        "logpdf": lambda z: as_node(0.0),
+        "pdf": lambda z: as_node(1.0),
+        "cdf": lambda z: z,
+        "sf": lambda z: 1.0 - z,
+        "logcdf": log,
+        "logsf": lambda z: _log1p(-z),
+    }, low=0.0, high=1.0),
+    "gumbel_r": _Family({
+        "logpdf": lambda z: -z - _exp(-z),
+        "cdf": lambda z: _exp(-_exp(-z)),
+        "logcdf": lambda z: -_exp(-z),
+        "sf": lambda z: _less_1(-_exp(-z)),
+        "logsf": lambda z: _log1mexp(_exp(-z)),
+    }),
+    "gumbel_l": _Family({
+        "logpdf": lambda z: z - _exp(z),
+        "sf": lambda z: _exp(-_exp(z)),
+        "logsf": lambda z: -_exp(z),
+        "cdf": lambda z: _less_1(-_exp(z)),
+        "logcdf": lambda z: _log1mexp(_exp(z)),
+    }),
+    "pareto": _Family({
+        "logpdf": lambda z, b: log(b) - (b + 1.0) * log(z),
+        "cdf": lambda z, b: _less_1(-b * log(z)),
+        "logsf": lambda z, b: -b * log(z),
+        "logcdf": lambda z, b: _log1mexp(b * log(z)),
+    }, low=1.0),
+}  # fmt: skip

@@ -1,0 +1,85 @@
+"""Probabilities of whole numbers, as logarithms; a place between whole numbers has the probability 0.
+
+``xlogy`` and ``xlog1py`` are 0 where a count is 0, also for a probability of 0 or 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..graph import Node, as_node, number
+from ..graph.scalars.functions import apply, compare, where
+from .positions import BELOW, all_of, log, standard
+
+__all__ = ["formula"]
+
+
+def formula(name: str, function: str) -> Callable[..., Node]:
+    """Return a function of a distribution, of k, its shapes and ``loc``."""
+
+    def run(k: Node, *parameters: Node) -> Node:
+        *shapes, loc = parameters
+        at = standard(k, loc)
+        low, high = _ENDS[name](*shapes)
+        inside = [_at_most(low, at), *([] if high is None else [_at_most(at, high)]), _whole(at)]
+        value = _LOGARITHMS[name](at, *shapes)
+        value = value if function == "logpmf" else apply("exp", value)
+        if False in inside:
+            return as_node(BELOW[function])
+        conditions = [each for each in inside if isinstance(each, Node)]
+        return where(all_of(*conditions), value, BELOW[function]) if conditions else value
+
+    return run
+
+
+def _log_binomial(n: Node, k: Node) -> Node:
+    """Return the logarithm of n over k."""
+    return _lgamma(n + 1.0) - _lgamma(k + 1.0) - _lgamma(n - k + 1.0)
+
+
+def _at_most(a: Node, b: Node) -> Node | bool:
+    """Tell whether a number is at most another one, beforehand where both are known."""
+    first, second = number(a), number(b)
+    return compare("less_equal", a, b) if first is None or second is None else first <= second
+
+
+def _whole(k: Node) -> Node | bool:
+    known = number(k)
+    return compare("equal", k, apply("floor", k)) if known is None else known.is_integer()
+
+
+def _lgamma(x: Node) -> Node:
+    return apply("lgamma", x)
+
+
+def _xlogy(x: Node, y: Node) -> Node:
+    return apply("xlogy", x, y)
+
+
+def _xlog1py(x: Node, y: Node) -> Node:
+    return apply("xlog1py", x, y)
+
+
+def _poisson(k: Node, mu: Node) -> Node:
+    return _xlogy(k, mu) - mu - _lgamma(k + 1.0)
+
+
+def _nbinom(k: Node, n: Node, p: Node) -> Node:
+    return n * log(p) + _xlog1py(k, -p) + _lgamma(n + k) - _lgamma(k + 1.0) - _lgamma(n)
+
+
+_LOGARITHMS: dict[str, Callable[..., Node]] = {
+    "bernoulli": lambda k, p: _xlogy(k, p) + _xlog1py(1.0 - k, -p),
+    "binom": lambda k, n, p: _xlogy(k, p) + _xlog1py(n - k, -p) + _log_binomial(n, k),
+    "poisson": _poisson,
+    "geom": lambda k, p: log(p) + _xlog1py(k - 1.0, -p),
+    "nbinom": _nbinom,
+}
+#: The smallest and the largest number, by the shapes.
+_ENDS: dict[str, Callable[..., tuple[Node, Node | None]]] = {
+    "bernoulli": lambda p: (as_node(0.0), as_node(1.0)),
+    "binom": lambda n, p: (as_node(0.0), n),
+    "poisson": lambda mu: (as_node(0.0), None),
+    "geom": lambda p: (as_node(1.0), None),
+    "nbinom": lambda n, p: (as_node(0.0), None),
+}

@@ -1,0 +1,85 @@
+"""What densities share: location and scale, the support with its ends, sums over parts."""
+
+from __future__ import annotations
+
+import math
+
+from ..graph import BOOL, Node, as_node, elementwise, number, stop_gradient
+from ..graph.scalars.functions import apply, compare, where
+
+__all__ = ["BELOW", "DENSITY", "all_of", "log", "log_beta", "outside", "scaled", "standard", "within"]
+
+DENSITY = ("logpdf", "pdf")
+
+#: What stands below and above a support.
+BELOW = {"logpdf": -math.inf, "pdf": 0.0, "logcdf": -math.inf, "cdf": 0.0, "logsf": 0.0, "sf": 1.0,
+         "logpmf": -math.inf, "pmf": 0.0}  # fmt: skip
+ABOVE = {**BELOW, "logcdf": 0.0, "cdf": 1.0, "logsf": -math.inf, "sf": 0.0}
+
+
+def log(x: Node) -> Node:
+    """Return the logarithm."""
+    return apply("log", x)
+
+
+def log_beta(a: Node | float, b: Node | float) -> Node:
+    """Return the logarithm of the beta function, DLMF 5.12.1."""
+    a, b = as_node(a), as_node(b)
+    return apply("lgamma", a) + apply("lgamma", b) - apply("lgamma", a + b)
+
+
+def standard(x: Node, loc: Node, scale: Node | None = None) -> Node:
+    """Return ``(x - loc) / scale``, without what changes nothing."""
+    moved = x if number(loc) == 0 else x - loc
+    return moved if scale is None or number(scale) == 1 else moved / scale
+
+
+def scaled(function: str, value: Node, scale: Node) -> Node:
+    """Return a density of ``x / scale`` as one of x; distribution functions are the same."""
+    if number(scale) == 1 or function not in ("logpdf", "pdf"):
+        return value
+    return value - log(scale) if function == "logpdf" else value / scale
+
+
+def all_of(*conditions: Node) -> Node:
+    """Return where all conditions hold."""
+    first, *rest = conditions
+    for each in rest:
+        first = elementwise("logical_and", (first, each), BOOL)
+    return first
+
+
+def outside(function: str, z: Node, low: float, high: float) -> Node:
+    """Return what stands beyond a support."""
+    below, above = BELOW[function], ABOVE[function]
+    if below == above or high == math.inf:
+        return as_node(below)
+    return where(compare("less_equal", z, low), below, above)
+
+
+def within(
+    function: str, z: Node, low: float, high: float, value: Node, closed: bool, end: Node | None = None
+) -> Node:
+    """Return a value between two ends, and what stands beyond them.
+
+    Parameters
+    ----------
+    function : str
+    z : Node
+    low, high : float
+        The ends; there may be one.
+    value : Node
+    closed : bool
+        Whether the value holds at the ends as well.
+    end : Node, optional
+        What stands at the ends themselves, as a constant; without it that is what stands beyond them.
+    """
+    less = "less_equal" if closed else "less"
+    bounds = [end_ for end_ in (low, high) if math.isfinite(end_)]
+    inside = [compare(less, low, z)] * (low in bounds) + [compare(less, z, high)] * (high in bounds)
+    beyond = outside(function, z, low, high)
+    if end is not None:
+        hits = [compare("equal", z, bound) for bound in bounds]
+        hit = hits[0] if len(hits) == 1 else elementwise("logical_or", tuple(hits), BOOL)
+        beyond = where(hit, stop_gradient(end), beyond)
+    return where(all_of(*inside), value, beyond)

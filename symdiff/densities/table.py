@@ -1,0 +1,120 @@
+"""The table of distributions, light enough to be read with the package: formulas are imported when one is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from ..graph import Node
+
+__all__ = ["DISTRIBUTIONS", "Distribution", "named_functions"]
+
+#: Functions of a distribution of numbers, in the order in which they are listed.
+WHOLE = ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf")
+DENSITY = ("logpdf", "pdf")
+PROBABILITY = ("logpmf", "pmf")
+
+
+class Distribution(NamedTuple):
+    """One distribution.
+
+    Parameters
+    ----------
+    name : str
+        SciPy's.
+    module : str
+        Where its formulas are.
+    functions : tuple of str
+        Those that it has.
+    shapes : tuple of str
+        Parameters without a default, after the place that is looked at.
+    defaults : tuple of (str, float or None)
+        Parameters that may be left out.
+    draws : tuple of (float, float)
+        Where tests draw each shape parameter from.
+    source : str
+        Where the density stands in print.
+    """
+
+    name: str
+    module: str
+    functions: tuple[str, ...]
+    shapes: tuple[str, ...]
+    defaults: tuple[tuple[str, float | None], ...]
+    draws: tuple[tuple[float, float], ...]
+    source: str
+
+    @property
+    def place(self) -> str:
+        """What SciPy calls the place that is looked at: k for whole numbers, x for others."""
+        return "k" if self.module == "discrete" else "x"
+
+    def formula(self, function: str) -> Callable[..., Node]:
+        """Return a function of the distribution, of nodes: the place, shapes, and what has defaults, by position."""
+        module: Any = import_module(f".{self.module}", __package__)
+        found: Callable[..., Node] = module.formula(self.name, function)
+        return found
+
+
+DISTRIBUTIONS: dict[str, Distribution] = {}
+
+_LOCATION = (("loc", 0.0),)
+_LOCATION_AND_SCALE = (("loc", 0.0), ("scale", 1.0))
+_HALF, _UNIT = (0.5, 5.0), (0.05, 0.95)
+
+
+def _continuous(name: str, source: str, functions: tuple[str, ...] = WHOLE, **shapes: tuple[float, float]) -> None:
+    DISTRIBUTIONS[name] = Distribution(
+        name, "continuous", functions, tuple(shapes), _LOCATION_AND_SCALE, tuple(shapes.values()), source
+    )
+
+
+def _discrete(name: str, source: str, **shapes: tuple[float, float]) -> None:
+    DISTRIBUTIONS[name] = Distribution(
+        name, "discrete", PROBABILITY, tuple(shapes), _LOCATION, tuple(shapes.values()), source
+    )
+
+
+def _multivariate(name: str, source: str, functions: tuple[str, ...], *shapes: str, **defaults: float | None) -> None:
+    DISTRIBUTIONS[name] = Distribution(
+        name, "multivariate", functions, shapes, tuple(defaults.items()), (), source
+    )
+
+
+# Johnson, Kotz and Balakrishnan, "Continuous univariate distributions", 2nd edition, by chapter
+_continuous("norm", "JKB 13", ("logpdf", "pdf", "cdf", "sf"))
+_continuous("lognorm", "JKB 14", ("logpdf", "pdf", "cdf", "sf"), s=(0.3, 2.0))
+_continuous("t", "JKB 28", DENSITY, df=(0.5, 20.0))
+_continuous("cauchy", "JKB 16")
+_continuous("gamma", "JKB 17", DENSITY, a=_HALF)
+_continuous("chi2", "JKB 18", DENSITY, df=(0.5, 9.0))
+_continuous("invgamma", "JKB 17.8", DENSITY, a=_HALF)
+_continuous("beta", "JKB 25", DENSITY, a=_HALF, b=_HALF)
+_continuous("weibull_min", "JKB 21", c=(0.5, 4.0))
+_continuous("expon", "JKB 19")
+_continuous("laplace", "JKB 24")
+_continuous("logistic", "JKB 23")
+_continuous("uniform", "JKB 26")
+_continuous("gumbel_r", "JKB 22")
+_continuous("gumbel_l", "JKB 22")
+_continuous("pareto", "JKB 20", b=_HALF)
+_continuous("halfnorm", "JKB 13.10", DENSITY)
+# Johnson, Kemp and Kotz, "Univariate discrete distributions", 3rd edition, by chapter
+_discrete("bernoulli", "JKK 3", p=_UNIT)
+_discrete("binom", "JKK 3", n=(5.0, 12.0), p=_UNIT)
+_discrete("poisson", "JKK 4", mu=(0.3, 6.0))
+_discrete("geom", "JKK 5", p=_UNIT)
+_discrete("nbinom", "JKK 5", n=(0.5, 6.0), p=_UNIT)
+# Kotz, Balakrishnan and Johnson, "Continuous multivariate distributions", by chapter
+# Gupta and Nagar, "Matrix variate distributions", by section
+_multivariate("multivariate_normal", "KBJ 45", DENSITY, mean=None, cov=1.0)
+_multivariate("dirichlet", "KBJ 49", DENSITY, "alpha")
+_multivariate("wishart", "Gupta and Nagar 3.2", DENSITY, "df", "scale")
+_multivariate("multinomial", "JKK 35", PROBABILITY, "n", "p")
+_multivariate("categorical", "JKK 35", PROBABILITY, "p")
+
+
+def named_functions() -> dict[str, tuple[Distribution, str]]:
+    """Return each function by the name that formula text calls it by: ``norm_logpdf``."""
+    return {f"{row.name}_{function}": (row, function) for row in DISTRIBUTIONS.values() for function in row.functions}
