@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import symdiff as sd
+from symdiff._kernels.plan import Plan
 from symdiff.errors import ArgumentError, DtypeError, ShapeError
+from symdiff.plan import bound
 
 BACKENDS = ("numpy", "auto", "interpreter")
 
@@ -288,3 +290,85 @@ def test_what_a_scan_refuses() -> None:
     sd.iterate(keeping, a, 3)
     with pytest.raises(ArgumentError, match="used outside"):
         sd.compile(kept[0] + 1)
+
+
+def test_numbers_of_single_precision() -> None:
+    inputs, last, outputs = system(4)
+    values = numbers_for(4)
+    k = sd.compile([last["x"], last["m"], outputs[1], sd.gradient(loss(last, outputs), inputs[0])], inputs)
+    exact = k(*values)
+    for found, wanted in zip(k(*(v.astype(np.float32) for v in values)), exact, strict=True):
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_steps_of_many_shapes_in_each_backend(seed: int) -> None:
+    """Arrays of one element and of more, long and short, carried, gone along and held; results that are not changed."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(1, 40)), int(rng.integers(1, 6))
+    a, w, z, x = sd.scalar("a"), sd.vector("w", m), sd.matrix("z", n, m), sd.vector("x", n)
+
+    def step(carried: Any, row: Any) -> Any:
+        u, v, kept = carried
+        z_k, x_k = row
+        new = np.tanh(u * x_k + (v * w).sum() / m)
+        return (new, 0.5 * v + z_k * a, kept), (u, v * x_k, kept * new)
+
+    (last, outputs) = sd.scan(step, (a, w, 1.5), (z, x), reverse=bool(seed % 2))
+    formulas = [*last, *outputs, sd.gradient(last[0] + outputs[1].sum() + outputs[2].sum(), w)]
+    data = [rng.normal(), rng.normal(size=m), rng.normal(size=(n, m)), rng.normal(size=n)]
+    wanted = sd.compile(formulas, [a, w, z, x], backend="numpy")(*data)
+    for backend in ("interpreter", "native"):
+        for found, right in zip(sd.compile(formulas, [a, w, z, x], backend=backend)(*data), wanted, strict=True):
+            np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-13)
+
+
+def test_a_value_and_its_derivatives_are_one_loop() -> None:
+    x = sd.scalar("x")
+    f = sd.iterate(lambda s: np.sin(s) * x, x, 5)
+    k = sd.compile([f, sd.gradient(f, x), sd.hessian(f, x)])
+    assert k.source("numpy").count("for ") == 1
+
+    def plain(at: Any) -> Any:
+        s = at
+        for _ in range(5):
+            s = np.sin(s) * at
+        return s
+
+    value, slope, second = k(0.7)
+    assert value == pytest.approx(plain(0.7), rel=1e-14)
+    assert slope == pytest.approx(np.imag(plain(0.7 + 1e-30j)) / 1e-30, rel=1e-12)
+    ends = [np.imag(plain(0.7 + d + 1e-30j)) / 1e-30 for d in (1e-6, -1e-6)]
+    assert second == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-7)
+
+
+def looped(*, pace: int = 2, turns: int = 3, span: int = 1, offset: int = 0, swap: int = 3) -> Plan:
+    """A plan that copies the rows of an array to a vector, of which the last stays."""
+    arrays = [
+        bound.PlanArray(bound.INPUT, 0, (3, 2)),
+        bound.PlanArray(bound.OUTPUT, 0, (2,)),
+        bound.PlanArray(bound.ARENA, 0, (3, 2)),
+        bound.PlanArray(bound.ARENA, 64, (2,)),
+        bound.PlanArray(bound.WINDOW, 2, (2,), False, None, False, offset),
+    ]
+    row, whole = ((0, 0, 1, -1),), ((0, 0, 1, -1), (1, 0, 1, -1))
+    steps = [
+        bound.CopyStep(bound.BEFORE, (3, 2), False, bound.View(0, whole), bound.View(2, whole)),
+        bound.RepeatStep(bound.BEFORE, False, span, turns, False, ((4, pace),), ((3, swap),)),
+        bound.CopyStep(bound.BEFORE, (2,), False, bound.View(4, row), bound.View(3, row)),
+        bound.CopyStep(bound.BEFORE, (2,), False, bound.View(3, row), bound.View(1, row)),
+    ]
+    return Plan(
+        inputs=1, outputs=1, arrays=arrays, steps=steps, tile=1, tile_bytes=0, kept_bytes=128, single=False, lanes=2,
+        units=None,
+    )
+
+
+def test_the_executor_runs_loops_and_refuses_those_that_lead_out_of_arrays() -> None:
+    rows, out = np.arange(6.0).reshape(3, 2), np.zeros(2)
+    assert looped().run([rows], [out], 1) is None
+    np.testing.assert_array_equal(out, rows[2])
+    for wrong in ({"pace": 3}, {"turns": 4}, {"offset": 1}, {"offset": -1}, {"span": 3}, {"swap": 2}, {"pace": -1}):
+        with pytest.raises(ValueError, match="a plan with"):
+            looped(**wrong)

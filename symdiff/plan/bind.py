@@ -52,7 +52,9 @@ _MESSAGES = {
 }
 
 
-def programs_of(plan: Plan | Repeated) -> list[tuple[Program, bool, tuple[bool, ...]]]:
+def programs_of(
+    plan: Plan | Repeated, carried: frozenset[Node] | None = None
+) -> list[tuple[Program, bool, tuple[bool, ...]]]:
     """Return the scalar programs of a plan, in the order of their numbers.
 
     Each comes with whether it is summed, and which of its inputs are read from one element.
@@ -60,11 +62,11 @@ def programs_of(plan: Plan | Repeated) -> list[tuple[Program, bool, tuple[bool, 
     found: list[tuple[Program, bool, tuple[bool, ...]]] = []
     for step in plan.steps:
         if isinstance(step, LoopStep):
-            found += [(piece.program, step.total, step.shared(piece)) for piece in step.pieces]
+            found += [(piece.program, step.total, step.shared(piece, carried)) for piece in step.pieces]
             if step.total and len(step.pieces) > 1:
                 found.append((_adder(step), False, ()))
         elif isinstance(step, Repeated):
-            found += programs_of(step)
+            found += programs_of(step, frozenset(step.inputs[: step.carried]))
     return found
 
 

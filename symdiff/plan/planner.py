@@ -44,7 +44,7 @@ from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
 from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
 from .passes.products import is_product, split_products
 from .plan import Plan, check_phases
-from .repeats import repacked, repeated
+from .repeats import is_result, repacked, repeated
 from .steps import (
     Call,
     LoopPiece,
@@ -185,6 +185,8 @@ class _Planner:
             return self._sum(node)
         if node.op == "recurrence":
             return repeated(node, self.limit, make_plan)
+        if is_result(node):
+            return repacked(node)
         return self._matrix(node) if node in self.turned or is_factored(node) else None
 
     def _view(self, node: Node, access: Access, sizes: Sequence[Dim]) -> LoopInput:
@@ -403,7 +405,7 @@ def _indefinite(matrix: Node) -> str:
 
 def _is_apart(node: Node) -> bool:
     """Tell whether a node is a step of its own, and no part of a loop."""
-    return is_product(node) or is_factored(node)
+    return is_product(node) or is_factored(node) or is_result(node)
 
 
 def _moves(node: Node) -> bool:

@@ -11,7 +11,7 @@ from .loops.access import BATCH
 from .plan import Plan
 from .steps import Call, Repacked, Repeated, nested
 
-__all__ = ["repacked", "repeated"]
+__all__ = ["is_result", "repacked", "repeated"]
 
 #: Makes the plan of a formula, of which a scalar program has so many operations at most.
 Planner = Callable[[Sequence[Node], Sequence[Node], int], Plan]
@@ -30,6 +30,14 @@ def repeated(node: Node, limit: int, make_plan: Planner) -> Repeated | None:
         return None
     parts = plan.inputs, plan.outputs, plan.steps, plan.checks
     return Repeated(node, node.args, *parts, len(body.carried), len(body.read), length, reverse)
+
+
+def is_result(node: Node) -> bool:
+    """Tell whether a node is a part of what a loop gives, in its own shape."""
+    if node.op != "reshape":
+        return False
+    source = node.args[0]
+    return (source.args[0] if source.op == "slice" else source).op == "recurrence"
 
 
 def repacked(node: Node) -> Repacked | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..graph import Node
@@ -75,10 +75,13 @@ class LoopStep(NamedTuple):
     fills: bool = False
     kept: bool = False
 
-    def shared(self, piece: LoopPiece) -> tuple[bool, ...]:
-        """Return which ports are read from one element: of all, or of each run along the last loop."""
+    def shared(self, piece: LoopPiece, carried: Collection[Node] | None = None) -> tuple[bool, ...]:
+        """Return which ports are read from one element: of all, or of each run along the last loop.
+
+        In the body of a loop a program is for one sample, and what is ``carried`` alone lies in vectors.
+        """
         if not self.loops:
-            return ()
+            return () if carried is None else tuple(port.source not in carried for port in piece.ports)
         last = len(self.loops) - 1
         runs = not self.total and last > 0
         found = []

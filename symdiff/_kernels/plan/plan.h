@@ -93,6 +93,8 @@ typedef struct {
   const long *indices;                    /* positions and runs of them, as sd_port has them */
   int a, factor, pivots, state, b, c, checked; /* factorizations: arrays, and whether failure has a message */
   int span, windows, swaps, counter; /* loops: how many steps after it are its body, and the array of the turn or -1 */
+  int tight;             /* whether the body of a loop is one such program, */
+  int direct;            /* whether a program of a body reads and writes one sample of rows where it lies */
   long turns;
   const long *moved; /* windows: (array, bytes of a turn); then swaps: (array, array) */
   int fused; /* whether the only use of a factorization is an inverse, which is made without factors where it can be */

@@ -43,6 +43,14 @@ static long (*const sd_step_runs[SD_KINDS])(sd_state *, const sd_step *, long *)
 static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) {
   const sd_array *arrays = s->job->plan->arrays;
   const long *swaps = step->moved + 2 * step->windows;
+  if (step->tight) {
+    long which = 0, sample = sd_run_tight(s, step, &which);
+    if (sample == -1) return 1;
+    if (sample != SD_ELSEWHERE_LOOP) {
+      *failure = (sd_failure){sample, step[1].number, step[1].shared, which};
+      return 0;
+    }
+  }
   for (long turn = 0; turn < step->turns; turn++) {
     long row = step->reverse ? step->turns - 1 - turn : turn;
     for (int w = 0; w < step->windows; w++) {
@@ -58,7 +66,8 @@ static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) 
         i += own->span;
         continue;
       }
-      if ((sample = sd_step_runs[own->kind](s, own, &which)) == -1) continue;
+      sample = own->direct ? sd_run_direct(s, own, &which) : sd_step_runs[own->kind](s, own, &which);
+      if (sample == -1) continue;
       *failure = (sd_failure){sample < 0 ? sample : s->first + sample, own->number, own->shared, which};
       return 0;
     }

@@ -8,6 +8,7 @@ Invariants
     * ``register`` of each file adds its rules to the tables of ``calculus.rules``, once, before anything is derived.
 Files
     determinant   the third differential of a determinant
+    joined        loops of the same steps as one
     recurrence    loops: tangents run along, cotangents run back
 Add
     a rule: a file with a ``register``, which ``calculus.derivatives`` calls

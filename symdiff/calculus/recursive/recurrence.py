@@ -10,6 +10,7 @@ What a step back reads of the states c is kept by a run before; where it reads n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from ...graph import (
@@ -186,13 +187,31 @@ def _transposed(node: Node, cotangent: Node, active: Sequence[bool], prefix: int
 
 def _given(node: Node, cotangent: Node, seed: Shape) -> list[Node | None]:
     """Return the cotangent of each result, None where it is zero by its form."""
-    front = tuple(map(whole, seed))
     parts = parts_of(node)
-    slices = simplify([take_items(cotangent, (*front, (part.start, 1, part.size))) for part in parts])
+    places = [(part.start, 1, part.size) for part in parts]
+    front = tuple(map(whole, seed))
+    shares: list[list[Node]] = [[] for _ in parts]
+    rest: list[Node] = []
+    addends = [cotangent]
+    while addends:  # each result that is used adds zeros with its own cotangent among them
+        one = addends.pop()
+        if one.op == "add" and all(arg.shape == one.shape for arg in one.args):
+            addends += one.args
+        elif one.op == "pad" and one.payload.items[:-1] == front and one.payload.items[-1] in places:
+            shares[places.index(one.payload.items[-1])].append(one.args[0])
+        else:
+            rest.append(one)
+    for own, place in zip(shares, places, strict=True):
+        own += [take_items(one, (*front, place)) for one in rest]
+    sums = [reduce(_sum, own) if own else zeros((*seed, part.size)) for own, part in zip(shares, parts, strict=True)]
     return [
         None if is_zero(piece) else reshape(piece, (*seed, *part.shape))
-        for piece, part in zip(slices, parts, strict=True)
+        for piece, part in zip(simplify(sums), parts, strict=True)
     ]
+
+
+def _sum(a: Node, b: Node) -> Node:
+    return a + b
 
 
 def _back(

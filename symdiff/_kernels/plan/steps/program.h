@@ -5,10 +5,12 @@
 
 #ifndef SD_PROGRAM_H
 #define SD_PROGRAM_H
+#include <stdlib.h>
+
 #include "nest.h"
 
-/* Ports that need no scratch memory. */
-enum { SD_PORTS = 24 };
+/* Ports that need no scratch memory, and bytes of a unit's workspace that do not either. */
+enum { SD_PORTS = 24, SD_DIRECT = 4096 };
 /* Elements of a run, runs, and numbers of what all runs read, for which it is worth packing that. */
 enum { SD_RUN = 16, SD_RUNS_EACH = 4, SD_PACKED = 1 << 15 };
 
@@ -201,5 +203,127 @@ static long sd_run_program(sd_state *s, const sd_step *step, long *which) {
     }
   }
   return -1;
+}
+
+/* Run a program for one sample that lies in rows, in a turn of a loop: nothing is laid out. All lanes hold the sample. */
+static long sd_run_direct(sd_state *s, const sd_step *step, long *which) {
+  static const long still[SD_PORTS];
+  const sd_job *job = s->job;
+  int place = 8 * step->units + 2 * job->plan->single;
+  const sd_unit *unit = job->units[place];
+  const char *in[SD_PORTS];
+  char *out[SD_PORTS], work[SD_DIRECT + SD_VECTOR];
+  if (!unit && !(unit = job->hooks->make_unit(job->self, step->units, place))) return SD_RAISED;
+  if (unit->single != job->plan->single || unit->workspace * SD_VECTOR > SD_DIRECT) return sd_run_program(s, step, which);
+  for (int p = 0; p < step->inputs; p++) in[p] = s->data[step->views[p].array] + step->views[p].offset;
+  for (int p = 0; p < step->outputs; p++) {
+    const sd_view *view = step->views + step->inputs + p;
+    out[p] = s->data[view->array] + view->offset;
+  }
+  return unit->kernel(0, unit->lanes, in, still, out, still, work + (size_t)(-(size_t)work % SD_VECTOR), unit->functions,
+                      which) < 0
+             ? -1
+             : 0;
+}
+
+static inline long sd_elements(const sd_array *a) {
+  long count = 1;
+  for (int x = 0; x < a->rank; x++) count *= a->shape[x];
+  return count;
+}
+
+static inline long sd_padded_lanes(long size, long lanes, long item) {
+  return (size * lanes * item + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR;
+}
+
+/* Copy elements of a row to all lanes of columns, or the first lanes of columns to a row. */
+static void sd_to_lanes(char *columns, const char *row, long size, long lanes, long item) {
+  for (long e = 0; e < size; e++)
+    for (long l = 0; l < lanes; l++) memcpy(columns + (e * lanes + l) * item, row + e * item, (size_t)item);
+}
+
+static inline void sd_from_lanes(char *row, const char *columns, long size, long lanes, long item) {
+  for (long e = 0; e < size; e++)
+    if (item == 8) /* a copy of as many bytes as are known is one instruction */
+      memcpy(row + 8 * e, columns + 8 * e * lanes, 8);
+    else
+      memcpy(row + 4 * e, columns + 4 * e * lanes, 4);
+}
+
+/* Run a loop whose body is one program that is run directly. What is carried stays in columns, the same in all lanes, so
+   that a turn reads as vectors what the turn before has written as such. Returns -1, the sample that failed, or
+   SD_ELSEWHERE_LOOP where it cannot be so. */
+enum { SD_ELSEWHERE_LOOP = -5 };
+static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
+  const sd_job *job = s->job;
+  const sd_step *step = loop + 1;
+  const sd_array *arrays = job->plan->arrays;
+  const long *swaps = loop->moved + 2 * loop->windows;
+  int place = 8 * step->units + 2 * job->plan->single + 1, ports = step->inputs + step->outputs, carried[SD_PORTS];
+  const sd_unit *unit;
+  long item = job->plan->single ? 4 : 8, lanes, bytes = SD_VECTOR, failed = -1, si[SD_PORTS], so[SD_PORTS];
+  const char *in[SD_PORTS];
+  char *out[SD_PORTS], *memory, *at, *kept[SD_PORTS][2], work[SD_DIRECT + SD_VECTOR];
+  if (!(unit = job->units[place]) && !(unit = job->hooks->make_unit(job->self, step->units, place))) return SD_RAISED;
+  if (!unit->columns || unit->single != job->plan->single || unit->workspace * SD_VECTOR > SD_DIRECT)
+    return SD_ELSEWHERE_LOOP;
+  lanes = unit->lanes;
+  for (int p = 0; p < ports; p++) { /* which of the swaps a port is of */
+    const sd_view *view = step->views + p;
+    carried[p] = -1;
+    for (int w = 0; w < loop->swaps; w++)
+      if (view->array == swaps[2 * w + (p >= step->inputs)]) carried[p] = w;
+    if (carried[p] >= 0 && (view->offset || view->size != sd_elements(arrays + view->array))) return SD_ELSEWHERE_LOOP;
+    if (p < step->inputs && carried[p] < 0 && !(unit->constant && unit->constant[p])) return SD_ELSEWHERE_LOOP;
+    if (p < step->inputs && carried[p] >= 0 && unit->constant && unit->constant[p]) return SD_ELSEWHERE_LOOP;
+    bytes += 2 * sd_padded_lanes(view->size, lanes, item);
+  }
+  if (loop->swaps > SD_PORTS || !(memory = malloc((size_t)bytes))) return SD_ELSEWHERE_LOOP;
+  at = memory + (size_t)(-(size_t)memory % SD_VECTOR);
+  for (int w = 0; w < loop->swaps; w++) {
+    kept[w][0] = kept[w][1] = 0;
+    for (int p = 0; p < ports; p++)
+      if (carried[p] == w && !kept[w][0]) {
+        long size = step->views[p].size;
+        for (int k = 0; k < 2; k++, at += sd_padded_lanes(size, lanes, item)) kept[w][k] = at;
+        sd_to_lanes(kept[w][0], s->data[swaps[2 * w]], size, lanes, item);
+      }
+  }
+  for (int p = 0; p < ports; p++) { /* of a port of one element it is the distance from lane to lane */
+    long apart = step->views[p].size == 1 ? item : lanes * item;
+    if (p < step->inputs)
+      si[p] = apart;
+    else
+      so[p - step->inputs] = apart;
+  }
+  for (int p = step->inputs; p < ports; p++)
+    if (carried[p] < 0) out[p - step->inputs] = at, at += sd_padded_lanes(step->views[p].size, lanes, item);
+  for (long turn = 0; turn < loop->turns && failed == -1; turn++) {
+    long row = loop->reverse ? loop->turns - 1 - turn : turn;
+    int now = turn & 1;
+    for (int w = 0; w < loop->windows; w++) {
+      const sd_array *window = arrays + loop->moved[2 * w];
+      s->data[loop->moved[2 * w]] = s->data[window->number] + window->offset + row * loop->moved[2 * w + 1];
+    }
+    if (loop->counter >= 0) sd_set_number(s->data[loop->counter], item, (double)row);
+    for (int p = 0; p < step->inputs; p++)
+      in[p] = carried[p] >= 0 ? kept[carried[p]][now] : s->data[step->views[p].array] + step->views[p].offset;
+    for (int p = step->inputs; p < ports; p++)
+      if (carried[p] >= 0) out[p - step->inputs] = kept[carried[p]][!now];
+    if (unit->kernel(0, lanes, in, si, out, so, work + (size_t)(-(size_t)work % SD_VECTOR), unit->functions, which) >= 0)
+      failed = 0;
+    for (int p = step->inputs; p < ports; p++)
+      if (carried[p] < 0)
+        sd_from_lanes(s->data[step->views[p].array] + step->views[p].offset, out[p - step->inputs], step->views[p].size,
+                      lanes, item);
+  }
+  for (int w = 0; w < loop->swaps; w++)
+    for (int p = 0; p < ports; p++)
+      if (carried[p] == w) {
+        sd_from_lanes(s->data[swaps[2 * w]], kept[w][loop->turns & 1], step->views[p].size, lanes, item);
+        break;
+      }
+  free(memory);
+  return failed;
 }
 #endif

@@ -7,6 +7,9 @@
 #define SD_REPEAT_H
 #include "../plan.h"
 
+/* Arrays of a step that is run so. */
+enum { SD_FEW_PORTS = 24 };
+
 /* Bytes of an array that has a shape, at most 2^60 as the binder checks before. */
 static inline long sd_bytes(const sd_array *a) {
   long bytes = a->item;
@@ -65,15 +68,30 @@ static inline const char *sd_bad_repeat(sd_plan *plan, sd_step *s, long *moved) 
   return 0;
 }
 
-/* Check that the body of each loop of a phase is behind it, and ends where that of a loop around it does or before. */
+/* Whether a program runs for one sample, and each of its arrays has the elements of that next to each other. */
+static inline int sd_is_direct(const sd_plan *plan, const sd_step *s) {
+  long item = plan->single ? 4 : 8;
+  if (s->kind != SD_PROGRAM || s->loops || s->sums || s->tiled || s->inputs + s->outputs > SD_FEW_PORTS) return 0;
+  for (int p = 0; p < s->inputs + s->outputs; p++) {
+    const sd_view *v = s->views + p;
+    if (!v->known || v->offsets || v->list || plan->arrays[v->array].item != item) return 0;
+    if (v->size > 1 && v->pace != item) return 0;
+  }
+  return 1;
+}
+
+/* Check that the body of each loop of a phase is behind it, and ends where that of a loop around it does or before; mark
+   what of it runs without being laid out. */
 static inline const char *sd_bad_bodies(const sd_plan *plan, int phase) {
-  const sd_step *steps = plan->steps[phase];
+  sd_step *steps = plan->steps[phase];
   int count = plan->step_count[phase];
   for (int k = 0; k < count; k++) {
     if (steps[k].kind != SD_REPEAT) continue;
     if (steps[k].span > count - 1 - k) return "a loop whose body ends behind its phase";
     for (int i = k + 1; i <= k + steps[k].span; i++) {
       if (steps[i].tiled) return "a loop over tiles";
+      steps[i].direct = sd_is_direct(plan, steps + i);
+      steps[k].tight = steps[k].span == 1 && steps[i].direct;
       if (steps[i].kind == SD_REPEAT && steps[i].span > k + steps[k].span - i) return "a loop that ends behind another";
     }
   }
