@@ -394,6 +394,7 @@ def _origin(
         apply=lambda given: applied(problem(), given),
         cause=lambda number, values: cause_in(problem(), number, values),
         rebuild=lambda: written(rebuild_kernel, *_packed(problem())),
+        problem=problem,
         rewrites=rewrites,
         stats=stats,
     )

@@ -60,6 +60,7 @@ def kernel(
         apply=unanswered,
         cause=unanswered,
         rebuild=lambda: (affine, ()),
+        problem=unanswered,
         rewrites=("log(1 + x) -> log1p(x)",),
         stats={"n": 1},
     )

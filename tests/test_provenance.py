@@ -144,16 +144,18 @@ def test_joined_records_say_what_lists_would_say(data: st.DataObject) -> None:
     nodes = [sd.scalar(f"x{i}").node for i in range(data.draw(st.sampled_from((3, 30))))]
     some = st.lists(st.sampled_from(nodes), unique=True, max_size=4).map(tuple)
     lines = st.lists(st.sampled_from("abc"), unique=True, max_size=2).map(tuple)
-    plain = st.builds(Facts, some, st.just(()), st.just(()), st.just(False), st.just(()))
     rows = st.lists(st.tuples(st.sampled_from(nodes), st.integers(0, 2)), unique=True, max_size=2).map(tuple)
-    facts = plain | st.builds(Facts, some, lines, some, st.just(True), rows)
+    derived = st.lists(st.tuples(*[st.sampled_from(nodes)] * 3), unique=True, max_size=2).map(tuple)
+    plain = st.builds(Facts, some, st.just(()), st.just(()), st.just(False), st.just(()), st.just(()))
+    facts = plain | st.builds(Facts, some, lines, some, st.just(True), rows, derived)
     drawn = data.draw(st.lists(facts, min_size=1, max_size=6))
     known = [(NOTHING, Facts()), *((Provenance(one), one) for one in drawn)]
     for _ in range(data.draw(st.integers(1, 12))):
         (first, own), (second, new) = data.draw(st.sampled_from(known)), data.draw(st.sampled_from(known))
         merged: list[Any] = [tuple(dict.fromkeys((*p, *q))) for p, q in zip(own[:3], new[:3], strict=True)]
         rows_of_both = tuple(dict.fromkeys((*own.rows, *new.rows)))
-        both = Facts(merged[0], merged[1], merged[2], own.derived or new.derived, rows_of_both)
+        derivations = tuple(dict.fromkeys((*own.derivations, *new.derivations)))
+        both = Facts(merged[0], merged[1], merged[2], own.derived or new.derived, rows_of_both, derivations)
         made = first.joined(second)
         if data.draw(st.booleans()):
             assert made.facts == both

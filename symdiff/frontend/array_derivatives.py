@@ -78,10 +78,11 @@ def gradient(
     inv(A).T
     """
     group, trail = _group(wrt), _Trail(f, invertible=invertible)
-    parts = _by(convention, nodes.gradient(_formula(f), group, disconnected, trail), group, 0)
+    formula = _formula(f)
+    parts = _by(convention, nodes.gradient(formula, group, disconnected, trail), group, 0)
     if joined:
         return trail.arrays([concatenate([reshape(part, (part.size,)) for part in parts], 0)])[0]
-    return _as_given(wrt, trail.arrays(parts))
+    return _as_given(wrt, trail.arrays(parts, of=convention == "projected" and (formula, group)))
 
 
 def value_and_gradient(
@@ -235,7 +236,8 @@ def jacobian(
     known: dict[Node, Node] = {}
     group, trail = _group(wrt), _Trail(f, invertible=invertible)
     results = [nodes.jacobian(node, w, disconnected, known, trail) for w in group]
-    return _as_given(wrt, trail.arrays(_by(convention, results, group, node.ndim), [node.ndim] * len(results)))
+    parts = _by(convention, results, group, node.ndim)
+    return _as_given(wrt, trail.arrays(parts, [node.ndim] * len(parts), convention == "projected" and (node, group)))
 
 
 def _joined_jacobian(outputs: Sequence[Any], wrt: Wrt, disconnected: str, convention: str, invertible: bool) -> Array:
@@ -416,10 +418,14 @@ class _Trail(nodes.Trail):
         self.invertible = invertible
         self.before = provenance_of(*sources)
 
-    def arrays(self, results: Sequence[Node], rows: Sequence[int] = ()) -> list[Array]:
-        """Return the results as users hold them; of matrices, ``rows`` says how many axes are those of the formula."""
+    def arrays(self, results: Sequence[Node], rows: Sequence[int] = (), of: Any = None) -> list[Array]:
+        """Return the results as users hold them; of matrices, ``rows`` says how many axes are those of the formula.
+
+        First derivatives are those ``of`` a formula, each by one of the variables behind it.
+        """
         matrices = tuple(zip(results, rows, strict=True)) if rows else ()
-        own = Provenance(Facts((), tuple(self.rewrites), self.hessians, True, matrices))
+        derivations = tuple((r, of[0], w) for r, w in zip(results, of[1], strict=True)) if of else ()
+        own = Provenance(Facts((), tuple(self.rewrites), self.hessians, True, matrices, derivations))
         provenance = self.before.joined(own)
         return [Array(result, provenance) for result in results]
 

@@ -38,6 +38,8 @@ class Facts(NamedTuple):
     rows : tuple of (Node, int)
         Which nodes are Jacobians or Hessians, and how many of their axes are those of the formula; the others are
         those of the variable.
+    derivations : tuple of (Node, Node, Node)
+        Which nodes are gradients or Jacobians, of which formulas, by which variables.
     """
 
     inputs: tuple[Node, ...] = ()
@@ -45,6 +47,7 @@ class Facts(NamedTuple):
     hessians: tuple[Node, ...] = ()
     derived: bool = False
     rows: tuple[tuple[Node, int], ...] = ()
+    derivations: tuple[tuple[Node, Node, Node], ...] = ()
 
 
 class Provenance:
@@ -105,6 +108,7 @@ def _read(*records: Provenance) -> Facts:
     hessians: dict[Node, None] = {}
     derived = False
     rows: dict[tuple[Node, int], None] = {}
+    derivations: dict[tuple[Node, Node, Node], None] = {}
     seen: set[Provenance] = set()
     stack = [*records[::-1]]
     while stack:
@@ -121,7 +125,8 @@ def _read(*records: Provenance) -> Facts:
             hessians.update(dict.fromkeys(facts.hessians))
             derived = derived or facts.derived
             rows.update(dict.fromkeys(facts.rows))
-    return Facts(tuple(inputs), tuple(rewrites), tuple(hessians), derived, tuple(rows))
+            derivations.update(dict.fromkeys(facts.derivations))
+    return Facts(tuple(inputs), tuple(rewrites), tuple(hessians), derived, tuple(rows), tuple(derivations))
 
 
 #: Of numbers.

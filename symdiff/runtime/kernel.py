@@ -24,7 +24,7 @@ from ..graph.sizes import show
 from ..ground.advice import KERNEL, advice
 from ..ground.guard import guarded
 from .about.explain import Explanation
-from .about.frameworks import wrapped
+from .about.frameworks import tool, wrapped
 from .about.origin import Origin
 from .calls.arguments import Parameter, coded, letters_of
 from .calls.declared import bits, needs_validation
@@ -321,6 +321,56 @@ class Kernel(Calls):
     def low_level(self, kind: str = "integrand") -> Any:
         """Return the kernel as a ``scipy.LowLevelCallable``: an "integrand" of numbers, or a "filter" of a vector."""
         return wrapped("scipy", self, kind)
+
+    @guarded
+    def benchmark(
+        self, batches: Sequence[int] | None = None, *, sizes: Mapping[str, int] | None = None, seed: int = 0
+    ) -> Any:
+        """Time calls of the kernel with batches of several sizes, on random numbers.
+
+        Parameters
+        ----------
+        batches : sequence of int, optional
+            Samples in a call; by default powers of ten up to 100,000.
+        sizes : mapping of str to int, optional
+            What letters in shapes are; by default 16.
+        seed : int
+            Of the random numbers.
+
+        Returns
+        -------
+        Benchmark
+            ``timings``, a text and a table of them, and ``plot(ax=None)``, which needs matplotlib.
+
+        Examples
+        --------
+        >>> import symdiff as sd
+        >>> [t.batch for t in sd.compile("x * sin(y)", x=(), y=()).benchmark([1, 100]).timings]
+        [1, 100]
+        """
+        return tool("reading.benchmark").benchmark(self, batches, sizes=sizes, seed=seed)
+
+    @guarded
+    def report(self, path: Any, *, title: str | None = None, timed: bool = True) -> None:
+        """Write one page about the kernel, for a browser.
+
+        It has the formula, the derivative, its steps, the graph, the pattern of nonzeros of sparse results, the
+        generated C beside what each line computes, and times against the size of the batch.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file called ``*.html``, which needs nothing besides.
+        title : str, optional
+        timed : bool
+            Measure times.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be written.
+        """
+        tool("reading.page").write_page(self, path, title, timed)
 
     @property
     @guarded

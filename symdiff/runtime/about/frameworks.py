@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import UnsupportedError
 
-__all__ = ["wrapped"]
+__all__ = ["tool", "wrapped"]
 
 #: Names of libraries, as users of symdiff know them and as pip installs them.
 _PACKAGES = {"jax": "jax", "torch": "torch", "numba": "numba", "scipy": "scipy"}
@@ -28,3 +28,8 @@ def wrapped(library: str, kernel: Any, *options: Any) -> Any:
             f"{library} is not installed here ({error}); install it, e.g. by pip install {_PACKAGES[library]}"
         ) from None
     return import_module(f"symdiff.integrations.{library}").wrap(kernel, *options)
+
+
+def tool(module: str) -> Any:
+    """Return a module of ``tools``, which stands above kernels and is imported when somebody asks for it."""
+    return import_module(f"symdiff.tools.{module}")

@@ -38,6 +38,8 @@ class Origin:
         that is not finite, or None.
     rebuild : callable
         Returns what pickling writes: a function that compiles the kernel again, and its arguments.
+    problem : callable
+        Returns the formula that was compiled, as :class:`symdiff.runtime.kept.formulas.Problem` has it.
     rewrites : tuple of str
         Stability rewrites that were made.
     stats : mapping
@@ -54,5 +56,6 @@ class Origin:
     apply: Callable[[list[Any]], Any]
     cause: Callable[[int, list[Any]], Any]
     rebuild: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]
+    problem: Callable[[], Any]
     rewrites: tuple[str, ...] = ()
     stats: Mapping[str, Any] = field(default_factory=dict)

@@ -10,6 +10,7 @@ Invariants
 Files
     report           findings and the report
     differences      derivatives from values, extrapolated
+    points           random numbers for inputs
     declared         numbers that are what inputs are declared to be
     kinks            places that are not smooth
     multiprecision   values in many digits

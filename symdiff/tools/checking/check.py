@@ -40,6 +40,7 @@ from .declared import conform
 from .differences import STEPS, Numbers, Tally, extrapolate
 from .kinks import find_kinks
 from .overflow import find_overflow
+from .points import Draw, definite, ways_to_draw
 from .report import Finding, Report
 from .rules import compare_rules, move
 
@@ -213,7 +214,7 @@ class _Check:
 
     def _choose_point(self) -> dict[str, Numbers] | None:
         drawn = [name for name in self.inputs if name not in self.given]
-        for draw in self._draws() if drawn else [self._definite]:
+        for draw in ways_to_draw(self.rng) if drawn else [partial(definite, self.rng)]:
             point = {
                 name: self.given[name] if name in self.given else self._drawn(node, draw)
                 for name, node in self.inputs.items()
@@ -222,7 +223,7 @@ class _Check:
                 return point
         return None
 
-    def _drawn(self, node: Node, draw: Callable[[tuple[int, ...]], Numbers]) -> Numbers:
+    def _drawn(self, node: Node, draw: Draw) -> Numbers:
         """Draw an array; positions lie within the shortest of the axes that they are of."""
         shape = self._fixed(node.shape)
         if node.dtype is not INT:
@@ -238,32 +239,6 @@ class _Check:
             return all(bool(np.isfinite(result).all()) for result in self._value(inputs=point))
         except SingularMatrixError:
             return False
-
-    def _draws(self) -> Iterator[Callable[[tuple[int, ...]], Numbers]]:
-        """Give ways of drawing an array: a formula may need numbers in (0, 1), or definite matrices."""
-        yield from self._kinds()
-        for _ in range(40):
-            yield self._mixed
-
-    def _kinds(self) -> list[Callable[[tuple[int, ...]], Numbers]]:
-        return [
-            lambda shape: self.rng.normal(size=shape),
-            lambda shape: self.rng.uniform(0.2, 0.9, shape),
-            lambda shape: self.rng.uniform(1.1, 3.0, shape),
-            self._definite,
-        ]
-
-    def _mixed(self, shape: tuple[int, ...]) -> Numbers:
-        """Draw each array in a way of its own."""
-        kinds = self._kinds()
-        return kinds[int(self.rng.integers(len(kinds)))](shape)
-
-    def _definite(self, shape: tuple[int, ...]) -> Numbers:
-        """Draw positive definite matrices where the shape allows them."""
-        if len(shape) < 2 or shape[-1] != shape[-2]:
-            return self.rng.uniform(0.2, 0.9, shape)
-        half = self.rng.uniform(0.0, 1.0, shape)
-        return np.asarray(half @ half.swapaxes(-1, -2) + np.eye(shape[-1]))
 
     def _beside(self, point: dict[str, Numbers]) -> dict[str, Numbers]:
         """Return a point near by, where the value is finite if one of a few is."""

@@ -3,7 +3,7 @@
 Takes
     formulas, kernels
 Gives
-    steps with rules and sources
+    steps with rules and sources, times, a page
 Invariants
     * Each equation that is shown is true, and what is timed was measured here.
     * What users wrote is quoted wherever it is shown.
@@ -11,6 +11,10 @@ Files
     differentials  how equations between differentials are written
     derivation     the equations of a derivative
     steps          these, with their rules, for people
+    benchmark      times against the size of the batch
+    listing        generated C, with what each line computes
+    drawings       graphs, times and patterns in SVG
+    page           all of this about one kernel
 Add
     a rule's name: its row in ``calculus/rules``, ``calculus/linear`` or ``graph/scalars/rows``
 """

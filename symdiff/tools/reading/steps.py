@@ -184,10 +184,10 @@ def steps(
     --------
     >>> import symdiff as sd
     >>> sd.steps("log(det(A))", "A", A=("n", "n"))
-    1. f = log(det(A))                 the formula
-    2. f = logdet(A)                   rewritten for stability: log(det(A)) → logdet(A)
-    3. df = trace(inv(A) @ dA)         differential of a log-determinant [MN 8.3; MC 43]
-    4. df/dA = inv(A).T                first identification theorem [MN 9, theorem 5.11]
+    1. f = log(det(A))          the formula
+    2. f = logdet(A)            rewritten for stability [equal on paper]
+    3. df = trace(inv(A) @ dA)  differential of a log-determinant [MN 8.3; MC 43]
+    4. df/dA = inv(A).T         first identification theorem [MN 9, theorem 5.11]
     """
     read = read_formula(f, merge_shapes(shapes, named_shapes), ("wrt", "shapes", "budget"))
     if not isinstance(read.value, Array):
