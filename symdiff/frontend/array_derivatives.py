@@ -78,8 +78,7 @@ def gradient(
     inv(A).T
     """
     group, trail = _group(wrt), _Trail(f, invertible=invertible)
-    formula = _formula(f)
-    parts = _by(convention, nodes.gradient(formula, group, disconnected, trail), group, 0)
+    parts = _by(convention, nodes.gradient(formula := _formula(f), group, disconnected, trail), group, 0)
     if joined:
         return trail.arrays([concatenate([reshape(part, (part.size,)) for part in parts], 0)])[0]
     return _as_given(wrt, trail.arrays(parts, of=convention == "projected" and (formula, group)))
@@ -174,8 +173,7 @@ def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error", invertib
     Array
         Of the shape of ``f``.
     """
-    node = _formula(f)
-    group = _group(wrt)
+    node, group = _formula(f), _group(wrt)
     directions = _directions(wrt, group, tangent)
     trail = _Trail(f, tangent, invertible=invertible)
     return trail.arrays([nodes.jvp(node, group, directions, disconnected, trail)])[0]
@@ -419,10 +417,7 @@ class _Trail(nodes.Trail):
         self.before = provenance_of(*sources)
 
     def arrays(self, results: Sequence[Node], rows: Sequence[int] = (), of: Any = None) -> list[Array]:
-        """Return the results as users hold them; of matrices, ``rows`` says how many axes are those of the formula.
-
-        First derivatives are those ``of`` a formula, each by one of the variables behind it.
-        """
+        """Return results as users hold them: ``rows`` counts a formula's axes, ``of`` is a formula and the variables."""
         matrices = tuple(zip(results, rows, strict=True)) if rows else ()
         derivations = tuple((r, of[0], w) for r, w in zip(results, of[1], strict=True)) if of else ()
         own = Provenance(Facts((), tuple(self.rewrites), self.hessians, True, matrices, derivations))
