@@ -417,7 +417,7 @@ class _Trail(nodes.Trail):
         self.before = provenance_of(*sources)
 
     def arrays(self, results: Sequence[Node], rows: Sequence[int] = (), of: Any = None) -> list[Array]:
-        """Return results as users hold them: ``rows`` counts a formula's axes, ``of`` is a formula and the variables."""
+        """Return results as users hold them: ``rows`` counts a formula's axes, ``of`` is a formula and variables."""
         matrices = tuple(zip(results, rows, strict=True)) if rows else ()
         derivations = tuple((r, of[0], w) for r, w in zip(results, of[1], strict=True)) if of else ()
         own = Provenance(Facts((), tuple(self.rewrites), self.hessians, True, matrices, derivations))
