@@ -33,7 +33,9 @@ to third order, besides the ends of the domain.
 """
 
 KINKS = """At a kink the derivative is the mean of the one-sided ones; `where` takes its branch; constant pieces have
-the derivative 0. `symdiff.check` lists the kinks that a point lies on.
+the derivative 0. Elements that tie in `max`, `cummax`, `sort` and quantiles share equally: the derivative of `sort` is
+the mean over all orders of the tie. `interp` takes the piece that begins at a point. `symdiff.check` lists the kinks
+that a point lies on.
 """
 
 ARRAYS = """## Array operations

@@ -264,6 +264,20 @@ def _stacked(function: Callable[..., Any], node: Node, args: Sequence[Exact], sh
 # ---------------------------------------------------------------------------- the interpreter
 
 
+def _arranged(x: Exact, key: Any, axis: int, back: bool) -> Exact:
+    """Multiply each line by the matrix of which element stands where, a mean over the orders of ties."""
+    x, key = np.moveaxis(x, axis, -1), np.moveaxis(key, axis, -1)
+    result = np.empty(x.shape, dtype=object)
+    for index in np.ndindex(key.shape[:-1]):
+        line = key[index]
+        first = (line[None, :] < line[:, None]).sum(axis=1)
+        ties = (line[None, :] == line[:, None]).sum(axis=1)
+        place = np.arange(line.size)[:, None]
+        weights = exact((first <= place) & (place < first + ties)) / exact(ties)
+        result[(..., *index, slice(None))] = x[(..., *index, slice(None))] @ (weights if back else weights.T)
+    return np.moveaxis(result, -1, axis)
+
+
 _RUNNING = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "cummin": np.minimum}
 
 
@@ -306,6 +320,13 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         return result
     if op in _OVER_AXES:
         return _OVER_AXES[op](args[0], payload.axes)
+    if op == "sort":
+        axis, reverse = payload
+        x = np.sort(args[0], axis)
+        return np.flip(x, axis) if reverse else x
+    if op == "arrange":
+        axis, back = payload
+        return _arranged(args[0], np.asarray(args[1], dtype=float), axis, back)
     if op in _RUNNING:
         axis, reverse = payload
         x = np.flip(args[0], axis) if reverse else args[0]

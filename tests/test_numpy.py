@@ -43,7 +43,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "float": (lambda: float(X[0]), "compile"),
     "math": (lambda: __import__("math").sin(X[0]), "compile"),
     "range": (lambda: range(X[0]), "whole number"),
-    "np.sort": (lambda: np.sort(X), "order"),
+    "np.argsort": (lambda: np.argsort(X), "arrange"),
     "np.argmax": (lambda: np.argmax(X), "where"),
     "np.nonzero": (lambda: np.nonzero(X), "where"),
     "np.linalg.eigh": (lambda: np.linalg.eigh(np.outer(X, X)), "eigenvalues"),
@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "array of arrays": (lambda: np.array([X, X]), "stack"),
     "array of numbers": (lambda: np.array(X, dtype=float), "stack"),
     "complex": (lambda: X * 1j, "complex"),
-    "unknown function": (lambda: np.unwrap(X), "unwrap"),
+    "unknown function": (lambda: np.i0(X), "i0"),
 }
 
 

@@ -48,6 +48,7 @@ EXAMPLES: dict[str, Node] = {
     "put": graph.put(V, graph.input("at", (4,), graph.INT), 0, 3),
     "reshape": graph.reshape(V, (2, 2)),
     "concatenate": graph.concatenate([X, Y], 1),
+    "arrange": graph.arrange(X, graph.constant(np.array([1.0, 1.0, 0.0, 2.0])), 0),
     "triangle": graph.triangle(X, True, 1),
     **{name: graph.cumulative(name, X, 1) for name in primitives.CUMULATIVE},
     **{name: graph.reduce(name, X, (1,)) for name in primitives.REDUCTIONS},
@@ -85,7 +86,7 @@ def jacobian(node: Node, k: int) -> Any:
     for i in range(values[name].size):
         moved = values[name].copy()
         # far enough to be the extremum
-        moved.flat[i] += {"max": 9.0, "min": -9.0}.get(node.op.removeprefix("cum"), 1e-3)
+        moved.flat[i] += {"max": 9.0, "min": -9.0, "sort": 9.0}.get(node.op.removeprefix("cum"), 1e-3)
         columns.append(evaluate([node], {**values, name: moved})[0] - here)
     return np.stack(columns, -1).reshape(*here.shape, *values[name].shape)
 
@@ -216,8 +217,8 @@ def test_each_notation_is_written_in_each_style(style: type) -> None:
 
 
 def test_each_notation_has_a_form_in_sympy_or_is_refused_by_name() -> None:
-    # matrices have functions of their own; positions that a call brings and loops have no form in SymPy
-    refused = {"size", "matrix", "inv", "function", "picked", "put", "recurrence"}
+    # matrices have functions of their own; positions that a call or an order brings and loops have no form in SymPy
+    refused = {"size", "matrix", "inv", "function", "picked", "put", "recurrence", "arranged"}
     known = {*ENTRIES, *SCALAR_TERMS, *_ELSEWHERE, *refused}
     assert {row.notation for row in PRIMITIVES.values()} <= known
 

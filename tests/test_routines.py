@@ -10,8 +10,6 @@ import numpy.typing as npt
 import pytest
 
 import symdiff as sd
-from symdiff.frontend import array
-from symdiff.frontend.numpy.library import LIBRARY, Entry
 
 Values = npt.NDArray[Any]
 RNG = np.random.default_rng(20)
@@ -399,23 +397,3 @@ X, V = sd.matrix("X", 3, 4), sd.vector("v", "n")
 def test_what_is_refused_says_what_to_write(call: Callable[[], Any], said: str) -> None:
     with pytest.raises(sd.SymdiffError, match=said):
         call()
-
-
-# ---------------------------------------------------------------------------- the table
-
-
-def test_every_entry_of_the_folder_is_called_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: set[str] = set()
-    real = array.call
-
-    def spied(entry: Entry, args: Any, kwargs: Any) -> Any:
-        called.add(entry.name)
-        return real(entry, args, kwargs)
-
-    monkeypatch.setattr(array, "call", spied)
-    for function, shapes in CASES.values():
-        function(*symbols_of(shapes))
-    own = {name for name, entry in LIBRARY.items() if ".routines." in entry.call.__module__ and entry.name == name}
-    assert len(own) > 50
-    assert own - called - {*NAN_FUNCTIONS, "tri", "shift", "skew"} == set()
-    np.testing.assert_array_equal(sd.compile(sd.tri(2, 3, 1) * sd.scalar("s"))(1.0), np.tri(2, 3, 1))

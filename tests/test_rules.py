@@ -49,6 +49,9 @@ class Rule(NamedTuple):
     values: tuple[Any, ...]
 
 
+#: A key whose elements tie along both axes.
+ORDER = np.array([[0.5, 0.1, 0.5], [0.5, 0.7, -0.3]])
+
 RULES = [
     Rule("det", lambda a: graph.matrix("det", a), (draw(M33, 1),)),
     Rule("det", lambda a: graph.matrix("det", a), (draw((2, 3, 3), 2),)),
@@ -120,9 +123,11 @@ RULES = [
     Rule("cumsum", lambda x: graph.cumulative("cumsum", x, 0, reverse=True), (draw(M23, 54),)),
     *(
         Rule(name, partial(graph.cumulative, name, axis=axis, reverse=axis == 0), (draw(M23, 64 + axis),))
-        for name in ("cumprod", "cummax", "cummin")
+        for name in ("cumprod", "cummax", "cummin", "sort")
         for axis in (0, 1)
     ),
+    Rule("arrange", lambda x: graph.arrange(x, graph.constant(ORDER), 1), (draw(M23, 66),)),
+    Rule("arrange", lambda x: graph.arrange(x, graph.constant(ORDER), 0, True), (draw((2, 2, 3), 67),)),
     Rule("triangle", lambda x: graph.triangle(x, True, 1), (draw(M33, 55),)),
     Rule("triangle", lambda x: graph.triangle(x, False, -1), (draw((2, 3, 2), 56),)),
     Rule("named", lambda x: graph.label(x, "z"), (draw(V3, 57),)),

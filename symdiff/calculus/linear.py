@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..graph import Labels, Node, cumulative, delta, gather, label_sizes, reshape, scatter, triangle, whole
+from ..graph import Labels, Node, arrange, cumulative, delta, gather, label_sizes, reshape, scatter, triangle, whole
 from ..graph.deltas.einsum import einsum, is_structured
 from ..graph.deltas.structural import put_items, take_items
 from ..graph.deltas.taken import put_rows, take_rows
@@ -192,6 +192,11 @@ def _part_of(node: Node, i: int, lead: Shape) -> tuple[Any, ...]:
     return (*(whole(n) for n in lead), *own)
 
 
+def _arranged(node: Node, t: Node, back: bool) -> Node:
+    key = node.args[1]
+    return arrange(t, key, node.payload.axis + key.ndim, back)
+
+
 LINEAR: dict[str, Linear] = {
     "contract": Linear(
         _contract_push, _contract_pull, Law("product rule", "d(U V) = dU V + U dV", "MN 8.2; MC 37, 38")
@@ -210,6 +215,10 @@ LINEAR: dict[str, Linear] = {
     "cumsum": Linear(
         lambda node, i, t, prefix: cumulative("cumsum", t, node.payload.axis + t.ndim, node.payload.reverse),
         lambda node, i, ct, prefix: cumulative("cumsum", ct, node.payload.axis + ct.ndim, not node.payload.reverse),
+    ),
+    "arrange": Linear(
+        lambda node, i, t, prefix: _arranged(node, t, node.payload.reverse),
+        lambda node, i, ct, prefix: _arranged(node, ct, not node.payload.reverse),
     ),
     "triangle": Linear(
         lambda node, i, t, prefix: triangle(t, *node.payload), lambda node, i, ct, prefix: triangle(ct, *node.payload)

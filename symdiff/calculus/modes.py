@@ -30,7 +30,7 @@ from ..graph import (
 )
 from ..graph.deltas.einsum import is_structured, is_zero
 from ..graph.deltas.structural import assemble_entries, identity, single_entries
-from ..graph.primitives import MATRIX_OPS, SINGULAR
+from ..graph.primitives import FIRST, MATRIX_OPS, SINGULAR
 from ..graph.scalars.functions import FUNCTIONS, compare, to_real, where
 from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
@@ -114,7 +114,7 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk) -> Masked | 
         return _push_operation(node, moving, seed, walk)
     total: Masked | None = None
     for i, arg in enumerate(node.args):
-        if arg in slopes:
+        if arg in slopes and not (i and node.op in FIRST):
             push = _push_linear if node.op in LINEAR else _push_function
             part = push(node, i, slopes[arg], prefix, walk)
             if part is not None:
@@ -246,7 +246,9 @@ def _pull(
             _pull_together(node, slope, [arg in active for arg in node.args], slopes, prefix, walk)
             continue
         for i, arg in enumerate(node.args):
-            if arg not in active or (node.op == "custom" and not _has_rule(node, i, partial(_moves, arg, wrt))):
+            if arg not in active or (i and node.op in FIRST):
+                continue
+            if node.op == "custom" and not _has_rule(node, i, partial(_moves, arg, wrt)):
                 continue
             part = _pull_arg(node, i, slope, prefix, walk)
             if part is not None:

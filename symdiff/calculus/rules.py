@@ -23,6 +23,7 @@ from ..graph import (
     BOOL,
     Labels,
     Node,
+    arrange,
     broadcast_to,
     constant,
     cumulative,
@@ -32,8 +33,10 @@ from ..graph import (
     normalize,
     reduce,
     reshape,
+    slicing,
     transpose,
     triangle,
+    whole,
 )
 from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
 from ..graph.deltas.structural import mask_product
@@ -271,6 +274,20 @@ def _cumprod(node: Node, tangents: Sequence[Node | None]) -> Node:
     others = where(own, 1.0, reshape(line, (*line.shape[:-1], 1, n)))
     slopes = triangle(cumulative("cumprod", others, line.ndim, node.payload.reverse), not node.payload.reverse)
     return _along_line(node, slopes, _only(tangents))
+
+
+@_rule("sort", "the tangents in the order of the elements; elements that tie share equally")
+def _sort(node: Node, tangents: Sequence[Node | None]) -> Node:
+    (x,) = node.args
+    axis, reverse = node.payload
+    found = arrange(_only(tangents), x, axis + x.ndim)
+    return _turned(found, axis) if reverse else found
+
+
+def _turned(x: Node, axis: int) -> Node:
+    """Return an array with one axis (negative) turned."""
+    n = x.shape[axis]
+    return slicing(x, tuple((n - 1, -1, n) if a == axis + x.ndim else whole(m) for a, m in enumerate(x.shape)))
 
 
 def _running_extremum(node: Node, tangents: Sequence[Node | None]) -> Node:

@@ -74,6 +74,7 @@ from .nodes import (
 )
 from .primitives import Item, Label, Labels
 from .structural import (
+    arrange,
     concatenate,
     cumulative,
     custom,
@@ -121,6 +122,7 @@ __all__ = [
     "Labels",
     "Node",
     "Number",
+    "arrange",
     "as_node",
     "broadcast_shapes",
     "broadcast_to",

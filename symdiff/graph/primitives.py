@@ -183,7 +183,7 @@ class Linearity(Enum):
     NO = "in none"
     TOGETHER = "in all at once: the image of a sum is the sum of the images"
     EACH = "in each, while the others stay"
-    FIRST = "in the first alone"
+    FIRST = "in the first alone; with the others it changes in jumps"
     SECOND = "in the second alone"
 
 
@@ -303,9 +303,11 @@ _row("triangle", "triangle", Half, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.MO
 # Along one axis
 _row("cumsum", "cumulative", Along, 1, Linearity.TOGETHER, Mixes.AXIS, Cost.CALL, notation="cumulative", keeps=True)
 
-for _name in ("cumprod", "cummax", "cummin"):
+for _name in ("cumprod", "cummax", "cummin", "sort"):
     _row(_name, "cumulative", Along, 1, Linearity.NO, Mixes.AXIS, Cost.CALL, numpy=_name, notation="cumulative",
          keeps=True)
+
+_row("arrange", "arrange", Along, 2, Linearity.FIRST, Mixes.UNKNOWN, Cost.CALL, notation="arranged")
 
 # Over axes
 _over_axes("reduce", "max", "min", numpy="")

@@ -40,9 +40,32 @@ def normalize(op: str, x: Node, axes: tuple[int, ...]) -> Node:
 
 
 def cumulative(op: str, x: Node, axis: int, reverse: bool = False) -> Node:
-    """Take the cumsum, the sum of all elements so far, along ``axis`` (non-negative), from the end when ``reverse``."""
+    """Take the cumsum or its like, of all elements so far along ``axis`` (non-negative), from the end when ``reverse``.
+
+    A "sort" is the elements in ascending order, nan last; of the turned axis, turned, when ``reverse``.
+    """
     _check_axis(x, axis)
     return intern(op, (x,), Along(axis - x.ndim, reverse), x.shape)
+
+
+def arrange(x: Node, key: Node, axis: int, back: bool = False) -> Node:
+    """Put elements into the ascending order of others, or back to where they came from.
+
+    Parameters
+    ----------
+    x : Node, shape (..., *K)
+    key : Node, shape K
+        Whose order along the axis it is, nan last. Where some of it tie, each of their places gets the mean of their
+        elements: the mean over all orders of the tie.
+    axis : int
+        That of ``key`` (non-negative).
+    back : bool
+        The transpose: elements at the places of the order go back, and those of a tie get the mean of their places.
+    """
+    _check_axis(key, axis)
+    if x.ndim < key.ndim or x.shape[x.ndim - key.ndim :] != key.shape:
+        raise ShapeError(f"an array of shape {show(x.shape)} in the order of one of shape {show(key.shape)}")
+    return intern("arrange", (x, key), Along(axis - key.ndim, back), x.shape)
 
 
 def triangle(x: Node, upper: bool, offset: int = 0) -> Node:

@@ -16,6 +16,7 @@ from .nodes import BOOL, INT, REAL, Node, elementwise, intern, placeholder
 from .primitives import INNER, PRIMITIVES, Body, complete
 from .sizes import Dim, Size, replaced, show
 from .structural import (
+    arrange,
     concatenate,
     cumulative,
     custom,
@@ -113,6 +114,7 @@ _CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
     "normalize": lambda n, a: normalize(n.op, a[0], _axes(n, a[0])),
     "cumulative": lambda n, a: cumulative(n.op, a[0], n.payload.axis + a[0].ndim, n.payload.reverse),
     "matrix": lambda n, a: matrix(n.op, *a),
+    "arrange": lambda n, a: arrange(a[0], a[1], n.payload.axis + a[1].ndim, n.payload.reverse),
     "triangle": lambda n, a: triangle(a[0], n.payload.upper, n.payload.offset),
     "reshape": lambda n, a: reshape(a[0], n.shape),
     "slicing": lambda n, a: slicing(a[0], n.payload.items),

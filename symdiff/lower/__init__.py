@@ -19,6 +19,7 @@ Files
     builder     scalar operations with value numbering and exact identities
     polygamma   digamma and trigamma in ordinary operations
     pivoting    elimination with partial pivoting
+    ordering    sorting, and arrays in the order of others
     matrices    inverses, determinants, solutions, Cholesky factors, cofactors
     expand      softmax, logsumexp, norm and unit in maxima and sums, once for scalars and nodes
     arrays      each array operation, element by element

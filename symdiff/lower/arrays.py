@@ -14,7 +14,7 @@ from ..errors import UnsupportedError
 from ..graph import BOOL, Node
 from ..graph.deltas.contraction_order import Step, cheapest_step
 from ..graph.primitives import NORMALIZATIONS, complete
-from . import polygamma
+from . import ordering, polygamma
 from .builder import ZERO, Ids, ProgramBuilder, fixed_shape
 from .expand import EXPANSIONS, expand_row
 from .matrices import MATRICES
@@ -433,6 +433,8 @@ ARRAYS: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "cumprod": _cumulative(ProgramBuilder.multiply),
     "cummax": _cumulative(_emitted("maximum")),
     "cummin": _cumulative(_emitted("minimum")),
+    "sort": ordering.lower_sort,
+    "arrange": ordering.lower_arrange,
     "triangle": _lower_triangle,
     "slice": _lower_slice,
     "pad": _lower_pad,

@@ -332,6 +332,10 @@ class TextStyle(Style):
         keys = [":"] * axis + [self.plain(at)]
         return Piece(f"{self.wrapped(x, POSTFIX)}[{', '.join(keys)}]", POSTFIX)
 
+    def _write_arranged(self, term: Term) -> Piece:
+        axis, back = term.data
+        return self.call("restore" if back else "arrange", term, *([f"axis={axis}"] if axis != -1 else []))
+
     def _write_put(self, term: Term) -> Piece:
         axis, shared = term.data
         more = [f"axis={axis}"] * bool(axis) + [f"shared={shared}"] * bool(shared)

@@ -332,6 +332,11 @@ class MathStyle(MathSigns):
             return Piece(self.function("take_at", self.plain(x), self.plain(at), *more), ATOM)
         return Piece(self.indexed(self.wrapped(x, ATOM), [*[":"] * axis, self.plain(at)]), ATOM)
 
+    def _write_arranged(self, term: Term) -> Piece:
+        axis, back = term.data
+        more = [f"axis={axis}"] if axis != -1 else []
+        return Piece(self.function("restore" if back else "arrange", *map(self.plain, term.args), *more), ATOM)
+
     def _write_put(self, term: Term) -> Piece:
         axis, shared = term.data
         more = [f"axis={axis}"] * bool(axis) + [f"shared={shared}"] * bool(shared)

@@ -237,6 +237,14 @@ def _cumulative(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     return np.flip(result, axis) if reverse else result
 
 
+def _sort(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    if not masks[0].ndim:
+        return masks[0]
+    line = masks[0].any(axis=node.payload.axis, keepdims=True)
+    result: Mask = np.broadcast_to(line, masks[0].shape)
+    return result
+
+
 def _some(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     return masks[0].any(axis=node.payload.axes) if masks[0].ndim else masks[0]
 
@@ -302,9 +310,10 @@ _RULES: dict[str, _Rule] = {
     "scatter": _scatter,
     "reshape": _reshape,
     "concatenate": _concatenate,
-    **dict.fromkeys(("take", "put"), lambda node, masks, sizes: NONE if masks[0] is NONE else FULL),
+    "sort": _sort,
+    **dict.fromkeys(("take", "put", "arrange"), lambda node, masks, sizes: NONE if masks[0] is NONE else FULL),
     "triangle": _triangle,
-    **dict.fromkeys(CUMULATIVE, _cumulative),
+    **dict.fromkeys(CUMULATIVE - {"sort"}, _cumulative),
     **dict.fromkeys(("max", "min", "norm"), _some),
     "prod": _every,
     **dict.fromkeys(("unit", "named", "stop_gradient"), _same),

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ...errors import UnsupportedError
 from ...graph import INT, Node
-from ...graph.reference import numeric
+from ...graph.reference import along, numeric
 from ...graph.sizes import fixed
 from . import fallbacks
 from .emit import Lines, emit_lines
@@ -138,7 +138,7 @@ def argument_names(wanted: Sequence[str]) -> list[str]:
     ['X', 'λ', 'input2', 'input3', 'input4']
     """
     taken = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "math", "evaluate", "special", "batch"}
-    taken |= {name for name in (*dir(numeric), *dir(fallbacks), "results") if not name.startswith("__")}
+    taken |= {name for name in (*dir(numeric), *dir(along), *dir(fallbacks), "results") if not name.startswith("__")}
     taken |= {"ShapeError", "SingularMatrixError"}
     good = [
         name.isidentifier()
@@ -172,7 +172,7 @@ def _sample(shape: str) -> str:
 def _known() -> Mapping[str, ast.FunctionDef]:
     """Return the functions that may be copied, by name: stand-ins before symdiff's own."""
     found: dict[str, ast.FunctionDef] = {}
-    for module in (numeric, fallbacks):
+    for module in (along, numeric, fallbacks):
         source = Path(str(module.__file__)).with_suffix("").with_suffix(".py").read_text(encoding="utf-8")
         found |= {part.name: part for part in ast.parse(source).body if isinstance(part, ast.FunctionDef)}
     return found

@@ -160,7 +160,7 @@ def load_numpy(source: NumpySource) -> Callable[..., tuple[npt.NDArray[Any], ...
 NUMERIC_NAMES = (
     *(row.numpy for row in FUNCTIONS.values() if row.numpy and "." not in row.numpy),
     *(row.numpy for row in PRIMITIVES.values() if row.numpy and "." not in row.numpy),
-    *("span", "at", "positions", "nonempty", "shifted_identity", "join", "common_length"),
+    *("span", "at", "positions", "nonempty", "shifted_identity", "join", "common_length", "arrange_each"),
 )
 
 
@@ -341,6 +341,11 @@ class _Emitter:
         size = self.writer.size(node.shape[axis])
         return self.writer.assign(self.writer.call("put_each", x, at, size, str(axis), str(shared)), node.shape)
 
+    def _arrange(self, node: Node) -> str:
+        x, key = (self._real(arg) for arg in node.args)
+        axis, back = node.payload
+        return self.writer.assign(self.writer.call("arrange_each", x, key, str(axis), str(back)), node.shape)
+
     def _reshape(self, node: Node) -> str:
         source = self._variable(node.args[0])
         lengths = ", ".join([f"len({source})", *map(self.writer.size, node.shape)])
@@ -422,6 +427,7 @@ _METHODS: dict[str, Callable[[_Emitter, Node], str]] = {
     "scatter": _Emitter._scatter,
     "take": _Emitter._take,
     "put": _Emitter._put,
+    "arrange": _Emitter._arrange,
     "reshape": _Emitter._reshape,
     "concatenate": _Emitter._concatenate,
     "named": _Emitter._share,

@@ -18,7 +18,7 @@ from ...graph.scalars.compositions import COMPOSED
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply
 from . import making, operations, positions, reductions, shaping
 from .linalg import building, norms, products, solving
-from .routines import choices, missing, moments, padding, pieces, sequences
+from .routines import choices, missing, moments, order, padding, pieces, sequences, tables
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -138,6 +138,17 @@ for _name in ("nanvar", "nanstd"):
 for _name in ("nancumsum", "nancumprod"):
     _add(_name, getattr(missing, _name), 1, 1, 2, ("axis",))
 _add("nan_to_num", missing.nan_to_num, 1, 1, 4, ("nan", "posinf", "neginf"))
+_add("sort", order.sort, 1, 1, 2, ("axis",))
+_add("partition", order.partition, 1, 2, 3, ("kth", "axis"))
+for _name in ("arrange", "restore"):
+    _add(_name, getattr(order, _name), 2, 2, 3, ("axis",))
+for _name in ("median", "nanmedian"):
+    _add(_name, getattr(order, _name), 1, 1, 2, ("axis", "keepdims"))
+for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
+    _add(_name, getattr(order, _name), 1, 2, 3, ("q", "axis", "method", "keepdims"))
+_add("interp", tables.interp, 3, 3, 5, ("left", "right"), options=("left", "right"))
+_add("searchsorted", tables.searchsorted, 2, 2, 3, ("side",))
+_add("digitize", tables.digitize, 2, 2, 3, ("right",))
 _add("count_nonzero", choices.count_nonzero, 1, 1, 2, ("axis", "keepdims"))
 
 for _name in ("matmul", "dot", "inner", "vdot", "outer", "solve"):
@@ -317,7 +328,7 @@ REFUSED = {
     **dict.fromkeys(("unique", "unique_values", "union1d", "intersect1d", "setdiff1d", "trim_zeros"),
                     "the count of elements is not known before the call; call it with numbers, and pass the positions "
                     "that it gives as an integer input"),
-    **dict.fromkeys(("histogram", "histogram2d", "histogramdd", "digitize"),
+    **dict.fromkeys(("histogram", "histogram2d", "histogramdd"),
                     "counts are constant in pieces; write sums of a smooth weight, such as "
                     "sum(sigmoid((x - a) / w) - sigmoid((x - b) / w))"),
     **dict.fromkeys(("fft", "fft2", "fftn", "hfft", "rfft", "rfft2", "rfftn"),
@@ -331,10 +342,10 @@ REFUSED = {
     "putmask": "symbols cannot be assigned to; write where(mask, value, x)",
     "place": "symbols cannot be assigned to; write where(mask, value, x)",
     "put_along_axis": "symbols cannot be assigned to; build the array with where, stack or concatenate",
-    "lexsort": "the order of elements is not known before the call",
     "polyfit": "write solve(V.T @ V, V.T @ y) with V = vander(x, degree + 1)",
-    "argsort": "the order of elements is not known before the call",
-    "sort": "the order of elements is not known before the call",
+    **dict.fromkeys(("argsort", "argpartition", "lexsort"),
+                    "the order of elements is not known before the call; write sort(x), arrange(y, x) for y in the "
+                    "order of x, or pass an integer input with the order as x[idx]"),
     "nonzero": "the count of nonzero elements is not known before the call; use where(condition, a, b)",
     "isclose": "write abs(a - b) < tolerance",
     "allclose": "compare numbers after calling the compiled kernel",

@@ -192,7 +192,7 @@ def polyval(coefficients: Node, x: Node) -> Node:
     if coefficients.ndim != 1 or not isinstance(coefficients.shape[0], int):
         shape = show(coefficients.shape)
         raise ShapeError(f"polyval with coefficients of shape {shape}; expected a vector of fixed size")
-    known = _numbers(coefficients)
+    known = numbers_in(coefficients)
     parts = [] if known is None else [constant(float(c)) for c in known]
     total: Node | None = None
     leading = True  # all coefficients so far are 0, and so is their polynomial wherever x is a number
@@ -210,7 +210,7 @@ def polyval(coefficients: Node, x: Node) -> Node:
     return total if total.shape == x.shape else broadcast_to(total, x.shape)
 
 
-def _numbers(x: Node) -> Any:
+def numbers_in(x: Node) -> Any:
     """Return the numbers of a constant vector, also of one number repeated; None for anything else."""
     if x.op == "contract" and len(x.args) == 1 and not x.args[0].shape:
         only = scalar_constant(x.args[0])

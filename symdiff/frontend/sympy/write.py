@@ -128,6 +128,8 @@ class _Writer:
         if term.kind in ("picked", "put"):
             message = "SymPy has no form for positions that a call brings; print the formula, or compile it"
             raise UnsupportedError(message)
+        if term.kind == "arranged" or (term.kind == "cumulative" and term.data[0] == "sort"):
+            raise UnsupportedError("SymPy has no form for the order of elements; print the formula, or compile it")
         if term.kind == "recurrence":
             raise UnsupportedError("SymPy has no form for a loop whose steps carry arrays on; print it, or compile it")
         args = tuple([self.pieces[id(arg)] for arg in term.args])

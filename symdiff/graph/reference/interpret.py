@@ -22,6 +22,7 @@ from ..size_equations import bind
 from ..sizes import show, value
 from . import numeric
 from . import scipy_special as special
+from .along import arrange
 
 Values = npt.NDArray[Any]
 Bindings = Mapping[str, int]
@@ -233,6 +234,10 @@ def _cumsum(node: Node, args: list[Values], sizes: Bindings) -> Any:
     return np.flip(np.cumsum(np.flip(x, axis), axis), axis) if reverse else np.cumsum(x, axis)
 
 
+def _arrange(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    return arrange(_real(args[0]), _real(args[1]), *node.payload)
+
+
 def _places(items: tuple[Item, ...], shape: tuple[int, ...], sizes: Bindings) -> tuple[slice | int, ...]:
     places: list[slice | int] = []
     for (start, step, length), size in zip(items, shape, strict=True):
@@ -333,6 +338,7 @@ STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "scatter": _scatter,
     "take": _take,
     "put": _put,
+    "arrange": _arrange,
     "triangle": _triangle,
     "reshape": lambda node, args, sizes: args[0].reshape([value(size, sizes) for size in node.shape]),
     "concatenate": lambda node, args, sizes: np.concatenate(args, axis=node.payload.axis),

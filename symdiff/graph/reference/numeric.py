@@ -17,11 +17,11 @@ import numpy.typing as npt
 from ..._kernels.functions import special as compiled
 from ...errors import ShapeError, SingularMatrixError, UnsupportedError
 from . import scipy_special as special
-from .along import cummax, cummin, cumprod
+from .along import arrange, arrange_each, cummax, cummin, cumprod, sort
 
 Array = npt.NDArray[np.float64]
 #: What other files of the folder have, and is called by its name here.
-IMPORTED = (cummax, cummin, cumprod)
+IMPORTED = (arrange, arrange_each, cummax, cummin, cumprod, sort)
 Bools = npt.NDArray[np.bool_]
 
 # ---------------------------------------------------------------------------- scalar functions

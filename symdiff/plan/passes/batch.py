@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ...graph import (
     Node,
+    arrange,
     broadcast_to,
     canonical,
     concatenate,
@@ -199,6 +200,18 @@ def _take(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
     return _to_front(result, place)
 
 
+def _arrange(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
+    x, key = args
+    axis, back = node.payload
+    if not has_axis[1]:
+        return arrange(x, key, axis + key.ndim, back)
+    if not has_axis[0]:
+        x = broadcast_to(x, (BATCH, *x.shape))
+    # each sample has an order of its own
+    place = x.ndim - key.ndim
+    return _to_front(arrange(_behind_lead(x, place), key, axis + key.ndim, back), place)
+
+
 def _put(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
     x, at = args
     size, shared = node.shape[node.payload.axis], node.payload.shared
@@ -274,6 +287,7 @@ _RULES: dict[str, Rule] = {
     ),
     "take": _take,
     "put": _put,
+    "arrange": _arrange,
     "reshape": lambda n, a, _: reshape(a[0], (BATCH, *n.shape)),
     "concatenate": lambda n, a, has: concatenate(
         [

@@ -94,7 +94,7 @@ def _may_be_tiles(order: Sequence[Node], members: set[Axis]) -> bool:
             return False
         if below and node.op not in _FOLDS and not own:
             return False
-        if node.op in ("take", "put") and (own or below):
+        if node.op in ("take", "put", "sort", "arrange") and (own or below):
             return False  # NumPy moves whole arrays, and would be asked for each tile
         if own and node.op in _MOVES and not _stays(node, bool(below)):
             return False
@@ -226,7 +226,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("softmax", "log_softmax", "unit"), _beside(lambda n: {a + n.ndim for a in n.payload.axes})),
     **dict.fromkeys((*CUMULATIVE, "gather", "scatter", "concatenate"), _beside(lambda n: {n.payload.axis + n.ndim})),
     **dict.fromkeys(("triangle", "inv", "cholesky", "solve", "adjugate"), _MATRIX),
-    **dict.fromkeys(("det", "logdet", "logabsdet", "adjugate_differential", "take", "put"), _nothing),
+    **dict.fromkeys(("det", "logdet", "logabsdet", "adjugate_differential", "take", "put", "arrange"), _nothing),
 }
 
 

@@ -319,6 +319,11 @@ def write_slice(node: Node, args: Sequence[Term]) -> Term:
     return index(args[0], node.payload.items, node.shape)
 
 
+def write_arranged(node: Node, args: Sequence[Term]) -> Term:
+    """Write elements in the order of others, or back from it."""
+    return Term("arranged", tuple(args), (node.payload.axis, node.payload.reverse), node.shape)
+
+
 def write_take(node: Node, args: Sequence[Term]) -> Term:
     """Write given positions of an axis."""
     return Term("take", (args[0],), (node.payload.axis + node.ndim, node.payload.indices), node.shape)
@@ -413,6 +418,7 @@ _NOTATIONS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "picked": write_picked,
     "put": write_put,
     "cumulative": write_cumulative,
+    "arranged": write_arranged,
     "triangle": lambda node, args: Term("triangle", (args[0],), tuple(node.payload), node.shape),
     "concatenate": write_concatenation,
     "reduce": write_reduction,

@@ -54,7 +54,7 @@ class Term:
     ``broadcast``, ``tensor`` (data: labels of each argument, labels of the result).
 
     Structure: ``index`` (data: items), ``take`` (data: axis, places), ``picked`` and ``put`` (data: axis,
-    shared axes), ``reduce`` (data: name, axes),
+    shared axes), ``arranged`` (data: axis, whether back), ``reduce`` (data: name, axes),
     ``reshape``, ``concatenate`` and ``stack`` (data: axis), ``cumulative`` (data: name, axis, reverse),
     ``recurrence`` (data: a :class:`Loop`; starts, arrays gone along, what is carried on, what is written),
     ``triangle`` (data: upper, offset), ``inv``, ``matrix`` (data: name), ``function`` (data: name),

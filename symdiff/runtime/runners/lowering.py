@@ -28,8 +28,8 @@ __all__ = ["lower", "most_operations"]
 OPERATION, ALONE = 10.0, 0.4
 #: A plan is taken where its call takes less than this part of the time of a program's.
 GAIN = 0.5
-#: What NumPy does in a plan on any backend: it moves elements to positions that a call brings, and computes nothing.
-_MOVED = frozenset({"take", "put"})
+#: What NumPy does in a plan on any backend: it moves elements to positions that a call brings or their order gives.
+_MOVED = frozenset({"take", "put", "sort", "arrange"})
 #: How many times as many operations as are worth while may be expected, and scheduling still be tried: estimates
 #: miss sub-expressions that turn out equal, or are not used.
 DOUBT = 1.5

@@ -82,6 +82,10 @@ def _look(node: Node, args: list[Values], active: list[bool]) -> _Spot | None:
         best = getattr(np, node.op)(args[0], axis=node.payload.axes, keepdims=True)
         ties = (args[0] == best).sum(axis=node.payload.axes) > 1
         spot = _Spot("tie", ties, "equal elements share the derivative")
+    elif node.op == "sort":
+        ordered = np.sort(args[0], axis=node.payload.axis)
+        ties = np.diff(ordered, axis=node.payload.axis) == 0
+        spot = _Spot("tie", ties, "equal elements share the derivative")
     elif node.op in ("cummax", "cummin"):
         spot = _Spot("tie", _running_ties(node, args[0]), "equal elements share the derivative")
     elif node.op == "norm":

@@ -13,6 +13,8 @@ Files
     padding      zeros around an array, shifts, the matrix of a cross product
     borders      what np.pad puts around an array in other modes
     choices      elements chosen by constants, conditions and functions
+    order        sorting, medians and quantiles
+    tables       interpolation and search in a table
     missing      reductions that leave out nan
     moments      covariances and correlations
 Add

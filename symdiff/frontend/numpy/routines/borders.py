@@ -14,13 +14,14 @@ from ....graph.sizes import Dim, show
 from .. import reductions
 from ..indexing import gather_array
 from ..shaping import along, flip, join, shown, whole_number
+from .order import median
 
 #: Which options a mode has.
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "constant": ("constant_values",),
     "edge": (),
     "linear_ramp": ("end_values",),
-    **dict.fromkeys(("maximum", "mean", "minimum"), ("stat_length",)),
+    **dict.fromkeys(("maximum", "mean", "median", "minimum"), ("stat_length",)),
     **dict.fromkeys(("reflect", "symmetric"), ("reflect_type",)),
     "wrap": (),
 }
@@ -28,6 +29,7 @@ _STATISTICS: dict[str, Callable[..., Node]] = {
     "maximum": reductions.max,
     "minimum": reductions.min,
     "mean": reductions.mean,
+    "median": median,
 }
 
 

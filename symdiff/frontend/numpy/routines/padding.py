@@ -25,7 +25,7 @@ def pad(x: Node, pad_width: Any, mode: Any = "constant", **options: Any) -> Node
         How many: the same everywhere, ``(before, behind)`` for every axis, or ``((before, behind), ...)``.
     mode : str
         What they are: "constant" (0, or ``constant_values``), "edge", "linear_ramp" (to ``end_values``),
-        "maximum", "minimum" and "mean" (of ``stat_length`` elements at the edge, or all), "reflect" and
+        "maximum", "minimum", "mean" and "median" (of ``stat_length`` elements at the edge, or all), "reflect" and
         "symmetric" (``reflect_type`` "even" or "odd"), "wrap".
     **options
         The ones named above: numbers or symbols, one, a pair, or a pair for each axis.

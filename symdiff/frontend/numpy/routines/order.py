@@ -1,0 +1,213 @@
+"""Elements by their order: sorting, medians and quantiles.
+
+The derivative of what is sorted goes to the element that stands at a place; elements that tie share equally, as they do
+in a maximum: it is the mean over all orders of the tie.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....errors import ArgumentError, ShapeError, UnsupportedError
+from ....graph import Node, cumulative, extent, reshape, transpose
+from ....graph import arrange as put_in_order
+from ....graph.scalars.functions import apply, compare, to_real, where
+from ....graph.sizes import product, show
+from ..indexing import getitem
+from ..making import iota
+from ..reductions import sum
+from ..shaping import Axis, axes_of, axis_of, ravel, several, shown, stack
+from .missing import known
+
+#: Where a quantile q of n elements stands among them, counted from 0: Hyndman and Fan 1996, as NumPy names them.
+_METHODS: dict[str, tuple[float, float]] = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "linear": (1.0, 1.0),
+    "median_unbiased": (1.0 / 3.0, 1.0 / 3.0),
+    "normal_unbiased": (3.0 / 8.0, 3.0 / 8.0),
+}
+#: Methods that choose between the two neighbours of the linear one.
+_NEIGHBOURS: dict[str, Callable[[Any], Any]] = {
+    "lower": math.floor,
+    "higher": math.ceil,
+    "nearest": round,
+    "midpoint": lambda place: (math.floor(place) + math.ceil(place)) / 2,
+}
+
+
+def sort(x: Node, axis: int | None = -1) -> Node:
+    """Return the elements along an axis (of all in C order for None) in ascending order, nan last."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    return cumulative("sort", to_real(x), axis_of(x, axis))
+
+
+def partition(x: Node, kth: Any, axis: int | None = -1) -> Node:
+    """Return elements with those at the places ``kth`` where sorting puts them: here all of them are."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    size = x.shape[axis_of(x, axis)]
+    for place in several(kth):
+        if not isinstance(place, int | np.integer) or (isinstance(size, int) and not -size <= place < size):
+            raise ShapeError(f"partition at {shown(kth)} of an axis of size {size}; expected places within")
+    return sort(x, axis)
+
+
+def arrange(x: Node, key: Node, axis: int = -1) -> Node:
+    """Put elements into the ascending order of others; those at which these tie get their mean.
+
+    Parameters
+    ----------
+    x : Node, shape (..., *K)
+    key : Node, shape K
+    axis : int
+        An axis of ``key``, counted from the end in both.
+    """
+    return put_in_order(to_real(x), to_real(key), axis_of(key, axis))
+
+
+def restore(x: Node, key: Node, axis: int = -1) -> Node:
+    """Put elements back from the ascending order of others: the transpose of :func:`arrange`."""
+    return put_in_order(to_real(x), to_real(key), axis_of(key, axis), True)
+
+
+# ---------------------------------------------------------------------------- quantiles
+
+
+def median(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Return the middle element over axes, or the mean of the two in the middle; nan where one is."""
+    return quantile(x, 0.5, axis, keepdims=keepdims)
+
+
+def percentile(x: Node, q: Any, axis: Axis = None, method: Any = "linear", keepdims: bool = False) -> Node:
+    """Return elements below which so many percent are, as ``numpy.percentile``: see :func:`quantile`."""
+    return quantile(x, _shares("percentile", q) / 100.0, axis, method, keepdims)
+
+
+def quantile(x: Node, q: Any, axis: Axis = None, method: Any = "linear", keepdims: bool = False) -> Node:
+    """Return elements below which a share of all is, as ``numpy.quantile``.
+
+    Parameters
+    ----------
+    x : Node
+    q : float or array of them
+        Constants from 0 to 1. Of an array, its axes stand first in the result.
+    axis : int, sequence of int or None
+    method : str
+        One of NumPy's methods that interpolate between neighbours, or "lower", "higher", "nearest", "midpoint".
+    keepdims : bool
+    """
+    return _quantiles("quantile", x, q, axis, method, keepdims, _of_line)
+
+
+def nanmedian(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Return the median over axes of what is no nan; nan where all are."""
+    return nanquantile(x, 0.5, axis, keepdims=keepdims)
+
+
+def nanpercentile(x: Node, q: Any, axis: Axis = None, method: Any = "linear", keepdims: bool = False) -> Node:
+    """Return percentiles over axes of what is no nan: see :func:`quantile`."""
+    return nanquantile(x, _shares("nanpercentile", q) / 100.0, axis, method, keepdims)
+
+
+def nanquantile(x: Node, q: Any, axis: Axis = None, method: Any = "linear", keepdims: bool = False) -> Node:
+    """Return quantiles over axes of what is no nan, nan where all are: see :func:`quantile`."""
+    if not isinstance(method, str) or method not in _METHODS:
+        raise UnsupportedError(f"nanquantile with method={shown(method)}; expected one of {', '.join(_METHODS)}")
+    return _quantiles("nanquantile", x, q, axis, method, keepdims, _of_known)
+
+
+def _shares(what: str, q: Any) -> np.ndarray[Any, Any]:
+    try:
+        found = np.asarray(q, dtype=float)
+    except Exception:  # what a symbol raises
+        found = np.array(math.nan)
+    if not np.isfinite(found).all() or isinstance(q, str | bool):
+        raise UnsupportedError(f"{what} with q={shown(q)}; expected constants, known when the formula is built")
+    return found
+
+
+def _quantiles(
+    what: str, x: Node, q: Any, axis: Axis, method: Any, keepdims: bool, place: Callable[[Node, float, str], Node]
+) -> Node:
+    shares = _shares(what, q)
+    if shares.size and not 0.0 <= shares.min() <= shares.max() <= 1.0:
+        raise ArgumentError(f"{what} with q={shown(q)}; expected numbers from 0 to 1 (0 to 100 for percentile)")
+    if not isinstance(method, str) or method not in (*_METHODS, *_NEIGHBOURS):
+        known_ones = ", ".join((*_METHODS, *_NEIGHBOURS))
+        raise UnsupportedError(f"{what} with method={shown(method)}; expected one of {known_ones}")
+    axes = axes_of(x, axis)
+    kept = [a for a in range(x.ndim) if a not in axes]
+    shape = tuple(x.shape[a] for a in kept)
+    line = reshape(transpose(to_real(x), (*kept, *axes)), (*shape, product(x.shape[a] for a in axes)))
+    if line.shape[-1] == 0:
+        raise ShapeError(f"{what} of an array of shape {show(x.shape)} has no value; expected at least one element")
+    ordered = sort(line)
+    parts = [place(ordered, float(share), method) for share in shares.ravel()]
+    if keepdims:
+        parts = [reshape(part, tuple(1 if a in axes else n for a, n in enumerate(x.shape))) for part in parts]
+    if not shares.ndim:
+        return parts[0]
+    whole = stack(parts) if parts else None
+    if whole is None:
+        raise ShapeError(f"{what} of no shares; expected at least one")
+    return reshape(whole, (*shares.shape, *parts[0].shape))
+
+
+def _of_line(ordered: Node, share: float, method: str) -> Node:
+    """Return a quantile of sorted lines, nan where one of a line is."""
+    n = ordered.shape[-1]
+    last = getitem(ordered, (..., -1))
+    unknown = compare("not_equal", last, last)
+    if isinstance(n, int):
+        low, weight = _place(share, n, method)
+        value = getitem(ordered, (..., low))
+        if weight:
+            value = _between(value, getitem(ordered, (..., min(low + 1, n - 1))), weight)
+        return where(unknown, last, value)
+    if method not in _METHODS:
+        raise UnsupportedError(f"a quantile by method={method!r} of an axis of symbolic size {n}; expected 'linear'")
+    return where(unknown, last, _interpolated(ordered, share, method, extent(n)))
+
+
+def _place(share: float, n: int, method: str) -> tuple[int, float]:
+    """Return the place of a quantile among ``n`` sorted elements: the whole part and the rest."""
+    if method in _NEIGHBOURS:
+        place = float(_NEIGHBOURS[method]((n - 1) * share))
+    else:
+        alpha, beta = _METHODS[method]
+        place = (n - 1) * share if method == "linear" else n * share + (alpha + share * (1.0 - alpha - beta)) - 1.0
+    place = min(max(place, 0.0), n - 1.0)
+    return math.floor(place), place - math.floor(place)
+
+
+def _between(low: Node, high: Node, weight: Any) -> Node:
+    return apply("add", low, apply("multiply", apply("subtract", high, low), weight))
+
+
+def _of_known(ordered: Node, share: float, method: str) -> Node:
+    """Return a quantile of the numbers in front of each sorted line, nan where there are none."""
+    count = known(ordered, -1)
+    return where(compare("equal", count, 0.0), math.nan, _interpolated(ordered, share, method, count))
+
+
+def _interpolated(ordered: Node, share: float, method: str, count: Node) -> Node:
+    """Return a quantile of the first ``count`` elements of sorted lines, a number that is known at call time."""
+    alpha, beta = _METHODS[method]
+    start = apply("subtract", apply("multiply", count, share), 1.0 - (alpha + share * (1.0 - alpha - beta)))
+    place = apply("minimum", apply("maximum", start, 0.0), apply("subtract", count, 1.0))
+    low = apply("floor", place)
+    counted = iota(ordered.shape[-1])
+
+    def element(at: Node) -> Node:
+        here = compare("equal", counted, reshape(at, (*at.shape, 1)))
+        return sum(where(here, ordered, 0.0), -1)
+
+    high = apply("minimum", apply("add", low, 1.0), apply("subtract", count, 1.0))
+    return _between(element(low), element(high), apply("subtract", place, low))
