@@ -276,7 +276,7 @@ def _cumprod(node: Node, tangents: Sequence[Node | None]) -> Node:
     return _along_line(node, slopes, _only(tangents))
 
 
-@_rule("sort", "the tangents in the order of the elements; elements that tie share equally")
+@_rule("sort", "differential of a sort", "dx in the order of x; elements that tie share it", "convention at kinks")
 def _sort(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     axis, reverse = node.payload
