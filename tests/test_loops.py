@@ -9,6 +9,7 @@ import pytest
 
 import symdiff as sd
 from symdiff._kernels.plan import Plan
+from symdiff.calculus.recursive import recurrence as rules
 from symdiff.errors import ArgumentError, DtypeError, ShapeError
 from symdiff.plan import bound
 
@@ -302,7 +303,7 @@ def test_numbers_of_single_precision() -> None:
         np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_steps_of_many_shapes_in_each_backend(seed: int) -> None:
     """Arrays of one element and of more, long and short, carried, gone along and held; results that are not changed."""
     rng = np.random.default_rng(seed)
@@ -372,3 +373,42 @@ def test_the_executor_runs_loops_and_refuses_those_that_lead_out_of_arrays() -> 
     for wrong in ({"pace": 3}, {"turns": 4}, {"offset": 1}, {"offset": -1}, {"span": 3}, {"swap": 2}, {"pace": -1}):
         with pytest.raises(ValueError, match="a plan with"):
             looped(**wrong)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_states_of_segments_are_made_again(monkeypatch: pytest.MonkeyPatch, reverse: bool) -> None:
+    a = sd.scalar("a")
+
+    def derivatives(n: int) -> list[Any]:
+        y = sd.vector("y", n)
+
+        def step(s: Any, x: Any) -> Any:
+            new = np.sin(s * a) + x * x
+            return new, new * s
+
+        last, rows = sd.scan(step, a, y, reverse=reverse)
+        counted, _ = sd.scan(lambda s, number: (s * np.cos(a * number), None), a, n=n, reverse=reverse)
+        f = last + (rows * np.arange(1.0, n + 1)).sum() + counted
+        slopes = sd.gradient(f, y)
+        return [sd.compile(formula, [a, y], backend="interpreter") for formula in (slopes, sd.jacobian(slopes, y))]
+
+    for n in (4, 7, 9):
+        data = np.random.default_rng(n).normal(size=n)
+        monkeypatch.setattr(rules, "KEPT", 1 << 20)
+        wanted = [kernel(0.4, data) for kernel in derivatives(n)]
+        monkeypatch.setattr(rules, "KEPT", 0)
+        for kernel, right in zip(derivatives(n), wanted, strict=True):
+            np.testing.assert_allclose(kernel(0.4, data), right, rtol=1e-11, atol=1e-13)
+
+
+def test_a_gradient_of_many_steps_keeps_few_states() -> None:
+    x, n = sd.vector("x", 3), 4_000_000
+    g = sd.gradient(sd.iterate(lambda s: np.sin(s) * x, x, n).sum(), x)
+    largest, waiting, seen = 0, [g.node], set()
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            largest = max(largest, node.size)
+            waiting += [*node.args, *(node.payload.body.results if node.op == "recurrence" else ())]
+    assert 1000 < largest < 10_000

@@ -5,18 +5,22 @@ dc' = f_c dc + f_x dx + f_p dp. The cotangent is carried from the last step to t
 gets f_xᵀ λ' in each step and p the sum of f_pᵀ λ' over all (Griewank and Walther, Evaluating Derivatives, 2008, 3.2).
 
 What a step back reads of the states c is kept by a run before; where it reads none, as in sums, there is no such run.
+Where these are many, the steps are made in segments of √n, loops in a loop: that keeps one state a segment, and the
+states of a segment are made again when it is gone through backwards, so 2√n of them are there at once (Griewank 1992).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from math import isqrt
 from typing import NamedTuple
 
 from ...graph import (
     Node,
     canonical,
     concatenate,
+    constant,
     dependents,
     inputs_of,
     parts_of,
@@ -25,6 +29,9 @@ from ...graph import (
     recurrence,
     reshape,
     result_of,
+    slicing,
+    step_number,
+    substitute,
     transpose,
     whole,
     zeros,
@@ -39,6 +46,11 @@ from ..modes import pullback, pushforward
 from ..rules import DIFFERENTIALS, LAWS, TRANSPOSED
 
 __all__ = ["register"]
+
+#: Numbers of which states are kept for each step, at most, where their count is known; beyond, for each segment.
+KEPT = 1 << 20
+#: Steps that are not cut into segments.
+LEAST = 3
 
 
 class _Input(NamedTuple):
@@ -182,7 +194,7 @@ def _transposed(node: Node, cotangent: Node, active: Sequence[bool], prefix: int
         if not more:
             break
         live |= more
-    return _back(node, given, seeds, live, pulled, seed, active)
+    return _back(node, cotangent, given, seeds, live, pulled, seed, active)
 
 
 def _given(node: Node, cotangent: Node, seed: Shape) -> list[Node | None]:
@@ -216,6 +228,7 @@ def _sum(a: Node, b: Node) -> Node:
 
 def _back(
     node: Node,
+    cotangent: Node,
     given: Sequence[Node | None],
     seeds: Sequence[Node | None],
     live: set[int],
@@ -252,6 +265,8 @@ def _back(
     written = dict(zip(written, simplify(list(written.values())), strict=True))
     seen = set(inputs_of([*results, *written.values()]))
     states = [x for x in body.carried if x in seen]
+    if isinstance(length, int) and length > LEAST and _is_much(states, length):
+        return _checkpointed(node, cotangent, active, prefix)
     if states:
         _, kept = _run(carried_along, read, held, states, length, reverse)
         back += [_Input(x, rows) for x, rows in zip(states, kept, strict=True)]
@@ -270,6 +285,69 @@ def _back(
         else:
             found.append(last.get(sums[x]) if x in sums else None)
     return found
+
+
+# ---------------------------------------------------------------------------- segments
+
+
+def _is_much(states: Sequence[Node], length: int) -> bool:
+    sizes = [x.size for x in states]
+    return length * sum(size for size in sizes if isinstance(size, int)) > KEPT
+
+
+def _checkpointed(node: Node, cotangent: Node, active: Sequence[bool], prefix: int) -> list[Node | None]:
+    """Carry a cotangent back through a loop in segments."""
+    stand_in = [placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(node.args)]
+    value = _in_segments(node, stand_in)
+    wrt = [own for own, has in zip(stand_in, active, strict=True) if has]
+    pulled = iter(pullback({value: cotangent}, wrt, prefix))
+    found = [next(pulled) if has else None for has in active]
+    there = substitute([image for image in found if image is not None], dict(zip(stand_in, node.args, strict=True)))
+    made = iter(there)
+    return [None if image is None else next(made) for image in found]
+
+
+def _in_segments(node: Node, args: Sequence[Node]) -> Node:
+    """Return the value of a loop of n steps, a number, as that of a loop over loops of √n, and a loop of the rest."""
+    body, length, reverse = node.payload
+    first, second = len(body.carried), len(body.carried) + len(body.read)
+    each = isqrt(length)
+    count, rest = divmod(length, each)
+    # the rest comes last, be it of the first rows or of the last
+    begin, late = (rest, 0) if reverse else (0, count * each)
+    shifted = _shifted(body)
+    carried, rows, held = list(args[:first]), args[first:second], list(args[second:])
+    blocks = [reshape(_rows(x, begin, count * each), (count, each, *x.shape[1:])) for x in rows]
+    own = [placeholder(("segment", k), x.shape) for k, x in enumerate((*carried, *held))]
+    own_rows = [placeholder(("block", k), (each, *x.shape[1:])) for k, x in enumerate(rows)]
+    start = step_number() * float(each) + float(begin)
+    inner = recurrence(shifted, [*own[:first], *own_rows, *own[first:], start], each, reverse)
+    results = [result_of(inner, part) for part in parts_of(inner)]
+    outer = Body(tuple(own[:first]), tuple(own_rows), tuple(own[first:]), tuple(results))
+    segments = recurrence(canonical(outer), [*carried, *blocks, *held], count, reverse)
+    values = [result_of(segments, part) for part in parts_of(segments)]
+    written = [reshape(value, (count * each, *value.shape[2:])) for value in values[first:]]
+    last = values[:first]
+    if rest:
+        ends = [_rows(x, late, rest) for x in rows]
+        tail = recurrence(shifted, [*last, *ends, *held, constant(float(late))], rest, reverse)
+        values = [result_of(tail, part) for part in parts_of(tail)]
+        last = values[:first]
+        pairs = zip(written, values[first:], strict=True)
+        written = [concatenate([b, a] if reverse else [a, b], 0) for a, b in pairs]
+    flat = [reshape(value, (part.size,)) for value, part in zip((*last, *written), parts_of(node), strict=True)]
+    return concatenate(flat, 0) if len(flat) > 1 else flat[0]
+
+
+def _rows(x: Node, start: int, count: int) -> Node:
+    return slicing(x, ((start, 1, count), *map(whole, x.shape[1:])))
+
+
+def _shifted(body: Body) -> Body:
+    """Return a body whose rows are counted from a number on that it holds."""
+    start = placeholder(("start",), ())
+    results = substitute(body.results, {step_number(): step_number() + start})
+    return canonical(Body(body.carried, body.read, (*body.held, start), tuple(results)))
 
 
 def register() -> None:

@@ -74,8 +74,8 @@ def scan(
     The formula holds the step once, so its length does not grow with n, and n may be a letter. Derivatives are loops
     again. In forward mode a tangent is carried along. In reverse mode the states that the backward loop reads are kept
     by a loop before, and the cotangent is carried back through them (Griewank and Walther, Evaluating Derivatives,
-    2008, 3.2). What the step uses from outside is held the same in all steps, and derivatives with respect to it are
-    sums over the steps.
+    2008, 3.2). Where n is a number and these states are more than a million numbers, one in √n steps is kept. What the
+    step uses from outside is held the same in all steps, and derivatives with respect to it are sums over the steps.
 
     Examples
     --------

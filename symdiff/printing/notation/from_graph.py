@@ -314,7 +314,8 @@ def write_slice(node: Node, args: Sequence[Term]) -> Term:
     if args[0].kind == "recurrence":
         item = node.payload.items[0]
         for k, part in enumerate(parts_of(node.args[0])):
-            if item == (part.start, 1, part.size):
+            one = part.size == 1 and item[0] == part.start and item[2] is None
+            if one or item == (part.start, 1, part.size):
                 return replace(args[0], data=args[0].data._replace(part=k), shape=node.shape)
     return index(args[0], node.payload.items, node.shape)
 
