@@ -17,6 +17,7 @@ import symdiff as sd
 from bench import workloads as w
 from symdiff import Kernel
 from symdiff.frontend.formula import read_formula
+from symdiff.runtime.options import Backend
 
 Sizes = Mapping[str, int]
 
@@ -56,7 +57,7 @@ class Case:
         """Return the arguments of ``symdiff.compile``, with every derivative taken."""
         return self.formula(sizes)
 
-    def compile(self, sizes: Sizes, backend: str = "auto") -> Kernel:
+    def compile(self, sizes: Sizes, backend: Backend = "auto") -> Kernel:
         """Derive and compile."""
         return sd.compile(**self.derive(sizes), backend=backend)
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import symdiff as sd
+from symdiff.runtime.options import Backend
 
 Numbers: TypeAlias = npt.NDArray[Any]
 #: Text of the formula, shapes of its inputs.
@@ -69,7 +70,7 @@ def draw(rng: random.Random) -> LayoutCase:
 
 
 @cache
-def _kernel(number: int, backend: str, columns: bool, reduce: bool, threads: int | None) -> sd.Kernel:
+def _kernel(number: int, backend: Backend, columns: bool, reduce: bool, threads: int | None) -> sd.Kernel:
     text, shapes = FORMULAS[number]
     return sd.compile(
         text,

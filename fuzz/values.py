@@ -17,6 +17,7 @@ import numpy.typing as npt
 import symdiff as sd
 from symdiff.frontend.formula import read_formula
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.runtime.options import Backend
 
 Numbers: TypeAlias = npt.NDArray[Any]
 #: ("x",) an input, ("2.5",) a number, or (operation, argument, ...).
@@ -177,7 +178,7 @@ def run(case: ValueCase) -> str:
         outputs["second"], expected["second"] = bent, change
     arrays = [point[name] for name in names]
     kernels = {way: sd.compile(outputs, [*read.inputs.values()], backend=way) for way in _BACKENDS}
-    results = {way: kernel(*arrays) for way, kernel in kernels.items()}
+    results: dict[str, Any] = {way: kernel(*arrays) for way, kernel in kernels.items()}
     known = evaluate([a.node for a in outputs.values()], {name: point[name] for name in names})
     results["definition"] = dict(zip(outputs, known, strict=True))
     for way, found in results.items():
@@ -191,7 +192,7 @@ def run(case: ValueCase) -> str:
     return ""
 
 
-_BACKENDS = ("native", "interpreter", "numpy")
+_BACKENDS: tuple[Backend, ...] = ("native", "interpreter", "numpy")
 
 
 def _holds(tree: Tree, name: str) -> bool:

@@ -79,6 +79,9 @@ from .ground.version import VERSION as _VERSION
 from .runtime.kernel import Kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+
+    from . import stats
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
     from .tools.checking.check import Report, check
@@ -145,7 +148,18 @@ _LATER = {
 }
 
 
-def __getattr__(attribute: str) -> Any:
+if TYPE_CHECKING:
+
+    def __getattr__(attribute: str) -> _Callable[..., Array]:
+        """Functions of the library, which are as many as docs/functions.md lists."""
+
+else:
+
+    def __getattr__(attribute):
+        return _found(attribute)
+
+
+def _found(attribute: str) -> Any:
     if attribute == "stats":
         return import_module(".stats", __name__)
     if attribute in _LATER:

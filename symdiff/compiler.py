@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from .calculus.demand import guard
 from .calculus.recursive.joined import join_recurrences
@@ -58,7 +58,7 @@ from .runtime.kept.formulas import (
 )
 from .runtime.kept.records import FormulaRecord
 from .runtime.kernel import Kernel
-from .runtime.options import Options
+from .runtime.options import Backend, Options
 from .runtime.runners import BACKENDS
 from .simplify import finish, inline, join_cosines, simplify
 from .sparse.formats import Format, read_formats
@@ -93,18 +93,18 @@ def compile(
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
-    reduce: str | None = None,
-    batch_axis: int = 0,
-    backend: str = "auto",
+    reduce: Literal["sum"] | None = None,
+    batch_axis: Literal[0, -1] = 0,
+    backend: Backend = "auto",
     threads: int | None = None,
-    accuracy: str = "default",
+    accuracy: Literal["default", "high"] = "default",
     build_seconds: float | None = None,
-    nonfinite: str = "keep",
+    nonfinite: Literal["keep", "raise"] = "keep",
     validate: bool = False,
-    sparse: Any = None,
-    triangle: str | None = None,
+    sparse: Literal["csr", "csc", "coo", "values"] | Mapping[Any, Any] | list[Any] | tuple[Any, ...] | None = None,
+    triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
-    budget: str | Budget | None = None,
+    budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
 ) -> Kernel:

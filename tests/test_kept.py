@@ -21,6 +21,7 @@ from test_cache import folder, script  # noqa: F401
 import symdiff as sd
 from symdiff.codegen import Request
 from symdiff.errors import DataError, LimitError, SingularMatrixError
+from symdiff.ground import budget
 from symdiff.ground.tracing import VARIABLE
 from symdiff.lower.program import Program
 from symdiff.plan.plan import Plan
@@ -457,10 +458,10 @@ def test_what_is_known_costs_what_it_cost(folder: Path) -> None:  # noqa: F811
         with pytest.raises(LimitError, match="its budget"):
             made(20)
     # within a call that has a budget of its own, as on the command line, what is known is charged again
-    with sd.ground.budget.Opened(sd.Budget(nodes=100_000)):
+    with budget.Opened(sd.Budget(nodes=100_000)):
         sd.compile(formula, x=8, backend="numpy")
         sd.compile(formula, x=8, backend="numpy")
-        account = sd.ground.budget.current()
+        account = budget.current()
         assert account is not None
         first = 100_000 - account.nodes
         sd.compile(formula, x=8, backend="numpy")

@@ -340,14 +340,15 @@ PARTS: list[Callable[..., Any]] = [
 def test_entries_are_those_of_the_matrix(seed: int) -> None:
     rng = np.random.default_rng(seed)
     m, n = (int(size) for size in rng.integers(2, 5, 2))
-    drawn = [[(PARTS[k], *rng.integers(0, n, 2)) for k in rng.integers(0, len(PARTS), 2)] for _ in range(m)]
+    kinds, places = rng.integers(0, len(PARTS), (m, 2)), rng.integers(0, n, (m, 2, 2))
+    drawn: list[list[Any]] = [[(PARTS[kinds[i, k]], *places[i, k]) for k in range(2)] for i in range(m)]
 
     def values(x: Any, a: Any) -> list[Any]:
         return [first[0](x, a, *first[1:]) - second[0](x, a, *second[1:]) for first, second in drawn]
 
     x, a = sd.vector("x", n), sd.scalar("a")
     formula = sd.jacobian(sd.stack([sd.asarray(value) for value in values(x, a)]), x, disconnected="zero")
-    point = {"x": rng.uniform(0.5, 2.0, n), "a": 0.7}
+    point: dict[str, Any] = {"x": rng.uniform(0.5, 2.0, n), "a": 0.7}
     got = sd.compile(formula, [x, a], backend="interpreter")(**point)
     text = f"{formula} + 0 * outer([{', '.join('a' * m)}], x)"  # which has both inputs
     again = sd.compile(text, x=n, a=(), backend="interpreter")(**point)

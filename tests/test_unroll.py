@@ -140,7 +140,7 @@ def test_long_sums_are_left_as_they_are() -> None:
     assert counts(formula)["multiply"] >= 2 * len(terms) - 1
 
 
-GAMMA = {0: sd.digamma, 1: lambda t: sd.polygamma(1, t)}
+GAMMA: dict[int, Any] = {0: sd.digamma, 1: lambda t: sd.polygamma(1, t)}
 
 
 @pytest.mark.parametrize("order", GAMMA)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
-from typing import Any
+from typing import Any, Literal, Protocol, overload
 
 from ..errors import ArgumentError
 from ..ground.budget import budgeted
@@ -15,7 +15,38 @@ from ..ground.tracing import traced
 from . import array_derivatives as derivatives
 from .array import Array
 from .formula import merge_shapes, read_formula
+from .outputs.display import FormulaTuple
 from .sympy import is_sympy
+
+
+class Derivative(Protocol):
+    """A derivative of a formula in any form: an array for one variable, a structure of them for a structure."""
+
+    __name__: str
+
+    @overload
+    def __call__(
+        self, f: Any, wrt: Array | str, *args: Any,
+        disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
+        invertible: bool = False, shapes: Mapping[str, Any] | None = None,
+        budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
+    ) -> Array: ...
+
+    @overload
+    def __call__(
+        self, f: Any, wrt: tuple[Any, ...], *args: Any,
+        disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
+        invertible: bool = False, shapes: Mapping[str, Any] | None = None,
+        budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
+    ) -> FormulaTuple: ...
+
+    @overload
+    def __call__(
+        self, f: Any, wrt: Any, *args: Any,
+        disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
+        invertible: bool = False, shapes: Mapping[str, Any] | None = None,
+        budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
+    ) -> Any: ...
 
 
 def _widen(function: Any) -> Any:
@@ -91,11 +122,11 @@ _NOTE = """
     ``"default"`` and anything else no bound.
     """
 
-gradient = _widen(derivatives.gradient)
-value_and_gradient = _widen(derivatives.value_and_gradient)
-jacobian = _widen(derivatives.jacobian)
-hessian = _widen(derivatives.hessian)
-jvp = _widen(derivatives.jvp)
-vjp = _widen(derivatives.vjp)
-hvp = _widen(derivatives.hvp)
-derivative = _widen(derivatives.derivative)
+gradient: Derivative = _widen(derivatives.gradient)
+value_and_gradient: Callable[..., tuple[Array, Any]] = _widen(derivatives.value_and_gradient)
+jacobian: Derivative = _widen(derivatives.jacobian)
+hessian: Derivative = _widen(derivatives.hessian)
+jvp: Derivative = _widen(derivatives.jvp)
+vjp: Derivative = _widen(derivatives.vjp)
+hvp: Derivative = _widen(derivatives.hvp)
+derivative: Derivative = _widen(derivatives.derivative)

@@ -23,6 +23,7 @@ from ..graph.size_equations import bind
 from ..graph.sizes import Size, show
 from ..runtime.calls.arguments import sample_shape
 from ..runtime.kernel import Kernel
+from ..runtime.options import Backend
 from .signature import check_one_sample, symbols_of, template_of_results
 
 __all__ = ["wrap"]
@@ -98,6 +99,6 @@ class _Function:
             symbols = symbols_of(self.kernel)
             formulas: list[Array] = leaves(self.kernel(*symbols))
             parts = [derivatives.jacobian(one, symbols[number], disconnected="zero") for one in formulas]
-            backend = self.kernel.backend if self.kernel.backend == "numpy" else "auto"
+            backend: Backend = "numpy" if self.kernel.backend == "numpy" else "auto"
             self.slopes[number] = wrap(compile(parts, symbols, backend=backend))
         return self.slopes[number]

@@ -27,6 +27,7 @@ from ..ground.guard import guarded
 from ..ground.limits import Budget
 from ..runtime.calls.arguments import as_floats
 from ..runtime.kernel import Kernel
+from ..runtime.options import Backend
 from .variables import Variables
 
 __all__ = ["Objective", "objective"]
@@ -333,7 +334,7 @@ def objective(
     inputs: Sequence[Any] | None = None,
     batch: Sequence[Any] | None = None,
     reduce: str | None = None,
-    backend: str = "auto",
+    backend: Backend = "auto",
     threads: int | None = None,
     sparse: str | None = None,
     shapes: Mapping[str, Any] | None = None,

@@ -15,6 +15,7 @@ from ..frontend.array import Array
 from ..frontend.outputs import leaves, pack
 from ..frontend.symbols import symbol
 from ..runtime.kernel import Kernel
+from ..runtime.options import Backend
 from .signature import check_one_sample, free_name, symbols_of, template_of_results
 
 __all__ = ["wrap"]
@@ -89,7 +90,7 @@ class _Kernel:
                 for one, seed in zip(formulas, seeds, strict=True)
             ]
             total = sum(parts[1:], parts[0])
-            backend = "numpy" if self.kernel.backend == "numpy" else "auto"
+            backend: Backend = "numpy" if self.kernel.backend == "numpy" else "auto"
             self.vjp[number] = _Kernel(compile(total, [*symbols, *seeds], backend=backend))
         return self.vjp[number]
 

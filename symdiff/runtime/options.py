@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
+from typing import Literal, TypeAlias
 
 from ..errors import ArgumentError
 from .groups import Groups
 
-__all__ = ["BUILD_SECONDS", "Options"]
+__all__ = ["BUILD_SECONDS", "Backend", "Options"]
+
+#: What may run a kernel; "auto" answers from the interpreter until native code is built.
+Backend: TypeAlias = Literal["auto", "native", "interpreter", "numpy", "cython"]
 
 #: Seconds that building native code in the background may take, unless ``build_seconds=`` says otherwise: enough for
 #: some 10⁵ operations on one core.

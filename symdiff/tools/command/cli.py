@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 import numpy as np
@@ -31,6 +31,7 @@ from ...ground.budget import Opened, limits, spend
 from ...ground.guard import refuse
 from ...ground.version import VERSION
 from ...runtime.kernel import Kernel
+from ...runtime.options import Backend
 from ...runtime.runners import BACKENDS
 from ...runtime.toolchain import cache
 from ...simplify import stabilize
@@ -205,9 +206,9 @@ def evaluate(
     data: tuple[str, ...],
     values: tuple[str, ...],
     batch: str | None,
-    reduce: str | None,
+    reduce: Literal["sum"] | None,
     out: Path | None,
-    backend: str,
+    backend: Backend,
 ) -> None:
     r"""Compute FORMULA, or with --wrt its derivative, on numbers from files.
 
@@ -278,7 +279,7 @@ def export_module(
     seeds: tuple[str, ...],
     facts: Facts,
     convention: str,
-    reduce: str | None,
+    reduce: Literal["sum"] | None,
     out: Path,
     name: str,
     target: str,
