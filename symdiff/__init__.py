@@ -81,7 +81,7 @@ from .runtime.kernel import Kernel
 if TYPE_CHECKING:
     from collections.abc import Callable as _Callable
 
-    from . import stats
+    from . import stats as stats
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
     from .tools.checking.check import Report, check

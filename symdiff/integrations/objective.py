@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -312,7 +312,9 @@ class Objective:
         parts = derivatives.hvp(scalar, tuple(self._symbols), tuple(directions), disconnected="zero")
         return self._compiled(list(parts), directions)
 
-    def _compiled(self, value: Any, more: Sequence[Array], sparse: Any = None, triangle: str | None = None) -> Kernel:
+    def _compiled(
+        self, value: Any, more: Sequence[Array], sparse: Any = None, triangle: Literal["lower"] | None = None
+    ) -> Kernel:
         inputs = [*self._others.values(), *self._symbols, *more]
         return compile(value, inputs, sparse=sparse, triangle=triangle, **self._options)
 
