@@ -254,7 +254,7 @@ def test_eval_of_an_empty_batch_and_of_numbers_that_are_not_finite(run: Run) -> 
         (["sum(x)", "--data", "x=x.npy", "--out", "none/r.npy"], "there is no folder"),
         (["x", "--data", "x=cube.npy", "--out", "r.csv"], "a .csv file holds two axes, the result has 3"),
         (["x", "--data", "x=cube.npy", "--batch", "x", "--out", "r.csv"], "the result has 3"),
-        (["sum(x)", "--data", "x=x.npy", "--out", "r.txt"], "ending in .npy, .npz or .csv"),
+        (["sum(x)", "--data", "x=x.npy", "--out", "r.txt"], "ending in .npy, .npz, .csv or .parquet"),
         (["sum(x)", "--data", "x=x.npy", "--shape", "x=4"], "x has shape (5, 3); expected (4,)"),
         (["sum(x)", "--data", "x=x.npy", "--shape", "x=2,5,3"], "x has shape (5, 3); expected (2, 5, 3)"),
         (["x * y", "--data", "x=x.npy", "--shape", "x=n", "--shape", "y=n", "--value", "y=[1]"], "n is 3 from x"),

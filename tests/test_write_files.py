@@ -31,7 +31,7 @@ def test_targets_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     Path("link.npy").symlink_to("x.npy")
     Path("folder.npy").mkdir()
     for name, words in {
-        "r.txt": "ending in .npy, .npz or .csv",
+        "r.txt": "ending in .npy, .npz, .csv or .parquet",
         "none/r.npy": "there is no folder",
         "folder.npy": "no ordinary file",
         "x.npy": "is the input x.npy",

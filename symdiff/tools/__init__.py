@@ -8,7 +8,10 @@ Invariants
     * A tool calls what Python users call.
     * A file appears complete or not at all.
 Files
-    read_files   arrays from .npy, .npz and .csv
+    array_files  arrays in .npy and .npz files
+    parquet      columns of Parquet files, in and out
+    read_files   arrays from .npy, .npz, .csv and .parquet
+    row_streams  rows of such files, some at a time
     terminal     lines for people, on any terminal
     export       a kernel as C, a Cython module or NumPy source of its own
     linear_operator  products with a Jacobian or Hessian, for SciPy's solvers

@@ -1,4 +1,4 @@
-"""Arrays from a user's own files: .npy, .npz and .csv.
+"""Arrays from a user's own files: .npy, .npz, .csv and .parquet.
 
 Files come from anywhere: half-copied, with text for numbers, holding pickled objects, or with
 a header that claims more than there is. All of that is told in words that name the file and
@@ -9,32 +9,30 @@ from __future__ import annotations
 
 import codecs
 import csv
-import io
 import math
 import os
 import re
-import stat
-import struct
-import zipfile
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
 from ..ground.limits import LIMITS, Limits
+from .array_files import check_memory, open_array, read_npy, size_of
+from .parquet import ParquetColumns
 
 __all__ = ["SUFFIXES", "Table", "read_array", "read_table", "split_source"]
 
 Numbers: TypeAlias = npt.NDArray[Any]
 
-SUFFIXES = (".npy", ".npz", ".csv")
+SUFFIXES = (".npy", ".npz", ".csv", ".parquet")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "?"}
@@ -61,8 +59,8 @@ def read_array(source: str, name: str = "", limits: Limits = LIMITS) -> Numbers:
     Parameters
     ----------
     source : str
-        A .npy file; a .npz file, with ``:array`` behind it if it holds several; a .csv file,
-        with ``:column`` or ``:column,column`` behind it for some of its columns.
+        A .npy file; a .npz file, with ``:array`` behind it if it holds several; a .csv or .parquet
+        file, with ``:column`` or ``:column,column`` behind it for some of its columns.
     name : str, optional
         The input it is for: an array of this name is taken from a .npz file of several.
     limits : Limits, optional
@@ -71,7 +69,7 @@ def read_array(source: str, name: str = "", limits: Limits = LIMITS) -> Numbers:
     Returns
     -------
     ndarray
-        Of integers, floats or bool. A .csv file gives (rows, columns), or (rows,) for a single
+        Of integers, floats or bool. A table gives (rows, columns), or (rows,) for a single
         column.
 
     Raises
@@ -85,155 +83,15 @@ def read_array(source: str, name: str = "", limits: Limits = LIMITS) -> Numbers:
         raise DataError(f"{str(path)!r}: expected a file of numbers called {', '.join('*' + s for s in SUFFIXES)}")
     if kind == ".csv":
         return read_table(path, limits).numbers(part)
+    if kind == ".parquet":
+        size_of(path)
+        columns = ParquetColumns(path, part)
+        check_memory(8 * columns.rows * len(columns.names), str(path))
+        return columns.numbers()
     if kind == ".npy" and part:
         raise DataError(f"{path} holds one array; expected no {':' + part!r} behind it")
-    size = _size(path)
-    try:
-        if kind == ".npz":
-            return _read_npz(path, part, name, limits)
-        with path.open("rb") as stream:
-            return _read_npy(stream, str(path), size)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-def _size(path: Path) -> int:
-    """Return the length of a file in bytes, which must be one that can be read."""
-    try:
-        state = path.stat()
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file (looked in {Path.cwd()})") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{str(path)!r:.200} cannot be read: {error}") from error
-    if stat.S_ISDIR(state.st_mode):
-        raise DataError(f"{path} is a folder; expected a file")
-    if not stat.S_ISREG(state.st_mode):
-        raise DataError(f"{path} is no ordinary file (a device or a pipe); save the data to a file first")
-    if state.st_size == 0:
-        raise DataError(f"{path} is empty; expected numbers")
-    return state.st_size
-
-
-# ---------------------------------------------------------------------------- .npy and .npz
-
-
-def _read_npy(stream: IO[bytes], where: str, size: int, limit: int | None = None) -> Numbers:
-    """Read the .npy format, believing its header only as far as there are bytes."""
-    try:
-        version = np.lib.format.read_magic(stream)
-    except ValueError:
-        raise DataError(f"{where} is not a .npy file (it does not begin as one); write it with numpy.save") from None
-    if version not in _LENGTHS:
-        raise DataError(f"{where} is a .npy file of version {version}; expected 1.0 or 2.0, which hold plain arrays")
-    shape, fortran, dtype = _read_header(stream, where, _LENGTHS[version])
-    _check_dtype(dtype, where)
-    counts = all(type(length) is int and 0 <= length < _MOST for length in shape)
-    if len(shape) > _AXES or not counts or math.prod(length or 1 for length in shape) * dtype.itemsize >= _MOST:
-        told = f"{len(shape)} axes" if len(shape) > _AXES else f"the shape {shape!s:.100}"
-        raise DataError(f"{where} has a damaged header: {told}; expected up to {_AXES} sizes from 0 up")
-    wanted, there = math.prod(shape) * dtype.itemsize, size - stream.tell()
-    if wanted > there:
-        raise DataError(f"{where} is cut off: an array of shape {shape} takes {wanted} bytes and {there} are there")
-    _check_memory(wanted, where)
-    if limit is not None and wanted > limit:
-        raise DataError(
-            f"{where} unpacks to {wanted} bytes, more than the {limit} that a compressed file of this size may; save "
-            "it as .npy, or with numpy.savez"
-        )
-    data = np.empty(wanted, np.uint8)
-    read = 0
-    while read < wanted:
-        count = stream.readinto(data[read : read + _CHUNK])  # type: ignore[attr-defined]
-        if not count:
-            raise DataError(f"{where} is cut off: an array of shape {shape} takes {wanted} bytes, {read} were read")
-        read += count
-    return data.view(dtype).reshape(shape, order="F" if fortran else "C")
-
-
-#: How the length of the header is written in each version of the format.
-_LENGTHS = {(1, 0): "<H", (2, 0): "<I"}
-#: Bytes of a header, levels of brackets in it, and axes of an array, at most.
-_HEADER, _LEVELS, _AXES = 10_000, 10, 32
-#: No array has so many bytes, or so long an axis.
-_MOST = 2**63
-#: Bytes read at a time, and bytes of the table of contents of an archive.
-_CHUNK, _CONTENTS = 2**20, 2**22
-
-
-def _read_header(stream: IO[bytes], where: str, length: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read shape, order and type; the text of them is small and flat, whatever it says it is."""
-    count = stream.read(struct.calcsize(length))
-    (size,) = struct.unpack(length, count) if len(count) == struct.calcsize(length) else (0,)
-    text = stream.read(min(size, _HEADER + 1))
-    problem = ""
-    if not text or len(text) < size <= _HEADER:
-        problem = "it ends within it"
-    elif size > _HEADER or text.count(b"(") + text.count(b"[") + text.count(b"{") > _LEVELS * 10 or b"\0" in text:
-        problem = f"{size} bytes, which are no description of a plain array"
-    else:
-        try:
-            return np.lib.format.read_array_header_2_0(io.BytesIO(struct.pack("<I", size) + text))
-        except (Exception, RecursionError) as error:  # whatever Python says of text that is no description
-            problem = (str(error).splitlines() or [type(error).__name__])[0]
-    raise DataError(f"{where} has a damaged header: {problem:.200}")
-
-
-def _check_dtype(dtype: np.dtype[Any], where: str) -> None:
-    if dtype.hasobject:
-        raise DataError(f"{where} holds pickled Python objects, which are never loaded; save an array of floats")
-    if dtype.kind not in "fiub" or dtype.itemsize > 8 or dtype.shape:
-        remedy = "give its parts as two inputs" if dtype.kind == "c" else "convert it with .astype(float)"
-        found = f"{dtype!s:.100}"
-        raise DataError(f"{where} holds {found}; expected real numbers (float64, float32, integers or bool); {remedy}")
-
-
-def _check_memory(wanted: int, where: str) -> None:
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # a system that does not tell
-        return
-    if wanted > memory:
-        raise DataError(f"{where} takes {wanted} bytes, more than the memory of this machine; split it into parts")
-
-
-def _read_npz(path: Path, part: str, name: str, limits: Limits) -> Numbers:
-    try:
-        with path.open("rb") as file, _Archive(file) as archive:
-            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            wanted = part or (name if name in members else next(iter(members), "") if len(members) == 1 else "")
-            if wanted not in members:
-                asked = f"no array {part!r:.80}" if part else f"{len(members)} arrays, none called {name!r:.80}"
-                listed = f"{', '.join([*islice(members, 20)]) or 'at least one':.300}"
-                raise DataError(f"{path} has {asked}; expected one of {listed}, as {path}:NAME")
-            info = members[wanted]
-            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise DataError(f"{path}:{wanted:.80} is packed in a way that numpy.savez does not know")
-            # what is packed well may be a thousand times as long, and a small file more than the memory
-            limit = max(limits.unpacked_bytes, 20 * info.compress_size)
-            with archive.open(info) as stream:
-                return _read_npy(stream, f"{path}:{wanted:.80}", info.file_size, limit)
-    except (DataError, OSError):
-        raise
-    except Exception as error:  # an archive can be damaged in as many ways as zipfile has errors
-        raise DataError(f"{path} is not a sound .npz file: {error!s:.200}; write it with numpy.savez") from error
-
-
-class _Archive(zipfile.ZipFile):
-    """An archive whose table of contents is looked at before it is read: each entry of it takes memory."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        file.seek(0, os.SEEK_END)
-        file.seek(-min(file.tell(), 2**16 + 22), os.SEEK_CUR)
-        tail = file.read()
-        at = tail.rfind(b"PK\x05\x06")
-        if 0 <= at <= len(tail) - 22:
-            (size,) = struct.unpack_from("<I", tail, at + 12)
-            wide = tail.rfind(b"PK\x06\x06", 0, at)
-            if wide >= 0 and len(tail) >= wide + 48:
-                size = max(size % 0xFFFFFFFF, *struct.unpack_from("<Q", tail, wide + 40))
-            if size > _CONTENTS:
-                raise zipfile.BadZipFile(f"a table of contents of {size} bytes")
-        super().__init__(file)
+    with open_array(path, part, name, limits) as opened:
+        return read_npy(*opened)
 
 
 # ---------------------------------------------------------------------------- .csv
@@ -275,11 +133,23 @@ class Table:
         ndarray of float64, shape (rows, columns), or (rows,) for a single column
         """
         wanted = self._columns(columns)
-        found = array("d")
-        for number, row in self._rows():
-            found.extend([self._number(number, row[c], c, not found) for c in wanted])
-        values = np.array(found).reshape(-1, len(wanted))
-        return values[:, 0] if len(wanted) == 1 else values
+        return self._array(array("d", chain.from_iterable(self._numbers(wanted))), len(wanted))
+
+    def batches(self, columns: str, count: int) -> Iterator[Numbers]:
+        """Give ``count`` rows at a time, in order; fewer at the end."""
+        wanted = self._columns(columns)
+        rows = self._numbers(wanted)
+        while found := array("d", chain.from_iterable(islice(rows, count))):
+            yield self._array(found, len(wanted))
+
+    def _numbers(self, wanted: Sequence[int]) -> Iterator[list[float]]:
+        """Give the numbers of each row."""
+        for k, (number, row) in enumerate(self._rows()):
+            yield [self._number(number, row[c], c, k == 0) for c in wanted]
+
+    def _array(self, found: array[float], width: int) -> Numbers:
+        values = np.array(found).reshape(-1, width)
+        return values[:, 0] if width == 1 else values
 
     def text(self, column: str) -> list[str]:
         """Return one column as it is written."""
@@ -333,8 +203,8 @@ class Table:
         raise DataError(f"{self.path}, line {line}, column {column + 1}{name}: {cell[:40]!r} {problem}")
 
 
-def read_table(path: Path, limits: Limits = LIMITS) -> Table:
-    """Begin to read a .csv file.
+def read_table(path: Path, limits: Limits = LIMITS, *, in_memory: bool = True) -> Table:
+    """Begin to read a .csv file, whose numbers will stand in memory together unless they are read in batches.
 
     The delimiter is the first of semicolon, tab and comma that the first line has, else blanks.
     Empty lines and lines beginning with ``#`` are skipped. The first line is a header when no
@@ -345,7 +215,9 @@ def read_table(path: Path, limits: Limits = LIMITS) -> Table:
     DataError
         If it is not text in UTF-8, or has no rows.
     """
-    _check_memory(4 * _size(path), str(path))  # a number takes eight bytes, and at least two in the file
+    size = size_of(path)
+    if in_memory:
+        check_memory(4 * size, str(path))  # a number takes eight bytes, and at least two in the file
     first = next(_lines(path, limits), None)
     if first is None:
         raise DataError(f"{path} has no rows; expected numbers")

@@ -10,6 +10,8 @@ Invariants
 Files
     options       shapes, numbers and kinds of derivative from options
     write_files   results into files
+    summary       what is said of numbers
+    stream        evaluation of some rows at a time
     doctor        what this machine offers to kernels
     cli           one function a command
 Add

@@ -30,7 +30,6 @@ from ...graph.sizes import show
 from ...ground.budget import Opened, limits, spend
 from ...ground.guard import refuse
 from ...ground.version import VERSION
-from ...runtime.kernel import Kernel
 from ...runtime.options import Backend
 from ...runtime.runners import BACKENDS
 from ...runtime.toolchain import cache
@@ -53,6 +52,8 @@ from .options import (
     sample_shapes,
     split_pair,
 )
+from .stream import check_streamed, open_streams, run_streamed
+from .summary import described, ran, samples_of, summarise
 from .write_files import check_target, write_arrays
 
 
@@ -187,11 +188,12 @@ def derive(
 @_order
 @_seed
 @_convention
-@click.option("--data", multiple=True, metavar="X=FILE", help="Numbers of an input: x.npy, d.npz:y, t.csv:a,b.")
+@click.option("--data", multiple=True, metavar="X=FILE", help="Numbers: x.npy, d.npz:y, t.csv:a,b, t.parquet:a.")
 @click.option("--value", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2].")
 @click.option("--batch", metavar="X,y", help="Inputs with one sample a row; auto: all that come from files.")
+@click.option("--rows-at-once", type=click.IntRange(1), help="Read and compute so many rows of --batch at a time.")
 @click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the result to this .npy, .npz or .csv file.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the result: .npy, .npz, .csv or .parquet.")
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="auto", help="What computes.")
 def evaluate(
     *,
@@ -206,6 +208,7 @@ def evaluate(
     data: tuple[str, ...],
     values: tuple[str, ...],
     batch: str | None,
+    rows_at_once: int | None,
     reduce: Literal["sum"] | None,
     out: Path | None,
     backend: Backend,
@@ -224,7 +227,9 @@ def evaluate(
         raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
     formula = _text(formula)
     sources = dict(split_pair("--data", one, "X=x.npy") for one in data)
-    numbers = read_data(data, values)
+    streams = open_streams(data, batch) if rows_at_once else {}
+    numbers = read_data([one for one in data if one.partition("=")[0].strip() not in streams], values)
+    numbers |= {name: stream.first for name, stream in streams.items()}
     rows = batched(batch, numbers, list(sources))
     samples = sample_shapes(numbers, read_shapes(shapes), rows)
     declared = declare(samples, facts, sizes=False)
@@ -241,17 +246,22 @@ def evaluate(
     inputs = {name: array(name, shape) for name, shape in declared.items()}
     wide = None if rows is None else [inputs[name] for name in rows]
     kernel = compile_formula(results, list(inputs.values()), batch=wide, reduce=reduce, backend=backend)
+    console = Console()
+    if rows_at_once:
+        check_streamed(out, reduce, list(results))
+        fixed = {name: one for name, one in numbers.items() if name not in streams}
+        run_streamed(console, kernel, fixed, streams, rows_at_once, reduce, out, results)
+        return
     spend(int(cost([one.node for one in results.values()]) * math.prod(_lead(numbers, samples))) // 200)
     served, start = kernel.backend, time.perf_counter()
     computed = {label: np.asarray(one) for label, one in kernel(inputs=numbers).items()}
     seconds = time.perf_counter() - start
-    console = Console()
     for name, one in numbers.items():
         origin = sources.get(name, "--value")
-        say(console, f"{name}: {_described(one)}, {_samples(one, samples[name])} from {origin}", "dim")
+        say(console, f"{name}: {described(one)}, {samples_of(one, samples[name])} from {origin}", "dim")
     for label, result in results.items():
-        _summarise(console, f"{kind} by {label}" if wrt else label, result, computed[label], out is None)
-    say(console, _ran(served, kernel, seconds), "dim")
+        summarise(console, f"{kind} by {label}" if wrt else label, result, computed[label], out is None)
+    say(console, ran(served, kernel, seconds), "dim")
     if out is not None:
         say(console, f"wrote {out} ({write_arrays(out, computed)} bytes)")
 
@@ -398,32 +408,3 @@ def _lead(numbers: Mapping[str, Numbers], samples: Mapping[str, tuple[int, ...]]
 
 def _values(value: Any) -> Mapping[str, Array]:
     return {"value": value} if isinstance(value, Array) else {f"value{k}": one for k, one in enumerate(leaves(value))}
-
-
-def _described(numbers: Numbers) -> str:
-    return f"{show(numbers.shape)} {numbers.dtype}"
-
-
-def _samples(numbers: Numbers, sample: tuple[int, ...]) -> str:
-    lead = numbers.shape[: numbers.ndim - len(sample)]
-    return f"{' × '.join(map(str, lead))} samples" if lead else "one sample"
-
-
-def _summarise(console: Console, label: str, result: Array, numbers: Numbers, whole: bool) -> None:
-    """Print a result: its formula where it is short, its shape and range, and itself if it goes nowhere else."""
-    shown = readable(result)
-    say(console, f"{label} = {shown}" if len(shown) <= 200 and "\n" not in shown else f"{label}:")
-    odd = numbers.size - int(np.isfinite(numbers).sum())
-    told = f", from {numbers.min():.6g} to {numbers.max():.6g}" if numbers.size and not odd else ", empty"
-    say(console, f"  {_described(numbers)}{f', {odd} of {numbers.size} not finite' if odd else told}")
-    if whole:
-        say(console, np.array2string(numbers, threshold=200, precision=8))
-
-
-def _ran(backend: str, kernel: Kernel, seconds: float) -> str:
-    stats = kernel.stats
-    built = stats.get("build_seconds", 0.0)
-    words = {"c": "native code", "interpreter": "the interpreter", "numpy": "NumPy"}.get(backend, backend)
-    if backend == "c" and built:
-        words += f", built in {built * 1e3:.0f} ms"
-    return f"computed in {seconds * 1e3:.3g} ms by {words} ({stats['reason']})"

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ...errors import DataError
 from ...ground.files import check_writable, replace_file
+from ..parquet import parquet_writer
 from ..read_files import SUFFIXES
 
 __all__ = ["check_target", "write_arrays"]
@@ -41,11 +42,13 @@ def check_target(path: Path, sources: Sequence[Path], axes: Sequence[int] = (0,)
     DataError
     """
     if path.suffix.lower() not in SUFFIXES:
-        raise DataError(f"--out {str(path)!r}: expected a name ending in .npy, .npz or .csv")
-    if path.suffix.lower() == ".csv" and max(axes) > 2:
-        raise DataError(f"--out {path}: a .csv file holds two axes, the result has {max(axes)}; expected .npy or .npz")
-    if len(axes) > 1 and path.suffix.lower() != ".npz":
-        raise DataError(f"--out {path}: {len(axes)} arrays for a {path.suffix} file; expected a name ending in .npz")
+        raise DataError(f"--out {str(path)!r}: expected a name ending in .npy, .npz, .csv or .parquet")
+    kind = path.suffix.lower()
+    told = f"--out {path}"
+    if kind in (".csv", ".parquet") and max(axes) > 2:
+        raise DataError(f"{told}: a {kind} file holds two axes, the result has {max(axes)}; expected .npy or .npz")
+    if len(axes) > 1 and kind not in (".npz", ".parquet"):
+        raise DataError(f"{told}: {len(axes)} arrays for a {kind} file; expected a name ending in .npz or .parquet")
     check_writable(path)
     for source in sources:
         if os.path.exists(path) and os.path.exists(source) and path.samefile(source):
@@ -60,7 +63,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Numbers]) -> int:
     path : Path
         Replaced if it exists. Until all is written, it is as it was.
     arrays : mapping of str to ndarray
-        One; for .npz, one or more.
+        One; for .npz and .parquet, one or more.
 
     Returns
     -------
@@ -81,6 +84,9 @@ def write_arrays(path: Path, arrays: Mapping[str, Numbers]) -> int:
                 for name, array in arrays.items():
                     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                         np.lib.format.write_array(member, array, allow_pickle=False)
+        elif kind == ".parquet":
+            with parquet_writer(stream) as add:
+                add(arrays)
         elif kind == ".npy":
             np.save(stream, first, allow_pickle=False)
         else:
