@@ -108,8 +108,8 @@ def _partial(row: Function, i: int) -> str:
     if isinstance(rule, Partial):
         return rule.value
     args = _symbols(row)
-    if row.name in ("polygamma", "spherical_jn"):
-        return _SPECIAL[row.name]
+    if row.orders:
+        return _code(_OF_ORDERS[row.name])
     whole = elementwise(row.name, tuple(args), row.gives)
     partial = rule(*args, whole)
     assert partial is not None  # of arguments that are no numbers
@@ -119,9 +119,12 @@ def _partial(row: Function, i: int) -> str:
     return _code(text(shown))
 
 
-_SPECIAL = {
-    "polygamma": "`polygamma(x + 1, y)`",
-    "spherical_jn": "`(x * j(x - 1, y) - (x + 1) * j(x + 1, y)) / (2 * x + 1)`",
+#: Derivatives of functions whose first argument is an order, which is a number.
+_OF_ORDERS = {
+    "polygamma": "polygamma(x + 1, y)",
+    "spherical_jn": "(x * j(x - 1, y) - (x + 1) * j(x + 1, y)) / (2 * x + 1)",
+    "log_ndtr_derivative": "log_ndtr_derivative(x + 1, y)",
+    "i_moment": "-sign(y) * i_moment(x + 1, y)",
 }
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import mpmath
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from symdiff.graph import Node, inputs_of, label_sizes, postorder
 from symdiff.graph.reference.interpret import bind_sizes
@@ -54,6 +56,69 @@ def spherical_jn(n: Any, x: Any) -> Any:
             term = term * (-(mpmath.mpf(x) ** 2) / 2) / (k * (2 * n + 2 * k + 1))
             if abs(term) <= mpmath.eps * abs(total) * mpmath.mpf("1e-5") or term == 0:
                 return total
+
+
+@cache
+def _psi(n: int, x: Any, digits: int) -> Any:
+    return mpmath.psi(n, x)
+
+
+def ierfcx(n: Any, x: Any) -> Any:
+    """DLMF 12.7.5 and 7.18.11, in digits that what cancels does not reach."""
+    n = int(n)
+    with mpmath.workdps(2 * mpmath.mp.dps):
+        before, here = 2 / mpmath.sqrt(mpmath.pi), erfcx(x)
+        for k in range(1, n + 1):
+            before, here = here, (before / 2 - x * here) / k
+        return here
+
+
+def erfcx(x: Any) -> Any:
+    if x < 1e4:
+        return mpmath.exp(x * x) * mpmath.erfc(x)
+    with mpmath.workdps(mpmath.mp.dps + 20):  # DLMF 7.12.1
+        total, term, k = mpmath.mpf(0), mpmath.mpf(1), 0
+        while abs(term) > mpmath.eps:
+            total += term
+            k += 1
+            term *= -(2 * k - 1) / (2 * mpmath.mpf(x) ** 2)
+        return total / (x * mpmath.sqrt(mpmath.pi))
+
+
+def log_ndtr(x: Any) -> Any:
+    z = -x / mpmath.sqrt(2)
+    if x < -1:
+        return mpmath.log(erfcx(z) / 2) - z * z
+    return mpmath.log1p(-mpmath.erfc(-z) / 2)
+
+
+def log_ndtr_derivative(n: Any, x: Any) -> Any:
+    """h' = -h (x + h), in digits that what cancels does not reach."""
+    with mpmath.workdps(2 * mpmath.mp.dps):
+        z = -x / mpmath.sqrt(2)
+        h = mpmath.sqrt(2 / mpmath.pi) / erfcx(z)
+        found = [h]
+        for k in range(1, int(n)):
+            g = [x + h, *(1 + found[1] if j == 1 else found[j] for j in range(1, k))]
+            found.append(-mpmath.fsum(mpmath.binomial(k - 1, j) * found[j] * g[k - 1 - j] for j in range(k)))
+        return found[-1]
+
+
+def inverse_erfc(y: Any) -> Any:
+    """Newton's method from a double's digits on, in the logarithm where the function is small."""
+    guess = mpmath.mpf(float(special.erfcinv(float(y))))
+    for _ in range(12):
+        step = (mpmath.erfc(guess) / y - 1) * y / (-2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-guess * guess))
+        guess -= step
+        if abs(step) <= abs(guess) * mpmath.eps * 100:
+            break
+    return guess
+
+
+def i_moment(n: Any, x: Any) -> Any:
+    """DLMF 10.32.1 and 13.4.1."""
+    half, n = mpmath.mpf(1) / 2, int(n)
+    return mpmath.mpf(2) ** n * mpmath.rf(half, n) / mpmath.factorial(n) * mpmath.hyp1f1(n + half, n + 1, -2 * abs(x))
 
 
 def arctan2(y: Any, x: Any) -> Any:
@@ -130,7 +195,23 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
     "digamma": mpmath.digamma,
     "polygamma": lambda n, x: mpmath.psi(int(n), x),
+    "polygamma_gap": lambda n, x, d: _psi(int(n), x + d, mpmath.mp.dps) - _psi(int(n), x, mpmath.mp.dps),
     "spherical_jn": spherical_jn,
+    "erfcx": erfcx,
+    "ierfcx": ierfcx,
+    "erfinv": lambda x: inverse_erfc(1 - x),
+    "erfcinv": inverse_erfc,
+    "ndtr": lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
+    "log_ndtr": log_ndtr,
+    "log_ndtr_derivative": log_ndtr_derivative,
+    "ndtri": lambda p: -mpmath.sqrt(2) * inverse_erfc(2 * p),
+    "beta": mpmath.beta,
+    "betaln": lambda a, b: mpmath.loggamma(a) + mpmath.loggamma(b) - mpmath.loggamma(a + b),
+    "poch": mpmath.rf,
+    "binom": mpmath.binomial,
+    "i_moment": i_moment,
+    "i0e": lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(0, x),
+    "i1e": lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(1, x),
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
     "sigmoid_slope": lambda x: mpmath.sech(x / 2) ** 2 / 4,
     "log_sigmoid": lambda x: -mpmath.log1p(mpmath.exp(-x)),

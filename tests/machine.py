@@ -35,7 +35,8 @@ def instructions(code: Bytecode) -> Iterator[Instruction]:
 #: Words of instructions that move something, their opcode included.
 MOVES = {
     **{"end": 1, "save": 2, "load": 2, "column": 4, "shared": 4, "to_column": 3, "to_number": 2, "to_sum": 2},
-    **{"call1": 4, "lanes1": 4, "call2": 5, "lanes2": 5, "ask_rows": 4, "ask_column": 3},
+    **{"call1": 4, "lanes1": 4, "call2": 5, "lanes2": 5, "lanes3": 6, "ask_rows": 4, "ask_column": 3},
+    **{"library1": 4, "library2": 5, "library3": 6},
     **{"put_b": 1, "put_c": 1, "load_b": 2, "load_c": 2},
 }
 
@@ -110,8 +111,8 @@ class Machine:
                 self.registers[name[-1]] = self.registers["a"]
             elif name.startswith("load"):
                 self.registers[name[5:] or "a"] = self.at(words[0])
-            elif name.startswith(("call", "lanes")):
-                operation = self.code.functions[words[0]]
+            elif name.startswith(("call", "lanes", "library")):
+                operation = self.code.functions[words[0]].removeprefix("scipy:").partition(":")[0]
                 self.registers = {"a": compute(operation, *map(self.at, words[2:]))}
                 self.write(words[1], self.registers["a"])
             elif name != "ask_rows":

@@ -21,8 +21,6 @@ from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners.cython import CythonRunner
 from symdiff.runtime.runners.native import NativeRunner
 
-LIMIT = {"polygamma": 3.0, "spherical_jn": 3.0}
-
 
 def every_operation() -> tuple[Program, list[str]]:
     """Apply each operation to the elements of one row; one output for each."""
@@ -33,7 +31,7 @@ def every_operation() -> tuple[Program, list[str]]:
         kinds = SIGNATURES[op]
         args = [t.mask(v) if kind == "mask" else v for v, kind in zip(loads, kinds, strict=False)]
         if op in MAX_ORDER:
-            args = [t.const(LIMIT[op]), loads[0]]
+            args = [t.const(3.0), *loads[: len(kinds) - 1]]
         value = t.op(op, *args)
         t.out((), [t.op("to_real", value) if op in MASK_OPS else value])
     t.out((6,), [t.const(c) for c in (np.inf, -np.inf, np.nan, -0.0, 5e-324, 1 / 3)])

@@ -197,13 +197,16 @@ def test_numpy_is_the_kernel(cases: list[Case], bare: Path, tmp_path: Path) -> N
 
 
 #: Functions that NumPy lacks, and symdiff has compiled.
-COMPILED = ("digamma", "polygamma", "spherical_jn")
+COMPILED = (*(name for name, row in FUNCTIONS.items() if row.special), "ndtr", "log_ndtr")
+#: Functions that SciPy computes.
+FROM_SCIPY = [name for name, row in FUNCTIONS.items() if row.library]
 
 
 def test_every_scalar_function(bare: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     groups: list[list[str]] = [[], [*COMPILED]]
-    names = [name for name, row in FUNCTIONS.items() if row.takes is REAL and name != "where" and name not in COMPILED]
+    others = ("where", *COMPILED, *FROM_SCIPY)
+    names = [name for name, row in FUNCTIONS.items() if row.takes is REAL and name not in others]
     groups[0] = names
     cases = []
     for k, group in enumerate(groups):
@@ -235,6 +238,15 @@ def test_every_scalar_function(bare: Path, tmp_path: Path) -> None:
             np.testing.assert_allclose(out, want, rtol=1e-11, atol=1e-13, err_msg=name)
     for name, out, want in zip(names, found, expected(cases[0]), strict=True):
         np.testing.assert_allclose(out, want, rtol=1e-11, atol=1e-13, err_msg=name)
+
+
+@pytest.mark.parametrize("name", FROM_SCIPY)
+@pytest.mark.parametrize("target", ["c", "numpy"])
+def test_functions_of_scipy_are_refused_by_name(name: str, target: str, tmp_path: Path) -> None:
+    inputs = [sd.scalar(f"x{i}") for i in range(FUNCTIONS[name].arity)]
+    kernel = sd.compile(Formulated(apply(name, *(x.node for x in inputs))), inputs, backend="numpy")
+    with pytest.raises(UnsupportedError, match=f"{name} is computed by SciPy.*target='cython'"):
+        sd.export(kernel, tmp_path, "lacking", target=target)
 
 
 def collect(symbolic: bool, long: bool, count: int) -> list[Formula]:

@@ -29,7 +29,7 @@ from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build
-from symdiff.runtime.toolchain.machine import native_target, vector_address
+from symdiff.runtime.toolchain.machine import function_address, native_target
 from symdiff.simplify import inline
 
 Arrays = list[npt.NDArray[Any]]
@@ -47,7 +47,7 @@ TARGETS = {
 def interpreted(program: Program, target: Target, **options: Any) -> NativeCall:
     code = assemble(program, target, **options)
     single = options.get("single", False)
-    functions = [SCALARS.get(name) or VECTOR_FUNCTIONS.get(name) or vector_address(name) for name in code.functions]
+    functions = [SCALARS.get(name) or VECTOR_FUNCTIONS.get(name) or function_address(name) for name in code.functions]
     assert all(functions)
     machine = Machine(code.lanes, single, code.code, code.numbers, code.vectors, code.rows, functions, code.checks)
     return NativeCall(
@@ -137,7 +137,7 @@ def test_every_operation_at_the_edges(arity: int, single: bool, target: Target) 
 @pytest.mark.parametrize("op", sorted(MAX_ORDER))
 @pytest.mark.parametrize("order", [0.0, 1.0, 7.0])
 def test_functions_with_an_order(op: str, order: float, single: bool) -> None:
-    x = np.random.default_rng(0).uniform(-5, 5, (301, 2))
+    x = np.random.default_rng(0).uniform(-5, 5, (301, len(SIGNATURES[op])))
     compare(one_operation(op, order), [x], len(x), native_target(), single=single)
 
 

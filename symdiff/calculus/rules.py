@@ -382,6 +382,11 @@ def partial_of(node: Node, i: int) -> tuple[Node | None, Node | None]:
     rule = row.partials[i]
     if rule is Partial.ZERO:
         return None, None
+    if rule is Partial.ABSENT:
+        raise NotDifferentiableError(
+            f"the derivative of {node.op} by its argument {i + 1} is not offered; give a number there, or hold it "
+            "constant by stop_gradient"
+        )
     if isinstance(rule, Partial):
         raise NotDifferentiableError(f"{node.op} is {rule.value} by its argument {i + 1}")
     support = row.supports[i] if row.supports else None

@@ -12,9 +12,11 @@ Files
     exponential.h  the exponential and the hyperbolic tangent of whole vectors
     logarithm.h    the logarithm of whole vectors
     transpose.h    blocks of rows to vectors and back
-    special.h      functions that C's library lacks
+    special.h      polygamma, beta and spherical Bessel functions, which C's library lacks
+    error.h        error functions without their exponential, the logarithm of the normal distribution's integral
+    bessel.h       derivatives of scaled modified Bessel functions
     special.pyx    these over arrays
 Add
-    a function that C lacks: ``special.h``; one that generated code shares: ``vector.h``, and its name in
-    codegen/c/spelling.py
+    a function that C lacks: ``special.h`` or a header beside it; one that generated code shares: ``vector.h``, and its
+    name in codegen/c/spelling.py
 """

@@ -1,16 +1,28 @@
-"""Digamma, polygamma and the spherical Bessel function over arrays, from the C text that generated kernels use too.
+"""Functions of numbers over arrays, from the C text that generated kernels use too.
 
-SciPy's polygamma gives nan below zero, and its bits are not those of a generated kernel.
+SciPy lacks them, or its bits are not those of a generated kernel; its polygamma gives nan below zero.
 """
 
 import numpy as np
+
+from ...errors import UnsupportedError
 
 cdef extern from "functions/special.h":
     double sd_digamma(double x) noexcept nogil
     double sd_polygamma(double order, double x) noexcept nogil
     double sd_spherical_jn(double order, double x) noexcept nogil
+    double sd_beta(double a, double b) noexcept nogil
+    double sd_betaln(double a, double b) noexcept nogil
+    double sd_polygamma_gap(double order, double x, double d) noexcept nogil
 
-ctypedef double (*Function)(double, double) noexcept nogil
+cdef extern from "functions/error.h":
+    double sd_ierfcx(double order, double x) noexcept nogil
+    double sd_log_ndtr_derivative(double order, double x) noexcept nogil
+
+cdef extern from "functions/bessel.h":
+    double sd_i_moment(double order, double x) noexcept nogil
+
+ctypedef double (*Two)(double, double) noexcept nogil
 
 
 def digamma(x):
@@ -28,50 +40,92 @@ def digamma(x):
     return polygamma(0, x)
 
 
-def polygamma(int order, x):
-    """Derivative of order ``order`` of digamma (DLMF 5.15), element by element.
+def polygamma(order, x):
+    """Derivative of each order of digamma (DLMF 5.15), element by element.
 
     Parameters
     ----------
-    order : int
+    order : array_like of int
         0 to 100; 0 is digamma itself.
-    x : array_like of float64, shape (...)
+    x : array_like of float64
+        Broadcast with the orders.
 
     Returns
     -------
-    ndarray of float64, shape (...)
+    ndarray of float64
+
+    Raises
+    ------
+    UnsupportedError
+        For any other order, as of each function below.
     """
-    if not 0 <= order <= 100:
-        raise ValueError(f"polygamma of order {order}: orders 0 to 100 are supported")
-    return each(sd_polygamma, order, x)
+    return each(sd_polygamma, within(order, 0, 100, "polygamma"), x)
 
 
-def spherical_jn(int order, x):
-    """Spherical Bessel function of the first kind (DLMF 10.47.3), element by element.
-
-    Parameters
-    ----------
-    order : int
-        0 to 100.
-    x : array_like of float64, shape (...)
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-    """
-    if not 0 <= order <= 100:
-        raise ValueError(f"spherical_jn of order {order}: orders 0 to 100 are supported")
-    return each(sd_spherical_jn, order, x)
+def polygamma_gap(order, x, d):
+    """``polygamma(order, x + d) - polygamma(order, x)``, element by element; orders 0 to 100."""
+    order = within(order, 0, 100, "polygamma_gap")
+    order, x, d = np.broadcast_arrays(order, np.asarray(x, dtype=np.float64), np.asarray(d, dtype=np.float64))
+    result = np.empty(x.shape)
+    cdef const double[::1] orders = np.ascontiguousarray(order).reshape(-1)
+    cdef const double[::1] first = np.ascontiguousarray(x).reshape(-1)
+    cdef const double[::1] second = np.ascontiguousarray(d).reshape(-1)
+    cdef double[::1] target = result.reshape(-1)
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(first.shape[0]):
+            target[i] = sd_polygamma_gap(orders[i], first[i], second[i])
+    return result
 
 
-cdef each(Function function, double order, x):
-    """Apply ``function`` to every element of ``x``, without the GIL."""
-    values = np.ascontiguousarray(x, dtype=np.float64)
-    result = np.empty_like(values)
-    cdef const double[::1] source = values.reshape(-1)
+def beta(a, b):
+    """Beta function (DLMF 5.12.1), element by element; SciPy's loses digits far out."""
+    return each(sd_beta, np.asarray(a, dtype=np.float64), b)
+
+
+def betaln(a, b):
+    """Logarithm of the beta function's size (DLMF 5.12.1), element by element; SciPy's loses digits far out."""
+    return each(sd_betaln, np.asarray(a, dtype=np.float64), b)
+
+
+def spherical_jn(order, x):
+    """Spherical Bessel function of the first kind (DLMF 10.47.3), element by element; orders 0 to 100."""
+    return each(sd_spherical_jn, within(order, 0, 100, "spherical_jn"), x)
+
+
+def ierfcx(order, x):
+    """``exp(x**2)`` times the repeated integral of erfc (DLMF 7.18.2), element by element; orders 0 to 30."""
+    return each(sd_ierfcx, within(order, 0, 30, "ierfcx"), x)
+
+
+def log_ndtr_derivative(order, x):
+    """Derivative of the logarithm of the normal distribution's integral, element by element; orders 1 to 10."""
+    return each(sd_log_ndtr_derivative, within(order, 1, 10, "log_ndtr_derivative"), x)
+
+
+def i_moment(order, x):
+    """Mean of ``(1 - cos(t))**order * exp(-abs(x) * (1 - cos(t)))`` over a period; orders 0 to 10."""
+    return each(sd_i_moment, within(order, 0, 10, "i_moment"), x)
+
+
+def within(order, int least, int most, name):
+    """Return orders that a function has, as float64."""
+    orders = np.asarray(order, dtype=np.float64)
+    wrong = orders[~((orders >= least) & (orders <= most) & (orders == np.floor(orders)))]
+    if wrong.size:
+        raise UnsupportedError(f"{name} of order {wrong.flat[0]:g}: orders {least} to {most} are supported")
+    return orders
+
+
+cdef each(Two function, order, x):
+    """Apply ``function`` to every element, without the GIL."""
+    order, x = np.broadcast_arrays(order, np.asarray(x, dtype=np.float64))
+    result = np.empty(x.shape)
+    cdef const double[::1] orders = np.ascontiguousarray(order).reshape(-1)
+    cdef const double[::1] source = np.ascontiguousarray(x).reshape(-1)
     cdef double[::1] target = result.reshape(-1)
     cdef Py_ssize_t i
     with nogil:
         for i in range(source.shape[0]):
-            target[i] = function(order, source[i])
-    return result.reshape(np.shape(x))
+            target[i] = function(orders[i], source[i])
+    return result

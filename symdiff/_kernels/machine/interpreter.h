@@ -18,6 +18,8 @@
 #include <string.h>
 
 #include "../functions/special.h"
+#include "../functions/error.h"
+#include "../functions/bessel.h"
 #include "handlers.h"
 #include "instructions.h"
 
@@ -61,6 +63,7 @@ typedef struct {
 } sd_scalar;
 #define SD_ONE(name, function) {name, (void (*)(void))(double (*)(double))function}
 #define SD_TWO(name, function) {name, (void (*)(void))(double (*)(double, double))function}
+#define SD_THREE(name, function) {name, (void (*)(void))(double (*)(double, double, double))function}
 static const sd_scalar sd_scalars[] = {
     SD_ONE("exp", exp),                 SD_ONE("exp2", exp2),               SD_ONE("expm1", expm1),
     SD_ONE("log", log),                 SD_ONE("log2", log2),               SD_ONE("log10", log10),
@@ -73,6 +76,13 @@ static const sd_scalar sd_scalars[] = {
     SD_ONE("digamma", sd_digamma),      SD_TWO("polygamma", sd_polygamma),  SD_TWO("spherical_jn", sd_spherical_jn),
     SD_TWO("power", pow),               SD_TWO("arctan2", atan2),           SD_TWO("hypot", hypot),
     SD_TWO("mod", sd_mod),
+    SD_ONE("erfcx", sd_erfcx),
+    SD_TWO("beta", sd_beta),
+    SD_TWO("betaln", sd_betaln),
+    SD_TWO("ierfcx", sd_ierfcx),
+    SD_TWO("log_ndtr_derivative", sd_log_ndtr_derivative),
+    SD_TWO("i_moment", sd_i_moment),
+    SD_THREE("polygamma_gap", sd_polygamma_gap),
 };
 enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 

@@ -163,27 +163,43 @@ static long NAME(INTERPRET)(long begin, long end, const char *const *in, const l
     EVERY(MOVE_TO, OF_A, OF_P)
     NEXT;
   }
+#define LANES(places, ...) \
+  char *to = PLACE(ip[2]); \
+  places; \
+  FORGET \
+  for (long l = 0; l < groups * W; l++) *(D *)(to + sizeof(T) * l) = f(__VA_ARGS__); \
+  p = to; \
+  EVERY(MOVE_TO, OF_A, OF_P) \
+  NEXT
+#define LANE(p) *(D *)(p + sizeof(T) * l)
   do_lanes1: {
     double (*const f)(double) = (double (*)(double))code->functions[ip[1]];
-    char *to = PLACE(ip[2]);
-    p = AT(ip[3]), ip += 4;
-    FORGET
-    for (long l = 0; l < groups * W; l++) *(D *)(to + sizeof(T) * l) = f(*(D *)(p + sizeof(T) * l));
-    p = to;
-    EVERY(MOVE_TO, OF_A, OF_P)
-    NEXT;
+    LANES((p = AT(ip[3]), ip += 4), LANE(p));
   }
   do_lanes2: {
     double (*const f)(double, double) = (double (*)(double, double))code->functions[ip[1]];
-    char *to = PLACE(ip[2]);
-    p = AT(ip[3]), q = AT(ip[4]), ip += 5;
-    FORGET
-    for (long l = 0; l < groups * W; l++)
-      *(D *)(to + sizeof(T) * l) = f(*(D *)(p + sizeof(T) * l), *(D *)(q + sizeof(T) * l));
-    p = to;
-    EVERY(MOVE_TO, OF_A, OF_P)
-    NEXT;
+    LANES((p = AT(ip[3]), q = AT(ip[4]), ip += 5), LANE(p), LANE(q));
   }
+  do_lanes3: {
+    double (*const f)(double, double, double) = (double (*)(double, double, double))code->functions[ip[1]];
+    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), ip += 6), LANE(p), LANE(q), LANE(r));
+  }
+
+  /* SciPy's functions take one more argument, which is Cython's and has no meaning. */
+  do_library1: {
+    double (*const f)(double, int) = (double (*)(double, int))code->functions[ip[1]];
+    LANES((p = AT(ip[3]), ip += 4), LANE(p), 0);
+  }
+  do_library2: {
+    double (*const f)(double, double, int) = (double (*)(double, double, int))code->functions[ip[1]];
+    LANES((p = AT(ip[3]), q = AT(ip[4]), ip += 5), LANE(p), LANE(q), 0);
+  }
+  do_library3: {
+    double (*const f)(double, double, double, int) = (double (*)(double, double, double, int))code->functions[ip[1]];
+    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), ip += 6), LANE(p), LANE(q), LANE(r), 0);
+  }
+#undef LANES
+#undef LANE
 
     /* Inputs go to memory. What is in registers is lost, but for columns. */
 #define ROWS(width) \

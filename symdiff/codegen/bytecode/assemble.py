@@ -316,9 +316,9 @@ class _Assembler:
         known = self.spelled.get(op)
         if known is None:
             spelled = spelling(op, self.lanes, self.target.prefix, self.target.vector_math, self.single)
-            symbol = spelled.symbol or spelled.own
-            number = self.functions.setdefault(symbol or op, len(self.functions))
-            known = self.spelled[op] = f"{'call' if symbol else 'lanes'}{len(step.args)}", number
+            number = self.functions.setdefault(spelled.pointer or spelled.own or op, len(self.functions))
+            means = "call" if spelled.symbol or spelled.own else "library" if spelled.library else "lanes"
+            known = self.spelled[op] = f"{means}{len(step.args)}", number
         operands = [self.bring(v) for v in step.args]
         for v in step.reads:
             self._read(v)

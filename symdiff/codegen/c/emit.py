@@ -105,7 +105,7 @@ class CSource(NamedTuple):
         sample 0. It returns the first sample in which a checked value is zero, the number of
         that check in ``which``, or -1.
     symbols : tuple of str
-        Functions of the vector library, whose addresses stand in ``fn`` in this order.
+        Functions of the vector library and SciPy's, whose addresses stand in ``fn`` in this order.
     lanes : int
         Samples in one vector.
     workspace : int
@@ -171,12 +171,15 @@ def emit_c(
         for op in dict.fromkeys(program.ops)
         if op not in ("load", "const")
     }
-    symbols = [(op, s) for op, s in spell.items() if s.symbol]
+    symbols = [(op, s) for op, s in spell.items() if s.pointer]
     head = [preamble(lanes, single), _LEAVE, _ANY * bool(program.checks), _SUMS * reduce]
     head += dict.fromkeys(text for s in spell.values() for text in s.needs)
     for number, (op, s) in enumerate(symbols):
-        kinds = ",".join(["V"] * (s.form.count("%s") - 1))
-        head.append(f"#define do_{op} ((V(*)({kinds}))fn[{number}])\n")
+        count = s.form.count("%s") - 1
+        if s.library:
+            head.append(f"#define do_{op}(...) each_library{count}(fn[{number}],__VA_ARGS__)\n")
+        else:
+            head.append(f"#define do_{op} ((V(*)({','.join(['V'] * count)}))fn[{number}])\n")
     consts = {f"k{i}": f"CONST V k{i}={{ALL({literal(x, single)})}};\n" for i, x in program.consts.items()}
 
     forms = {op: s.form for op, s in spell.items()}
@@ -188,7 +191,7 @@ def emit_c(
     definitions = functions.definitions()
     entry = _entry(functions, bool(fills))
     text = "".join([*head, *consts.values(), fills, *definitions, entry])
-    known = tuple(s.symbol for _, s in symbols)
+    known = tuple(s.pointer for _, s in symbols)
     parts = tuple(_parts("".join(head), consts, definitions, functions.calls, fills + entry))
     workspace, vectors = functions.workspace, functions.vectors
     return CSource(text, known, lanes, workspace, reduce, columns, single, layout.constant, parts, vectors)

@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import InternalError
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import SIGNATURES
 from .texts import kernel_text, with_needs
 
-__all__ = ["Spelling", "literal", "special_text", "spelling"]
+__all__ = ["SPECIAL", "Spelling", "library_symbol", "literal", "special_text", "spelling"]
 
 
 def literal(x: float, single: bool) -> str:
@@ -47,12 +48,20 @@ class Spelling(NamedTuple):
         The vector library's function called through a pointer, or "".
     own : str
         The name that our own function of whole vectors has in the interpreter, or "".
+    library : str
+        The name (:func:`library_symbol`) of SciPy's function of numbers that is called through a pointer, or "".
     """
 
     form: str
     needs: tuple[str, ...] = ()
     symbol: str = ""
     own: str = ""
+    library: str = ""
+
+    @property
+    def pointer(self) -> str:
+        """The name of what is called through a pointer, or ""."""
+        return self.symbol or self.library
 
 
 _REAL = "V v%s={};"
@@ -138,14 +147,22 @@ _LANES = {
     "lgamma": ("one_lgamma", (_LGAMMA,)),
 }
 
-_BY_NAME = [row.c for row in FUNCTIONS.values() if row.vector or row.special]
+_BY_NAME = [row.c for row in FUNCTIONS.values() if row.vector or row.special or row.library]
 complete((*_DIRECT, *_MASKS, *_CHOICES, *_SHARED, *_LANES, *_BY_NAME), __name__, SIGNATURES)
 
 _LANE_LOOP = {
     1: "SLOW V do_{0}(V x){{for(int l=0;l<W;l++)x[l]={1}(x[l]);return x;}}\n",
     2: "SLOW V do_{0}(V x,V y){{for(int l=0;l<W;l++)x[l]={1}(x[l],y[l]);return x;}}\n",
+    3: "SLOW V do_{0}(V x,V y,V z){{for(int l=0;l<W;l++)x[l]={1}(x[l],y[l],z[l]);return x;}}\n",
 }
-
+#: Calls of a function of SciPy's, whose last argument is Cython's and has no meaning.
+_LIBRARY_LOOP = {
+    count: "SLOW V each_library{}(void*f,{}){{for(int l=0;l<W;l++)"
+    "x[l]=((double(*)({},int))f)({},0);return x;}}\n".format(
+        count, ",".join(f"V {x}" for x in names), ",".join(["double"] * count), ",".join(f"{x}[l]" for x in names)
+    )
+    for count, names in ((1, "x"), (2, "xy"), (3, "xyz"))
+}
 
 #: Our own functions in place of the vector library's, by their headers.
 _OWN = {"exp": "exponential.h", "log": "logarithm.h", "tanh": "exponential.h"}
@@ -153,10 +170,17 @@ _OWN = {"exp": "exponential.h", "log": "logarithm.h", "tanh": "exponential.h"}
 _FUSED = 4
 
 
+#: Headers of functions that libm lacks.
+SPECIAL = ("special.h", "error.h", "bessel.h")
+
+
 @cache
-def special_text() -> str:
-    """Return the C text of the functions that libm lacks, as the compiled package has it."""
-    return kernel_text("special.h")
+def special_text(function: str) -> str:
+    """Return the C text that has a function that libm lacks, as the compiled package has it."""
+    for header in SPECIAL:
+        if f" {function}(" in kernel_text(header):
+            return kernel_text(header)
+    raise InternalError(f"no header has the text of {function}")
 
 
 @cache
@@ -186,7 +210,10 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
         scalar, before = _LANES[op]
         return Spelling(_call(op), (*before, _loop(op, scalar)))
     if FUNCTIONS[op].special:
-        return Spelling(_call(op), (special_text(), _loop(op, FUNCTIONS[op].special)))
+        return Spelling(_call(op), (special_text(FUNCTIONS[op].special), _loop(op, FUNCTIONS[op].special)))
+    if FUNCTIONS[op].library:
+        symbol = library_symbol(FUNCTIONS[op].library, len(SIGNATURES[op]))
+        return Spelling(_call(op), (_LIBRARY_LOOP[len(SIGNATURES[op])],), library=symbol)
     if op in _OWN and prefix and lanes >= _FUSED and not single:
         return Spelling(_call(op), with_needs(f"do_{op}", "vector.h", _OWN[op]), own=f"do_{op}_d{lanes}")
     name = FUNCTIONS[op].vector
@@ -194,6 +221,11 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
     if prefix and symbol in vector_math:
         return Spelling(_call(op), (), symbol)
     return Spelling(_call(op), (_loop(op, f"__builtin_{name}"),))
+
+
+def library_symbol(name: str, arity: int) -> str:
+    """Return what the tables of addresses call a function of SciPy's of so many numbers."""
+    return f"scipy:{name}:{arity}"
 
 
 def _of_type(texts: tuple[str, ...], single: bool) -> tuple[str, ...]:

@@ -11,9 +11,11 @@ import re
 from collections.abc import Collection, Sequence
 from functools import cache
 
+from ...errors import UnsupportedError
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import MASK_OPS, SIGNATURES, Program
+from ..c.spelling import SPECIAL
 from ..c.texts import kernel_text
 
 __all__ = ["functions_text", "literal", "statement"]
@@ -74,7 +76,9 @@ static double sd_mod(double a, double b) {
 }
 
 _SPECIAL = {row.c: row.special for row in FUNCTIONS.values() if row.special}
-complete((*_FORMS, *_LIBM, *_OWN, *_SPECIAL), __name__, SIGNATURES)
+#: Functions of SciPy's, which C that stands alone cannot call.
+_LIBRARY = {row.c: row.library for row in FUNCTIONS.values() if row.library}
+complete((*_FORMS, *_LIBM, *_OWN, *_SPECIAL, *_LIBRARY), __name__, SIGNATURES)
 
 
 def literal(x: float) -> str:
@@ -100,12 +104,21 @@ def statement(op: str, number: int, operands: Sequence[str]) -> str:
     >>> statement("add", 3, ["x0[0]", "v2"])
     'const double v3 = x0[0] + v2;'
     """
+    _refuse_library(op)
     if op in _FORMS:
         text = _FORMS[op].format(*operands)
     else:
         name = _LIBM.get(op) or (f"sd_{op}" if op in _OWN else _SPECIAL[op])
         text = f"{name}({', '.join(operands)})"
     return f"const {'int m' if op in MASK_OPS else 'double v'}{number} = {text};"
+
+
+def _refuse_library(op: str) -> None:
+    if op in _LIBRARY:
+        raise UnsupportedError(
+            f"{op} is computed by SciPy, which C that stands alone cannot call; export it with target='cython', or "
+            "call the kernel"
+        )
 
 
 def functions_text(programs: Collection[Program], more: Collection[str] = ()) -> str:
@@ -118,6 +131,12 @@ def functions_text(programs: Collection[Program], more: Collection[str] = ()) ->
         Operations that are needed besides.
     """
     used = {op for program in programs for op in program.ops} | set(more)
+    for op in _LIBRARY:
+        if op in used:
+            raise UnsupportedError(
+                f"{op} is computed by SciPy, which C that stands alone cannot call; export it with target='cython', or "
+                "call the kernel"
+            )
     text = "".join(f"{_OWN[op]}\n" for op in _OWN if op in used)
     wanted = {_SPECIAL[op] for op in used if op in _SPECIAL}
     if not wanted:
@@ -132,13 +151,13 @@ def functions_text(programs: Collection[Program], more: Collection[str] = ()) ->
 @cache
 def _special_pieces() -> dict[str, str]:
     """Return the package's special functions as C99, each with the comment before it, by name and in order."""
-    text = kernel_text("special.h")
+    text = "\n".join(map(kernel_text, SPECIAL))
     text = text.replace("__attribute__((unused)) ", "").replace('__builtin_nan("")', "(double)NAN")
     text = re.sub(r"__builtin_(\w+)", r"\1", text.replace("__builtin_inf()", "(double)INFINITY"))
     text = re.sub(r"\b0x1\.[0-9a-f]+p[-+]?[0-9]+", lambda match: repr(float.fromhex(match[0])), text)
     found: dict[str, str] = {}
     for paragraph in re.split(r"\n{2,}(?=/\*)", text):
-        name = re.search(r"^static double (\w+)\(", paragraph, re.MULTILINE)
+        name = re.search(r"^static (?:double|void) (\w+)\(", paragraph, re.MULTILINE)
         if name is not None:
             found[name[1]] = paragraph.strip("\n") + "\n\n"
     return found

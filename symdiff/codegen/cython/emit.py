@@ -2,7 +2,8 @@
 
 What comes out is what a person would write: one ``nogil`` function for a sample, in scalar C
 arithmetic that any compiler takes, and around it one Python function that checks its arguments,
-lines up their batch axes and loops. It needs NumPy to run, and nothing but Cython to be built.
+lines up their batch axes and loops. It needs NumPy to run, and SciPy where it
+calls functions of SciPy's; nothing but Cython to be built.
 
 Values and ports are numbers in the text; :mod:`symdiff.codegen.cython.module` says which user text
 reaches it, and why that is safe.
@@ -102,11 +103,13 @@ cdef inline double mod(double a, double b) noexcept nogil:
     ),
 }
 
-_PARAMETERS = {1: "double x", 2: "double order, double x"}
+_PARAMETERS = {1: "double x", 2: "double x, double y", 3: "double x, double y, double z"}
 _SPECIAL = {
     row.c: f'double {row.c} "{row.special}"({_PARAMETERS[row.arity]})' for row in FUNCTIONS.values() if row.special
 }
-complete((*_FORMS, *_LIBM, *_INLINE, *_SPECIAL), __name__, SIGNATURES)
+#: Functions of SciPy's, which the module imports as C.
+_LIBRARY = {row.c: row.library for row in FUNCTIONS.values() if row.library}
+complete((*_FORMS, *_LIBM, *_INLINE, *_SPECIAL, *_LIBRARY), __name__, SIGNATURES)
 
 
 def emit_cython(
@@ -134,14 +137,18 @@ def emit_cython(
     functions = parts.functions()
     wanted = {_LIBM[op] for op in used if op in _LIBM}
     wanted |= {name for op in used if op in _INLINE for name in _INLINE[op][0]}
-    special = [_SPECIAL[op] for op in _SPECIAL if op in used]
+    special = [op for op in _SPECIAL if op in used]
+    library = [f"{name} as {op}" for op, name in _LIBRARY.items() if op in used]
     numbers = {name for name in ("INFINITY", "NAN") if any(name in text for text in functions)}
     text = [emit_head(program)]
     if wanted | numbers:
         text.append(f"from libc.math cimport {', '.join(sorted(wanted | numbers))}\n\n")
+    if library:
+        text.append(f"from scipy.special.cython_special cimport {', '.join(library)}\n\n")
     if special:
-        verbatim = special_text().replace("\\", "\\\\")
-        lines = "".join(f"    {line} noexcept nogil\n" for line in special)
+        texts = dict.fromkeys(special_text(FUNCTIONS[op].special) for op in special)
+        verbatim = "".join(texts).replace("\\", "\\\\")
+        lines = "".join(f"    {_SPECIAL[op]} noexcept nogil\n" for op in special)
         text.append(f'cdef extern from *:\n    """\n{verbatim}    """\n{lines}\n')
     text += (f"\n{_INLINE[op][1]}\n" for op in _INLINE if op in used)
     text += (f"\n{function}\n" for function in functions)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from ...errors import UnsupportedError
 from ...graph import INT, Node
 from ...graph.reference import along, numeric
+from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import fixed
 from . import fallbacks
 from .emit import Lines, emit_lines
@@ -33,7 +34,7 @@ CONSTANTS = 100_000
 #: Characters of a formula that the docstring shows.
 FORMULA = 4000
 _NUMBERED = re.compile(r"[vcn][0-9]+")
-_COMPILED = ("digamma", "polygamma", "spherical_jn")
+_COMPILED = frozenset(row.name for row in FUNCTIONS.values() if row.special)
 
 _ERRORS = '''
 class ShapeError(ValueError):
@@ -209,6 +210,8 @@ def _functions(called: Collection[str]) -> list[str]:
     waiting = sorted(called, reverse=True)
     while waiting:
         name = waiting.pop()
+        if name not in known and name in FUNCTIONS and FUNCTIONS[name].library:
+            raise UnsupportedError(f"{name} is computed by SciPy; export it with target='cython', or call the kernel")
         if name in _COMPILED or name not in known:
             raise UnsupportedError(
                 f"{name} is a function that NumPy lacks, and symdiff has compiled only; export it with target='c'"

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 from ...graph.scalars.compositions import COMPOSED
@@ -64,16 +66,20 @@ def _add(name: str, call: Callable[..., Any], arrays: Arrays = 1, least: int = 1
     LIBRARY[name] = Entry(name, call, arrays, least, most, keywords, in_text, options)
 
 
-for _name, _row in FUNCTIONS.items():
-    if _row.written is None and _name not in ("to_real", "where", "polygamma", "spherical_jn", "rint"):
-        _add(_name, partial(apply, _name), _row.arity, _row.arity, _row.arity)
-
-
-def _polygamma(n: Any, x: Node) -> Node:
+def _of_order(name: str, n: Any, x: Node) -> Node:
+    """Apply a function whose order is known beforehand."""
     order = n.value if isinstance(n, Node) and n.op == "constant" else n
-    if isinstance(order, Node) or not float(order).is_integer() or order < 0:
-        raise UnsupportedError("polygamma of an order that is no constant; expected a whole number from 0 up")
-    return apply("digamma", x) if order == 0 else apply("polygamma", float(order), x)
+    most = FUNCTIONS[name].orders
+    if isinstance(order, Node) or np.ndim(order) or not float(order).is_integer() or not 0 <= order <= most:
+        raise UnsupportedError(f"{name} of an order that is no constant; expected a whole number from 0 to {most}")
+    return apply("digamma", x) if order == 0 and name == "polygamma" else apply(name, float(order), x)
+
+
+for _name, _row in FUNCTIONS.items():
+    if _row.written is None and _row.orders:
+        _add(_name, partial(_of_order, _name), _row.arity, _row.arity, _row.arity)
+    elif _row.written is None and _name not in ("to_real", "where", "rint"):
+        _add(_name, partial(apply, _name), _row.arity, _row.arity, _row.arity)
 
 
 def _round(x: Node, decimals: int = 0) -> Node:
@@ -110,7 +116,6 @@ for _name, _target in (("and", "logical_and"), ("or", "logical_or"), ("xor", "lo
          FUNCTIONS[_target].arity)
 LIBRARY["invert"] = LIBRARY["bitwise_not"]
 _add("divmod", lambda x, y: (apply("floor_divide", x, y), apply("mod", x, y)), 2, 2, 2, in_text=False)
-_add("polygamma", _polygamma, 2, 2, 2)
 _add("round", _round, 1, 1, 2, ("decimals",))
 _add("rint", lambda x: apply("rint", x))
 _add("where", _where, "all", 1, 3)

@@ -19,6 +19,7 @@ from sympy.tensor.array.expressions import array_expressions as arrays
 
 from ...errors import SymdiffError, UnsupportedError
 from ...graph import Node, inputs_of, walk_sizes
+from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import fixed
 from ...ground.budget import spend
 from ...printing.notation import Term, written
@@ -145,11 +146,16 @@ class _Writer:
         """Return a term as an operation by its text."""
         style = TextStyle([f"_a{place}_" for place in range(len(args))])
         operands = []
+        of_order = term.kind == "call" and FUNCTIONS[term.data].orders > 0
         for place, (arg, x) in enumerate(zip(term.args, args, strict=True)):
-            style.pieces[id(arg)] = style.reference(f"_a{place}_")
+            if of_order and not place:
+                style.pieces[id(arg)] = style.write(arg)  # an order is a number of the text
+                continue
+            style.pieces[id(arg)] = style.reference(f"_a{place - of_order}_")
             operands.append(self.as_object(arg, x))
         text = style.write(term).text
-        return operation(text, [arg.ndim for arg in term.args], [self.wholes.size(n) for n in term.shape], operands)
+        ranks = [arg.ndim for arg in term.args[of_order:]]
+        return operation(text, ranks, [self.wholes.size(n) for n in term.shape], operands)
 
     def as_object(self, term: Term, piece: Any) -> Any:
         """Return a piece as an object of SymPy's: conditions, of which it has no matrices, as an array of them."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._kernels.functions import special as compiled
-from ...errors import ShapeError, SingularMatrixError, UnsupportedError
+from ...errors import ShapeError, SingularMatrixError
 from . import scipy_special as special
 from .along import arrange, arrange_each, cummax, cummin, cumprod, sort
 
@@ -104,33 +104,10 @@ def lgamma(x: Array) -> Array:
     return np.asarray(np.where(x == -np.inf, np.inf, value), dtype=np.float64)
 
 
-def polygamma(order: Array | float, x: Array) -> Array:
-    """Return the derivative of digamma of each ``order`` (0 to 100) at ``x`` (DLMF 5.15)."""
-    try:
-        return _by_order(compiled.polygamma, order, x)
-    except ValueError as error:
-        raise UnsupportedError(str(error)) from None
-
-
-def spherical_jn(order: Array | float, x: Array) -> Array:
-    """Return the spherical Bessel function of the first kind (DLMF 10.47.3)."""
-    try:
-        return _by_order(compiled.spherical_jn, order, x)
-    except ValueError as error:
-        raise UnsupportedError(str(error)) from None
-
-
-def _by_order(function: Callable[[int, Array], Array], order: Array | float, x: Array) -> Array:
-    orders = np.unique(np.asarray(order))
-    if orders.size == 1:
-        shape = np.broadcast_shapes(np.shape(order), np.shape(x))
-        return np.asarray(function(int(orders[0]), np.broadcast_to(x, shape)), dtype=np.float64)
-    order, x = np.broadcast_arrays(order, x)
-    result = np.empty(x.shape)
-    for each in orders:
-        here = order == each
-        result[here] = function(int(each), x[here])
-    return result
+#: What generated kernels have the C text of.
+beta, betaln, polygamma, polygamma_gap = compiled.beta, compiled.betaln, compiled.polygamma, compiled.polygamma_gap
+ierfcx, log_ndtr_derivative = compiled.ierfcx, compiled.log_ndtr_derivative
+i_moment, spherical_jn = compiled.i_moment, compiled.spherical_jn
 
 
 # ---------------------------------------------------------------------------- reductions and normalizations

@@ -10,16 +10,19 @@ Invariants
     * A function whose derivative may be infinite where it is finite itself is marked singular.
 Files
     functions     what a row is, and the functions that make nodes
-    rows          the rows
+    making        what rows are written with
+    rows          the rows of elementary functions and of pieces
+    special       the rows of error, gamma and beta functions
+    bessel        the rows of Bessel functions
     compositions  functions made of rows: activations, the rest of NumPy's ufuncs
     arithmetic    sums as terms, products as factors
     logarithms    how logarithmic rows are computed
     remainders    rows of quotients that are 0 / 0 at 0, with their Taylor series
 Add
-    a row in ``rows`` (CONTRIBUTING.md has an example), or in ``remainders`` for a removable singularity; a function
-    made of others in ``compositions``
+    a row in one of the files of rows (CONTRIBUTING.md has an example), or in ``remainders`` for a removable
+    singularity; a function made of others in ``compositions``
 """
 
-from . import rows
+from . import bessel, rows, special
 
-__all__ = ["rows"]
+__all__ = ["bessel", "rows", "special"]

@@ -1,7 +1,7 @@
 """The table of scalar functions: what a row of it is, and how its functions are applied.
 
 The parser, the differentiator, the emitters, the documentation and the tests all read this table; the rows
-are in :mod:`symdiff.graph.scalars.rows`, which fills it.
+are in :mod:`symdiff.graph.scalars.rows` and the modules beside it, which fill it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class Partial(Enum):
 
     ZERO = "zero almost everywhere"
     NONE = "not differentiable"
+    ABSENT = "not offered"
 
 
 #: Takes the arguments, and for a derivative then the value itself.
@@ -49,7 +50,11 @@ class Function(NamedTuple):
     vector : str
         Name in C's mathematical library, and in the platform's library of the same functions of vectors, or "".
     special : str
-        The function in ``symdiff/_kernels/functions/special.h``, where C's library has none, or "".
+        The function in the headers of ``symdiff/_kernels/functions``, where C's library has none, or "".
+    library : str
+        The function in ``scipy.special.cython_special`` whose address compiled code calls, or "".
+    orders : int
+        The largest order of a family of functions, whose first argument is the order; 0 for any other.
     expansion : callable, optional
         The function in terms of others, as the scalar program computes it.
     supports : tuple, optional
@@ -86,6 +91,8 @@ class Function(NamedTuple):
     singular: bool = False
     special: str = ""
     rule: str = "chain rule"
+    library: str = ""
+    orders: int = 0
 
     @property
     def arity(self) -> int:

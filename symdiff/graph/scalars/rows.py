@@ -10,27 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
-from ...errors import UnsupportedError
-from .. import BOOL, Node, as_node, broadcast_to, constant, elementwise
-from ..kinds import BRANCHING, EXPANDED, note
-from .functions import FUNCTIONS, Formula, Function, Interval, Partial, Slope, compare, scalar_constant, to_real, where
+from .. import BOOL, Node, broadcast_to, constant, elementwise
+from .functions import Formula, Interval, Partial, compare, scalar_constant, to_real, where
 from .logarithms import entr, kl_div, log1mexp, log_ratio, logit, part_of, rel_entr, xlog1py
+from .making import ANY, NONE, POSITIVE, UNIT, ZERO
+from .making import named as _f
+from .making import order_of as _order
+from .making import row as _row
+from .making import unary as _unary
 from .remainders import REMAINDERS
 
-ZERO, NONE = Partial.ZERO, Partial.NONE
-
 # ---------------------------------------------------------------------------- partial derivatives that need words
-
-
-def _f(name: str) -> Callable[..., Node]:
-    def call(*args: Node | float) -> Node:
-        return elementwise(name, tuple([as_node(a) for a in args]))
-
-    call.__name__ = name
-    return call
-
 
 sqrt, exp, log, sin, cos = _f("sqrt"), _f("exp"), _f("log"), _f("sin"), _f("cos")
 sinh, cosh, tanh = _f("sinh"), _f("cosh"), _f("tanh")
@@ -39,14 +30,6 @@ maximum, minimum, absolute = _f("maximum"), _f("minimum"), _f("abs")
 hypot, direction_cos, direction_sin = _f("hypot"), _f("direction_cos"), _f("direction_sin")
 inversion_x, inversion_y, one_minus_square = _f("inversion_x"), _f("inversion_y"), _f("one_minus_square")
 unless_nan = _f("unless_nan")
-
-
-def _order(n: Node) -> float:
-    """Return the order of a family of functions, which simplification may have repeated or reshaped."""
-    order = scalar_constant(n)
-    if order is None:
-        raise UnsupportedError("an order that is no number known beforehand")
-    return order
 
 
 def _power_base(x: Node, y: Node, f: Node) -> Node | None:
@@ -124,19 +107,6 @@ def _floor_divide(x: Node, y: Node) -> Node:
     return where(compare("equal", y, 0.0), x / y, whole)
 
 
-def _polygamma(n: Node, x: Node, f: Node) -> Node:
-    order = scalar_constant(n)
-    return elementwise("polygamma", (n + 1.0 if order is None else constant(order + 1.0), x))
-
-
-def _spherical(n: Node, x: Node, f: Node) -> Node:
-    # (2n+1) j_n' = n j_(n-1) - (n+1) j_(n+1): no division by x, so exact at 0
-    order = _order(n)
-    below = elementwise("spherical_jn", (constant(abs(order - 1.0)), x))
-    above = elementwise("spherical_jn", (constant(order + 1.0), x))
-    return constant(order / (2 * order + 1)) * below - constant((order + 1) / (2 * order + 1)) * above
-
-
 def _sigmoid_slope(x: Node) -> Node:
     # the function is even; exp(-|x|) cannot overflow, and log1p(exp(x)) takes it too
     small = exp(-absolute(x))
@@ -196,25 +166,6 @@ def _sinc(x: Node) -> Node:
 # ---------------------------------------------------------------------------- the table
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
-ANY: Interval = (-3.0, 3.0)
-POSITIVE: Interval = (0.1, 4.0)
-UNIT: Interval = (-0.95, 0.95)
-TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
-
-
-def _row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval, ...], **rest: Any) -> None:
-    rest.setdefault("numpy", f"np.{name}")
-    rest.setdefault("c", "" if "expansion" in rest else name)
-    FUNCTIONS[name] = row = Function(name, partials, domain, **rest)
-    if row.expansion is not None and not row.c:
-        note(name, EXPANDED)
-    if row.supports:
-        note(name, BRANCHING)
-
-
-def _unary(name: str, partial: Slope | Partial, domain: Interval = ANY, **rest: Any) -> None:
-    _row(name, (partial,), (domain,), **rest)
-
 
 # Arithmetic                                              DLMF 1.4(iii)
 _row("add", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(1.0)), (ANY, ANY), source="1.4.8",
@@ -293,22 +244,6 @@ _unary("arccosh", lambda x, f: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0)), (1.1, 4.0)
        vector="acosh", singular=True)
 _unary("arctanh", lambda x, f: 1.0 / one_minus_square(x), UNIT, sympy="atanh", source="4.38.11", vector="atanh",
        singular=True)
-
-# Error and gamma functions
-_unary("erf", lambda x, f: TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erf", sympy="erf", source="7.2.1",
-       vector="erf")
-_unary("erfc", lambda x, f: -TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erfc", sympy="erfc", source="7.2.2",
-       vector="erfc")
-_unary("gamma", lambda x, f: f * _f("digamma")(x), POSITIVE, numpy="special.gamma", sympy="gamma", source="5.2.2",
-       singular=True)
-_unary("lgamma", lambda x, f: _f("digamma")(x), POSITIVE, numpy="lgamma", sympy="loggamma", source="5.2.2",
-       singular=True)
-_unary("digamma", lambda x, f: elementwise("polygamma", (constant(1.0), x)), POSITIVE, numpy="special.digamma",
-       sympy="digamma", source="5.15.1", special="sd_digamma", singular=True)
-_row("polygamma", (NONE, _polygamma), ((1.0, 1.0), POSITIVE), numpy="polygamma", sympy="polygamma", source="5.15.1",
-     special="sd_polygamma", singular=True)
-_row("spherical_jn", (NONE, _spherical), ((2.0, 2.0), ANY), numpy="spherical_jn", source="10.51.2",
-     special="sd_spherical_jn")
 
 # Smooth steps and their logarithms                       DLMF 4.34, with x -> x/2
 _unary("sigmoid", lambda x, f: _f("sigmoid_slope")(x), numpy="special.expit", source="4.34.3",

@@ -14,7 +14,7 @@ from ..._kernels.unit import NativeCall
 from ...codegen.bytecode.assemble import assemble
 from ...lower.program import Program
 from ..kept.records import UnitRecord
-from ..toolchain.machine import vector_address
+from ..toolchain.machine import function_address
 from .native import NativeRunner, target_of
 from .variants import ProgramRunner, Variant
 
@@ -90,7 +90,7 @@ class InterpreterRunner(ProgramRunner):
             code.numbers,
             code.vectors,
             code.rows,
-            [SCALARS.get(name) or VECTOR_FUNCTIONS.get(name) or vector_address(name) for name in code.functions],
+            [SCALARS.get(name) or VECTOR_FUNCTIONS.get(name) or function_address(name) for name in code.functions],
             code.checks,
         )
         workspace = code.workspace // _VECTOR

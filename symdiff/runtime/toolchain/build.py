@@ -29,7 +29,7 @@ from . import cache as store
 from . import processes
 from .folders import build_folder, remove_abandoned
 from .load import Code, load_code, require_room, use
-from .machine import c_library, processor, vector_address
+from .machine import c_library, function_address, processor
 
 if TYPE_CHECKING:
     import subprocess
@@ -394,4 +394,4 @@ def _library(symbols: Sequence[str], code: Code, key: str, seconds: float) -> Li
     kernel = code.address("kernel")
     if not kernel:
         raise BuildError("the built library has no function called kernel")
-    return Library(key, kernel, tuple(vector_address(name) for name in symbols), code, seconds)
+    return Library(key, kernel, tuple(function_address(name) for name in symbols), code, seconds)

@@ -6,14 +6,17 @@ import contextlib
 import ctypes
 import os
 import platform
+import re
 import sys
 from functools import cache
+from importlib import import_module
 
 from ...codegen.c.emit import Target
+from ...errors import BuildError
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import SIGNATURES
 
-__all__ = ["c_library", "native_target", "processor", "vector_address"]
+__all__ = ["c_library", "function_address", "native_target", "processor", "vector_address"]
 
 
 @cache
@@ -66,6 +69,43 @@ def vector_address(name: str) -> int:
         return ctypes.cast(library[name], ctypes.c_void_p).value or 0
     except AttributeError:
         return 0
+
+
+def function_address(name: str) -> int:
+    """Return the address of a function that compiled code calls through a pointer, or 0 where there is none.
+
+    Parameters
+    ----------
+    name : str
+        One of the vector library's, or what :func:`~symdiff.codegen.c.spelling.library_symbol` makes of one of SciPy's.
+
+    Raises
+    ------
+    BuildError
+        If this SciPy has no such function of numbers.
+    """
+    library, _, function = name.partition(":")
+    if library != "scipy":
+        return vector_address(name)
+    function, _, arity = function.partition(":")
+    return _scipy_address(function, int(arity))
+
+
+@cache
+def _scipy_address(name: str, arity: int) -> int:
+    """Return the address of a function of SciPy's: of those of one name, that of so many numbers in float64."""
+    functions = import_module("scipy.special.cython_special").__pyx_capi__
+    signature = f"double ({'double, ' * arity}int __pyx_skip_dispatch)".encode()
+    api = ctypes.pythonapi
+    api.PyCapsule_IsValid.argtypes = api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    for key, capsule in functions.items():
+        if re.fullmatch(rf"(__pyx_fuse_\d+)?{name}", key) and api.PyCapsule_IsValid(capsule, signature):
+            return int(api.PyCapsule_GetPointer(capsule, signature))
+    raise BuildError(
+        f"scipy.special.cython_special of SciPy {import_module('scipy').__version__} has no {name} of {arity} numbers; "
+        "another version of SciPy is needed, or backend='numpy'"
+    )
 
 
 def c_library() -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...graph import Node, label_sizes, postorder
+from ...graph.reference import scipy_special as special
 from ...graph.reference.interpret import STRUCTURE, Bindings
 from ...graph.scalars.functions import FUNCTIONS, as_written
 from ...graph.sizes import value
@@ -45,6 +46,25 @@ def _divide(x: Any, y: Any) -> Any:
     return x / y if y else mp.nan
 
 
+def _newton(f: Callable[[Any], Any], guess: float) -> Any:
+    """Find a zero to all digits from a double's."""
+    return mp.findroot(f, guess)
+
+
+def _log_ndtr_derivative(n: Any, x: Any) -> Any:
+    # h = phi / Phi has h' = -h (x + h)
+    found = [mp.npdf(x) / mp.ncdf(x)]
+    for k in range(1, int(n)):
+        rest = [x + found[0], *(found[j] + (j == 1) for j in range(1, k))]
+        found.append(-mp.fsum(mp.binomial(k - 1, j) * found[j] * rest[k - 1 - j] for j in range(k)))
+    return found[-1]
+
+
+def _i_moment(n: Any, x: Any) -> Any:
+    half = mp.mpf(1) / 2
+    return mp.mpf(2) ** n * mp.rf(half, n) / mp.factorial(n) * mp.hyp1f1(n + half, n + 1, -2 * abs(x))
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
@@ -70,6 +90,20 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
     "xlogy": lambda x, y: mp.mpf(0) if x == 0 else x * mp.log(y),
     "sinc": mp.sincpi,
+    "erfcx": lambda x: mp.exp(x * x) * mp.erfc(x),
+    "ndtr": mp.ncdf,
+    "log_ndtr": lambda x: mp.log(mp.ncdf(x)),
+    "log_ndtr_derivative": _log_ndtr_derivative,
+    "ndtri": lambda p: _newton(lambda x: mp.log(mp.ncdf(x)) - mp.log(p), special.ndtri(float(p))),
+    "erfinv": mp.erfinv,
+    "erfcinv": lambda y: _newton(lambda x: mp.log(mp.erfc(x)) - mp.log(y), special.erfcinv(float(y))),
+    "beta": mp.beta,
+    "betaln": lambda a, b: mp.log(abs(mp.beta(a, b))),
+    "poch": mp.rf,
+    "binom": mp.binomial,
+    "i_moment": _i_moment,
+    "i0e": lambda x: mp.exp(-abs(x)) * mp.besseli(0, x),
+    "i1e": lambda x: mp.exp(-abs(x)) * mp.besseli(1, x),
     "spherical_jn": lambda n, x: mp.sqrt(mp.pi / (2 * abs(x))) * mp.besselj(n + 0.5, abs(x)) * mp.sign(x) ** int(n)
     if x
     else mp.mpf(int(n) == 0),

@@ -1,0 +1,55 @@
+"""What rows of the table of scalar functions are written with: makers of rows, functions by name, usual domains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import UnsupportedError
+from .. import Node, as_node, elementwise
+from ..kinds import BRANCHING, EXPANDED, note
+from .functions import FUNCTIONS, Function, Interval, Partial, Slope, scalar_constant
+
+__all__ = ["ABSENT", "ANY", "NONE", "POSITIVE", "TWO_OVER_ROOT_PI", "UNIT", "ZERO", "named", "order_of", "row", "unary"]
+
+ZERO, NONE, ABSENT = Partial.ZERO, Partial.NONE, Partial.ABSENT
+
+ANY: Interval = (-3.0, 3.0)
+POSITIVE: Interval = (0.1, 4.0)
+UNIT: Interval = (-0.95, 0.95)
+TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
+
+
+def named(name: str) -> Callable[..., Node]:
+    """Return a function of the table as one of nodes and numbers."""
+
+    def call(*args: Node | float) -> Node:
+        return elementwise(name, tuple([as_node(a) for a in args]))
+
+    call.__name__ = name
+    return call
+
+
+def order_of(n: Node) -> float:
+    """Return the order of a family of functions, which simplification may have repeated or reshaped."""
+    order = scalar_constant(n)
+    if order is None:
+        raise UnsupportedError("an order that is no number known beforehand")
+    return order
+
+
+def row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval, ...], **rest: Any) -> None:
+    """Add a row: :class:`~symdiff.graph.scalars.functions.Function` has the columns."""
+    rest.setdefault("numpy", f"np.{name}")
+    rest.setdefault("c", "" if "expansion" in rest else name)
+    FUNCTIONS[name] = made = Function(name, partials, domain, **rest)
+    if made.expansion is not None and not made.c:
+        note(name, EXPANDED)
+    if made.supports:
+        note(name, BRANCHING)
+
+
+def unary(name: str, partial: Slope | Partial, domain: Interval = ANY, **rest: Any) -> None:
+    """Add the row of a function of one argument."""
+    row(name, (partial,), (domain,), **rest)

@@ -1,0 +1,115 @@
+"""Rows of special functions of probability: error functions, the normal distribution, gamma and beta functions.
+
+Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF).
+"""
+
+from __future__ import annotations
+
+import math
+
+from .. import Node, constant, elementwise
+from .functions import compare, scalar_constant, where
+from .making import ANY, NONE, POSITIVE, TWO_OVER_ROOT_PI, UNIT, named, order_of, row, unary
+
+exp, log, log1p = named("exp"), named("log"), named("log1p")
+erfc, erfcx, digamma, lgamma = named("erfc"), named("erfcx"), named("digamma"), named("lgamma")
+#: polygamma(n, x + d) - polygamma(n, x)
+polygamma_gap = named("polygamma_gap")
+
+ROOT_HALF, ROOT_PI, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
+
+# ---------------------------------------------------------------------------- partial derivatives that need words
+
+
+def _next_order(name: str, n: Node, x: Node) -> Node:
+    order = scalar_constant(n)
+    return elementwise(name, (n + 1.0 if order is None else constant(order + 1.0), x))
+
+
+def _ierfcx_slope(n: Node, x: Node, f: Node) -> Node:
+    order = order_of(n)
+    return (-2.0 * (order + 1.0)) * elementwise("ierfcx", (constant(order + 1.0), x))
+
+
+def _ierfcx_written(n: Node, x: Node) -> Node:
+    # DLMF 7.18.7 from 7.18.1
+    before, here = constant(TWO_OVER_ROOT_PI), erfcx(x)
+    for k in range(1, int(order_of(n)) + 1):
+        before, here = here, (0.5 * before - x * here) / float(k)
+    return here
+
+
+def _ndtr(x: Node) -> Node:
+    return 0.5 * erfc(-ROOT_HALF * x)
+
+
+def _log_ndtr(x: Node) -> Node:
+    # the tail by erfc without its exponential, so that nothing underflows
+    tail = log(0.5 * erfcx(-ROOT_HALF * x)) - 0.5 * (x * x)
+    return where(compare("less", x, -1.0), tail, log1p(-0.5 * erfc(ROOT_HALF * x)))
+
+
+def _gap(order: float, x: Node, d: Node) -> Node:
+    return polygamma_gap(constant(order), x, d)
+
+
+def _gap_by_start(n: Node, x: Node, d: Node, f: Node) -> Node:
+    return _gap(order_of(n) + 1.0, x, d)
+
+
+def _gap_by_distance(n: Node, x: Node, d: Node, f: Node) -> Node:
+    return elementwise("polygamma", (constant(order_of(n) + 1.0), x + d))
+
+
+def _gap_written(n: Node, x: Node, d: Node) -> Node:
+    if order_of(n) == 0.0:
+        return digamma(x + d) - digamma(x)
+    return elementwise("polygamma", (n, x + d)) - elementwise("polygamma", (n, x))
+
+
+# ---------------------------------------------------------------------------- the rows
+
+# Error functions                                         DLMF 7
+unary("erf", lambda x, f: TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erf", sympy="erf", source="7.2.1",
+      vector="erf")
+unary("erfc", lambda x, f: -TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erfc", sympy="erfc", source="7.2.2",
+      vector="erfc")
+unary("erfcx", lambda x, f: -2.0 * elementwise("ierfcx", (constant(1.0), x)), numpy="special.erfcx", source="7.18.9",
+      special="sd_erfcx", singular=True)
+# exp(x^2) i^n erfc(x), a row of its own: 2 x erfcx(x) - 2 / sqrt(pi) cancels far out
+row("ierfcx", (NONE, _ierfcx_slope), ((1.0, 1.0), ANY), numpy="ierfcx", source="7.18.9", special="sd_ierfcx", orders=30,
+    written=_ierfcx_written, singular=True)
+unary("erfinv", lambda x, f: (0.5 * ROOT_PI) * exp(f * f), UNIT, numpy="special.erfinv", sympy="erfinv",
+      source="7.17.1", library="erfinv", singular=True)
+unary("erfcinv", lambda x, f: (-0.5 * ROOT_PI) * exp(f * f), (0.1, 1.9), numpy="special.erfcinv",
+      sympy="erfcinv", source="7.17.1", library="erfcinv", singular=True)
+
+# The standard normal distribution, by erfc               DLMF 7.1.2
+unary("ndtr", lambda x, f: (1.0 / ROOT_TWO_PI) * exp(-0.5 * (x * x)), numpy="special.ndtr", source="7.2.2",
+      expansion=_ndtr)
+unary("log_ndtr", lambda x, f: elementwise("log_ndtr_derivative", (constant(1.0), x)), numpy="special.log_ndtr",
+      source="7.2.2", expansion=_log_ndtr)
+# in both tails x plus the slope cancels, by which the slope is multiplied when it is differentiated
+row("log_ndtr_derivative", (NONE, lambda n, x, f: _next_order("log_ndtr_derivative", n, x)), ((1.0, 1.0), ANY),
+    numpy="log_ndtr_derivative", source="7.18.9", special="sd_log_ndtr_derivative", orders=10)
+unary("ndtri", lambda x, f: ROOT_TWO_PI * exp(0.5 * (f * f)), (0.05, 0.95), numpy="special.ndtri", source="7.17.1",
+      library="ndtri", singular=True)
+
+# Gamma and beta functions                                DLMF 5
+unary("gamma", lambda x, f: f * digamma(x), POSITIVE, numpy="special.gamma", sympy="gamma", source="5.2.2",
+      singular=True)
+unary("lgamma", lambda x, f: digamma(x), POSITIVE, numpy="lgamma", sympy="loggamma", source="5.2.2", singular=True)
+unary("digamma", lambda x, f: elementwise("polygamma", (constant(1.0), x)), POSITIVE, numpy="special.digamma",
+      sympy="digamma", source="5.15.1", special="sd_digamma", singular=True)
+row("polygamma", (NONE, lambda n, x, f: _next_order("polygamma", n, x)), ((1.0, 1.0), POSITIVE), numpy="polygamma",
+    sympy="polygamma", source="5.15.1", special="sd_polygamma", orders=100, singular=True)
+row("polygamma_gap", (NONE, _gap_by_start, _gap_by_distance), ((0.0, 0.0), POSITIVE, POSITIVE), numpy="polygamma_gap",
+    source="5.15.1", special="sd_polygamma_gap", orders=100, written=_gap_written, singular=True)
+row("betaln", (lambda a, b, f: -_gap(0.0, a, b), lambda a, b, f: -_gap(0.0, b, a)), (POSITIVE, POSITIVE),
+    numpy="betaln", source="5.12.1", special="sd_betaln", singular=True)
+row("beta", (lambda a, b, f: -(f * _gap(0.0, a, b)), lambda a, b, f: -(f * _gap(0.0, b, a))), (POSITIVE, POSITIVE),
+    numpy="beta", sympy="beta", source="5.12.1", special="sd_beta", singular=True)
+row("poch", (lambda a, m, f: f * _gap(0.0, a, m), lambda a, m, f: f * digamma(a + m)), (POSITIVE, POSITIVE),
+    numpy="special.poch", source="5.2.5", library="poch", singular=True)
+row("binom", (lambda n, k, f: f * _gap(0.0, n - k + 1.0, k), lambda n, k, f: f * _gap(0.0, k + 1.0, n - 2.0 * k)),
+    ((4.0, 9.0), (0.5, 3.5)), numpy="special.binom", source="1.2.6", library="binom", singular=True)
