@@ -124,6 +124,7 @@ _OF_ORDERS = {
     "polygamma": "polygamma(x + 1, y)",
     "spherical_jn": "(x * j(x - 1, y) - (x + 1) * j(x + 1, y)) / (2 * x + 1)",
     "log_ndtr_derivative": "log_ndtr_derivative(x + 1, y)",
+    "expn": "-expn(x - 1, y)",
     "i_moment": "-sign(y) * i_moment(x + 1, y)",
 }
 

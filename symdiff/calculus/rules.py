@@ -41,7 +41,7 @@ from ..graph import (
 from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
 from ..graph.deltas.structural import mask_product
 from ..graph.primitives import EACH, FIRST, INNER, SECOND, TOGETHER, complete
-from ..graph.scalars.functions import FUNCTIONS, Partial, compare, where
+from ..graph.scalars.functions import FUNCTIONS, Partial, compare, refusal, where
 from ..graph.scalars.rows import unless_nan
 from ..graph.sizes import product
 from .linear import LINEAR, LINEARITY, Law
@@ -382,13 +382,8 @@ def partial_of(node: Node, i: int) -> tuple[Node | None, Node | None]:
     rule = row.partials[i]
     if rule is Partial.ZERO:
         return None, None
-    if rule is Partial.ABSENT:
-        raise NotDifferentiableError(
-            f"the derivative of {node.op} by its argument {i + 1} is not offered; give a number there, or hold it "
-            "constant by stop_gradient"
-        )
     if isinstance(rule, Partial):
-        raise NotDifferentiableError(f"{node.op} is {rule.value} by its argument {i + 1}")
+        raise NotDifferentiableError(refusal(node.op, i, rule))
     support = row.supports[i] if row.supports else None
     condition = support(*node.args, node) if support is not None else None
     return rule(*node.args, node), condition

@@ -331,7 +331,7 @@ class Array(Operand):
 
     @guarded
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        name = ufunc.__name__
+        name = ufunc.__name__.lstrip("_")  # scipy.special.zeta calls a ufunc _zeta
         if method != "__call__":
             target = UFUNC_METHODS.get((name, method))
             if target is None:

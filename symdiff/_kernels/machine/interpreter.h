@@ -77,6 +77,7 @@ static const sd_scalar sd_scalars[] = {
     SD_TWO("power", pow),               SD_TWO("arctan2", atan2),           SD_TWO("hypot", hypot),
     SD_TWO("mod", sd_mod),
     SD_ONE("erfcx", sd_erfcx),
+    SD_TWO("zeta", sd_zeta),
     SD_TWO("beta", sd_beta),
     SD_TWO("betaln", sd_betaln),
     SD_TWO("ierfcx", sd_ierfcx),

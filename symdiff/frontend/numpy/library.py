@@ -18,6 +18,7 @@ from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 from ...graph.scalars.compositions import COMPOSED
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply
+from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln
 from . import making, operations, positions, reductions, shaping
 from .linalg import building, norms, products, solving
 from .routines import choices, missing, moments, order, padding, pieces, sequences, tables
@@ -115,6 +116,10 @@ for _name, _target in (("and", "logical_and"), ("or", "logical_or"), ("xor", "lo
     _add(f"bitwise_{_name}", partial(_of_conditions, _target), FUNCTIONS[_target].arity, FUNCTIONS[_target].arity,
          FUNCTIONS[_target].arity)
 LIBRARY["invert"] = LIBRARY["bitwise_not"]
+for _name, (_polynomial, _arrays) in POLYNOMIALS.items():
+    _add(_name, _polynomial, _arrays + 1, _arrays + 1, _arrays + 1)
+_add("factorial", factorial)
+_add("multigammaln", multigammaln, 2, 2, 2)
 _add("divmod", lambda x, y: (apply("floor_divide", x, y), apply("mod", x, y)), 2, 2, 2, in_text=False)
 _add("round", _round, 1, 1, 2, ("decimals",))
 _add("rint", lambda x: apply("rint", x))

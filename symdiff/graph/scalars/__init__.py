@@ -15,6 +15,7 @@ Files
     special       the rows of error, gamma and beta functions
     bessel        the rows of Bessel functions
     compositions  functions made of rows: activations, the rest of NumPy's ufuncs
+    polynomials   orthogonal polynomials of a degree known beforehand
     arithmetic    sums as terms, products as factors
     logarithms    how logarithmic rows are computed
     remainders    rows of quotients that are 0 / 0 at 0, with their Taylor series

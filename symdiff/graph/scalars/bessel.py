@@ -6,9 +6,15 @@ Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF
 from __future__ import annotations
 
 from .. import Node, constant, elementwise
-from .making import ANY, NONE, named, order_of, row, unary
+from .functions import Interval
+from .making import ABSENT, ANY, NONE, named, order_of, row, unary
 
-sign, i0, i1 = named("sign"), named("i0"), named("i1")
+sign, j0, j1, jv, y0, y1, yv = (named(name) for name in ("sign", "j0", "j1", "jv", "y0", "y1", "yv"))
+i0, i1, iv, k0, k1, kv = (named(name) for name in ("i0", "i1", "iv", "k0", "k1", "kv"))
+
+#: Orders, and arguments that none of the functions has a zero near.
+ORDERS: Interval = (0.2, 3.7)
+NEAR: Interval = (0.3, 2.0)
 
 
 def _moment(order: float, x: Node) -> Node:
@@ -22,6 +28,27 @@ def _spherical(n: Node, x: Node, f: Node) -> Node:
     above = elementwise("spherical_jn", (constant(order + 1.0), x))
     return constant(order / (2 * order + 1)) * below - constant((order + 1) / (2 * order + 1)) * above
 
+
+# Bessel functions; by the order no derivative is offered  DLMF 10.6.1, 10.29.1
+unary("j0", lambda x, f: -j1(x), ANY, numpy="special.j0", source="10.6.3", library="j0")
+unary("j1", lambda x, f: 0.5 * (j0(x) - jv(2.0, x)), ANY, numpy="special.j1", source="10.6.1", library="j1")
+unary("y0", lambda x, f: -y1(x), NEAR, numpy="special.y0", source="10.6.3", library="y0", singular=True)
+unary("y1", lambda x, f: 0.5 * (y0(x) - yv(2.0, x)), NEAR, numpy="special.y1", source="10.6.1", library="y1",
+      singular=True)
+row("jv", (ABSENT, lambda v, x, f: 0.5 * (jv(v - 1.0, x) - jv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.jv",
+    sympy="besselj", source="10.6.1", library="jv", singular=True)
+row("yv", (ABSENT, lambda v, x, f: 0.5 * (yv(v - 1.0, x) - yv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.yv",
+    sympy="bessely", source="10.6.1", library="yv", singular=True)
+unary("i0", lambda x, f: i1(x), ANY, numpy="special.i0", source="10.29.3", library="i0", singular=True)
+unary("i1", lambda x, f: 0.5 * (i0(x) + iv(2.0, x)), ANY, numpy="special.i1", source="10.29.1", library="i1",
+      singular=True)
+unary("k0", lambda x, f: -k1(x), NEAR, numpy="special.k0", source="10.29.3", library="k0", singular=True)
+unary("k1", lambda x, f: -0.5 * (k0(x) + kv(2.0, x)), NEAR, numpy="special.k1", source="10.29.1", library="k1",
+      singular=True)
+row("iv", (ABSENT, lambda v, x, f: 0.5 * (iv(v - 1.0, x) + iv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.iv",
+    sympy="besseli", source="10.29.1", library="iv", singular=True)
+row("kv", (ABSENT, lambda v, x, f: -0.5 * (kv(v - 1.0, x) + kv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.kv",
+    sympy="besselk", source="10.29.1", library="kv", singular=True)
 
 # Modified Bessel functions, scaled                       DLMF 10.25
 # the mean of (1 - cos t)^n exp(-|x| (1 - cos t)), DLMF 10.32.1: i1e(x) - i0e(x), the slope as books have it, cancels

@@ -163,6 +163,16 @@ def apply(name: str, *args: Node | float) -> Node:
     return elementwise(row.name, tuple(nodes), row.gives)
 
 
+def refusal(name: str, i: int, rule: Partial) -> str:
+    """Return what is said where a derivative is asked for that a row does not have."""
+    if rule is Partial.ABSENT:
+        return (
+            f"the derivative of {name} by its argument {i + 1} is not offered; give a number there, or hold it "
+            "constant by stop_gradient"
+        )
+    return f"{name} is {rule.value} by its argument {i + 1}"
+
+
 def to_real(node: Node) -> Node:
     """Return a condition as 1.0 where it holds and 0.0 elsewhere."""
     if node.dtype is REAL:

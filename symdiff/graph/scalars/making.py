@@ -11,8 +11,6 @@ from .. import Node, as_node, elementwise
 from ..kinds import BRANCHING, EXPANDED, note
 from .functions import FUNCTIONS, Function, Interval, Partial, Slope, scalar_constant
 
-__all__ = ["ABSENT", "ANY", "NONE", "POSITIVE", "TWO_OVER_ROOT_PI", "UNIT", "ZERO", "named", "order_of", "row", "unary"]
-
 ZERO, NONE, ABSENT = Partial.ZERO, Partial.NONE, Partial.ABSENT
 
 ANY: Interval = (-3.0, 3.0)

@@ -9,16 +9,36 @@ import math
 
 from .. import Node, constant, elementwise
 from .functions import compare, scalar_constant, where
-from .making import ANY, NONE, POSITIVE, TWO_OVER_ROOT_PI, UNIT, named, order_of, row, unary
+from .making import ABSENT, ANY, NONE, POSITIVE, TWO_OVER_ROOT_PI, UNIT, named, order_of, row, unary
 
 exp, log, log1p = named("exp"), named("log"), named("log1p")
 erfc, erfcx, digamma, lgamma = named("erfc"), named("erfcx"), named("digamma"), named("lgamma")
+xlogy, xlog1py = named("xlogy"), named("xlog1py")
 #: polygamma(n, x + d) - polygamma(n, x)
 polygamma_gap = named("polygamma_gap")
 
 ROOT_HALF, ROOT_PI, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 
 # ---------------------------------------------------------------------------- partial derivatives that need words
+
+
+def _gamma_density(a: Node, x: Node) -> Node:
+    return exp(xlogy(a - 1.0, x) - x - lgamma(a))
+
+
+def _beta_density(a: Node, b: Node, x: Node) -> Node:
+    return exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - named("betaln")(a, b))
+
+
+def _expn_slope(n: Node, x: Node, f: Node) -> Node:
+    order = order_of(n)
+    return -elementwise("expn", (constant(order - 1.0), x)) if order > 0 else -(f * (1.0 + 1.0 / x))
+
+
+def _spence_slope(x: Node, f: Node) -> Node:
+    # log(x) / (1 - x), whose singularity at 1 is removable
+    near = elementwise("log1p_remainder_1", (constant(0.0), x - 1.0))
+    return where(compare("less", x, 0.5), log(x) / (1.0 - x), -near)
 
 
 def _next_order(name: str, n: Node, x: Node) -> Node:
@@ -113,3 +133,20 @@ row("poch", (lambda a, m, f: f * _gap(0.0, a, m), lambda a, m, f: f * digamma(a 
     numpy="special.poch", source="5.2.5", library="poch", singular=True)
 row("binom", (lambda n, k, f: f * _gap(0.0, n - k + 1.0, k), lambda n, k, f: f * _gap(0.0, k + 1.0, n - 2.0 * k)),
     ((4.0, 9.0), (0.5, 3.5)), numpy="special.binom", source="1.2.6", library="binom", singular=True)
+
+# Incomplete gamma and beta functions; by their parameters no derivative is offered
+row("gammainc", (ABSENT, lambda a, x, f: _gamma_density(a, x)), (POSITIVE, POSITIVE), numpy="special.gammainc",
+    source="8.8.13", library="gammainc", singular=True)
+row("gammaincc", (ABSENT, lambda a, x, f: -_gamma_density(a, x)), (POSITIVE, POSITIVE), numpy="special.gammaincc",
+    source="8.8.14", library="gammaincc", singular=True)
+row("betainc", (ABSENT, ABSENT, lambda a, b, x, f: _beta_density(a, b, x)), (POSITIVE, POSITIVE, (0.1, 0.9)),
+    numpy="special.betainc", source="8.17.1", library="betainc", singular=True)
+row("zeta", (ABSENT, lambda s, q, f: -(s * named("zeta")(s + 1.0, q))), ((1.5, 6.0), POSITIVE), numpy="special.zeta",
+    source="25.11.17", special="sd_zeta", singular=True)
+
+# Exponential integrals and the dilogarithm               DLMF 6, 8.19, 25.12
+unary("exp1", lambda x, f: -exp(-x) / x, POSITIVE, numpy="special.exp1", source="6.2.1", library="exp1", singular=True)
+unary("expi", lambda x, f: exp(x) / x, (0.5, 4.0), numpy="special.expi", source="6.2.5", library="expi", singular=True)
+row("expn", (NONE, _expn_slope), ((2.0, 2.0), POSITIVE), numpy="special.expn", source="8.19.13", library="expn",
+    orders=100, singular=True)
+unary("spence", _spence_slope, POSITIVE, numpy="special.spence", source="25.12.2", library="spence", singular=True)

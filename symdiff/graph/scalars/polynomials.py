@@ -1,0 +1,102 @@
+"""Orthogonal polynomials of a degree known beforehand, by recurrences (DLMF 18.9); products of gamma functions.
+
+What is differentiated is the recurrence, so that a derivative of any order is right everywhere, at the ends of the
+interval too, where the closed relations divide by zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ...errors import UnsupportedError
+from .. import Node, as_node, constant
+from .functions import apply, scalar_constant
+
+__all__ = ["POLYNOMIALS", "factorial", "multigammaln"]
+
+#: Degrees up to which a polynomial is written out.
+DEGREES = 200
+
+
+def degree_of(name: str, n: Node | float) -> int:
+    """Return a degree that is a whole number known beforehand."""
+    degree = scalar_constant(n) if isinstance(n, Node) else float(n)
+    if degree is None or not degree.is_integer() or not 0 <= degree <= DEGREES:
+        raise UnsupportedError(f"{name} of a degree that is no constant; expected a whole number from 0 to {DEGREES}")
+    return int(degree)
+
+
+def _recurrence(n: int, first: Node, x: Node, step: Callable[[int, Node, Node], Node]) -> Node:
+    """Return the polynomial of degree ``n``, whose successors come from the two before them."""
+    before, here = constant(1.0) + 0.0 * x, first
+    if n == 0:
+        return before
+    for k in range(1, n):
+        before, here = here, step(k, before, here)
+    return here
+
+
+def eval_legendre(n: Node | float, x: Node) -> Node:
+    """Return the Legendre polynomial of degree ``n`` (DLMF 18.9.1)."""
+    degree = degree_of("eval_legendre", n)
+    return _recurrence(degree, x, x, lambda k, p, q: ((2 * k + 1) * (x * q) - k * p) / (k + 1))
+
+
+def eval_chebyt(n: Node | float, x: Node) -> Node:
+    """Return the Chebyshev polynomial of the first kind (DLMF 18.9.1)."""
+    return _recurrence(degree_of("eval_chebyt", n), x, x, lambda k, p, q: 2.0 * (x * q) - p)
+
+
+def eval_chebyu(n: Node | float, x: Node) -> Node:
+    """Return the Chebyshev polynomial of the second kind (DLMF 18.9.1)."""
+    return _recurrence(degree_of("eval_chebyu", n), 2.0 * x, x, lambda k, p, q: 2.0 * (x * q) - p)
+
+
+def eval_hermite(n: Node | float, x: Node) -> Node:
+    """Return the physicists' Hermite polynomial (DLMF 18.9.1)."""
+    return _recurrence(degree_of("eval_hermite", n), 2.0 * x, x, lambda k, p, q: 2.0 * (x * q) - (2.0 * k) * p)
+
+
+def eval_hermitenorm(n: Node | float, x: Node) -> Node:
+    """Return the probabilists' Hermite polynomial (DLMF 18.9.1)."""
+    return _recurrence(degree_of("eval_hermitenorm", n), x, x, lambda k, p, q: x * q - float(k) * p)
+
+
+def eval_genlaguerre(n: Node | float, alpha: Node | float, x: Node) -> Node:
+    """Return the generalized Laguerre polynomial (DLMF 18.9.13)."""
+    a, degree = as_node(alpha), degree_of("eval_genlaguerre", n)
+    return _recurrence(
+        degree, 1.0 + a - x, x, lambda k, p, q: ((2.0 * k + 1.0 + a - x) * q - (k + a) * p) / (k + 1.0)
+    )
+
+
+def eval_laguerre(n: Node | float, x: Node) -> Node:
+    """Return the Laguerre polynomial (DLMF 18.9.13)."""
+    return eval_genlaguerre(degree_of("eval_laguerre", n), 0.0, x)
+
+
+def factorial(x: Node) -> Node:
+    """Return gamma(x + 1) (DLMF 5.4.1)."""
+    return apply("gamma", x + 1.0)
+
+
+def multigammaln(a: Node, d: Node | float) -> Node:
+    """Return the logarithm of the multivariate gamma function of a dimension known beforehand (DLMF 35.3.4)."""
+    size = degree_of("multigammaln", d)
+    if not size:
+        raise UnsupportedError("multigammaln of dimension 0; expected a whole number from 1 on")
+    total = apply("lgamma", a)
+    for j in range(1, size):
+        total = total + apply("lgamma", a - 0.5 * j)
+    return total + 0.25 * size * (size - 1) * math.log(math.pi)
+
+
+#: Functions of a degree, and then of arrays: how many these are.
+POLYNOMIALS: dict[str, tuple[Callable[..., Node], int]] = {
+    **{
+        f.__name__: (f, 1)
+        for f in (eval_legendre, eval_chebyt, eval_chebyu, eval_hermite, eval_hermitenorm, eval_laguerre)
+    },
+    "eval_genlaguerre": (eval_genlaguerre, 2),
+}

@@ -1,0 +1,105 @@
+"""Special functions as users call them: SciPy's functions on symbols, what is refused, polynomials of a degree."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import special
+
+import symdiff as sd
+from symdiff.errors import BuildError, NotDifferentiableError, UnsupportedError
+from symdiff.graph.scalars.functions import FUNCTIONS, Function, Partial
+from symdiff.graph.scalars.polynomials import POLYNOMIALS
+from symdiff.runtime.toolchain.machine import function_address
+
+FROM_SCIPY = [row for row in FUNCTIONS.values() if row.library]
+
+
+@pytest.mark.parametrize("row", FROM_SCIPY, ids=lambda row: row.name)
+def test_scipy_has_each_function_that_a_row_names(row: Function) -> None:
+    assert function_address(f"scipy:{row.library}:{row.arity}")
+
+
+def test_a_function_that_scipy_lacks_is_named() -> None:
+    with pytest.raises(BuildError, match=r"cython_special of SciPy .* has no curl of 2 numbers"):
+        function_address("scipy:curl:2")
+
+
+NAMES = [name for name, row in FUNCTIONS.items() if row.numpy.startswith("special.") and row.numpy[8:] == name]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "betaln", "beta"])
+def test_functions_of_scipy_take_symbols(name: str) -> None:
+    row, rng = FUNCTIONS[name], np.random.default_rng(0)
+    numbers = [low if low == high else rng.uniform(low, high) for low, high in row.domain]
+    symbols = [sd.scalar(f"x{i}") for i in range(row.arity)]
+    taken = [n if row.orders and not i else x for i, (n, x) in enumerate(zip(numbers, symbols, strict=True))]
+    formula = getattr(special, name)(*taken)
+    text = sd.compile(f"{name}({', '.join(map(str, taken))})", backend="numpy")
+    got = sd.compile(formula, symbols, backend="native")(*numbers)
+    want = getattr(special, name)(*numbers)
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+    np.testing.assert_allclose(text(*numbers[row.orders > 0 :]), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [(row.name, i) for row in FUNCTIONS.values() for i, p in enumerate(row.partials) if p is Partial.ABSENT],
+)
+def test_derivatives_that_are_not_offered_are_refused_by_name(name: str, place: int) -> None:
+    symbols = [sd.scalar(f"x{i}") for i in range(FUNCTIONS[name].arity)]
+    with pytest.raises(NotDifferentiableError, match=f"{name} by its argument {place + 1} is not offered"):
+        sd.gradient(getattr(sd, name)(*symbols), symbols[place])
+
+
+@pytest.mark.parametrize("name", sorted(POLYNOMIALS))
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+def test_polynomials_and_their_slopes(name: str, n: int) -> None:
+    more = [0.5] * (POLYNOMIALS[name][1] - 1)
+    x, at = sd.scalar("x"), np.array([-1.0, -0.3, 0.0, 0.8, 1.0])
+    function = getattr(special, name)
+    f = function(n, *more, x)
+    np.testing.assert_allclose(sd.compile(f, [x])(at), function(n, *more, at), rtol=1e-12, atol=1e-12)
+    slope = sd.compile(sd.gradient(f, x, disconnected="zero"), [x])(at)
+    hermite = {"eval_hermite": np.polynomial.Hermite, "eval_hermitenorm": np.polynomial.HermiteE}
+    if name in hermite:  # SciPy takes no complex numbers there
+        want = hermite[name].basis(n).deriv()(at)
+    else:
+        want = np.imag(function(n, *more, at + 1e-30j)) / 1e-30
+    np.testing.assert_allclose(slope, want, rtol=1e-11, atol=1e-11)
+
+
+def test_a_degree_is_a_number() -> None:
+    x = sd.scalar("x")
+    for degree in (x, -1, 2.5, 1000):
+        with pytest.raises(UnsupportedError, match="eval_legendre of a degree"):
+            sd.eval_legendre(degree, x)
+
+
+def test_factorial_and_multigammaln() -> None:
+    x = sd.scalar("x")
+    np.testing.assert_allclose(sd.compile(sd.factorial(x), [x])(4.5), special.factorial(4.5), rtol=1e-14)
+    f = sd.multigammaln(x, 3)
+    np.testing.assert_allclose(sd.compile(f, [x])(4.5), special.multigammaln(4.5, 3), rtol=1e-14)
+    want = sum(special.digamma(4.5 - 0.5 * j) for j in range(3))
+    np.testing.assert_allclose(sd.compile(sd.gradient(f, x), [x])(4.5), want, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1e5, 0.5), (1e10, 3.0), (1e-10, 7.0), (300.0, 200.0)])
+def test_the_slope_of_betaln_where_digammas_cancel(a: float, b: float) -> None:
+    x, y = sd.scalar("x"), sd.scalar("y")
+    got = sd.compile(sd.gradient(sd.betaln(x, y), x), [x, y])(a, b)
+    with mpmath.workdps(60):
+        want = mpmath.digamma(mpmath.mpf(a)) - mpmath.digamma(mpmath.mpf(a) + b)
+        assert abs(got - want) <= 1e-14 * abs(want)
+
+
+def test_nan_and_infinity() -> None:
+    x = sd.scalar("x")
+    for name in ("ndtr", "log_ndtr", "erfcx", "ndtri", "i0e", "i1e", "j0", "k0", "exp1", "spence"):
+        kernel = sd.compile(sd.gradient(getattr(sd, name)(x), x), [x])
+        assert np.isnan(kernel(np.nan)), name
+    f = sd.compile([sd.ndtr(x), sd.log_ndtr(x), sd.gradient(sd.log_ndtr(x), x)], [x])
+    np.testing.assert_array_equal(f(np.inf), [1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(f(-np.inf)[:2], [0.0, -np.inf])
