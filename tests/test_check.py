@@ -169,3 +169,46 @@ def test_tally_counts_nan_as_wrong_where_differences_are_finite() -> None:
     tally = Tally("t")
     tally.add(np.array([1.0, np.nan, 5.0]), np.array([1.0, 2.0, np.nan]), np.array([0.0, 0.0, np.inf]))
     assert (tally.compared, tally.wrong, tally.unsettled) == (2, 1, 1)
+
+
+# ---------------------------------------------------------------------------- the certificate
+
+
+def test_a_certificate_lists_what_was_compared() -> None:
+    report = sd.check("exp(x @ A @ x) + log(det(A))", A=(3, 3), x=3, points=2)
+    assert report.ok
+    counts = {one.title: one.compared for one in report.comparisons}
+    for name, size in (("x", 3), ("A", 9)):
+        assert counts[f"forward mode by {name} with differences"] == 2 * size
+        assert counts[f"forward with reverse mode by {name}"] == 2 * size
+        assert counts[f"second derivatives with their transposes by {name}"] == 6
+    lines = report.certificate().splitlines()
+    assert lines[0] == "ok"
+    assert len(lines) == 1 + len(counts) + len(report.findings)
+    assert "forward with reverse mode by x" in report._repr_html_()
+
+
+def test_second_derivatives_that_are_not_symmetric_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symdiff.tools.checking import second
+
+    right = second.hvp
+    monkeypatch.setattr(second, "hvp", lambda f, by, u, **more: right(f, by, u, **more) + sd.cumsum(u) - u)
+    report = sd.check("sum(sin(x)**2)", x=4)
+    assert not report.ok
+    assert any("second derivatives" in finding.message for finding in report.findings)
+
+
+def test_modes_that_disagree_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symdiff.tools.checking import check as module
+
+    right = module._Ways.reverse
+    monkeypatch.setattr(module._Ways, "reverse", lambda self, point, seed: 1.001 * right(self, point, seed))
+    found = {one.title: one.wrong for one in sd.check("sum(sin(x)**2)", x=4).comparisons}
+    assert found["forward with reverse mode by x"] == 4
+    assert found["forward mode by x with differences"] == 0
+
+
+def test_points_are_a_whole_number() -> None:
+    for points in (0, 1.5, True):
+        with pytest.raises(sd.ArgumentError, match="points"):
+            sd.check("x", points=points)

@@ -414,3 +414,23 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m symdiff derive 'x**2' --wrt x | true"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert "Traceback" not in done.stderr
+
+
+# ---------------------------------------------------------------------------- check
+
+
+def test_check_prints_a_certificate_and_says_by_its_code_whether_all_is_right(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = run("check", "log(det(A)) + x", "--wrt", "A", "--shape", "A=2,2", "--points", "2").stdout.splitlines()
+    assert lines[0] == "ok"
+    assert re.fullmatch(r"forward mode by A with differences +8  ok, .*", lines[1])
+    assert not any("by x" in line for line in lines)
+    from symdiff.tools.checking import check
+
+    right = check._Ways.reverse
+    monkeypatch.setattr(check._Ways, "reverse", lambda self, point, seed: 1.1 * right(self, point, seed))
+    wrong = run("check", "x**2", "--points", "1", code=1).stdout
+    assert wrong.startswith("NOT OK")
+    assert "WRONG" in wrong
+    run("check", "x +", code=2)

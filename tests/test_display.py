@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import inspect
 import pickle
 from collections import namedtuple
 from html.parser import HTMLParser
 from typing import Any
 
+import numpy as np
 import pytest
 
 import symdiff as sd
@@ -70,3 +73,23 @@ def test_kernels_and_checks_are_tables(value: Any, cells: list[str]) -> None:
     assert not reader.open
     for cell in cells:
         assert cell in reader.cells
+
+
+def test_plans_and_explanations_are_shown_as_lines() -> None:
+    kernel = sd.compile("sqrt(x) * (x < y)", x="n", y=())
+    assert kernel.plan._repr_html_() == f"<pre>{html.escape(kernel.plan)}</pre>"
+    told = kernel.explain(np.array([1.0, -1.0]), 2.0)
+    assert str(told) in html.unescape(told._repr_html_())
+
+
+def test_kernels_tell_their_arguments_to_python() -> None:
+    kernel = sd.compile("A @ x", A=("m", 3), x=3)
+    assert list(inspect.signature(kernel).parameters) == ["A", "x", "out", "inputs"]
+    assert inspect.signature(kernel).parameters["A"].annotation == "(m, 3)"
+    assert "inputs" in inspect.signature(sd.Kernel).parameters  # of the class, as before
+    structured = sd.compile(lambda p: p["a"] * p["b"], p={"a": (), "b": ()})
+    assert next(iter(inspect.signature(structured).parameters)) == "p"
+    odd = sd.compile(sd.symbol("out") * 2)
+    inspect.signature(odd).bind(1.0)
+    for other in (kernel, odd):
+        assert pickle.loads(pickle.dumps(other)).signature == other.signature

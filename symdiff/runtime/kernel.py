@@ -19,13 +19,14 @@ from ..codegen.c import standalone
 from ..errors import AbsentError, ArgumentError, UnsupportedError
 from ..frontend.outputs import LEAF
 from ..frontend.outputs import show as show_structure
-from ..frontend.outputs.display import table
+from ..frontend.outputs.display import Lines, table
 from ..graph.sizes import show
 from ..ground.advice import KERNEL, advice
 from ..ground.guard import guarded
 from .about.explain import Explanation
 from .about.frameworks import tool, wrapped
 from .about.origin import Origin
+from .about.signature import call_signature
 from .calls.arguments import Parameter, coded, letters_of
 from .calls.declared import bits, needs_validation
 from .calls.positions import PositionRange, refuse_positions
@@ -245,7 +246,7 @@ class Kernel(Calls):
         if self._units is not None:
             count = sum(op not in ("load", "const") for op in self._units.program.ops)
             lines.insert(0, f"every sample: one program of {count} operations")
-        return "\n".join(lines or [f"array operations: {self.backend}"])
+        return Lines("\n".join(lines or [f"array operations: {self.backend}"]))
 
     @guarded
     def wait(self, timeout: float | None = None) -> bool:
@@ -387,6 +388,8 @@ class Kernel(Calls):
         return f"({', '.join(arguments)}) -> {results}"
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":  # of this kernel; the class, which inspect also asks, has none
+            return call_signature(self.inputs, self.options)
         raise AbsentError(f"a kernel has no {name!r}{advice(name, KERNEL, dir(type(self)))}")
 
     def _names(self) -> list[str]:

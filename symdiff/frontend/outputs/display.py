@@ -9,7 +9,7 @@ from typing import Any
 from ..array import Array
 from .structure import fields_of
 
-__all__ = ["FormulaDict", "FormulaTuple", "rows_of_latex", "shown", "table"]
+__all__ = ["FormulaDict", "FormulaTuple", "Lines", "rows_of_latex", "shown", "table"]
 
 
 class FormulaTuple(tuple[Any, ...]):
@@ -28,6 +28,15 @@ class FormulaDict(dict[str, Any]):
 
     def _repr_latex_(self) -> str:
         return _in_rows(self)
+
+
+class Lines(str):
+    """Lines of text, which a notebook shows as they are, and not in quotes."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self)}</pre>"
 
 
 def shown(value: Any) -> Any:

@@ -10,6 +10,7 @@ Files
     origin       what a kernel can tell about its formula
     explain      where a nan or an infinity of a result comes from
     formulas     the formula as it is shown, and of other arrays
+    signature    arguments, for Python's tools
     frameworks   other libraries that take kernels as functions
 Add
     a library: a row in ``frameworks``, and a module of :mod:`symdiff.integrations`

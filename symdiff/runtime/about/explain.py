@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ...errors import SingularMatrixError
 from ...frontend.array import Array
+from ...frontend.outputs.display import Lines
 from ...graph import INT, REAL, Node, input, placeholder, postorder, rebuild, resize
 from ...graph.reference.interpret import bind_sizes, evaluate
 from ...graph.sizes import show
@@ -96,6 +97,9 @@ class Explanation(NamedTuple):
 
     def __bool__(self) -> bool:
         return self.output is not None
+
+    def _repr_html_(self) -> str:
+        return Lines(self)._repr_html_()
 
     def __str__(self) -> str:
         if self.output is None:

@@ -16,6 +16,7 @@ Files
     multiprecision   values in many digits
     overflow         which operation makes a nan or inf of a finite number
     rules            custom rules, one by one
+    second           second derivatives
     check            all of it
 Add
     a kind of finding: a file that finds it, a call in ``check``, a word in ``report.Finding``

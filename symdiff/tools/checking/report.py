@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...frontend.outputs.display import table
-from .differences import Numbers
+from .differences import Numbers, Tally
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,42 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """One way of differentiating, compared at all points.
+
+    Parameters
+    ----------
+    title : str
+        What was compared with what.
+    compared, wrong, unsettled : int
+        Numbers that were compared, that differ, and whose differences are too coarse to tell.
+    worst : float
+        The largest relative difference.
+    """
+
+    title: str
+    compared: int
+    wrong: int
+    unsettled: int
+    worst: float
+
+    def joined(self, tally: Tally) -> Comparison:
+        """Return this comparison and another count of the same."""
+        return Comparison(
+            self.title,
+            self.compared + tally.compared,
+            self.wrong + tally.wrong,
+            self.unsettled + tally.unsettled,
+            max(self.worst, tally.worst),
+        )
+
+    def cells(self) -> tuple[str, str, str]:
+        """Return what was compared, how much, and how it went."""
+        told = f"{self.wrong} WRONG" if self.wrong else f"{self.unsettled} unsettled" if self.unsettled else "ok"
+        return self.title, f"{self.compared}", f"{told}, {self.worst:.1e}" if self.compared else told
+
+
+@dataclass(frozen=True)
 class Report:
     """What :func:`symdiff.check` found.
 
@@ -44,12 +80,16 @@ class Report:
         How many numbers were compared with differences.
     disagreement : float
         The largest relative difference among those.
+    comparisons : tuple of Comparison
+        What was compared: beside differences forward with reverse mode, and second derivatives with
+        their transposes.
     """
 
     findings: tuple[Finding, ...]
     point: dict[str, Numbers] = field(repr=False)
     compared: int
     disagreement: float
+    comparisons: tuple[Comparison, ...] = field(default=(), repr=False)
 
     @property
     def ok(self) -> bool:
@@ -62,9 +102,25 @@ class Report:
     def _repr_html_(self) -> str:
         rows = [("result", "ok" if self.ok else "NOT OK"), ("compared", f"{self.compared} numbers with differences")]
         rows += [("largest difference", f"{self.disagreement:.1e}, relative")]
+        rows += [(title, f"{count} numbers: {told}") for title, count, told in (c.cells() for c in self.comparisons)]
         return table([*rows, *((finding.kind, finding.message) for finding in self.findings)])
 
     def __str__(self) -> str:
         head = "ok" if self.ok else "NOT OK"
         lines = [f"{head}: {self.compared} numbers compared with differences", *map(str, self.findings)]
         return "\n  ".join(lines)
+
+    def certificate(self) -> str:
+        """Return a table of all that was compared, and the findings.
+
+        Examples
+        --------
+        >>> import symdiff as sd
+        >>> print(sd.check("x * y", at={"x": 1.0, "y": 2.0}).certificate().splitlines()[1].split(" with ")[0])
+        forward mode by x
+        """
+        rows = [comparison.cells() for comparison in self.comparisons]
+        wide = max((len(title) for title, _, _ in rows), default=0)
+        most = max((len(count) for _, count, _ in rows), default=0)
+        lines = [f"{title:<{wide}}  {count:>{most}}  {told}" for title, count, told in rows]
+        return "\n".join(["ok" if self.ok else "NOT OK", *lines, *map(str, self.findings)])

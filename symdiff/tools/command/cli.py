@@ -314,6 +314,24 @@ def export_module(
         say(console, f"build it: {BUILDS[target].format(out=out, name=name)}", "dim")
 
 
+@main.command("check", cls=FormulaCommand)
+@_formula
+@_wrt
+@_shape
+@click.option("--points", type=click.IntRange(1, 100), default=3, show_default=True, help="Random points.")
+def check_formula(*, formula: str, wrt: tuple[str, ...], shapes: tuple[str, ...], points: int, facts: Facts) -> None:
+    """Compare the derivatives of FORMULA with differences; the exit code is 1 where one is wrong."""
+    from ..checking.check import check
+
+    given = declare(read_shapes(shapes), facts)
+    report = check(_text(formula), list(wrt) or None, shapes=given, points=points)
+    out = Console()
+    for line in report.certificate().splitlines():
+        say(out, line if can_show(line) else line.replace("→", "->"))
+    if not report.ok:
+        raise click.exceptions.Exit(1)
+
+
 @main.command()
 @click.option("--steps", type=click.IntRange(1, 1000), default=25, show_default=True, help="Newton steps at most.")
 @click.option("--ridge", type=float, default=0.01, show_default=True, help="Weight of the penalty.")
