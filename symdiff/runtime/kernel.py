@@ -19,7 +19,7 @@ from ..codegen.c import standalone
 from ..errors import AbsentError, ArgumentError, UnsupportedError
 from ..frontend.outputs import LEAF
 from ..frontend.outputs import show as show_structure
-from ..frontend.outputs.display import Lines, table
+from ..frontend.outputs.display import ShownText, table
 from ..graph.sizes import show
 from ..ground.advice import KERNEL, advice
 from ..ground.guard import guarded
@@ -246,7 +246,7 @@ class Kernel(Calls):
         if self._units is not None:
             count = sum(op not in ("load", "const") for op in self._units.program.ops)
             lines.insert(0, f"every sample: one program of {count} operations")
-        return Lines("\n".join(lines or [f"array operations: {self.backend}"]))
+        return ShownText("\n".join(lines or [f"array operations: {self.backend}"]))
 
     @guarded
     def wait(self, timeout: float | None = None) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from ..array import Array
 from .structure import fields_of
 
-__all__ = ["FormulaDict", "FormulaTuple", "Lines", "rows_of_latex", "shown", "table"]
+__all__ = ["FormulaDict", "FormulaTuple", "ShownText", "rows_of_latex", "shown", "table"]
 
 
 class FormulaTuple(tuple[Any, ...]):
@@ -30,8 +30,8 @@ class FormulaDict(dict[str, Any]):
         return _in_rows(self)
 
 
-class Lines(str):
-    """Lines of text, which a notebook shows as they are, and not in quotes."""
+class ShownText(str):
+    """ShownText of text, which a notebook shows as they are, and not in quotes."""
 
     __slots__ = ()
 

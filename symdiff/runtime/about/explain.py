@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...errors import SingularMatrixError
 from ...frontend.array import Array
-from ...frontend.outputs.display import Lines
+from ...frontend.outputs.display import ShownText
 from ...graph import INT, REAL, Node, input, placeholder, postorder, rebuild, resize
 from ...graph.reference.interpret import bind_sizes, evaluate
 from ...graph.sizes import show
@@ -99,7 +99,7 @@ class Explanation(NamedTuple):
         return self.output is not None
 
     def _repr_html_(self) -> str:
-        return Lines(self)._repr_html_()
+        return ShownText(self)._repr_html_()
 
     def __str__(self) -> str:
         if self.output is None:
