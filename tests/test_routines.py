@@ -339,6 +339,20 @@ def test_sizes_may_be_letters(name: str) -> None:
         np.testing.assert_allclose(slope, back, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("size", ["n", 50])
+@pytest.mark.parametrize("function", [np.cumprod, np.maximum.accumulate, np.minimum.accumulate])
+def test_running_operations_along_long_axes_need_no_python(function: Callable[..., Any], size: Any) -> None:
+    x = sd.vector("x", size)
+    f = function(1.0 + 0.1 * x)
+    kernel = sd.compile((f, sd.gradient((f * f).sum(), x)), [x], backend="interpreter")
+    value = RNG.uniform(-1.0, 1.0, 50)
+    found, slope = kernel(value)
+    wanted = function(1.0 + 0.1 * value)
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+    exact = differences(lambda v: function(1.0 + 0.1 * v), [value], 0)
+    np.testing.assert_allclose(slope, 2 * wanted @ exact, rtol=1e-8, atol=1e-8)
+
+
 def test_a_kernel_longer_than_an_array_of_letters_is_refused_at_the_call() -> None:
     x = sd.vector("x", "n")
     for mode in ("same", "valid"):

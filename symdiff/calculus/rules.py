@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from ..errors import NotDifferentiableError
 from ..graph import (
     BOOL,
@@ -43,7 +45,7 @@ from ..graph.deltas.structural import mask_product
 from ..graph.primitives import EACH, FIRST, INNER, SECOND, TOGETHER, complete
 from ..graph.scalars.functions import FUNCTIONS, Partial, compare, refusal, where
 from ..graph.scalars.rows import unless_nan
-from ..graph.sizes import product
+from ..graph.sizes import Dim, product
 from .linear import LINEAR, LINEARITY, Law
 
 # ---------------------------------------------------------------------------- products on the last axes
@@ -270,10 +272,10 @@ def products_of_others(x: Node, axes: tuple[int, ...]) -> Node:
 def _cumprod(node: Node, tangents: Sequence[Node | None]) -> Node:
     line = _line(node.args[0], node.payload.axis)
     n = line.shape[-1]
-    own = compare("equal", delta(n, n), 1.0)
-    others = where(own, 1.0, reshape(line, (*line.shape[:-1], 1, n)))
-    slopes = triangle(cumulative("cumprod", others, line.ndim, node.payload.reverse), not node.payload.reverse)
-    return _along_line(node, slopes, _only(tangents))
+    j, k = _places(n)
+    others = where(compare("equal", j, k), 1.0, reshape(line, (*line.shape[:-1], 1, n)))
+    products = cumulative("cumprod", others, line.ndim, node.payload.reverse)
+    return _along_line(node, where(_is_so_far(node, n), products, 0.0), _only(tangents))
 
 
 @_rule("sort", "differential of a sort", "dx in the order of x; elements that tie share it", "convention at kinks")
@@ -291,14 +293,12 @@ def _turned(x: Node, axis: int) -> Node:
 
 
 def _running_extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
-    reverse = node.payload.reverse
     x, value = _line(node.args[0], node.payload.axis), _line(node, node.payload.axis)
     n = x.shape[-1]
     x, value = reshape(x, (*x.shape[:-1], n, 1)), reshape(value, (*x.shape[:-1], 1, n))
     outside = compare("less", x, value) if node.op == "cummax" else compare("less", value, x)
-    so_far = compare("not_equal", triangle(broadcast_to(constant(1.0), (n, n)), not reverse), 0.0)
     # j is the last but one axis, k the last: which of the elements so far are the extremum
-    reached = elementwise("logical_and", (elementwise("logical_not", (outside,), BOOL), so_far), BOOL)
+    reached = elementwise("logical_and", (elementwise("logical_not", (outside,), BOOL), _is_so_far(node, n)), BOOL)
     count = _sum_last(where(reached, 1.0, 0.0), (-2,))
     weight = reshape(unless_nan(_line(node, node.payload.axis)) / count, value.shape)
     # the tangent for each k, in which a strong zero stands for the others: their own derivative may be infinite
@@ -312,6 +312,21 @@ def _running_extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
 
 _rule("cummax", *_SHARED)(_running_extremum)
 _rule("cummin", *_SHARED)(_running_extremum)
+
+
+def _places(n: Dim) -> tuple[Node, Node]:
+    """Return the places along an axis as a column and as a row: numbers, which loops over long axes compare."""
+    if isinstance(n, int):
+        row = constant(np.arange(n, dtype=float))
+    else:
+        row = cumulative("cumsum", broadcast_to(constant(1.0), (n,)), 0)
+    return reshape(row, (n, 1)), row
+
+
+def _is_so_far(node: Node, n: Dim) -> Node:
+    """Return which elements j, the last axis but one, are among those that a running operation has met at k."""
+    j, k = _places(n)
+    return compare("less_equal", k, j) if node.payload.reverse else compare("less_equal", j, k)
 
 
 def _line(x: Node, axis: int) -> Node:
