@@ -328,9 +328,9 @@ X = sd.array("X", (3, 4))
     ("call", "said"),
     [
         (lambda: np.argsort(X), "arrange"),
-        (X.argsort, "arrange"),
-        (X.sort, "np.sort"),
-        (X.argmax, "max"),
+        (lambda: X.argsort(axis=0), "arrange"),
+        (lambda: X.sort(axis=0), "np.sort"),
+        (lambda: X.argmax(axis=0), "max"),
         (lambda: np.argmax(X), "max"),
         (lambda: np.quantile(X, X), "constants"),
         (lambda: np.quantile(X, 1.5), "from 0 to 1"),
