@@ -18,27 +18,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
 from ..errors import NotDifferentiableError
 from ..graph import (
     BOOL,
     Labels,
     Node,
     arrange,
-    broadcast_to,
     constant,
     cumulative,
     delta,
     elementwise,
+    line_along,
     matrix,
     normalize,
+    places,
     reduce,
     reshape,
-    slicing,
     transpose,
     triangle,
-    whole,
+    turned,
 )
 from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
 from ..graph.deltas.structural import mask_product
@@ -270,9 +268,9 @@ def products_of_others(x: Node, axes: tuple[int, ...]) -> Node:
     "cumprod", "product rule", "dy_k = sum_(j <= k) dx_j prod_(i <= k, i != j) x_i, without division", "DLMF 1.4.9"
 )
 def _cumprod(node: Node, tangents: Sequence[Node | None]) -> Node:
-    line = _line(node.args[0], node.payload.axis)
+    line = line_along(node.args[0], node.payload.axis)
     n = line.shape[-1]
-    j, k = _places(n)
+    j, k = places(n)
     others = where(compare("equal", j, k), 1.0, reshape(line, (*line.shape[:-1], 1, n)))
     products = cumulative("cumprod", others, line.ndim, node.payload.reverse)
     return _along_line(node, where(_is_so_far(node, n), products, 0.0), _only(tangents))
@@ -283,26 +281,20 @@ def _sort(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     axis, reverse = node.payload
     found = arrange(_only(tangents), x, axis + x.ndim)
-    return _turned(found, axis) if reverse else found
-
-
-def _turned(x: Node, axis: int) -> Node:
-    """Return an array with one axis (negative) turned."""
-    n = x.shape[axis]
-    return slicing(x, tuple((n - 1, -1, n) if a == axis + x.ndim else whole(m) for a, m in enumerate(x.shape)))
+    return turned(found, axis) if reverse else found
 
 
 def _running_extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
-    x, value = _line(node.args[0], node.payload.axis), _line(node, node.payload.axis)
+    x, value = line_along(node.args[0], node.payload.axis), line_along(node, node.payload.axis)
     n = x.shape[-1]
     x, value = reshape(x, (*x.shape[:-1], n, 1)), reshape(value, (*x.shape[:-1], 1, n))
     outside = compare("less", x, value) if node.op == "cummax" else compare("less", value, x)
     # j is the last but one axis, k the last: which of the elements so far are the extremum
     reached = elementwise("logical_and", (elementwise("logical_not", (outside,), BOOL), _is_so_far(node, n)), BOOL)
     count = _sum_last(where(reached, 1.0, 0.0), (-2,))
-    weight = reshape(unless_nan(_line(node, node.payload.axis)) / count, value.shape)
+    weight = reshape(unless_nan(line_along(node, node.payload.axis)) / count, value.shape)
     # the tangent for each k, in which a strong zero stands for the others: their own derivative may be infinite
-    dx = _line(_only(tangents), node.payload.axis)
+    dx = line_along(_only(tangents), node.payload.axis)
     own = tuple(range(dx.ndim))
     wide = einsum([dx], [own], (*own, dx.ndim), {dx.ndim: n})
     total = _sum_last(mask_product(reached, scale_by(weight, wide)), (-2,))
@@ -314,24 +306,10 @@ _rule("cummax", *_SHARED)(_running_extremum)
 _rule("cummin", *_SHARED)(_running_extremum)
 
 
-def _places(n: Dim) -> tuple[Node, Node]:
-    """Return the places along an axis as a column and as a row: numbers, which loops over long axes compare."""
-    if isinstance(n, int):
-        row = constant(np.arange(n, dtype=float))
-    else:
-        row = cumulative("cumsum", broadcast_to(constant(1.0), (n,)), 0)
-    return reshape(row, (n, 1)), row
-
-
 def _is_so_far(node: Node, n: Dim) -> Node:
     """Return which elements j, the last axis but one, are among those that a running operation has met at k."""
-    j, k = _places(n)
+    j, k = places(n)
     return compare("less_equal", k, j) if node.payload.reverse else compare("less_equal", j, k)
-
-
-def _line(x: Node, axis: int) -> Node:
-    """Return an array whose last axis is ``axis`` (negative) of ``x``."""
-    return transpose(x, (*(a for a in range(x.ndim) if a != axis + x.ndim), axis + x.ndim))
 
 
 def _along_line(node: Node, slopes: Node, dx: Node) -> Node:

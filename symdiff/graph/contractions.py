@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from ..errors import DtypeError, ShapeError
 from .nodes import BOOL, INT, REAL, Node, broadcast_shapes, constant, intern
 from .primitives import PRIMITIVES, Contraction, Labels
 from .sizes import Dim, Shape, show
-from .structural import slicing, whole
+from .structural import cumulative, reshape, slicing, whole
 
 
 def contract(
@@ -112,6 +114,26 @@ def broadcast_to(x: Node, shape: Shape) -> Node:
         return contract([line], [tuple(a + offset for a in stays)], axes, dict(enumerate(shape)))
     own = tuple(-1 - a if x.shape[a] == 1 and shape[a + offset] != 1 else a + offset for a in range(x.ndim))
     return contract([x], [own], axes, dict(enumerate(shape)))
+
+
+def line_along(x: Node, axis: int) -> Node:
+    """Return an array whose last axis is ``axis`` (negative) of ``x``."""
+    return transpose(x, (*(a for a in range(x.ndim) if a != axis + x.ndim), axis + x.ndim))
+
+
+def turned(x: Node, axis: int) -> Node:
+    """Return an array with one axis (negative) turned."""
+    n = x.shape[axis]
+    return slicing(x, tuple((n - 1, -1, n) if a == axis + x.ndim else whole(m) for a, m in enumerate(x.shape)))
+
+
+def places(n: Dim) -> tuple[Node, Node]:
+    """Return the places along an axis as a column and as a row: numbers, which loops over long axes compare."""
+    if isinstance(n, int):
+        row = constant(np.arange(n, dtype=float))
+    else:
+        row = cumulative("cumsum", broadcast_to(constant(1.0), (n,)), 0)
+    return reshape(row, (n, 1)), row
 
 
 def sum_axes(x: Node, axes: Iterable[int]) -> Node:
