@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..graph import Node, as_node
 from ..graph.scalars.functions import apply, compare, where
-from .positions import DENSITY, log, log_beta, scaled, standard, within
+from .positions import DENSITY, log, scaled, standard, within
 
 __all__ = ["formula"]
 
@@ -57,7 +57,11 @@ def _of_standard(family: _Family, function: str, z: Node, shapes: Sequence[Node]
 
 
 def _ndtr(z: Node) -> Node:
-    return 0.5 * apply("erfc", -math.sqrt(0.5) * z)
+    return apply("ndtr", z)
+
+
+def _log_ndtr(z: Node) -> Node:
+    return apply("log_ndtr", z)
 
 
 def _square(z: Node) -> Node:
@@ -109,7 +113,7 @@ def _weibull_end(z: Node, c: Node) -> Node:
 
 
 def _beta_end(z: Node, a: Node, b: Node) -> Node:
-    return apply("xlogy", a - 1.0, z) + apply("xlog1py", b - 1.0, -z) - log_beta(a, b)
+    return apply("xlogy", a - 1.0, z) + apply("xlog1py", b - 1.0, -z) - apply("betaln", a, b)
 
 
 _FAMILIES: dict[str, _Family] = {
@@ -118,17 +122,21 @@ _FAMILIES: dict[str, _Family] = {
         "pdf": lambda z: _exp(-0.5 * _square(z)) / math.sqrt(2.0 * math.pi),
         "cdf": _ndtr,
         "sf": lambda z: _ndtr(-z),
+        "logcdf": _log_ndtr,
+        "logsf": lambda z: _log_ndtr(-z),
     }),
     "halfnorm": _Family({"logpdf": lambda z: 0.5 * math.log(2.0 / math.pi) - 0.5 * _square(z)}, low=0.0),
     "lognorm": _Family({
         "logpdf": lambda z, s: -0.5 * _square(log(z) / s) - log(z) - log(s) - LOG_ROOT_TWO_PI,
         "cdf": lambda z, s: _ndtr(log(z) / s),
         "sf": lambda z, s: _ndtr(-log(z) / s),
+        "logcdf": lambda z, s: _log_ndtr(log(z) / s),
+        "logsf": lambda z, s: _log_ndtr(-log(z) / s),
     }, low=0.0, closed=False),
     # DLMF 5.12.1: gamma((df + 1) / 2) / gamma(df / 2) / sqrt(pi) is 1 / beta(df / 2, 1 / 2)
     "t": _Family({
         "logpdf": lambda z, df: (
-            -0.5 * ((df + 1.0) * _log1p(_square(z) / df)) - log_beta(0.5 * df, 0.5) - 0.5 * log(df)
+            -0.5 * ((df + 1.0) * _log1p(_square(z) / df)) - apply("betaln", 0.5 * df, 0.5) - 0.5 * log(df)
         ),
     }),
     "cauchy": _Family({
@@ -141,17 +149,25 @@ _FAMILIES: dict[str, _Family] = {
     }),
     "gamma": _Family({
         "logpdf": lambda z, a: (a - 1.0) * log(z) - z - _lgamma(a),
+        "cdf": lambda z, a: apply("gammainc", a, z),
+        "sf": lambda z, a: apply("gammaincc", a, z),
     }, low=0.0, closed=False, ends=lambda z, a: apply("xlogy", a - 1.0, z) - _lgamma(a)),
     "chi2": _Family({
         "logpdf": lambda z, df: (0.5 * df - 1.0) * log(z) - 0.5 * z - 0.5 * math.log(2.0) * df - _lgamma(0.5 * df),
+        "cdf": lambda z, df: apply("gammainc", 0.5 * df, 0.5 * z),
+        "sf": lambda z, df: apply("gammaincc", 0.5 * df, 0.5 * z),
     }, low=0.0, closed=False, ends=lambda z, df: (
         apply("xlogy", 0.5 * df - 1.0, z) - 0.5 * math.log(2.0) * df - _lgamma(0.5 * df)
     )),
     "invgamma": _Family({
         "logpdf": lambda z, a: -(a + 1.0) * log(z) - 1.0 / z - _lgamma(a),
+        "cdf": lambda z, a: apply("gammaincc", a, 1.0 / z),
+        "sf": lambda z, a: apply("gammainc", a, 1.0 / z),
     }, low=0.0, closed=False),
     "beta": _Family({
-        "logpdf": lambda z, a, b: (a - 1.0) * log(z) + (b - 1.0) * _log1p(-z) - log_beta(a, b),
+        "logpdf": lambda z, a, b: (a - 1.0) * log(z) + (b - 1.0) * _log1p(-z) - apply("betaln", a, b),
+        "cdf": lambda z, a, b: apply("betainc", a, b, z),
+        "sf": lambda z, a, b: apply("betainc", b, a, 1.0 - z),
     }, low=0.0, high=1.0, closed=False, ends=_beta_end),
     "weibull_min": _Family({
         "logpdf": lambda z, c: log(c) + (c - 1.0) * log(z) - apply("power", z, c),
@@ -208,4 +224,8 @@ _FAMILIES: dict[str, _Family] = {
         "logsf": lambda z, b: -b * log(z),
         "logcdf": lambda z, b: _log1mexp(b * log(z)),
     }, low=1.0),
+    # Mardia and Jupp, "Directional statistics", 3.5.4, by the scaled Bessel function
+    "vonmises": _Family({
+        "logpdf": lambda z, kappa: kappa * (apply("cos", z) - 1.0) - log(2.0 * math.pi * apply("i0e", kappa)),
+    }),
 }  # fmt: skip

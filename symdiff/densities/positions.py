@@ -7,7 +7,7 @@ import math
 from ..graph import BOOL, Node, as_node, elementwise, number, stop_gradient
 from ..graph.scalars.functions import apply, compare, where
 
-__all__ = ["BELOW", "DENSITY", "all_of", "log", "log_beta", "outside", "scaled", "standard", "within"]
+__all__ = ["BELOW", "DENSITY", "all_of", "log", "outside", "scaled", "standard", "within"]
 
 DENSITY = ("logpdf", "pdf")
 
@@ -20,12 +20,6 @@ ABOVE = {**BELOW, "logcdf": 0.0, "cdf": 1.0, "logsf": -math.inf, "sf": 0.0}
 def log(x: Node) -> Node:
     """Return the logarithm."""
     return apply("log", x)
-
-
-def log_beta(a: Node | float, b: Node | float) -> Node:
-    """Return the logarithm of the beta function, DLMF 5.12.1."""
-    a, b = as_node(a), as_node(b)
-    return apply("lgamma", a) + apply("lgamma", b) - apply("lgamma", a + b)
 
 
 def standard(x: Node, loc: Node, scale: Node | None = None) -> Node:

@@ -13,6 +13,7 @@ __all__ = ["DISTRIBUTIONS", "Distribution", "named_functions"]
 #: Functions of a distribution of numbers, in the order in which they are listed.
 WHOLE = ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf")
 DENSITY = ("logpdf", "pdf")
+WITH_TAILS = ("logpdf", "pdf", "cdf", "sf")
 PROBABILITY = ("logpmf", "pmf")
 
 
@@ -83,14 +84,14 @@ def _multivariate(name: str, source: str, functions: tuple[str, ...], *shapes: s
 
 
 # Johnson, Kotz and Balakrishnan, "Continuous univariate distributions", 2nd edition, by chapter
-_continuous("norm", "JKB 13", ("logpdf", "pdf", "cdf", "sf"))
-_continuous("lognorm", "JKB 14", ("logpdf", "pdf", "cdf", "sf"), s=(0.3, 2.0))
+_continuous("norm", "JKB 13")
+_continuous("lognorm", "JKB 14", s=(0.3, 2.0))
 _continuous("t", "JKB 28", DENSITY, df=(0.5, 20.0))
 _continuous("cauchy", "JKB 16")
-_continuous("gamma", "JKB 17", DENSITY, a=_HALF)
-_continuous("chi2", "JKB 18", DENSITY, df=(0.5, 9.0))
-_continuous("invgamma", "JKB 17.8", DENSITY, a=_HALF)
-_continuous("beta", "JKB 25", DENSITY, a=_HALF, b=_HALF)
+_continuous("gamma", "JKB 17", WITH_TAILS, a=_HALF)
+_continuous("chi2", "JKB 18", WITH_TAILS, df=(0.5, 9.0))
+_continuous("invgamma", "JKB 17.8", WITH_TAILS, a=_HALF)
+_continuous("beta", "JKB 25", WITH_TAILS, a=_HALF, b=_HALF)
 _continuous("weibull_min", "JKB 21", c=(0.5, 4.0))
 _continuous("expon", "JKB 19")
 _continuous("laplace", "JKB 24")
@@ -100,6 +101,7 @@ _continuous("gumbel_r", "JKB 22")
 _continuous("gumbel_l", "JKB 22")
 _continuous("pareto", "JKB 20", b=_HALF)
 _continuous("halfnorm", "JKB 13.10", DENSITY)
+_continuous("vonmises", "Mardia and Jupp 3.5.4", DENSITY, kappa=(0.1, 5.0))
 # Johnson, Kemp and Kotz, "Univariate discrete distributions", 3rd edition, by chapter
 _discrete("bernoulli", "JKK 3", p=_UNIT)
 _discrete("binom", "JKK 3", n=(5.0, 12.0), p=_UNIT)

@@ -98,7 +98,7 @@ def gelu(x: Node, approximate: bool = True) -> Node:
     Hendrycks and Gimpel, "Gaussian error linear units" (2016): ``(1 + tanh(z)) / 2`` is ``sigmoid(2 z)``.
     """
     if not approximate:
-        return x * (0.5 * apply("erfc", -math.sqrt(0.5) * x))
+        return x * apply("ndtr", x)
     return x * apply("sigmoid", math.sqrt(8.0 / math.pi) * (x + 0.044715 * apply("power", x, 3.0)))
 
 
