@@ -468,7 +468,24 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         return np.concatenate(args, axis=payload.axis)
     if op in ("stop_gradient", "named"):
         return args[0]
+    if op == "recurrence":
+        return _repeated(node, args)
     raise LookupError(f"the exact interpreter has no {op}")
+
+
+def _repeated(node: Node, args: list[Exact]) -> Exact:
+    body, length, reverse = node.payload
+    first, second = len(body.carried), len(body.carried) + len(body.read)
+    carried, along = args[:first], list(zip(body.read, args[first:second], strict=True))
+    written: dict[int, list[Exact]] = {}
+    for k in range(length)[:: -1 if reverse else 1]:
+        given = dict(zip(body.carried, carried, strict=True))
+        given |= {own: np.asarray(rows[k], dtype=object) for own, rows in along}
+        given |= dict(zip(body.held, args[second:], strict=True))
+        results = evaluate_exact(body.results, {own.payload: value for own, value in given.items()})
+        carried, written[k] = results[:first], results[first:]
+    rows = [part for j in range(len(body.results) - first) for part in (written[k][j] for k in range(length))]
+    return np.concatenate([part.ravel() for part in (*carried, *rows)])
 
 
 def _places(items: Any, shape: tuple[int, ...], sizes: Mapping[str, int]) -> tuple[Any, ...]:

@@ -36,6 +36,7 @@ from symdiff.graph import (
     placeholder,
     postorder,
     put,
+    recurrence,
     reduce,
     reshape,
     scatter,
@@ -48,6 +49,7 @@ from symdiff.graph import (
 from symdiff.graph import (
     input as variable,
 )
+from symdiff.graph.primitives import Body
 from symdiff.graph.reference import interpret, numeric
 from symdiff.graph.reference.interpret import bind_sizes, evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS, apply, compare, where
@@ -213,6 +215,7 @@ def test_softplus_far_out() -> None:
 # ---------------------------------------------------------------------------- structure
 
 x34, x3 = variable("x", (3, 4)), variable("v", (3,))
+CARRIED, ROW, FIRST = placeholder(("carried", 0), (4,)), placeholder(("read", 0), (4,)), ((0, 1, None), (0, 1, 4))
 STRUCTURE = {
     "transpose": (transpose(x34), X.T),
     "matmul": (matmul(x34, transpose(x34)), X @ X.T),
@@ -263,6 +266,12 @@ STRUCTURE = {
     "put": (put(x34, AT, 0, 4), np.stack([X[1], np.zeros(4), X[0] + X[2], np.zeros(4)])),
     "reshape": (reshape(x34, (2, 6)), X.reshape(2, 6)),
     "concatenate": (concatenate([x34, x34], 1), np.concatenate([X, X], 1)),
+    "recurrence": (
+        recurrence(Body((CARRIED,), (ROW,), (), (CARRIED * 0.5 + ROW, CARRIED * ROW)), [slicing(x34, FIRST), x34], 3),
+        np.concatenate(
+            [X[0] * 0.375 + X[1] / 2 + X[2], X[0] ** 2, X[0] * 1.5 * X[1], (X[0] * 0.75 + X[1]) * X[2]]
+        ),
+    ),
     "stop_gradient": (stop_gradient(x34), X),
     "named": (label(x34, "z"), X),
     "constant": (constant([[1.0, np.inf]]), np.array([[1.0, np.inf]])),

@@ -21,6 +21,7 @@ from symdiff.calculus.linear import LINEAR
 from symdiff.calculus.rules import DIFFERENTIALS, LAWS
 from symdiff.errors import NotDifferentiableError, UnsupportedError
 from symdiff.frontend.numpy.library import LIBRARY
+from symdiff.graph.primitives import Body
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS
 
@@ -47,6 +48,13 @@ class Rule(NamedTuple):
     op: str
     make: Callable[..., graph.Node]
     values: tuple[Any, ...]
+
+
+def repeated(*args: Any) -> graph.Node:
+    """A loop that carries a vector through rows, with a number that it holds, and writes the vectors' products."""
+    c, x, p = (graph.placeholder((what, 0), shape) for what, shape in (("carried", (2,)), ("read", (2,)), ("held", ())))
+    new = graph.elementwise("sin", (c * p,)) + x * c
+    return graph.recurrence(Body((c,), (x,), (p,), (new, new * x)), args[:3], 3, *args[3:])
 
 
 #: A key whose elements tie along both axes.
@@ -131,6 +139,8 @@ RULES = [
     Rule("triangle", lambda x: graph.triangle(x, True, 1), (draw(M33, 55),)),
     Rule("triangle", lambda x: graph.triangle(x, False, -1), (draw((2, 3, 2), 56),)),
     Rule("named", lambda x: graph.label(x, "z"), (draw(V3, 57),)),
+    Rule("recurrence", repeated, (draw((2,), 71), draw((3, 2), 72), draw(S, 73))),
+    Rule("recurrence", lambda c, x, p: repeated(c, x, p, True), (draw((2,), 74), draw((3, 2), 75), draw(S, 76))),
 ]
 
 
