@@ -95,23 +95,32 @@ __version__ = _VERSION
 @_guarded
 @_budgeted
 def parse(
-    text: str, shapes: dict[str, Any] | None = None, *, budget: str | Budget | None = None, **named_shapes: Any
+    text: str,
+    shapes: dict[str, Any] | None = None,
+    *,
+    dialect: str | None = None,
+    budget: str | Budget | None = None,
+    **named_shapes: Any,
 ) -> Any:
-    """Read formula text as SymPy.
+    """Read formula text as SymPy, or text in another language as symbols.
 
     Parameters
     ----------
     text : str
         A formula, or lines ``name = formula`` and a last line with the result.
     shapes : dict of str to shape, optional
+    dialect : {None, "matrixcalculus"}
+        "matrixcalculus" is the language of matrixcalculus.org, ``x'*A*x``; letters are declared as there.
     budget : {None, "default", "strict"} or Budget, optional
         How much work the formula may take: "strict" for text from strangers. See :class:`Budget`.
     **named_shapes
-        Shapes of the inputs: ``X=(2, 4)``, ``y=4``, ``A=("n", "n")``; without any, inputs are scalars.
+        Shapes of the inputs: ``X=(2, 4)``, ``y=4``, ``A=("n", "n")``; without any, inputs are scalars. With the
+        dialect: ``x="vector"``, ``A="matrix"``, ``S="symmetric matrix"``, ``c="scalar"``, or a shape.
 
     Returns
     -------
     SymPy expression, matrix or array
+        With a dialect an :class:`Array`, for :func:`gradient` and :func:`compile`; its ``sympy`` is the expression.
         Or :class:`symdiff.Definitions`, a tuple ``(definitions, result)``, where the formula is nested
         deeper than SymPy can hold. A tuple of these where the text gives several derivatives.
 
@@ -126,7 +135,15 @@ def parse(
     --------
     >>> parse("x * sin(x)")
     x*sin(x)
+    >>> gradient(parse("x'*A*x", dialect="matrixcalculus", x="vector", A="matrix"), "x")
+    A.T @ x + A @ x
     """
+    if dialect is not None:
+        from .frontend.text.dialects import DIALECTS
+
+        if dialect not in DIALECTS:
+            raise ArgumentError(f"dialect={dialect!r:.80}; expected one of {', '.join(map(repr, DIALECTS))}, or None")
+        return DIALECTS[dialect](text, _merge_shapes(shapes, named_shapes)).result
     if not isinstance(text, str):
         raise ParseError(f"a formula came as {type(text).__name__}; expected text (str)")
     read = _read_formula(text, _merge_shapes(shapes, named_shapes), ("shapes",))

@@ -128,8 +128,15 @@ TEXT: Mapping[str, str] = {
 
 #: Names behind a dot in formula text.
 DOTTED: Mapping[str, str] = {
-    name: f"write norm_{name}(x, loc, scale), and so for other distributions"
-    for name in ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf", "logpmf", "pmf")
+    **{
+        name: f"write norm_{name}(x, loc, scale), and so for other distributions"
+        for name in ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf", "logpmf", "pmf")
+    },
+    **{
+        name: f"{name} is element by element and @ the product of matrices; sd.parse(text, dialect='matrixcalculus') reads "
+        f".{name}"
+        for name in ("*", "/")
+    },
 }
 
 

@@ -17,6 +17,7 @@ Files
     indexed            elements by index, behind an arrow
     build              the tree to arrays
     parse              all of it
+    dialects           the languages of others
 Add
     a function: a row in ``frontend/numpy/library``; an operator: ``tokens``, ``grammar`` and ``build``
 """

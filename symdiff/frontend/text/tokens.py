@@ -47,7 +47,8 @@ _WORD_HINTS = {
 _CHARACTER_HINTS = {
     "^": "a power is written **",
     ";": "each definition stands on a line of its own",
-    "'": "text in quotes is not part of a formula; a transpose is written .T",
+    "'": "text in quotes is not part of a formula; a transpose is written .T, or A' in sd.parse(text, "
+    "dialect='matrixcalculus')",
     '"': "text in quotes is not part of a formula",
     "#": "a formula has no comments",
     "!": "a factorial is written gamma(n + 1), unequal !=",
@@ -117,7 +118,7 @@ def scan(text: str, limits: Limits) -> Iterator[Token]:
                 message = f"a name of {len(piece)} characters; at most {limits.name_length} are read"
                 raise too_large(message, text, start)
         elif kind == NUMBER:
-            value = _number(piece, text, start, limits)
+            value = read_number(piece, text, start, limits)
         elif kind == _OTHER:
             raise _unknown_character(text, start)
         yield Token(kind, piece, value, start, end)
@@ -125,7 +126,14 @@ def scan(text: str, limits: Limits) -> Iterator[Token]:
             return
 
 
-def _number(piece: str, text: str, start: int, limits: Limits) -> float | int:
+def read_number(piece: str, text: str, start: int, limits: Limits) -> float | int:
+    """Return the number that a piece of text is.
+
+    Raises
+    ------
+    ParseError, LimitError
+        If it is none, or too long or too large.
+    """
     if len(piece) > limits.literal_length:
         raise too_large(f"a number of {len(piece)} characters; at most {limits.literal_length} are read", text, start)
     try:
@@ -161,5 +169,7 @@ def _unknown_character(text: str, position: int) -> ParseError:
         name = unicodedata.name(character, "a control character or surrogate")
         return ParseError(f"a character that cannot be seen, {code} ({name}); delete it", text, position)
     hint = _CHARACTER_HINTS.get(character, "names are made of a-z, A-Z, 0-9, _ and Greek letters")
+    if character == "^" and text[position - 1 : position] == ".":
+        hint += ", element by element; sd.parse(text, dialect='matrixcalculus') reads .^"
     named = "" if character.isascii() else f" ({code}, {unicodedata.name(character, 'unnamed')})"
     return ParseError(f"{character!r}{named} has no meaning here; {hint}", text, position)
