@@ -15,12 +15,12 @@ from ..vocabulary import TEXT_FUNCTIONS
 from .axes import SCALAR, Form, JoinedAxes
 from .grammar import Operation
 
-__all__ = ["CONSTANTS_OF_DIALECT", "FUNCTIONS_OF_DIALECT", "DialectFunction", "Reading", "Value"]
+__all__ = ["CONSTANTS_OF_DIALECT", "FUNCTIONS_OF_DIALECT", "DialectFunction", "DialectReader", "Value"]
 
 Value: TypeAlias = Array | float | int
 
 
-class Reading(Protocol):
+class DialectReader(Protocol):
     """What reads a formula, as its functions see it."""
 
     axes: JoinedAxes
@@ -35,12 +35,12 @@ class Reading(Protocol):
 class DialectFunction(NamedTuple):
     """A function of the language: what it gives for an operand, and how that is computed."""
 
-    form: Callable[[Reading, Operation, Form], Form]
-    value: Callable[[Reading, Form, Form, Value], Value]
+    form: Callable[[DialectReader, Operation, Form], Form]
+    value: Callable[[DialectReader, Form, Form, Value], Value]
 
 
-def _need(kinds: str, remedy: str = "") -> Callable[[Reading, Operation, Form], None]:
-    def check(reader: Reading, operation: Operation, form: Form) -> None:
+def _need(kinds: str, remedy: str = "") -> Callable[[DialectReader, Operation, Form], None]:
+    def check(reader: DialectReader, operation: Operation, form: Form) -> None:
         is_matrix = len(form.axes) == 2
         good = {"vector": len(form.axes) == 1, "matrix": is_matrix, "scalar": not form.axes}
         if not any(good[kind] for kind in kinds.split()):
@@ -51,9 +51,9 @@ def _need(kinds: str, remedy: str = "") -> Callable[[Reading, Operation, Form], 
 
 
 def _of_library(
-    name: str, check: Callable[[Reading, Operation, Form], None], square: bool = False, keeps: bool = False
+    name: str, check: Callable[[DialectReader, Operation, Form], None], square: bool = False, keeps: bool = False
 ) -> DialectFunction:
-    def form(reader: Reading, operation: Operation, operand: Form) -> Form:
+    def form(reader: DialectReader, operation: Operation, operand: Form) -> Form:
         check(reader, operation, operand)
         if square:
             reader.axes.join(*operand.axes)
@@ -62,7 +62,7 @@ def _of_library(
     return DialectFunction(form, lambda reader, form, own, value: TEXT_FUNCTIONS[name].call(asarray(value)))
 
 
-def _diag_form(reader: Reading, operation: Operation, operand: Form) -> Form:
+def _diag_form(reader: DialectReader, operation: Operation, operand: Form) -> Form:
     _need("vector matrix")(reader, operation, operand)
     if len(operand.axes) == 1:
         return Form(operand.axes[0], operand.axes[0])
@@ -71,11 +71,11 @@ def _diag_form(reader: Reading, operation: Operation, operand: Form) -> Form:
 
 
 def _constant(axes: int) -> DialectFunction:
-    def form(reader: Reading, operation: Operation, operand: Form) -> Form:
+    def form(reader: DialectReader, operation: Operation, operand: Form) -> Form:
         _need("scalar")(reader, operation, operand)
         return Form(*(reader.axes.new() for _ in range(axes)))
 
-    def value(reader: Reading, form: Form, own: Form, given: Value) -> Value:
+    def value(reader: DialectReader, form: Form, own: Form, given: Value) -> Value:
         shape = reader.shape(form)
         check_elements(shape, limits_in_force())
         return Array(broadcast_to(constant(1.0), shape)) * given
@@ -83,7 +83,7 @@ def _constant(axes: int) -> DialectFunction:
     return DialectFunction(form, value)
 
 
-def _anything(reader: Reading, operation: Operation, form: Form) -> None:
+def _anything(reader: DialectReader, operation: Operation, form: Form) -> None:
     """Take any form."""
 
 
