@@ -47,8 +47,7 @@ _WORD_HINTS = {
 _CHARACTER_HINTS = {
     "^": "a power is written **",
     ";": "each definition stands on a line of its own",
-    "'": "text in quotes is not part of a formula; a transpose is written .T, or A' in sd.parse(text, "
-    "dialect='matrixcalculus')",
+    "'": "text in quotes is not part of a formula; a transpose is written .T",
     '"': "text in quotes is not part of a formula",
     "#": "a formula has no comments",
     "!": "a factorial is written gamma(n + 1), unequal !=",
@@ -169,7 +168,10 @@ def _unknown_character(text: str, position: int) -> ParseError:
         name = unicodedata.name(character, "a control character or surrogate")
         return ParseError(f"a character that cannot be seen, {code} ({name}); delete it", text, position)
     hint = _CHARACTER_HINTS.get(character, "names are made of a-z, A-Z, 0-9, _ and Greek letters")
-    if character == "^" and text[position - 1 : position] == ".":
+    before = text[position - 1 : position] if position else ""
+    if character == "^" and before == ".":
         hint += ", element by element; sd.parse(text, dialect='matrixcalculus') reads .^"
+    elif character == "'" and (before.isalnum() or before in (")", "]", "_")):
+        hint = "a transpose is written .T; sd.parse(text, dialect='matrixcalculus') reads A'"
     named = "" if character.isascii() else f" ({code}, {unicodedata.name(character, 'unnamed')})"
     return ParseError(f"{character!r}{named} has no meaning here; {hint}", text, position)
