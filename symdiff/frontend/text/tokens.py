@@ -169,9 +169,10 @@ def _unknown_character(text: str, position: int) -> ParseError:
         return ParseError(f"a character that cannot be seen, {code} ({name}); delete it", text, position)
     hint = _CHARACTER_HINTS.get(character, "names are made of a-z, A-Z, 0-9, _ and Greek letters")
     before = text[position - 1 : position] if position else ""
+    behind = text[position + 1 : position + 2]
     if character == "^" and before == ".":
         hint += ", element by element; sd.parse(text, dialect='matrixcalculus') reads .^"
-    elif character == "'" and (before.isalnum() or before in (")", "]", "_")):
+    elif character == "'" and (before.isalnum() or before in (")", "]", "_")) and not behind.isalnum():
         hint = "a transpose is written .T; sd.parse(text, dialect='matrixcalculus') reads A'"
     named = "" if character.isascii() else f" ({code}, {unicodedata.name(character, 'unnamed')})"
     return ParseError(f"{character!r}{named} has no meaning here; {hint}", text, position)
