@@ -133,7 +133,7 @@ DOTTED: Mapping[str, str] = {
         for name in ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf", "logpmf", "pmf")
     },
     **{
-        name: f"{name} is element by element and @ the product of matrices; sd.parse(text, dialect='matrixcalculus') reads "
+        name: f"{name} is element by element, @ the product of matrices; sd.parse(text, dialect='matrixcalculus') reads "
         f".{name}"
         for name in ("*", "/")
     },
