@@ -133,8 +133,8 @@ DOTTED: Mapping[str, str] = {
         for name in ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf", "logpmf", "pmf")
     },
     **{
-        name: f"{name} is element by element, @ the product of matrices; sd.parse(text, dialect='matrixcalculus') reads "
-        f".{name}"
+        name: f"{name} is element by element, @ the product of matrices; sd.parse(text, dialect='matrixcalculus') "
+        f"reads .{name}"
         for name in ("*", "/")
     },
 }
