@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import ast
+import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,7 +18,7 @@ from click.testing import CliRunner, Result
 
 import symdiff as sd
 from symdiff.runtime.toolchain import cache
-from symdiff.tools.command import cli
+from symdiff.tools.command import cli, inspect
 
 Run = Callable[..., Result]
 
@@ -286,7 +291,175 @@ def test_eval_refuses_in_words(run: Run, args: list[str], words: str) -> None:
     assert {p: p.read_bytes() for p in Path().iterdir()} == before
 
 
+# ---------------------------------------------------------------------------- formats, files, dialects
+
+
+def test_derive_in_every_format(run: Run) -> None:
+    given = ("derive", "x @ A @ x", "--wrt", "x", "--wrt", "A", "--shape", "A=2,2", "--shape", "x=2")
+    assert run(*given, "--format", "text").stdout == run(*given, "--text").stdout
+    assert run(*given, "--format", "latex").stdout == run(*given, "--latex").stdout
+    assert run(*given, "--format", "book").stdout == run(*given).stdout
+    found = json.loads(run(*given, "--format", "json").stdout)
+    assert found["kind"] == "gradient"
+    assert [one["wrt"] for one in found["results"]] == ["x", "A"]
+    assert found["results"][1]["shape"] == [2, 2]
+    assert found["inputs"] == {"A": [2, 2], "x": [2]}
+    assert json.loads(run(*given, "--json").stdout) == found
+    source = run(*given, "--format", "c").stdout
+    assert "ptrdiff_t derivative(ptrdiff_t count, const double *" in source
+    assert "double *gradient_A);" in source
+    assert '#include "' not in source
+    assert "def evaluate(A, x" in run(*given, "--format", "cython").stdout
+    ast.parse(run(*given, "--format", "numpy").stdout)
+    written = run("derive", "x**3 * y", "--wrt", "x", "--format", "mathml").stdout
+    parsed = ElementTree.fromstring(written.replace("&InvisibleTimes;", "&#x2062;"))  # noqa: S314 -- our own text
+    assert parsed.tag.endswith("math")
+    assert "give one of them" in run(*given, "--format", "text", "--latex", code=2).stderr
+
+
+def test_source_of_derive_is_c(run: Run, tmp_path: Path) -> None:
+    text = run("derive", "log(det(A))", "--wrt", "A", "--shape", "A=3,3", "--format", "c").stdout
+    (tmp_path / "one.c").write_text(text)
+    command = [shutil.which("cc") or "cc", "-std=c99", "-Wall", "-Werror", "-pedantic", "-c", "one.c"]
+    done = subprocess.run(command, cwd=tmp_path, check=False)
+    assert done.returncode == 0
+
+
+def test_steps(run: Run) -> None:
+    given = ("derive", "log(det(A))", "--wrt", "A", "--shape", "A=n,n", "--steps")
+    assert run(*given, "--format", "text").stdout == f"{sd.steps('log(det(A))', 'A', A=('n', 'n'))}\n"
+    found = json.loads(run(*given, "--json").stdout)
+    assert found["steps"][-1]["right"] == "inv(A).T"
+    assert "aligned" in run(*given, "--latex").stdout
+    assert "gradient or Jacobian" in run(*given, "--kind", "hessian", code=2).stderr
+    assert "--format text, latex or json" in run(*given, "--format", "c", code=2).stderr
+    assert "B" in run(*given, "--shape", "B=2", code=2).stderr
+
+
+def test_formulas_from_files(run: Run) -> None:
+    Path("f.txt").write_text("y = x**2\n\nsin(y)\n")
+    assert run("derive", "@f.txt", "--wrt", "x", "--text").stdout == "y = x ** 2\n2 * x * cos(y)\n"
+    assert json.loads(run("eval", "@f.txt", "--value", "x=0", "--json").stdout)["results"]["value"]["values"] == 0.0
+    Path("bytes.txt").write_bytes(b"\xff\xfe")
+    Path("empty.txt").write_text("")
+    for name, words in (("@none.txt", "cannot be read"), ("@bytes.txt", "UTF-8"), ("@.", "cannot be read"),
+                        ("@empty.txt", "empty"), ("@", "cannot be read"), ("@a\x00b", "cannot be read")):
+        assert words in run("derive", name, "--wrt", "x", code=2).stderr
+
+
+def test_dialect(run: Run) -> None:
+    given = ("--dialect", "matrixcalculus", "--shape", "x=vector", "--shape", "A=symmetric matrix")
+    assert run("derive", "x'*A*x", "--wrt", "x", *given, "--text").stdout.strip() == "2 * (A @ x)"
+    assert "not declared" in run("derive", "x'*A*y", "--wrt", "x", *given, code=2).stderr
+    assert run("derive", "x'*x", "--wrt", "x", "--dialect", "matlab", code=2)
+    np.save("x.npy", np.array([1.0, 2.0]))
+    found = run("eval", "x'*x", "--dialect", "matrixcalculus", "--data", "x=x.npy", "--json").stdout
+    assert json.loads(found)["results"]["value"]["values"] == 5.0
+
+
+def test_json_of_eval(run: Run) -> None:
+    np.save("x.npy", np.array([0.0, 1.0, -1.0]))
+    found = json.loads(run("eval", "log(x)", "--data", "x=x.npy", "--shape", "x=()", "--json").stdout)
+    assert found["results"]["value"] == {"shape": [3], "values": ["-inf", 0.0, "nan"]}
+    found = json.loads(run("eval", "2 * x", "--data", "x=x.npy", "--json", "--out", "y.npy").stdout)
+    assert found["results"]["value"] == {"shape": [3]}
+    assert found["out"] == "y.npy"
+    np.testing.assert_array_equal(np.load("y.npy"), [0.0, 2.0, -2.0])
+
+
+# ---------------------------------------------------------------------------- check, report, bench
+
+
+def test_check(run: Run) -> None:
+    assert run("check", "log(det(A)) * t", "--shape", "A=2,2", "--shape", "t=()").stdout.startswith("ok")
+    found = json.loads(run("check", "abs(x)", "--value", "x=0", "--json").stdout)
+    assert found["ok"] is True
+    assert found["findings"][0]["kind"] == "kink"
+    assert found["point"] == {"x": 0.0}
+    wrong = json.loads(run("check", "log(x)", "--value", "x=-1", "--json", code=1).stdout)
+    assert wrong["ok"] is False
+    assert "x" in run("check", "log(y)", "--value", "x=1", code=2).stderr
+    assert "nothing to differentiate" in run("check", "3", code=2).stderr
+
+
+def test_report(run: Run) -> None:
+    given = ("report", "log(det(A))", "--wrt", "A", "--shape", "A=3,3", "--backend", "interpreter")
+    found = json.loads(run(*given, "--json").stdout)
+    assert found["signature"] == "(A: (3, 3)) -> {A: (3, 3)}"
+    assert found["results"]["A"]["formula"] == "inv(A).T"
+    assert found["operations"] > 9
+    assert "inv(A).T" in run(*given).stdout
+    assert "add --wrt" in run("report", "x", "--order", "2", code=2).stderr
+    assert "n" in run("report", "x + y", "--shape", "x=2", "--shape", "y=3", code=2).stderr
+
+
+def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspect, "LEAST", 1e-5)
+    given = ("bench", "x @ A @ x", "--shape", "A=n,n", "--shape", "x=n", "--size", "3", "--samples", "5", "--backend",
+             "interpreter")
+    found = json.loads(run(*given, "--json").stdout)
+    assert found["size"] == {"n": 3}
+    assert all(one["seconds"] > 0 and one["numpy_seconds"] > 0 for one in found["times"].values())
+    assert "5 samples" in run(*given).stdout
+    assert "positions" in run("bench", "x[i]", "--shape", "x=3", "--shape", "i=int", code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["derive", "eval", "export", "check", "report", "bench", "completion"])
+def test_examples_stand_on_lines_of_their_own_and_run(run: Run, command: str) -> None:
+    lines = [line.strip() for line in run(command, "--help").stdout.splitlines()]
+    examples = [line for line in lines if line.startswith(f"symdiff {command}")]
+    assert examples
+    assert not any("\\b" in line for line in lines)
+
+
+PAGE = (Path(__file__).parent.parent / "docs" / "command.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("line", re.findall(r"^symdiff .+$", PAGE, re.MULTILINE))
+def test_examples_of_the_page_run(run: Run, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspect, "LEAST", 1e-5)
+    np.save("x.npy", np.array([0.0, 1.0]))
+    Path("loss.txt").write_text("r = X @ w - y\nr @ r\n")
+    assert run(*shlex.split(line)[1:]).stdout
+
+
+def test_every_command_is_on_the_page() -> None:
+    assert set(cli.main.commands) <= set(re.findall(r"`(\w+)`", PAGE))
+
+
+def test_completion(run: Run) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "_SYMDIFF_COMPLETE" in run("completion", shell).stdout
+    assert run("completion", "tcsh", code=2)
+
+
+def test_what_programs_read_of_the_machine(run: Run) -> None:
+    assert json.loads(run("doctor", "--json").stdout)["numpy"]["sound"] is True
+    assert json.loads(run("cache", "show", "--json").stdout)["entries"] >= 0
+
+
+@pytest.mark.parametrize("command", ["derive", "check", "report", "bench", "export"])
+def test_nothing_is_half_written(run: Run, command: str, tmp_path: Path) -> None:
+    more = ["--out", "new"] if command == "export" else []
+    for formula in ("x +", "f(x)", "x @ x", "'a'", "@none", "gradient(x, y)"):
+        refused = run(command, formula, "--wrt", "x", *more, code=2)
+        assert not refused.stdout
+        assert refused.stderr.startswith(("Error: ", "Usage: "))
+    assert list(tmp_path.iterdir()) == []
+
+
 # ---------------------------------------------------------------------------- export
+
+
+def test_export_for_other_targets(run: Run) -> None:
+    given = ("export", "sum((X @ w)**2)", "--wrt", "w", "--shape", "X=m,n", "--shape", "w=n", "--out", "new")
+    told = run(*given, "--target", "c", "--name", "slope").stdout
+    assert "cc -std=c99" in told
+    assert "double *gradient_w" in Path("new", "slope.h").read_text()
+    run(*given, "--target", "numpy", "--name", "slope")
+    assert "def evaluate(X, w)" in Path("new", "slope.py").read_text()
+    assert "size" in run(*given, code=2).stderr
+    assert "clash" in run(*given, "--target", "c", "--name", "exp", code=2).stderr
 
 
 def test_export(run: Run) -> None:

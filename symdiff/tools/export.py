@@ -18,7 +18,7 @@ from ..ground.guard import guarded
 from ..runtime.kernel import Kernel
 from ..runtime.sparse.kernel import SparseKernel
 
-__all__ = ["BUILDS", "EXPORTS", "export"]
+__all__ = ["BUILDS", "EXPORTS", "export", "export_text"]
 
 _SETUP = '''\
 """Build the extension module: pip install ., or python setup.py build_ext --inplace."""
@@ -117,6 +117,15 @@ def export(
     if there and not overwrite:
         raise ArgumentError(f"{', '.join(there)} exist in {place}; choose another folder, or pass overwrite=True")
     return write_folder(place, texts)
+
+
+def export_text(kernel: Kernel, name: str, target: str) -> str:
+    """Return the source of a kernel as one text: of C, the header and what it declares; of Cython, the module."""
+    _refuse(kernel)
+    texts = EXPORTS[target](kernel, name)
+    if target == "c":
+        return texts[f"{name}.h"] + "\n" + texts[f"{name}.c"].partition(f'#include "{name}.h"\n')[2].lstrip("\n")
+    return next(iter(texts.values()))
 
 
 def _refuse(kernel: Kernel) -> None:

@@ -17,7 +17,19 @@ from ...graph.sizes import LEAST, Dim, product
 from ...lower.program import Program
 from ...plan.loops.access import Access, AxisIndex
 from ...plan.plan import Plan
-from ...plan.steps import Call, LoopPiece, LoopStep, MatrixFunction, Move, Product, Reduction, Scan, loops_of
+from ...plan.steps import (
+    Call,
+    LoopPiece,
+    LoopStep,
+    MatrixFunction,
+    Move,
+    Product,
+    Reduction,
+    Repacked,
+    Repeated,
+    Scan,
+    loops_of,
+)
 from .matrices import FUNCTIONS_OF_MATRICES, matrix_text
 from .program import element_lines, unused
 from .spelling import functions_text, literal
@@ -108,7 +120,7 @@ class ArrayCode:
         plan = self.plan
         for number, node in enumerate(plan.inputs):
             self.names[node] = f"x{number}"
-        made = {node for step in plan.steps for node in step.results}
+        made = {node for step in plan.steps if not isinstance(step, Repacked) for node in step.results}
         copies = []
         for number, node in enumerate(plan.outputs):
             if node in made and node not in self.names:
@@ -116,6 +128,14 @@ class ArrayCode:
             else:
                 copies.append((number, node))
         for step in plan.steps:
+            if isinstance(step, Repacked):
+                self.names[step.result] = f"t{len(self.names)}"
+                head = f"const double *{self.names[step.result]} = {self._of(step.source)} + {self.dim(step.start)};"
+                self.heads.append(head)
+                continue
+            if type(step) not in _STEPS:
+                what = "a body that runs several times (scan, repeat, sum_over)"
+                raise UnsupportedError(f"{what if isinstance(step, Repeated) else type(step).__name__} has no C")
             self.lengths = loops_of(step)
             for node in step.results:
                 if node not in self.names:

@@ -265,7 +265,8 @@ class _Reader:
         if token.text != "T":
             raise self.error(
                 f"expected .T (the transpose, the only attribute), found {token.text[:40]!r}; "
-                f"functions stand before their argument and by themselves: sum(x){advice(token.text, DOTTED)}",
+                "functions stand before their argument and by themselves: sum(x), not x.sum() or np.sum(x)"
+                + advice(token.text, DOTTED),
                 token.start,
             )
         child, start, _ = self.operands.pop()

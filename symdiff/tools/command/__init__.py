@@ -6,6 +6,7 @@ Gives
     text on a terminal, files, an exit code
 Invariants
     * Whatever symdiff refuses is printed as its message, with exit code 2. A traceback is a defect.
+    * With ``--json`` standard output is one JSON object, and the exit code is the same.
     * Results are written complete or not at all, and what would prevent it is found out first.
 Files
     options       shapes, numbers and kinds of derivative from options
@@ -13,7 +14,10 @@ Files
     summary       what is said of numbers
     stream        evaluation of some rows at a time
     doctor        what this machine offers to kernels
+    frame         what all commands have in common
+    shown         derivatives and derivations in each notation
+    inspect       check, report, bench, completion
     cli           one function a command
 Add
-    a command: a function in ``cli`` with click
+    a command: a function in ``cli`` or ``inspect`` with click
 """

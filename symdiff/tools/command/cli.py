@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import sys
 import time
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -21,27 +20,43 @@ from rich.console import Console
 
 from ...calculus.cost import cost
 from ...compiler import compile as compile_formula
-from ...errors import ArgumentError, ShapeError, SymdiffError
+from ...errors import ArgumentError, ShapeError
 from ...frontend.array import Array
-from ...frontend.formula import Formula, read_formula
-from ...frontend.outputs import leaves
+from ...frontend.formula import Formula
 from ...frontend.symbols import array
 from ...graph.sizes import show
-from ...ground.budget import Opened, limits, spend
-from ...ground.guard import refuse
+from ...ground.budget import spend
 from ...ground.version import VERSION
 from ...runtime.options import Backend
 from ...runtime.runners import BACKENDS
 from ...runtime.toolchain import cache
-from ...simplify import stabilize
 from ..demo.demo import run_demo
-from ..export import BUILDS, EXPORTS, export
+from ..export import BUILDS, EXPORTS, export, export_text
 from ..read_files import split_source
-from ..terminal import can_show, readable, say
+from ..terminal import can_show, say
 from .doctor import counted, diagnose, megabytes
+from .frame import (
+    Commands,
+    FormulaCommand,
+    as_json,
+    convention_option,
+    data_option,
+    formula_argument,
+    formula_text,
+    json_option,
+    kind_option,
+    named_results,
+    order_option,
+    read_any,
+    rewrites_of,
+    seed_option,
+    shape_option,
+    value_option,
+    values_of,
+    wrt_option,
+)
+from .inspect import bench_command, check_command, completion_command, report_command
 from .options import (
-    DECLARED,
-    KINDS,
     Facts,
     Numbers,
     batched,
@@ -52,100 +67,51 @@ from .options import (
     sample_shapes,
     split_pair,
 )
+from .shown import print_steps, printed, told
 from .stream import check_streamed, open_streams, run_streamed
 from .summary import described, ran, samples_of, summarise
 from .write_files import check_target, write_arrays
 
 
-class Failure(click.ClickException):
-    """A refusal of symdiff, shown as its message alone."""
-
-    exit_code = 2
-
-
-class Commands(click.Group):
-    """The commands, with refusals and warnings shown as messages."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_: click.echo(f"Warning: {message}", err=True)
-            try:
-                return super().invoke(ctx)
-            except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
-                raise
-            except MemoryError as error:
-                raise Failure("not enough memory for arrays of these sizes; use smaller ones, or parts") from error
-            except Exception as error:
-                try:
-                    refuse(error, ctx.invoked_subcommand or "symdiff")
-                except SymdiffError as ours:
-                    raise Failure(str(ours)) from error
-
-
-class FormulaCommand(click.Command):
-    """A command that takes a formula, which may begin with a minus sign and may come from anybody."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        words = "The formula comes from a stranger: refuse it where it would take more than about two seconds."
-        self.params.append(click.Option(["--untrusted"], is_flag=True, help=words))
-        for fact in DECLARED:
-            option = f"--{fact.replace('_', '-')}"
-            words = f"Declare an input {fact.replace('_', ' ')}; several with commas between them."
-            self.params.append(click.Option([option, fact], multiple=True, metavar="NAME", help=words))
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command within the budget of the formula."""
-        ctx.params["facts"] = {fact: ctx.params.pop(fact) for fact in DECLARED}
-        with Opened("strict" if ctx.params.pop("untrusted") else "default"):
-            return super().invoke(ctx)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; where a formula was taken for an option, say how to give it."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            if error.option_name.startswith("--"):
-                raise
-            words = f"{error.message} A formula that begins with '-' goes last, behind '--'."
-            raise click.NoSuchOption(error.option_name, words, error.possibilities, error.ctx) from None
-
-
-_formula = click.argument("formula")
-_wrt = click.option("--wrt", multiple=True, metavar="NAME", help="Variable to differentiate with respect to, as X[0].")
-_shape = click.option("--shape", "shapes", multiple=True, metavar="A=n,n", help="Shape of an input: X=2,4 or t=().")
-_kind = click.option("--kind", type=click.Choice(KINDS), default="auto", help="Auto: gradient or Jacobian.")
-_order = click.option("--order", type=click.IntRange(1, 16), help="Differentiate so many times; axes add up.")
-_seed = click.option("--seed", "seeds", multiple=True, metavar="F", help="Direction of a jvp, hvp; cotangent of a vjp.")
-_convention = click.option(
-    "--convention",
-    type=click.Choice(["projected", "entries"]),
-    default="projected",
-    help="By a symmetric or skew matrix: the projection, or the derivative by independent entries.",
-)
-
-
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, prog_name="symdiff")
 def main() -> None:
-    """From a formula to a fast derivative: read it as a formula, run it on arrays."""
+    r"""From a formula to a fast derivative: read it as a formula, run it on arrays.
+
+    A formula is text, @FILE for the text of a file, or - for standard input.
+
+    \b
+    Exit codes:
+      0  done
+      1  check or doctor found something wrong
+      2  refused: options, a formula or a file are not what was expected
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter shows its code, not a traceback
             stream.reconfigure(errors="backslashreplace")
 
 
+for _command in (check_command, report_command, bench_command, completion_command):
+    main.add_command(_command)
+
+#: What ``derive`` prints.
+FORMATS = ("book", "text", "latex", "mathml", "sympy", "c", "cython", "numpy", "json")
+
+
 @main.command(cls=FormulaCommand)
-@_formula
-@_wrt
-@_shape
-@_kind
-@_order
-@_seed
-@_convention
-@click.option("--latex", "form", flag_value="latex", help="Print LaTeX, and nothing else on standard output.")
-@click.option("--sympy", "form", flag_value="sympy", help="Print a SymPy expression, and nothing else.")
-@click.option("--text", "form", flag_value="text", help="Print formula text, which symdiff reads, and nothing else.")
+@formula_argument
+@wrt_option
+@shape_option
+@kind_option
+@order_option
+@seed_option
+@convention_option
+@click.option("--steps", "stepwise", is_flag=True, help="Print how it is derived, equation by equation.")
+@click.option("--format", "wanted", type=click.Choice(FORMATS), help="What to print alone; book by default.")
+@click.option("--latex", "form", flag_value="latex", help="The same as --format latex.")
+@click.option("--sympy", "form", flag_value="sympy", help="The same as --format sympy.")
+@click.option("--text", "form", flag_value="text", help="The same as --format text.")
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
 def derive(
     *,
     formula: str,
@@ -156,45 +122,71 @@ def derive(
     seeds: tuple[str, ...],
     facts: Facts,
     convention: str,
+    dialect: str | None,
+    stepwise: bool,
+    wanted: str | None,
     form: str | None,
 ) -> None:
-    r"""Print the derivative of FORMULA as a formula ('-' reads it from standard input).
+    r"""Print the derivative of FORMULA as a formula.
+
+    FORMULA is text, @FILE for the text of a file, or - for standard input. text, latex, mathml and
+    sympy are formulas, c, cython and numpy source that computes them, json an object with all that
+    is known.
 
     \b
     symdiff derive "log(det(A))" --wrt A --shape A=n,n
     symdiff derive "log(softmax(X @ y))" --wrt X --shape X=2,4 --shape y=4
+    symdiff derive "sum((X @ w - y)**2)" --wrt w --shape X=m,n --shape w=n --shape y=m --steps
+    symdiff derive "x'*A*x" --wrt x --dialect matrixcalculus --shape x=vector --shape A=matrix
+    symdiff derive @loss.txt --wrt w --wrt b --format json
     """
     if not wrt:
         raise click.UsageError("no variable to differentiate with respect to; add --wrt NAME")
-    read = read_formula(_text(formula), declare(read_shapes(shapes), facts))
+    if wanted and form and wanted != form:
+        raise click.UsageError(f"--format {wanted} and --{form}; give one of them")
+    form = None if wanted == "book" else wanted or form
+    read = read_any(formula_text(formula), declare(read_shapes(shapes), facts), dialect)
+    if stepwise:
+        if kind not in ("auto", "gradient", "jacobian") or order is not None or seeds or convention != "projected":
+            raise click.UsageError("--steps are those of a gradient or Jacobian; leave --kind, --order and the like")
+        print_steps(read, wrt, form)
+        return
     kind, results = differentiate(read, wrt, kind, order, seeds, convention)
     read.refuse_unused("--shape")
+    if form == "json":
+        click.echo(as_json(told(read, kind, results)))
+        return
+    if form in EXPORTS:
+        kernel = compile_formula(named_results(kind, results), list(read.inputs.values()), backend="numpy")
+        click.echo(export_text(kernel, "derivative", form), nl=False)
+        return
     out, notes = Console(), Console(stderr=form is not None)
     for label, result in results.items():
         if len(results) > 1:
             say(notes, f"{kind} by {label}:", "bold")
-        say(out, _printed(result, form))
+        say(out, printed(result, form))
         say(notes, f"  {kind}, shape {show(result.shape)}{_layout(read.value, result)}", "dim")
-    for rewrite in _rewrites(read.value):
+    for rewrite in rewrites_of(read.value):
         shown = rewrite if can_show(rewrite) else rewrite.replace("→", "->")
         say(notes, f"  rewritten for accuracy: {shown}", "dim")
 
 
 @main.command("eval", cls=FormulaCommand)
-@_formula
-@_wrt
-@_shape
-@_kind
-@_order
-@_seed
-@_convention
-@click.option("--data", multiple=True, metavar="X=FILE", help="Numbers: x.npy, d.npz:y, t.csv:a,b, t.parquet:a.")
-@click.option("--value", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2].")
+@formula_argument
+@wrt_option
+@shape_option
+@kind_option
+@order_option
+@seed_option
+@convention_option
+@data_option
+@value_option
 @click.option("--batch", metavar="X,y", help="Inputs with one sample a row; auto: all that come from files.")
 @click.option("--rows-at-once", type=click.IntRange(1), help="Read and compute so many rows of --batch at a time.")
 @click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the result: .npy, .npz, .csv or .parquet.")
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="auto", help="What computes.")
+@json_option
 def evaluate(
     *,
     formula: str,
@@ -205,6 +197,7 @@ def evaluate(
     seeds: tuple[str, ...],
     facts: Facts,
     convention: str,
+    dialect: str | None,
     data: tuple[str, ...],
     values: tuple[str, ...],
     batch: str | None,
@@ -212,6 +205,7 @@ def evaluate(
     reduce: Literal["sum"] | None,
     out: Path | None,
     backend: Backend,
+    as_data: bool,
 ) -> None:
     r"""Compute FORMULA, or with --wrt its derivative, on numbers from files.
 
@@ -222,10 +216,11 @@ def evaluate(
     \b
     symdiff eval "log(det(A))" --wrt A --data A=a.npy --out g.npy
     symdiff eval "sum(w * x)**2" --wrt w --data x=t.csv --batch x --value "w=[1,2]"
+    symdiff eval @loss.txt --value x=2 --json
     """
     if not wrt and (kind != "auto" or order is not None or seeds):
         raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
-    formula = _text(formula)
+    formula = formula_text(formula)
     sources = dict(split_pair("--data", one, "X=x.npy") for one in data)
     streams = open_streams(data, batch) if rows_at_once else {}
     numbers = read_data([one for one in data if one.partition("=")[0].strip() not in streams], values)
@@ -233,11 +228,14 @@ def evaluate(
     rows = batched(batch, numbers, list(sources))
     samples = sample_shapes(numbers, read_shapes(shapes), rows)
     declared = declare(samples, facts, sizes=False)
-    read = _read_samples(formula, samples, declared)
+    read = _read_samples(formula, samples, declared, dialect)
     for name in read.inputs:
         if name not in numbers:
             raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")
-    kind, results = differentiate(read, wrt, kind, order, seeds, convention) if wrt else ("value", _values(read.value))
+    if wrt:
+        kind, results = differentiate(read, wrt, kind, order, seeds, convention)
+    else:
+        kind, results = "value", dict(values_of(read.value))
     read.refuse_unused("numbers")
     if out is not None:
         lead = 0 if reduce else len(_lead(numbers, samples))
@@ -246,6 +244,8 @@ def evaluate(
     inputs = {name: array(name, shape) for name, shape in declared.items()}
     wide = None if rows is None else [inputs[name] for name in rows]
     kernel = compile_formula(results, list(inputs.values()), batch=wide, reduce=reduce, backend=backend)
+    if rows_at_once and as_data:
+        raise click.UsageError("--json with --rows-at-once; give one of them")
     console = Console()
     if rows_at_once:
         check_streamed(out, reduce, list(results))
@@ -256,6 +256,13 @@ def evaluate(
     served, start = kernel.backend, time.perf_counter()
     computed = {label: np.asarray(one) for label, one in kernel(inputs=numbers).items()}
     seconds = time.perf_counter() - start
+    if as_data:
+        if out is not None:
+            write_arrays(out, computed)
+        found = {label: {"shape": one.shape, **({} if out else {"values": one})} for label, one in computed.items()}
+        about = {"kind": kind, "backend": served, "seconds": seconds, "out": out, "results": found}
+        click.echo(as_json(about))
+        return
     for name, one in numbers.items():
         origin = sources.get(name, "--value")
         say(console, f"{name}: {described(one)}, {samples_of(one, samples[name])} from {origin}", "dim")
@@ -267,13 +274,13 @@ def evaluate(
 
 
 @main.command("export", cls=FormulaCommand)
-@_formula
-@_wrt
-@_shape
-@_kind
-@_order
-@_seed
-@_convention
+@formula_argument
+@wrt_option
+@shape_option
+@kind_option
+@order_option
+@seed_option
+@convention_option
 @click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
 @click.option("--name", default="formula", show_default=True, help="Name of the module, or of the C function.")
@@ -289,6 +296,7 @@ def export_module(
     seeds: tuple[str, ...],
     facts: Facts,
     convention: str,
+    dialect: str | None,
     reduce: Literal["sum"] | None,
     out: Path,
     name: str,
@@ -303,33 +311,19 @@ def export_module(
     """
     if not wrt and (kind != "auto" or order is not None or seeds):
         raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
-    read = read_formula(_text(formula), declare(read_shapes(shapes), facts))
-    _, results = differentiate(read, wrt, kind, order, seeds, convention) if wrt else ("value", _values(read.value))
+    read = read_any(formula_text(formula), declare(read_shapes(shapes), facts), dialect)
+    if wrt:
+        kind, results = differentiate(read, wrt, kind, order, seeds, convention)
+    else:
+        kind, results = "value", dict(values_of(read.value))
     read.refuse_unused("--shape")
-    kernel = compile_formula(results, list(read.inputs.values()), reduce=reduce, backend="numpy")
+    named = named_results(kind, results)
+    kernel = compile_formula(named, list(read.inputs.values()), reduce=reduce, backend="numpy")
     console = Console()
     for path in export(kernel, out, name, target=target, overwrite=overwrite):
         say(console, f"wrote {path}")
     if target in BUILDS:
         say(console, f"build it: {BUILDS[target].format(out=out, name=name)}", "dim")
-
-
-@main.command("check", cls=FormulaCommand)
-@_formula
-@_wrt
-@_shape
-@click.option("--points", type=click.IntRange(1, 100), default=3, show_default=True, help="Random points.")
-def check_formula(*, formula: str, wrt: tuple[str, ...], shapes: tuple[str, ...], points: int, facts: Facts) -> None:
-    """Compare the derivatives of FORMULA with differences; the exit code is 1 where one is wrong."""
-    from ..checking.check import check
-
-    given = declare(read_shapes(shapes), facts)
-    report = check(_text(formula), list(wrt) or None, shapes=given, points=points)
-    out = Console()
-    for line in report.certificate().splitlines():
-        say(out, line if can_show(line) else line.replace("→", "->"))
-    if not report.ok:
-        raise click.exceptions.Exit(1)
 
 
 @main.command()
@@ -343,11 +337,14 @@ def demo(steps: int, ridge: float, out: Path, compare: bool) -> None:
 
 
 @main.command()
-def doctor() -> None:
-    """Tell what kernels on this machine run on, and try one."""
-    console = Console()
+@json_option
+def doctor(*, as_data: bool) -> None:
+    """Tell what kernels on this machine run on, and try one; the exit code is 1 where something is broken."""
     findings = diagnose()
-    for finding in findings:
+    if as_data:
+        click.echo(as_json({one.label: {"text": one.text, "sound": one.sound} for one in findings}))
+    console = Console()
+    for finding in [] if as_data else findings:
         say(console, f"{finding.label:13} {finding.text}", "" if finding.sound else "bold red")
     if not all(finding.sound for finding in findings):
         sys.exit(1)
@@ -359,10 +356,15 @@ def cache_commands() -> None:
 
 
 @cache_commands.command("show")
-def cache_show() -> None:
+@json_option
+def cache_show(*, as_data: bool) -> None:
     """Print where it is, what it holds, and why it is not used if it is not."""
     folder = cache.cache_folder()
     kept = cache.entries(folder)
+    if as_data:
+        size = sum(size for _, size, _ in kept)
+        click.echo(as_json({"folder": folder, "entries": len(kept), "bytes": size, "obstacle": cache.obstacle(folder)}))
+        return
     say(Console(), f"{folder}: {counted(kept)}, {megabytes(sum(size for _, size, _ in kept))}")
     reason = cache.obstacle(folder)
     if reason:
@@ -381,19 +383,6 @@ def cache_clear() -> None:
 # ---------------------------------------------------------------------------- what is printed
 
 
-def _text(formula: str) -> str:
-    """Return the formula, read from standard input for ``-``."""
-    return sys.stdin.read(limits().characters + 1) if formula == "-" else formula
-
-
-def _printed(result: Array, form: str | None) -> str:
-    if form == "latex":
-        return result.latex()
-    if form == "sympy":
-        return str(result.sympy)
-    return str(result) if form == "text" else readable(result)
-
-
 def _layout(f: Array, result: Array) -> str:
     """Say which axes of a derivative are whose."""
     own = len(f.shape)
@@ -402,16 +391,12 @@ def _layout(f: Array, result: Array) -> str:
     return ""
 
 
-def _rewrites(f: Array) -> list[str]:
-    made: list[str] = []
-    stabilize([f.node], made)
-    return list(dict.fromkeys(made))
-
-
-def _read_samples(formula: str, samples: Mapping[str, tuple[int, ...]], declared: Mapping[str, Any]) -> Formula:
+def _read_samples(
+    formula: str, samples: Mapping[str, tuple[int, ...]], declared: Mapping[str, Any], dialect: str | None
+) -> Formula:
     """Read a formula of inputs of these shapes; where they do not fit, a file may hold more than one sample."""
     try:
-        return read_formula(formula, declared)
+        return read_any(formula, declared, dialect)
     except ShapeError as error:
         told = ", ".join(f"{name} {show(shape)}" for name, shape in samples.items())
         remedy = "say --batch NAME where a file has one sample a row, or --shape NAME=4,4"
@@ -422,7 +407,3 @@ def _lead(numbers: Mapping[str, Numbers], samples: Mapping[str, tuple[int, ...]]
     """Return the batch axes of the input that has most."""
     leads = [one.shape[: one.ndim - len(samples[name])] for name, one in numbers.items()]
     return max(leads, key=len, default=())
-
-
-def _values(value: Any) -> Mapping[str, Array]:
-    return {"value": value} if isinstance(value, Array) else {f"value{k}": one for k, one in enumerate(leaves(value))}

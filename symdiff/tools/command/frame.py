@@ -1,0 +1,232 @@
+"""What all commands have in common: refusals as messages, formulas from anywhere, options about derivatives, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ...errors import DataError, SymdiffError
+from ...frontend.array import Array
+from ...frontend.formula import Formula, read_formula
+from ...frontend.outputs import leaves
+from ...frontend.text.dialects import DIALECTS
+from ...frontend.text.dialects.grammar import KINDS as DIALECT_KINDS
+from ...ground.budget import Opened, limits
+from ...ground.guard import refuse
+from ...simplify import stabilize
+from .options import DECLARED, KINDS
+
+__all__ = [
+    "Commands",
+    "Failure",
+    "FormulaCommand",
+    "PlainCommand",
+    "as_json",
+    "convention_option",
+    "data_option",
+    "formula_argument",
+    "formula_text",
+    "json_option",
+    "kind_option",
+    "named_results",
+    "order_option",
+    "read_any",
+    "rewrites_of",
+    "seed_option",
+    "shape_option",
+    "value_option",
+    "values_of",
+    "wrt_option",
+]
+
+
+class Failure(click.ClickException):
+    """A refusal of symdiff, shown as its message alone."""
+
+    exit_code = 2
+
+
+class Commands(click.Group):
+    """The commands, with refusals and warnings shown as messages."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.help = _in_lines(self.help)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: click.echo(f"Warning: {message}", err=True)
+            try:
+                return super().invoke(ctx)
+            except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+                raise
+            except MemoryError as error:
+                raise Failure("not enough memory for arrays of these sizes; use smaller ones, or parts") from error
+            except Exception as error:
+                try:
+                    refuse(error, ctx.invoked_subcommand or "symdiff")
+                except SymdiffError as ours:
+                    raise Failure(str(ours)) from error
+
+
+def _in_lines(words: str | None) -> str | None:
+    r"""Return help in which a line ``\b`` keeps the lines behind it, which comes from raw docstrings as two letters."""
+    return None if words is None else words.replace("\\b\n", "\b\n")
+
+
+class PlainCommand(click.Command):
+    """A command whose help keeps its examples on lines of their own."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.help = _in_lines(self.help)
+
+
+class FormulaCommand(PlainCommand):
+    """A command that takes a formula, which may begin with a minus sign and may come from anybody."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        words = "The formula comes from a stranger: refuse it where it would take more than about two seconds."
+        self.params.append(click.Option(["--untrusted"], is_flag=True, help=words))
+        words = "The language of FORMULA, where it is another one; then --shape A=matrix declares letters."
+        self.params.append(click.Option(["--dialect"], type=click.Choice(list(DIALECTS)), help=words))
+        for fact in DECLARED:
+            option = f"--{fact.replace('_', '-')}"
+            words = f"Declare an input {fact.replace('_', ' ')}; several with commas between them."
+            self.params.append(click.Option([option, fact], multiple=True, metavar="NAME", help=words))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command within the budget of the formula."""
+        ctx.params["facts"] = {fact: ctx.params.pop(fact) for fact in DECLARED}
+        with Opened("strict" if ctx.params.pop("untrusted") else "default"):
+            return super().invoke(ctx)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; where a formula was taken for an option, say how to give it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name.startswith("--"):
+                raise
+            words = f"{error.message} A formula that begins with '-' goes last, behind '--'."
+            raise click.NoSuchOption(error.option_name, words, error.possibilities, error.ctx) from None
+
+
+formula_argument = click.argument("formula")
+wrt_option = click.option(
+    "--wrt", multiple=True, metavar="NAME", help="Variable to differentiate with respect to, as X[0]."
+)
+shape_option = click.option(
+    "--shape", "shapes", multiple=True, metavar="A=n,n", help="Shape of an input: X=2,4 or t=()."
+)
+kind_option = click.option("--kind", type=click.Choice(KINDS), default="auto", help="Auto: gradient or Jacobian.")
+order_option = click.option("--order", type=click.IntRange(1, 16), help="Differentiate so many times; axes add up.")
+seed_option = click.option(
+    "--seed", "seeds", multiple=True, metavar="F", help="Direction of a jvp, hvp; cotangent of a vjp."
+)
+convention_option = click.option(
+    "--convention",
+    type=click.Choice(["projected", "entries"]),
+    default="projected",
+    help="By a symmetric or skew matrix: the projection, or the derivative by independent entries.",
+)
+data_option = click.option(
+    "--data", multiple=True, metavar="X=FILE", help="Numbers: x.npy, d.npz:y, t.csv:a,b, t.parquet:a."
+)
+value_option = click.option(
+    "--value", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2]."
+)
+json_option = click.option("--json", "as_data", is_flag=True, help="Print one JSON object, and nothing else.")
+
+
+# ---------------------------------------------------------------------------- formulas
+
+
+def formula_text(given: str) -> str:
+    """Return the text of a formula: itself, that of the file ``@name``, or standard input for ``-``.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read as UTF-8.
+    """
+    most = limits().characters + 1
+    if given == "-":
+        return sys.stdin.read(most)
+    if not given.startswith("@"):
+        return given
+    path = Path(given[1:])
+    try:
+        with path.open(encoding="utf-8") as stream:
+            return stream.read(most).removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: a formula is read as UTF-8 text, which this file is not") from None
+    except (OSError, ValueError) as error:
+        words = error.strerror if isinstance(error, OSError) else error
+        raise DataError(f"{str(path)!r:.200} cannot be read as a formula: {words}") from None
+
+
+def read_any(text: str, declared: Mapping[str, Any], dialect: str | None) -> Formula:
+    """Read a formula in a dialect, or in the language of formulas."""
+    if dialect is None:
+        return read_formula(text, declared)
+    return read_formula(DIALECTS[dialect](text, {name: _kind_of(shape) for name, shape in declared.items()}).result)
+
+
+def _kind_of(shape: Any) -> Any:
+    """Return the word for ``--shape A=matrix``, which is read as a size; else the shape itself."""
+    alone = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else None
+    return alone if isinstance(alone, str) and alone in DIALECT_KINDS else shape
+
+
+def named_results(kind: str, results: Mapping[str, Array]) -> dict[str, Array]:
+    """Return derivatives by names that are no inputs', for source: ``gradient_A``."""
+    return {label if kind == "value" else f"{kind.split(maxsplit=1)[0]}_{label}": one for label, one in results.items()}
+
+
+def values_of(value: Any) -> Mapping[str, Array]:
+    """Return the results of a formula by names."""
+    return {"value": value} if isinstance(value, Array) else {f"value{k}": one for k, one in enumerate(leaves(value))}
+
+
+def rewrites_of(f: Array) -> list[str]:
+    """Return the rewrites for stability that are made of a formula."""
+    made: list[str] = []
+    stabilize([f.node], made)
+    return list(dict.fromkeys(made))
+
+
+# ---------------------------------------------------------------------------- for programs
+
+
+def as_json(found: Any) -> str:
+    """Return JSON; numbers that it lacks are the words "nan", "inf" and "-inf".
+
+    Examples
+    --------
+    >>> as_json({"x": [1.0, float("inf")]})
+    '{"x": [1.0, "inf"]}'
+    """
+    return json.dumps(_plain(found), ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, bool | int | float | str | None) else str(value)

@@ -1,0 +1,259 @@
+"""Commands that look at a formula: whether its derivatives are right, what becomes of it, how long it takes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import click
+import numpy as np
+from click.shell_completion import get_completion_class
+from rich.console import Console
+
+from ...compiler import compile as compile_formula
+from ...errors import ArgumentError
+from ...graph import INT
+from ...graph.sizes import show, value
+from ...runtime.kernel import Kernel
+from ...runtime.runners import BACKENDS
+from ..checking.check import check
+from ..terminal import can_show, say
+from .frame import (
+    FormulaCommand,
+    PlainCommand,
+    as_json,
+    convention_option,
+    data_option,
+    formula_argument,
+    formula_text,
+    json_option,
+    kind_option,
+    order_option,
+    read_any,
+    seed_option,
+    shape_option,
+    value_option,
+    values_of,
+    wrt_option,
+)
+from .options import Facts, declare, differentiate, read_data, read_shapes
+
+__all__ = ["bench_command", "check_command", "completion_command", "report_command"]
+
+#: Seconds that one measurement takes at least, and how many there are.
+LEAST, TIMES = 0.02, 5
+
+
+@click.command("check", cls=FormulaCommand)
+@formula_argument
+@wrt_option
+@shape_option
+@data_option
+@value_option
+@click.option("--points", type=click.IntRange(1, 100), default=3, show_default=True, help="Random points.")
+@click.option("--seed-number", type=int, default=0, show_default=True, help="Of the random numbers.")
+@json_option
+def check_command(
+    *,
+    formula: str,
+    wrt: tuple[str, ...],
+    shapes: tuple[str, ...],
+    data: tuple[str, ...],
+    values: tuple[str, ...],
+    facts: Facts,
+    dialect: str | None,
+    points: int,
+    seed_number: int,
+    as_data: bool,
+) -> None:
+    r"""Compare the derivatives of FORMULA with differences of its value, at numbers or at random ones.
+
+    The exit code is 1 where something is wrong.
+
+    \b
+    symdiff check "log(det(A)) * t" --shape A=3,3 --shape t=()
+    symdiff check "abs(x)" --value x=0
+    """
+    numbers = read_data(data, values)
+    given = read_shapes(shapes)
+    for name, one in numbers.items():
+        given.setdefault(name, one.shape)
+    read = read_any(formula_text(formula), declare(given, facts), dialect)
+    chosen = [read.read(one) for one in wrt] or None
+    read.refuse_unused("--shape")
+    report = check(read.value, chosen, at=numbers or None, seed=seed_number, points=points)
+    if as_data:
+        rows = [{"kind": one.kind, "message": one.message, "wrong": one.wrong} for one in report.findings]
+        about = {"ok": report.ok, "compared": report.compared, "disagreement": report.disagreement, "findings": rows}
+        click.echo(as_json({**about, "point": report.point}))
+    else:
+        console = Console()
+        for line in report.certificate().splitlines():
+            say(console, line if can_show(line) else line.replace("→", "->"))
+    if not report.ok:
+        sys.exit(1)
+
+
+def _kernel(
+    formula: str,
+    wrt: tuple[str, ...],
+    shapes: tuple[str, ...],
+    kind: str,
+    order: int | None,
+    seeds: tuple[str, ...],
+    facts: Facts,
+    convention: str,
+    dialect: str | None,
+    backend: str,
+) -> tuple[str, dict[str, Any], Kernel]:
+    """Compile a formula, or with variables its derivative."""
+    if not wrt and (kind != "auto" or order is not None or seeds):
+        raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
+    read = read_any(formula_text(formula), declare(read_shapes(shapes), facts), dialect)
+    found: tuple[str, Any] = (
+        differentiate(read, wrt, kind, order, seeds, convention) if wrt else ("value", values_of(read.value))
+    )
+    read.refuse_unused("--shape")
+    kernel = compile_formula(found[1], list(read.inputs.values()), backend=backend)
+    return found[0], found[1], kernel
+
+
+@click.command("report", cls=FormulaCommand)
+@formula_argument
+@wrt_option
+@shape_option
+@kind_option
+@order_option
+@seed_option
+@convention_option
+@click.option("--backend", type=click.Choice(list(BACKENDS)), default="auto", help="For which to compile.")
+@json_option
+def report_command(*, as_data: bool, **given: Any) -> None:
+    r"""Tell what FORMULA, or with --wrt its derivative, becomes: shapes, operations, rewrites, what would run it.
+
+    \b
+    symdiff report "gradient(sum((X @ w - y)**2), w)" --shape X=m,n --shape w=n --shape y=m
+    symdiff report "log(det(A))" --wrt A --shape A=4,4 --json
+    """
+    kind, results, kernel = _kernel(**given)
+    lines = {
+        "kind": kind,
+        "signature": kernel.signature,
+        "results": {label: {"shape": show(one.shape), "formula": str(one)} for label, one in results.items()},
+        "backend": kernel.backend,
+        "rewrites": list(kernel.rewrites),
+        "plan": kernel.plan.splitlines(),
+        **{key: one for key, one in kernel.stats.items() if key in ("nodes", "operations", "reason", "arena_bytes")},
+    }
+    if as_data:
+        click.echo(as_json(lines))
+        return
+    console = Console()
+    for key, told in lines.items():
+        if key == "results":
+            for label, one in results.items():
+                say(console, f"{label:11} {show(one.shape)}: {one}")
+        elif isinstance(told, list):
+            for line in told:
+                say(console, f"{key:11} {line}")
+        else:
+            say(console, f"{key:11} {told}")
+
+
+@click.command("bench", cls=FormulaCommand)
+@formula_argument
+@wrt_option
+@shape_option
+@kind_option
+@order_option
+@seed_option
+@convention_option
+@click.option("--backend", type=click.Choice(list(BACKENDS)), default="auto", help="What computes.")
+@click.option("--samples", type=click.IntRange(1, 10_000_000), default=1000, show_default=True, help="In a batch.")
+@click.option("--size", type=click.IntRange(1, 100_000), default=32, show_default=True, help="For letters in shapes.")
+@json_option
+def bench_command(*, samples: int, size: int, as_data: bool, **given: Any) -> None:
+    r"""Time FORMULA, or with --wrt its derivative: one sample, and a batch, beside NumPy running the same formula.
+
+    Times are the best of several, in this process, on random numbers between 0.5 and 1.5. Results are compared first.
+
+    \b
+    symdiff bench "log(det(A))" --wrt A --shape A=4,4 --samples 10000
+    """
+    start = time.perf_counter()
+    _, _, kernel = _kernel(**given)
+    kernel.wait()
+    built = time.perf_counter() - start
+    _, _, plain = _kernel(**{**given, "backend": "numpy"})
+    rng = np.random.default_rng(0)
+    if any(p.dtype is INT for p in kernel.inputs):
+        raise ArgumentError("bench of a formula with positions among its inputs; time calls with numbers of your own")
+    letters = {name: size for p in kernel.inputs for one in p.shape if not isinstance(one, int) for name in one.names}
+    sample = [_random(rng, tuple(value(one, letters) for one in p.shape)) for p in kernel.inputs]
+    batch = [np.repeat(one[None], samples, axis=0) for one in sample]
+    rows = {}
+    for label, arrays in (("one sample", sample), (f"{samples} samples", batch)):
+        got, want = (_flat(one(*arrays)) for one in (kernel, plain))
+        if not np.allclose(got, want, rtol=1e-6, atol=1e-9, equal_nan=True):
+            raise ArgumentError(f"{kernel.backend} and NumPy give different numbers for {label}; run symdiff check")
+        rows[label] = {"seconds": _best(kernel, arrays), "numpy_seconds": _best(plain, arrays)}
+    if as_data:
+        click.echo(as_json({"backend": kernel.backend, "build_seconds": built, "size": letters, "times": rows}))
+        return
+    console = Console()
+    say(console, f"{kernel.signature} on {kernel.backend}, compiled in {built:.3g} s")
+    for label, one in rows.items():
+        faster = one["numpy_seconds"] / one["seconds"]
+        say(console, f"{label:16} {_time(one['seconds'])}, NumPy {_time(one['numpy_seconds'])} ({faster:.3g} times)")
+
+
+def _random(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Return numbers at which most formulas are finite; square matrices are symmetric and far from singular."""
+    x = rng.uniform(0.5, 1.5, shape)
+    if len(shape) == 2 and shape[0] == shape[1]:
+        x = (x + x.T) / 2 + 2 * shape[0] * np.eye(shape[0])
+    return x
+
+
+def _flat(results: Any) -> Any:
+    return np.concatenate([np.ravel(one) for one in results.values()])
+
+
+def _best(kernel: Kernel, arrays: list[Any]) -> float:
+    """Return the seconds of a call, the best of some measurements of many."""
+    best, number = float("inf"), 1
+    for _ in range(TIMES):
+        while True:
+            start = time.perf_counter()
+            for _ in range(number):
+                kernel(*arrays)
+            took = time.perf_counter() - start
+            if took >= LEAST:
+                break
+            number *= 2
+        best = min(best, took / number)
+    return best
+
+
+def _time(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+@click.command("completion", cls=PlainCommand)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion_command(ctx: click.Context, shell: str) -> None:
+    r"""Print the script that completes commands and options in a shell.
+
+    \b
+    symdiff completion bash >> ~/.bashrc
+    symdiff completion fish > ~/.config/fish/completions/symdiff.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    root = ctx.find_root()
+    click.echo(kind(root.command, {}, "symdiff", "_SYMDIFF_COMPLETE").source())
