@@ -16,6 +16,7 @@ from ...errors import ArgumentError
 from ...graph import INT
 from ...graph.sizes import show, value
 from ...runtime.kernel import Kernel
+from ...runtime.options import Backend
 from ...runtime.runners import BACKENDS
 from ..checking.check import check
 from ..terminal import can_show, say
@@ -105,7 +106,7 @@ def _kernel(
     facts: Facts,
     convention: str,
     dialect: str | None,
-    backend: str,
+    backend: Backend,
 ) -> tuple[str, dict[str, Any], Kernel]:
     """Compile a formula, or with variables its derivative."""
     if not wrt and (kind != "auto" or order is not None or seeds):
