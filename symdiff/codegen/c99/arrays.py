@@ -133,9 +133,8 @@ class ArrayCode:
                 head = f"const double *{self.names[step.result]} = {self._of(step.source)} + {self.dim(step.start)};"
                 self.heads.append(head)
                 continue
-            if type(step) not in _STEPS:
-                what = "a body that runs several times (scan, repeat, sum_over)"
-                raise UnsupportedError(f"{what if isinstance(step, Repeated) else type(step).__name__} has no C")
+            if isinstance(step, Repeated):
+                raise UnsupportedError("a body that runs several times (scan, repeat, sum_over) has no C")
             self.lengths = loops_of(step)
             for node in step.results:
                 if node not in self.names:
