@@ -404,11 +404,12 @@ def test_states_of_segments_are_made_again(monkeypatch: pytest.MonkeyPatch, reve
 def test_a_gradient_of_many_steps_keeps_few_states() -> None:
     x, n = sd.vector("x", 3), 4_000_000
     g = sd.gradient(sd.iterate(lambda s: np.sin(s) * x, x, n).sum(), x)
-    largest, waiting, seen = 0, [g.node], set()
+    largest, waiting = 0, [g.node]
+    seen: set[Any] = set()
     while waiting:
         node = waiting.pop()
         if node not in seen:
             seen.add(node)
-            largest = max(largest, node.size)
+            largest = max(largest, int(str(node.size)))
             waiting += [*node.args, *(node.payload.body.results if node.op == "recurrence" else ())]
     assert 1000 < largest < 10_000
