@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import mpmath
@@ -342,6 +342,55 @@ def adjugate_differential(a: Exact, e: Exact) -> Exact:
     return slope
 
 
+def eigen(a: Exact) -> tuple[Exact, Exact]:
+    """Eigenvalues in rising order, and eigenvectors with the signs that NumPy gives."""
+    part = (a + a.T) / 2
+    values, vectors = mpmath.eigsy(mpmath.matrix(part.tolist()))
+    v = np.array(vectors.tolist(), dtype=object)
+    near = np.linalg.eigh(part.astype(float)).eigenvectors
+    return np.array(list(values), dtype=object), v * np.sign((v * near).sum(axis=0).astype(float))
+
+
+def spectral(node: Node, args: Sequence[Exact], sizes: Mapping[str, int]) -> Exact:
+    """The sum over all chains of eigenvalues, each weighted by a quotient of differences, points being apart."""
+    count = node.payload.parameters
+    directions = args[1 + count :]
+    result = exact(np.zeros(tuple(value(n, sizes) for n in node.shape)))
+    for own in np.ndindex(*result.shape[:-2]):
+        x, v = eigen(np.broadcast_to(args[0], (*own_shape(result), *args[0].shape[-2:]))[own])
+        inside = [v.T @ np.broadcast_to(e, (*own_shape(result), *e.shape[-2:]))[own] @ v for e in directions]
+        numbers = {
+            ("parameter", k): np.broadcast_to(n, own_shape(result))[own] for k, n in enumerate(args[1 : 1 + count])
+        }
+
+        for chain in np.ndindex(*[len(x)] * (len(directions) + 1)):
+            term = difference(partial(of_one, node.payload.function, numbers), [x[i] for i in chain])
+            for e, i, j in zip(inside, chain, chain[1:], strict=False):
+                term = term * e[i, j]
+            result[own] += term * np.outer(v[:, chain[0]], v[:, chain[-1]])
+    return result
+
+
+def of_one(formula: Node, numbers: Mapping[Any, Any], x: Any) -> Any:
+    """A formula of one eigenvalue."""
+    known = {("eigenvalue", 0): x, **numbers}
+    given = {leaf.payload: np.asarray(known[leaf.payload.key], dtype=object) for leaf in inputs_of([formula])}
+    return evaluate_exact([formula], given)[0].item()
+
+
+def own_shape(stack: Exact) -> tuple[int, ...]:
+    return stack.shape[:-2]
+
+
+def difference(f: Callable[[Any], Any], points: Sequence[Any]) -> Any:
+    """A divided difference; equal points are moved apart by far more than the digits and far less than the answer's."""
+    apart = [p + i * mpmath.mpf(10) ** -(mpmath.mp.dps // 6) for i, p in enumerate(points)]
+    values = [f(p) for p in apart]
+    for width in range(1, len(points)):
+        values = [(b - a) / (apart[i + width] - apart[i]) for i, (a, b) in enumerate(itertools.pairwise(values))]
+    return values[0]
+
+
 MATRICES: dict[str, Callable[..., Any]] = {
     "det": determinant,
     "logdet": lambda a: mpmath.log(determinant(a)),
@@ -351,6 +400,8 @@ MATRICES: dict[str, Callable[..., Any]] = {
     "cholesky": cholesky,
     "adjugate_differential": adjugate_differential,
     "solve": lambda a, b: inverse(a) @ b,
+    "eigvalsh": lambda a: eigen(a)[0],
+    "eigenvectors": lambda a: eigen(a)[1],
 }
 
 
@@ -402,6 +453,8 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         return np.frompyfunc(SCALARS[op], len(args), 1)(*args)
     if op in MATRICES:
         return _stacked(MATRICES[op], node, args, shape)
+    if op == "spectral":
+        return spectral(node, args, sizes)
     if op == "constant":
         return exact(node.value)
     if op == "size":

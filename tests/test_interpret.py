@@ -41,6 +41,7 @@ from symdiff.graph import (
     reshape,
     scatter,
     slicing,
+    spectral,
     stop_gradient,
     take,
     transpose,
@@ -49,7 +50,7 @@ from symdiff.graph import (
 from symdiff.graph import (
     input as variable,
 )
-from symdiff.graph.primitives import Body
+from symdiff.graph.primitives import Body, Spectral
 from symdiff.graph.reference import interpret, numeric
 from symdiff.graph.reference.interpret import bind_sizes, evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS, apply, compare, where
@@ -290,7 +291,27 @@ def test_structure(case: Any) -> None:
 
 def test_no_operation_is_left_out() -> None:
     covered = {node.op for case, _ in STRUCTURE.values() for node in postorder([case])}
-    assert {op for op in interpret.STRUCTURE if op not in ("custom", "size")} <= covered
+    assert {op for op in interpret.STRUCTURE if op not in ("custom", "size", "spectral")} <= covered
+
+
+def test_functions_of_matrices() -> None:
+    """The cube of a matrix, and its second divided difference x + y + z, which puts A in three places."""
+    x, t = placeholder(("eigenvalue", 0), ()), placeholder(("parameter", 0), ())
+    cube = apply("multiply", t, apply("multiply", x, apply("multiply", x, x)))
+    ends = [placeholder(("eigenvalue", k), ()) for k in range(3)]
+    weights = apply("multiply", t, apply("add", apply("add", ends[0], ends[1]), ends[2]))
+    a, e, f = (variable(name, (2, 3, 3)) for name in "aef")
+    s = variable("s", (2,))
+    values = {name: np.random.default_rng(k).normal(size=(2, 3, 3)) for k, name in enumerate("aef")}
+    values["a"] = values["a"] + values["a"].swapaxes(1, 2)
+    factors = np.array([1.0, -2.0])
+    value = spectral(Spectral("cube", cube, cube, 1), (a, s))
+    second = spectral(Spectral("cube", cube, weights, 1), (a, s, e, f))
+    got = evaluate([value, second], {**values, "s": factors}, [a, s, e, f])
+    A, E, F = values["a"], values["e"], values["f"]
+    S = factors[:, None, None]
+    np.testing.assert_allclose(got[0], S * (A @ A @ A), rtol=1e-12)
+    np.testing.assert_allclose(got[1], S * (A @ E @ F + E @ A @ F + E @ F @ A), rtol=1e-12)
 
 
 FAR = np.array([[1e3, -1e3], [-np.inf, 0.0], [-np.inf, -np.inf], [np.inf, 0.0], [np.nan, 0.0]])

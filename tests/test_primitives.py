@@ -18,7 +18,7 @@ from symdiff.codegen.c.spelling import special_text
 from symdiff.codegen.numpy.emit import NUMERIC_NAMES, emit_numpy, load_numpy
 from symdiff.errors import InternalError, SingularMatrixError, UnsupportedError
 from symdiff.frontend.sympy.write_entries import ENTRIES, SCALAR_TERMS
-from symdiff.graph import Node, primitives
+from symdiff.graph import Node, elementwise, primitives
 from symdiff.graph.primitives import PRIMITIVES, Linearity, Mixes, Primitive, complete
 from symdiff.graph.reference import numeric
 from symdiff.graph.reference.interpret import evaluate
@@ -29,9 +29,11 @@ from symdiff.printing.latex import LatexStyle
 from symdiff.printing.notation.from_graph import WRITERS
 from symdiff.printing.text import TextStyle
 from symdiff.printing.unicode import MathStyle
+from symdiff.simplify import inline
 
 X, Y, Z, V = graph.input("X", (4, 4)), graph.input("Y", (4, 4)), graph.input("Z", (2, 3, 3)), graph.input("V", (4,))
 S = graph.placeholder(("carried", 0), (4,))
+EXPONENTIAL = elementwise("exp", (graph.placeholder(("eigenvalue", 0), ()),))
 #: An example of each operation that can be evaluated by itself.
 EXAMPLES: dict[str, Node] = {
     "input": X,
@@ -55,6 +57,9 @@ EXAMPLES: dict[str, Node] = {
     **{name: graph.normalize(name, X, (0,)) for name in primitives.NORMALIZATIONS},
     **{name: graph.matrix(name, Z) for name in primitives.MATRIX_OPS if PRIMITIVES[name].arity == 1},
     **{name: graph.matrix(name, X, Y) for name in primitives.MATRIX_OPS if PRIMITIVES[name].arity == 2},
+    "spectral": graph.spectral(
+        primitives.Spectral("exp", EXPONENTIAL, EXPONENTIAL, 0), (X,)
+    ),
     "stop_gradient": graph.stop_gradient(X),
     "named": graph.label(X, "part"),
     "recurrence": graph.recurrence(
@@ -179,7 +184,7 @@ def test_rows_that_raise_do(name: str) -> None:
 def test_numpy_source_means_what_the_interpreter_does(row: Primitive, node: Node) -> None:
     values = point(node)
     leaves = graph.inputs_of([node])
-    source = emit_numpy(leaves, [node])
+    source = emit_numpy(leaves, inline([node]) if row.name == "spectral" else [node])
     (got,) = load_numpy(source)(*(values[leaf.payload][None] for leaf in leaves))
     (wanted,) = evaluate([node], values)
     np.testing.assert_allclose(got[0], wanted, rtol=1e-14)

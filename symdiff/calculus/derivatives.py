@@ -22,7 +22,7 @@ from ..ground.tracing import record
 from ..simplify import as_polynomial, by_inverses, simplify
 from .cost import cost
 from .modes import pullback, pushforward
-from .recursive import determinant, recurrence
+from .recursive import determinant, recurrence, spectral
 from .rows import by_rows
 from .wrt import Cut, InputPart, Known, Orders, disconnection
 
@@ -30,6 +30,7 @@ __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp
 
 recurrence.register()
 determinant.register()
+spectral.register()
 
 
 class Trail:

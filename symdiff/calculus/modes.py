@@ -36,7 +36,7 @@ from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
 from .linear import LINEAR, LinearProduct, pulled_product, pushed_product
 from .masking import Masked, add, both, either, fit, is_single, multiply, scaled_by, shrink
-from .rules import DIFFERENTIALS, LINEAR_IN, TRANSPOSED, CustomRule, partial_of
+from .rules import DIFFERENTIALS, LINEAR_IN, PULLS, TRANSPOSED, WHOLES, CustomRule, partial_of
 from .strong_zeros import (
     Walk,
     extremum_reach,
@@ -80,6 +80,13 @@ def pushforward(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: in
     NotDifferentiableError
         If an operation on the way has no derivative.
     """
+    below = 0
+    for root in roots:
+        below |= root.below
+    for kind, push in WHOLES.items():
+        whole = push(roots, tangents, prefix) if below & kind else None
+        if whole is not None:
+            return whole
     pushed = _push(roots, {node: Masked(tangent, None) for node, tangent in tangents.items()}, prefix)
     return [None if slope is None else slope.settle() for slope in pushed]
 
@@ -174,7 +181,7 @@ def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, wa
         return Masked(_differential(node, [None if m is None else m.value for m in moving], seed), None)
     reached = [push_reach(node, arg, m.mask) for arg, m in zip(node.args, moving, strict=True) if m is not None]
     mask = reduce(either, reached)
-    if node.op not in MATRIX_OPS and any(map(walk.is_wild, node.args)):
+    if node.op not in (*MATRIX_OPS, "spectral") and any(map(walk.is_wild, node.args)):
         # the products within are looked at one by one
         stand_in = [placeholder(("tangent", node.op, i), arg.shape) for i, arg in enumerate(node.args)]
         image = _differential(node, [s if m is not None else None for s, m in zip(stand_in, moving, strict=True)], ())
@@ -316,7 +323,7 @@ def _pull_operation(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) 
     mask, wider = within(node, slope.mask)
     value = slope.settle() if wider else slope.value
     # columns of a solution, and what an author wrote, are looked at one by one
-    apart = node.op == "custom" or (node.op == "solve" and i == 0 and not is_single(mask))
+    apart = node.op in ("custom", "spectral") or (node.op == "solve" and i == 0 and not is_single(mask))
     pulled = _transpose(node, i, Masked(value, mask if apart else None), prefix, walk)
     if wider and not (kept or _may_divide(node, walk)):
         return Masked(pulled, None)
@@ -328,6 +335,10 @@ def _transpose(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> No
     known = LINEAR_IN.get((node.op, i))
     if known is not None:
         return known(node, i, slope.settle(), prefix)
+    if node.op in PULLS:
+        own = PULLS[node.op](node, i, slope.settle(), prefix)
+        if own is not None:
+            return own
     if node.op == "custom" and node.payload.rule.form != "differential":
         return _custom_pull(node, i, slope, prefix, walk)
     direction = placeholder(("direction", node.op, i), node.args[i].shape)

@@ -14,7 +14,7 @@ The short names of sources are those of :class:`symdiff.calculus.linear.Law`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -354,10 +354,19 @@ LINEAR_IN: dict[tuple[str, int], Callable[[Node, int, Node, int], Node]] = {
 #: are asked for, and the number of axes of the seed.
 TRANSPOSED: dict[str, Callable[[Node, Node, Sequence[bool], int], list[Node | None]]] = {}
 
+#: Operations whose transpose has a form of its own for some arguments, with the value of the transposed differential:
+#: takes what LINEAR_IN does, and gives None where there is none.
+PULLS: dict[str, Callable[[Node, int, Node, int], Node | None]] = {}
+
+#: Kinds of operations through which formulas are pushed as wholes: takes what
+#: :func:`symdiff.calculus.modes.pushforward` does, and gives None where there is no such operation.
+WHOLES: dict[int, Callable[[Sequence[Node], Mapping[Node, Node], int], list[Node | None] | None]] = {}
+
 #: Operations of which no argument's tangent is pushed by the operation itself.
 NONLINEAR = INNER - TOGETHER - EACH - FIRST - {"custom", "stop_gradient"}
-# two rules need the differentiator: symdiff.calculus.recursive adds them
-complete(DIFFERENTIALS, __name__, NONLINEAR, without=("adjugate_differential", "recurrence"))
+#: Rules that need the differentiator: :mod:`symdiff.calculus.recursive` adds them.
+LATER = ("adjugate_differential", "recurrence", "eigvalsh", "eigenvectors", "spectral")
+complete(DIFFERENTIALS, __name__, NONLINEAR, without=LATER)
 complete((op for op, _ in LINEAR_IN), __name__, SECOND)
 
 

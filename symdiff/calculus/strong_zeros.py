@@ -179,26 +179,29 @@ def pull_mask(linear: Linear, node: Node, i: int, mask: Node | None) -> Node | N
 def push_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
     """Return where an array operation's value can depend on any of the masked elements of ``arg``."""
     together = _together(node, arg)
+    if mask is not None and is_single(mask) and (together is not None or node.op == "spectral"):
+        return reshape(mask, ())
     if mask is None or together is None:
         return None
-    if is_single(mask):
-        return reshape(mask, ())
     mask = any_along(_with_rank(mask, arg.ndim), together)
     if node.ndim == arg.ndim:
         return mask
-    return reshape(mask, tuple(size for axis, size in enumerate(mask.shape) if axis not in together))
+    kept = tuple(size for axis, size in enumerate(mask.shape) if axis not in together)
+    return reshape(mask, (*kept, *[1] * (node.ndim - len(kept))))
 
 
 def pull_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
     """Return where elements of ``arg`` can influence any of the masked elements of an array operation's value."""
     together = _together(node, arg)
+    if mask is not None and is_single(mask) and (together is not None or node.op == "spectral"):
+        return reshape(mask, ())
     if mask is None or together is None:
         return None
-    if is_single(mask):
-        return reshape(mask, ())
     mask = _with_rank(mask, node.ndim)
     if node.ndim == arg.ndim:
         return any_along(mask, together)
+    stack = arg.ndim - len(together)
+    mask = any_along(mask, tuple(range(stack, node.ndim)))  # eigenvalues have one axis more than the stack
     sizes = iter(mask.shape)
     return reshape(mask, tuple(1 if axis in together else next(sizes) for axis in range(arg.ndim)))
 
@@ -225,6 +228,8 @@ def _together(node: Node, arg: Node) -> tuple[int, ...] | None:
     row = PRIMITIVES.get(node.op)
     if row is None:
         return None
+    if node.op == "spectral" and arg.ndim < node.ndim:
+        return None  # a number, or one matrix of several
     if row.mixes is Mixes.MATRIX:
         return (arg.ndim - 2, arg.ndim - 1)
     if row.mixes is Mixes.AXES:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import DtypeError, ShapeError
 from .nodes import BOOL, INT, REAL, Node, broadcast_shapes, constant, intern
-from .primitives import PRIMITIVES, Contraction, Labels
+from .primitives import PRIMITIVES, Contraction, Labels, Spectral
 from .sizes import Dim, Shape, show
 from .structural import cumulative, reshape, slicing, whole
 
@@ -186,4 +186,32 @@ def matrix(op: str, *args: Node) -> Node:
         lead = broadcast_shapes([a.shape[:-2], b.shape[:-2]], "matrix stacks")
         pair = (broadcast_to(a, (*lead, *a.shape[-2:])), broadcast_to(b, (*lead, *b.shape[-2:])))
         return intern(op, pair, None, (*lead, *b.shape[-2:]))
-    return intern(op, args, None, a.shape if PRIMITIVES[op].keeps else a.shape[:-2])
+    shape = a.shape[:-1] if op == "eigvalsh" else a.shape if PRIMITIVES[op].keeps else a.shape[:-2]
+    return intern(op, args, None, shape)
+
+
+def spectral(payload: Spectral, args: Sequence[Node]) -> Node:
+    """Apply a function of symmetric matrices, or a derivative of one, to stacks of matrices that broadcast.
+
+    Parameters
+    ----------
+    payload : Spectral
+    args : sequence of Node
+        The matrix, of which the symmetric part counts; the numbers that the function takes; the directions.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square and of one size, or stacks do not broadcast.
+    """
+    a, rest = args[0], args[1:]
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(
+            f"{payload.name} of an array of shape {show(a.shape)}; expected a square matrix (or a stack of them)"
+        )
+    numbers, directions = rest[: payload.parameters], rest[payload.parameters :]
+    for direction in directions:
+        if direction.shape[-2:] != a.shape[-2:]:
+            raise ShapeError(f"{payload.name} of shapes {show(a.shape)} and {show(direction.shape)}; expected one size")
+    stacks = [a.shape[:-2], *(x.shape for x in numbers), *(e.shape[:-2] for e in directions)]
+    return intern("spectral", tuple(args), payload, (*broadcast_shapes(stacks, "matrix stacks"), *a.shape[-2:]))

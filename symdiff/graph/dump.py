@@ -101,6 +101,8 @@ def _details(node: Printable) -> str:
         return f"{of}->{_indices(out)}{''.join(sizes[:_ITEMS])}"
     if node.op == "custom":
         return word(payload.rule)
+    if node.op == "spectral":
+        return word(payload.name)
     if isinstance(payload, tuple) and len(payload) == 1:  # a record of one field
         return word(payload[0])
     return "" if payload is None else word(payload)

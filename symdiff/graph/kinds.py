@@ -20,13 +20,15 @@ __all__ = [
     "INVERSE",
     "OF_SQUARE",
     "REPEATED",
+    "SPECTRUM",
     "VANISHING",
     "WRAPPER",
     "holds",
     "note",
 ]
 
-#: What computes nothing of its own: names, barriers and custom functions; and recurrences, whose bodies may hold them.
+#: What is written in terms of other operations: names, barriers, custom functions and functions of matrices; and
+#: recurrences, whose bodies may hold them.
 WRAPPER = 1
 #: Operations that may raise.
 FAILING = 2
@@ -48,6 +50,8 @@ OF_SQUARE = 256
 DECLARED = 512
 #: Recurrences, whose bodies are formulas of their own.
 REPEATED = 1024
+#: Eigenvalues.
+SPECTRUM = 2048
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -62,7 +66,7 @@ _SHAPES = [
     *("bernoulli_quotient", "csch_quotient"),
 ]
 _OPERATIONS = {
-    WRAPPER: ["named", "stop_gradient", "custom", "recurrence"],
+    WRAPPER: ["named", "stop_gradient", "custom", "spectral", "recurrence"],
     FAILING: [*FALLIBLE],
     CHOICE: ["where"],
     BRANCHING: ["max", "min", "custom"],
@@ -71,6 +75,7 @@ _OPERATIONS = {
     VANISHING: ["sin", "cos", "tan", "tanh", "arcsin", "arctan", "log1p", *_SHAPES, *_REMAINDERS, *_OF_SQUARES],
     INVERSE: ["divide", "power", "unit", "csch", "exp_share", *_REMAINDERS[-2:], "csch_quotient_of_square"],
     OF_SQUARE: _OF_SQUARES,
+    SPECTRUM: ["eigvalsh"],
 }
 
 

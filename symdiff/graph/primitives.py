@@ -174,6 +174,19 @@ class Recurrence(NamedTuple):
     reverse: bool
 
 
+class Spectral(NamedTuple):
+    """A function of a symmetric matrix, or the derivative of one.
+
+    ``function`` is a formula of one eigenvalue and of ``parameters`` numbers, ``weights`` its divided difference over
+    as many eigenvalues as there are directions, and one more; see :mod:`symdiff.calculus.recursive.differences`.
+    """
+
+    name: str
+    function: Any
+    weights: Any
+    parameters: int
+
+
 # ---------------------------------------------------------------------------- rows
 
 
@@ -325,7 +338,13 @@ _matrix("inv", notation="inv", singular=True, raises=True)
 _matrix("solve", 2, Linearity.SECOND, singular=True, raises=True)
 _matrix("cholesky", singular=True, raises=True)
 _matrix("adjugate")
+_matrix("eigvalsh", keeps=False, singular=True)
+_matrix("eigenvectors", singular=True)
 _matrix("adjugate_differential", 2, Linearity.SECOND)
+
+# Functions of symmetric matrices, and their derivatives
+_row("spectral", "spectral", Spectral, None, Linearity.NO, Mixes.MATRIX, Cost.CUBIC, notation="function", keeps=True,
+     singular=True)
 
 # Names and derivatives by decree
 _row("stop_gradient", "stop_gradient", type(None), 1, Linearity.NO, Mixes.NOTHING, Cost.FREE, notation="function")
@@ -358,6 +377,10 @@ TOGETHER, EACH, FIRST, SECOND = (
     frozenset(name for name, row in PRIMITIVES.items() if row.linear is kind)
     for kind in (Linearity.TOGETHER, Linearity.EACH, Linearity.FIRST, Linearity.SECOND)
 )
+
+
+#: What is iterated until it converges, by LAPACK.
+ITERATED = frozenset({"eigvalsh", "eigenvectors"})
 
 
 def complete(

@@ -10,7 +10,7 @@ from .._kernels.system.unique import walk
 from ..errors import UnsupportedError
 from ..ground.budget import spend
 from ..ground.pickles import written
-from .contractions import contract, matrix
+from .contractions import contract, matrix, spectral
 from .kinds import REPEATED
 from .nodes import BOOL, INT, REAL, Node, elementwise, intern, placeholder
 from .primitives import INNER, PRIMITIVES, Body, complete
@@ -115,6 +115,7 @@ _CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
     "cumulative": lambda n, a: cumulative(n.op, a[0], n.payload.axis + a[0].ndim, n.payload.reverse),
     "matrix": lambda n, a: matrix(n.op, *a),
     "arrange": lambda n, a: arrange(a[0], a[1], n.payload.axis + a[1].ndim, n.payload.reverse),
+    "spectral": lambda n, a: spectral(n.payload, a),
     "triangle": lambda n, a: triangle(a[0], n.payload.upper, n.payload.offset),
     "reshape": lambda n, a: reshape(a[0], n.shape),
     "slicing": lambda n, a: slicing(a[0], n.payload.items),

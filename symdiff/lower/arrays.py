@@ -446,4 +446,4 @@ ARRAYS: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "concatenate": _lower_concatenate,
     **MATRICES,
 }
-complete(ARRAYS, __name__, without=("input", "named", "stop_gradient", "custom", "recurrence"))
+complete(ARRAYS, __name__, without=("input", "named", "stop_gradient", "custom", "spectral", "recurrence"))

@@ -222,6 +222,10 @@ def _cholesky(builder: ProgramBuilder, op: str, a: Matrix) -> Matrix:
     return lower
 
 
+def _iterated(builder: ProgramBuilder, op: str, a: Matrix) -> Matrix:
+    raise UnsupportedError(f"{op} of a matrix as straight-line code; it is iterated until it converges")
+
+
 MATRICES: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "det": _each_matrix(_det, 0),
     "logdet": _each_matrix(_det, 0),
@@ -231,4 +235,5 @@ MATRICES: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "adjugate": _each_matrix(_adjugate, 2),
     "adjugate_differential": _each_matrix(_adjugate_differential, 2),
     "cholesky": _each_matrix(_cholesky, 2),
+    **dict.fromkeys(("eigvalsh", "eigenvectors"), _each_matrix(_iterated, 2)),
 }

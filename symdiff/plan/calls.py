@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..errors import UnsupportedError
 from ..graph import Node, postorder
+from ..graph.primitives import ITERATED
 from ..graph.scalars.functions import FUNCTIONS
 from .loops.access import is_long
 from .passes.batch import lift
@@ -19,10 +20,11 @@ __all__ = ["has_steps", "plan_call"]
 
 
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
-    """Tell whether a formula has long axes, products of matrices, functions of large ones, or recurrences."""
+    """Tell whether a formula has long axes, products of matrices, functions of large ones, eigenvalues or recurrences."""
+    apart = {"recurrence", *ITERATED}
     nodes = [*inputs, *postorder(outputs)]
     return any(
-        is_product(node) or is_factored(node) or node.op == "recurrence" or any(map(is_long, node.shape))
+        is_product(node) or is_factored(node) or node.op in apart or any(map(is_long, node.shape))
         for node in nodes
         if node.shape or node.op not in FUNCTIONS  # functions of numbers, of which a formula may have a million
     )

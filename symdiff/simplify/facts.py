@@ -88,6 +88,9 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
         return is_symmetric(node.args[0], depth - 1)
     if op == "add" and _is_transpose(*node.args):
         return True
+    if op == "spectral":  # of one direction, as symmetric as that; of several, their orders are not all there
+        directions = node.args[1 + node.payload.parameters :]
+        return len(directions) < 2 and all(is_symmetric(e, depth - 1) for e in directions)
     if op in FUNCTIONS:
         return all(_is_even(arg, node, depth - 1) for arg in node.args)
     return op == "contract" and are_transposes(node, node, depth - 1)

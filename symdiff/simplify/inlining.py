@@ -1,20 +1,35 @@
-"""Formulas without names, barriers and custom functions: the last step before lowering."""
+"""Formulas without names, barriers, custom functions and functions of matrices: the last step before lowering."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
-from ..graph import Node, postorder, rebuild, substitute, with_results
+from ..graph import (
+    Labels,
+    Node,
+    broadcast_to,
+    elementwise,
+    matrix,
+    placeholder,
+    postorder,
+    rebuild,
+    reshape,
+    substitute,
+    with_results,
+)
+from ..graph.deltas.einsum import einsum
 from ..graph.kinds import WRAPPER
 
-#: What stands in a formula and computes nothing of its own.
+#: What stands in a formula and is written in terms of other operations.
 WRAPPERS = ("named", "stop_gradient", "custom")
 
 
 def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS) -> list[Node]:
-    """Drop names and barriers, and put custom functions' bodies in place: what is computed is left.
+    """Drop names and barriers, and put the bodies of custom functions and functions of matrices in place.
 
-    ``wrappers`` are the kinds to drop. Names in a custom function are its own and go with it.
+    ``wrappers`` are the kinds to drop; functions of matrices go with custom functions. Names in a custom function are
+    its own and go with it.
     """
     if not any(root.below & WRAPPER for root in roots):
         return list(roots)
@@ -28,8 +43,57 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS) -> list[No
         elif node.op == "recurrence":
             args = tuple([new[arg] for arg in node.args])
             new[node] = with_results(node, args, inline(node.payload.body.results, wrappers))
+        elif node.op == "spectral" and "custom" in wrappers:
+            new[node] = _by_eigenvalues(node, [new[arg] for arg in node.args])
         elif node.op in WRAPPERS and node.op in wrappers:
             new[node] = new[node.args[0]]
         else:
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
     return [new[root] for root in roots]
+
+
+def _by_eigenvalues(node: Node, args: Sequence[Node]) -> Node:
+    """Return V (w(x_i, .., x_j) * (V^T E V)_i. ..) V^T, the sum over the inner indices."""
+    payload = node.payload
+    a, numbers, directions = args[0], args[1 : 1 + payload.parameters], args[1 + payload.parameters :]
+    order = len(directions)
+    lead = node.ndim - 2
+    x, v = matrix("eigvalsh", a), matrix("eigenvectors", a)
+    weights = _weights(payload.weights, x, numbers, order)
+    chain = tuple(range(lead, lead + order + 1))
+    row, column = lead + order + 1, lead + order + 2
+
+    def stack(part: Node, own: Labels) -> Labels:
+        """Label the axes of the stack; those of size 1 are summed over, and broadcast so."""
+        free = part.ndim - len(own)
+        start = lead - free
+        ones = [part.shape[k] == 1 != node.shape[start + k] for k in range(free)]
+        return (*(-1 - k if one else k for k, one in enumerate(ones, start)), *own)
+
+    def product(parts: Sequence[Node], labels: Sequence[Labels], out: Labels) -> Node:
+        sizes = dict(enumerate(node.shape[:lead]))
+        return einsum(parts, [stack(p, own) for p, own in zip(parts, labels, strict=True)], (*range(lead), *out), sizes)
+
+    inside = [product([v, e, v], [(row, i), (row, column), (column, j)], (i, j))
+              for e, (i, j) in zip(directions, pairwise(chain), strict=True)]  # fmt: skip
+    if order:
+        middle = product([weights, *inside], [chain, *pairwise(chain)], (chain[0], chain[-1]))
+        return product([v, middle, v], [(row, chain[0]), (chain[0], chain[-1]), (column, chain[-1])], (row, column))
+    return product([v, weights, v], [(row, chain[0]), chain, (column, chain[0])], (row, column))
+
+
+def _weights(formula: Node, x: Node, numbers: Sequence[Node], order: int) -> Node:
+    """Return a formula of several eigenvalues at all of them, an axis for each."""
+    n, ones = x.shape[-1], (1,)
+    new: dict[Node, Node] = {
+        placeholder(("eigenvalue", k), ()): reshape(x, (*x.shape[:-1], *ones * k, n, *ones * (order - k)))
+        for k in range(order + 1)
+    }
+    for k, number in enumerate(numbers):
+        new[placeholder(("parameter", k), ())] = reshape(number, (*number.shape, *ones * (order + 1)))
+    for node in postorder([formula]):
+        if node not in new:
+            new[node] = elementwise(node.op, tuple([new[a] for a in node.args]), node.dtype) if node.args else node
+    result = new[formula]
+    free = max(result.ndim - order - 1, 0)
+    return broadcast_to(result, (*result.shape[:free], *[n] * (order + 1)))

@@ -8,8 +8,11 @@ Invariants
     * ``register`` of each file adds its rules to the tables of ``calculus.rules``, once, before anything is derived.
 Files
     determinant   the third differential of a determinant
+    differences   divided differences of scalar formulas, without cancellation
     joined        loops of the same steps as one
+    recognition   cotangents that are one function of each eigenvalue
     recurrence    loops: tangents run along, cotangents run back
+    spectral      eigenvalues, eigenvectors and functions of symmetric matrices
 Add
     a rule: a file with a ``register``, which ``calculus.derivatives`` calls
 """

@@ -208,7 +208,7 @@ class _Emitter:
         )
 
     def _custom(self, node: Node) -> str:
-        raise AssertionError("custom functions are inlined before emission")
+        raise AssertionError("custom functions and functions of matrices are inlined before emission")
 
     # ------------------------------------------------------------------ arguments
 
@@ -432,7 +432,7 @@ _METHODS: dict[str, Callable[[_Emitter, Node], str]] = {
     "concatenate": _Emitter._concatenate,
     "named": _Emitter._share,
     "stop_gradient": _Emitter._share,
-    "custom": _Emitter._custom,
+    **dict.fromkeys(("custom", "spectral"), _Emitter._custom),
     "recurrence": _Emitter._recurrence,
 }
 complete(_METHODS, __name__, without=("contract", "constant", "delta", "onehot"))

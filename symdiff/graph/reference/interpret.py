@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
-from .. import BOOL, INT, REAL, Item, Node, inputs_of, label_sizes, parts_of, postorder, step_number
+from .. import BOOL, INT, REAL, Item, Node, inputs_of, label_sizes, parts_of, placeholder, postorder, step_number
 from ..primitives import PRIMITIVES, complete
 from ..scalars.functions import FUNCTIONS, expanded
 from ..size_equations import bind
 from ..sizes import show, value
-from . import numeric
+from . import eigen, numeric
 from . import scipy_special as special
 from .along import arrange
 
@@ -323,6 +323,29 @@ def _recurrence(node: Node, args: list[Values], sizes: Bindings) -> Any:
     return np.concatenate([np.zeros(0), *(_real(part).ravel() for part in (*carried, *written))])
 
 
+def _spectral(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    """Sum over all chains of eigenvalues, each with its own weight."""
+    weights, count = node.payload.weights, node.payload.parameters
+    order = len(args) - 1 - count
+    lead = tuple(value(size, sizes) for size in node.shape[:-2])
+    matrices = [np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (args[0], *args[1 + count :])]
+    numbers = [np.broadcast_to(x, lead) for x in args[1 : 1 + count]]
+    result = np.zeros([value(size, sizes) for size in node.shape])
+    for own in np.ndindex(*lead):
+        x, v = eigen.eigvalsh(matrices[0][own]), eigen.eigenvectors(matrices[0][own])
+        inside = [v.T @ e[own] @ v for e in matrices[1:]]
+        given: dict[Node, Values] = {
+            placeholder(("parameter", k), ()): np.asarray(number[own]) for k, number in enumerate(numbers)
+        }
+        for chain in np.ndindex(*[len(x)] * (order + 1)):
+            at = {placeholder(("eigenvalue", k), ()): np.asarray(x[i]) for k, i in enumerate(chain)}
+            term = _evaluate(expanded([weights]), {**given, **at}, sizes)[0]
+            for e, i, j in zip(inside, chain, chain[1:], strict=False):
+                term = term * e[i, j]
+            result[own] += term * np.outer(v[:, chain[0]], v[:, chain[-1]])
+    return result
+
+
 STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "constant": lambda node, args, sizes: node.value,
     "size": lambda node, args, sizes: float(value(node.payload.size, sizes)),
@@ -344,6 +367,7 @@ STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "concatenate": lambda node, args, sizes: np.concatenate(args, axis=node.payload.axis),
     "stop_gradient": lambda node, args, sizes: args[0],
     "named": lambda node, args, sizes: args[0],
+    "spectral": _spectral,
     "custom": _custom,
     "recurrence": _recurrence,
 }

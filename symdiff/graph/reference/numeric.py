@@ -18,10 +18,11 @@ from ..._kernels.functions import special as compiled
 from ...errors import ShapeError, SingularMatrixError
 from . import scipy_special as special
 from .along import arrange, arrange_each, cummax, cummin, cumprod, sort
+from .eigen import eigenvectors, eigvalsh
 
 Array = npt.NDArray[np.float64]
 #: What other files of the folder have, and is called by its name here.
-IMPORTED = (arrange, arrange_each, cummax, cummin, cumprod, sort)
+IMPORTED = (arrange, arrange_each, cummax, cummin, cumprod, sort, eigenvectors, eigvalsh)
 Bools = npt.NDArray[np.bool_]
 
 # ---------------------------------------------------------------------------- scalar functions

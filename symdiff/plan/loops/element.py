@@ -37,7 +37,7 @@ from ...graph import (
     whole,
     zeros,
 )
-from ...graph.primitives import CUMULATIVE, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
+from ...graph.primitives import CUMULATIVE, ITERATED, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
 from ...graph.scalars.functions import FUNCTIONS, to_real
 from ...graph.sizes import Dim, same_elements, sign
 from .access import (
@@ -399,7 +399,7 @@ class Elements:
         return self._along(node, access, [node.ndim - 2, node.ndim - 1], lambda x, own: triangle(x, upper, offset))
 
     def _matrix(self, node: Node, access: Access) -> Rule | None:
-        if any(is_long(size) for arg in node.args for size in arg.shape[-2:]):
+        if node.op in ITERATED or any(is_long(size) for arg in node.args for size in arg.shape[-2:]):
             return None
         lead = access[: node.args[0].ndim - 2]
         if not all(is_whole(i, n) for i, n in zip(access[len(lead) :], node.shape[len(lead) :], strict=True)):

@@ -302,7 +302,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(NORMALIZATIONS, lambda n, a, _: normalize(n.op, a[0], _axes(n, a[0]))),
     **dict.fromkeys(MATRIX_OPS, lambda n, a, _: matrix(n.op, *a)),
 }
-complete(_RULES, "symdiff.plan.passes.batch", INNER, ("stop_gradient", "named", "custom"))
+complete(_RULES, "symdiff.plan.passes.batch", INNER, ("stop_gradient", "named", "custom", "spectral"))
 
 
 def _axes(node: Node, x: Node) -> tuple[int, ...]:

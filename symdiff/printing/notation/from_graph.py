@@ -400,6 +400,9 @@ def write_concatenation(node: Node, args: Sequence[Term]) -> Term:
 def write_named_function(node: Node, args: Sequence[Term]) -> Term:
     """Write an operation by its name, a custom function by the name that its author gave it."""
     name = getattr(node.payload.rule, "name", node.op) if node.op == "custom" else node.op
+    if node.op == "spectral":
+        order = len(args) - 1 - node.payload.parameters
+        name = node.payload.name + ("_differential" if order else "") + (str(order) if order > 1 else "")
     return Term("function", tuple(args), str(name), node.shape)
 
 

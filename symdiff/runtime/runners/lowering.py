@@ -15,6 +15,7 @@ import math
 from ...calculus.cost import array_time, cost, operations
 from ...codegen import Request
 from ...errors import UnsupportedError
+from ...graph.primitives import ITERATED
 from ...graph.sizes import fixed
 from ...ground.budget import limits
 from ...lower.program import Program
@@ -28,8 +29,9 @@ __all__ = ["lower", "most_operations"]
 OPERATION, ALONE = 10.0, 0.4
 #: A plan is taken where its call takes less than this part of the time of a program's.
 GAIN = 0.5
-#: What NumPy does in a plan on any backend: it moves elements to positions that a call brings or their order gives.
-_MOVED = frozenset({"take", "put", "sort", "arrange"})
+#: What NumPy does in a plan on any backend: it moves elements to positions that a call brings or their order gives, and
+#: calls LAPACK for eigenvalues.
+_BY_NUMPY = frozenset({"take", "put", "sort", "arrange"}) | ITERATED
 #: How many times as many operations as are worth while may be expected, and scheduling still be tried: estimates
 #: miss sub-expressions that turn out equal, or are not used.
 DOUBT = 1.5
@@ -105,6 +107,6 @@ def _plan(request: Request, limit: int, insist: bool) -> tuple[Plan | None, str]
         plan = plan_call(request.inputs, request.nodes, request.usual, limit, total=request.reduce)
     except UnsupportedError as error:
         return None, str(error)
-    if insist and any(isinstance(step, Call) and step.result.op not in _MOVED for step in plan.steps):
+    if insist and any(isinstance(step, Call) and step.result.op not in _BY_NUMPY for step in plan.steps):
         return None, "a part of it has no native form"
     return plan, ""

@@ -1,0 +1,271 @@
+"""Eigenvalues, eigenvectors and functions of symmetric matrices, right where eigenvalues are equal.
+
+A function of a symmetric matrix A = V diag(x) V^T is f(A) = V diag(f(x)) V^T. Its derivatives are divided differences
+of f in the basis of eigenvectors, which are smooth where eigenvalues meet although eigenvectors are not:
+d f(A) = V (f[x_i, x_j] * (V^T dA V)) V^T (Daleckii and Krein 1965; Higham, Functions of Matrices, theorem 3.11), and of
+order n the sum of V (f[x_i, x_j, .., x_k] * E_ij .. ) V^T over the orders of the directions.
+
+A cotangent of eigenvalues that is one function of each of them is pulled back as a function of the matrix. So the
+gradient of sum(f(eigvalsh(A))) is f'(A), and has derivatives as such. Any other one belongs to single eigenvalues,
+which have no derivative where two are equal: it is nan there, and so is that of eigenvectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf, nan
+
+from ...graph import (
+    Node,
+    broadcast_to,
+    constant,
+    delta,
+    dependents,
+    elementwise,
+    matrix,
+    placeholder,
+    postorder,
+    reduce,
+    reshape,
+    spectral,
+    substitute,
+    swap,
+    zeros,
+)
+from ...graph.deltas.einsum import einsum, is_zero, scale_by
+from ...graph.deltas.structural import identity
+from ...graph.kinds import CHOICE, SPECTRUM
+from ...graph.primitives import Spectral, complete
+from ...graph.scalars.functions import apply, compare, where
+from ...graph.sizes import Dim
+from ..modes import pullback, pushforward
+from ..rules import DIFFERENTIALS, NONLINEAR, PULLS, SOURCES, WHOLES, matmul
+from .differences import divided, point
+from .recognition import EQUAL, as_function, factored, parameter
+
+
+def function_of(function: Node, a: Node, parameters: Sequence[Node] = (), name: str = "funm") -> Node:
+    """Return f(A) for the symmetric part of a matrix, or of a stack of them.
+
+    Parameters
+    ----------
+    function : Node
+        A scalar formula of ``point(0)`` and of ``parameter(k)``.
+    a : Node
+    parameters : sequence of Node
+        Numbers, or an array of them with one for each matrix of the stack.
+    name : str
+        How it is called where it is printed.
+    """
+    n = a.shape[-1]
+    if point(0) not in postorder([function]):  # the same number for all eigenvalues
+        value = _placed(function, parameters)
+        lead = broadcast_to(delta(n, n), (*a.shape[:-2], n, n))
+        return apply("multiply", reshape(value, (*value.shape, 1, 1)), lead)
+    return spectral(Spectral(name, function, function, len(parameters)), (a, *parameters))
+
+
+def _placed(function: Node, parameters: Sequence[Node]) -> Node:
+    new: dict[Node, Node] = {parameter(k): node for k, node in enumerate(parameters)}
+    for node in postorder([function]):
+        if node not in new:
+            new[node] = elementwise(node.op, tuple([new[a] for a in node.args]), node.dtype) if node.args else node
+    return new[function]
+
+
+# ---------------------------------------------------------------------------- functions of a matrix
+
+
+def _parts(node: Node) -> tuple[Node, list[Node], list[Node]]:
+    a, *rest = node.args
+    count = node.payload.parameters
+    return a, rest[:count], rest[count:]
+
+
+def _spectral(node: Node, tangents: Sequence[Node | None]) -> Node:
+    a, parameters, directions = _parts(node)
+    count, order = len(parameters), len(directions)
+    name, function, _, _ = node.payload
+    terms = []
+    if tangents[0] is not None:
+        payload = node.payload._replace(weights=divided(function, order + 1))
+        change = _symmetric(_behind(tangents[0], a, node.ndim - a.ndim))
+        for place in range(order + 1):
+            moved = (*directions[:place], change, *directions[place:])
+            terms.append(spectral(payload, (a, *parameters, *moved)))
+    for k, (own, tangent) in enumerate(zip(parameters, tangents[1 : 1 + count], strict=True)):
+        if tangent is None:
+            continue
+        (slope,) = pushforward([function], {parameter(k): constant(1.0)})
+        if slope is not None:
+            payload = Spectral(name, slope, divided(slope, order), count)
+            rate = _behind(tangent, own, node.ndim - 2 - own.ndim)
+            terms.append(apply("multiply", reshape(rate, (*rate.shape, 1, 1)), spectral(payload, node.args)))
+    for k, tangent in enumerate(tangents[1 + count :]):
+        if tangent is not None:
+            own = directions[k]
+            change = _behind(tangent, own, node.ndim - own.ndim)
+            terms.append(spectral(node.payload, (*node.args[: 1 + count + k], change, *node.args[2 + count + k :])))
+    if not terms:  # numbers that decide between branches alone
+        return zeros(node.shape)
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _behind(tangent: Node, own: Node, missing: int) -> Node:
+    """Put axes of size 1 between the seed's and the argument's, as many as the argument is broadcast over."""
+    prefix = tangent.ndim - own.ndim
+    if not missing or not prefix:
+        return tangent
+    labels = tuple(range(tangent.ndim))
+    new = tuple(range(-missing, 0))
+    sizes: dict[int, Dim] = dict.fromkeys(new, 1)
+    return einsum([tangent], [labels], (*labels[:prefix], *new, *labels[prefix:]), sizes)
+
+
+def _symmetric(x: Node) -> Node:
+    return scale_by(constant(0.5), x + swap(x))
+
+
+def _pull_direction(node: Node, i: int, ct: Node, prefix: int) -> Node | None:
+    """Transpose in a direction: the others stand around it in the trace of the product with the cotangent."""
+    a, parameters, directions = _parts(node)
+    place = i - 1 - len(parameters)
+    if place < 0:
+        return None
+    before = [swap(e) for e in reversed(directions[:place])]
+    after = [swap(e) for e in reversed(directions[place + 1 :])]
+    pulled = spectral(node.payload, (a, *parameters, *before, ct, *after))
+    return _gathered(pulled, prefix, node.args[i])
+
+
+def _gathered(x: Node, prefix: int, own: Node) -> Node:
+    """Sum over the axes along which an argument was broadcast."""
+    start = x.ndim - own.ndim
+    gone = [*range(prefix, start)]
+    gone += [start + k for k, n in enumerate(own.shape) if n == 1 and x.shape[start + k] != 1]
+    labels = tuple(range(x.ndim))
+    kept = tuple(label for label in labels if label not in gone)
+    summed = einsum([x], [labels], kept)
+    return reshape(summed, (*x.shape[:prefix], *own.shape)) if summed.shape[prefix:] != own.shape else summed
+
+
+# ---------------------------------------------------------------------------- eigenvalues and eigenvectors
+
+
+def _gaps(x: Node) -> tuple[Node, Node]:
+    """Return x_j - x_i, and whether these are two eigenvalues that count as equal."""
+    n = x.shape[-1]
+    rows, columns = reshape(x, (*x.shape, 1)), reshape(x, (*x.shape[:-1], 1, n))
+    largest = reduce("max", apply("abs", x), (x.ndim - 1,))
+    bound = reshape(EQUAL * largest, (*largest.shape, 1, 1))
+    gap = columns - rows
+    return gap, compare("less_equal", apply("abs", gap), bound)
+
+
+def _own(n: Dim) -> Node:
+    return compare("equal", delta(n, n), 1.0)
+
+
+def _single(x: Node) -> Node:
+    """Return 1 for eigenvalues that are apart from all others, and nan for those that are not."""
+    gap, _ = _gaps(x)
+    nearest = reduce("min", where(_own(x.shape[-1]), inf, apply("abs", gap)), (x.ndim,))
+    largest = reduce("max", apply("abs", x), (x.ndim - 1,))
+    return where(compare("less", EQUAL * reshape(largest, (*largest.shape, 1)), nearest), 1.0, nan)
+
+
+def _eigvalsh(node: Node, tangents: Sequence[Node | None]) -> Node:
+    (a,), (da,) = node.args, tangents
+    assert da is not None
+    v = matrix("eigenvectors", a)
+    lead = tuple(range(da.ndim - 2))
+    own = lead[len(lead) - (a.ndim - 2) :]
+    i, p, q = da.ndim, da.ndim - 2, da.ndim - 1
+    slopes = einsum([v, da, v], [(*own, p, i), (*lead, p, q), (*own, q, i)], (*lead, i))
+    return scale_by(_single(node), slopes)
+
+
+def _eigenvectors(node: Node, tangents: Sequence[Node | None]) -> Node:
+    (a,), (da,) = node.args, tangents
+    assert da is not None
+    x = matrix("eigvalsh", a)
+    gap, equal = _gaps(x)
+    rates = where(_own(x.shape[-1]), 0.0, where(equal, nan, 1.0 / gap))
+    inside = matmul(matmul(swap(node), _symmetric(da)), node)
+    return matmul(node, scale_by(rates, inside))
+
+
+def _spread(node: Node, i: int, ct: Node, prefix: int) -> Node:
+    """Pull a cotangent c of eigenvalues back: V diag(c) V^T, as a function of the matrix where c is one."""
+    (a,) = node.args
+    found = as_function(ct, node)
+    if found is not None:
+        whole_shape = (*ct.shape[:-1], *a.shape[-2:])
+        factor, formula = factored(found)
+        result = function_of(formula, a, found.parameters)
+        if factor is not None:
+            result = scale_by(reshape(factor, (*factor.shape, 1, 1)), result)
+        return result if result.shape == whole_shape else broadcast_to(result, whole_shape)
+    v = matrix("eigenvectors", a)
+    lead = tuple(range(ct.ndim - 1))
+    own = lead[len(lead) - (a.ndim - 2) :]
+    k, p, q = ct.ndim - 1, ct.ndim, ct.ndim + 1
+    return einsum([v, scale_by(_single(node), ct), v], [(*own, p, k), (*lead, k), (*own, q, k)], (*lead, p, q))
+
+
+# ---------------------------------------------------------------------------- forward mode
+
+
+def _spectra(roots: Sequence[Node], tangents: Mapping[Node, Node]) -> list[Node]:
+    """Return the eigenvalues that depend on the independent nodes, but not only through other eigenvalues."""
+    order = postorder(roots, lambda node: node in tangents or node.op == "eigvalsh")
+    met = dict.fromkeys(node for node in (*roots, *(arg for each in order for arg in each.args)))
+    found = [node for node in met if node.op == "eigvalsh" and node not in tangents]
+    return [node for node in found if node in dependents(postorder([node]), tangents)]
+
+
+def _push_across(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: int) -> list[Node | None] | None:
+    """Push with eigenvalues held fixed, and add what comes through them by their transpose.
+
+    A tangent of eigenvalues alone would be that of single ones, which have none where two are equal; how a root
+    depends on all of them together is told by its cotangent.
+    """
+    spectra = _spectra(roots, tangents)
+    if not spectra or any(root.below & CHOICE for root in roots):  # what is not taken has strong zeros, node by node
+        return None
+    held = {node: placeholder(("held", k), node.shape) for k, node in enumerate(spectra)}
+    back = {stand_in: node for node, stand_in in held.items()}
+    fixed = pushforward(substitute(roots, held), tangents, prefix)
+    changes = pushforward([node.args[0] for node in spectra], tangents, prefix)
+    result: list[Node | None] = []
+    for root, own in zip(roots, fixed, strict=True):
+        total = None if own is None else substitute([own], back)[0]
+        slopes = pullback({root: identity(root.shape)}, spectra, root.ndim)
+        for node, slope, change in zip(spectra, slopes, changes, strict=True):
+            if slope is None or change is None or is_zero(slope):
+                continue
+            spread = _spread(node, 0, slope, root.ndim)
+            rank = change.ndim - prefix
+            lead, out = tuple(range(-prefix, 0)), tuple(range(root.ndim))
+            inside = tuple(range(root.ndim, root.ndim + rank))
+            part = einsum([spread, change], [(*out, *inside), (*lead, *inside)], (*lead, *out))
+            total = part if total is None else total + part
+        result.append(total)
+    return result
+
+
+def register() -> None:
+    """Add the rules to the tables."""
+    DIFFERENTIALS.update(spectral=_spectral, eigvalsh=_eigvalsh, eigenvectors=_eigenvectors)
+    SOURCES.update(
+        spectral="Higham 2008, theorem 3.11 (Daleckii and Krein): d f(A) = V (f[x_i, x_j] * (Vᵀ dA V)) Vᵀ",
+        eigvalsh="MN 9.8: d x_i = v_iᵀ dA v_i; nan where another eigenvalue is equal",
+        eigenvectors="MN 9.8: d V = V (K * (Vᵀ dA V)), K_ij = 1 / (x_j - x_i); nan where two eigenvalues are equal",
+    )
+    PULLS.update(spectral=_pull_direction, eigvalsh=_spread)
+    WHOLES[SPECTRUM] = _push_across
+    complete(DIFFERENTIALS, __name__, NONLINEAR)
+    complete(SOURCES, __name__, NONLINEAR)
