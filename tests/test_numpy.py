@@ -46,7 +46,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "np.argsort": (lambda: np.argsort(X), "arrange"),
     "np.argmax": (lambda: np.argmax(X), "where"),
     "np.nonzero": (lambda: np.nonzero(X), "where"),
-    "np.linalg.eigh": (lambda: np.linalg.eigh(np.outer(X, X)), "eigenvalues"),
+    "np.linalg.eig": (lambda: np.linalg.eig(np.outer(X, X)), "eigenvalues"),
     "index by a condition": (lambda: X[X > 0], "where"),
     "out=": (lambda: np.exp(X, out=np.empty(3)), "value returned"),
     "array of arrays": (lambda: np.array([X, X]), "stack"),

@@ -29,8 +29,8 @@ from .wrt import Cut, InputPart, Known, Orders, disconnection
 __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp", "vjp"]
 
 recurrence.register()
-determinant.register()
 spectral.register()
+determinant.register()
 
 
 class Trail:

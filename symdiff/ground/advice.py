@@ -57,7 +57,7 @@ ARRAY: Mapping[str, str] = {
     "det": "write np.linalg.det(A)",
     "detach": "write sd.stop_gradient(z)",
     "diff": "write sd.gradient(f, x) for a derivative, np.diff(x) for differences of neighbours",
-    "eig": "eigenvalues are not offered yet",
+    "eig": "write np.linalg.eigh(A), of a symmetric matrix",
     "eval": _NUMBERS,
     "evalf": _NUMBERS,
     "evaluate": _NUMBERS,

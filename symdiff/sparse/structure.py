@@ -298,8 +298,8 @@ def _cholesky(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
 
 
 _RULES: dict[str, _Rule] = {
-    **dict.fromkeys(("input", "size", "logsumexp", "softmax", "log_softmax", "custom", "spectral", "recurrence"), _full),
-    **dict.fromkeys(("det", "logdet", "logabsdet", "adjugate", "eigvalsh", "eigenvectors"), _full),
+    **dict.fromkeys(("input", "size", "logsumexp", "softmax", "log_softmax", "custom", "recurrence"), _full),
+    **dict.fromkeys(("spectral", "det", "logdet", "logabsdet", "adjugate", "eigvalsh", "eigenvectors"), _full),
     "constant": _constant,
     "delta": _delta,
     "onehot": _onehot,

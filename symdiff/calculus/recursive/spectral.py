@@ -35,11 +35,11 @@ from ...graph import (
 from ...graph.deltas.einsum import einsum, is_zero, scale_by
 from ...graph.deltas.structural import identity
 from ...graph.kinds import CHOICE, SPECTRUM
-from ...graph.primitives import Spectral, complete
+from ...graph.primitives import Spectral
 from ...graph.scalars.functions import apply, compare, where
 from ...graph.sizes import Dim
 from ..modes import pullback, pushforward
-from ..rules import DIFFERENTIALS, NONLINEAR, PULLS, SOURCES, WHOLES, matmul
+from ..rules import DIFFERENTIALS, LAWS, PULLS, WHOLES, Law, matmul
 from .differences import divided, point
 from .recognition import EQUAL, as_function, factored, parameter
 
@@ -260,12 +260,12 @@ def _push_across(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: i
 def register() -> None:
     """Add the rules to the tables."""
     DIFFERENTIALS.update(spectral=_spectral, eigvalsh=_eigvalsh, eigenvectors=_eigenvectors)
-    SOURCES.update(
-        spectral="Higham 2008, theorem 3.11 (Daleckii and Krein): d f(A) = V (f[x_i, x_j] * (Vᵀ dA V)) Vᵀ",
-        eigvalsh="MN 9.8: d x_i = v_iᵀ dA v_i; nan where another eigenvalue is equal",
-        eigenvectors="MN 9.8: d V = V (K * (Vᵀ dA V)), K_ij = 1 / (x_j - x_i); nan where two eigenvalues are equal",
+    LAWS["spectral"] = Law(
+        "theorem of Daleckii and Krein", "d f(A) = V (f[xᵢ, xⱼ] ∘ (Vᵀ dA V)) Vᵀ", "Higham 2008, theorem 3.11"
+    )
+    LAWS["eigvalsh"] = Law("differential of an eigenvalue", "d xᵢ = vᵢᵀ dA vᵢ, nan where two are equal", "MN 9.8; MC 67")
+    LAWS["eigenvectors"] = Law(
+        "differential of eigenvectors", "d V = V (K ∘ (Vᵀ dA V)), Kᵢⱼ = 1 / (xⱼ - xᵢ), nan where two are equal", "MN 9.8"
     )
     PULLS.update(spectral=_pull_direction, eigvalsh=_spread)
     WHOLES[SPECTRUM] = _push_across
-    complete(DIFFERENTIALS, __name__, NONLINEAR)
-    complete(SOURCES, __name__, NONLINEAR)

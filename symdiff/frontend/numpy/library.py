@@ -20,7 +20,7 @@ from ...graph.scalars.compositions import COMPOSED
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply
 from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln
 from . import making, operations, positions, reductions, shaping
-from .linalg import building, norms, products, solving
+from .linalg import building, norms, products, solving, spectra
 from .routines import choices, missing, moments, order, padding, pieces, sequences, tables
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
@@ -35,10 +35,10 @@ class Entry(NamedTuple):
     name : str
     call : callable
         Takes nodes where arrays are expected, plain Python values elsewhere.
-    arrays : int or {"list", "lists", "all", "none", "text", "rows", "factor", "second", "symbols"}
+    arrays : int or {"list", "lists", "all", "none", "text", "rows", "factor", "second", "symbols", "mapped"}
         Which arguments are arrays: the first so many; one list of them; two lists of them and what
         follows; all; none; all after a text; nested lists of them; all, a flag beside the first; the second;
-        what functions of the user's own take, as the symbols that they are.
+        what functions of the user's own take, as the symbols that they are; one and a function of symbols.
     least, most : int or None
         Number of positional arguments (None: no limit).
     keywords : tuple of str
@@ -187,6 +187,13 @@ _add("cho_factor", solving.cho_factor, 1, 1, 2, ("lower",), in_text=False)
 _add("cho_solve", solving.cho_solve, "factor", 2, 2, in_text=False)
 _add("qr", solving.qr, 1, 1, 2, ("mode",), in_text=False)
 _add("pinv", solving.pinv)
+for _name in ("eigvalsh", "expm", "logm", "sqrtm", "svdvals"):
+    _add(_name, getattr(spectra, _name))
+_add("eigenvectors", lambda x: spectra.eigh(x).eigenvectors)
+_add("eigh", spectra.eigh, in_text=False)
+_add("funm", spectra.funm, "mapped", 2, 2, in_text=False)
+_add("svd", spectra.svd, 1, 1, 3, ("full_matrices", "compute_uv"), in_text=False)
+_add("lstsq", spectra.lstsq, 2, 2, 3, ("rcond",), in_text=False)
 _add("tensorinv", solving.tensorinv, 1, 1, 2, ("ind",))
 _add("tensorsolve", solving.tensorsolve, 2, 2, 3, ("axes",))
 _add("block_diag", building.block_diag, "all", 1, None)
@@ -364,10 +371,7 @@ REFUSED = {
     "put": "symbols cannot be assigned to; build the array with where, stack or concatenate",
     "copyto": "symbols cannot be assigned to; build the array with where, stack or concatenate",
     "fill_diagonal": "write where(eye(n) == 1, value, A)",
-    "eig": "eigenvalues are not offered yet",
-    "eigh": "eigenvalues are not offered yet",
-    "eigvals": "eigenvalues are not offered yet",
-    "eigvalsh": "eigenvalues are not offered yet",
-    "svd": "singular values are not offered yet",
+    "eig": "eigenvalues of matrices that are not symmetric are not offered; write eigh of a symmetric one",
+    "eigvals": "eigenvalues of matrices that are not symmetric are not offered; write eigvalsh of a symmetric one",
     "matrix_rank": "the rank is a whole number that jumps and has no derivative; take it of numbers, before the call",
 }

@@ -7,7 +7,7 @@ An :class:`Operand` is what is known of a symbolic array without its operators
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Number
 from typing import Any
 
@@ -18,6 +18,7 @@ from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError
 from ...graph import BOOL, INT, Node, broadcast_to, constant, delta
 from ...graph.deltas.einsum import scale_by
 from ...graph.sizes import Dim, Shape, show
+from ...ground.guard import users
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
 from .library import Entry
@@ -209,6 +210,8 @@ def _converted(entry: Entry, args: Sequence[Any]) -> list[Any]:
         return [args[0], *map(as_node, args[1:])]
     if entry.arrays == "factor":
         return [_factor(entry, args[0]), *map(as_node, args[1:])]
+    if entry.arrays == "mapped":
+        return [as_node(args[0]), _of_nodes(entry, *args)]
     if entry.arrays == "rows":
         return [_nested(args[0])]
     if entry.arrays == "symbols":
@@ -216,6 +219,18 @@ def _converted(entry: Entry, args: Sequence[Any]) -> list[Any]:
     if entry.arrays == "second":
         return [args[0], as_node(args[1])]
     return [None if a is None and i and entry.name == "clip" else as_node(a) for i, a in enumerate(args)]
+
+
+def _of_nodes(entry: Entry, x: Any, function: Any) -> Callable[[Node], Node | None]:
+    """Return a user's function of symbols as one of nodes, None for what is no symbol."""
+    if not callable(function) or not isinstance(x, Operand):
+        raise ArgumentError(f"{entry.name} expects a symbolic array, and a function of one number such as np.exp")
+
+    def run(node: Node) -> Node | None:
+        result = users(function)(type(x)(node))
+        return result.node if isinstance(result, Operand) else None
+
+    return run
 
 
 def _factor(entry: Entry, given: Any) -> tuple[Node, bool]:

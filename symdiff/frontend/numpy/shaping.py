@@ -57,7 +57,7 @@ def whole_number(name: str, value: Any) -> int:
 
 def shown(value: Any) -> str:
     """Return a value for a message: simple ones as they are written, the kind of others."""
-    simple = value is None or isinstance(value, bool | float | str | list | tuple)
+    simple = value is None or isinstance(value, int | float | str | list | tuple)
     with suppress(Exception):  # what a list holds may not be printable
         return f"{value!r:.60}" if simple else f"a {type(value).__name__}"
     return f"a {type(value).__name__}"

@@ -56,12 +56,16 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("rowvar", "bias", "endpoint", "retstep", "approximate"), _flag),
     "ddof": _number,
     **dict.fromkeys(("axis1", "axis2", "offset", "k", "decimals", "ind"), whole_number),
-    "unit_diagonal": _flag,
+    **dict.fromkeys(("unit_diagonal", "full_matrices", "compute_uv"), _flag),
 }
 #: Names that are a whole number in some operations and a size in others.
 _COUNTS = {("diff", "n"), ("matrix_power", "n")}
 #: Names that are a flag in some operations and an array in others.
 _FLAGS = {("cholesky", "upper"), ("cho_factor", "lower"), ("solve_triangular", "lower")}
+
+
+#: How many arguments are arrays, where that is no number.
+_ARRAYS = {"none": 0, "list": 1, "rows": 1, "lists": 2, "factor": 2, "second": 2, "mapped": 2}
 
 
 class _Signature(NamedTuple):
@@ -72,8 +76,7 @@ class _Signature(NamedTuple):
 
 @cache
 def _signature(entry: Entry) -> _Signature:
-    numbers = {"none": 0, "list": 1, "rows": 1, "lists": 2, "factor": 2, "second": 2}
-    arrays = numbers.get(str(entry.arrays), entry.arrays)
+    arrays = _ARRAYS.get(str(entry.arrays), entry.arrays)
     if not isinstance(arrays, int):
         return _Signature((), (), 0)
     given = [p for p in inspect.signature(entry.call).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...calculus.matrices.recognition import EQUAL
 from ...graph import BOOL, Node, dependents, postorder
+from ...graph.reference.eigen import eigvalsh
 from ...graph.reference.interpret import evaluate, find_function
 from ...graph.scalars.functions import FUNCTIONS
 from ...printing import text
@@ -90,6 +92,10 @@ def _look(node: Node, args: list[Values], active: list[bool]) -> _Spot | None:
         spot = _Spot("tie", _running_ties(node, args[0]), "equal elements share the derivative")
     elif node.op == "norm":
         spot = _Spot("kink", ~args[0].any(axis=node.payload.axes), "the derivative is taken as 0")
+    elif node.op == "eigvalsh":
+        x = eigvalsh(args[0])
+        near = np.diff(x) <= EQUAL * np.abs(x).max(axis=-1, initial=0.0, keepdims=True)
+        spot = _Spot("equal eigenvalues", near, "single ones have no derivative (nan); functions of all of them have")
     else:
         row = FUNCTIONS.get(node.op)
         if row is None or not row.numpy or node.dtype is BOOL or node.op in ("where", "to_real"):

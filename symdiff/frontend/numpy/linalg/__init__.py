@@ -11,6 +11,7 @@ Files
     products     products of vectors, matrices and blocks: kron, cross, vecdot and its kin
     building     matrices from vectors and blocks: block_diag, toeplitz, vander
     norms        norms of vectors and matrices, condition numbers
+    spectra      eigenvalues, singular values, functions of symmetric matrices, least squares
     solving      solutions, factors, powers, pseudo-inverses of full rank
 Add
     a function in one of these files, and a row in :mod:`symdiff.frontend.numpy.library`

@@ -11,15 +11,17 @@ from ....graph import Node, reduce, reshape
 from ....graph.scalars.functions import apply, compare, to_real, where
 from ....graph.sizes import product, show
 from .. import reductions
-from ..shaping import Axis, axes_of, axis_of, permute, several, shown
+from ..indexing import getitem
+from ..shaping import Axis, axes_of, axis_of, moveaxis, permute, several, shown
 from .solving import inv
+from .spectra import mirrored, svdvals
 
 
 def norm(x: Node, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Node:
     """Take a norm: of all elements by default, of any order over one axis, of a matrix over two.
 
     Over one axis ``ord`` is any number: p for sum(abs(x)**p)**(1/p), 0 for the count of what is not 0, inf and -inf
-    for the largest and the smallest magnitude. Over two axes it is "fro", 1, -1, inf or -inf.
+    for the largest and the smallest magnitude. Over two axes it is "fro", "nuc", 1, -1, 2, -2, inf or -inf.
     """
     if ord is None:
         return _euclid(x, axes_of(x, axis), keepdims)
@@ -56,11 +58,14 @@ def matrix_norm(x: Node, keepdims: bool = False, ord: Any = "fro") -> Node:
 
 
 def cond(x: Node, p: Any = None) -> Node:
-    """Return the condition number of square matrices in a norm: norm(x, p) * norm(inv(x), p)."""
+    """Return the condition number of matrices: the ratio of singular values, or norm(x, p) * norm(inv(x), p)."""
     if x.ndim < 2:
         raise ShapeError(f"cond of an array of shape {show(x.shape)}; expected a matrix (or a stack of them)")
+    if p in (None, 2, -2):
+        largest, smallest = _singular(x, 2, "cond"), _singular(x, -2, "cond")
+        return apply("divide", smallest, largest) if p == -2 else apply("divide", largest, smallest)
     if p not in (1, -1, inf, -inf, "fro"):
-        raise UnsupportedError(f"cond with p={shown(p)}; known: 'fro', 1, -1, inf and -inf")
+        raise UnsupportedError(f"cond with p={shown(p)}; known: 'fro', 1, -1, 2, -2, inf and -inf")
     return apply("multiply", norm(x, p, (-2, -1)), norm(inv(x), p, (-2, -1)))
 
 
@@ -88,13 +93,24 @@ def _of_vectors(x: Node, ord: Any, axis: int, keepdims: bool) -> Node:
 def _of_matrices(x: Node, ord: Any, axes: tuple[int, int], keepdims: bool) -> Node:
     if ord == "fro":
         return _euclid(x, tuple(sorted(axes)), keepdims)
+    if ord in ("nuc", 2, -2):
+        result = _singular(moveaxis(x, axes, (-2, -1)), ord, "norm")
+        return reshape(result, tuple(1 if a in axes else n for a, n in enumerate(x.shape))) if keepdims else result
     if ord not in _SUMS:
-        known = "'fro', 1, -1, inf and -inf"
+        known = "'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
         raise UnsupportedError(f"norm with ord={shown(ord)} of matrices; known: {known}")
     along, largest = _SUMS[ord]
     sums = reductions.sum(apply("abs", to_real(x)), axes[along], keepdims=True)
     result = largest(sums, axes[1 - along], keepdims=True)
     return result if keepdims else reshape(result, tuple(n for a, n in enumerate(x.shape) if a not in axes))
+
+
+def _singular(x: Node, ord: Any, what: str) -> Node:
+    """Return the largest singular value, the smallest, or the sum of all."""
+    if ord == "nuc":
+        return reductions.sum(svdvals(x), -1)
+    values, count = mirrored(x, what)
+    return getitem(values, (..., -1 if ord == 2 else -count))
 
 
 #: Norms of matrices by sums of magnitudes: along the first axis (a column) or the second, then an extremum of the sums.

@@ -1,0 +1,224 @@
+"""Eigenvalues, singular values and functions of symmetric matrices.
+
+Eigenvalues are those of a matrix's symmetric part, (A + A^T) / 2, which is the matrix itself where it is symmetric.
+Singular values of A are the positive eigenvalues of [[0, A], [A^T, 0]] (Golub and Van Loan, 8.6.1), which have the
+digits that the eigenvalues of A^T A would lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Any, NamedTuple
+
+from ....calculus.matrices.differences import point
+from ....calculus.matrices.recognition import parameter
+from ....calculus.matrices.spectral import function_of
+from ....errors import ArgumentError, ShapeError, UnsupportedError
+from ....graph import BOOL, Node, concatenate, dependents, elementwise, matrix, postorder, reshape, swap, zeros
+from ....graph import matmul as stack_matmul
+from ....graph.scalars.functions import FUNCTIONS, apply, to_real
+from ....graph.sizes import Dim, show
+from ....simplify.facts import is_symmetric
+from .. import reductions
+from ..indexing import getitem
+from ..operations import matmul
+from ..shaping import flip, shown
+from .solving import Orthogonal, pinv, qr
+
+
+class Spectrum(NamedTuple):
+    """What :func:`eigh` gives, with NumPy's names."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class Singular(NamedTuple):
+    """What :func:`svd` gives, with NumPy's names."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def eigvalsh(x: Node) -> Node:
+    """Return the eigenvalues of a symmetric matrix, or of a stack of them, in rising order."""
+    return matrix("eigvalsh", to_real(x))
+
+
+def eigh(x: Node) -> Spectrum:
+    """Return the eigenvalues of a symmetric matrix in rising order, and orthonormal eigenvectors as columns."""
+    return Spectrum(eigvalsh(x), matrix("eigenvectors", to_real(x)))
+
+
+def funm(x: Node, func: Callable[[Node], Node | None]) -> Node:
+    """Return f(x) for a symmetric matrix, or a stack of them: f of its eigenvalues, in the basis of its eigenvectors.
+
+    ``func`` takes a symbolic number and gives one, by NumPy's functions; what it uses beside are numbers, too. Unlike
+    a product of eigenvectors, this has first and second derivatives where eigenvalues are equal.
+    """
+    x = _symmetric(x, "funm")
+    formula = func(point(0))
+    if formula is None or formula.shape or formula.dtype is BOOL:
+        raise ArgumentError("funm with a function that gives no symbolic number; expected one made of its argument")
+    return _function_of(formula, x)
+
+
+def _function_of(formula: Node, x: Node) -> Node:
+    """Take the parts of a formula that do not depend on the eigenvalue as parameters."""
+    order = postorder([formula])
+    moving = dependents(order, [point(0)])
+    new: dict[Node, Node] = {point(0): point(0)}
+    parameters: list[Node] = []
+
+    def taken(node: Node) -> Node:
+        if node not in new:
+            if node.op == "constant":
+                new[node] = node
+            elif node.shape:
+                raise ShapeError(f"funm of a function with an array of shape {show(node.shape)}; expected numbers")
+            else:
+                new[node] = parameter(len(parameters))
+                parameters.append(node)
+        return new[node]
+
+    for node in order:
+        if node in new or node not in moving:
+            continue
+        if node.op not in FUNCTIONS:
+            raise UnsupportedError(f"funm of a function that calls {node.op}; expected functions of numbers alone")
+        new[node] = elementwise(node.op, tuple([taken(arg) for arg in node.args]), node.dtype)
+    return function_of(taken(formula), x, parameters)
+
+
+def _symmetric(x: Node, what: str) -> Node:
+    x = to_real(x)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"{what} of an array of shape {show(x.shape)}; expected a square matrix (or a stack of them)")
+    if not is_symmetric(x):
+        raise UnsupportedError(
+            f"{what} of a matrix that is not known to be symmetric; declare it, A = sd.symmetric('A'), or write "
+            "(A + A.T) / 2"
+        )
+    return x
+
+
+def _named(name: str, function: str, x: Node) -> Node:
+    return function_of(apply(function, point(0)), _symmetric(x, name), name=name)
+
+
+def expm(x: Node) -> Node:
+    """Return the exponential of a symmetric matrix."""
+    return _named("expm", "exp", x)
+
+
+def logm(x: Node) -> Node:
+    """Return the logarithm of a symmetric positive definite matrix; nan where an eigenvalue is negative."""
+    return _named("logm", "log", x)
+
+
+def sqrtm(x: Node) -> Node:
+    """Return the root of a symmetric matrix without negative eigenvalues that has none either; nan elsewhere."""
+    return _named("sqrtm", "sqrt", x)
+
+
+# ---------------------------------------------------------------------------- singular values
+
+
+def _wielandt(x: Node) -> Node:
+    """Return [[0, A], [A^T, 0]], whose eigenvalues are the singular values, their negatives, and zeros."""
+    m, n = x.shape[-2:]
+    lead = x.shape[:-2]
+    upper = concatenate([zeros((*lead, m, m)), x], x.ndim - 1)
+    lower = concatenate([swap(x), zeros((*lead, n, n))], x.ndim - 1)
+    return concatenate([upper, lower], x.ndim - 2)
+
+
+def svdvals(x: Node) -> Node:
+    """Return the singular values of a matrix, or of a stack of them, the largest first."""
+    values, count = mirrored(x, "svdvals")
+    return getitem(values, (..., slice(None, -count - 1, -1)))
+
+
+def mirrored(x: Node, what: str) -> tuple[Node, int]:
+    """Return singular values, zeros and negative singular values in rising order, and how many are positive."""
+    x = to_real(x)
+    if x.ndim < 2:
+        raise ShapeError(f"{what} of an array of shape {show(x.shape)}; expected a matrix (or a stack of them)")
+    m, n = x.shape[-2:]
+    if not isinstance(m, int) or not isinstance(n, int):
+        raise UnsupportedError(f"{what} of a matrix of shape {show((m, n))}; expected fixed sizes")
+    if not m or not n:
+        raise ShapeError(f"{what} of a matrix of shape {show((m, n))}; expected one row and one column at least")
+    return matrix("eigvalsh", _wielandt(x)), min(m, n)
+
+
+def svd(x: Node, full_matrices: bool = True, compute_uv: bool = True) -> Singular | Node:
+    """Return U, S and Vh with U diag(S) Vh = x and the singular values S, the largest first; or S alone.
+
+    With ``full_matrices=False``, or for a square matrix. Of matrices with two rows more than columns, or more, the
+    columns must be independent (and so of rows).
+    """
+    if not compute_uv:
+        return svdvals(x)
+    x = to_real(x)
+    mirrored(x, "svd")
+    m, n = x.shape[-2:]
+    if full_matrices and m != n:
+        raise UnsupportedError(f"svd of a matrix of shape {show((m, n))} with full_matrices; write full_matrices=False")
+    return _svd(x, m, n)
+
+
+def _svd(x: Node, m: Dim, n: Dim) -> Singular:
+    assert isinstance(m, int)
+    assert isinstance(n, int)
+    if m < n:
+        v, s, uh = _svd(swap(x), n, m)
+        return Singular(swap(uh), s, swap(v))
+    if m > n + 1:  # a null space would have eigenvectors without a derivative
+        factors = qr(x)
+        assert isinstance(factors, Orthogonal)
+        u, s, vh = _svd(factors.R, n, n)
+        return Singular(stack_matmul(factors.Q, u), s, vh)
+    vectors = flip(getitem(matrix("eigenvectors", _wielandt(x)), (..., slice(-n, None))), -1)
+    scaled = apply("multiply", vectors, sqrt(2.0))
+    u = getitem(scaled, (..., slice(None, m), slice(None)))
+    v = getitem(scaled, (..., slice(m, None), slice(None)))
+    return Singular(u, svdvals(x), swap(v))
+
+
+
+
+# ---------------------------------------------------------------------------- least squares
+
+
+class LeastSquares(NamedTuple):
+    """What :func:`lstsq` gives, in NumPy's order; ``rank`` is that of full rank."""
+
+    x: Any
+    residuals: Any
+    rank: int
+    s: Any
+
+
+def lstsq(a: Node, b: Node, rcond: None = None) -> LeastSquares:
+    """Return the x with the least norm(b - a @ x), of full rank; nan where the rank is less.
+
+    Beside it are the sums of squares of what is left (none where there are as many unknowns as equations, or more), the
+    full rank, and the singular values.
+    """
+    if rcond is not None:
+        raise UnsupportedError(f"lstsq with rcond={shown(rcond)}; expected None, for matrices of full rank")
+    values = svdvals(a)
+    m, n = a.shape[-2:]
+    if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != m:
+        shapes = f"{show(a.shape)} and {show(b.shape)}"
+        raise ShapeError(f"lstsq of shapes {shapes}; expected a matrix, and as many rows in both")
+    x = matmul(pinv(a), b)
+    left = apply("subtract", b, matmul(a, x))
+    squares = reductions.sum(apply("multiply", left, left), 0)
+    squares = reshape(squares, (1,)) if b.ndim == 1 else squares
+    assert isinstance(m, int)
+    assert isinstance(n, int)
+    return LeastSquares(x, squares if m > n else zeros((0,)), min(m, n), values)
