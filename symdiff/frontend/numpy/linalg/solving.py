@@ -73,6 +73,7 @@ def matrix_power(x: Node, n: int) -> Node:
 def cholesky(x: Node, upper: bool = False) -> Node:
     """Return the triangular L with L L^T = x, of which the lower triangle is read; or L^T with the upper one read."""
     if upper:
+        _matrix(x, "cholesky")
         return swap(matrix("cholesky", swap(to_real(x))))
     return matrix("cholesky", to_real(x))
 
