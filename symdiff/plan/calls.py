@@ -20,7 +20,7 @@ __all__ = ["has_steps", "plan_call"]
 
 
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
-    """Tell whether a formula has long axes, products of matrices, functions of large ones, eigenvalues or recurrences."""
+    """Tell whether a formula has long axes, products or functions of large matrices, eigenvalues, or recurrences."""
     apart = {"recurrence", *ITERATED}
     nodes = [*inputs, *postorder(outputs)]
     return any(

@@ -38,8 +38,9 @@ from ...graph.kinds import CHOICE, SPECTRUM
 from ...graph.primitives import Spectral
 from ...graph.scalars.functions import apply, compare, where
 from ...graph.sizes import Dim
+from ..linear import Law
 from ..modes import pullback, pushforward
-from ..rules import DIFFERENTIALS, LAWS, PULLS, WHOLES, Law, matmul
+from ..rules import DIFFERENTIALS, LAWS, PULLS, WHOLES, matmul
 from .differences import divided, point
 from .recognition import EQUAL, as_function, factored, parameter
 
@@ -263,9 +264,9 @@ def register() -> None:
     LAWS["spectral"] = Law(
         "theorem of Daleckii and Krein", "d f(A) = V (f[xᵢ, xⱼ] ∘ (Vᵀ dA V)) Vᵀ", "Higham 2008, theorem 3.11"
     )
-    LAWS["eigvalsh"] = Law("differential of an eigenvalue", "d xᵢ = vᵢᵀ dA vᵢ, nan where two are equal", "MN 9.8; MC 67")
+    LAWS["eigvalsh"] = Law("differential of an eigenvalue", "d xᵢ = vᵢᵀ dA vᵢ", "MN 9.8; MC 67")
     LAWS["eigenvectors"] = Law(
-        "differential of eigenvectors", "d V = V (K ∘ (Vᵀ dA V)), Kᵢⱼ = 1 / (xⱼ - xᵢ), nan where two are equal", "MN 9.8"
+        "differential of eigenvectors", "d V = V (K ∘ (Vᵀ dA V)), Kᵢⱼ = 1 / (xⱼ - xᵢ)", "MN 9.8"
     )
     PULLS.update(spectral=_pull_direction, eigvalsh=_spread)
     WHOLES[SPECTRUM] = _push_across

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any, NamedTuple
 
-from ....calculus.matrices.differences import point
-from ....calculus.matrices.recognition import parameter
-from ....calculus.matrices.spectral import function_of
+from ....calculus.recursive.differences import point
+from ....calculus.recursive.recognition import parameter
+from ....calculus.recursive.spectral import function_of
 from ....errors import ArgumentError, ShapeError, UnsupportedError
 from ....graph import BOOL, Node, concatenate, dependents, elementwise, matrix, postorder, reshape, swap, zeros
 from ....graph import matmul as stack_matmul
