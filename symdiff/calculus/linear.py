@@ -9,7 +9,7 @@ Tangents and cotangents carry the axes of their seed in front: ``prefix`` counts
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..graph import Labels, Node, arrange, cumulative, delta, gather, label_sizes, reshape, scatter, triangle, whole
@@ -227,3 +227,23 @@ LINEAR: dict[str, Linear] = {
 }
 
 complete(LINEAR, __name__, TOGETHER | EACH | FIRST)
+
+#: Operations whose transpose has a form of its own for some arguments, with the value of the transposed differential:
+#: takes what LINEAR_IN does, and gives None where there is none.
+PULLS: dict[str, Callable[[Node, int, Node, int], Node | None]] = {}
+
+#: Kinds of operations through which formulas are pushed as wholes: takes what
+#: :func:`symdiff.calculus.modes.pushforward` does, and gives None where there is no such operation.
+WHOLES: dict[int, Callable[[Sequence[Node], Mapping[Node, Node], int], list[Node | None] | None]] = {}
+
+
+def push_whole(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: int) -> list[Node | None] | None:
+    """Return the tangents of formulas that are pushed as wholes, None for others."""
+    below = 0
+    for root in roots:
+        below |= root.below
+    for kind, push in WHOLES.items():
+        whole = push(roots, tangents, prefix) if below & kind else None
+        if whole is not None:
+            return whole
+    return None

@@ -34,9 +34,9 @@ from ..graph.primitives import FIRST, MATRIX_OPS, SINGULAR
 from ..graph.scalars.functions import FUNCTIONS, compare, to_real, where
 from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
-from .linear import LINEAR, LinearProduct, pulled_product, pushed_product
+from .linear import LINEAR, PULLS, LinearProduct, pulled_product, push_whole, pushed_product
 from .masking import Masked, add, both, either, fit, is_single, multiply, scaled_by, shrink
-from .rules import DIFFERENTIALS, LINEAR_IN, PULLS, TRANSPOSED, WHOLES, CustomRule, partial_of
+from .rules import DIFFERENTIALS, LINEAR_IN, TRANSPOSED, CustomRule, partial_of
 from .strong_zeros import (
     Walk,
     extremum_reach,
@@ -80,13 +80,8 @@ def pushforward(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: in
     NotDifferentiableError
         If an operation on the way has no derivative.
     """
-    below = 0
-    for root in roots:
-        below |= root.below
-    for kind, push in WHOLES.items():
-        whole = push(roots, tangents, prefix) if below & kind else None
-        if whole is not None:
-            return whole
+    if (whole := push_whole(roots, tangents, prefix)) is not None:
+        return whole
     pushed = _push(roots, {node: Masked(tangent, None) for node, tangent in tangents.items()}, prefix)
     return [None if slope is None else slope.settle() for slope in pushed]
 
@@ -335,10 +330,8 @@ def _transpose(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> No
     known = LINEAR_IN.get((node.op, i))
     if known is not None:
         return known(node, i, slope.settle(), prefix)
-    if node.op in PULLS:
-        own = PULLS[node.op](node, i, slope.settle(), prefix)
-        if own is not None:
-            return own
+    if node.op in PULLS and (own := PULLS[node.op](node, i, slope.settle(), prefix)) is not None:
+        return own
     if node.op == "custom" and node.payload.rule.form != "differential":
         return _custom_pull(node, i, slope, prefix, walk)
     direction = placeholder(("direction", node.op, i), node.args[i].shape)

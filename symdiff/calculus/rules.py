@@ -14,7 +14,7 @@ The short names of sources are those of :class:`symdiff.calculus.linear.Law`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -353,14 +353,6 @@ LINEAR_IN: dict[tuple[str, int], Callable[[Node, int, Node, int], Node]] = {
 #: Operations whose cotangent is pulled back to all arguments at once: takes the node, the cotangent, which arguments
 #: are asked for, and the number of axes of the seed.
 TRANSPOSED: dict[str, Callable[[Node, Node, Sequence[bool], int], list[Node | None]]] = {}
-
-#: Operations whose transpose has a form of its own for some arguments, with the value of the transposed differential:
-#: takes what LINEAR_IN does, and gives None where there is none.
-PULLS: dict[str, Callable[[Node, int, Node, int], Node | None]] = {}
-
-#: Kinds of operations through which formulas are pushed as wholes: takes what
-#: :func:`symdiff.calculus.modes.pushforward` does, and gives None where there is no such operation.
-WHOLES: dict[int, Callable[[Sequence[Node], Mapping[Node, Node], int], list[Node | None] | None]] = {}
 
 #: Operations of which no argument's tangent is pushed by the operation itself.
 NONLINEAR = INNER - TOGETHER - EACH - FIRST - {"custom", "stop_gradient"}

@@ -38,9 +38,9 @@ from ...graph.kinds import CHOICE, SPECTRUM
 from ...graph.primitives import Spectral
 from ...graph.scalars.functions import apply, compare, where
 from ...graph.sizes import Dim
-from ..linear import Law
+from ..linear import PULLS, WHOLES, Law
 from ..modes import pullback, pushforward
-from ..rules import DIFFERENTIALS, LAWS, PULLS, WHOLES, matmul
+from ..rules import DIFFERENTIALS, LAWS, matmul
 from .differences import divided, point
 from .recognition import EQUAL, as_function, factored, parameter
 
