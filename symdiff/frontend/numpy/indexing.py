@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from ...errors import DtypeError, ShapeError, UnsupportedError
-from ...graph import INT, Item, Node, gather, reshape, slicing, take, transpose, whole
+from ...graph import INT, Item, Node, constant, gather, reshape, slicing, take, transpose, whole
 from ...graph.sizes import Dim, product, show
 from .masked import is_masked
 
@@ -73,6 +73,8 @@ def getitem(x: Node, key: Any) -> Node:
                 "of them (to choose by a condition, write where)"
             )
         axis += 1
+    if x.op == "constant" and not chosen and not arrays:  # numbers show as what they are
+        return constant(x.value[tuple(slice(None) if k is Ellipsis else k for k in keys)])
     result = slicing(x, tuple(items))
     result = reshape(result, tuple(shape))
     if chosen:
