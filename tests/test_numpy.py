@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "array of arrays": (lambda: np.array([X, X]), "stack"),
     "array of numbers": (lambda: np.array(X, dtype=float), "stack"),
     "complex": (lambda: X * 1j, "complex"),
-    "unknown function": (lambda: np.i0(X), "i0"),
+    "unknown function": (lambda: np.packbits(X), "packbits"),
 }
 
 
