@@ -18,6 +18,7 @@ Files
     weights        sums of exponentials along axes
     removable      quotients that are 0 / 0 where their variable is 0
     identities     parts of sums that are 0 by the rules of powers, exponentials and logarithms
+    laurent        the form in which these are compared
     roots          roots of sums of squares
     lengths        divisions by a length factored out of linear operations
 Add

@@ -10,36 +10,19 @@ A part is left out where the others are nan wherever it is: they have its inputs
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
-from typing import TypeAlias
 
-from ...graph import Node, constant
+from ...graph import Node
 from ...graph.kinds import EXPONENTIAL
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ..facts import hides_nan
 from ..rewriter import make, rule, spread
 
-#: Nodes with their powers.
-Powers: TypeAlias = "frozenset[tuple[Node, Fraction]]"
-#: Powers, and an exponent as a sum: what a rational number stands in front of.
-Key: TypeAlias = "tuple[Powers, frozenset[tuple[Key, Fraction]]]"
-Form: TypeAlias = "dict[Key, Fraction]"
-
-#: Most terms of a sum, factors of a term, terms of a normal form, power that is multiplied out, bits of a number, and
-#: nodes of a normal form that are looked at.
-_TERMS, _FACTORS, _LONG, _POWER, _BITS, _STEPS = 6, 12, 48, 4, 512, 400
-#: Numbers that differ from a short fraction, or from the root of one, by so much at most are taken for it.
-_DENOMINATOR, _ROUNDING = 1_000, Fraction(1, 2**50)
+#: Most terms of a sum and factors of a term that are looked at.
+_TERMS, _FACTORS = 6, 12
 #: Operations that the normal form looks into; they are defined wherever their arguments are, but for poles.
 _INSIDE = {*SUMS, *PRODUCTS, "named", "constant", "exp", "power"}
-_ONE: Key = (frozenset(), frozenset())
-
-
-class _TooLongError(Exception):
-    """A normal form that is not looked for any further."""
 
 
 @rule("add subtract", "y + (S exp(a) - K exp(b)) z, b = a + log(S / K)", "y", "reading", below=(EXPONENTIAL,))
@@ -73,6 +56,12 @@ def _candidates(parts: list[tuple[float, Node]]) -> Iterator[tuple[int, ...]]:
                 yield i, j
 
 
+def _is_zero(parts: list[tuple[float, Node]]) -> bool:
+    from .laurent import is_zero
+
+    return is_zero(parts)
+
+
 def _has_exponentials(node: Node) -> bool:
     """Tell whether two terms of a sum are exponentials with factors."""
     terms = terms_of(node, _TERMS, look=peel)
@@ -81,18 +70,6 @@ def _has_exponentials(node: Node) -> bool:
 
 def _is_exponential(term: Node) -> bool:
     return any(base.op == "exp" for base, _ in factors_of(term, _FACTORS, look=peel).parts)
-
-
-def _is_zero(parts: Iterable[tuple[float, Node]]) -> bool:
-    """Tell whether a sum has no terms in its normal form; its terms have some."""
-    reader = _NormalForm()
-    total: Form = {}
-    try:
-        for sign, part in parts:
-            total = reader.sum(total, reader.of(part), Fraction(sign))
-    except _TooLongError:
-        return False
-    return not total
 
 
 def _is_seen(parts: list[tuple[float, Node]], gone: tuple[int, ...]) -> bool:
@@ -123,156 +100,3 @@ def _is_root(node: Node) -> bool:
     """Tell whether a power is not that of a whole number."""
     n = scalar_constant(node.args[1]) if node.op == "power" else 1.0
     return n is None or n != int(n)
-
-
-# ---------------------------------------------------------------------------- the normal form
-
-
-class _NormalForm:
-    """Writes formulas as sums of rational numbers times powers times one exponential, with a budget of its own."""
-
-    def __init__(self) -> None:
-        self.known: dict[Node, Form] = {}
-        self.left = _STEPS
-
-    def of(self, node: Node) -> Form:
-        """Return the normal form of a node; what is none of sum, product, power and exponential is itself."""
-        node = peel(node)
-        if node not in self.known:
-            self.left -= 1
-            if self.left < 0:
-                raise _TooLongError
-            self.known[node] = self._read(node)
-        return self.known[node]
-
-    def _read(self, node: Node) -> Form:
-        value = scalar_constant(node)
-        if value is not None and math.isfinite(value):
-            return _number(value) if value else {}
-        if node.op in ("add", "subtract"):
-            sign = Fraction(1 if node.op == "add" else -1)
-            return self.sum(self.of(node.args[0]), self.of(node.args[1]), sign)
-        if node.op == "negative":
-            return self.sum({}, self.of(node.args[0]), Fraction(-1))
-        if node.op == "multiply":
-            return self.product(self.of(node.args[0]), self.of(node.args[1]))
-        if node.op == "divide":
-            below = self._inverse(self.of(node.args[1]))
-            return self.product(self.of(node.args[0]), below or _atom(node.args[1], -1))
-        if node.op == "power":
-            return self._power(*node.args) or _atom(node)
-        if node.op == "sqrt":
-            inside = peel(node.args[0])
-            number = scalar_constant(inside)
-            root = number > 0 if number is not None else self.of(inside) == _atom(inside)
-            return _atom(inside, Fraction(1, 2)) if root else _atom(node)
-        if node.op == "exp":
-            return self._exponential(self.of(node.args[0])) or _atom(node)
-        return _atom(node)
-
-    def sum(self, a: Form, b: Form, scale: Fraction) -> Form:
-        """Return a + scale b."""
-        result = dict(a)
-        for key, c in b.items():
-            total = result.pop(key, Fraction(0)) + scale * c
-            if total:
-                result[key] = total
-        return _bounded(result)
-
-    def product(self, a: Form, b: Form) -> Form:
-        """Return a b."""
-        if len(a) * len(b) > _LONG:
-            raise _TooLongError
-        self.left -= len(a) * len(b)
-        result: Form = {}
-        for (powers, exponent), c in a.items():
-            for (others, more), d in b.items():
-                number, joined = _joined(powers, others)
-                up = self.sum(dict(exponent), dict(more), Fraction(1))
-                result = self.sum(result, {(joined, frozenset(up.items())): c * d * number}, Fraction(1))
-        return _bounded(result)
-
-    def _inverse(self, a: Form) -> Form | None:
-        if len(a) != 1:
-            return None
-        (((powers, exponent), c),) = a.items()
-        turned = frozenset((base, -n) for base, n in powers)
-        return {(turned, frozenset((key, -d) for key, d in exponent)): 1 / c}
-
-    def _power(self, base: Node, exponent: Node) -> Form | None:
-        n = scalar_constant(exponent)
-        if n is None or n != int(n) or not 0 < abs(n) <= _POWER:
-            return None
-        form = self.of(base)
-        factor = form if n > 0 else self._inverse(form)
-        if factor is None:
-            return None
-        result: Form = {_ONE: Fraction(1)}
-        for _ in range(int(abs(n))):
-            result = self.product(result, factor)
-        return result
-
-    def _exponential(self, exponent: Form) -> Form | None:
-        """Return exp of a form that has no exponentials; whole multiples of logarithms become powers."""
-        if any(key[1] for key in exponent):
-            return None
-        result: Form = {_ONE: Fraction(1)}
-        kept: Form = {}
-        for key, c in exponent.items():
-            log, whole = _logarithm(key), math.floor(c)
-            form = None if log is None else self.of(log.args[0])
-            factor = form if whole > 0 or form is None else self._inverse(form)
-            if factor is None or abs(whole) > _POWER:
-                kept[key] = c
-                continue
-            if c != whole:  # a root of what the logarithm is of is left in the exponent, whatever the signs in it are
-                kept[key] = c - whole
-            for _ in range(abs(whole)):
-                result = self.product(result, factor)
-        return self.product(result, {(frozenset(), frozenset(kept.items())): Fraction(1)})
-
-
-def _number(value: float) -> Form:
-    """Return a number, or the root of one, that it is the nearest to but for rounding."""
-    rational = Fraction(value).limit_denominator(_DENOMINATOR)
-    if abs(rational - Fraction(value)) <= _ROUNDING * abs(Fraction(value)):
-        return {_ONE: rational}
-    square = Fraction(value * value).limit_denominator(_DENOMINATOR)
-    if abs(square - Fraction(value) ** 2) > _ROUNDING * Fraction(value) ** 2:
-        return {_ONE: Fraction(value)}
-    root = _atom(constant(float(square)), Fraction(1, 2))
-    return root if value > 0 else {key: -c for key, c in root.items()}
-
-
-def _atom(node: Node, n: int | Fraction = 1) -> Form:
-    return {(frozenset([(peel(node), Fraction(n))]), frozenset()): Fraction(1)}
-
-
-def _logarithm(key: Key) -> Node | None:
-    """Return the logarithm that a term is, if it is one."""
-    powers, exponent = key
-    if exponent or len(powers) != 1:
-        return None
-    ((base, n),) = powers
-    return base if base.op == "log" and n == 1 else None
-
-
-def _joined(a: Powers, b: Powers) -> tuple[Fraction, Powers]:
-    """Return a product of powers as a number and powers: those of numbers, roots of which are kept, become one."""
-    powers = dict(a)
-    number = Fraction(1)
-    for base, n in b:
-        powers[base] = powers.get(base, Fraction(0)) + n
-    for base in [base for base, n in powers.items() if n == 0]:
-        del powers[base]
-    for base in [base for base, n in powers.items() if n.denominator == 1]:
-        value = scalar_constant(base)
-        if value is not None and math.isfinite(value) and value:
-            number *= Fraction(value) ** powers.pop(base).numerator
-    return number, frozenset(powers.items())
-
-
-def _bounded(form: Form) -> Form:
-    if len(form) > _LONG or any(c.numerator.bit_length() + c.denominator.bit_length() > _BITS for c in form.values()):
-        raise _TooLongError
-    return form
