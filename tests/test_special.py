@@ -29,7 +29,7 @@ def test_a_function_that_scipy_lacks_is_named() -> None:
 NAMES = [name for name, row in FUNCTIONS.items() if row.numpy.startswith("special.") and row.numpy[8:] == name]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "betaln", "beta"])
+@pytest.mark.parametrize("name", [*NAMES, "betaln", "beta", "zeta"])
 def test_functions_of_scipy_take_symbols(name: str) -> None:
     row, rng = FUNCTIONS[name], np.random.default_rng(0)
     numbers = [low if low == high else rng.uniform(low, high) for low, high in row.domain]

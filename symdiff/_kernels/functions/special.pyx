@@ -10,6 +10,7 @@ from ...errors import UnsupportedError
 cdef extern from "functions/special.h":
     double sd_digamma(double x) noexcept nogil
     double sd_polygamma(double order, double x) noexcept nogil
+    double sd_zeta(double s, double q) noexcept nogil
     double sd_spherical_jn(double order, double x) noexcept nogil
     double sd_beta(double a, double b) noexcept nogil
     double sd_betaln(double a, double b) noexcept nogil
@@ -86,6 +87,11 @@ def beta(a, b):
 def betaln(a, b):
     """Logarithm of the beta function's size (DLMF 5.12.1), element by element; SciPy's loses digits far out."""
     return each(sd_betaln, np.asarray(a, dtype=np.float64), b)
+
+
+def zeta(s, q):
+    """Hurwitz's zeta function (DLMF 25.11.1) for s > 1 and q > 0, element by element."""
+    return each(sd_zeta, np.asarray(s, dtype=np.float64), q)
 
 
 def spherical_jn(order, x):

@@ -109,6 +109,8 @@ _SPECIAL = {
 }
 #: Functions of SciPy's, which the module imports as C.
 _LIBRARY = {row.c: row.library for row in FUNCTIONS.values() if row.library}
+#: What operations are called, where it is not their own name: outputs are y0 and y1, as Bessel functions are.
+_NAMES = {**_LIBM, **{op: f"scipy_{op}" for op in _LIBRARY}}
 complete((*_FORMS, *_LIBM, *_INLINE, *_SPECIAL, *_LIBRARY), __name__, SIGNATURES)
 
 
@@ -138,7 +140,7 @@ def emit_cython(
     wanted = {_LIBM[op] for op in used if op in _LIBM}
     wanted |= {name for op in used if op in _INLINE for name in _INLINE[op][0]}
     special = [op for op in _SPECIAL if op in used]
-    library = [f"{name} as {op}" for op, name in _LIBRARY.items() if op in used]
+    library = [f"{name} as scipy_{op}" for op, name in _LIBRARY.items() if op in used]
     numbers = {name for name in ("INFINITY", "NAN") if any(name in text for text in functions)}
     text = [emit_head(program)]
     if wanted | numbers:
@@ -215,7 +217,7 @@ class _Parts(Parts):
         for i in values:
             operands = [self._operand(a, number) for a in args[i]]
             form = _FORMS.get(ops[i])
-            text = form.format(*operands) if form else f"{_LIBM.get(ops[i], ops[i])}({', '.join(operands)})"
+            text = form.format(*operands) if form else f"{_NAMES.get(ops[i], ops[i])}({', '.join(operands)})"
             mask = ops[i] in MASK_OPS
             lines.append(f"cdef {'bint m' if mask else 'double v'}{i} = {text}")
             if i in self.slots:

@@ -108,7 +108,7 @@ def lgamma(x: Array) -> Array:
 #: What generated kernels have the C text of.
 beta, betaln, polygamma, polygamma_gap = compiled.beta, compiled.betaln, compiled.polygamma, compiled.polygamma_gap
 ierfcx, log_ndtr_derivative = compiled.ierfcx, compiled.log_ndtr_derivative
-i_moment, spherical_jn = compiled.i_moment, compiled.spherical_jn
+i_moment, spherical_jn, zeta = compiled.i_moment, compiled.spherical_jn, compiled.zeta
 
 
 # ---------------------------------------------------------------------------- reductions and normalizations

@@ -141,7 +141,7 @@ row("gammaincc", (ABSENT, lambda a, x, f: -_gamma_density(a, x)), (POSITIVE, POS
     source="8.8.14", library="gammaincc", singular=True)
 row("betainc", (ABSENT, ABSENT, lambda a, b, x, f: _beta_density(a, b, x)), (POSITIVE, POSITIVE, (0.1, 0.9)),
     numpy="special.betainc", source="8.17.1", library="betainc", singular=True)
-row("zeta", (ABSENT, lambda s, q, f: -(s * named("zeta")(s + 1.0, q))), ((1.5, 6.0), POSITIVE), numpy="special.zeta",
+row("zeta", (ABSENT, lambda s, q, f: -(s * named("zeta")(s + 1.0, q))), ((1.5, 6.0), POSITIVE), numpy="zeta",
     source="25.11.17", special="sd_zeta", singular=True)
 
 # Exponential integrals and the dilogarithm               DLMF 6, 8.19, 25.12
