@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import combinations
+from math import sqrt
 from typing import NamedTuple, TypeAlias
-
-import numpy as np
 
 from ...errors import NotDifferentiableError
 from ...graph import BOOL, Node, constant, dependents, elementwise, placeholder, postorder
@@ -260,8 +259,11 @@ def _root(value: Callable[[Node], Node]) -> _Function:
     return _Function(lambda x, y: 1.0 / (value(x) + value(y)), second)
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
-#: Gauss' nodes and weights for the mean over [0, 1].
+_INNER, _OUTER = (sqrt(5 - s * 2 * sqrt(10 / 7)) / 3 for s in (1, -1))
+_NODES = (-_OUTER, -_INNER, 0.0, _INNER, _OUTER)
+_LARGE, _SMALL = ((322 + s * 13 * sqrt(70)) / 900 for s in (1, -1))
+_WEIGHTS = (_SMALL, _LARGE, 128 / 225, _LARGE, _SMALL)
+#: Gauss' nodes and weights (DLMF 3.5, table 3.5.1) for the mean over [0, 1].
 _GAUSS = [(float(0.5 + 0.5 * t), float(0.5 * w)) for t, w in zip(_NODES, _WEIGHTS, strict=True)]
 
 
