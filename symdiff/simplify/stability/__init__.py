@@ -27,6 +27,8 @@ Add
 
 from __future__ import annotations
 
+import math
+
 from ...graph import Node, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
 from ...graph.kinds import EXPONENTIAL, INVERSE, OF_SQUARE, VANISHING
 from ...graph.scalars.arithmetic import peel, without_numbers
@@ -130,6 +132,45 @@ def _exp_plus_minus_one(node: Node) -> Node | None:
         if x is not None and is_number(number, -1.0) and x.shape == node.shape:
             return elementwise("expm1", (x,))
     return None
+
+
+@rule("add subtract", "1 + erf(x), 1 + erf(x / sqrt(2))", "erfc(-x), 2 ndtr(x)", "stability",
+      inside="erf negative named")
+def _one_and_error_function(node: Node) -> Node | None:
+    one, other = node.args if is_number(node.args[0], 1.0) else node.args[::-1]
+    if not is_number(one, 1.0) or (node.op == "subtract" and one is not node.args[0]):
+        return None
+    part = peel(other)
+    minus = node.op == "subtract"
+    if part.op == "negative":
+        minus, part = not minus, peel(part.args[0])
+    if part.op != "erf" or part.shape != node.shape:
+        return None
+    c, x = _by_root_of_two(part.args[0])
+    if c and x.shape == node.shape:
+        return constant(2.0) * elementwise("ndtr", (-x if minus == (c > 0) else x,))
+    return elementwise("erfc", (part.args[0] if minus else -part.args[0],))
+
+
+def _by_root_of_two(node: Node) -> tuple[int, Node]:
+    """Return (1, x) for x / sqrt(2), (-1, x) for -x / sqrt(2), and (0, node) for anything else."""
+    sign, part = 1, peel(node)
+    if part.op == "negative":
+        sign, part = -1, peel(part.args[0])
+    if part.op not in ("multiply", "divide"):
+        return 0, node
+    for x, number in (part.args, part.args[::-1]) if part.op == "multiply" else (part.args,):
+        root = peel(number)
+        inside = scalar_constant(root.args[0]) if root.op == "sqrt" else None
+        value = scalar_constant(root) if inside is None else math.sqrt(max(inside, 0.0))
+        wanted = math.sqrt(2.0) if part.op == "divide" else math.sqrt(0.5)
+        if value is not None and abs(abs(value) - wanted) < 1e-15:
+            return (sign if value > 0 else -sign), x
+    above = peel(part.args[0])
+    if part.op == "divide" and above.op == "negative":
+        found, x = _by_root_of_two(elementwise("divide", (above.args[0], part.args[1])))
+        return -found * sign, x
+    return 0, node
 
 
 @rule("log", "log(softmax(x))", "log_softmax(x)", "stability")
