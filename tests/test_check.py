@@ -189,9 +189,9 @@ def test_a_certificate_lists_what_was_compared() -> None:
 
 
 def test_second_derivatives_that_are_not_symmetric_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symdiff.frontend.array_derivatives import hvp as right
     from symdiff.tools.checking import second
 
-    right = second.hvp
     monkeypatch.setattr(second, "hvp", lambda f, by, u, **more: right(f, by, u, **more) + sd.cumsum(u) - u)
     report = sd.check("sum(sin(x)**2)", x=4)
     assert not report.ok

@@ -77,7 +77,8 @@ def test_kernels_and_checks_are_tables(value: Any, cells: list[str]) -> None:
 
 def test_plans_and_explanations_are_shown_as_lines() -> None:
     kernel = sd.compile("sqrt(x) * (x < y)", x="n", y=())
-    assert kernel.plan._repr_html_() == f"<pre>{html.escape(kernel.plan)}</pre>"
+    plan: Any = kernel.plan
+    assert plan._repr_html_() == f"<pre>{html.escape(kernel.plan)}</pre>"
     told = kernel.explain(np.array([1.0, -1.0]), 2.0)
     assert str(told) in html.unescape(told._repr_html_())
 

@@ -276,7 +276,7 @@ def test_text_says_it_again() -> None:
     x, y = sd.array("x", (2, 3)), sd.array("y", (2, 3))
     value, other = RNG.uniform(-1.0, 1.0, (2, 3)), RNG.uniform(-1.0, 1.0, (2, 3))
     median = np.median(x, axis=1)
-    formulas = [np.sort(x, axis=0) + y, sd.arrange(y, x), sd.restore(y, x, axis=-2)]
+    formulas: list[Any] = [np.sort(x, axis=0) + y, sd.arrange(y, x), sd.restore(y, x, axis=-2)]
     for f in (*formulas, sd.gradient((median * y[0, 0]).sum(), x)):
         again = sd.compile(str(f), y=(2, 3), x=(2, 3), backend="interpreter")
         values = {"x": value, "y": other}
