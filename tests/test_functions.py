@@ -526,7 +526,8 @@ EXTREMES = (0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 0.5, LARGEST, -LARGES
 def test_every_backend_says_the_same_far_out(name: str) -> None:
     args = symbols(name)
     at = np.array(list(itertools.product(EXTREMES, repeat=len(args))))
-    for order in (0.0, 1.0, 3.0) if name in ORDERED else (None,):
+    orders = [k for k in (0.0, 1.0, 3.0) if k >= FUNCTIONS[name].domain[0][0]]
+    for order in orders if name in ORDERED else (None,):
         f = formula(name, order, args) * 1.0
         by_numpy, by_interpreter = (
             sd.compile(f, args, backend=backend)(*at.T) for backend in ("numpy", "interpreter")

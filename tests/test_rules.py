@@ -625,6 +625,24 @@ CALLS = [
         lambda x, at: np.einsum("ij,ijk->ik", x, np.eye(4)[at]),
         (a23, np.array([[3, 0, 3], [1, 1, 1]])),
     ),
+    *(
+        Call(
+            name,
+            lambda x, name=name, degree=degree: getattr(sd, name)(degree, x),
+            lambda x, name=name, degree=degree: getattr(special, name)(degree, x),
+            (v3,),
+        )
+        for name in ("eval_legendre", "eval_chebyt", "eval_chebyu", "eval_hermite", "eval_hermitenorm", "eval_laguerre")
+        for degree in (0, 1, 4)
+    ),
+    Call(
+        "eval_genlaguerre",
+        lambda x: sd.eval_genlaguerre(3, 0.5, x),
+        lambda x: special.eval_genlaguerre(3, 0.5, x),
+        (v3,),
+    ),
+    Call("factorial", sd.factorial, special.factorial, (v3,)),
+    Call("multigammaln", lambda x: sd.multigammaln(x, 3), lambda x: special.multigammaln(x, 3), (2.0 + v3,)),
     Call("divmod", lambda x: sum(sd.divmod(x, 2.0)), lambda x: sum(np.divmod(x, 2.0)), (v3,)),
 ]
 

@@ -173,6 +173,6 @@ def _unknown_character(text: str, position: int) -> ParseError:
     if character == "^" and before == ".":
         hint += ", element by element; sd.parse(text, dialect='matrixcalculus') reads .^"
     elif character == "'" and (before.isalnum() or before in (")", "]", "_")) and not behind.isalnum():
-        hint = "a transpose is written .T; sd.parse(text, dialect='matrixcalculus') reads A'"
+        hint += "; sd.parse(text, dialect='matrixcalculus') reads A'"
     named = "" if character.isascii() else f" ({code}, {unicodedata.name(character, 'unnamed')})"
     return ParseError(f"{character!r}{named} has no meaning here; {hint}", text, position)
