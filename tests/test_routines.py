@@ -49,6 +49,7 @@ CASES: dict[str, Case] = {
     "trapezoid": case(lambda x: np.trapezoid(x, dx=0.3, axis=0), (4, 2)),
     "trapezoid at coordinates": case(np.trapezoid, (2, 5), (5,)),
     "trapezoid at all coordinates": case(np.trapezoid, (2, 4), (2, 4)),
+    "trapezoid at coordinates of more axes": case(np.trapezoid, (4,), (2, 4)),
     "cov": case(np.cov, (3, 5)),
     "cov of columns": case(lambda x, y: np.cov(x, y, rowvar=False, bias=True), (5, 2), (5, 1)),
     "cov of one": case(np.cov, (5,)),

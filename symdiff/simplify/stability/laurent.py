@@ -23,7 +23,7 @@ Form: TypeAlias = "dict[Key, Fraction]"
 #: Most terms of a normal form, power that is multiplied out, bits of a number, and nodes that are looked at.
 _LONG, _POWER, _BITS, _STEPS = 48, 4, 512, 400
 #: Numbers that differ from a short fraction, or from the root of one, by so much at most are taken for it.
-_DENOMINATOR, _ROUNDING = 1_000, Fraction(1, 2**50)
+_DENOMINATOR, _ROUNDING = 1_000, Fraction(1, 2**51)
 _ONE: Key = (frozenset(), frozenset())
 
 

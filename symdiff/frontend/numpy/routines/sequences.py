@@ -211,7 +211,7 @@ def trapezoid(y: Node, x: Node | None = None, dx: Node | None = None, axis: int 
         width = _column(diff(x), y.ndim - at - 1)
     else:
         width = diff(x, axis=axis)
-    return sum(apply("divide", apply("multiply", width, means), 2.0), at)
+    return sum(apply("divide", apply("multiply", width, means), 2.0), axis)  # more axes may have come from x
 
 
 # ---------------------------------------------------------------------------- convolutions
