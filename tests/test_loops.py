@@ -413,3 +413,14 @@ def test_a_gradient_of_many_steps_keeps_few_states() -> None:
             largest = max(largest, int(str(node.size)))
             waiting += [*node.args, *(node.payload.body.results if node.op == "recurrence" else ())]
     assert 1000 < largest < 10_000
+
+
+def test_a_sum_takes_a_function_and_a_name() -> None:
+    x = sd.scalar("x")
+    i = sd.scalar("i")
+    assert str(sd.sum_over("i", 5, lambda k: x**k / (1 + k))) == str(sd.sum_over(i, 5, x**i / (1 + i)))
+    assert str(sd.sum_over(i, 5, lambda k: x**k)) == str(sd.sum_over(i, 5, x**i))
+    with pytest.raises(sd.ArgumentError, match=r"expected a symbol, as scalar\('i'\), or a function"):
+        sd.sum_over("i", 5, x**i)
+    with pytest.raises(sd.ShapeError, match="size 'n' has no value here; known sizes: none"):
+        sd.compile(sd.sum_over(i, "n", x**i), [x])(2.0)

@@ -158,7 +158,8 @@ def value(size: Dim, bindings: Mapping[str, int]) -> int:
     for names, coefficient in size.terms:
         for name in names:
             if name not in bindings:
-                raise ShapeError(f"the size {name!r} has no value here; known sizes: {sorted(bindings) or 'none'}")
+                known = sorted(own for own in bindings if own.isidentifier())  # not that of the batch
+                raise ShapeError(f"the size {name!r} has no value here; known sizes: {known or 'none'}")
         total += coefficient * math.prod(bindings[name] for name in names)
     return total
 

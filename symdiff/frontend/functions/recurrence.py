@@ -28,6 +28,7 @@ from ..array import Array
 from ..numpy.operands import as_node, provenance_of
 from ..numpy.shaping import parse_size
 from ..outputs import leaves, pack, template_of
+from ..symbols import scalar
 from .closing import Scope, called, captured_by, entered
 
 
@@ -158,12 +159,12 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
 
     Parameters
     ----------
-    i : Array
-        The symbol that stands for the number, as :func:`scalar` makes it.
+    i : Array or str
+        The symbol that stands for the number, as :func:`scalar` makes it, or its name beside a function.
     n : int or str, or pair of int
         How many terms there are, for i = 0, ..., n - 1; or the first and the last number, as below and above a Σ.
-    formula : Array
-        The term for i.
+    formula : Array or callable
+        The term for i, or a function that gives it.
 
     Returns
     -------
@@ -177,7 +178,15 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
     >>> geometric = sum_over(i, 60, x**i)
     >>> print(sd.compile(geometric)(0.5))
     2.0
+    >>> print(sum_over("k", (1, 3), lambda k: x**k))
+    sum_over(k, (1, 3), x ** k)
     """
+    if isinstance(i, str):
+        if not callable(formula):
+            raise ArgumentError(f"a sum over the name {i!r}; expected a symbol, as scalar({i!r}), or a function of it")
+        i = scalar(i)
+    if callable(formula) and not isinstance(formula, Array):
+        formula = users(formula)(i)
     symbol = as_node(i)
     if symbol.op != "input" or symbol.shape != () or symbol.dtype is INT:
         raise ArgumentError("a sum over something else than a scalar symbol; expected one, as scalar('i') makes it")
