@@ -178,8 +178,8 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
     >>> geometric = sum_over(i, 60, x**i)
     >>> print(sd.compile(geometric)(0.5))
     2.0
-    >>> print(sum_over("k", (1, 3), lambda k: x**k))
-    sum_over(k, (1, 3), x ** k)
+    >>> print(sum_over("k", 4, lambda k: x**k))
+    sum_over(k, 4, x ** k)
     """
     if isinstance(i, str):
         if not callable(formula):
