@@ -101,7 +101,7 @@ def compile(
     build_seconds: float | None = None,
     nonfinite: Literal["keep", "raise"] = "keep",
     validate: bool = False,
-    sparse: Literal["csr", "csc", "coo", "values"] | Mapping[Any, Any] | list[Any] | tuple[Any, ...] | None = None,
+    sparse: Literal["csr", "csc", "coo", "bsr", "values"] | Mapping[Any, Any] | Sequence[Any] | None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
@@ -152,12 +152,13 @@ def compile(
     validate : bool
         Look in each call at inputs declared orthogonal or positive definite too, which takes the third power of their
         size. That a matrix is symmetric, skew, diagonal or triangular, or a number positive, is checked in any case.
-    sparse : {None, "csr", "csc", "coo", "values"}, or dict or tuple of them, optional
+    sparse : {None, "csr", "csc", "coo", "bsr", "values"}, or dict or tuple of them, optional
         Compute and store the nonzeros of a result alone. One word is for all results of two axes or more; the others
         stay dense. A dict or tuple in the structure of the outputs has a word, or None, for each. Rows are the shape of
         the formula and columns that of the variable, flattened, of a Jacobian or Hessian as it was derived; any other
-        result needs two axes. "csr", "csc" and "coo" are arrays of ``scipy.sparse`` for one sample, or for a sum over
-        the batch; "values" is their data, (..., nonzeros), row by row. ``kernel.pattern()`` says where they stand.
+        result needs two axes. "csr", "csc", "coo" and "bsr" (where nonzeros are equal dense blocks) are arrays of
+        ``scipy.sparse`` for one sample, or for a sum over the batch; "values" is the data of "csr", (..., nonzeros).
+        ``kernel.pattern()`` says where they stand.
     triangle : {None, "lower", "upper"}
         Keep one triangle of sparse Hessians.
     shapes : mapping of str to shape, optional

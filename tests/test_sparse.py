@@ -292,7 +292,7 @@ def test_bad_words() -> None:
     x = sd.vector("x", "n")
     J, f = sd.jacobian(chain(x), x), chain(x)
     for sparse, match in (
-        ("bsr", "sparse='bsr'; expected 'csr'"),
+        ("dia", "sparse='dia'; expected 'csr'"),
         (3, "sparse=3"),
         (("csr", "csr"), "sparse="),
         ({"a": "csr"}, "sparse="),

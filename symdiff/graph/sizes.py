@@ -125,6 +125,8 @@ def divide(total: Dim, by: Dim) -> Dim | None:
     """Return ``total / by`` when it is exact for every value of the names, else None."""
     if isinstance(total, int) and isinstance(by, int):
         return total // by if by and total % by == 0 else None
+    if total == 0:
+        return 0
     divisor = _terms(by)
     if len(divisor) != 1:
         return 1 if total == by else None

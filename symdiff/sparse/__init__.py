@@ -16,6 +16,7 @@ Files
     decompose   a formula as a sum of pieces: one rule an operation
     structure   which elements may be other than zero, element by element: for what has no rule
     entries     lists of positions, sorted
+    blocks      the same pieces in dense blocks
     boxes       rows that are alike, and views of the data that they fill
     layouts     how the values of a result are computed
     arrays      SciPy's arrays of a pattern

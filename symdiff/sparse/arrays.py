@@ -12,7 +12,7 @@ from ..errors import ArgumentError, ShapeError
 from ..graph.sizes import show
 from .entries import SparsePattern
 
-__all__ = ["array_of", "check_like", "draw", "is_ordinary", "shapes_of", "shares", "with_data"]
+__all__ = ["array_of", "check_like", "draw", "flat_data", "is_ordinary", "shapes_of", "shares", "with_data"]
 
 DOUBLE = np.dtype(np.float64)
 
@@ -29,6 +29,11 @@ def array_of(kind: str, pattern: SparsePattern) -> Any:
         made = sparse.coo_array((data, (rows, columns)), shape=pattern.shape)
         made.has_canonical_format = True
         return made
+    if kind == "bsr":
+        blocks = data.reshape(-1, *pattern.block)
+        made = sparse.bsr_array((blocks, pattern.indices, pattern.pointers), shape=pattern.shape, copy=False)
+        made.has_sorted_indices = made.has_canonical_format = True
+        return made
     make = sparse.csc_array if kind == "csc" else sparse.csr_array
     made = make((data, pattern.indices, pattern.pointers), shape=pattern.shape, copy=False)
     made.has_sorted_indices = made.has_canonical_format = True
@@ -39,8 +44,26 @@ def with_data(template: Any, data: npt.NDArray[Any]) -> Any:
     """Return an array of the same positions, which it shares."""
     made = object.__new__(type(template))
     made.__dict__.update(template.__dict__)
-    made.data = data
+    made.data = data if template.data.ndim == 1 else data.reshape(template.data.shape)
     return made
+
+
+def flat_data(data: npt.NDArray[Any], pattern: SparsePattern, name: str) -> npt.NDArray[Any]:
+    """Return data that is given for a result, the elements of blocks in a row.
+
+    Raises
+    ------
+    ArgumentError
+        If blocks are not side by side in memory.
+    """
+    if pattern.block == (1, 1) or data.ndim != 3:
+        return data
+    expected = (pattern.indices.size, *pattern.block)
+    if data.shape != expected:
+        raise ShapeError(f"out for {name} has shape {show(data.shape)}; expected {show(expected)}")
+    if not data.flags.c_contiguous:
+        raise ArgumentError(f"out for {name} is not contiguous; blocks are written side by side in memory")
+    return data.reshape(-1)
 
 
 def shares(target: Any, template: Any) -> bool:
@@ -54,7 +77,7 @@ def shares(target: Any, template: Any) -> bool:
 def check_like(target: Any, kind: str, pattern: SparsePattern, name: str) -> None:
     """Check that a sparse array that is given for a result has its pattern."""
     title = f"out for {name}"
-    if getattr(target, "format", None) not in ("csr", "csc", "coo"):
+    if getattr(target, "format", None) not in ("csr", "csc", "coo", "bsr"):
         raise ArgumentError(f"{title} is a {type(target).__name__}; expected the data, an ndarray, or a {kind} array")
     if kind not in ("values", target.format):
         raise ArgumentError(f"{title} is in the format {target.format}; expected {kind}")
@@ -64,6 +87,8 @@ def check_like(target: Any, kind: str, pattern: SparsePattern, name: str) -> Non
         same = all(_equal(a, b) for a, b in zip(target.coords, pattern.coordinates(), strict=True))
     else:
         by_columns = target.format == "csc"
+        if target.format == "bsr" and target.blocksize != pattern.block:
+            raise ShapeError(f"{title} has blocks of {show(target.blocksize)}; expected {show(pattern.block)}")
         same = by_columns == pattern.by_columns and _equal(target.indices, pattern.indices)
         same = same and _equal(target.indptr, pattern.pointers)
     if not same:

@@ -43,6 +43,8 @@ class Matrix(NamedTuple):
         The part that is kept.
     symmetric : bool
         Whether it is symmetric, whatever its form.
+    block : tuple of int or Size, optional
+        Rows and columns of the blocks, the last axes, that it is to come back in.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Matrix(NamedTuple):
     by_columns: bool = False
     triangle: str = ""
     symmetric: bool = False
+    block: tuple[Dim, Dim] = (1, 1)
 
     @property
     def sides(self) -> tuple[Dim, Dim]:
@@ -96,22 +99,32 @@ class SparsePattern(NamedTuple):
     indices : ndarray
         The column of each entry, or its row.
     by_columns : bool
+    block : tuple of int, optional
+        Rows and columns of the dense blocks that pointers and indices count, which are single entries by default.
     """
 
     shape: tuple[int, int]
     pointers: npt.NDArray[Any]
     indices: npt.NDArray[Any]
     by_columns: bool
+    block: tuple[int, int] = (1, 1)
 
     @property
     def size(self) -> int:
         """Number of entries."""
-        return int(self.indices.size)
+        return int(self.indices.size) * math.prod(self.block)
 
     def coordinates(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the row and the column of each entry."""
         lengths = np.diff(self.pointers)
-        major = np.repeat(np.arange(lengths.size, dtype=self.indices.dtype), lengths)
+        kind = self.indices.dtype
+        major = np.repeat(np.arange(lengths.size, dtype=kind), lengths)
+        if self.block != (1, 1):
+            high, wide = self.block
+            rows = (major * high)[:, None, None] + np.arange(high, dtype=kind)[:, None]
+            columns = (self.indices * wide)[:, None, None] + np.arange(wide, dtype=kind)
+            both = np.broadcast_arrays(rows, columns)
+            return both[0].reshape(-1), both[1].reshape(-1)
         return (self.indices, major) if self.by_columns else (major, self.indices)
 
 

@@ -13,7 +13,7 @@ from ..graph.sizes import product, show
 __all__ = ["FORMATS", "Format", "read_formats"]
 
 #: The words that ``sparse=`` takes.
-FORMATS = ("csr", "csc", "coo", "values")
+FORMATS = ("csr", "csc", "coo", "bsr", "values")
 
 
 class Format(NamedTuple):
@@ -96,6 +96,9 @@ def read_formats(
         if not any(one is not None and one.symmetric for one in found):
             raise ShapeError(f"triangle={triangle!r}, and no sparse result is the Hessian by one array")
         found = [one if one is None or not one.symmetric else one._replace(triangle=triangle) for one in found]
+        for one, title in zip(found, titles, strict=True):
+            if one is not None and one.triangle and one.kind == "bsr":
+                raise UnsupportedError(f"triangle={triangle!r} for {title}, whose blocks are whole; expected 'csr'")
     for one, output, title in zip(found, outputs, titles, strict=True):
         if one is not None and one.symmetric and _is_oblong(output, one.rows):
             raise UnsupportedError(f"{title} is a Hessian with as many rows as columns no longer")

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..graph import Node, concatenate, constant, gather, reshape, scatter
 from ..graph.sizes import Shape, fixed, product, value
+from .blocks import in_blocks, with_blocks
 from .boxes import DataView, Slots, make_boxes, place_boxes
 from .decompose import decompose
 from .entries import Entries, Matrix, SparsePattern, counted, list_entries, refuse_large
@@ -81,7 +82,9 @@ class BoxedLayout(NamedTuple):
         placed = place_boxes(self.matrix, self.slots, sizes)
         if placed is None:
             return None
-        return Bound(*placed, None, any(len(box.runs) > 1 for box in self.slots.boxes))
+        pattern, views = placed
+        blocks = with_blocks(pattern, self.matrix, sizes)
+        return Bound(blocks, views, None, any(len(box.runs) > 1 for box in self.slots.boxes))
 
 
 class ListedLayout(NamedTuple):
@@ -103,7 +106,7 @@ class ListedLayout(NamedTuple):
             strides = tuple(int(np.prod(shape[k + 1 :])) for k in range(len(shape)))
             views.append(DataView(offset, shape, strides))
             offset += int(np.prod(shape))
-        return Bound(entries.pattern, views, entries)
+        return Bound(with_blocks(entries.pattern, self.matrix, sizes), views, entries)
 
 
 Layout = OrderedLayout | BoxedLayout | ListedLayout
@@ -112,7 +115,8 @@ Layout = OrderedLayout | BoxedLayout | ListedLayout
 def lay_out_result(name: str, node: Node, form: Format) -> Layout:
     """Choose how the nonzeros of a result are computed."""
     pieces = decompose(node)
-    return lay_out(Matrix(name, node.shape, form.rows, pieces, form.kind == "csc", form.triangle, form.symmetric))
+    matrix = Matrix(name, node.shape, form.rows, pieces, form.kind == "csc", form.triangle, form.symmetric)
+    return lay_out(in_blocks(matrix) if form.kind == "bsr" else matrix)
 
 
 def lay_out(matrix: Matrix) -> Layout:
@@ -132,7 +136,8 @@ def lay_out(matrix: Matrix) -> Layout:
         if counted(matrix, {}) <= ELEMENTS:
             entries = list_entries(matrix, {}, {})
             if entries.pattern.size <= NONZEROS:
-                return OrderedLayout(matrix, _in_order(matrix, entries), entries.pattern)
+                pattern = with_blocks(entries.pattern, matrix, {})
+                return OrderedLayout(matrix, _in_order(matrix, entries), pattern)
     sample = {name: SAMPLES[k % len(SAMPLES)] for k, name in enumerate(_letters([matrix.shape, *shapes]))}
     slots = make_boxes(matrix, sample)
     if slots is None or (is_fixed and BoxedLayout(matrix, slots).bind({}, {}) is None):

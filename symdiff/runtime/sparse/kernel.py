@@ -18,7 +18,7 @@ from ...frontend.outputs import pack, unpack
 from ...graph import INT, Node
 from ...graph.sizes import LEAST, Size, show
 from ...ground.guard import guarded
-from ...sparse.arrays import array_of, check_like, draw, is_ordinary, shapes_of, shares, with_data
+from ...sparse.arrays import array_of, check_like, draw, flat_data, is_ordinary, shapes_of, shares, with_data
 from ...sparse.entries import SparsePattern
 from ...sparse.layouts import Bound, ListedLayout, OrderedLayout
 from ...sparse.places import Taken
@@ -58,9 +58,9 @@ class _Positions(NamedTuple):
 class SparseKernel(Kernel):
     """A compiled formula with results whose nonzeros alone are computed and stored.
 
-    It is called as any :class:`Kernel`. Results in "csr", "csc" and "coo" are arrays of ``scipy.sparse``, for one
-    sample; "values" are their data alone, of shape (..., nonzeros), for batches as well. ``out`` takes the data, or the
-    sparse array itself. :meth:`pattern` says where the nonzeros stand, in the order of the data.
+    It is called as any :class:`Kernel`. Results in "csr", "csc", "coo" and "bsr" are arrays of ``scipy.sparse``, for
+    one sample; "values" are their data alone, of shape (..., nonzeros), for batches as well. ``out`` takes the data, or
+    the sparse array itself. :meth:`pattern` says where the nonzeros stand, in the order of the data.
 
     Parameters
     ----------
@@ -288,11 +288,14 @@ class SparseKernel(Kernel):
         targets = unpack(self._structure, out)
         for k, target in enumerate(targets):
             result, pattern, template = self._results[k], positions.patterns[k], positions.templates[k]
-            if pattern is None or result.format is None or isinstance(target, np.ndarray):
+            if pattern is None or result.format is None:
+                continue
+            if isinstance(target, np.ndarray):
+                targets[k] = flat_data(target, pattern, result.name)
                 continue
             if template is None or not shares(target, template):
                 check_like(target, result.format.kind, pattern, result.name)
-            targets[k] = target.data
+            targets[k] = flat_data(target.data, pattern, result.name)
         return targets
 
     def _assembled(self, data: Sequence[Any], templates: Sequence[Any]) -> Any:

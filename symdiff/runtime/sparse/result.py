@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...graph import Node
+from ...graph.sizes import product
 from ...sparse.formats import Format
 from ...sparse.layouts import Layout, OrderedLayout
 
@@ -43,4 +44,5 @@ class Result(NamedTuple):
             return self.node.shape
         if isinstance(self.layout, OrderedLayout) and self.format.kind == "values":
             return (self.layout.pattern.size,)
-        return self.layout.matrix.sides
+        rows = self.format.rows
+        return product(self.node.shape[:rows]), product(self.node.shape[rows:])
