@@ -2,7 +2,7 @@
    structures from the tuples of symdiff/plan/bound.py, which say what each step means, and checks them: whatever is
    here may be trusted.
 
-   The headers in their order: plan.h; nest.h, rows.h, program.h, blas.h, product.h, reduce.h, stack.h, small.h,
+   The headers in their order: plan.h; nest.h, rows.h, program.h, blas.h, share.h, product.h, reduce.h, stack.h, small.h,
    factor.h and, for the binder, repeat.h in steps/; run.h. */
 
 #ifndef SD_PLAN_H

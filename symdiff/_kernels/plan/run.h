@@ -1,7 +1,8 @@
 /* A call of a plan: the steps before all tiles, the steps of each tile, and those after all tiles.
 
-   Threads share tiles. Steps that accumulate go over the tiles of a group in order, and the sums of the groups are
-   added in order, so results do not depend on the number of threads. Of the samples that fail, the lowest is told.
+   Threads share tiles, and large products before and after all tiles by themselves (steps/share.h). Steps that
+   accumulate go over the tiles of a group in order, and the sums of the groups are added in order, so results do not
+   depend on the number of threads. Of the samples that fail, the lowest is told.
 
    Needs all headers of steps/. */
 
@@ -14,8 +15,8 @@
 #include "steps/program.h"
 #include "steps/reduce.h"
 
-/* Threads of one call at most, groups of tiles that each of them has at once, and operations worth a thread. */
-enum { SD_MOST_THREADS = 64, SD_AHEAD = 2, SD_WORTH_A_THREAD = 500000 };
+/* Groups of tiles that each thread has at once. */
+enum { SD_AHEAD = 2 };
 
 /* Where and why a call failed. */
 typedef struct {

@@ -7,12 +7,13 @@
    Whether a product is a plain loop is decided by the sizes of one sample alone, when the plan is made: small matrices
    take longer to begin than to multiply.
 
-   Needs nest.h and ../../matrix/products. */
+   Needs nest.h, share.h and ../../matrix/products. */
 
 #ifndef SD_PRODUCT_H
 #define SD_PRODUCT_H
 #include "../../matrix/products/gemm.h"
 #include "nest.h"
+#include "share.h"
 
 enum { SD_ROWS, SD_COLUMNS, SD_INNER, SD_PLACES, SD_LABEL_GROUPS };
 enum { SD_A, SD_B, SD_C };
@@ -208,10 +209,10 @@ static void sd_make_twin(sd_factors *f) {
   }
 }
 
-/* Multiply the matrices of one place. One row, or one column, is a vector if it is for any number of samples; but
+/* How the products of all places are made. One row, or one column, is a vector if it is for any number of samples; but
    where samples are what is summed over, an order that suits the layout is as good. */
-static void sd_multiply(char *const *at, const sd_side *rows, const sd_side *columns, const sd_side *inner, long item,
-                        double alpha, int add, int half, int batch, char *scratch) {
+static void sd_choose_product(sd_shared_product *shared, const sd_side *rows, const sd_side *columns,
+                              const sd_side *inner, long item, double alpha, int add, int half, int batch) {
   sd_gemm_sizes s = {rows->length,
                      columns->length,
                      inner->length,
@@ -221,18 +222,27 @@ static void sd_multiply(char *const *at, const sd_side *rows, const sd_side *col
                      columns->stride[SD_B] / item,
                      rows->stride[SD_C] / item,
                      columns->stride[SD_C] / item};
-  if (s.m == 1 && s.n == 1 && (batch == SD_PLACES || batch == SD_INNER)) {
-    double sum = alpha * sd_gemm_dot(item == 4, s.k, at[SD_A], s.ak, at[SD_B], s.bk);
-    sd_set_number(at[SD_C], item, add ? sd_get(at[SD_C], item) + sum : sum);
-  } else if (s.n == 1 && batch != SD_COLUMNS && !(batch == SD_INNER && s.am == 1)) {
-    sd_gemv(item == 4, s.m, s.k, alpha, at[SD_A], s.am, s.ak, at[SD_B], s.bk, at[SD_C], s.cm, add);
-  } else if (s.m == 1 && batch != SD_ROWS && !(batch == SD_INNER && s.bn == 1)) {
-    sd_gemv(item == 4, s.n, s.k, alpha, at[SD_B], s.bn, s.bk, at[SD_A], s.ak, at[SD_C], s.cn, add);
-  } else if (half) {
-    sd_gemm_half(item == 4, &s, alpha, at[SD_A], at[SD_B], at[SD_C], add, scratch);
-  } else {
-    sd_gemm(item == 4, &s, alpha, at[SD_A], at[SD_B], at[SD_C], add, scratch);
+  sd_one_product *p = &shared->product;
+  *p = (sd_one_product){s, 0, 0, 0, alpha, half ? SD_BY_HALF : SD_BY_MATRIX, item == 4, add};
+  shared->turned = 0;
+  if (s.m == 1 && s.n == 1 && (batch == SD_PLACES || batch == SD_INNER))
+    p->by = SD_BY_DOT;
+  else if (s.n == 1 && batch != SD_COLUMNS && !(batch == SD_INNER && s.am == 1))
+    p->by = SD_BY_VECTOR;
+  else if (s.m == 1 && batch != SD_ROWS && !(batch == SD_INNER && s.bn == 1))
+    p->by = SD_BY_VECTOR, shared->turned = 1;
+}
+
+/* The addresses of a place. */
+static void sd_factors_at(const void *factors, long place, sd_one_product *p) {
+  const sd_factors *f = factors;
+  char *at[3] = {f->array[SD_A].data, f->array[SD_B].data, f->array[SD_C].data};
+  for (int i = f->count[SD_PLACES] - 1; i >= 0; i--) {
+    int l = f->label[SD_PLACES][i];
+    for (int x = 0; x < 3; x++) at[x] += place % f->lengths[l] * f->array[x].strides[l];
+    place /= f->lengths[l];
   }
+  p->a = at[SD_A], p->b = at[SD_B], p->c = at[SD_C];
 }
 
 /* Copy the triangle of c that is computed to the other one. */
@@ -269,12 +279,13 @@ static void sd_mirror_places(const sd_factors *f, const sd_side *rows, const sd_
 static long sd_run_product(sd_state *s, const sd_step *step, long *which) {
   long room[SD_AXES];
   const long *lengths = sd_lengths(s, step, room);
-  int add = step->accumulate && !s->fresh, packed = 0, half, twins, batch;
+  int add = step->accumulate && !s->fresh, packed = 0, half, twins;
   sd_factors f;
   sd_seen result;
   sd_side rows, columns, inner;
-  char *scratch = s->scratch, *at[3];
-  long place[SD_AXES] = {0};
+  sd_shared_product shared;
+  char *scratch = s->scratch;
+  long places = 1;
   (void)which;
   f.loops = step->loops;
   f.item = s->job->plan->single ? 4 : 8;
@@ -310,11 +321,10 @@ static long sd_run_product(sd_state *s, const sd_step *step, long *which) {
     if (half && step->accumulate && s->last) sd_mirror_places(&f, &rows, &columns);
     return -1;
   }
-  batch = sd_group_of_batch(step);
-  for (int x = 0; x < 3; x++) at[x] = f.array[x].data;
-  do
-    sd_multiply(at, &rows, &columns, &inner, f.item, step->value, add && !packed, half, batch, scratch);
-  while (sd_next_place(&f, at, place));
+  sd_choose_product(&shared, &rows, &columns, &inner, f.item, step->value, add && !packed, half, sd_group_of_batch(step));
+  shared.places = &f, shared.at = sd_factors_at;
+  for (int i = 0; i < f.count[SD_PLACES]; i++) places *= f.lengths[f.label[SD_PLACES][i]];
+  sd_multiply_places(&shared, places, s->threads, s->job->hooks, scratch);
   if (half && (packed || !step->accumulate || s->last)) sd_mirror_places(&f, &rows, &columns);
   if (packed) {
     for (int l = 0; l < f.loops; l++)
