@@ -384,7 +384,8 @@ def _checks(outputs: Sequence[Node]) -> tuple[Check, ...]:
             indexed = node.args[0] if node.op == "gather" else node
             size = indexed.shape[node.payload.axis]
             # the first index that is out of range is one that is larger than all before
-            highest = dict.fromkeys(itertools.accumulate(node.payload.indices, max))
+            listed = node.payload.indices if isinstance(size, Size) else ()
+            highest = dict.fromkeys(itertools.accumulate(listed, max))
             places += [((at, 1, None), size) for at in highest]
         for item, size in places:
             if isinstance(size, Size) and str(BATCH) not in size.names:

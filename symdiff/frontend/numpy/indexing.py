@@ -174,12 +174,12 @@ def gather_array(x: Node, axis: int, indices: np.ndarray[Any, Any]) -> Node:
     size = x.shape[axis]
     if not isinstance(size, int) and (indices < 0).any():
         raise UnsupportedError(f"negative positions along an axis of symbolic size {size}; count from the front")
-    flat = tuple(int(i) for i in indices.ravel())
-    if isinstance(size, int):
-        for i in flat:
-            _index(i, size)
-        flat = tuple(i % size for i in flat)
-    taken = gather(x, axis, flat)
+    flat = indices.ravel().astype(np.int64)
+    if isinstance(size, int) and flat.size:
+        for i in (flat.min(), flat.max()):
+            _index(int(i), size)
+        flat = flat % size
+    taken = gather(x, axis, tuple(flat.tolist()))
     return reshape(taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
 

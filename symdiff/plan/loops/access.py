@@ -122,6 +122,16 @@ def inner(access: Access) -> Shape:
     return tuple(index.length for index in access if index.length is not None)
 
 
+def listed_along(indices: tuple[int, ...], start: int, step: int, where: range) -> tuple[int, ...]:
+    """Return what stands in a list at ``start + step*i``, for each i in ``where``.
+
+    Lists have as many numbers as arrays have elements: what is the whole list is the same tuple.
+    """
+    if step > 0 and where:
+        return indices[start + step * where[0] : start + step * where[-1] + 1 : step]
+    return tuple([indices[start + step * i] for i in where])
+
+
 def axis_within(access: Access, axis: int) -> int:
     """Return the number that an axis has among those that stay."""
     return sum(index.length is not None for index in access[:axis])

@@ -55,6 +55,7 @@ from .access import (
     inner,
     is_long,
     is_whole,
+    listed_along,
     spread,
     without_leading_ones,
 )
@@ -384,7 +385,7 @@ class Elements:
         low, high = self.ranges[index.loop]
         if not isinstance(index.start, int) or not isinstance(low, int) or not isinstance(high, int):
             return None
-        listed = tuple(indices[index.start + index.step * i] for i in range(low, high))
+        listed = listed_along(indices, index.start, index.step, range(low, high))
         at = axis + node.ndim
         below = (*access[:at], AxisIndex(index.loop, 0, 1, None, listed), *access[at + 1 :])
         return [], lambda args: self.port(arg, below)

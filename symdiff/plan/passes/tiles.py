@@ -305,4 +305,6 @@ def _names_of(part: object) -> set[str]:
     """Return the letters in sizes, or in tuples that contain such."""
     if isinstance(part, Size):
         return set(part.names)
+    if isinstance(part, tuple) and set(map(type, part)) == {int}:
+        return set()  # a list of positions, which may be long
     return set().union(*map(_names_of, part)) if isinstance(part, tuple) else set()

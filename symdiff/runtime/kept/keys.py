@@ -80,6 +80,8 @@ def _told(value: Any) -> Any:
         return value
     if kind is Size:
         return ("Size", value.terms)
+    if kind is tuple and set(map(type, value)) == {int}:
+        return ("tuple", *value)  # a list of positions, which may be long
     if isinstance(value, tuple) and kind is not Authored:
         return (kind.__name__, *map(_told, value))
     raise UnkeepableError(f"{kind.__name__} is no value")
