@@ -6,10 +6,12 @@ project = "symdiff"
 author = "The developers of symdiff"
 release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "notebooks/.ipynb_checkpoints"]
+# docs/execute.py executes them and compares what they store
+nb_execution_mode = "off"
 
 html_theme = "furo"
 html_title = "symdiff"

@@ -93,3 +93,14 @@ def test_arrays_of_symbols_are_made_of_lists() -> None:
     np.testing.assert_array_equal(sd.compile(made, [X, Y])(3.0, 4.0), [[3.0, 1.0], [6.0, 4.0]])
     assert sd.symbol("q", (2, "n")).shape == sd.array("q", (2, "n")).shape
     assert sd.symbol("q").shape == ()
+
+
+def test_declarations_beside_text_are_no_symbols() -> None:
+    x, S = sd.vector("x", "n"), sd.symmetric("n")
+    for use in (lambda: S + 1, lambda: x @ S, lambda: S @ x, lambda: np.linalg.det(S), lambda: np.log(S), lambda: S[0]):
+        with pytest.raises(sd.UnsupportedError, match=r"shape of an input of text.*write sd.symbol"):
+            use()
+    with pytest.raises(sd.UnsupportedError, match=r"positive=True"):
+        sd.positive("nu") ** 2
+    with pytest.raises(sd.DtypeError, match="write the whole formula as text"):
+        x @ "y"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import inspect
 import pickle
+import pydoc
 from collections import namedtuple
 from html.parser import HTMLParser
 from typing import Any
@@ -94,3 +95,39 @@ def test_kernels_tell_their_arguments_to_python() -> None:
     inspect.signature(odd).bind(1.0)
     for other in (kernel, odd):
         assert pickle.loads(pickle.dumps(other)).signature == other.signature
+
+
+def test_patterns_are_drawn_in_a_notebook_and_stay_pairs() -> None:
+    kernel = sd.compile("jacobian(x[1:] * x[:-1], x)", x="n", sparse="csr")
+    for n in (3, 300):  # a larger one is drawn in blocks
+        found = kernel.pattern(n=n)
+        rows, columns = found
+        assert found.shape == (n - 1, n)
+        assert isinstance(pickle.loads(pickle.dumps(found)), tuple)
+        drawn = found._repr_html_()
+        block = -(-n // 120)
+        cells = {(i // block, j // block) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)}
+        assert drawn.count('class="dot"') == len(cells)
+        assert f"{2 * (n - 1)} nonzeros of {n - 1}×{n}" in drawn
+
+
+def test_help_tells_of_the_kernel_itself() -> None:
+    plain = sd.compile("sum(A @ x)", A=("m", 3), x=3, batch=["x"])
+    sparse = sd.compile("jacobian(x * x, x)", x=3, sparse="csr")
+    told = pydoc.plain(pydoc.render_doc(plain))
+    assert plain.signature in told
+    assert "The formula sum(A @ x), compiled." in told
+    assert "A : array of shape (m, 3)\n" in told
+    assert "x : array of shape (3,), or (..., 3) for a batch" in told
+    assert "x : array of shape (3,)" in (inspect.getdoc(sparse) or "")
+    assert "A compiled formula" in (sd.Kernel.__doc__ or "")
+    assert type(sparse).__doc__ not in (sparse.__doc__, sd.Kernel.__doc__)
+    many = sd.compile([f"sin({k} * x) ** {k}" for k in range(1, 40)], x=())
+    assert 25 < len((many.__doc__ or "").splitlines()) < 40
+
+
+def test_a_divisor_has_one_pair_of_parentheses() -> None:
+    x, y = sd.vector("x", "n"), sd.vector("y", "n")
+    assert (x / (1 + y)).latex() == r"x \oslash \left(1 + y\right)"
+    assert (x / (y * x)).unicode() == "x ⊘ (y ⊙ x)"
+    assert (sd.matrix("A", "n", "n") / (1 + x)).unicode() == "A ⊘ 𝟏 (1 + x)ᵀ"

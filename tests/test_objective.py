@@ -205,3 +205,12 @@ def test_least_squares_takes_sparse_jacobians_of_positions() -> None:
 def test_other_words_for_sparse_are_refused() -> None:
     with pytest.raises(ArgumentError, match="expected None, 'csr', 'csc' or 'coo'"):
         sd.objective("sum(x)", "x", x=3, sparse="values")
+
+
+def test_the_order_of_arguments_may_have_the_variables_in_front() -> None:
+    x, a, b = sd.vector("x", 2), sd.vector("a", 2), sd.scalar("b")
+    formula = b * (a @ x)
+    for order in ([x, a, b], [a, b], ["x", "a", "b"]):
+        assert sd.objective(formula, x, inputs=order).fun([1.0, 2.0], [3.0, 4.0], 2.0) == 22.0
+    with pytest.raises(sd.ArgumentError, match=r"solvers give variables first: expected inputs=\[x, ...\]"):
+        sd.objective(formula, x, inputs=[a, x, b])

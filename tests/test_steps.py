@@ -167,9 +167,36 @@ def test_many_rules_are_steps_of_parts() -> None:
         sd.steps(" + ".join(f"sin({k} * x)" for k in range(300)), "x")
 
 
+def test_a_named_part_is_a_variable_of_its_own() -> None:
+    text, shapes = "h = tanh(W @ x)\nq = h * y\nsum(q**2) + sum(exp(h))", {"W": (2, 3), "x": 3, "y": 2}
+    rng = np.random.default_rng(3)
+    point: Values = {"W": rng.normal(size=(2, 3)), "x": rng.normal(size=3), "y": rng.normal(size=2)}
+    h = np.tanh(point["W"] @ point["x"])
+    for wrt, held in (("h", {"h": h}), ("q", {"q": h * point["y"]}), (("h", "y"), {"h": h})):
+        found = sd.steps(text, wrt, shapes=shapes)
+        assert [step.rule for step in found[:2]] == ["a part, taken as a variable", "the formula"]
+        check_truth(found.derivation, point | held, rng)
+        lines = [line for line in found.derivation.lines if line.side == "derivative"]
+        names = wrt if isinstance(wrt, tuple) else (wrt,)
+        for name, line in zip(names, lines, strict=True):
+            mine = evaluate([line.right], point | held, inputs_of([line.right]))[0]
+            theirs = sd.compile(sd.gradient(text, name, shapes=shapes), inputs=list(point))(inputs=point)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-13)
+
+
+def test_parts_that_are_made_of_each_other_are_refused() -> None:
+    text, shapes = "h = 2 * x\nq = h * h\nsum(q)", {"x": 3}
+    for wrt in (("q", "h"), ("x", "h")):
+        with pytest.raises(sd.ArgumentError, match=r"of which it is made.*a call of steps for each"):
+            sd.steps(text, wrt, shapes=shapes)
+    x = sd.vector("x", 3)
+    with pytest.raises(sd.ArgumentError, match="name of a sub-formula and of an input"):
+        sd.steps(x @ sd.name(2 * sd.vector("y", 3), "x"), sd.name(2 * sd.vector("y", 3), "x"))
+
+
 def test_what_has_no_steps_is_refused() -> None:
     x = sd.vector("x", 3)
-    with pytest.raises(sd.UnsupportedError, match="part or sub-formula"):
+    with pytest.raises(sd.UnsupportedError, match="part or unnamed sub-formula"):
         sd.steps(x @ x, x[0])
     with pytest.raises(sd.ArgumentError, match="several formulas"):
         sd.steps([x @ x, x], x)

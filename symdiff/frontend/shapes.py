@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, LimitError, ShapeError
+from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from ..graph import INT, REAL
 from ..graph.primitives import NOTHING_KNOWN, Assumptions
 from ..graph.sizes import Dim, Shape, check_elements, named, show
@@ -95,6 +95,25 @@ class Declaration:
     def __str__(self) -> str:
         shape = self.shape if isinstance(self.shape, tuple) else (self.shape,)
         return f"{' '.join(words(self.assumptions))} {show(shape)}"
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse to be taken for a symbol.
+
+        Raises
+        ------
+        UnsupportedError
+        """
+        known = [name for name, fact in zip(self.assumptions._fields, self.assumptions, strict=True) if fact is True]
+        fact = "positive_definite" if "definite" in known else (known or ["positive"])[0]
+        raise UnsupportedError(
+            f"the declaration {self} in a formula; it is the shape of an input of text (A=sd.{fact}(...)); as a symbol "
+            f'write sd.symbol("A", {self.shape!r}, {fact}=True)'
+        )
+
+    # its operators and NumPy's functions of it, each with its meaning left out
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __getitem__ = __iter__ = __len__ = _refuse
+    __array__ = __array_ufunc__ = __array_function__ = _refuse
 
 
 #: The facts that a user may declare, as messages call them.

@@ -355,7 +355,7 @@ def objective(
     time : Array, str or SymPy symbol, optional
         The input that comes before ``x``, as ``solve_ivp`` has it. It need not be in the formula.
     inputs : sequence, optional
-        Order of the other inputs, behind ``x``; by default their order in the formula.
+        Order of the other inputs, behind ``x``, which may be named before them; by default their order in the formula.
     batch, reduce : optional
         As of :func:`symdiff.compile`: with ``reduce="sum"`` the formula of one sample is summed over data whose
         inputs are named in ``batch``. Without ``reduce``, no input has batch axes.
@@ -400,7 +400,7 @@ def objective(
     if unknown:
         raise ArgumentError(f"the formula does not depend on {', '.join(unknown)}; its inputs: {', '.join(known)}")
     read.refuse_unused()
-    names = list(known) if inputs is None else list(order_inputs(_with(read, known), [*inputs, *leaves(variables)]))
+    names = list(known) if inputs is None else _order(_with(read, known), inputs, leaves(variables))
     others = {name: known[name] for name in dict.fromkeys(names) if name not in own}
     if reduce is None:
         batch = []
@@ -424,6 +424,17 @@ def _time_of(read: Formula, time: Any) -> Array:
     if not isinstance(found, Array) or not _is_input(found) or found.node.shape != ():
         raise ArgumentError("time= is no scalar input; expected a symbol, or a name")
     return found
+
+
+def _order(read: Formula, inputs: Any, variables: Sequence[Array]) -> list[str]:
+    """Return the names of the inputs in a given order, in which the variables come first if they come at all."""
+    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    own = [str(one.node.name) for one in variables]
+    others = given[len(own) :] if [str(one) for one in given[: len(own)]] == own else given
+    if set(own) & set(map(str, others)):
+        told = f"inputs=[{', '.join(own)}, ...], or the others alone"
+        raise ArgumentError(f"inputs= has a variable behind others; solvers give variables first: expected {told}")
+    return list(order_inputs(read, [*others, *variables]))
 
 
 def _with(read: Formula, known: Mapping[str, Array]) -> Formula:

@@ -118,8 +118,8 @@ class MathStyle(MathSigns):
             return Piece(text, level)
         below, _ = self._joined(under, term.ndim)
         if any(arg.ndim for arg in under):
-            loose = len(under) > 1 or self.piece(under[0]).level < POWER
-            return Piece(f"{text}{self.over_each}{self.parenthesised(below) if loose else below}", HADAMARD)
+            below = self.parenthesised(below) if len(under) > 1 else self.fitted(under[0], term.ndim, POWER)
+            return Piece(f"{text}{self.over_each}{below}", HADAMARD)
         if self.barred and len(over) == 1:
             text = self.fitted(over[0], term.ndim, COMPARISON)
         if len(under) == 1:

@@ -23,6 +23,7 @@ from ..frontend.outputs.display import ShownText, table
 from ..graph.sizes import show
 from ..ground.advice import KERNEL, advice
 from ..ground.guard import guarded
+from .about.docstring import described
 from .about.explain import Explanation
 from .about.frameworks import tool, wrapped
 from .about.origin import Origin
@@ -40,6 +41,7 @@ from .toolchain.build import Library
 __all__ = ["Kernel", "Origin"]
 
 
+@described
 @with_vectorcall
 class Kernel(Calls):
     """A compiled formula.

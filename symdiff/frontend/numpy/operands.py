@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError
+from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError, UnsupportedError
 from ...graph import BOOL, INT, Node, broadcast_to, constant, delta
 from ...graph.deltas.einsum import scale_by
 from ...graph.sizes import Dim, Shape, show
@@ -96,6 +96,8 @@ def as_node(value: Any) -> Node:
         raise DtypeError("a masked array in a formula, whose mask would be lost; pass its .filled(...)")
     try:
         array = np.asarray(value)
+    except UnsupportedError:  # which says what to write
+        raise
     except Exception:  # whatever the object's own __array__ raises
         array = np.array(None, dtype=object)
     if array.dtype == object:
@@ -106,7 +108,10 @@ def as_node(value: Any) -> Node:
         )
     if array.dtype.kind not in "buif":
         what = "complex numbers" if array.dtype.kind == "c" else f"dtype {array.dtype}"
-        raise DtypeError(f"{what} in a formula; expected real numbers")
+        if isinstance(value, str):
+            what = f"the text {value!r:.40} among symbols"
+        own = "; write the whole formula as text, or sd.scalar and the like" * isinstance(value, str)
+        raise DtypeError(f"{what} in a formula; expected real numbers{own}")
     return _read_numbers(array)
 
 

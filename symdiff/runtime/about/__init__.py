@@ -11,6 +11,7 @@ Files
     explain      where a nan or an infinity of a result comes from
     formulas     the formula as it is shown, and of other arrays
     signature    arguments, for Python's tools
+    docstring    what help says of a kernel
     frameworks   other libraries that take kernels as functions
 Add
     a library: a row in ``frameworks``, and a module of :mod:`symdiff.integrations`

@@ -22,6 +22,7 @@ from ...sparse.arrays import array_of, check_like, draw, flat_data, is_ordinary,
 from ...sparse.entries import SparsePattern
 from ...sparse.layouts import Bound, ListedLayout, OrderedLayout
 from ...sparse.places import Taken
+from ..about.docstring import described
 from ..calls.arguments import (
     Batch,
     Floats,
@@ -36,7 +37,7 @@ from ..calls.positions import PositionRange, check_positions, floats, taken_by, 
 from ..calls.result_memory import empty
 from ..kernel import Kernel
 from ..options import Options
-from .result import Result
+from .result import Coordinates, Result
 
 __all__ = ["SparseKernel"]
 
@@ -54,6 +55,7 @@ class _Positions(NamedTuple):
     templates: list[Any]
 
 
+@described
 @with_vectorcall
 class SparseKernel(Kernel):
     """A compiled formula with results whose nonzeros alone are computed and stored.
@@ -378,7 +380,8 @@ class SparseKernel(Kernel):
         Returns
         -------
         (rows, columns) : tuple of ndarray of int32 or int64
-            Of one axis each; for several results in their structure, with None for dense ones.
+            Of one axis each, with the matrix's ``shape``; notebooks draw them. For several results in their structure,
+            with None for dense ones.
 
         Raises
         ------
@@ -395,7 +398,7 @@ class SparseKernel(Kernel):
         (array([0, 0, 1, 1], dtype=int32), array([0, 1, 1, 2], dtype=int32))
         """
         patterns = self._patterns(sizes)
-        found = [None if pattern is None else pattern.coordinates() for pattern in patterns]
+        found = [None if pattern is None else Coordinates(pattern) for pattern in patterns]
         return pack(self._structure, iter(found))
 
     def _patterns(self, given: Mapping[str, Any]) -> list[SparsePattern | None]:

@@ -1,4 +1,4 @@
-"""One output of a kernel, with the layout of its nonzeros where it is sparse."""
+"""One output of a kernel, with the layout of its nonzeros where it is sparse, and where these stand."""
 
 from __future__ import annotations
 
@@ -6,10 +6,44 @@ from typing import Any, NamedTuple
 
 from ...graph import Node
 from ...graph.sizes import product
+from ...sparse.entries import SparsePattern
 from ...sparse.formats import Format
 from ...sparse.layouts import Layout, OrderedLayout
+from ..about.frameworks import tool
 
-__all__ = ["Result"]
+__all__ = ["Coordinates", "Result"]
+
+
+class Coordinates(tuple[Any, Any]):
+    """The rows and the columns of nonzeros, a pair of arrays, which a notebook draws.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the matrix.
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> found = sd.compile("jacobian(x * x, x)", x="n", sparse="csr").pattern(n=2)
+    >>> rows, columns = found
+    >>> found, found.shape
+    ((array([0, 1], dtype=int32), array([0, 1], dtype=int32)), (2, 2))
+    """
+
+    shape: tuple[int, int]
+
+    def __new__(cls, pattern: SparsePattern) -> Coordinates:
+        """Take the coordinates of a pattern, and its shape."""
+        made = super().__new__(cls, pattern.coordinates())
+        made.shape = pattern.shape
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
+    def _repr_html_(self) -> str:
+        return str(tool("reading.drawings").nonzeros(self.shape, *self))
 
 
 class Result(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ...calculus.linear import LINEARITY, Law
 from ...calculus.modes import pushforward
 from ...calculus.rules import law_of
-from ...errors import LimitError, UnsupportedError
+from ...errors import ArgumentError, LimitError, UnsupportedError
 from ...graph import (
     BOOL,
     REAL,
@@ -36,13 +36,14 @@ from ...printing.text import show_shape
 from ...simplify import join_cosines, simplify, stabilize
 from .differentials import write
 
-__all__ = ["Derivation", "Line", "derive"]
+__all__ = ["Derivation", "Line", "cut", "derive"]
 
 #: Rules up to which each line is the whole differential; of more, a line is the differential of a part.
 _WHOLE = 12
 #: Operations whose differentials are put in at most.
 _MOST = 200
 _DEFINITION = Law("the formula", "", "")
+_PART = Law("a part, taken as a variable", "", "")
 _COLLECTED = Law("terms of a differential collected", "tr(A B) = tr(B A), tr(A) = tr(A.T)", "MC 13, 14")
 _IDENTIFIED = Law(
     "first identification theorem", "df = tr(G.T dA) for every dA: the derivative is G", "MN 9, theorem 5.11"
@@ -55,10 +56,10 @@ class Line(NamedTuple):
 
     Parameters
     ----------
-    side : {"formula", "differential", "derivative"}
+    side : {"part", "formula", "differential", "derivative"}
         What is on the left.
     left : Node
-        The formula, a differential, or the variable of the derivative on the right.
+        A part that is a variable, the formula, a differential, or the variable of the derivative on the right.
     right : Node
         Of inputs and differentials.
     law : Law
@@ -87,7 +88,7 @@ class Derivation(NamedTuple):
     df : Node
         Stands for the differential of the formula.
     lines : tuple of Line
-        The first has the formula on its left, those behind it differentials, the last ones variables.
+        The first have parts and then the formula on their left, those behind differentials, the last ones variables.
     differentials : mapping of Node to Node
         The inputs that stand for differentials, and what each is of; those of the rules' instances, too.
     """
@@ -99,7 +100,9 @@ class Derivation(NamedTuple):
     differentials: Mapping[Node, Node]
 
 
-def derive(formula: Node, wrt: Sequence[Node], results: Sequence[Node]) -> Derivation:
+def derive(
+    formula: Node, wrt: Sequence[Node], results: Sequence[Node], parts: Sequence[tuple[Node, Node]] = ()
+) -> Derivation:
     """Return the derivation of derivatives.
 
     Parameters
@@ -109,6 +112,8 @@ def derive(formula: Node, wrt: Sequence[Node], results: Sequence[Node]) -> Deriv
         Inputs that the formula depends on.
     results : sequence of Node
         The derivative by each, of shape ``formula.shape + wrt.shape``.
+    parts : sequence of (Node, Node)
+        The variables that stand for sub-formulas, and these.
 
     Raises
     ------
@@ -117,17 +122,18 @@ def derive(formula: Node, wrt: Sequence[Node], results: Sequence[Node]) -> Deriv
     NotDifferentiableError
         If one has no derivative.
     """
-    return _Deriving(formula, wrt).run(results)
+    return _Deriving(formula, wrt, parts).run(results)
 
 
 class _Deriving:
-    def __init__(self, formula: Node, wrt: Sequence[Node]) -> None:
+    def __init__(self, formula: Node, wrt: Sequence[Node], parts: Sequence[tuple[Node, Node]]) -> None:
         self.formula, self.wrt = formula, tuple(wrt)
         self.rewrites: list[str] = []
         (self.root,) = join_cosines(stabilize([formula], self.rewrites), self.rewrites)
         self.of: dict[Node, Node] = {}
         self.df = self.leaf(formula)
-        self.lines: list[Line] = [Line("formula", formula, formula, _DEFINITION, collected=False)]
+        self.lines: list[Line] = [Line("part", leaf, part, _PART, collected=False) for leaf, part in parts]
+        self.lines.append(Line("formula", formula, formula, _DEFINITION, collected=False))
 
     def leaf(self, node: Node) -> Node:
         """Return the input that stands for the differential of a node."""
@@ -239,15 +245,49 @@ def _short(node: Node) -> Node:
     return found
 
 
-def check_variable(node: Node) -> None:
-    """Refuse what is no input.
+def cut(roots: Sequence[Node], wrt: Sequence[Node]) -> tuple[list[tuple[Node, Node]], list[Node], list[Node]]:
+    """Put inputs in the places of the sub-formulas among the variables.
+
+    Parameters
+    ----------
+    roots, wrt : sequence of Node
+        Formulas, and variables: inputs and named sub-formulas.
+
+    Returns
+    -------
+    (parts, variables, roots)
+        Pairs of an input and the sub-formula in whose place it stands; the variables, all inputs now; the formulas of
+        them.
 
     Raises
     ------
     UnsupportedError
+        If a variable is neither an input nor a named sub-formula.
+    ArgumentError
+        If a variable is made of another one, or has the name of an input.
     """
-    if node.op != "input":
-        raise UnsupportedError(
-            f"the steps of a derivative by a part or sub-formula of shape {show_shape(node.shape)}; write steps by the "
-            "input itself, or put an input in the place of the sub-formula"
-        )
+    places: dict[Node, Node] = {}
+    for node in wrt:
+        if node.op not in ("input", "named"):
+            raise UnsupportedError(
+                f"the steps of a derivative by a part or unnamed sub-formula of shape {show_shape(node.shape)}; write "
+                "steps by the input itself, or name the sub-formula: h = sd.name(...)"
+            )
+        if node.op == "named":
+            places[node] = input(str(node.payload), node.shape)
+    for node in places:
+        below = postorder([node])
+        inside = next((other for other in wrt if other is not node and other in below), None)
+        if inside is not None:
+            name = inside.payload if inside.op == "named" else inside.name
+            raise ArgumentError(
+                f"{node.payload} and {name}, of which it is made, among the variables of one derivation; expected a "
+                "call of steps for each"
+            )
+    inner = substitute(list(roots), places) if places else list(roots)
+    taken = {leaf.name for leaf in inputs_of([*roots, *wrt])}
+    clash = [str(one.name) for one in places.values() if one.name in taken]
+    if clash:
+        raise ArgumentError(f"{clash[0]} is the name of a sub-formula and of an input; expected a name of its own")
+    parts = [(leaf, node.args[0]) for node, leaf in places.items()]
+    return parts, [places.get(node, node) for node in wrt], inner

@@ -5,12 +5,18 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from ...graph import Node, postorder
 from ...printing import unicode
 from ...sparse.entries import SparsePattern
 
-__all__ = ["MOST_NODES", "curve", "graph", "pattern"]
+__all__ = ["MOST_NODES", "curve", "graph", "nonzeros", "pattern"]
+
+Places: TypeAlias = npt.NDArray[np.integer[Any]]
 
 #: Nodes of a graph that is drawn.
 MOST_NODES = 60
@@ -98,19 +104,27 @@ def curve(points: Sequence[tuple[float, float]], across: str, up: str) -> str:
 
 def pattern(found: SparsePattern) -> str:
     """Return where nonzeros stand, a square for each or for a block of them."""
-    height, width = found.shape
+    return nonzeros(found.shape, *found.coordinates())
+
+
+def nonzeros(shape: tuple[int, int], rows: Places, columns: Places) -> str:
+    """Return a drawing of nonzeros by their coordinates, in the colour of the text where no style says another."""
+    height, width = shape
     block = max(1, math.ceil(max(height, width) / _CELLS))
-    rows, columns = found.coordinates()
-    cells = sorted({(int(i) // block, int(j) // block) for i, j in zip(rows, columns, strict=True)})
     down, across = math.ceil(height / block), math.ceil(width / block)
+    filled = np.unique(rows.astype(np.int64) // block * across + columns.astype(np.int64) // block)
     scale = max(3.0, min(14.0, 480 / max(down, across, 1)))
-    parts = [f'<rect class="frame" width="{across * scale:.1f}" height="{down * scale:.1f}"/>']
-    parts += [
-        f'<rect class="dot" x="{j * scale:.1f}" y="{i * scale:.1f}" width="{scale - 0.6:.1f}" '
-        f'height="{scale - 0.6:.1f}"/>'
-        for i, j in cells
+    parts = [
+        f'<rect class="frame" width="{across * scale:.1f}" height="{down * scale:.1f}" fill="none" '
+        'stroke="currentColor"/>'
     ]
-    return _svg(across * scale, down * scale, "the pattern of nonzeros", "".join(parts))
+    parts += [
+        f'<rect class="dot" x="{place % across * scale:.1f}" y="{place // across * scale:.1f}" '
+        f'width="{scale - 0.6:.1f}" height="{scale - 0.6:.1f}" fill="currentColor"/>'
+        for place in filled.tolist()
+    ]
+    title = f"{rows.size:,} nonzeros of {height:,}×{width:,}"
+    return _svg(across * scale, down * scale, title, "".join(parts))
 
 
 def _power(exponent: int) -> str:

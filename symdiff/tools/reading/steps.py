@@ -17,7 +17,7 @@ from ...graph.scalars.functions import to_real
 from ...ground.budget import budgeted
 from ...ground.guard import guarded
 from ...ground.limits import Budget
-from .derivation import Derivation, Line, check_variable, derive
+from .derivation import Derivation, Line, cut, derive
 from .differentials import spell, write
 
 __all__ = ["NumberedEquation", "Steps", "steps"]
@@ -147,14 +147,14 @@ def steps(
     budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> Steps:
-    """Derive a gradient, Jacobian or derivative step by step, as a textbook does.
+    r"""Derive a gradient, Jacobian or derivative step by step, as a textbook does.
 
     Parameters
     ----------
     f : str, SymPy expression or Array
         A formula of any shape.
     wrt : str, SymPy symbol or Array, or tuple or list of them
-        Inputs of the formula.
+        Inputs of the formula, or named sub-formulas, which are held as variables of their own.
     shapes, budget, **named_shapes
         As for :func:`gradient`.
 
@@ -168,9 +168,9 @@ def steps(
     Raises
     ------
     ArgumentError
-        If there are several formulas.
+        If there are several formulas, or a variable is made of another.
     UnsupportedError
-        If a variable is not an input.
+        If a variable is neither an input nor a named sub-formula.
     LimitError
         If there are more steps than anybody reads.
     NotDifferentiableError, DisconnectedInputError
@@ -188,6 +188,12 @@ def steps(
     2. f = logdet(A)            rewritten for stability [equal on paper]
     3. df = trace(inv(A) @ dA)  differential of a log-determinant [MN 8.3; MC 43]
     4. df/dA = inv(A).T         first identification theorem [MN 9, theorem 5.11]
+    >>> sd.steps("h = W @ x\nsum(h**2)", "h", W=("m", "n"), x="n")
+    1. h = W @ x            a part, taken as a variable
+    2. f = sum(h ** 2)      the formula
+    3. df = sum(d(h ** 2))  linearity [MN 8.2; MC 34-36, 44]
+    4. df = 2 * (h @ dh)    power rule [DLMF 4.4.4]
+    5. df/dh = 2 * h        first identification theorem [MN 9, theorem 5.11]
     """
     read = read_formula(f, merge_shapes(shapes, named_shapes), ("wrt", "shapes", "budget"))
     if not isinstance(read.value, Array):
@@ -198,13 +204,14 @@ def steps(
     for one in several:
         if not isinstance(one, Array):
             raise ArgumentError(f"wrt of type {type(one).__name__}; expected inputs, or names of them")
-        check_variable(one.node)
     if not several or any(one.node.dtype in (BOOL, INT) for one in several):
         raise ArgumentError("no real input to differentiate with respect to; expected one, or a tuple of them")
     node = to_real(read.value.node)
     find = jacobian if node.shape else gradient
-    results = leaves(find(Array(node, read.value.provenance), tuple(several)))
-    return Steps(derive(node, [one.node for one in several], [result.node for result in results]))
+    parts, variables, whole = cut([node], [one.node for one in several])
+    provenance = None if parts else read.value.provenance
+    results = leaves(find(Array(whole[0], provenance), tuple(map(Array, variables))))
+    return Steps(derive(whole[0], variables, [result.node for result in results], parts))
 
 
 class _Writer:
@@ -252,6 +259,8 @@ class _Writer:
     def left(self, line: Line) -> str:
         if line.side == "formula":
             return self.named(self.name)
+        if line.side == "part":
+            return write(line.left, self.style, {})
         if line.side == "differential":
             return self.spelled[str(line.left.name)]
         f, w = self.named(self.name), write(line.left, self.style, {})
