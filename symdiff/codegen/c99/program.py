@@ -4,43 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from ...lower.program import MASK_OPS, Program
 from ..parts import Parts
 from .spelling import literal, statement
 
-__all__ = ["CHUNK", "element_lines", "sample_functions", "unused"]
-
-#: Operations in one function; code up to twice as long stays whole.
-CHUNK = 1000
-
+__all__ = ["element_lines", "sample_functions", "unused"]
 
 class _Sample(Parts):
     """The functions of a program, while they are printed."""
 
-    def __init__(self, program: Program) -> None:
-        super().__init__(program, CHUNK)
-        self.program = program
-        ports = [(f"const double *x{p}", f"x{p}") for p in range(len(program.inputs))]
-        ports += [(f"double *y{p}", f"y{p}") for p in range(len(program.outputs))]
-        ports += [("double *w", "w")] if self.slots else []
-        self.declared, self.passed = (", ".join(column) for column in zip(*ports, strict=True))
-        self.ports = [name for _, name in ports]
+    end = ";"
+
+    def literal(self, x: float) -> str:
+        return literal(x)
 
     def functions(self) -> Iterator[str]:
         if self.whole:
             lines = [line for number, part in enumerate(self.parts) for line in self._compute(part, number)]
-            yield self._last([*lines, *self._checks(), *self._stores(self._targets())])
+            yield self._last([*lines, *self._checks(), *chain.from_iterable(self.stores)])
             return
         calls = []
         for number, part in enumerate(self.parts):
             yield self._function(f"sd_part{number}", self._compute(part, number))
             calls.append(f"sd_part{number}({self.passed});")
-        targets = self._targets()
         stores = []
-        for start in range(0, len(targets), CHUNK):
-            yield self._function(f"sd_store{start // CHUNK}", self._stores(targets[start : start + CHUNK]))
-            stores.append(f"sd_store{start // CHUNK}({self.passed});")
+        for number, lines in enumerate(self.stores):
+            yield self._function(f"sd_store{number}", lines)
+            stores.append(f"sd_store{number}({self.passed});")
         yield self._last([*calls, *self._checks(), *stores])
 
     def _function(self, name: str, lines: Iterable[str]) -> str:
@@ -53,34 +45,14 @@ class _Sample(Parts):
 
     def _checks(self) -> Iterator[str]:
         for value, _ in self.program.checks:
-            yield f"if ({self._operand(value)} == 0.0) return 1;"
-
-    def _targets(self) -> list[tuple[int, int, int]]:
-        return [(port, e, v) for port, store in enumerate(self.program.stores) for e, v in enumerate(store)]
-
-    def _stores(self, targets: Iterable[tuple[int, int, int]]) -> Iterator[str]:
-        for port, e, v in targets:
-            yield f"y{port}[{e}] = {self._operand(v)};"
+            yield f"if ({self.operand(value)} == 0.0) return 1;"
 
     def _compute(self, values: Sequence[int], number: int) -> Iterator[str]:
         ops, args = self.program.ops, self.program.args
         for i in values:
-            yield statement(ops[i], i, [self._operand(a, number) for a in args[i]])
+            yield statement(ops[i], i, [self.operand(a, number) for a in args[i]])
             if i in self.slots:
                 yield f"w[{self.slots[i]}] = {f'm{i} ? 1.0 : 0.0' if ops[i] in MASK_OPS else f'v{i}'};"
-
-    def _operand(self, i: int, number: int | None = None) -> str:
-        """Print a value as function ``number`` reads it, or the last one."""
-        op = self.program.ops[i]
-        if op == "const":
-            return literal(self.program.consts[i])
-        if op == "load":
-            port, element = self.program.args[i]
-            return f"x{port}[{element}]"
-        mask = op in MASK_OPS
-        if self.crosses(i, number):
-            return f"(w[{self.slots[i]}] != 0.0)" if mask else f"w[{self.slots[i]}]"
-        return f"m{i}" if mask else f"v{i}"
 
 
 def sample_functions(program: Program) -> tuple[str, int]:

@@ -15,21 +15,15 @@ from ...errors import UnsupportedError
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import MASK_OPS, SIGNATURES, Program
+from .. import scalars
 from ..c.spelling import SPECIAL
 from ..c.texts import kernel_text
+from ..scalars import ARITHMETIC, LIBM
 
 __all__ = ["functions_text", "literal", "statement"]
 
 _FORMS = {
-    "add": "{} + {}",
-    "subtract": "{} - {}",
-    "multiply": "{} * {}",
-    "divide": "{} / {}",
-    "negative": "-{}",
-    "less": "{} < {}",
-    "less_equal": "{} <= {}",
-    "equal": "{} == {}",
-    "not_equal": "{} != {}",
+    **ARITHMETIC,
     "logical_and": "{} && {}",
     "logical_or": "{} || {}",
     "logical_not": "!{}",
@@ -37,15 +31,7 @@ _FORMS = {
     "where": "{} ? {} : {}",
 }
 
-#: Operations by the names that C's mathematical library has for them.
-_LIBM = {
-    **{op: op for op in ("sqrt", "floor", "ceil", "rint", "trunc", "copysign", "fma")},
-    **{row.c: row.vector for row in FUNCTIONS.values() if row.vector and row.c in SIGNATURES},
-    "abs": "fabs",
-    "gamma": "tgamma",
-    "lgamma": "lgamma",
-    "exponent": "logb",
-}
+_LIBM = {**LIBM, "exponent": "logb"}
 
 #: Operations that are short functions of their own.
 _OWN = {
@@ -82,18 +68,14 @@ complete((*_FORMS, *_LIBM, *_OWN, *_SPECIAL, *_LIBRARY), __name__, SIGNATURES)
 
 
 def literal(x: float) -> str:
-    """Print a number that a compiler reads back as the same double.
+    """Print a number as C, whose macros of infinity and nan are of type float.
 
     Examples
     --------
-    >>> literal(0.1), literal(-2.0), literal(float("inf"))
-    ('0.1', '(-2.0)', '(double)INFINITY')
+    >>> literal(0.1), literal(float("-inf"))
+    ('0.1', '(-(double)INFINITY)')
     """
-    if math.isnan(x):
-        return "(double)NAN"
-    if math.isinf(x):
-        return "(double)INFINITY" if x > 0 else "(-(double)INFINITY)"
-    return repr(x) if math.copysign(1.0, x) > 0 else f"({x!r})"
+    return scalars.literal(x, "(double)")
 
 
 def statement(op: str, number: int, operands: Sequence[str]) -> str:

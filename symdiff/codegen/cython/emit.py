@@ -11,44 +11,26 @@ reaches it, and why that is safe.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lower.program import MASK_OPS, SIGNATURES, Program
 from ..c.spelling import special_text
 from ..parts import Parts
+from ..scalars import ARITHMETIC, LIBM
 from .module import emit_head, emit_interface
 
 __all__ = ["emit_cython"]
 
-#: Operations in one function; code up to twice as long stays whole.
-CHUNK = 1000
 _FORMS = {
-    "add": "{} + {}",
-    "subtract": "{} - {}",
-    "multiply": "{} * {}",
-    "divide": "{} / {}",
-    "negative": "-{}",
-    "less": "{} < {}",
-    "less_equal": "{} <= {}",
-    "equal": "{} == {}",
-    "not_equal": "{} != {}",
+    **ARITHMETIC,
     "logical_and": "{} and {}",
     "logical_or": "{} or {}",
     "logical_not": "not {}",
     "to_real": "1.0 if {} else 0.0",
     "where": "{1} if {0} else {2}",
-}
-
-#: Operations by the names that C's mathematical library has for them.
-_LIBM = {
-    **{op: op for op in ("sqrt", "floor", "ceil", "rint", "trunc", "copysign", "fma")},
-    **{row.c: row.vector for row in FUNCTIONS.values() if row.vector and row.c in SIGNATURES},
-    "abs": "fabs",
-    "gamma": "tgamma",
-    "lgamma": "lgamma",
 }
 
 #: Operations that are short functions of their own: what they need from the library, and the text.
@@ -110,8 +92,8 @@ _SPECIAL = {
 #: Functions of SciPy's, which the module imports as C.
 _LIBRARY = {row.c: row.library for row in FUNCTIONS.values() if row.library}
 #: What operations are called, where it is not their own name: outputs are y0 and y1, as Bessel functions are.
-_NAMES = {**_LIBM, **{op: f"scipy_{op}" for op in _LIBRARY}}
-complete((*_FORMS, *_LIBM, *_INLINE, *_SPECIAL, *_LIBRARY), __name__, SIGNATURES)
+_NAMES = {**LIBM, **{op: f"scipy_{op}" for op in _LIBRARY}}
+complete((*_FORMS, *LIBM, *_INLINE, *_SPECIAL, *_LIBRARY), __name__, SIGNATURES)
 
 
 def emit_cython(
@@ -137,7 +119,7 @@ def emit_cython(
     used = {op for op in program.ops if op not in ("load", "const")}
     parts = _Parts(program)
     functions = parts.functions()
-    wanted = {_LIBM[op] for op in used if op in _LIBM}
+    wanted = {LIBM[op] for op in used if op in LIBM}
     wanted |= {name for op in used if op in _INLINE for name in _INLINE[op][0]}
     special = [op for op in _SPECIAL if op in used]
     library = [f"{name} as scipy_{op}" for op, name in _LIBRARY.items() if op in used]
@@ -159,24 +141,8 @@ def emit_cython(
     return "".join(text)
 
 
-def _literal(x: float) -> str:
-    if math.isnan(x):
-        return "NAN"
-    if math.isinf(x):
-        return "INFINITY" if x > 0 else "(-INFINITY)"
-    return repr(x) if math.copysign(1.0, x) > 0 else f"({x!r})"
-
-
 class _Parts(Parts):
     """The functions that compute one sample: one, or for a long program several around a workspace."""
-
-    def __init__(self, program: Program) -> None:
-        super().__init__(program, CHUNK)
-        self.program = program
-        ports = [(f"const double *x{p}", f"x{p}") for p in range(len(program.inputs))]
-        ports += [(f"double *y{p}", f"y{p}") for p in range(len(program.outputs))]
-        ports += [("double *w", "w")] if self.slots else []
-        self.declared, self.passed = (", ".join(column) for column in zip(*ports, strict=True)) if ports else ("", "")
 
     def functions(self) -> list[str]:
         """Print them; the last is ``sample``, which callers see."""
@@ -187,10 +153,9 @@ class _Parts(Parts):
         for number, part in enumerate(self.parts):
             texts.append(self._function(f"part{number}", self._compute(part, number)))
             calls.append(f"part{number}")
-        stores = [(port, e, v) for port, store in enumerate(self.program.stores) for e, v in enumerate(store)]
-        for start in range(0, len(stores), CHUNK):
-            texts.append(self._function(f"store{start // CHUNK}", self._store(stores[start : start + CHUNK])))
-            calls.append(f"store{start // CHUNK}")
+        for number, stores in enumerate(self.stores):
+            texts.append(self._function(f"store{number}", stores))
+            calls.append(f"store{number}")
         return [*texts, self._sample([f"{name}({self.passed})" for name in calls])]
 
     def _function(self, name: str, lines: Iterable[str]) -> str:
@@ -200,10 +165,9 @@ class _Parts(Parts):
     def _sample(self, lines: list[str]) -> str:
         checks = []
         for number, (value, _) in enumerate(self.program.checks):
-            checks += [f"if {self._operand(value)} == 0.0:", f"    return {number + 1}"]
+            checks += [f"if {self.operand(value)} == 0.0:", f"    return {number + 1}"]
         if self.whole:
-            stores = [(port, e, v) for port, store in enumerate(self.program.stores) for e, v in enumerate(store)]
-            checks += self._store(stores)
+            checks += chain.from_iterable(self.stores)
         ports = [(f"x{p}", port, "in") for p, port in enumerate(self.program.inputs)]
         ports += [(f"y{p}", port, "out") for p, port in enumerate(self.program.outputs)]
         told = "".join(f"    {name}: {way}, {port.size} numbers\n" for name, port, way in ports)
@@ -215,7 +179,7 @@ class _Parts(Parts):
         ops, args = self.program.ops, self.program.args
         lines: list[str] = []
         for i in values:
-            operands = [self._operand(a, number) for a in args[i]]
+            operands = [self.operand(a, number) for a in args[i]]
             form = _FORMS.get(ops[i])
             text = form.format(*operands) if form else f"{_NAMES.get(ops[i], ops[i])}({', '.join(operands)})"
             mask = ops[i] in MASK_OPS
@@ -223,19 +187,3 @@ class _Parts(Parts):
             if i in self.slots:
                 lines.append(f"w[{self.slots[i]}] = {f'1.0 if m{i} else 0.0' if mask else f'v{i}'}")
         return lines
-
-    def _store(self, stores: Iterable[tuple[int, int, int]]) -> list[str]:
-        return [f"y{port}[{e}] = {self._operand(v)}" for port, e, v in stores]
-
-    def _operand(self, i: int, number: int | None = None) -> str:
-        """Print a value as function ``number`` reads it, or the last one."""
-        op = self.program.ops[i]
-        if op == "const":
-            return _literal(self.program.consts[i])
-        if op == "load":
-            port, element = self.program.args[i]
-            return f"x{port}[{element}]"
-        mask = op in MASK_OPS
-        if self.crosses(i, number):
-            return f"(w[{self.slots[i]}] != 0.0)" if mask else f"w[{self.slots[i]}]"
-        return f"m{i}" if mask else f"v{i}"
