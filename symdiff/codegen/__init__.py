@@ -10,6 +10,7 @@ Invariants
     * C and bytecode run the same operations in the same order, and give the same bits.
 Files
     blocks     rows of a sample by blocks of neighbouring elements
+    names      names of a user in source
     scalars    what scalar C and scalar Cython write alike
     parts      long programs as several functions
     numpy      readable NumPy source, for every operation and size

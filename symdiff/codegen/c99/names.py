@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from ...errors import ArgumentError
+from ..names import safe_names
 
 __all__ = ["check_function_name", "comment", "harmless_names"]
 
@@ -90,20 +91,7 @@ def harmless_names(wanted: Sequence[str], fallback: str, taken: Collection[str] 
     >>> harmless_names(["A", "double", "λ"], "input")
     ['A', 'input1', 'input2']
     """
-    used = set(taken)
-    own = []
-    for name in wanted:
-        good = _is_harmless(name) and name not in used
-        own.append(good)
-        used.update([name] if good else [])
-    found = []
-    for number, (name, good) in enumerate(zip(wanted, own, strict=True)):
-        given = name if good else f"{fallback}{number}"
-        while not good and given in used:
-            given += "n"
-        used.add(given)
-        found.append(given)
-    return found
+    return safe_names(wanted, _is_harmless, fallback, taken)
 
 
 def _is_harmless(name: str) -> bool:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 
 from ...lower.program import Port, Program
+from ..names import safe_names
 
 __all__ = ["emit_head", "emit_interface"]
 
@@ -150,16 +151,11 @@ def _prose(text: str) -> str:
 
 def _arguments(inputs: Sequence[Port]) -> list[str]:
     """Return the name of each argument: the user's own where it is harmless."""
-    plain = [_PLAIN.fullmatch(p.name) is not None and len(p.name) <= 64 and p.name not in _RESERVED for p in inputs]
-    taken = {port.name for port, own in zip(inputs, plain, strict=True) if own}
-    names = []
-    for number, (port, own) in enumerate(zip(inputs, plain, strict=True)):
-        name = port.name if own else f"input{number}"
-        while not own and name in taken:
-            name += "n"
-        taken.add(name)
-        names.append(name)
-    return names
+    return safe_names([port.name for port in inputs], _is_harmless, "input")
+
+
+def _is_harmless(name: str) -> bool:
+    return _PLAIN.fullmatch(name) is not None and len(name) <= 64 and name not in _RESERVED
 
 
 def _tables(program: Program, names: Sequence[str], allowed: Sequence[bool]) -> str:

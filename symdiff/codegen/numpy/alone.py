@@ -23,6 +23,7 @@ from ...graph import INT, Node
 from ...graph.reference import along, numeric
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import fixed
+from ..names import safe_names
 from . import fallbacks
 from .emit import Lines, emit_lines
 from .writer import number
@@ -138,26 +139,20 @@ def argument_names(wanted: Sequence[str]) -> list[str]:
     >>> argument_names(["X", "λ", "lambda", "np", "v0"])
     ['X', 'λ', 'input2', 'input3', 'input4']
     """
+    return safe_names(wanted, _is_harmless, "input")
+
+
+def _is_harmless(name: str) -> bool:
+    plain = name.isidentifier() and unicodedata.normalize("NFKC", name) == name
+    return plain and not name.startswith("_") and not _NUMBERED.fullmatch(name) and name not in _taken()
+
+
+@cache
+def _taken() -> frozenset[str]:
+    """Return the names that Python or the module has."""
     taken = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "math", "evaluate", "special", "batch"}
     taken |= {name for name in (*dir(numeric), *dir(along), *dir(fallbacks), "results") if not name.startswith("__")}
-    taken |= {"ShapeError", "SingularMatrixError"}
-    good = [
-        name.isidentifier()
-        and name not in taken
-        and not name.startswith("_")
-        and not _NUMBERED.fullmatch(name)
-        and unicodedata.normalize("NFKC", name) == name
-        for name in wanted
-    ]
-    used = {name for name, own in zip(wanted, good, strict=True) if own}
-    found = []
-    for k, (name, own) in enumerate(zip(wanted, good, strict=True)):
-        given = name if own else f"input{k}"
-        while not own and given in used:
-            given += "n"
-        used.add(given)
-        found.append(given)
-    return found
+    return frozenset(taken | {"ShapeError", "SingularMatrixError"})
 
 
 def _sample(shape: str) -> str:
