@@ -32,7 +32,7 @@ from ...graph.scalars.functions import apply, compare, scalar_constant, to_real,
 from ...graph.sizes import Dim, show
 from . import reductions
 from .indexing import getitem
-from .shaping import axis_of, ravel, several, shown
+from .shaping import axis_of, members, ravel, several, shown
 
 
 def _real(x: Node) -> Node:
@@ -171,11 +171,7 @@ def einsum(subscripts: str, *operands: Node) -> Node:
 
 def multi_dot(parts: Sequence[Node] | Node) -> Node:
     """Multiply several matrices; the first and last may be vectors."""
-    if isinstance(parts, Node):
-        count = parts.shape[0] if parts.ndim else 0
-        if not isinstance(count, int):
-            raise UnsupportedError(f"multi_dot of {count} arrays, a number known at call time only; give a list")
-        parts = [getitem(parts, i) for i in range(count)]
+    parts = members("multi_dot", parts, "give a list")
     if len(parts) < 2:
         raise ArgumentError(f"multi_dot of {len(parts)} arrays; expected two or more")
     for part in parts:

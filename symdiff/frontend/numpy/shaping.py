@@ -250,6 +250,22 @@ def _check_rows(x: Node, what: str) -> None:
         raise ArgumentError(f"{what} of no arrays; expected at least one")
 
 
+def members(what: str, parts: Sequence[Node] | Node, instead: str) -> Sequence[Node]:
+    """Return the arrays that a function takes as a list, of an array its rows.
+
+    Raises
+    ------
+    UnsupportedError
+        If the number of rows is known at call time only; the message says what to write ``instead``.
+    """
+    if not isinstance(parts, Node):
+        return parts
+    count = parts.shape[0] if parts.ndim else 0
+    if not isinstance(count, int):
+        raise UnsupportedError(f"{what} of {count} arrays, a number known at call time only; {instead}")
+    return [getitem(parts, k) for k in range(count)]
+
+
 def join(parts: Sequence[Node] | Node, axis: int | None = 0) -> Node:
     """Concatenate along an axis (flattened for None)."""
     if isinstance(parts, Node):

@@ -16,7 +16,7 @@ from ....ground.budget import limits
 from .. import shaping
 from ..indexing import gather_array, getitem
 from ..operations import diag
-from ..shaping import along, at_least, axis_of, flip, join, moveaxis, ravel, several, shown, whole_number
+from ..shaping import along, at_least, axis_of, flip, join, members, moveaxis, ravel, several, shown, whole_number
 
 # ---------------------------------------------------------------------------- cutting
 
@@ -189,12 +189,7 @@ def _positions(what: str, given: Any, size: int, count: int) -> np.ndarray[Any, 
 
 def dstack(parts: Sequence[Node] | Node) -> Node:
     """Join along the third axis, matrices and vectors becoming layers."""
-    if isinstance(parts, Node):
-        size = parts.shape[0] if parts.ndim else 0
-        if not isinstance(size, int):
-            raise UnsupportedError(f"dstack of {size} arrays, known at call time only; write stack with axis=2")
-        parts = [getitem(parts, k) for k in range(size)]
-    return join([at_least(part, rank=3) for part in parts], 2)
+    return join([at_least(part, rank=3) for part in members("dstack", parts, "write stack with axis=2")], 2)
 
 
 def meshgrid(*lines: Node, indexing: Any = "xy", sparse: Any = False, copy: Any = True) -> tuple[Node, ...]:
