@@ -486,7 +486,7 @@ def test_what_nobody_foresaw_is_a_message(run: Run, monkeypatch: pytest.MonkeyPa
     def lost(*args: object, **kwargs: object) -> None:
         raise KeyError("the cause")
 
-    monkeypatch.setattr("symdiff.tools.command.cli.differentiate", lost)
+    monkeypatch.setattr("symdiff.tools.command.frame.differentiate", lost)
     said = run("derive", "x", "--wrt", "x", code=2).stderr
     assert "which is a defect of it" in said
     assert "the cause" in said

@@ -36,32 +36,24 @@ from ..read_files import split_source
 from ..terminal import can_show, say
 from .doctor import counted, diagnose, megabytes
 from .frame import (
+    Asked,
     Commands,
     FormulaCommand,
     as_json,
-    convention_option,
     data_option,
-    formula_argument,
+    derivative_options,
     formula_text,
     json_option,
-    kind_option,
     named_results,
-    order_option,
     read_any,
     rewrites_of,
-    seed_option,
-    shape_option,
     value_option,
-    values_of,
-    wrt_option,
 )
 from .inspect import bench_command, check_command, completion_command, report_command
 from .options import (
-    Facts,
     Numbers,
     batched,
     declare,
-    differentiate,
     read_data,
     read_shapes,
     sample_shapes,
@@ -99,13 +91,7 @@ FORMATS = ("book", "text", "latex", "mathml", "sympy", "c", "cython", "numpy", "
 
 
 @main.command(cls=FormulaCommand)
-@formula_argument
-@wrt_option
-@shape_option
-@kind_option
-@order_option
-@seed_option
-@convention_option
+@derivative_options
 @click.option("--steps", "stepwise", is_flag=True, help="Print how it is derived, equation by equation.")
 @click.option("--format", "wanted", type=click.Choice(FORMATS), help="What to print alone; book by default.")
 @click.option("--latex", "form", flag_value="latex", help="The same as --format latex.")
@@ -114,15 +100,7 @@ FORMATS = ("book", "text", "latex", "mathml", "sympy", "c", "cython", "numpy", "
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 def derive(
     *,
-    formula: str,
-    wrt: tuple[str, ...],
-    shapes: tuple[str, ...],
-    kind: str,
-    order: int | None,
-    seeds: tuple[str, ...],
-    facts: Facts,
-    convention: str,
-    dialect: str | None,
+    asked: Asked,
     stepwise: bool,
     wanted: str | None,
     form: str | None,
@@ -140,18 +118,18 @@ def derive(
     symdiff derive "x'*A*x" --wrt x --dialect matrixcalculus --shape x=vector --shape A=matrix
     symdiff derive @loss.txt --wrt w --wrt b --format json
     """
-    if not wrt:
+    if not asked.wrt:
         raise click.UsageError("no variable to differentiate with respect to; add --wrt NAME")
     if wanted and form and wanted != form:
         raise click.UsageError(f"--format {wanted} and --{form}; give one of them")
     form = None if wanted == "book" else wanted or form
-    read = read_any(formula_text(formula), declare(read_shapes(shapes), facts), dialect)
+    read = asked.read()
     if stepwise:
-        if kind not in ("auto", "gradient", "jacobian") or order is not None or seeds or convention != "projected":
+        if asked.kind not in ("auto", "gradient", "jacobian") or asked._replace(kind="auto").has_options():
             raise click.UsageError("--steps are those of a gradient or Jacobian; leave --kind, --order and the like")
-        print_steps(read, wrt, form)
+        print_steps(read, asked.wrt, form)
         return
-    kind, results = differentiate(read, wrt, kind, order, seeds, convention)
+    kind, results = asked.results(read)
     read.refuse_unused("--shape")
     if form == "json":
         click.echo(as_json(told(read, kind, results)))
@@ -172,13 +150,7 @@ def derive(
 
 
 @main.command("eval", cls=FormulaCommand)
-@formula_argument
-@wrt_option
-@shape_option
-@kind_option
-@order_option
-@seed_option
-@convention_option
+@derivative_options
 @data_option
 @value_option
 @click.option("--batch", metavar="X,y", help="Inputs with one sample a row; auto: all that come from files.")
@@ -189,15 +161,7 @@ def derive(
 @json_option
 def evaluate(
     *,
-    formula: str,
-    wrt: tuple[str, ...],
-    shapes: tuple[str, ...],
-    kind: str,
-    order: int | None,
-    seeds: tuple[str, ...],
-    facts: Facts,
-    convention: str,
-    dialect: str | None,
+    asked: Asked,
     data: tuple[str, ...],
     values: tuple[str, ...],
     batch: str | None,
@@ -218,24 +182,19 @@ def evaluate(
     symdiff eval "sum(w * x)**2" --wrt w --data x=t.csv --batch x --value "w=[1,2]"
     symdiff eval @loss.txt --value x=2 --json
     """
-    if not wrt and (kind != "auto" or order is not None or seeds):
-        raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
-    formula = formula_text(formula)
+    formula = formula_text(asked.formula)
     sources = dict(split_pair("--data", one, "X=x.npy") for one in data)
     streams = open_streams(data, batch) if rows_at_once else {}
     numbers = read_data([one for one in data if one.partition("=")[0].strip() not in streams], values)
     numbers |= {name: stream.first for name, stream in streams.items()}
     rows = batched(batch, numbers, list(sources))
-    samples = sample_shapes(numbers, read_shapes(shapes), rows)
-    declared = declare(samples, facts, sizes=False)
-    read = _read_samples(formula, samples, declared, dialect)
+    samples = sample_shapes(numbers, read_shapes(asked.shapes), rows)
+    declared = declare(samples, asked.facts, sizes=False)
+    read = _read_samples(formula, samples, declared, asked.dialect)
     for name in read.inputs:
         if name not in numbers:
             raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")
-    if wrt:
-        kind, results = differentiate(read, wrt, kind, order, seeds, convention)
-    else:
-        kind, results = "value", dict(values_of(read.value))
+    kind, results = asked.results(read)
     read.refuse_unused("numbers")
     if out is not None:
         lead = 0 if reduce else len(_lead(numbers, samples))
@@ -267,20 +226,14 @@ def evaluate(
         origin = sources.get(name, "--value")
         say(console, f"{name}: {described(one)}, {samples_of(one, samples[name])} from {origin}", "dim")
     for label, result in results.items():
-        summarise(console, f"{kind} by {label}" if wrt else label, result, computed[label], out is None)
+        summarise(console, f"{kind} by {label}" if asked.wrt else label, result, computed[label], out is None)
     say(console, ran(served, kernel, seconds), "dim")
     if out is not None:
         say(console, f"wrote {out} ({write_arrays(out, computed)} bytes)")
 
 
 @main.command("export", cls=FormulaCommand)
-@formula_argument
-@wrt_option
-@shape_option
-@kind_option
-@order_option
-@seed_option
-@convention_option
+@derivative_options
 @click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
 @click.option("--name", default="formula", show_default=True, help="Name of the module, or of the C function.")
@@ -288,15 +241,7 @@ def evaluate(
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 def export_module(
     *,
-    formula: str,
-    wrt: tuple[str, ...],
-    shapes: tuple[str, ...],
-    kind: str,
-    order: int | None,
-    seeds: tuple[str, ...],
-    facts: Facts,
-    convention: str,
-    dialect: str | None,
+    asked: Asked,
     reduce: Literal["sum"] | None,
     out: Path,
     name: str,
@@ -309,13 +254,8 @@ def export_module(
     symdiff export "log(det(A))" --wrt A --shape A=3,3 --out folder
     symdiff export "x @ A @ x" --wrt x --shape A=n,n --shape x=n --target c --name slope --out folder
     """
-    if not wrt and (kind != "auto" or order is not None or seeds):
-        raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
-    read = read_any(formula_text(formula), declare(read_shapes(shapes), facts), dialect)
-    if wrt:
-        kind, results = differentiate(read, wrt, kind, order, seeds, convention)
-    else:
-        kind, results = "value", dict(values_of(read.value))
+    read = asked.read()
+    kind, results = asked.results(read)
     read.refuse_unused("--shape")
     named = named_results(kind, results)
     kernel = compile_formula(named, list(read.inputs.values()), reduce=reduce, backend="numpy")

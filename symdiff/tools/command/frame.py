@@ -6,9 +6,10 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -22,28 +23,25 @@ from ...frontend.text.dialects.grammar import KINDS as DIALECT_KINDS
 from ...ground.budget import Opened, limits
 from ...ground.guard import refuse
 from ...simplify import stabilize
-from .options import DECLARED, KINDS
+from .options import DECLARED, KINDS, Facts, declare, differentiate, read_shapes
 
 __all__ = [
+    "Asked",
     "Commands",
     "Failure",
     "FormulaCommand",
     "PlainCommand",
     "as_json",
-    "convention_option",
     "data_option",
+    "derivative_options",
     "formula_argument",
     "formula_text",
     "json_option",
-    "kind_option",
     "named_results",
-    "order_option",
     "read_any",
     "rewrites_of",
-    "seed_option",
     "shape_option",
     "value_option",
-    "values_of",
     "wrt_option",
 ]
 
@@ -149,6 +147,55 @@ value_option = click.option(
 json_option = click.option("--json", "as_data", is_flag=True, help="Print one JSON object, and nothing else.")
 
 
+class Asked(NamedTuple):
+    """What a command line asks for: a formula or its derivative, by the options that several commands have."""
+
+    formula: str
+    wrt: tuple[str, ...]
+    shapes: tuple[str, ...]
+    kind: str
+    order: int | None
+    seeds: tuple[str, ...]
+    convention: str
+    facts: Facts
+    dialect: str | None
+
+    def has_options(self) -> bool:
+        """Tell whether an option says which derivative."""
+        return self.kind != "auto" or self.order is not None or bool(self.seeds) or self.convention != "projected"
+
+    def read(self) -> Formula:
+        """Read the formula."""
+        return read_any(formula_text(self.formula), declare(read_shapes(self.shapes), self.facts), self.dialect)
+
+    def results(self, read: Formula) -> tuple[str, dict[str, Array]]:
+        """Return what is computed, in a word, and the results by names: of the derivative, or of the formula."""
+        if self.wrt:
+            return differentiate(read, self.wrt, self.kind, self.order, self.seeds, self.convention)
+        return "value", dict(_values_of(read.value))
+
+
+def derivative_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options about a formula and its derivative, which it takes as ``asked``.
+
+    Raises
+    ------
+    click.UsageError
+        In a call of the command with options about a derivative, but without a variable.
+    """
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        asked = Asked(**{name: given.pop(name) for name in Asked._fields})
+        if not asked.wrt and asked._replace(convention="projected").has_options():
+            raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
+        command(asked=asked, **given)
+
+    for option in (convention_option, seed_option, order_option, kind_option, shape_option, wrt_option):
+        run = option(run)
+    return formula_argument(run)
+
+
 # ---------------------------------------------------------------------------- formulas
 
 
@@ -194,7 +241,7 @@ def named_results(kind: str, results: Mapping[str, Array]) -> dict[str, Array]:
     return {label if kind == "value" else f"{kind.split(maxsplit=1)[0]}_{label}": one for label, one in results.items()}
 
 
-def values_of(value: Any) -> Mapping[str, Array]:
+def _values_of(value: Any) -> Mapping[str, Array]:
     """Return the results of a formula by names."""
     return {"value": value} if isinstance(value, Array) else {f"value{k}": one for k, one in enumerate(leaves(value))}
 

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ...compiler import compile as compile_formula
 from ...errors import ArgumentError
+from ...frontend.array import Array
 from ...graph import INT
 from ...graph.sizes import show, value
 from ...runtime.kernel import Kernel
@@ -21,24 +22,21 @@ from ...runtime.runners import BACKENDS
 from ..checking.check import check
 from ..terminal import can_show, say
 from .frame import (
+    Asked,
     FormulaCommand,
     PlainCommand,
     as_json,
-    convention_option,
     data_option,
+    derivative_options,
     formula_argument,
     formula_text,
     json_option,
-    kind_option,
-    order_option,
     read_any,
-    seed_option,
     shape_option,
     value_option,
-    values_of,
     wrt_option,
 )
-from .options import Facts, declare, differentiate, read_data, read_shapes
+from .options import Facts, declare, read_data, read_shapes
 
 __all__ = ["bench_command", "check_command", "completion_command", "report_command"]
 
@@ -96,48 +94,26 @@ def check_command(
         sys.exit(1)
 
 
-def _kernel(
-    formula: str,
-    wrt: tuple[str, ...],
-    shapes: tuple[str, ...],
-    kind: str,
-    order: int | None,
-    seeds: tuple[str, ...],
-    facts: Facts,
-    convention: str,
-    dialect: str | None,
-    backend: Backend,
-) -> tuple[str, dict[str, Any], Kernel]:
+def _kernel(asked: Asked, backend: Backend) -> tuple[str, dict[str, Array], Kernel]:
     """Compile a formula, or with variables its derivative."""
-    if not wrt and (kind != "auto" or order is not None or seeds):
-        raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
-    read = read_any(formula_text(formula), declare(read_shapes(shapes), facts), dialect)
-    found: tuple[str, Any] = (
-        differentiate(read, wrt, kind, order, seeds, convention) if wrt else ("value", values_of(read.value))
-    )
+    read = asked.read()
+    kind, results = asked.results(read)
     read.refuse_unused("--shape")
-    kernel = compile_formula(found[1], list(read.inputs.values()), backend=backend)
-    return found[0], found[1], kernel
+    return kind, results, compile_formula(results, list(read.inputs.values()), backend=backend)
 
 
 @click.command("report", cls=FormulaCommand)
-@formula_argument
-@wrt_option
-@shape_option
-@kind_option
-@order_option
-@seed_option
-@convention_option
+@derivative_options
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="auto", help="For which to compile.")
 @json_option
-def report_command(*, as_data: bool, **given: Any) -> None:
+def report_command(*, asked: Asked, backend: Backend, as_data: bool) -> None:
     r"""Tell what FORMULA, or with --wrt its derivative, becomes: shapes, operations, rewrites, what would run it.
 
     \b
     symdiff report "gradient(sum((X @ w - y)**2), w)" --shape X=m,n --shape w=n --shape y=m
     symdiff report "log(det(A))" --wrt A --shape A=4,4 --json
     """
-    kind, results, kernel = _kernel(**given)
+    kind, results, kernel = _kernel(asked, backend)
     lines = {
         "kind": kind,
         "signature": kernel.signature,
@@ -163,18 +139,12 @@ def report_command(*, as_data: bool, **given: Any) -> None:
 
 
 @click.command("bench", cls=FormulaCommand)
-@formula_argument
-@wrt_option
-@shape_option
-@kind_option
-@order_option
-@seed_option
-@convention_option
+@derivative_options
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="auto", help="What computes.")
 @click.option("--samples", type=click.IntRange(1, 10_000_000), default=1000, show_default=True, help="In a batch.")
 @click.option("--size", type=click.IntRange(1, 100_000), default=32, show_default=True, help="For letters in shapes.")
 @json_option
-def bench_command(*, samples: int, size: int, as_data: bool, **given: Any) -> None:
+def bench_command(*, asked: Asked, backend: Backend, samples: int, size: int, as_data: bool) -> None:
     r"""Time FORMULA, or with --wrt its derivative: one sample, and a batch, beside NumPy running the same formula.
 
     Times are the best of several, in this process, on random numbers between 0.5 and 1.5. Results are compared first.
@@ -183,10 +153,10 @@ def bench_command(*, samples: int, size: int, as_data: bool, **given: Any) -> No
     symdiff bench "log(det(A))" --wrt A --shape A=4,4 --samples 10000
     """
     start = time.perf_counter()
-    _, _, kernel = _kernel(**given)
+    _, _, kernel = _kernel(asked, backend)
     kernel.wait()
     built = time.perf_counter() - start
-    _, _, plain = _kernel(**{**given, "backend": "numpy"})
+    _, _, plain = _kernel(asked, "numpy")
     rng = np.random.default_rng(0)
     if any(p.dtype is INT for p in kernel.inputs):
         raise ArgumentError("bench of a formula with positions among its inputs; time calls with numbers of your own")
