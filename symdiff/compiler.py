@@ -75,6 +75,7 @@ OPTIONS = (
     "build_seconds",
     "nonfinite",
     "validate",
+    "reproducible",
     "sparse",
     "triangle",
     "shapes",
@@ -101,6 +102,7 @@ def compile(
     build_seconds: float | None = None,
     nonfinite: Literal["keep", "raise"] = "keep",
     validate: bool = False,
+    reproducible: bool = False,
     sparse: Literal["csr", "csc", "coo", "bsr", "values"] | Mapping[Any, Any] | Sequence[Any] | None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
@@ -152,6 +154,9 @@ def compile(
     validate : bool
         Look in each call at inputs declared orthogonal or positive definite too, which takes the third power of their
         size. That a matrix is symmetric, skew, diagonal or triangular, or a number positive, is checked in any case.
+    reproducible : bool
+        Give a sample the same bits alone and in any batch, as long as calls share the same inputs: what only NumPy or
+        LAPACK computes is refused by name. Without it ``kernel.stats["bits"]`` says what holds.
     sparse : {None, "csr", "csc", "coo", "bsr", "values"}, or dict or tuple of them, optional
         Compute and store the nonzeros of a result alone. One word is for all results of two axes or more; the others
         stay dense. A dict or tuple in the structure of the outputs has a word, or None, for each. Rows are the shape of
@@ -193,6 +198,8 @@ def compile(
     if backend not in BACKENDS:
         raise ArgumentError(f"backend={backend!r}; expected one of {', '.join(map(repr, BACKENDS))}")
     given = merge_shapes(shapes, named_shapes)
+    given_options = (reduce, batch_axis, threads, accuracy, build_seconds)
+    checks = (nonfinite, validate, reproducible)
 
     def read() -> Problem:
         read = read_formula(formula, given, OPTIONS)
@@ -203,13 +210,10 @@ def compile(
         if not outputs:
             raise ArgumentError("no outputs; expected at least one formula")
         groups = group_inputs(read, inputs, arguments)
-        options = Options(batched, reduce, batch_axis, threads, accuracy, build_seconds, groups, nonfinite, validate)
+        options = Options(batched, *given_options, groups, *checks)
         structure = template_of(read.value)
-        if not is_sparse:
-            return Problem(arguments, outputs, structure, options, backend)
-        return Problem(
-            arguments, outputs, structure, options, backend, read_formats(sparse, triangle, structure, outputs)
-        )
+        formats = read_formats(sparse, triangle, structure, outputs) if is_sparse else None
+        return Problem(arguments, outputs, structure, options, backend, formats)
 
     is_sparse = sparse is not None or triangle is not None
     with traced("compile", formula), reported(verbose, STAGES):
@@ -223,7 +227,7 @@ def compile(
         if kept is None:
             return run_pipeline(read(), record, start, before)
         batched = None if batch is None else frozenset([batch] if isinstance(batch, str) else batch)
-        options = Options(batched, reduce, batch_axis, threads, accuracy, build_seconds, None, nonfinite, validate)
+        options = Options(batched, *given_options, None, *checks)
         # what the caller gave may change before the formula is read
         formula, given, inputs, batch = deepcopy((formula, given, inputs, batch))
         return restore_kernel(kept, record, options, backend, in_budget(read), start)

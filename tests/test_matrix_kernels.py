@@ -11,11 +11,11 @@ import mpmath
 import numpy as np
 import pytest
 import scipy
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_conditioning import FAMILIES, SINGULAR, error, exact, rounded
 
-from symdiff._kernels.matrix.batches import MOST, Matrices
+from symdiff._kernels.matrix.batches import MOST, USUAL, Matrices
 from symdiff.runtime.toolchain.machine import native_target
 
 #: Widths of vectors of this processor.
@@ -202,10 +202,12 @@ def everything(kernels: Matrices, a: Any, s: Any, b: Any) -> list[Any]:
     ]
 
 
-SIZES = st.one_of(st.integers(1, 16), st.integers(17, MOST))
+SIZES = st.one_of(st.integers(1, 16), st.integers(17, USUAL))
 
 
 @settings(max_examples=40, deadline=None)
+@example(n=65, count=3, m=2, dtype=np.float64, seed=1)
+@example(n=190, count=1, m=9, dtype=np.float64, seed=2)
 @given(n=SIZES, count=st.integers(0, 21), m=st.integers(1, 12), dtype=st.sampled_from(DTYPES), seed=st.integers(0, 99))
 def test_right_and_the_same_alone_and_in_any_batch(n: int, count: int, m: int, dtype: Any, seed: int) -> None:
     a, s = well_conditioned(seed, count, n, dtype), definite(seed, count, n, dtype)
@@ -244,6 +246,11 @@ def test_factors_and_pivots_are_as_in_lapack(n: int) -> None:
         want, chosen = scipy.linalg.lu_factor(a[k])
         np.testing.assert_array_equal(pivots[k], chosen)
         np.testing.assert_allclose(factors[k], want, rtol=1e-9, atol=1e-12)
+
+
+def test_the_largest_matrices() -> None:
+    a = well_conditioned(0, 1, MOST)
+    np.testing.assert_allclose(WIDEST.inverse(a)[0] @ a, np.eye(MOST)[None], rtol=1e-9, atol=1e-9)
 
 
 def test_any_batch_axes_and_one_matrix_for_all() -> None:
@@ -438,10 +445,10 @@ def test_what_is_not_taken_is_refused() -> None:
     a = np.eye(3)
     with pytest.raises(ValueError, match="vectors of 3 numbers"):
         Matrices(3)
-    with pytest.raises(ValueError, match="square ones of 1 to 64 rows"):
+    with pytest.raises(ValueError, match="square ones of 1 to 1024 rows"):
         WIDEST.lu(np.ones((3, 4)))
-    with pytest.raises(ValueError, match="square ones of 1 to 64 rows"):
-        WIDEST.inverse(np.eye(65))
+    with pytest.raises(ValueError, match="square ones of 1 to 1024 rows"):
+        WIDEST.inverse(np.eye(MOST + 1))
     with pytest.raises(ValueError, match="float64 and float32 are taken"):
         WIDEST.lu(np.eye(3, dtype=int))
     factors, pivots, _ = WIDEST.lu(a)

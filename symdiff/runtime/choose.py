@@ -40,6 +40,8 @@ class Choice(NamedTuple):
         Why it is that backend.
     plans : Planned or None
         What plans calls.
+    is_reproducible : bool
+        Whether libraries compute nothing.
     """
 
     request: Request
@@ -48,6 +50,7 @@ class Choice(NamedTuple):
     runner: Runner
     reason: str
     plans: Planned | None = None
+    is_reproducible: bool = False
 
     @property
     def name(self) -> str:
@@ -57,11 +60,18 @@ class Choice(NamedTuple):
     @property
     def stats(self) -> dict[str, Any]:
         """What is known of it when it is made."""
-        told: dict[str, Any] = {"reason": self.reason}
+        told: dict[str, Any] = {"reason": self.reason, "bits": self.bits}
         if isinstance(self.lowered, Program):
             told["operations"] = sum(1 for op in self.lowered.ops if op not in ("load", "const"))
         seconds = getattr(self.runner, "build_seconds", None)
         return told if seconds is None else {**told, "build_seconds": seconds}
+
+    @property
+    def bits(self) -> str:
+        """What the bits of a sample depend on, as :attr:`symdiff.Kernel.stats` tells it of a kernel without plans."""
+        if self.backend is BACKENDS["numpy"]:
+            return "library"
+        return "sample" if self.plans is None or self.is_reproducible else "sharing"
 
     def source(self, wanted: str) -> str:
         """Return the formula in a language, or in that of a backend.
@@ -134,13 +144,15 @@ def run_lowered(
     record: FormulaRecord | None,
 ) -> Choice:
     """Make the runner of what a formula was lowered to, as :func:`choose` does."""
+    if options.reproducible and row is BACKENDS["numpy"]:
+        raise UnsupportedError(f"reproducible=True, and NumPy is what computes this formula: {reason}")
     if row is BACKENDS["auto"] and not compiler_in_sight():
         warn_no_compiler()
     begin("build")
     runner = row.make(request, lowered, options, record)
     trace(f"source.{TARGETS[row.language].suffix}", runner.source)
     plans = plans_of(request, lowered, runner, options, count, record)
-    return Choice(request, row, lowered, runner, reason, plans)
+    return Choice(request, row, lowered, runner, reason, plans, options.reproducible)
 
 
 @cache

@@ -130,6 +130,8 @@ class Kernel(Calls):
         self._validates = self.options.validate and any(needs_validation(p.assumptions) for p in self.inputs)
         # where more is checked, every call goes the long way: checks take longer
         is_checked = self._validates or self.options.nonfinite == "raise"
+        # nor do plans whose bits are the same for one sample and for many: axes are told from lengths there
+        is_checked |= self.options.reproducible and plans is not None
         self._letters = None if is_checked else letters_of(self.inputs)
         if (self._units is not None or plans is not None) and self._letters is not None:
             self._shorten(self._letters)
@@ -224,7 +226,12 @@ class Kernel(Calls):
     @property
     @guarded
     def stats(self) -> dict[str, Any]:
-        """Counts and times of the compilation; what serves now, and why."""
+        """Counts and times of the compilation; what serves now, and why; what the "bits" of a sample depend on.
+
+        "sample": on the sample alone, whatever stands beside it, wherever it lies, and with any number of threads.
+        "sharing": also on which inputs samples share, and on whether there is one sample or several of them.
+        "library": also on NumPy or LAPACK. All of it for one kind of processor and one C library.
+        """
         told = {**self._origin.stats, **(self._runner.stats if isinstance(self._runner, Changing) else {})}
         return told if self._plans is None else {**told, "arena_bytes": self._plans.arena_bytes}
 

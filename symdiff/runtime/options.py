@@ -45,6 +45,8 @@ class Options:
         Return results that are nan or infinite, or raise an error that says where they come from.
     validate : bool
         Whether matrices that are declared definite or orthogonal are looked at in each call.
+    reproducible : bool
+        Whether a sample's bits depend on the sample, and on which inputs are shared, alone.
 
     Raises
     ------
@@ -61,6 +63,7 @@ class Options:
     groups: Groups | None = None
     nonfinite: str = "keep"
     validate: bool = False
+    reproducible: bool = False
 
     def __post_init__(self) -> None:
         seconds = self.build_seconds
@@ -69,6 +72,8 @@ class Options:
             raise ArgumentError(f"build_seconds={seconds!r}; expected a number of seconds from 0 on, or None")
         if not isinstance(self.validate, bool):
             raise ArgumentError(f"validate={self.validate!r:.60}; expected True or False")
+        if not isinstance(self.reproducible, bool):
+            raise ArgumentError(f"reproducible={self.reproducible!r:.60}; expected True or False")
 
     def build_limit(self, *, background: bool) -> float:
         """Return the seconds that the compiler may take for a program."""

@@ -179,6 +179,7 @@ class Calls(CallPath):
         ]
         try:
             planned = self._is_planned(batch, shapes)
+            sharing = self._sharing(batch) if self.options.reproducible else None
             if self._units is not None and len(batch.shape) <= MOST_AXES and not planned:
                 ones = (1,) * len(batch.shape) if reduce else ()
                 outs = [front.reshape((*ones, *front.shape)) for front in fronts]
@@ -186,24 +187,35 @@ class Calls(CallPath):
                 self._units.run(batch.arrays, outs, reduce, batch.shape, threads)
             else:
                 runner = self._plans if self._plans is not None and (planned or self._units is None) else self._runner
-                self._run_rows(runner, batch, shapes, fronts)
+                self._run_rows(runner, batch, shapes, fronts, sharing if runner is self._plans else None)
         except SingularMatrixError as error:
             raise self._located(error, batch) from None
         except Exception as error:
             refuse(error, "a call of a kernel", batch.arrays)
+
+    def _sharing(self, batch: Batch) -> tuple[bool, ...]:
+        """Return which inputs count as having the batch: of one sample those with axes, or else those that may."""
+        lead = len(batch.shape)
+        if batch.count > 1:
+            return tuple(math.prod(array.shape[:lead]) != 1 for array in batch.arrays)
+        if any(batch.has_axes):
+            return batch.has_axes
+        return tuple(self.options.is_batched(p.name) for p in self.inputs)
 
     def _is_planned(self, batch: Batch, shapes: Sequence[tuple[int, ...]]) -> bool:
         """Tell whether a plan serves a call, and let later calls of its kind find it."""
         if self._plans is None:
             return False
         lead = len(batch.shape)
-        batched = tuple(batch.count > 1 and math.prod(array.shape[:lead]) != 1 for array in batch.arrays)
+        reproducible = self.options.reproducible
+        batched = self._sharing(batch) if batch.count > 1 or reproducible else (False,) * len(batch.arrays)
         if self._units is not None:
             # units read arrays that are repeated along one of several axes where they are; plans take a copy
             repeated = any(
                 has and array.shape[:lead] != batch.shape for has, array in zip(batched, batch.arrays, strict=True)
             )
-            if repeated or batch.count == 1 or (all(batched) and not self.options.is_reduced):
+            alone = (repeated or batch.count == 1) and not reproducible
+            if alone or (all(batched) and not self.options.is_reduced):
                 return False
         single = batch.dtype == np.float32
         found = self._plans.entry(batched, [array.shape[lead:] for array in batch.arrays], single)
@@ -214,7 +226,14 @@ class Calls(CallPath):
             self._enter(PlanEntry(plan, batched, single, [batch.sizes[name] for name in self._letters], rows, shapes))
         return plan is not None
 
-    def _run_rows(self, runner: Runner | Planned, batch: Batch, shapes: Sequence[Any], fronts: list[Floats]) -> None:
+    def _run_rows(
+        self,
+        runner: Runner | Planned,
+        batch: Batch,
+        shapes: Sequence[Any],
+        fronts: list[Floats],
+        sharing: tuple[bool, ...] | None,
+    ) -> None:
         """Run with the batch's axes in one; where strides do not allow that, beside the target."""
         reduce = self.options.is_reduced
         count = 1 if reduce else batch.count
@@ -226,7 +245,12 @@ class Calls(CallPath):
             flat = front.reshape(rows[k].shape)
             if flat.dtype.isnative and flat.flags.aligned and np.may_share_memory(flat, front):
                 rows[k] = flat
-        runner.run([one_axis(array, batch.shape) for array in batch.arrays], rows, reduce)
+        given = [one_axis(array, batch.shape) for array in batch.arrays]
+        if sharing is None:
+            runner.run(given, rows, reduce)
+        else:
+            assert self._plans is not None
+            self._plans.run(given, rows, reduce, sharing)
         for row, front in zip(rows, fronts, strict=True):
             if not np.may_share_memory(row, front):
                 front[...] = row.reshape(front.shape)

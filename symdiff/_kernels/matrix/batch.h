@@ -97,7 +97,7 @@ static long NAME(lu)(const sd_matrix_call *call, void *workspace) {
   const long n = call->n, width = NAME(width)(n), pitch = NAME(pitch)(n);
   V *x = workspace, *sums = x + n * pitch;
   D *a = workspace, *panel = a + width * width;
-  int pivots[SD_MATRIX_MOST * W];
+  int pivots[SD_TOGETHER * W];
   char *from[W];
   long failed = -1, found;
   NAME(sd_group) g;
@@ -126,7 +126,7 @@ INLINE long NAME(invert)(const sd_matrix_call *call, void *workspace, const int 
   const long n = call->n, width = NAME(width)(n), m = width / W, pitch = NAME(pitch)(n);
   V *x = workspace, *w = x + n * pitch, *inverses = w + n * pitch, *sums = inverses + n;
   D *a = workspace, *z = a + width * width, *over = z + width * width, *panel = over + width;
-  int pivots[SD_MATRIX_MOST * W], rows[SD_MATRIX_MOST];
+  int pivots[SD_MATRIX_MOST], rows[SD_MATRIX_MOST]; /* of W matrices, or of one */
   char *from[W];
   long failed = -1, found = -1;
   NAME(sd_group) g;

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 MOST: int
+USUAL: int
 
 _Array = npt.NDArray[np.floating[Any]]
 _Wide = npt.NDArray[np.float64]

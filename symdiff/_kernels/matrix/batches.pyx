@@ -18,6 +18,8 @@ cdef extern from "matrix/kernels.h":
 
 #: Rows of a matrix, at most.
 MOST = SD_MATRIX_MOST
+#: ... up to which LAPACK is slower.
+USUAL = SD_MATRIX_USUAL
 
 
 cdef const sd_matrix_functions *matrix_kernels(long lanes) noexcept nogil:

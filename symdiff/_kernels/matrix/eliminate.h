@@ -64,7 +64,7 @@ INLINE V NAME(largest)(long n, long j, V *x, long pitch, const V *s, long wide) 
    a pivot that is 0. */
 SLOW M NAME(eliminate_samples)(long n, long pitch, char *const *from, int single, V *x, V *sums, int *pivots) {
   const long wide = NAME(SD_PANEL), size = single ? 4 : 8;
-  const char *rows[SD_MATRIX_MOST * W];
+  const char *rows[SD_TOGETHER * W];
   M failed = (M)B(0.0);
   for (long i = 0; i < n; i++)
     for (int l = 0; l < W; l++) rows[i * W + l] = from[l] + i * n * size;

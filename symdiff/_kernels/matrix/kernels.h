@@ -70,7 +70,7 @@ static const sd_matrix_functions *sd_matrix_kernels(long lanes) {
    them. */
 static size_t sd_matrix_workspace(long n, long columns) {
   const size_t lanes = 8, width = (size_t)(n + 7) / 8 * 8, wide = (size_t)(columns + 7) / 8 * 8;
-  const size_t few = columns < 8 ? columns : 0, together = n * (2 * n + 10 + few) * lanes;
+  const size_t few = columns < 8 ? columns : 0, together = n <= SD_TOGETHER ? n * (2 * n + 10 + few) * lanes : 0;
   const size_t one = width * (3 * width + 2 * lanes + 4 + wide), shared = width * width + n * (4 + 2 * few) * lanes;
   const size_t most = together > one ? together : one;
   return (most > shared ? most : shared) * sizeof(double);

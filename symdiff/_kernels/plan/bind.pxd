@@ -49,7 +49,8 @@ cdef extern from "plan/plan.h":
         sd_step *steps[3]
         int array_count, inputs, single, callbacks, accumulates
         int step_count[3]
-        long tile, tile_bytes, kept_bytes, scratch_bytes, slot_bytes, totals, fixed_cost, row_cost
+        long tile, tile_bytes, kept_bytes, scratch_bytes, slot_bytes, totals, fixed_cost, row_cost, most_rows
+        int one_order
         const sd_matrix_functions *matrices
     void sd_put_numbers(char *to, const char *data, long count, long item) noexcept nogil
     long sd_chunk(long each) noexcept nogil

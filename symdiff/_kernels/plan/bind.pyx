@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 import math
 
-from ..matrix.batches cimport SD_MATRIX_MOST, matrix_kernels, matrix_workspace
+from ..matrix.batches cimport SD_MATRIX_MOST, SD_MATRIX_USUAL, matrix_kernels, matrix_workspace
 
 from ..unit import MOST_SAMPLES
 
@@ -33,16 +33,16 @@ cdef class BoundPlan:
     """A plan whose description has been checked."""
 
     def __cinit__(self, *, int inputs, int outputs, arrays, steps, long tile, long tile_bytes, long kept_bytes,
-                  bint single, long lanes, units):
+                  bint single, long lanes, units, bint reproducible=False):
         cdef int k, phase
         demand(inputs >= 0 and outputs >= 0 and tile >= 1, "a negative number of ports or an empty tile")
         demand(0 <= tile_bytes <= MOST_BYTES and 0 <= kept_bytes <= MOST_BYTES, "an arena that no memory holds")
         self.blocks, self.messages, self.functions = [], [()] * len(steps), [None] * len(steps)
-        self.outputs = outputs
-        self.plan.inputs = inputs
+        self.outputs, self.plan.inputs = outputs, inputs
         self.plan.matrices = matrix_kernels(lanes)
         demand(self.plan.matrices != NULL, f"vectors of {lanes} numbers, which no machine has")
         self.plan.single, self.plan.tile = single, tile
+        self.plan.one_order, self.plan.most_rows = reproducible, SD_MATRIX_MOST if reproducible else SD_MATRIX_USUAL
         self.plan.tile_bytes, self.plan.kept_bytes = tile_bytes, kept_bytes
         self.plan.array_count = len(arrays)
         self.plan.arrays = <sd_array *>self.take(len(arrays) * sizeof(sd_array))
@@ -312,7 +312,7 @@ cdef class BoundPlan:
             else:
                 sides[group] *= s.lengths[label]
         rows, columns, inner, places = sides
-        s.tiny = rows * columns * inner <= PLAIN and not (s.tiled and batch != 3)
+        s.tiny = rows * columns * inner <= PLAIN and not (s.tiled and batch != 3) and not self.plan.one_order
         self.need(s.item * places * (rows * inner + inner * columns + rows * columns) + 4 * SD_LINE
                   + (0 if s.tiny else sd_gemm_bytes(rows, columns, inner, s.item)))
         return 2 * math.prod(step.lengths[s.tiled:])
@@ -374,8 +374,8 @@ cdef class BoundPlan:
         demand(factor.rank >= 2 and not factor.integer and factor.item == 8 and factor.kind == SD_ARENA,
                "a factor that is no stack of matrices in the arena")
         demand(s.phase != SD_TILE or s.tiled, "a factorization for each tile of what tiles share")
-        demand(n <= 2**24 and each <= MOST_SAMPLES, f"matrices of {n} rows")
-        self.blas = self.blas or n > SD_MATRIX_MOST
+        demand(n <= (self.plan.most_rows if self.plan.one_order else 2**24) and each <= MOST_SAMPLES, f"{n} rows")
+        self.blas = self.blas or n > self.plan.most_rows
         if use:
             demand((s.a, s.factor, s.pivots, s.state) in self.factored, "a use of what is not factorized before")
             s.shared = s.shared or not factor.tiled
@@ -388,7 +388,7 @@ cdef class BoundPlan:
         for index in (s.a, s.factor, s.pivots, s.state):
             demand(arrays[<int>index].tiled == s.tiled, "a factorization of arrays with the batch and without")
         self.factored.add((s.a, s.factor, s.pivots, s.state))
-        if n <= SD_MATRIX_MOST:
+        if n <= self.plan.most_rows:
             self.need(2 * SD_LINE + each * (self.plan.tile if s.tiled else 1) + matrix_workspace(n, 0))
         return each * n**3
 
@@ -420,7 +420,7 @@ cdef class BoundPlan:
             columns = n
         self.messages[s.number] = (step.check,)
         together = each * (self.plan.tile if s.tiled else 1)
-        if n <= SD_MATRIX_MOST:
+        if n <= self.plan.most_rows:
             self.need(3 * SD_LINE + 8 * sd_chunk(n * columns) * n * columns + matrix_workspace(n, columns))
         else:
             self.need(8 * (n * max(columns, together) + 64 * n) + SD_LINE)

@@ -31,6 +31,7 @@ class Plan:
         single: bool,
         lanes: int,
         units: PlanUnits | None,
+        reproducible: bool = False,
     ) -> None: ...
     @property
     def arena_bytes(self) -> int: ...

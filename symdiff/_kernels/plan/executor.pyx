@@ -300,13 +300,18 @@ cdef class Plan(BoundPlan):
     units : PlanUnits or None
         Of the programs; None for a plan without.
 
+    reproducible : bool, optional
+        Whether a sample alone has the bits that it has among others: LAPACK takes no matrices, and vectors are multiplied
+        in the order of matrices.
+
     Raises
     ------
     ValueError
         For a description that contradicts itself or would lead out of an array.
     """
 
-    def __init__(self, *, inputs, outputs, arrays, steps, tile, tile_bytes, kept_bytes, single, lanes, units):
+    def __init__(self, *, inputs, outputs, arrays, steps, tile, tile_bytes, kept_bytes, single, lanes, units,
+                 reproducible=False):
         self.units = units
         if self.blas:
             load_blas()

@@ -106,6 +106,8 @@ typedef struct sd_plan {
   int array_count, inputs, step_count[SD_PHASES], single, callbacks, accumulates;
   long tile, tile_bytes, kept_bytes, scratch_bytes, slot_bytes, totals;
   long fixed_cost, row_cost; /* operations, about: once, and for each sample */
+  long most_rows;            /* of matrices that the kernels take, and not LAPACK */
+  int one_order;             /* whether vectors are multiplied in the order of matrices */
   const sd_matrix_functions *matrices;
 } sd_plan;
 
@@ -175,7 +177,7 @@ static inline void sd_fuse(sd_plan *plan) {
       const sd_array *factor = plan->arrays + f->factor;
       sd_step *found = 0;
       int uses = 0;
-      if (f->kind != SD_FACTOR || f->symmetric == 2 || factor->shape[factor->rank - 1] > SD_MATRIX_MOST) continue;
+      if (f->kind != SD_FACTOR || f->symmetric == 2 || factor->shape[factor->rank - 1] > plan->most_rows) continue;
       for (int p = 0; p < SD_PHASES; p++)
         for (sd_step *use = plan->steps[p]; use < plan->steps[p] + plan->step_count[p]; use++) {
           if (use->kind != SD_USE || use->factor != f->factor) continue;

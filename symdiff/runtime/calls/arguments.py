@@ -92,6 +92,8 @@ class Batch:
         Of the results.
     sizes : dict of str to int
         Numbers of the symbolic sizes.
+    has_axes : tuple of bool
+        Which inputs came with axes of a batch.
     """
 
     shape: tuple[int, ...]
@@ -99,6 +101,7 @@ class Batch:
     arrays: list[Floats]
     dtype: np.dtype[Any]
     sizes: dict[str, int]
+    has_axes: tuple[bool, ...] = ()
 
 
 def match(inputs: Sequence[Parameter], given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
@@ -272,7 +275,7 @@ def stack_batches(
         )
         for p, a, b in zip(inputs, arrays, batches, strict=True)
     ]
-    return Batch(shape, math.prod(shape), full, dtype, sizes)
+    return Batch(shape, math.prod(shape), full, dtype, sizes, tuple(map(bool, batches)))
 
 
 def _fits(wanted: Shape, got: tuple[int, ...]) -> bool:

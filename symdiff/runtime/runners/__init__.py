@@ -17,6 +17,8 @@ Files
     numpy         NumPy source, in tiles of the batch
     lowering      which form a formula takes: a program, a plan or array operations, by estimated cost
     plans         plans of several steps, by the executor
+    pattern       the plan for one way of sharing inputs, and its programs
+    bits          what libraries compute, whose bits are their own
     cython        the module that a user would ship
 Add
     a backend: a file with a runner (:class:`~.interfaces.Runner`), and a row of :data:`BACKENDS`, which lowers a
@@ -101,6 +103,7 @@ def _scalar(
             accuracy=options.accuracy,
             threads=options.threads,
             plan=lowered,
+            reproducible=options.reproducible,
             build_limit=limit,
             record=record,
         )
@@ -134,6 +137,7 @@ def plans_of(
         reduce=request.reduce,
         accuracy=options.accuracy,
         threads=options.threads,
+        reproducible=options.reproducible,
         build_limit=options.build_limit(background=isinstance(runner, TieredRunner)),
         record=record,
     )

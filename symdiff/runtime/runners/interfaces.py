@@ -47,8 +47,14 @@ class UnitRunner(Protocol):
 class Planned(Protocol):
     """What plans calls of a kernel, by which inputs have the batch."""
 
-    def run(self, inputs: Sequence[npt.NDArray[Any]], outs: Sequence[npt.NDArray[Any]], reduce: bool) -> None:
-        """Compute all samples, as a runner does."""
+    def run(
+        self,
+        inputs: Sequence[npt.NDArray[Any]],
+        outs: Sequence[npt.NDArray[Any]],
+        reduce: bool,
+        batched: tuple[bool, ...] | None = None,
+    ) -> None:
+        """Compute all samples, as a runner does; ``batched`` says which inputs have the batch."""
 
     def lines(self) -> Iterator[str]:
         """Give the steps of each plan."""

@@ -8,140 +8,42 @@ Python.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
-from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._kernels.plan.executor import Plan as Executor
-from ..._kernels.plan.executor import PlanUnits
-from ..._kernels.unit import MOST_SAMPLES, NativeCall
-from ...codegen.numpy.emit import emit_numpy, load_numpy
+from ..._kernels.unit import MOST_SAMPLES
+from ...codegen.numpy.emit import emit_numpy
 from ...errors import LimitError, SingularMatrixError, UnsupportedError
 from ...graph import Node
-from ...graph.reference.interpret import bind_sizes
 from ...lower.program import Program
-from ...plan.bind import bind, programs_of
 from ...plan.calls import plan_call
 from ...plan.cost import program_cost
 from ...plan.dump import step_lines
-from ...plan.loops.access import BATCH
 from ...plan.plan import Plan
 from ...plan.steps import Call
 from ..calls.threads import get_num_threads, register
 from ..kept.records import FormulaRecord, UnitRecord
-from ..toolchain.machine import native_target
-from .interpreter import InterpreterRunner
+from .bits import bits_of
 from .native import NativeRunner
 from .numpy import NumpyRunner, batch_length
+from .pattern import Kind, Pattern
 from .tiered import TieredRunner
 from .variants import ProgramRunner
 
 __all__ = ["PlanRunner", "SharingPlans"]
 
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
-Kind: TypeAlias = type[TieredRunner] | type[NativeRunner] | type[InterpreterRunner]
 #: A plan is worth it where a sample takes less than this part of the time that units take for it.
 GAIN = 0.85
 #: Samples of one call, at most.
 MOST_COUNT = MOST_SAMPLES // 1024
-#: Sizes for which a plan is kept bound.
-BOUND = 8
-
-
-class Pattern:
-    """The plan for one way of sharing inputs, and what runs its steps.
-
-    Parameters
-    ----------
-    plan : Plan
-        Its inputs have the axis of tiles in front where they have it, be it the batch or an axis of one sample.
-    kind : type
-        What runs scalar programs.
-    accuracy : {"default", "high"}
-    build_limit : float
-        Seconds that the compiler may take for one program.
-    unit : callable, optional
-        Returns what is kept of the units of a program, by its number.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        kind: Kind,
-        accuracy: str,
-        build_limit: float,
-        unit: Callable[[int], UnitRecord | None] = lambda number: None,
-    ) -> None:
-        self.plan = plan
-        self.runners: list[ProgramRunner] = [
-            kind(
-                program, reduce=total, constant=shared, accuracy=accuracy, build_limit=build_limit, kept=unit(number)
-            )
-            for number, (program, total, shared) in enumerate(programs_of(plan))
-        ]
-        self.functions = {step.result: _function(plan, step) for step in plan.steps if isinstance(step, Call)}
-        runners = self.runners
-        self.units = PlanUnits(
-            lambda number, reduce, columns, single: runners[number].call(reduce, columns, single),
-            [
-                ([port.size for port in runner.program.inputs], [port.size for port in runner.program.outputs])
-                for runner in self.runners
-            ],
-            [runner.usual.columns for runner in self.runners],
-        )
-        for number, runner in enumerate(self.runners):
-            # the runners do not hold the plan: it ends with its last reference
-            runner.bind(partial(_install, ref(self), number), runner.usual.reduce)
-        self._bound: dict[tuple[Any, ...], Executor | None] = {}
-
-    def plans(self) -> list[Executor]:
-        """Return the plans that are bound to sizes."""
-        return [plan for plan in list(self._bound.values()) if plan is not None]
-
-    @property
-    def tiled(self) -> int:
-        """The first input that has the axis of tiles, -1 where none has."""
-        return next((k for k, node in enumerate(self.plan.inputs) if node.shape[:1] == (BATCH,)), -1)
-
-    def rows(self, inputs: Sequence[Floats]) -> int:
-        """Return the length of the axis of tiles, 1 where there is none."""
-        return 1 if self.tiled < 0 else len(inputs[self.tiled])
-
-    def bound(self, shapes: tuple[tuple[int, ...], ...], single: bool) -> Executor | None:
-        """Return the plan for arrays of some shapes; None where they are too small for it."""
-        if self.tiled >= 0 and not shapes[self.tiled][0]:
-            return None
-        # the length of the axis of tiles is open
-        own = [shape[node.shape[:1] == (BATCH,) :] for node, shape in zip(self.plan.inputs, shapes, strict=True)]
-        key = (*own, single)
-        if key in self._bound:
-            return self._bound[key]
-        plan = self.plan
-        sizes = bind_sizes(plan.inputs, shapes)
-        sizes.pop(str(BATCH), None)
-        made = bind(plan, sizes, single, self.functions)
-        executor = None
-        if made is not None:
-            executor = Executor(
-                inputs=len(plan.inputs),
-                outputs=len(plan.outputs),
-                arrays=made.arrays,
-                steps=made.steps,
-                tile=made.tile,
-                tile_bytes=made.tile_bytes,
-                kept_bytes=made.kept_bytes,
-                single=single,
-                lanes=native_target().lanes,
-                units=self.units,
-            )
-        while len(self._bound) >= BOUND:
-            self._bound.pop(next(iter(self._bound)))
-        self._bound[key] = executor
-        return executor
+#: What runners of plans are made with beside a formula.
+OPTIONS = ("limit", "reduce", "accuracy", "threads", "build_limit", "reproducible")
 
 
 class PlanRunner:
@@ -166,6 +68,8 @@ class PlanRunner:
         Seconds that the compiler may take for the program of one step.
     plan : Plan, optional
         The usual plan, where it is there already.
+    reproducible : bool, optional
+        A sample has the same bits alone and among others.
     record : FormulaRecord, optional
         What is kept of the formula between processes.
 
@@ -188,6 +92,7 @@ class PlanRunner:
         threads: int | None = None,
         build_limit: float = math.inf,
         plan: Plan | None = None,
+        reproducible: bool = False,
         record: FormulaRecord | None = None,
     ) -> None:
         self.inputs = tuple(inputs)
@@ -201,6 +106,7 @@ class PlanRunner:
         self.accuracy = accuracy
         self.threads = threads
         self.build_limit = build_limit
+        self.reproducible = reproducible
         self._patterns: dict[tuple[bool, ...], Pattern | None] = {}
         if self.usual is not None:
             plan = self._planned(self.usual) if plan is None else plan
@@ -212,7 +118,7 @@ class PlanRunner:
         return partial(PlanRunner, usual=self.usual, **self._options()), (self.inputs, tuple(self.outputs), self.kind)
 
     def _options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("limit", "reduce", "accuracy", "threads", "build_limit")}
+        return {name: getattr(self, name) for name in OPTIONS}
 
     def _planned(self, batched: tuple[bool, ...]) -> Plan:
         """Plan calls in which some inputs have the batch, or raise ``UnsupportedError``."""
@@ -224,7 +130,7 @@ class PlanRunner:
         def unit(number: int) -> UnitRecord | None:
             return None if record is None else record.unit(f"{place}{number}")
 
-        return Pattern(plan, self.kind, self.accuracy, self.build_limit, unit)
+        return Pattern(plan, self.kind, self.accuracy, self.build_limit, unit, self.reproducible)
 
     def pattern(self, batched: tuple[bool, ...]) -> Pattern | None:
         """Return the plan for inputs of which some have a batch axis; None where there is none."""
@@ -275,6 +181,7 @@ class PlanRunner:
         told: dict[str, Any] = {
             "steps": len(pattern.plan.steps),
             "operations": sum(len(runner.program.ops) for runner in pattern.runners),
+            "bits": bits_of(pattern.plan, reproducible=self.reproducible),
             "numpy_steps": [step.formula.op for step in pattern.plan.steps if isinstance(step, Call)],
         }
         units = self._runners()
@@ -338,7 +245,13 @@ class PlanRunner:
         executor = pattern.bound(tuple(whole), single)
         return None if executor is None else (executor, -1 if any(batched) else pattern.tiled)
 
-    def run(self, inputs: Sequence[Floats], outs: Sequence[Floats], reduce: bool) -> None:
+    def run(
+        self,
+        inputs: Sequence[Floats],
+        outs: Sequence[Floats],
+        reduce: bool,
+        batched: tuple[bool, ...] | None = None,
+    ) -> None:
         """Compute all samples of a batch.
 
         Parameters
@@ -348,6 +261,8 @@ class PlanRunner:
             Filled; of shape (1, ...) when ``reduce``. They overlap nothing.
         reduce : bool
             Sum over the batch.
+        batched : tuple of bool, optional
+            Which inputs have the batch; by default those with more than one sample.
 
         Raises
         ------
@@ -359,7 +274,8 @@ class PlanRunner:
             For more samples than can be counted.
         """
         count = batch_length(inputs, outs, reduce)
-        batched = tuple(len(array) == count and count > 1 for array in inputs)
+        if batched is None:
+            batched = tuple(len(array) == count and count > 1 for array in inputs)
         several = any(batched)
         pattern = self.pattern(batched)
         single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
@@ -370,7 +286,12 @@ class PlanRunner:
         if executor is None:
             if self._numpy is None:
                 self._numpy = NumpyRunner(emit_numpy(self.inputs, self.outputs))
-            self._numpy.run(inputs, outs, reduce)
+            if self.reproducible and pattern is None:
+                raise UnsupportedError("reproducible=True, and only NumPy computes calls that share inputs so")
+            if self.reproducible:
+                self._run_one_by_one(inputs, outs, count)
+            else:
+                self._numpy.run(inputs, outs, reduce)
             return
         targets = [out if several and not reduce else out[0, ...] for out in outs]
         assert pattern is not None
@@ -386,6 +307,25 @@ class PlanRunner:
         for target, array in zip(targets, direct, strict=True):
             if target is not array:
                 target[...] = array
+
+    def _run_one_by_one(self, inputs: Sequence[Floats], outs: Sequence[Floats], count: int) -> None:
+        """Have NumPy compute what is too small for a plan, each sample as if there were no other."""
+        assert self._numpy is not None
+        totals = [np.zeros(out.shape) for out in outs] if self.reduce else []
+        for k in range(count):
+            given = [np.array(array[k : k + 1] if len(array) > 1 else array) for array in inputs]
+            results = [np.empty((1, *out.shape[1:]), out.dtype) for out in outs]
+            try:
+                self._numpy.run(given, results, False)
+            except SingularMatrixError as error:
+                raise SingularMatrixError(str(error), (k,)) from None
+            for place, result in enumerate(results):
+                if self.reduce:
+                    totals[place] += result
+                else:
+                    outs[place][k : k + 1] = result
+        for out, total in zip(outs, totals, strict=False):
+            out[...] = total
 
 
 class SharingPlans(PlanRunner):
@@ -411,19 +351,18 @@ class SharingPlans(PlanRunner):
         """Return the bound plan for calls of a kind, None in its place where units are about as good."""
         return (None, -1) if self.pattern(batched) is None else super().entry(batched, shapes, single)
 
+    def _made(self, batched: tuple[bool, ...]) -> Pattern | None:
+        try:
+            return super()._made(batched)
+        except UnsupportedError:  # of a plan that is not reproducible, where units are
+            return None
+
     def _planned(self, batched: tuple[bool, ...]) -> Plan:
         plan = super()._planned(batched)
         ports = [port for port, has in zip(self.program.inputs, batched, strict=True) if has]
         if plan.estimate.sample >= GAIN * program_cost(self.program, ports):
             raise UnsupportedError("units take about as long")
         return plan
-
-
-def _install(owner: ref[Pattern], number: int, unit: NativeCall) -> None:
-    """Use a unit for a program from now on, if the plan is still there."""
-    pattern = owner()
-    if pattern is not None:
-        pattern.units.install(number, unit)
 
 
 def _place(batched: tuple[bool, ...]) -> str:
@@ -433,16 +372,3 @@ def _place(batched: tuple[bool, ...]) -> str:
 
 def _typed(array: Floats, single: bool) -> Floats:
     return array if single else np.asarray(array, np.float64)
-
-
-def _function(plan: Plan, step: Call) -> Callable[..., npt.NDArray[Any]]:
-    """Return a function of the plan's inputs, which tell the sizes, and of the step's operands."""
-    function = load_numpy(emit_numpy([*step.sized(plan.inputs), *step.inputs], [step.formula]))
-
-    def call(*arrays: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        with np.errstate(all="ignore"):
-            (result,) = function(*(np.asarray(array, np.float64)[None] for array in arrays))
-        found: npt.NDArray[Any] = result[0]
-        return found
-
-    return call

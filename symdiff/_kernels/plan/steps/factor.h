@@ -50,7 +50,7 @@ static void sd_factor_large(sd_state *s, const sd_step *step, long n, long count
 
 static void sd_factor_stack(sd_state *s, const sd_step *step, long n) {
   long count = sd_stack_count(s, step->factor, 2);
-  if (n > SD_MATRIX_MOST)
+  if (n > s->job->plan->most_rows)
     sd_factor_large(s, step, n, count);
   else if (n)
     sd_factor_small(s, step, n, count);
@@ -191,7 +191,7 @@ static void sd_use_determinants(sd_state *s, const sd_step *step, const sd_use *
     const double *factor = (const double *)s->data[step->factor] + f * n * n;
     const int *pivots = (const int *)s->data[step->pivots] + f * n, state = ((const int *)s->data[step->state])[f];
     sd_set_number(sd_stack_at(s, step->c, 0, i), item,
-                  sd_determinant(step->op, factor, pivots, n > SD_MATRIX_MOST, state, n));
+                  sd_determinant(step->op, factor, pivots, n > s->job->plan->most_rows, state, n));
   }
 }
 
@@ -220,7 +220,7 @@ static long sd_run_use(sd_state *s, const sd_step *step, long *which) {
   if (failed >= 0) return failed;
   if (scalar)
     sd_use_determinants(s, step, &use);
-  else if (use.n > SD_MATRIX_MOST && use.k)
+  else if (use.n > s->job->plan->most_rows && use.k)
     sd_use_large(s, step, &use);
   else if (use.n && use.k)
     sd_use_small(s, step, &use);

@@ -212,7 +212,8 @@ static void sd_make_twin(sd_factors *f) {
 /* How the products of all places are made. One row, or one column, is a vector if it is for any number of samples; but
    where samples are what is summed over, an order that suits the layout is as good. */
 static void sd_choose_product(sd_shared_product *shared, const sd_side *rows, const sd_side *columns,
-                              const sd_side *inner, long item, double alpha, int add, int half, int batch) {
+                              const sd_side *inner, long item, double alpha, int add, int half, int batch,
+                              int one_order) {
   sd_gemm_sizes s = {rows->length,
                      columns->length,
                      inner->length,
@@ -225,6 +226,7 @@ static void sd_choose_product(sd_shared_product *shared, const sd_side *rows, co
   sd_one_product *p = &shared->product;
   *p = (sd_one_product){s, 0, 0, 0, alpha, half ? SD_BY_HALF : SD_BY_MATRIX, item == 4, add};
   shared->turned = 0;
+  if (one_order) return;
   if (s.m == 1 && s.n == 1 && (batch == SD_PLACES || batch == SD_INNER))
     p->by = SD_BY_DOT;
   else if (s.n == 1 && batch != SD_COLUMNS && !(batch == SD_INNER && s.am == 1))
@@ -321,7 +323,8 @@ static long sd_run_product(sd_state *s, const sd_step *step, long *which) {
     if (half && step->accumulate && s->last) sd_mirror_places(&f, &rows, &columns);
     return -1;
   }
-  sd_choose_product(&shared, &rows, &columns, &inner, f.item, step->value, add && !packed, half, sd_group_of_batch(step));
+  sd_choose_product(&shared, &rows, &columns, &inner, f.item, step->value, add && !packed, half, sd_group_of_batch(step),
+                    s->job->plan->one_order);
   shared.places = &f, shared.at = sd_factors_at;
   for (int i = 0; i < f.count[SD_PLACES]; i++) places *= f.lengths[f.label[SD_PLACES][i]];
   sd_multiply_places(&shared, places, s->threads, s->job->hooks, scratch);

@@ -1,4 +1,4 @@
-/* Stacks of matrices of up to SD_MATRIX_MOST rows by the kernels of ../../matrix: a tile at a time.
+/* Stacks of matrices of up to a plan's most rows by the kernels of ../../matrix: a tile at a time.
 
    A factor is P A = L U, with pivots from 0 on, or A = L L', in C's order. The kernels read and write arrays whose
    matrices have no gaps; others are copied, a few at a time.

@@ -1,0 +1,55 @@
+"""What a plan leaves to libraries, whose bits are not symdiff's own.
+
+LAPACK and NumPy may give a sample other bits beside other samples, with other numbers of threads and in other versions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from ..._kernels.matrix.batches import MOST, USUAL
+from ...errors import UnsupportedError
+from ...graph.sizes import value
+from ...plan.plan import Plan
+from ...plan.steps import Call, MatrixFunction, nested
+
+__all__ = ["bits_of", "refuse_others"]
+
+
+def bits_of(plan: Plan, *, reproducible: bool) -> str:
+    """Return what the bits of a sample depend on, as :attr:`symdiff.Kernel.stats` tells it."""
+    if reproducible:
+        return "sample"
+    return "library" if any(rows > USUAL for rows, _ in _others(plan, None)) else "sharing"
+
+
+def refuse_others(plan: Plan, sizes: Mapping[str, int] | None = None) -> None:
+    """Refuse a plan of which a library computes a part even if it is to be reproducible.
+
+    Parameters
+    ----------
+    plan : Plan
+    sizes : mapping of str to int, optional
+        Numbers of letters; without them matrices of such sizes are let pass.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    for rows, what in _others(plan, sizes):
+        if rows > MOST and (sizes is not None or rows < math.inf or what.endswith("NumPy")):
+            raise UnsupportedError(
+                f"reproducible=True, and a part of this formula is computed by a library: {what}; compile without it"
+            )
+
+
+def _others(plan: Plan, sizes: Mapping[str, int] | None) -> Iterator[tuple[float, str]]:
+    """Yield steps that a library runs for matrices of many rows: of how many, and what it is."""
+    for step in nested(plan.steps):
+        if isinstance(step, Call):
+            yield math.inf, f"{step.formula.op} by NumPy"
+        elif isinstance(step, MatrixFunction):
+            rows = step.matrix.shape[-1]
+            count = rows if isinstance(rows, int) else math.inf if sizes is None else value(rows, sizes)
+            yield count, f"{step.op} of matrices of {rows} rows by LAPACK"

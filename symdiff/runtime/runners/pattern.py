@@ -1,0 +1,161 @@
+"""A plan for one way of sharing inputs, bound to sizes when these come, and what runs its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+from weakref import ref
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._kernels.plan.executor import Plan as Executor
+from ..._kernels.plan.executor import PlanUnits
+from ..._kernels.unit import NativeCall
+from ...codegen.numpy.emit import emit_numpy, load_numpy
+from ...graph.reference.interpret import bind_sizes
+from ...plan.bind import bind, programs_of
+from ...plan.loops.access import BATCH
+from ...plan.plan import Plan
+from ...plan.steps import Call
+from ..kept.records import UnitRecord
+from ..toolchain.machine import native_target
+from .bits import refuse_others
+from .interpreter import InterpreterRunner
+from .native import NativeRunner
+from .tiered import TieredRunner
+from .variants import ProgramRunner
+
+__all__ = ["Kind", "Pattern"]
+
+Floats: TypeAlias = npt.NDArray[np.floating[Any]]
+Kind: TypeAlias = type[TieredRunner] | type[NativeRunner] | type[InterpreterRunner]
+#: Sizes for which a plan is kept bound.
+BOUND = 8
+
+
+class Pattern:
+    """The plan for one way of sharing inputs, and what runs its steps.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its inputs have the axis of tiles in front where they have it, be it the batch or an axis of one sample.
+    kind : type
+        What runs scalar programs.
+    accuracy : {"default", "high"}
+    build_limit : float
+        Seconds that the compiler may take for one program.
+    unit : callable, optional
+        Returns what is kept of the units of a program, by its number.
+    reproducible : bool, optional
+        No bit depends on LAPACK, or on whether there is one sample.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is to be reproducible and has a step in Python, or of LAPACK for any sizes.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        kind: Kind,
+        accuracy: str,
+        build_limit: float,
+        unit: Callable[[int], UnitRecord | None] = lambda number: None,
+        reproducible: bool = False,
+    ) -> None:
+        if reproducible:
+            refuse_others(plan)
+        self.plan = plan
+        self.reproducible = reproducible
+        self.runners: list[ProgramRunner] = [
+            kind(
+                program, reduce=total, constant=shared, accuracy=accuracy, build_limit=build_limit, kept=unit(number)
+            )
+            for number, (program, total, shared) in enumerate(programs_of(plan))
+        ]
+        self.functions = {step.result: _function(plan, step) for step in plan.steps if isinstance(step, Call)}
+        runners = self.runners
+        self.units = PlanUnits(
+            lambda number, reduce, columns, single: runners[number].call(reduce, columns, single),
+            [
+                ([port.size for port in runner.program.inputs], [port.size for port in runner.program.outputs])
+                for runner in self.runners
+            ],
+            [runner.usual.columns for runner in self.runners],
+        )
+        for number, runner in enumerate(self.runners):
+            # the runners do not hold the plan: it ends with its last reference
+            runner.bind(partial(_install, ref(self), number), runner.usual.reduce)
+        self._bound: dict[tuple[Any, ...], Executor | None] = {}
+
+    def plans(self) -> list[Executor]:
+        """Return the plans that are bound to sizes."""
+        return [plan for plan in list(self._bound.values()) if plan is not None]
+
+    @property
+    def tiled(self) -> int:
+        """The first input that has the axis of tiles, -1 where none has."""
+        return next((k for k, node in enumerate(self.plan.inputs) if node.shape[:1] == (BATCH,)), -1)
+
+    def rows(self, inputs: Sequence[Floats]) -> int:
+        """Return the length of the axis of tiles, 1 where there is none."""
+        return 1 if self.tiled < 0 else len(inputs[self.tiled])
+
+    def bound(self, shapes: tuple[tuple[int, ...], ...], single: bool) -> Executor | None:
+        """Return the plan for arrays of some shapes; None where they are too small for it."""
+        if self.tiled >= 0 and not shapes[self.tiled][0]:
+            return None
+        # the length of the axis of tiles is open
+        own = [shape[node.shape[:1] == (BATCH,) :] for node, shape in zip(self.plan.inputs, shapes, strict=True)]
+        key = (*own, single)
+        if key in self._bound:
+            return self._bound[key]
+        plan = self.plan
+        sizes = bind_sizes(plan.inputs, shapes)
+        sizes.pop(str(BATCH), None)
+        made = bind(plan, sizes, single, self.functions)
+        if self.reproducible:
+            refuse_others(plan, sizes)
+        executor = None
+        if made is not None:
+            executor = Executor(
+                inputs=len(plan.inputs),
+                outputs=len(plan.outputs),
+                arrays=made.arrays,
+                steps=made.steps,
+                tile=made.tile,
+                tile_bytes=made.tile_bytes,
+                kept_bytes=made.kept_bytes,
+                single=single,
+                lanes=native_target().lanes,
+                units=self.units,
+                reproducible=self.reproducible,
+            )
+        while len(self._bound) >= BOUND:
+            self._bound.pop(next(iter(self._bound)))
+        self._bound[key] = executor
+        return executor
+
+
+def _install(owner: ref[Pattern], number: int, unit: NativeCall) -> None:
+    """Use a unit for a program from now on, if the plan is still there."""
+    pattern = owner()
+    if pattern is not None:
+        pattern.units.install(number, unit)
+
+
+def _function(plan: Plan, step: Call) -> Callable[..., npt.NDArray[Any]]:
+    """Return a function of the plan's inputs, which tell the sizes, and of the step's operands."""
+    function = load_numpy(emit_numpy([*step.sized(plan.inputs), *step.inputs], [step.formula]))
+
+    def call(*arrays: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        with np.errstate(all="ignore"):
+            (result,) = function(*(np.asarray(array, np.float64)[None] for array in arrays))
+        found: npt.NDArray[Any] = result[0]
+        return found
+
+    return call
