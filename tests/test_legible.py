@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+import scipy.linalg
 from exact import directional
 from numpy.linalg import det, inv, norm
 
@@ -134,6 +135,23 @@ ROWS = [
         "det([[cos(a), -sin(a)], [1, b]])", "a", {"a": (), "b": ()}, "cos(a) - b * sin(a)",
         lambda a, b: np.cos(a) - b * np.sin(a),
     ),
+    Row("sum(log(eigvalsh(S)))", "S", {"S": PD("n")}, "inv(S)", lambda S: 1.0 * inv(S)),
+    Row("trace(logm((S + S.T) / 2))", "S", {"S": PD("n")}, "inv(S)", lambda S: 1.0 * inv(S)),
+    Row("sum(exp(eigvalsh(S)))", "S", {"S": S("n")}, "expm(S)", lambda S: 1.0 * scipy.linalg.expm(S)),
+    Row(
+        "sum(eigvalsh(S) ** 3)", "S", {"S": S("n")}, "funm(S, x -> 3 * x ** 2)", lambda S: 3 * S @ S,
+    ),
+    Row(
+        "t * trace(funm((S + S.T) / 2, x -> exp(t * x)))", "S", {"S": S("n"), "t": ()},
+        "t * funm(S, x -> exp(t * x) * t)",
+        lambda S, t: t * t * scipy.linalg.expm(t * S),
+    ),
+    Row(
+        "(x - mean(x)) / std(x)", "x", {"x": "n"},
+        "u = unit(x - mean(x))\n(eye(n) - 1 / n - outer(u, u)) / std(x)",
+        lambda x: (np.eye(N) - 1 / N - np.outer(x - x.mean(), x - x.mean()) / (N * x.var())) / x.std(),
+    ),
+    Row("trace(X @ A @ X.T)", "X", {"X": ("m", "n"), "A": ("n", "n")}, "X @ (A + A.T)", lambda X, A: X @ (A + A.T)),
     Row("(x - 1) * exp(x)", "x", {"x": ()}, "x * exp(x)", lambda x: x * np.exp(x)),
 ]
 IDS = [f"{row.text} {row.wrt} {'invertible' if row.options else ''}" for row in ROWS]

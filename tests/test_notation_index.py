@@ -73,7 +73,7 @@ def test_scalars_signs_and_sums_of_products() -> None:
         ("[i] -> A[0, i]", "names of indices beside numbers"),
         ("[i, i] -> V[i, i]", "different names"),
         ("[2] -> x[i]", "different names"),
-        ("i -> x[i]", "different names"),
+        ("i -> x[i]", "expected a whole number"),
         ("1 + [i] -> x[i]", "different names"),
         ("[i] -> [j] -> x[i]", "different names"),
         ("-> x[i]", "found '->'"),

@@ -18,11 +18,11 @@ from scipy import linalg, special
 import symdiff as sd
 from symdiff import Array, graph
 from symdiff.calculus.linear import LINEAR
-from symdiff.calculus.recursive.differences import point
 from symdiff.calculus.recursive.spectral import function_of
 from symdiff.calculus.rules import DIFFERENTIALS, LAWS
 from symdiff.errors import NotDifferentiableError, UnsupportedError
 from symdiff.frontend.numpy.library import LIBRARY
+from symdiff.graph.contractions import point
 from symdiff.graph.primitives import Body
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS

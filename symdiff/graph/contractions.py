@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ..errors import DtypeError, ShapeError
-from .nodes import BOOL, INT, REAL, Node, broadcast_shapes, constant, intern
+from .nodes import BOOL, INT, REAL, Node, broadcast_shapes, constant, intern, placeholder
 from .primitives import PRIMITIVES, Contraction, Labels, Spectral
 from .sizes import Dim, Shape, show
 from .structural import cumulative, reshape, slicing, whole
@@ -188,6 +188,16 @@ def matrix(op: str, *args: Node) -> Node:
         return intern(op, pair, None, (*lead, *b.shape[-2:]))
     shape = a.shape[:-1] if op == "eigvalsh" else a.shape if PRIMITIVES[op].keeps else a.shape[:-2]
     return intern(op, args, None, shape)
+
+
+def point(k: int) -> Node:
+    """Return the variable for eigenvalue number ``k`` of the formula of a function of matrices."""
+    return placeholder(("eigenvalue", k), ())
+
+
+def parameter(k: int) -> Node:
+    """Return the variable for parameter number ``k`` of such a formula."""
+    return placeholder(("parameter", k), ())
 
 
 def spectral(payload: Spectral, args: Sequence[Node]) -> Node:

@@ -392,6 +392,9 @@ class MathStyle(MathSigns):
             return Piece(self.function("d adj", *map(self.plain, term.args)), ATOM)
         return Piece(self.function(term.data, *map(self.plain, term.args)), ATOM)
 
+    def _write_mapping(self, term: Term) -> Piece:
+        return Piece(f"{self.reference(term.data).text}{self.mapped}{self.plain(term.args[0])}", OR - 1)
+
     def _write_recurrence(self, term: Term) -> Piece:
         loop, own = term.data, summand(term)
         length, letters = str(loop.length), [self.reference(letter.data).text for letter in loop.letters]

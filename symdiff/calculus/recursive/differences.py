@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...errors import NotDifferentiableError
 from ...graph import BOOL, Node, constant, dependents, elementwise, placeholder, postorder
+from ...graph.contractions import point
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, where
 from ..modes import pushforward
@@ -33,11 +34,6 @@ HIGHEST = 2
 #: Points are close if they are nearer than this part of the distance to the nearest singularity. Five nodes of Gauss
 #: have an error of 1e-15 then, and a quotient loses a factor of 8 for each order.
 _CLOSE = 1 / 8
-
-
-def point(k: int) -> Node:
-    """Return the variable for eigenvalue number ``k`` of a formula of several."""
-    return placeholder(("eigenvalue", k), ())
 
 
 def divided(function: Node, order: int) -> Node:

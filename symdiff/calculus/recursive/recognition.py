@@ -19,23 +19,18 @@ from ...graph import (
     contract,
     elementwise,
     label_sizes,
-    placeholder,
     postorder,
     reduce,
     slicing,
     stop_gradient,
     whole,
 )
+from ...graph.contractions import parameter, point
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, to_real, where
-from .differences import is_known, point
+from .differences import is_known
 
 #: Eigenvalues count as equal when they are nearer than this part of the largest magnitude, some rounding errors.
 EQUAL = 2.0**-43
-
-
-def parameter(k: int) -> Node:
-    """Return the variable for parameter number ``k`` of a function."""
-    return placeholder(("parameter", k), ())
 
 
 #: What nodes are as formulas of one eigenvalue, and what makes a parameter of a node.

@@ -32,17 +32,19 @@ from ...graph import (
     swap,
     zeros,
 )
+from ...graph.contractions import parameter, point
 from ...graph.deltas.einsum import einsum, is_zero, scale_by
 from ...graph.deltas.structural import identity
 from ...graph.kinds import CHOICE, SPECTRUM
 from ...graph.primitives import Spectral
 from ...graph.scalars.functions import apply, compare, where
 from ...graph.sizes import Dim
+from ...simplify.facts import is_symmetric
 from ..linear import PULLS, WHOLES, Law
 from ..modes import pullback, pushforward
 from ..rules import DIFFERENTIALS, LAWS, matmul
-from .differences import divided, point
-from .recognition import EQUAL, as_function, factored, parameter
+from .differences import divided
+from .recognition import EQUAL, as_function, factored
 
 
 def function_of(function: Node, a: Node, parameters: Sequence[Node] = (), name: str = "funm") -> Node:
@@ -59,10 +61,15 @@ def function_of(function: Node, a: Node, parameters: Sequence[Node] = (), name: 
         How it is called where it is printed.
     """
     n = a.shape[-1]
+    one = constant(1.0)
+    while function.op == "multiply" and one in function.args:  # the cotangent of a sum
+        function = function.args[function.args[0] is one]
     if point(0) not in postorder([function]):  # the same number for all eigenvalues
         value = _placed(function, parameters)
         lead = broadcast_to(delta(n, n), (*a.shape[:-2], n, n))
         return apply("multiply", reshape(value, (*value.shape, 1, 1)), lead)
+    if function is apply("divide", one, point(0)) and is_symmetric(a):
+        return matrix("inv", a)
     return spectral(Spectral(name, function, function, len(parameters)), (a, *parameters))
 
 
@@ -136,10 +143,33 @@ def _pull_direction(node: Node, i: int, ct: Node, prefix: int) -> Node | None:
     place = i - 1 - len(parameters)
     if place < 0:
         return None
+    scale = _of_trace(ct) if len(directions) == 1 and ct.ndim == 2 else None
+    if scale is not None:
+        return scale_by(scale, _slope_of(node))
     before = [swap(e) for e in reversed(directions[:place])]
     after = [swap(e) for e in reversed(directions[place + 1 :])]
     pulled = spectral(node.payload, (a, *parameters, *before, ct, *after))
     return _gathered(pulled, prefix, node.args[i])
+
+
+def _of_trace(ct: Node) -> Node | None:
+    """Return c for a cotangent c I, which is that of a trace: the function is pulled back to c f'(A)."""
+    one = delta(*ct.shape)
+    if ct is one:
+        return constant(1.0)
+    if ct.op != "contract" or one not in ct.args or any(arg.ndim for arg in ct.args if arg is not one):
+        return None
+    scalars = [arg for arg in ct.args if arg is not one]
+    upright = ct.payload.labels[ct.args.index(one)] == ct.payload.out and len(scalars) == len(ct.args) - 1
+    return einsum(scalars, [()] * len(scalars), ()) if upright and scalars else None
+
+
+def _slope_of(node: Node) -> Node:
+    """Return f'(A) for a function of a matrix, or its derivative of first order."""
+    a, parameters, _ = _parts(node)
+    (slope,) = pushforward([node.payload.function], {point(0): constant(1.0)})
+    assert slope is not None  # the function is one of its point
+    return function_of(slope, a, parameters)
 
 
 def _gathered(x: Node, prefix: int, own: Node) -> Node:

@@ -33,7 +33,7 @@ from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .grammar import SyntaxNode, Tree
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
-from .values import Listing, described, levels_of, matrix_of, ndim_of, results_of, shape_of
+from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, results_of, shape_of
 from .vocabulary import TextFunction
 
 #: Names with a value of their own. An input of the same name goes before them.
@@ -129,7 +129,7 @@ class _Builder:
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
         self.values: list[Any] = []
         self.sound: set[Shape] = set()  # shapes that are within the limits
-        self.arrows = arrows_of(tree.terms)
+        self.arrows, self.mapped = (arrows_of(tree.terms, kind) for kind in ("by_index", "mapping"))
 
     def build(self) -> Parsed:
         meaning: dict[str, Callable[[SyntaxNode], Any]] = {
@@ -140,6 +140,7 @@ class _Builder:
             "binary": self.of_binary,
             "axis": self.of_axis,
             "by_index": self.of_indices,
+            "mapping": lambda term: Mapped(Mapped.of(term.value[0]), self.array(term.children[0])),
             "transpose": lambda term: self.array(term.children[0]).T,
             "index": self.of_index,
             "slice": self.of_slice,
@@ -185,6 +186,8 @@ class _Builder:
 
     def of_name(self, term: SyntaxNode) -> Array | float:
         name = term.value
+        if any(start <= term.start < end for start, end in self.mapped.get(name, ())):
+            return Array(Mapped.of(name))
         if name in self.names:
             return self.names[name]
         if name in self.inputs:
@@ -411,15 +414,17 @@ class _Builder:
             keyword: self.values[place] if isinstance(self.values[place], bool | None) else self.argument(place)
             for keyword, place in zip(keywords, term.children[len(places) :], strict=True)
         }
-        return function.call(*map(self.argument, places), **options)
+        return function.call(*(self.argument(place, name) for place in places), **options)
 
-    def argument(self, place: int) -> Any:
+    def argument(self, place: int, name: str = "") -> Any:
         """Return the value of a term as a function takes it: an Array, a number, or a tuple or list of these."""
         value = self.values[place]
         if isinstance(value, Listing):
             if value.rank == 3:
                 raise self.no_formula(value.misplaced)
             return value.items
+        if isinstance(value, Mapped) and name == "funm":
+            return value
         return value if isinstance(value, tuple | int) and not isinstance(value, bool) else self.operand(place)
 
 

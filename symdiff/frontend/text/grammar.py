@@ -7,7 +7,7 @@ whoever reads it needs a loop and no recursion. Every term knows its place in th
 
 Operators from loosest to tightest, as in Python, but for the arrow::
 
-    [i, j] ->           the array that has these elements: [i, j] -> x[i] * y[j]
+    [i, j] ->           the array that has these elements: [i, j] -> x[i] * y[j]; x -> is a function of x
     == != < <= > >=     not chained: (a < b) & (b < c)
     |
     &
@@ -50,10 +50,10 @@ class SyntaxNode(NamedTuple):
     Parameters
     ----------
     kind : str
-        ``number``, ``name``, ``axis`` (an index by name), ``value`` (None, True, False or ...), ``unary``,
-        ``binary``, ``by_index``, ``transpose``, ``index``, ``slice``, ``list``, ``tuple``, ``call`` or ``define``.
+        ``number``, ``name``, ``axis`` (an index by name), ``value`` (None, True, False or ...), ``unary``, ``binary``,
+        ``by_index``, ``mapping``, ``transpose``, ``index``, ``slice``, ``list``, ``tuple``, ``call`` or ``define``.
     value : object
-        The number, name or operator; the indices of a result by index; of a call its function and the
+        The number, name or operator; the names before an arrow; of a call its function and the
         names of its keyword arguments; of a slice which of start, stop and step are there.
     children : tuple of int
         Places of the operands in the tree.
@@ -198,8 +198,8 @@ class _Reader:
         if kind != SYMBOL:
             self.operands.append((len(self.terms), start, end))
             top = self.waiting[-1] if self.arrows and kind == NAME else None
-            by_name = isinstance(top, _Bracket) and top.kind == "index"
-            kind_of_term = "axis" if by_name else "name" if kind == NAME else "number" if kind == NUMBER else "value"
+            name = "axis" if isinstance(top, _Bracket) and top.kind == "index" else "name"
+            kind_of_term = name if kind == NAME else "number" if kind == NUMBER else "value"
             self.terms.append(SyntaxNode(kind_of_term, symbol if kind == NAME else value, (), start, end, start))
             return _OPERATOR
         if symbol in ("+", "-", "~"):
@@ -237,8 +237,7 @@ class _Reader:
         if token.kind != SYMBOL:
             raise unexpected_operand(token, self.last, self.text)
         if symbol == "(":
-            name = self.take_name(token)
-            return self.open(_Bracket("call", start, self.last.start, name))
+            return self.open(_Bracket("call", start, self.last.start, self.take_name(token)))
         if symbol == "[":
             return self.open(_Bracket("index", start, self.operands[-1][1]))
         if symbol == ".":
@@ -319,8 +318,8 @@ class _Reader:
             self.depth -= top.nests
             right, start, end = self.operands.pop()
             if top.indices:
-                self.arrows -= 1
-                self.finish(SyntaxNode("by_index", top.indices, (right,), top.start, end, top.position))
+                self.arrows -= top.symbol == "by_index"
+                self.finish(SyntaxNode(top.symbol, top.indices, (right,), top.start, end, top.position))
             elif top.precedence == _PREFIX:
                 self.finish(SyntaxNode("unary", top.symbol, (right,), top.position, end, top.position))
             else:
@@ -383,17 +382,19 @@ class _Reader:
         return self.last.text
 
     def arrow(self, token: Token) -> int:
-        """Take back the list of names just read, which are the indices of the result."""
+        """Take back the names just read, the indices of a result, or the variable of a function."""
         alone = not self.waiting or isinstance(self.waiting[-1], _Bracket)
         listed = self.terms[-1]
-        names = tuple(str(self.terms[child].value) for child in listed.children)
-        kinds = {self.terms[child].kind for child in listed.children}
-        if not alone or listed.kind != "list" or kinds != {"name"} or len(set(names)) < len(names):
+        mapped = listed.kind == "name"  # of a function: x -> exp(x)
+        before = (-1,) if mapped else listed.children if listed.kind == "list" else ()
+        names = tuple(str(self.terms[child].value) for child in before)
+        if not alone or {self.terms[k].kind for k in before} != {"name"} or len(set(names)) < len(names):
             message = "'->' stands behind the indices of a result, different names: [i, j] -> x[i] * y[j]"
             raise self.error(message, token.start)
-        del self.terms[len(self.terms) - 1 - len(names) :]
-        self.arrows += 1
-        return self.wait(_Operator("->", 0, token.start, names, self.operands.pop()[1]))
+        del self.terms[len(self.terms) - (not mapped) - len(names) :]
+        self.arrows += not mapped
+        start = self.operands.pop()[1]
+        return self.wait(_Operator("mapping" if mapped else "by_index", 0, token.start, names, start))
 
     def equals(self, token: Token) -> int:
         self.count(token.start)
@@ -418,12 +419,11 @@ class _Reader:
                 raise self.error(f"{opened!r} is never closed; expected {expected!r}", what.position)
         if self.line < 0:
             return
-        several = self.waiting[0] if self.waiting else None
-        is_tuple = isinstance(several, _Bracket)  # all others are closed
-        if state != _OPERATOR and not (is_tuple and self.last.text == ","):
+        several = self.waiting[0] if self.waiting else None  # a bracket that is still open is that of a tuple
+        if state != _OPERATOR and not (isinstance(several, _Bracket) and self.last.text == ","):
             expected = "T" if state == _ATTRIBUTE else "a number, a name or a bracket"
-            message = f"expected {expected}, found the end of the line; inside brackets a formula may go on"
-            raise self.error(message, self.last.end)
+            found = "found the end of the line; inside brackets a formula may go on"
+            raise self.error(f"expected {expected}, {found}", self.last.end)
         self.reduce(0)
         if isinstance(several, _Bracket):
             if state == _OPERATOR:

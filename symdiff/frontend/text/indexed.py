@@ -147,10 +147,10 @@ def _contracted(names: Sequence[str], product: IndexedProduct) -> Array:
     return part if product.scale is None else product.scale * part
 
 
-def arrows_of(terms: Sequence[SyntaxNode]) -> dict[str, list[tuple[int, int]]]:
-    """Return from where to where each index is one behind an arrow, in order, without those inside of others."""
+def arrows_of(terms: Sequence[SyntaxNode], kind: str) -> dict[str, list[tuple[int, int]]]:
+    """Return from where to where each name is one of an arrow's, in order, without those inside of others."""
     spans: dict[str, list[tuple[int, int]]] = {}
-    for start, end, names in sorted((t.start, t.end, t.value) for t in terms if t.kind == "by_index"):
+    for start, end, names in sorted((t.start, t.end, t.value) for t in terms if t.kind == kind):
         for name in names:
             known = spans.setdefault(name, [])
             if not known or known[-1][1] <= start:

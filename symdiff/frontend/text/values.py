@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ParseError, ShapeError
+from ...graph import Node, placeholder, substitute
 from ...graph.sizes import Shape
 from ..array import Array, asarray
 from ..outputs import leaves
@@ -22,6 +23,23 @@ class Listing:
     levels: int
     rank: int  # the largest of its leaves' ranks: 0 whole numbers, 1 numbers, 2 arrays, 3 tuples
     misplaced: int = -1  # the first term that is a tuple, which is no part of an array
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A function of one number, ``x -> exp(x)``, which ``funm`` calls."""
+
+    variable: Node
+    body: Array
+
+    @classmethod
+    def of(cls, name: str) -> Node:
+        """Return what stands for a number of this name."""
+        return placeholder(("mapped", name), ())
+
+    def __call__(self, x: Array) -> Array:
+        """Return the function of a symbol."""
+        return Array(substitute([self.body.node], {self.variable: x.node})[0])
 
 
 def levels_of(value: Any) -> int:
@@ -70,6 +88,8 @@ def described(value: Any) -> str:
         return "a formula"
     if isinstance(value, Indexed | Axis):
         return "elements by index" if isinstance(value, Indexed) else f"the index {value.name}"
+    if isinstance(value, Mapped):
+        return "a function of a number"
     if isinstance(value, tuple | slice):
         return f"a {type(value).__name__}"
     return "'...'" if value is ... else repr(value)

@@ -12,6 +12,7 @@ Files
     numbers        numbers as a reader knows them
     contractions   the names of contractions in matrix notation
     from_graph     the term of each node
+    bodies         the terms of loops and of functions of matrices, which hold formulas
     reading        the forms that have names, put in the place of what spells them out
     reader         the pass that makes terms again by rules
     by_index       results of three and more axes as products of elements

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from ...graph.sizes import product
 from .named_forms import is_identity, is_number
 from .reader import Reader, ReadingRules
 from .terms import SHORT, Term, transpose
@@ -67,6 +70,41 @@ def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
         if step.kind == "step" and any(ramp.args[0] is step.args[0] for ramp in ramps):
             return reader.product([arg for arg in over if arg is not step], under, term.shape)
     return None
+
+
+@RULES.of("product")
+def _by_standard_deviation(reader: Reader, term: Term) -> Term | None:
+    """Write sqrt(n) / norm(x - mean(x)) as 1 / std(x)."""
+    over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
+    under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
+    for length in under:
+        own = _centred(length)
+        root = next((arg for arg in over if own is not None and _is_root_of_count(arg, own)), None)
+        if own is None or root is None or len(over) == 1:
+            continue
+        deviation = reader.make("reduce", (own,), ("std", length.data[1]), length.shape)
+        below = [deviation if arg is length else arg for arg in under]
+        return reader.product([arg for arg in over if arg is not root], below, term.shape)
+    return None
+
+
+def _centred(length: Term) -> Term | None:
+    """Return x for the norm of all of x - mean(x)."""
+    if length.kind != "reduce" or length.data[0] != "norm" or length.args[0].kind != "sum" or length.ndim:
+        return None
+    gap = length.args[0]
+    if len(gap.args) != 2 or gap.data != (False, True):
+        return None
+    own, mean = gap.args
+    is_mean = mean.kind == "reduce" and mean.data == ("mean", length.data[1]) and mean.args[0] is own
+    return own if is_mean else None
+
+
+def _is_root_of_count(term: Term, x: Term) -> bool:
+    count = product(x.shape)
+    if term.kind == "number":
+        return isinstance(count, int) and term.data == math.sqrt(count)
+    return term.kind == "call" and term.data == "sqrt" and term.args[0].kind == "size" and term.args[0].data == count
 
 
 @RULES.of("product")

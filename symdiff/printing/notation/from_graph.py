@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...errors import ShapeError
-from ...graph import Node, broadcast_shapes, parts_of, postorder, step_number
+from ...graph import Node, broadcast_shapes, parts_of, postorder
 from ...graph.primitives import PRIMITIVES, complete
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import as_written
 from ...graph.sizes import Shape, product
 from ...simplify.facts import is_symmetric
+from .bodies import INNER
 from .contractions import is_kronecker, recognise, written_contraction
-from .terms import SHORT, Loop, Term, expand, index, number, quotient, total_of
+from .terms import SHORT, Term, expand, index, number, quotient, total_of
 
 #: Sums and products that continue in one that they are part of, whatever sign they have there.
 _ADDED, _MULTIPLIED = ("add", "subtract"), ("multiply", "divide")
@@ -71,24 +72,9 @@ class _Writer:
         if node.op in _MULTIPLIED:
             return self.write_product(node)
         args = [self.terms[arg] for arg in node.args]
-        if node.op == "recurrence":
-            return self.write_recurrence(node, args)
+        if node.op in INNER:
+            return INNER[node.op](node, args, self.taken, lambda *given: _Writer(*given).run())
         return WRITERS.get(node.op, write_function)(node, args)
-
-    def write_recurrence(self, node: Node, args: Sequence[Term]) -> Term:
-        """Write a loop: what it starts with and goes along, what it carries on and writes, in letters of its own."""
-        body, length, _ = node.payload
-        taken = set(self.taken)
-        known = {step_number(): _fresh("k", (), taken)}
-        known |= {own: _fresh("s", own.shape, taken) for own in body.carried}
-        known |= {own: _fresh("x", own.shape, taken) for own in body.read}
-        own = list(known.values())
-        first, second = len(body.carried), len(body.carried) + len(body.read)
-        held = dict(zip(body.held, args[second:], strict=True))
-        results = _Writer(body.results, {**known, **held}, taken).run()
-        part = 0 if len(results) == 1 else None
-        data = Loop(tuple(own), first, second - first, length, node.payload.reverse, part)
-        return Term("recurrence", (*args[:second], *results), data, node.shape)
 
     def write_sum(self, node: Node) -> Term:
         parts: list[tuple[Term, bool]] = []
@@ -300,15 +286,6 @@ def _insertion(short: Shape, long: Shape) -> tuple[bool, ...] | None:
     return tuple(old) if at == len(short) else None
 
 
-def _fresh(letter: str, shape: Shape, taken: set[str]) -> Term:
-    name, count = letter, 0
-    while name in taken:
-        count += 1
-        name = f"{letter}{count}"
-    taken.add(name)
-    return Term("name", (), name, shape)
-
-
 def write_slice(node: Node, args: Sequence[Term]) -> Term:
     """Write a part of an array, or a result of a loop."""
     if args[0].kind == "recurrence":
@@ -400,9 +377,6 @@ def write_concatenation(node: Node, args: Sequence[Term]) -> Term:
 def write_named_function(node: Node, args: Sequence[Term]) -> Term:
     """Write an operation by its name, a custom function by the name that its author gave it."""
     name = getattr(node.payload.rule, "name", node.op) if node.op == "custom" else node.op
-    if node.op == "spectral":
-        order = len(args) - 1 - node.payload.parameters
-        name = node.payload.name + ("_differential" if order else "") + (str(order) if order > 1 else "")
     return Term("function", tuple(args), str(name), node.shape)
 
 

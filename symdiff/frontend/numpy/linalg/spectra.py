@@ -11,12 +11,11 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any, NamedTuple
 
-from ....calculus.recursive.differences import point
-from ....calculus.recursive.recognition import parameter
 from ....calculus.recursive.spectral import function_of
 from ....errors import ArgumentError, ShapeError, UnsupportedError
 from ....graph import BOOL, Node, concatenate, dependents, elementwise, matrix, postorder, reshape, swap, zeros
 from ....graph import matmul as stack_matmul
+from ....graph.contractions import parameter, point
 from ....graph.scalars.functions import FUNCTIONS, apply, to_real
 from ....graph.sizes import Dim, show
 from ....simplify.facts import is_symmetric

@@ -1,0 +1,71 @@
+"""Operations that hold a formula of their own: loops, and functions of matrices by their function of a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeAlias
+
+from ...graph import Node, elementwise, step_number
+from ...graph.contractions import parameter, point
+from ...graph.sizes import Shape
+from ...simplify.facts import is_symmetric
+from .terms import Loop, Term, number, quotient, total_of, transpose
+
+__all__ = ["INNER"]
+
+#: Writes formulas, given what some nodes are written as and which names are taken.
+Write: TypeAlias = Callable[[Sequence[Node], Mapping[Node, Term], Collection[str]], list[Term]]
+#: Functions of matrices that have a name of their own.
+_NAMED = {"exp": "expm", "log": "logm", "sqrt": "sqrtm"}
+
+
+def _fresh(letter: str, shape: Shape, taken: set[str]) -> Term:
+    name, count = letter, 0
+    while name in taken:
+        count += 1
+        name = f"{letter}{count}"
+    taken.add(name)
+    return Term("name", (), name, shape)
+
+
+def _recurrence(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
+    """Write a loop: what it starts with and goes along, what it carries on and writes, in letters of its own."""
+    body, length, _ = node.payload
+    taken = set(names)
+    known = {step_number(): _fresh("k", (), taken)}
+    known |= {own: _fresh("s", own.shape, taken) for own in body.carried}
+    known |= {own: _fresh("x", own.shape, taken) for own in body.read}
+    own = list(known.values())
+    first, second = len(body.carried), len(body.carried) + len(body.read)
+    held = dict(zip(body.held, args[second:], strict=True))
+    results = write(body.results, {**known, **held}, taken)
+    part = 0 if len(results) == 1 else None
+    data = Loop(tuple(own), first, second - first, length, node.payload.reverse, part)
+    return Term("recurrence", (*args[:second], *results), data, node.shape)
+
+
+def _spectral(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
+    """Write f(A) by the name that f has as a function of matrices, or by f; a derivative by its directions."""
+    matrix, *rest = args
+    if node.ndim == 2 and not is_symmetric(node.args[0]):
+        matrix = quotient([total_of([(matrix, False), (transpose(matrix), False)], matrix.shape)], [number(2.0)], False,
+                          matrix.shape)
+    payload = node.payload
+    parameters, directions = rest[: payload.parameters], rest[payload.parameters :]
+    order = len(directions)
+    suffix = ("_differential" if order else "") + (str(order) if order > 1 else "")
+    for op, name in _NAMED.items():
+        if payload.function is elementwise(op, (point(0),)):
+            return Term("function", (matrix, *directions), name + suffix, node.shape)
+    letter = _fresh("x", (), set(names))
+    known = {point(0): letter, **{parameter(k): term for k, term in enumerate(parameters)}}
+    (body,) = write([payload.function], known, {*names, letter.data})
+    function = Term("mapping", (body,), letter.data, ())
+    return Term("function", (matrix, function, *directions), "funm" + suffix, node.shape)
+
+
+#: How they are written.
+INNER: dict[str, Callable[[Node, Sequence[Term], Collection[str], Write], Term]] = {
+    "recurrence": _recurrence,
+    "spectral": _spectral,
+}
