@@ -470,3 +470,86 @@ def test_rows_of_data_that_are_left_out_may_be_nan(backend: str) -> None:
     np.testing.assert_allclose(curvature, 2 * seen.T @ seen, rtol=1e-14)
     np.testing.assert_allclose(along, 2 * rest @ seen @ [1, 2], rtol=1e-14)
     np.testing.assert_allclose(data, [2 * rest[0] * w, [0, 0], 2 * rest[1] * w], rtol=1e-14)
+
+
+# ---------------------------------------------------------------------------- data left out, by operation
+
+X_, t_ = sd.matrix("X", 3, 4), sd.vector("t", 3)
+#: Functions of the rows of a matrix, each row by itself.
+ROWS: dict[str, Callable[[], Array]] = {
+    "sort": lambda: sd.sort(X_, axis=1),
+    "cumprod": lambda: sd.cumprod(X_, axis=1),
+    "cumsum": lambda: sd.cumsum(X_ * X_, axis=1) ** 2,
+    "median": lambda: sd.median(X_, axis=1)[:, None],
+    "softmax": lambda: sd.softmax(X_, axis=1),
+    "logsumexp": lambda: sd.logsumexp(X_, axis=1)[:, None],
+    "norm": lambda: sd.norm(X_, axis=1)[:, None],
+    "variance": lambda: sd.var(X_, axis=1)[:, None],
+    "standardized": lambda: sd.standardize(X_, axis=1),
+    "product": lambda: sd.prod(X_, axis=1)[:, None],
+    "maximum": lambda: sd.max(X_, axis=1)[:, None],
+    "differences": lambda: sd.diff(X_ * X_, axis=1),
+    "padded": lambda: sd.pad(X_ * X_, ((0, 0), (1, 1))),
+    "trapezoid": lambda: sd.trapezoid(X_ * X_, axis=1)[:, None],
+    "columns": lambda: (X_ * X_)[:, [0, 2]],
+    "product of matrices": lambda: (X_ * X_) @ np.arange(16.0).reshape(4, 4),
+    "square": lambda: sd.einsum("ij,ij->i", X_, X_)[:, None],
+    "convolution": lambda: sd.stack([sd.convolve(X_[i], X_[i]) for i in range(3)]),
+    "interpolation": lambda: sd.stack([sd.interp([0.5, 0.6], sd.sort(X_[i]), X_[i]) for i in range(3)]),
+    "density": lambda: sd.sum(sd.stats.norm.logpdf(X_, 0.0, X_ + 2.0), axis=1)[:, None],
+    "determinant": lambda: sd.det(sd.reshape(X_, (3, 2, 2)))[:, None],
+    "inverse": lambda: sd.inv(sd.reshape(X_, (3, 2, 2)))[:, 0],
+    "eigenvalues": lambda: sd.eigvalsh(sd.reshape(X_, (3, 2, 2))),
+    "matrix product": lambda: sd.reshape(X_, (3, 2, 2))[:, 0] @ np.ones((2, 2)) * X_[:, :2],
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_that_a_condition_leaves_out_may_be_anything(name: str) -> None:
+    """Inputs themselves, not quotients: nan, infinite, and 0 where the function is singular."""
+    rows = ROWS[name]()
+    f = sd.where(t_[:, None] > 0, rows, sd.sum(t_ * t_))
+    results = derive(f, [X_, t_])
+    good = np.random.default_rng(5).uniform(0.2, 0.9, (3, 4))
+    taken = np.array([1.0, 1.0, -1.0])
+    want = compute(list(results.values()), [X_, t_], [good, taken])
+    for poison in (np.nan, np.inf, 0.0):
+        bad = np.where(taken[:, None] > 0, good, poison)
+        same(compute(list(results.values()), [X_, t_], [bad, taken]), want, list(results))
+
+
+@pytest.mark.parametrize("part", ["last", "rows"])
+def test_a_loop_that_is_not_taken_is_not_looked_at(part: str) -> None:
+    x, s, c = sd.vector("x", 4), sd.scalar("s"), sd.scalar("c")
+    last, rows = sd.scan(lambda h, v: (sd.tanh(h * v) / v, h / v), s, x)
+    f, plain = sd.where(c > 0, last if part == "last" else rows, sd.sum(x) * s), sd.sum(x) * s
+    plain = plain + sd.zeros(f.shape)
+    results, want = derive(f, [x, s]), derive(plain, [x, s])
+    for at in (0.0, 2.0):
+        values = [np.full(4, at), np.array(3.0), -1.0]
+        got = compute(list(results.values()), [x, s, c], values)
+        same(got, compute(list(want.values()), [x, s, c], values), list(results))
+
+
+def test_masks_are_joined_as_logic_has_it() -> None:
+    """The conditions of nested branches, joined in any order, hold where logic says."""
+    from symdiff.calculus.masking import both, either
+    from symdiff.graph import elementwise
+
+    rng = np.random.default_rng(2)
+    symbols = [sd.vector(n, 8) for n in "pqr"]
+    literals = [(s > 0).node for s in symbols]
+    literals += [elementwise("logical_not", (m,), BOOL) for m in literals]
+    values = [np.array([1.0 if k >> b & 1 else -1.0 for k in range(8)]) for b in range(3)]
+    table = [v > 0 for v in values] + [v <= 0 for v in values]
+    for _ in range(400):
+        mask, right = None, np.zeros(8, bool)
+        for k in range(rng.integers(1, 7)):
+            chosen = rng.integers(0, 6, rng.integers(1, 4))
+            term = None
+            for i in chosen:
+                term = both(term, literals[i])
+            right |= np.all([table[i] for i in chosen], axis=0)
+            mask = term if k == 0 else either(mask, term)
+        got = True if mask is None else compute([sd.where(Array(mask), 1.0, 0.0)], symbols, values)[0] > 0
+        assert np.array_equal(np.broadcast_to(got, 8), right)

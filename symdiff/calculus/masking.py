@@ -18,23 +18,26 @@ value may be anything, nan too, until :meth:`Masked.settle` replaces it by a str
 Whether a factor may be infinite is read off its form: functions that the table calls singular,
 divisions unless by a number, array operations that their row calls singular, and what the formula itself
 tests for nan or infinity. Inputs may be nan where somebody wrote ``where``, and are masked where
-they have all of the mask's indices, which costs no more than the product. They count as finite as
-arguments of ``maximum`` and its kin, which were compared, and where masking them would take an
-array of more indices, as the elementwise mask of a product of two input matrices does.
+they have all of the mask's indices, which costs no more than the product. Such masks last: a condition that is
+one for all elements passes everything, and one with axes passes what moves elements, sums of one array and
+operations with a differential. Inputs count as finite as arguments of ``maximum`` and its kin, which were compared,
+behind products that sum over an index of the mask, in steps of a loop that was taken in part, and where masking them
+would take an array of more indices, as the elementwise mask of a product of two input matrices does.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
-from ..graph import BOOL, Labels, Node, contract, elementwise, reshape, slicing
+from ..graph import BOOL, Labels, Node, broadcast_to, contract, elementwise, reshape, slicing
 from ..graph.deltas.affine import STRUCTURE, is_identity
-from ..graph.deltas.einsum import einsum, is_structured, scale_by
-from ..graph.deltas.structural import mask_product
+from ..graph.deltas.einsum import einsum, is_structured, is_zero, scale_by
+from ..graph.deltas.structural import assemble_entries, mask_product
 from ..graph.scalars.functions import compare, scalar_constant, to_real, where
 from ..graph.sizes import Dim, Shape
 from .linear import LinearProduct
@@ -43,15 +46,22 @@ from .linear import LinearProduct
 class Masked(NamedTuple):
     """A tangent or cotangent that counts only where ``mask`` holds (everywhere if None).
 
-    The mask broadcasts to the axes behind the seed's.
+    The mask broadcasts to the axes behind the seed's. What is ``settled`` is zero outside it already: the mask
+    is there for what it will be multiplied by.
     """
 
     value: Node
     mask: Node | None
+    settled: bool = False
 
     def settle(self) -> Node:
         """Return the plain array, with a strong zero outside the mask."""
-        return self.value if self.mask is None else mask_product(self.mask, self.value)
+        return self.value if self.mask is None or self.settled else mask_product(self.mask, self.value)
+
+    def may_move(self) -> bool:
+        """Tell whether the value is not known to be zero."""
+        value = self.value
+        return not is_zero(value) and (value.op != "constant" or bool(value.value.any()))
 
 
 def both(a: Node | None, b: Node | None) -> Node | None:
@@ -69,12 +79,87 @@ def either(a: Node | None, b: Node | None) -> Node | None:
         return None
     if _implies(a, b) or _implies(b, a):
         return b if _implies(a, b) else a
-    return elementwise("logical_or", (a, b), BOOL)
+    known = _parts(a, "logical_or")
+    new: Node | None = b
+    while new is not None:  # what is true either way falls out: the branches of a select are everywhere
+        merged = next(((part, _merged(part, new)) for part in known if _merged(part, new) != (part, new)), None)
+        if merged is None:
+            break
+        part, (left, new) = merged
+        if left is None and new is None:
+            return None
+        known.remove(part)
+        if left is not None and new is not None:
+            known.append(left)
+        new = left if new is None else new
+    return reduce(_or, known, new)
+
+
+def _or(a: Node | None, b: Node | None) -> Node | None:
+    return None if a is None or b is None else elementwise("logical_or", (a, b), BOOL)
+
+
+def _merged(a: Node, b: Node) -> tuple[Node | None, Node | None]:
+    """Return two conditions, shorter: one and None where one is enough, None twice where they hold everywhere."""
+    first, second = _conjuncts(a), _conjuncts(b)
+    shared = [part for part in first if part in second]
+    own, other = ([part for part in parts if part not in shared] for parts in (first, second))
+    if not own or not other:
+        return reduce(both, shared, None), None
+    if len(own) == 1 == len(other) and _excludes(own[0], other[0]):
+        return reduce(both, shared, None), None
+    for one, rest, swap in ((own, other, False), (other, own, True)):
+        if len(one) == 1 and not shared:
+            left = [part for part in rest if not _excludes(part, one[0])]
+            if len(left) < len(rest):
+                if not left:
+                    return None, None
+                pair = (one[0], reduce(both, left, None))
+                return (pair[1], pair[0]) if swap else pair
+    return a, b
+
+
+def _excludes(a: Node, b: Node) -> bool:
+    """Tell whether one condition is the negation of the other."""
+    return (a.op == "logical_not" and a.args[0] is b) or (b.op == "logical_not" and b.args[0] is a)
 
 
 def _implies(a: Node, b: Node) -> bool:
     """Tell whether ``a`` is ``b`` and, perhaps, something else besides."""
     return a is b or (a.op == "logical_and" and b in a.args)
+
+
+def split(*slopes: Masked) -> tuple[Node | None, list[Masked]]:
+    """Take from masks what is one condition for all elements of them all, and return it beside the rest.
+
+    No sum ends such a condition. Outside it what is left may be anything, as with any mask.
+    """
+    parts = [_conjuncts(slope.mask) for slope in slopes]
+    alone = [part for part in parts[0] if is_single(part) and all(part in other for other in parts[1:])]
+    rest = [reduce(both, [part for part in own if part not in alone], None) for own in parts]
+    whole = reduce(both, [reshape(part, ()) for part in alone], None)
+    return whole, [slope._replace(mask=mask) for slope, mask in zip(slopes, rest, strict=True)]
+
+
+def _conjuncts(mask: Node | None) -> list[Node]:
+    """Return the conditions that a mask is the conjunction of, single ones whole; of many, the outer ones."""
+    return [] if mask is None else _parts(mask, "logical_and")
+
+
+def _parts(mask: Node, op: str) -> list[Node]:
+    """Take a mask apart at ``op``; single conditions stay whole."""
+    parts = [mask]
+    for _ in range(_PARTS):
+        long = next((part for part in parts if part.op == op and not is_single(part)), None)
+        if long is None:
+            break
+        at = parts.index(long)
+        parts[at : at + 1] = long.args
+    return parts
+
+
+#: Operations of a mask that are looked into, so that work stays linear.
+_PARTS = 8
 
 
 def is_single(mask: Node) -> bool:
@@ -85,9 +170,11 @@ def is_single(mask: Node) -> bool:
 def add(a: Masked, b: Masked, kept: bool) -> Masked:
     """Add two values, each where it counts; ``kept`` asks for where either does, if these are different places."""
     if a.mask is b.mask and not (is_structured(a.value) or is_structured(b.value)):
-        return Masked(elementwise("add", (a.value, b.value)), a.mask)
-    value = elementwise("add", (a.settle(), b.settle()))
-    return Masked(value, either(a.mask, b.mask) if kept or a.mask is b.mask else None)
+        return Masked(elementwise("add", (a.value, b.value)), a.mask, a.settled and b.settled)
+    if kept or a.mask is b.mask:
+        return Masked(elementwise("add", (a.settle(), b.settle())), either(a.mask, b.mask), True)
+    whole, (a, b) = split(a, b)
+    return Masked(elementwise("add", (a.settle(), b.settle())), whole, a.settled and b.settled)
 
 
 def any_along(mask: Node, axes: Container[int]) -> Node:
@@ -103,19 +190,19 @@ def any_along(mask: Node, axes: Container[int]) -> Node:
 
 def multiply(
     product: LinearProduct,
-    mask: Node | None,
+    slope: Masked,
     is_wild: Callable[[Node], bool],
     kept: bool = False,
     *,
     data: bool = False,
 ) -> Masked:
-    """Contract a product whose operand ``product.at`` counts where ``mask`` holds.
+    """Contract a product with a value that counts where its mask holds.
 
     Parameters
     ----------
     product : LinearProduct
-    mask : Node or None
-        Broadcasts to the axes that ``product.own`` labels.
+    slope : Masked
+        Operand ``product.at``, whose mask broadcasts to the axes that ``product.own`` labels.
     is_wild : callable
         Tells which of the other factors may be infinite or nan.
     kept : bool
@@ -125,12 +212,19 @@ def multiply(
         condition leaves out. They are masked where that takes no more than the product itself.
     """
     operands, labels, out, sizes = product.operands, product.labels, product.out, product.sizes
+    mask, settled = slope.mask, slope.settled
     if mask is None:
         return Masked(einsum(operands, labels, out, sizes), None)
     same = _one_index(product)
     small, names = _bare(mask, [same.get(k, k) for k in product.own])
     if set(names) <= {same.get(k, k) for k in product.result}:
-        return Masked(einsum(operands, labels, out, sizes), reach(product, mask))
+        return Masked(einsum(operands, labels, out, sizes), reach(product, mask), settled and len(operands) == 1)
+    single = None
+    if not kept:
+        single, (rest,) = split(slope)
+        mask = rest.mask
+        assert mask is not None
+        small, names = _bare(mask, [same.get(k, k) for k in product.own])
     operands, labels = list(operands), list(labels)
     guarded = False
     for i, (factor, own) in enumerate(zip(operands, labels, strict=True)):
@@ -138,9 +232,11 @@ def multiply(
             operands[i], labels[i] = _guard(factor, own, small, names, same, sizes)
             guarded = True
     known = scalar_constant(operands[product.at])
-    if not guarded or known is None or not math.isfinite(known):
+    if not settled and (not guarded or known is None or not math.isfinite(known)):
         operands[product.at] = mask_product(mask, operands[product.at])
-    return Masked(einsum(operands, labels, out, sizes), reach(product, mask) if kept else None)
+    product_sum = einsum(operands, labels, out, sizes)
+    alone = len(operands) == 1  # what else there is may be nan where a single condition does not hold
+    return Masked(product_sum, reach(product, mask), alone) if kept else Masked(product_sum, single, settled and alone)
 
 
 def _holds_mask(factor: Node, own: Labels, names: Labels, same: Mapping[int, int]) -> bool:
@@ -217,6 +313,34 @@ def _guard(
     return (where(mask, factor, 0.0) if factor.ndim < len(places) else mask_product(mask, factor)), places
 
 
+def contract_tangent(block: Node, slope: Masked, rank: int, prefix: int) -> Node:
+    """Multiply a Jacobian, an array, by a tangent of an argument of some rank."""
+    lead = tuple(range(-prefix, 0))
+    labels = tuple(range(block.ndim))
+    result, own = labels[: block.ndim - rank], labels[block.ndim - rank :]
+    given = [labels, (*lead, *own)]
+    return times_block(LinearProduct([block, slope.value], given, (*lead, *result), {}, 1, own, result), slope)
+
+
+def times_block(product: LinearProduct, slope: Masked) -> Node:
+    """Multiply by a Jacobian that an author wrote, of which nothing is known."""
+    return multiply(product, slope, lambda factor: True).settle()
+
+
+def assemble(parts: Sequence[tuple[Node, Masked]], single: Mapping[Node, tuple[int, int]], prefix: int) -> Masked:
+    """Put the cotangents of single entries together, and their masks if every one has one."""
+    total = reduce(_sum, assemble_entries([(node, slope.settle()) for node, slope in parts], single, prefix))
+    masks = [(node, slope.mask) for node, slope in parts]
+    spread = [(node, to_real(broadcast_to(mask, node.shape))) for node, mask in masks if mask is not None]
+    if len(spread) < len(masks):
+        return Masked(total, None)
+    return Masked(total, compare("not_equal", reduce(_sum, assemble_entries(spread, single, 0)), 0.0))
+
+
+def _sum(a: Node, b: Node) -> Node:
+    return a + b
+
+
 # ---------------------------------------------------------------------------- element by element
 
 
@@ -251,14 +375,15 @@ def shrink(slope: Masked, prefix: int, shape: Shape, kept: bool) -> Masked:
         sizes[-1 - axis] = 1
     labels = tuple(range(x.ndim))
     product = LinearProduct([x], [labels], tuple(out), sizes, 0, labels[prefix:], tuple(out[prefix:]))
-    return multiply(product, slope.mask, lambda factor: False, kept)
+    return multiply(product, slope, lambda factor: False, kept)
 
 
 def scaled_by(node: Node, factor: Node, slope: Masked, condition: Node | None, kept: bool) -> Masked:
     """Multiply by a partial derivative that counts under a condition."""
     scaled = scale_by(factor, slope.value)
     if condition is None:
-        return Masked(scaled, slope.mask)
+        known = scalar_constant(factor)
+        return Masked(scaled, slope.mask, slope.settled and known is not None and math.isfinite(known))
     if slope.mask is None and node.op == "power" and not kept:
         # no branch, but the one point (0, 0): settled where it stands
         return Masked(Masked(scaled, condition).settle(), None)

@@ -29,13 +29,28 @@ from ..graph import (
     zeros,
 )
 from ..graph.deltas.einsum import is_structured, is_zero
-from ..graph.deltas.structural import assemble_entries, identity, single_entries
-from ..graph.primitives import FIRST, MATRIX_OPS, SINGULAR
-from ..graph.scalars.functions import FUNCTIONS, compare, to_real, where
+from ..graph.deltas.structural import identity, single_entries
+from ..graph.primitives import FIRST, MATRIX_OPS
+from ..graph.scalars.functions import FUNCTIONS, where
 from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
 from .linear import LINEAR, PULLS, LinearProduct, pulled_product, push_whole, pushed_product
-from .masking import Masked, add, both, either, fit, is_single, multiply, scaled_by, shrink
+from .masking import (
+    Masked,
+    add,
+    any_along,
+    assemble,
+    both,
+    contract_tangent,
+    either,
+    fit,
+    is_single,
+    multiply,
+    scaled_by,
+    shrink,
+    split,
+    times_block,
+)
 from .rules import DIFFERENTIALS, LINEAR_IN, TRANSPOSED, CustomRule, partial_of
 from .strong_zeros import (
     Walk,
@@ -112,7 +127,7 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk) -> Masked | 
     if node.op in DIFFERENTIALS or node.op == "custom":
         moving = [slopes.get(arg) for arg in node.args]
         if node.op == "custom":
-            moving = [m if m and _has_rule(node, i, partial(_is_nonzero, m)) else None for i, m in enumerate(moving)]
+            moving = [m if m and _has_rule(node, i, m.may_move) else None for i, m in enumerate(moving)]
         return _push_operation(node, moving, seed, walk)
     total: Masked | None = None
     for i, arg in enumerate(node.args):
@@ -120,28 +135,32 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk) -> Masked | 
             push = _push_linear if node.op in LINEAR else _push_function
             part = push(node, i, slopes[arg], prefix, walk)
             if part is not None:
-                total = part if total is None else add(total, part, node in walk.carried)
+                total = part if total is None else add(total, part, walk.keeps(node))
     return total
 
 
 def _push_linear(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked:
     if node.op == "contract":
         product = pushed_product(node, i, slope.value, prefix)
-        return multiply(product, slope.mask, walk.is_wild, node in walk.carried, data=walk.data)
-    free = passes(node, slope.mask, back=False)
-    value = LINEAR[node.op].push(node, i, slope.value if free else slope.settle(), prefix)
-    return Masked(value, push_mask(LINEAR[node.op], node, i, slope.mask) if free or node in walk.carried else None)
+        return multiply(product, slope, walk.is_wild, walk.keeps_sum(product, node), data=walk.data)
+    linear, exact = LINEAR[node.op], node in walk.carried
+    free = passes(node, slope.mask, back=False, exact=exact)
+    if exact or free or walk.data:
+        value = linear.push(node, i, slope.value if free else slope.settle(), prefix)
+        return Masked(value, push_mask(linear, node, i, slope.mask, exact), slope.settled or not free)
+    whole, (rest,) = split(slope)
+    return Masked(linear.push(node, i, rest.settle(), prefix), whole, rest.settled)
 
 
 def _push_function(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked | None:
     factor, condition = partial_of(node, i)
     if factor is None:
         return None
-    value, mask = slope
+    value = slope.value
     arg = node.args[i]
     if prefix or node.shape != arg.shape or factor.shape != node.shape:
         value = fit(value, prefix, arg.ndim, node.shape)
-    return scaled_by(node, factor, Masked(value, mask), condition, node in walk.carried)
+    return scaled_by(node, factor, slope._replace(value=value), condition, node in walk.carried)
 
 
 def _push_where(node: Node, slopes: Slopes, prefix: int, kept: bool) -> Masked | None:
@@ -149,7 +168,7 @@ def _push_where(node: Node, slopes: Slopes, prefix: int, kept: bool) -> Masked |
     arms = []
     for arm, taken in ((yes, condition), (no, elementwise("logical_not", (condition,), BOOL))):
         if arm in slopes:
-            value, mask = slopes[arm]
+            value, mask, _ = slopes[arm]
             arms.append((Masked(fit(value, prefix, arm.ndim, node.shape), both(mask, taken)), mask))
     if len(arms) < 2:
         return arms[0][0] if arms else None
@@ -171,9 +190,19 @@ def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, wa
     if node.op == "custom":
         return Masked(_push_custom(node, moving, seed, walk), None)
     if node.op in TRANSPOSED:
-        return Masked(_differential(node, [None if m is None else m.settle() for m in moving], seed), None)
+        whole, rest = split(*slopes)
+        settled = iter([one.settle() for one in rest])
+        return Masked(_differential(node, [None if m is None else next(settled) for m in moving], seed), whole)
     if not masked:
         return Masked(_differential(node, [None if m is None else m.value for m in moving], seed), None)
+    known = node in walk.carried or walk.may_divide(node)
+    if not known:
+        whole, rest = split(*slopes)
+        if whole is not None:
+            left = iter(rest)
+            pushed = _push_operation(node, [None if m is None else next(left) for m in moving], seed, walk)
+            assert pushed is not None
+            return Masked(pushed.settle(), both(whole, pushed.mask))
     reached = [push_reach(node, arg, m.mask) for arg, m in zip(node.args, moving, strict=True) if m is not None]
     mask = reduce(either, reached)
     if node.op not in (*MATRIX_OPS, "spectral") and any(map(walk.is_wild, node.args)):
@@ -181,16 +210,11 @@ def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, wa
         stand_in = [placeholder(("tangent", node.op, i), arg.shape) for i, arg in enumerate(node.args)]
         image = _differential(node, [s if m is not None else None for s, m in zip(stand_in, moving, strict=True)], ())
         given = {s: m for s, m in zip(stand_in, moving, strict=True) if m is not None}
-        (pushed,) = _push([image], given, len(seed), walk)
-        value = zeros((*seed, *node.shape)) if pushed is None else pushed.settle()
+        (image_pushed,) = _push([image], given, len(seed), walk)
+        value = zeros((*seed, *node.shape)) if image_pushed is None else image_pushed.settle()
     else:
         value = _differential(node, [None if m is None else m.settle() for m in moving], seed)
-    return Masked(value, mask if node in walk.carried or _may_divide(node, walk) else None)
-
-
-def _may_divide(node: Node, walk: Walk) -> bool:
-    """Tell whether an operation's differential may meet something infinite or nan."""
-    return (node.op in SINGULAR and node.op != "norm") or any(map(walk.is_wild, node.args))
+    return Masked(value, mask if known or walk.data else None)
 
 
 # ---------------------------------------------------------------------------- reverse
@@ -236,8 +260,8 @@ def _pull(
     pending: dict[Node, list[tuple[Node, Masked]]] = {}
     for node in reversed(order):
         if node in pending:
-            whole = _assemble(pending.pop(node), single, prefix)
-            slopes[node] = whole if node not in slopes else add(slopes[node], whole, node in walk.carried)
+            whole = assemble(pending.pop(node), single, prefix)
+            slopes[node] = whole if node not in slopes else add(slopes[node], whole, walk.keeps(node))
         if node not in slopes or node in independent or not node.args:
             continue
         slope = slopes.pop(node) if node not in cotangents else slopes[node]
@@ -255,34 +279,18 @@ def _pull(
             part = _pull_arg(node, i, slope, prefix, walk)
             if part is not None:
                 known = slopes.get(arg)
-                slopes[arg] = part if known is None else add(known, part, arg in walk.carried)
+                slopes[arg] = part if known is None else add(known, part, walk.keeps(arg))
     return [slopes.get(node) for node in wrt]
 
 
-def _pull_together(
-    node: Node, slope: Masked, wanted: Sequence[bool], slopes: Slopes, prefix: int, walk: Walk
-) -> None:
-    """Pull a cotangent back to all arguments that are wanted at once; a mask with axes ends here."""
+def _pull_together(node: Node, slope: Masked, wanted: Sequence[bool], slopes: Slopes, prefix: int, walk: Walk) -> None:
+    """Pull a cotangent back to all arguments that are wanted at once: they count where any element does."""
     pulled = TRANSPOSED[node.op](node, slope.settle(), wanted, prefix)
-    mask = None if slope.mask is None or not is_single(slope.mask) else reshape(slope.mask, ())
+    mask = None if slope.mask is None else reshape(any_along(slope.mask, range(slope.mask.ndim)), ())
     for arg, value in zip(node.args, pulled, strict=True):
         if value is not None:
             part, known = Masked(value, mask), slopes.get(arg)
-            slopes[arg] = part if known is None else add(known, part, arg in walk.carried)
-
-
-def _assemble(parts: Sequence[tuple[Node, Masked]], single: Mapping[Node, tuple[int, int]], prefix: int) -> Masked:
-    """Put the cotangents of single entries together, and their masks if every one has one."""
-    total = reduce(_sum, assemble_entries([(node, slope.settle()) for node, slope in parts], single, prefix))
-    masks = [(node, slope.mask) for node, slope in parts]
-    spread = [(node, to_real(broadcast_to(mask, node.shape))) for node, mask in masks if mask is not None]
-    if len(spread) < len(masks):
-        return Masked(total, None)
-    return Masked(total, compare("not_equal", reduce(_sum, assemble_entries(spread, single, 0)), 0.0))
-
-
-def _sum(a: Node, b: Node) -> Node:
-    return a + b
+            slopes[arg] = part if known is None else add(known, part, walk.keeps(arg))
 
 
 def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked | None:
@@ -294,18 +302,22 @@ def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Mas
         return None
     if op == "contract":
         product = pulled_product(node, i, slope.value, prefix)
-        return multiply(product, slope.mask, walk.is_wild, arg in walk.carried, data=walk.data)
+        return multiply(product, slope, walk.is_wild, walk.keeps_sum(product, arg), data=walk.data)
     if op in LINEAR:
-        free = passes(node, slope.mask, back=True)
-        pulled = LINEAR[op].pull(node, i, slope.value if free else slope.settle(), prefix)
-        return Masked(pulled, pull_mask(LINEAR[op], node, i, slope.mask) if free or arg in walk.carried else None)
+        linear, exact = LINEAR[op], arg in walk.carried
+        free = passes(node, slope.mask, back=True, exact=exact)
+        if exact or free or walk.data:
+            pulled = linear.pull(node, i, slope.value if free else slope.settle(), prefix)
+            return Masked(pulled, pull_mask(linear, node, i, slope.mask, exact), slope.settled or not free)
+        whole, (rest,) = split(slope)
+        return Masked(linear.pull(node, i, rest.settle(), prefix), whole, rest.settled)
     if op in DIFFERENTIALS or op == "custom":
         return _pull_operation(node, i, slope, prefix, walk)
     factor, condition = partial_of(node, i)
     if factor is None:
         return None
     scaled = scaled_by(node, factor, slope, condition, arg in walk.carried)
-    return shrink(scaled, prefix, arg.shape, arg in walk.carried)
+    return shrink(scaled, prefix, arg.shape, walk.keeps(arg))
 
 
 def _pull_operation(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked:
@@ -313,6 +325,12 @@ def _pull_operation(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) 
     if node.op in ("max", "min") and kept:
         pulled = _transpose(node, i, Masked(slope.settle(), None), prefix, walk)
         return Masked(pulled, extremum_reach(node, arg, slope.mask))
+    known = kept or walk.may_divide(node)
+    if not known:
+        whole, (slope,) = split(slope)
+        if whole is not None:
+            part = _pull_operation(node, i, slope, prefix, walk)
+            return Masked(part.value, both(whole, part.mask))
     if slope.mask is None:
         return Masked(_transpose(node, i, slope, prefix, walk), None)
     mask, wider = within(node, slope.mask)
@@ -320,7 +338,7 @@ def _pull_operation(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) 
     # columns of a solution, and what an author wrote, are looked at one by one
     apart = node.op in ("custom", "spectral") or (node.op == "solve" and i == 0 and not is_single(mask))
     pulled = _transpose(node, i, Masked(value, mask if apart else None), prefix, walk)
-    if wider and not (kept or _may_divide(node, walk)):
+    if wider and not (known or walk.data):
         return Masked(pulled, None)
     return Masked(pulled, pull_reach(node, arg, mask))
 
@@ -364,7 +382,7 @@ def _push_custom(node: Node, moving: Sequence[Masked | None], seed: Shape, walk:
     total: Node | None = None
     for i, slope in enumerate(moving):
         if slope is not None:
-            part = _contract_tangent(_custom_jacobian(node, i, walk), slope, node.args[i].ndim, prefix)
+            part = contract_tangent(_custom_jacobian(node, i, walk), slope, node.args[i].ndim, prefix)
             total = part if total is None else elementwise("add", (total, part))
     assert total is not None
     return total
@@ -407,23 +425,10 @@ def _has_rule(node: Node, i: int, moves: Callable[[], bool]) -> bool:
     return False
 
 
-def _is_nonzero(slope: Masked) -> bool:
-    value = slope.value
-    return not is_zero(value) and (value.op != "constant" or bool(value.value.any()))
-
-
 def _moves(node: Node, wrt: Sequence[Node]) -> bool:
     """Tell whether ``node`` depends smoothly on any of ``wrt``, which barriers and steps may prevent."""
     (slope,) = pushforward([node], {w: w for w in wrt})
     return slope is not None and not is_zero(slope)
-
-
-def _contract_tangent(block: Node, slope: Masked, rank: int, prefix: int) -> Node:
-    lead = tuple(range(-prefix, 0))
-    labels = tuple(range(block.ndim))
-    result, own = labels[: block.ndim - rank], labels[block.ndim - rank :]
-    given = [labels, (*lead, *own)]
-    return _times_block(LinearProduct([block, slope.value], given, (*lead, *result), {}, 1, own, result), slope.mask)
 
 
 def _custom_pull(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Node:
@@ -434,12 +439,7 @@ def _custom_pull(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> 
     labels = tuple(range(block.ndim))
     own, result = labels[: node.ndim], labels[node.ndim :]
     given = [(*lead, *own), labels]
-    return _times_block(LinearProduct([slope.value, block], given, (*lead, *result), {}, 0, own, result), slope.mask)
-
-
-def _times_block(product: LinearProduct, mask: Node | None) -> Node:
-    """Multiply by a Jacobian that an author wrote, of which nothing is known."""
-    return multiply(product, mask, lambda factor: True).settle()
+    return times_block(LinearProduct([slope.value, block], given, (*lead, *result), {}, 0, own, result), slope)
 
 
 def _custom_jacobian(node: Node, i: int, walk: Walk) -> Node:

@@ -17,7 +17,7 @@ from ..graph import Node, broadcast_to, reshape
 from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.primitives import PRIMITIVES, SINGULAR, Mixes
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real
-from .linear import Linear
+from .linear import Linear, LinearProduct
 from .masking import Masked, any_along, both, is_single
 from .rules import reaches
 
@@ -109,6 +109,18 @@ class Walk:
     def __contains__(self, node: Node) -> bool:
         return node in self.nodes or (self.outer is not None and node in self.outer)
 
+    def keeps(self, node: Node) -> bool:
+        """Tell whether a mask at a node is worth its cost: what comes may be infinite, or data left out."""
+        return self.data or node in self.carried
+
+    def may_divide(self, node: Node) -> bool:
+        """Tell whether an operation's differential may meet something infinite or nan."""
+        return (node.op in SINGULAR and node.op != "norm") or any(map(self.is_wild, node.args))
+
+    def keeps_sum(self, product: LinearProduct, node: Node) -> bool:
+        """Tell whether a sum keeps a mask; of products of inputs it costs too much in networks written by where."""
+        return node in self.carried or (self.data and len(product.operands) == 1)
+
     def is_wild(self, node: Node) -> bool:
         """Tell whether a node, of this walk or of one around it, may be infinite or nan."""
         return node in self.wild or (self.outer is not None and self.outer.is_wild(node))
@@ -149,28 +161,32 @@ _PLACING = frozenset(name for name, row in PRIMITIVES.items() if row.pads)
 _PLACING_BACK = frozenset(name for name, row in PRIMITIVES.items() if row.drops)
 
 
-def passes(node: Node, mask: Node | None, back: bool) -> bool:
-    """Tell whether a mask is one condition for all elements, on both sides of a linear operation."""
+def passes(node: Node, mask: Node | None, back: bool, exact: bool = True) -> bool:
+    """Tell whether a mask is one condition for all elements, on both sides of a linear operation.
+
+    Zeros that the operation itself puts beside what it moves do not count anyway. A mask that is not
+    ``exact`` may hold at them: what follows is finite there, unless a branch is not taken.
+    """
     if mask is None or node.op == "named":
         return True
-    return is_single(mask) and node.op not in (_PLACING_BACK if back else _PLACING)
+    return is_single(mask) and not (exact and node.op in (_PLACING_BACK if back else _PLACING))
 
 
-def push_mask(linear: Linear, node: Node, i: int, mask: Node | None) -> Node | None:
+def push_mask(linear: Linear, node: Node, i: int, mask: Node | None, exact: bool = True) -> Node | None:
     """Return where a linear operation's value can depend on any of the masked elements of argument ``i``."""
     if mask is None or node.op == "named":
         return mask
-    if passes(node, mask, back=False):
+    if passes(node, mask, back=False, exact=exact):
         return reshape(mask, ())
     spread = to_real(broadcast_to(mask, node.args[i].shape))
     return compare("not_equal", linear.push(node, i, spread, 0), 0.0)
 
 
-def pull_mask(linear: Linear, node: Node, i: int, mask: Node | None) -> Node | None:
+def pull_mask(linear: Linear, node: Node, i: int, mask: Node | None, exact: bool = True) -> Node | None:
     """Return where any of the masked elements can have an influence through a linear operation."""
     if mask is None or node.op == "named":
         return mask
-    if passes(node, mask, back=True):
+    if passes(node, mask, back=True, exact=exact):
         return reshape(mask, ())
     spread = to_real(broadcast_to(mask, node.shape))
     return compare("not_equal", linear.pull(node, i, spread, 0), 0.0)
