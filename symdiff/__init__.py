@@ -45,7 +45,6 @@ from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, 
 from .frontend.formula import merge_shapes as _merge_shapes
 from .frontend.formula import read_formula as _read_formula
 from .frontend.functions.custom import custom
-from .frontend.functions.recurrence import iterate, scan, sum_over
 from .frontend.numpy.library import LIBRARY as _LIBRARY
 from .frontend.outputs import leaves as _leaves
 from .frontend.outputs import pack as _pack
@@ -82,6 +81,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable as _Callable
 
     from . import stats as stats
+    from .frontend.functions.recurrence import iterate, scan, sum_over
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
     from .tools.checking.check import Report, check
@@ -159,9 +159,12 @@ _LATER = {
     "Steps": ".tools.reading.steps",
     "check": ".tools.checking.check",
     "export": ".tools.export",
+    "iterate": ".frontend.functions.recurrence",
     "linear_operator": ".tools.linear_operator",
     "objective": ".integrations.objective",
+    "scan": ".frontend.functions.recurrence",
     "steps": ".tools.reading.steps",
+    "sum_over": ".frontend.functions.recurrence",
 }
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 
 from ..graph import Node
 from ..ground.budget import reserve, spend
-from .notation import Readings, Term, by_index, names_in, postorder, read, written
+from .notation import Readings, Term, names_in, postorder, read, written
 
 #: Terms on one line up to which nothing becomes a definition, however often it occurs.
 SHORT = 40
@@ -94,6 +94,8 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
     -------
     Layout
     """
+    from .notation.by_index import by_index
+
     tops = read(written(roots), derived=derived, more=style.readings)
     tops = [by_index(top, neighbours=style.neighbours, taken=taken) or top for top in tops]
     order = postorder(tops)

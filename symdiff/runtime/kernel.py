@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from .._kernels.call import with_vectorcall
@@ -24,10 +24,8 @@ from ..graph.sizes import show
 from ..ground.advice import KERNEL, advice
 from ..ground.guard import guarded
 from .about.docstring import described
-from .about.explain import Explanation
 from .about.frameworks import tool, wrapped
 from .about.origin import Origin
-from .about.signature import call_signature
 from .calls.arguments import Parameter, coded, letters_of
 from .calls.declared import bits, needs_validation
 from .calls.positions import PositionRange, refuse_positions
@@ -37,6 +35,9 @@ from .runners.interfaces import Changing, Planned, Runner, UnitRunner
 from .runners.native import standalone_function
 from .serve import Calls
 from .toolchain.build import Library
+
+if TYPE_CHECKING:
+    from .about.explain import Explanation
 
 __all__ = ["Kernel", "Origin"]
 
@@ -398,6 +399,8 @@ class Kernel(Calls):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__signature__":  # of this kernel; the class, which inspect also asks, has none
+            from .about.signature import call_signature
+
             return call_signature(self.inputs, self.options)
         raise AbsentError(f"a kernel has no {name!r}{advice(name, KERNEL, dir(type(self)))}")
 

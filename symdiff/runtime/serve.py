@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.call import CallPath
+from .._kernels.call import CallPath, container_library
 from .._kernels.plan.entry import PlanEntry
 from ..errors import ArgumentError, NonfiniteError, SingularMatrixError
 from ..frontend.outputs import pack, unpack
 from ..ground.guard import refuse
-from .about.explain import Explanation, explain
 from .about.origin import Origin
 from .calls.arguments import (
     MOST_AXES,
@@ -35,14 +34,18 @@ from .calls.arguments import (
 )
 from .calls.containers import columns_of, is_lazy
 from .calls.declared import check_all
-from .calls.labels import Labels, without_labels
 from .calls.positions import PositionRange, check_positions
 from .calls.result_memory import empty
 from .calls.threads import get_num_threads
 from .options import Options
 from .runners.interfaces import Planned, Runner, UnitRunner
 
+if TYPE_CHECKING:
+    from .about.explain import Explanation
+    from .calls.labels import Labels
+
 __all__ = ["Calls"]
+
 
 class Calls(CallPath):
     """The long way of a call; a kernel sets what is declared here."""
@@ -62,8 +65,11 @@ class Calls(CallPath):
     def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
         """Serve a call that is out of the ordinary: check everything, convert, or tell what is wrong."""
         args = self._arguments(args, inputs, named)
-        found = without_labels(self.inputs, args, self.options.in_columns)
-        return self._serve(args, out) if found is None else self._labelled(*found, out)
+        if not any(type(one) is not np.ndarray and container_library(one) for one in args):
+            return self._serve(args, out)
+        from .calls.labels import without_labels
+
+        return self._labelled(*without_labels(self.inputs, args, self.options.in_columns), out)
 
     def _labelled(self, args: Sequence[Any], labels: Labels | None, out: Any) -> Any:
         """Serve a call of arrays of other libraries, and put the labels of the batch on the results."""
@@ -151,6 +157,8 @@ class Calls(CallPath):
         return batch
 
     def _explained(self, batch: Batch) -> Explanation:
+        from .about.explain import explain
+
         return explain(self.outputs, batch, self._in_rows, self._origin.cause, self.options.is_reduced)
 
     def _in_rows(self, batch: Batch) -> list[Floats]:

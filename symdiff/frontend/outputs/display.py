@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -31,12 +30,12 @@ class FormulaDict(dict[str, Any]):
 
 
 class ShownText(str):
-    """ShownText of text, which a notebook shows as they are, and not in quotes."""
+    """Text that a notebook shows as it is, without quotes."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self)}</pre>"
+        return f"<pre>{_escaped(self)}</pre>"
 
 
 def shown(value: Any) -> Any:
@@ -64,8 +63,14 @@ def rows_of_latex(value: Any, path: str = "") -> list[tuple[str, str]]:
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
     """Return an HTML table of two columns; its cells are text, which is quoted."""
-    cells = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
+    cells = "".join(f"<tr><th>{_escaped(name)}</th><td>{_escaped(text)}</td></tr>" for name, text in rows)
     return f'<table style="text-align: left">{cells}</table>'
+
+
+def _escaped(text: str) -> str:
+    import html
+
+    return html.escape(text)
 
 
 def _in_rows(value: Any) -> str:

@@ -6,7 +6,6 @@ result lacks is summed over, in each product of its own.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -17,6 +16,9 @@ from ...ground.budget import spend
 from ..array import Array, call
 from ..numpy.library import LIBRARY
 from .grammar import SyntaxNode
+
+#: What stands for indices in contractions.
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,9 @@ def _contracted(names: Sequence[str], product: IndexedProduct) -> Array:
     for name in names:
         if name not in sizes:
             raise ParseError(f"the index {name} of the result is in no factor of a term; write x[i] * ones(n)[{name}]")
-    if len(sizes) > len(string.ascii_letters):
-        raise LimitError(f"{len(sizes)} indices in one product; at most {len(string.ascii_letters)} are read")
-    letters = dict(zip(sizes, string.ascii_letters, strict=False))
+    if len(sizes) > len(_LETTERS):
+        raise LimitError(f"{len(sizes)} indices in one product; at most {len(_LETTERS)} are read")
+    letters = dict(zip(sizes, _LETTERS, strict=False))
     terms = ",".join("".join(letters[name] for name in own) for _, own in product.elements)
     subscripts = f"{terms}->{''.join(letters[name] for name in names)}"
     part: Array = call(LIBRARY["einsum"], (subscripts, *(array for array, _ in product.elements)), {})

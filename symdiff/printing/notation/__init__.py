@@ -26,12 +26,11 @@ Add
 
 from __future__ import annotations
 
-from .by_index import LETTERS, by_index
 from .from_graph import written
 from .numbers import spelled
 from .reader import Reader, Readings
 from .reading import read
-from .terms import Loop, Term, names_in, postorder, reaches_outside, transpose
+from .terms import LETTERS, Loop, Term, names_in, postorder, reaches_outside, transpose
 
 __all__ = [
     "LETTERS",
@@ -39,7 +38,6 @@ __all__ = [
     "Reader",
     "Readings",
     "Term",
-    "by_index",
     "names_in",
     "postorder",
     "reaches_outside",

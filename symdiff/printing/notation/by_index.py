@@ -12,9 +12,8 @@ from itertools import count
 from typing import NamedTuple
 
 from ...graph.sizes import Dim, Shape
-from .terms import Term, names_in, number, postorder
+from .terms import LETTERS, Term, names_in, number, postorder
 
-LETTERS = "ijklmnpqrstuvwxyzabcdefgh"
 #: Most terms, and most factors of a term.
 _MOST = 16
 

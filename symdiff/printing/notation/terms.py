@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 from ...graph.sizes import Dim, Shape, is_room
 
+#: Names of indices, in the order in which they are taken.
+LETTERS = "ijklmnpqrstuvwxyzabcdefgh"
 #: Longest chain of matrices written in one product; longer ones are nested.
 CHAIN = 64
 #: Longest product that is merged into another one although it may stand elsewhere too.

@@ -15,7 +15,6 @@ from ...graph.size_equations import match
 from ...simplify import simplify
 from ...simplify.facts import lacks
 from ..kept.formulas import Problem
-from .explain import find_cause
 
 __all__ = ["applied", "cause_in", "shown"]
 
@@ -37,6 +36,8 @@ def applied(problem: Problem, given: Sequence[Any]) -> Any:
 
 def cause_in(problem: Problem, number: int, values: Sequence[Any]) -> Any:
     """Return what makes an output of one sample infinite or nan."""
+    from .explain import find_cause
+
     (output,) = shown([problem.outputs[number]])
     return find_cause(output.node, list(problem.arguments.values()), values)
 

@@ -96,8 +96,8 @@ Labels: TypeAlias = FrameLabels | ArrayLabels
 
 def without_labels(
     inputs: Sequence[Parameter], arguments: Sequence[Any], behind: bool
-) -> tuple[list[Any], Labels | None] | None:
-    """Return arguments as NumPy's arrays, or Dask's, and the labels of their batch; None where nothing is to be done.
+) -> tuple[list[Any], Labels | None]:
+    """Return arguments as NumPy's arrays, or Dask's, and the labels of their batch; None where there are none.
 
     Raises
     ------
@@ -107,8 +107,6 @@ def without_labels(
         For missing values, objects and the like.
     """
     libraries = [None if type(one) is np.ndarray else container_library(one) for one in arguments]
-    if not any(libraries):
-        return None
     own = [len(p.shape) for p in inputs]
     labelled = {one for one in libraries if one in ("pandas", "xarray")}
     plain = [one if is_lazy(one) else _unwrapped(p.name, one) for p, one in zip(inputs, arguments, strict=True)]
