@@ -13,10 +13,7 @@
 enum { SD_ELSEWHERE = -3 };
 /* Arrays and bytes of workspace for which one sample needs nothing to be laid out. */
 enum { SD_FEW = 24, SD_ROOM = 4096 };
-/* Samples of the last batch axis from which arrays with a stride of their own along each axis are read
-   and written where they lie, a run along that axis at a time. Sums run along all axes but the one kept. */
-enum { SD_LONG_RUN = 64 };
-/* The same where no such array is written, and none has more than one element: what is read is packed in less time than
+/* The same as SD_LONG_RUN where no such array is written, and none has more than one element: what is read is packed in less time than
    a unit takes to begin. */
 enum { SD_LONG_READ = 256 };
 /* Samples from which it is worth beginning at lines of the cache, and elements of rows that are short. */

@@ -27,6 +27,9 @@ enum { SD_MANY_SAMPLES = 1000 };
 /* In place of 1 as sd_port.scattered: the array is read and written where it is, a run of samples at a time; or a
    list tells where along one axis of the batch its samples are read. */
 enum { SD_RUNS = 2, SD_LISTED };
+/* Samples of the last batch axis from which arrays with a stride of their own along each axis are read
+   and written where they lie, a run along that axis at a time. Sums run along all axes but the one kept. */
+enum { SD_LONG_RUN = 64 };
 
 typedef struct {
   char *data;

@@ -140,9 +140,16 @@ static int sd_runs_in_columns(const sd_step *step, const sd_port *ports, const l
 static const sd_unit *sd_find_unit(const sd_state *s, const sd_step *step, const sd_port *ports, const long *lengths,
                                    long count) {
   const sd_job *job = s->job;
-  int moved = step->inputs + (step->sums ? 0 : step->outputs);
-  int columns = sd_runs_in_columns(step, ports, lengths, count) ||
-                sd_lie_in_columns(ports, moved, count, job->usual[step->units]);
+  int moved = step->inputs + (step->sums ? 0 : step->outputs), last = step->loops - 1, columns;
+  sd_port runs[SD_PORTS];
+  int packed = sd_runs_in_columns(step, ports, lengths, count);
+  if (!step->sums && last > 0 && moved <= SD_PORTS && lengths[last] >= SD_LONG_RUN) { /* a run at a time, see run.h */
+    memcpy(runs, ports, (size_t)moved * sizeof *ports);
+    for (int p = 0; p < moved; p++)
+      if (runs[p].scattered == 1) runs[p].scattered = SD_RUNS, runs[p].stride = runs[p].strides[last];
+    ports = runs;
+  }
+  columns = packed || sd_lie_in_columns(ports, moved, count, job->usual[step->units]);
   int place = 8 * step->units + 4 * step->sums + 2 * job->plan->single + columns;
   return job->units[place] ? job->units[place] : job->hooks->make_unit(job->self, step->units, place);
 }
