@@ -411,7 +411,7 @@ class _Builder:
             expected = f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most}"
             raise ParseError(f"{name}() takes {expected} argument{'s' * (expected != '1')}, found {len(places)}")
         options = {
-            keyword: self.values[place] if isinstance(self.values[place], bool | None) else self.argument(place)
+            keyword: self.values[place] if isinstance(self.values[place], bool | str | None) else self.argument(place)
             for keyword, place in zip(keywords, term.children[len(places) :], strict=True)
         }
         return function.call(*(self.argument(place, name) for place in places), **options)

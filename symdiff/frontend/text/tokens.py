@@ -17,9 +17,11 @@ from ...errors import LimitError, ParseError, with_caret
 from ...ground.limits import Limits
 from ...ground.names import NAME_PATTERN
 
+#: Words in quotes that options take; there is no other text in a formula.
+_WORDS = [quote + word + quote for word in ("entries", "projected") for quote in ("'", '"')]
 _TOKEN = re.compile(
     rf"""[ \t\f]*(?:
-      ({NAME_PATTERN})
+      ({NAME_PATTERN}|{"|".join(_WORDS)})
     | ((?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)
     | (\*\*|//|<=|>=|==|!=|:=|->|\.\.\.|[-+*/%@<>=&|~()\[\],:.])
     | ([\r\n][ \t\f\r\n]*)
@@ -33,7 +35,7 @@ _EXPONENT = re.compile(r"[0-9.][eE][+-]")
 
 NAME, NUMBER, SYMBOL, NEWLINE, END, _OTHER, VALUE = range(1, 8)
 
-_VALUES = {"None": None, "True": True, "False": False}
+_VALUES = {"None": None, "True": True, "False": False, **{word: word[1:-1] for word in _WORDS}}
 _WORD_HINTS = {
     "and": "write (a < b) & (b < c)",
     "or": "write (a < b) | (b < c)",
@@ -71,7 +73,7 @@ _CHARACTER_HINTS = {
 
 
 class Token(NamedTuple):
-    """A token, its value (of a number, None, True or False) and its place in the text."""
+    """A token, its value (of a number, a word in quotes, None, True or False) and its place in the text."""
 
     kind: int
     text: str

@@ -51,11 +51,16 @@ def _of_density(row: Distribution, function: str) -> TextFunction:
     return TextFunction(run, 1 + len(row.shapes), 1 + len(names), tuple(names))
 
 
+#: Options of derivatives that text has: the others say where a formula comes from, or have another form there.
+_OPTIONS = ("convention", "invertible")
+
+
 def _of_derivative(function: Callable[..., Any]) -> TextFunction:
     count = sum(
         1 for p in inspect.signature(function).parameters.values() if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
     )
-    return TextFunction(function, min(count, 2) if function is derivatives.derivative else count, count)
+    options = tuple(name for name in _OPTIONS if name in inspect.signature(function).parameters)
+    return TextFunction(function, min(count, 2) if function is derivatives.derivative else count, count, options)
 
 
 DERIVATIVES: dict[str, Callable[..., Any]] = {
