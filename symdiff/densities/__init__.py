@@ -6,10 +6,10 @@ Gives
     nodes
 Invariants
     * Parameters broadcast as NumPy's arrays do; ``loc`` and ``scale`` are SciPy's.
-    * Outside of the support a log density is -inf, whose derivatives are 0; within it nothing overflows that the
-      logarithm does not.
+    * Outside of the support a log density is -inf, and its derivatives are 0. Within the support, no intermediate
+      result overflows unless the log density itself does.
     * At the ends of the support the value is SciPy's, a constant.
-    * Parameters outside of their domain are not looked for: there the formula's own value stands.
+    * Parameters outside of their domain are not checked: the value is what the formula gives.
 Files
     table         a row a distribution: arguments, functions, where tests draw from
     positions     location and scale, support, sums of parts

@@ -38,7 +38,7 @@ def _log_binomial(n: Node, k: Node) -> Node:
 
 
 def _at_most(a: Node, b: Node) -> Node | bool:
-    """Tell whether a number is at most another one, beforehand where both are known."""
+    """Tell whether a number is at most another one: a bool where both are constants, else a formula."""
     first, second = number(a), number(b)
     return compare("less_equal", a, b) if first is None or second is None else first <= second
 

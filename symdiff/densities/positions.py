@@ -23,7 +23,7 @@ def log(x: Node) -> Node:
 
 
 def standard(x: Node, loc: Node, scale: Node | None = None) -> Node:
-    """Return ``(x - loc) / scale``, without what changes nothing."""
+    """Return ``(x - loc) / scale``, without a ``loc`` of 0 or a ``scale`` of 1."""
     moved = x if number(loc) == 0 else x - loc
     return moved if scale is None or number(scale) == 1 else moved / scale
 

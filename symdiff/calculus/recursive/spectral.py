@@ -259,10 +259,10 @@ def _spectra(roots: Sequence[Node], tangents: Mapping[Node, Node]) -> list[Node]
 
 
 def _push_across(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: int) -> list[Node | None] | None:
-    """Push with eigenvalues held fixed, and add what comes through them by their transpose.
+    """Push with eigenvalues held fixed, and add what comes through them, which a pull gives.
 
-    A tangent of eigenvalues alone would be that of single ones, which have none where two are equal; how a root
-    depends on all of them together is told by its cotangent.
+    Where two eigenvalues are equal, neither of them has a tangent. A root that depends on both has one, and the
+    cotangent of the root with respect to all eigenvalues gives it.
     """
     spectra = _spectra(roots, tangents)
     if not spectra or any(root.below & CHOICE for root in roots):  # what is not taken has strong zeros, node by node

@@ -109,7 +109,7 @@ class RowPrefetch:
         return "".join(f"{self.macro}({row}+{step * k}+{self.samples}*{stride},{stride});\n" for k in new)
 
     def _new(self, row: str, lines: range) -> Iterator[int]:
-        """Give those of the lines that were not given before."""
+        """Yield the lines that no earlier call yielded."""
         for k in lines:
             if (row, k) not in self._printed:
                 self._printed.add((row, k))
