@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from glob import glob
+from multiprocessing import get_start_method
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,16 @@ from setuptools.errors import BaseError, CCompilerError
 # is the generated code, built where it runs, and the interpreter, whose header compiles itself
 # for every instruction set.
 if sys.platform == "win32":
-    flags, quick, libraries = ["/O2"], ["/O1"], []
+    flags, quick, quickest, libraries = ["/O2"], ["/O1"], ["/O1"], []
 else:
-    quick = ["-O1", "-g0"]
+    quick, quickest = ["-O1", "-g0"], ["-Og", "-g0"]
     # Calls of other libraries go through no stub: with stubs, calls of a few samples take up to a sixth longer
     # by chance of where functions are.
     flags = ["-O2", "-g0", "-fno-plt", "-ffp-contract=off", "-fno-math-errno"]
     libraries = ["m"]
+
+#: Processes that make C of Cython. Where processes begin by importing this file again, there is one.
+processes = os.cpu_count() if get_start_method() == "fork" else 0
 
 kernels = [
     Extension(
@@ -38,7 +42,7 @@ kernels = [
             ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
             ("NPY_TARGET_VERSION", "NPY_1_22_API_VERSION"),
         ],
-        extra_compile_args=flags,
+        extra_compile_args=flags + (["-O1"] if name == "plan.bind" and sys.platform != "win32" else []),
         libraries=libraries,
     )
     for name, headers in {
@@ -60,27 +64,39 @@ kernels = [
 # value, for the time that compiling them takes. They are ordinary Python, and run from their sources where they are
 # not compiled. Rules of simplification, which may call each other, are not among them: Python's own calls are counted,
 # so that rules that never end are an error.
+# Those that a first value waits for longest are optimized; for the others less of it takes half the time to compile.
 passes = [
-    Extension(f"symdiff.{name}", [f"symdiff/{name.replace('.', '/')}.py"], extra_compile_args=quick)
-    for name in (
-        "graph.nodes",
-        "graph.traversal",
-        "graph.deltas.einsum",
-        "graph.scalars.arithmetic",
-        "calculus.masking",
-        "calculus.modes",
-        "simplify.rewriter",
-        "simplify.arrays",
-        "simplify.stability.exponents",
-        "lower.arrays",
-        "lower.builder",
-        "lower.factorize",
-        "lower.unroll",
-        "codegen.bytecode.select",
-        "codegen.bytecode.prefetch",
-        "codegen.bytecode.registers",
-        "codegen.bytecode.assemble",
+    Extension(f"symdiff.{name}", [f"symdiff/{name.replace('.', '/')}.py"], extra_compile_args=optimized)
+    for optimized, names in (
+        (
+            quick,
+            (
+                "graph.nodes",
+                "graph.traversal",
+                "graph.scalars.arithmetic",
+                "calculus.modes",
+                "simplify.rewriter",
+                "lower.arrays",
+                "codegen.bytecode.assemble",
+            ),
+        ),
+        (
+            quickest,
+            (
+                "graph.deltas.einsum",
+                "calculus.masking",
+                "simplify.arrays",
+                "simplify.stability.exponents",
+                "lower.builder",
+                "lower.factorize",
+                "lower.unroll",
+                "codegen.bytecode.select",
+                "codegen.bytecode.prefetch",
+                "codegen.bytecode.registers",
+            ),
+        ),
     )
+    for name in names
 ]
 
 FAILURES = (BaseError, CCompilerError, OSError)
@@ -121,6 +137,7 @@ setup(
     ext_modules=[
         *cythonize(
             kernels,
+            nthreads=processes,
             compiler_directives={
                 "language_level": 3,
                 "boundscheck": False,
@@ -132,6 +149,7 @@ setup(
         *cythonize(
             passes,
             build_dir="build/passes",
+            nthreads=processes,
             # annotations are for the type checker: Python's own meaning, and nothing else
             compiler_directives={"language_level": 3, "annotation_typing": False, "binding": True},
         ),
