@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable as _Callable
 
     from . import stats as stats
+    from . import xp as xp
     from .frontend.functions.recurrence import iterate, scan, sum_over
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
@@ -166,6 +167,8 @@ _LATER = {
     "steps": ".tools.reading.steps",
     "sum_over": ".frontend.functions.recurrence",
 }
+#: Modules that users meet as attributes, imported when they are first used.
+_MODULES = ("stats", "xp")
 
 
 if TYPE_CHECKING:
@@ -180,8 +183,8 @@ else:
 
 
 def _found(attribute: str) -> Any:
-    if attribute == "stats":
-        return import_module(".stats", __name__)
+    if attribute in _MODULES:
+        return import_module(f".{attribute}", __name__)
     if attribute in _LATER:
         found = globals()[attribute] = getattr(import_module(_LATER[attribute], __name__), attribute)
         return found
@@ -191,7 +194,7 @@ def _found(attribute: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "stats", *_LIBRARY})
+    return sorted({*__all__, *_MODULES, *_LIBRARY})
 
 
 __all__ = [

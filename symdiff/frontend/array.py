@@ -14,14 +14,14 @@ import numpy as np
 
 from .. import printing
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
-from ..graph import BOOL, INT, REAL, Node
-from ..graph.scalars.functions import apply, compare, to_real
+from ..graph import BOOL, REAL, Node
+from ..graph.scalars.functions import apply, compare
 from ..ground.advice import ARRAY, advice
 from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
 from ..printing.assemble import present
 from . import sympy as interop
-from .numpy import operations, shaping
+from .numpy import making, operations, shaping
 from .numpy.indexing import getitem
 from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, REFUSED, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, provenance_of
@@ -227,7 +227,7 @@ class Array(Operand):
         given = [part for part in keys if isinstance(part, Array)]
         if not given:
             return Array(getitem(self.node, key), self.provenance)
-        known = tuple(part.node if isinstance(part, Array) else part for part in keys)
+        known = tuple(part.position() if isinstance(part, Array) else part for part in keys)
         return Array(getitem(self.node, known), provenance_of(self, *given))
 
     @property
@@ -253,10 +253,11 @@ class Array(Operand):
 
     @guarded
     def astype(self, dtype: Any) -> Array:
-        """Return the array itself for a real dtype; others are refused."""
-        if np.dtype(dtype).kind != "f" or self.node.dtype is INT:
-            raise UnsupportedError(f"astype({dtype!r}) of a symbol; symbols are real numbers")
-        return Array(to_real(self.node), self.provenance)
+        """Return the numbers as they are for a real dtype, their whole parts for an integer one, or what is not 0.
+
+        Numbers are of double precision in a formula, whatever they are called; a kernel has the dtype of its inputs.
+        """
+        return Array(making.cast(self.node, dtype), self.provenance)
 
     @guarded
     def copy(self) -> Array:
@@ -274,58 +275,10 @@ class Array(Operand):
             return own.fget(self)  # it raised an AttributeError of its own, which is not to be hidden
         raise AbsentError(f"a symbolic array has no {name!r}{advice(name, ARRAY, [*_METHODS, *dir(Array)])}")
 
-    # ------------------------------------------------------------ what it cannot do
-
-    def __bool__(self) -> NoReturn:
-        raise SymbolError(
-            "the truth of a symbol is not known before the kernel is called; write where(condition, a, b) instead of "
-            "if, & | ~ instead of and, or, not, and np.maximum(a, b), np.minimum(a, b) instead of max, min"
-        )
-
     def _sympy_(self) -> NoReturn:
         from sympy import SympifyError
 
         raise SympifyError("a symbol of symdiff")  # SymPy then leaves the operation to this class
-
-    def _number(self, kind: str) -> NoReturn:
-        raise SymbolError(f"{kind}() of a symbol; compile the formula and call the kernel with numbers")
-
-    def __float__(self) -> NoReturn:
-        raise SymbolError(
-            "float() of a symbol, as math's functions call it, or a symbol stored in an array of numbers; write "
-            "NumPy's functions, e.g. np.sin(x) instead of math.sin(x), build arrays with np.stack([...]) or "
-            "sd.asarray([...]), or compile the formula and call the kernel with numbers"
-        )
-
-    def __int__(self) -> NoReturn:
-        self._number("int")
-
-    def __index__(self) -> int:
-        raise SymbolError("a symbol as an index or a size; expected a whole number known when the formula is built")
-
-    def __complex__(self) -> NoReturn:
-        self._number("complex")
-
-    def __contains__(self, item: object) -> NoReturn:
-        raise SymbolError("'in' on a symbol; write any(x == value)")
-
-    def __setitem__(self, key: object, value: object) -> NoReturn:
-        raise SymbolError(
-            "a symbol cannot be assigned to; build the array with where(condition, a, b), stack([...]) or "
-            "concatenate([...])"
-        )
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
-        """Return a scalar symbol in an object array, so that ``np.array([[c, -s], [s, c]])`` holds symbols."""
-        if self.ndim or dtype not in (None, object, np.dtype(object)):
-            raise SymbolError(
-                "a symbol has no numbers for an array of numbers; build the array with np.stack([...]) or "
-                "sd.asarray([...]), use a function of NumPy or symdiff (sd.logsumexp and kin; docs/functions.md) in "
-                "place of one that computes with numbers, or compile first"
-            )
-        cell = np.empty((), dtype=object)
-        cell[()] = self
-        return cell
 
     # ------------------------------------------------------------ NumPy's protocols
 

@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from ...errors import DtypeError, ShapeError, UnsupportedError
-from ...graph import INT, Item, Node, constant, gather, reshape, slicing, take, transpose, whole
+from ...graph import BOOL, INT, Item, Node, constant, gather, reshape, slicing, take, transpose, whole
 from ...graph.sizes import Dim, product, show
 from .masked import is_masked
 
@@ -83,6 +83,11 @@ def getitem(x: Node, key: Any) -> Node:
 
 
 def _pick(x: Node, chosen: list[tuple[int, Node]], spots: list[int], keys: list[Any]) -> Node:
+    if any(node.dtype is BOOL for _, node in chosen):
+        raise UnsupportedError(
+            "a condition as an index: how many elements it holds for is not known before the call; write "
+            "where(condition, x, 0) and reduce that, or index with a constant mask"
+        )
     if any(node.dtype is not INT for _, node in chosen):
         raise UnsupportedError(
             "an index that is a symbol of real numbers; expected constants, or an integer input made by sd.indices or "

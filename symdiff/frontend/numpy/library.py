@@ -342,7 +342,8 @@ REFUSED = {
     "argmin": "the position of a minimum is not known before the call; use min, or where with a comparison",
     **dict.fromkeys(("argwhere", "flatnonzero"), "the count of nonzero elements is not known before the call; use "
                     "where(condition, a, b)"),
-    **dict.fromkeys(("unique", "unique_values", "union1d", "intersect1d", "setdiff1d", "trim_zeros"),
+    **dict.fromkeys(("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "union1d",
+                     "intersect1d", "setdiff1d", "trim_zeros"),
                     "the count of elements is not known before the call; call it with numbers, and pass the positions "
                     "that it gives as an integer input"),
     **dict.fromkeys(("histogram", "histogram2d", "histogramdd"),

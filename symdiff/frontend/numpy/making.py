@@ -1,4 +1,4 @@
-"""Arrays made of numbers alone: filled ones, identities, ranges."""
+"""Arrays made of numbers alone: filled ones, identities, ranges; and what dtypes are of symbols."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, LimitError, UnsupportedError
-from ...graph import Node, broadcast_to, constant, cumulative, delta, whole
+from ...graph import BOOL, INT, REAL, Node, broadcast_to, constant, cumulative, delta, whole
 from ...graph import pad as put_into_zeros
-from ...graph.scalars.functions import apply
+from ...graph.scalars.functions import apply, compare, to_real
 from ...graph.sizes import Dim, Size, is_room
 from ...ground.budget import limits, reserve
 from .shaping import parse_shape, shown
@@ -76,3 +76,48 @@ def arange(start: Any, stop: float | None = None, step: float = 1) -> Node:
 def like(x: Node, value: float) -> Node:
     """Return an array of the shape of ``x`` with one value everywhere."""
     return broadcast_to(constant(value), x.shape)
+
+
+def dtype_of(given: Any) -> np.dtype[Any]:
+    """Return a dtype that symbols may be called by: of booleans, integers or real numbers.
+
+    Raises
+    ------
+    ArgumentError, UnsupportedError
+        If it is none, or one of complex numbers or anything else.
+    """
+    try:
+        dtype: np.dtype[Any] = np.dtype(given)
+    except TypeError:
+        raise ArgumentError(f"dtype={shown(given)}; expected a dtype such as float64, int64 or bool") from None
+    if given is None or dtype.kind not in "buif":
+        raise UnsupportedError(f"dtype {'None' if given is None else dtype}; arrays of symbols are of real numbers, "
+                               "whole numbers or conditions")  # fmt: skip
+    return dtype
+
+
+def cast(x: Node, dtype: Any) -> Node:
+    """Return numbers as they are for a dtype of real numbers, whole parts for one of integers, or what is not 0."""
+    kind = dtype_of(dtype).kind
+    if kind == "b":
+        return x if x.dtype is BOOL else compare("not_equal", x, 0.0)
+    if x.dtype is INT:
+        if kind == "f":
+            raise UnsupportedError("integer inputs as real numbers; declare another input of real numbers")
+        return x
+    return apply("trunc", x) if kind in "iu" and x.dtype is REAL and not _is_whole(x) else to_real(x)
+
+
+def _is_whole(x: Node) -> bool:
+    return x.op == "constant" and bool((np.trunc(x.value) == x.value).all())
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device other than the one that kernels run on.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    if device not in (None, "cpu"):
+        raise UnsupportedError(f"device {shown(device)}; expected 'cpu': symbols lie nowhere, and kernels run there")

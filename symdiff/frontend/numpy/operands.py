@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from numbers import Number
-from typing import Any
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError, UnsupportedError
-from ...graph import BOOL, INT, Node, broadcast_to, constant, delta
+from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, postorder
 from ...graph.deltas.einsum import scale_by
-from ...graph.sizes import Dim, Shape, show
+from ...graph.reference.interpret import evaluate
+from ...graph.sizes import Dim, Shape, Size, show
 from ...ground.guard import users
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
 from .library import Entry
+from .making import check_device
 from .masked import is_masked
 from .positions import MOVING
+
+#: Versions of the Python array API standard that symbols follow; see docs/array_api.md.
+STANDARD = ("2021.12", "2022.12", "2023.12", "2024.12")
+
+#: What has no number before a call, beside inputs.
+_UNKNOWN = frozenset(("input", "size"))
 
 
 class Operand:
@@ -74,6 +83,126 @@ class Operand:
         if self._provenance is None:
             self._provenance = of_node(self.node)
         return self._provenance
+
+    # ------------------------------------------------------------ the array API standard
+
+    @property
+    def device(self) -> str:
+        """Where the array lies: symbols lie nowhere, and kernels run on the "cpu"."""
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: None = None) -> Self:
+        """Return the array itself, for the one device that there is.
+
+        Raises
+        ------
+        UnsupportedError
+            For any other.
+        """
+        check_device(device)
+        if stream is not None:
+            raise UnsupportedError(f"to_device with stream={shaping.shown(stream)}; expected None")
+        return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return the functions of the Python array API standard, for code that asks arrays for theirs: ``sd.xp``."""
+        if api_version not in (None, *STANDARD):
+            told = f"api_version={shaping.shown(api_version)} of the array API standard"
+            raise UnsupportedError(f"{told}; known: {', '.join(STANDARD)}")
+        return import_module("symdiff.xp")  # a later stage, which nothing but this needs of earlier ones
+
+    # ------------------------------------------------------------ what only numbers can do
+
+    def _numbers(self) -> npt.NDArray[Any] | None:
+        """Return the numbers of an array that is made of numbers alone; None for one with symbols or letters."""
+        if self.node.op == "input" or self.provenance.facts.inputs:
+            return None
+        if any(part.op in _UNKNOWN or any(isinstance(n, Size) for n in part.shape) for part in postorder([self.node])):
+            return None
+        (found,) = evaluate([self.node], {})
+        return np.asarray(found)
+
+    def position(self) -> Any:
+        """Return what an index by this array is: whole numbers or a mask where they are known, or else its node.
+
+        Raises
+        ------
+        DtypeError
+            If the numbers are fractions.
+        """
+        numbers = None if self.node.dtype is INT else self._numbers()
+        if numbers is None or numbers.dtype == bool:
+            return self.node if numbers is None else numbers
+        if not (numbers == np.trunc(numbers)).all() or (abs(numbers) >= 2.0**53).any():
+            raise DtypeError("an index by numbers that are not whole; expected positions, such as xp.arange(n)")
+        return numbers.astype(np.int64)
+
+    def _one(self, kind: str, told: str) -> Any:
+        numbers = self._numbers()
+        if numbers is None:
+            raise SymbolError(told)
+        if numbers.ndim:
+            raise SymbolError(f"{kind}() of an array of shape {show(self.shape)}; expected one number")
+        return numbers[()]
+
+    def __bool__(self) -> bool:
+        return bool(
+            self._one(
+                "bool",
+                "the truth of a symbol is not known before the kernel is called; write where(condition, a, b) instead "
+                "of if, & | ~ instead of and, or, not, and np.maximum(a, b), np.minimum(a, b) instead of max, min",
+            )
+        )
+
+    def __float__(self) -> float:
+        return float(
+            self._one(
+                "float",
+                "float() of a symbol, as math's functions call it, or a symbol stored in an array of numbers; write "
+                "NumPy's functions, e.g. np.sin(x) instead of math.sin(x), build arrays with np.stack([...]) or "
+                "sd.asarray([...]), or compile the formula and call the kernel with numbers",
+            )
+        )
+
+    def __int__(self) -> int:
+        return int(self._one("int", "int() of a symbol; compile the formula and call the kernel with numbers"))
+
+    def __index__(self) -> int:
+        told = "a symbol as an index or a size; expected a whole number known when the formula is built"
+        number = self._one("index", told)
+        if isinstance(number, np.bool_) or not float(number).is_integer():
+            raise SymbolError(f"{number} as an index or a size; expected a whole number")
+        return int(number)
+
+    def __complex__(self) -> complex:
+        return complex(
+            self._one("complex", "complex() of a symbol; compile the formula and call the kernel with numbers")
+        )
+
+    def __contains__(self, item: object) -> NoReturn:
+        raise SymbolError("'in' on a symbol; write any(x == value)")
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise SymbolError(
+            "a symbol cannot be assigned to; build the array with where(condition, a, b), stack([...]) or "
+            "concatenate([...])"
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        """Return known numbers; a scalar symbol in an object array, which ``np.array([[c, -s], [s, c]])`` holds."""
+        to_objects = dtype == np.dtype(object)
+        numbers = None if to_objects else self._numbers()
+        if numbers is not None:
+            return numbers if dtype is None else numbers.astype(dtype)
+        if self.ndim or not (dtype is None or to_objects):
+            raise SymbolError(
+                "a symbol has no numbers for an array of numbers; build the array with np.stack([...]) or "
+                "sd.asarray([...]), use a function of NumPy or symdiff (sd.logsumexp and kin; docs/functions.md) in "
+                "place of one that computes with numbers, or compile first"
+            )
+        cell = np.empty((), dtype=object)
+        cell[()] = self
+        return cell
 
 
 def as_node(value: Any) -> Node:
