@@ -16,6 +16,7 @@ from symdiff.graph import BOOL, Node, elementwise, input
 from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partial, where
 from symdiff.printing import text
 from symdiff.simplify import RULES, simplify
+from symdiff.xp import ABSENT, CHAPTERS, linalg
 
 PAGE = Path(__file__).with_name("functions.md")
 
@@ -53,6 +54,12 @@ derivatives are 0 where the density has none. Parameters outside of their domain
 the formula gives there. The distribution functions of gamma, chi2, invgamma and beta have no derivative by a shape; one
 is refused by name. Letters are books: JKB and JKK the *univariate distributions* of Johnson, Kotz and others, KBJ
 the multivariate ones, by chapter.
+"""
+
+STANDARD = """## Array API
+
+`sd.xp` has the functions of the Python array API standard, with its arguments; [array API](array_api.md) says how it
+is used and where it differs.
 """
 
 DIFFERENTIALS = """## Differentials of array operations
@@ -178,6 +185,13 @@ def density_rows() -> Iterable[Sequence[str]]:
         yield (_code(row.name), given, ", ".join(map(_code, row.functions)), row.source)
 
 
+def standard_rows() -> Iterable[Sequence[str]]:
+    """Return a line for each chapter of the array API standard."""
+    chapters = {**CHAPTERS, "`linalg`": linalg.__all__}
+    for chapter, names in chapters.items():
+        yield (chapter, ", ".join(_code(name) for name in sorted(names) if not name.startswith("_")))
+
+
 def make_page() -> str:
     """Return the page."""
     parts = [
@@ -193,6 +207,10 @@ def make_page() -> str:
         _table(("asked for", "answer"), ((_code(name), answer) for name, answer in REFUSED.items())),
         DENSITIES,
         _table(("distribution", "parameters", "functions", "source"), density_rows()),
+        STANDARD,
+        _table(("chapter", "functions"), standard_rows()),
+        "What it lacks, and what to write instead:\n",
+        _table(("asked for", "answer"), ((_code(name), answer) for name, answer in ABSENT.items())),
         DIFFERENTIALS,
         _table(("operation", "rule", "equation", "source"), ((_code(op), *law) for op, law in LAWS.items())),
         REWRITES,

@@ -20,6 +20,7 @@ Files
     shapes       elements moved, and taken by position
     searching    positions, order, sets, statistics
     linalg       linear algebra, also as the extension
+    special      special functions, for SciPy
 Add
     a function: a row of ``elementwise``, or a function in one of the other files and in its table
 
@@ -44,7 +45,7 @@ from ..frontend.numpy.library import REFUSED
 from ..frontend.numpy.operands import STANDARD
 from ..ground.advice import advice
 from ..ground.guard import guarded
-from . import creation, dtypes, elementwise, linalg, searching, shapes
+from . import creation, dtypes, elementwise, linalg, searching, shapes, special
 
 _COMPLEX = "complex numbers are not offered; write the real and the imaginary part as two arrays"
 
@@ -70,7 +71,9 @@ CHAPTERS: dict[str, dict[str, Callable[..., Any]]] = {
     "linear algebra": linalg.FUNCTIONS,
 }
 
-_NAMES = {
+_NAMES: dict[str, Any] = {
+    "linalg": linalg,
+    "special": special,
     "__array_api_version__": STANDARD[-1],
     **CONSTANTS,
     **dtypes.DTYPES,
@@ -85,4 +88,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_NAMES, "linalg"])
+    return sorted(_NAMES)

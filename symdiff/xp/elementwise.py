@@ -66,8 +66,8 @@ def imag(x: Any, /) -> Array:
 
 
 def signbit(x: Any, /) -> Array:
-    """Tell which numbers have the sign of -0.0."""
-    return run("copysign", 1.0, x) < 0
+    """Tell which numbers are below 0; zeros have no sign."""
+    return run("less", x, 0.0)
 
 
 FUNCTIONS |= {"clip": clip, "imag": imag, "signbit": signbit}

@@ -5,7 +5,7 @@ What only numbers can tell (a position, a count of distinct values) is computed 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -78,24 +78,57 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
     return run("isin", x1, x2, invert=invert)
 
 
+class Unique(NamedTuple):
+    """What :func:`unique_all` gives, with the standard's names."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class Counted(NamedTuple):
+    """What :func:`unique_counts` gives, with the standard's names."""
+
+    values: Any
+    counts: Any
+
+
+class Inverse(NamedTuple):
+    """What :func:`unique_inverse` gives, with the standard's names."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def _unique(x: Any) -> Unique:
+    values, first, inverse, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    return Unique(values, first, np.reshape(inverse, x.shape), counts)
+
+
 def unique_all(x: Any, /) -> Any:
     """Return distinct values, where each is first, which of them each element is, and how often each is there."""
-    return parts_of_numbers("unique_all", np.unique_all, x)
+    return parts_of_numbers("unique_all", _unique, x)
 
 
 def unique_counts(x: Any, /) -> Any:
     """Return distinct values, and how often each is there."""
-    return parts_of_numbers("unique_counts", np.unique_counts, x)
+    found = parts_of_numbers("unique_counts", _unique, x)
+    return Counted(found.values, found.counts)
 
 
 def unique_inverse(x: Any, /) -> Any:
     """Return distinct values, and which of them each element is."""
-    return parts_of_numbers("unique_inverse", np.unique_inverse, x)
+    found = parts_of_numbers("unique_inverse", _unique, x)
+    return Inverse(found.values, found.inverse_indices)
 
 
 def unique_values(x: Any, /) -> Array:
     """Return distinct values."""
-    return of_numbers("unique_values", np.unique_values, x)
+    values: Array = parts_of_numbers("unique_values", _unique, x).values
+    return values
 
 
 # ---------------------------------------------------------------------------- statistics

@@ -40,7 +40,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
     return _sameness(run("concatenate", list(arrays), axis), *arrays)
 
 
-def expand_dims(x: Any, /, *, axis: Any = 0) -> Array:
+def expand_dims(x: Any, /, axis: Any = 0) -> Array:
     """Put an axis of size 1 at a position."""
     return run("expand_dims", x, axis)
 

@@ -103,7 +103,7 @@ def cast(x: Node, dtype: Any) -> Node:
         return x if x.dtype is BOOL else compare("not_equal", x, 0.0)
     if x.dtype is INT:
         if kind == "f":
-            raise UnsupportedError("integer inputs as real numbers; declare another input of real numbers")
+            raise UnsupportedError(f"astype({dtype!r:.40}) of an integer input; declare another input of real numbers")
         return x
     return apply("trunc", x) if kind in "iu" and x.dtype is REAL and not _is_whole(x) else to_real(x)
 

@@ -185,7 +185,8 @@ class Operand:
     def __setitem__(self, key: object, value: object) -> NoReturn:
         raise SymbolError(
             "a symbol cannot be assigned to; build the array with where(condition, a, b), stack([...]) or "
-            "concatenate([...])"
+            "concatenate([...]), and in place of a library's function that assigns take symdiff's own (sd.logsumexp "
+            "and kin; docs/functions.md)"
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
