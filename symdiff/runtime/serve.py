@@ -28,12 +28,12 @@ from .calls.arguments import (
     holds_symbol,
     match,
     one_axis,
-    overlap,
     sample_shape,
     stack_batches,
 )
 from .calls.containers import columns_of, is_lazy
 from .calls.declared import check_all
+from .calls.overlaps import Targets
 from .calls.positions import PositionRange, check_positions
 from .calls.result_memory import empty
 from .calls.threads import get_num_threads
@@ -115,8 +115,9 @@ class Calls(CallPath):
         check_outs(self.outputs, full, targets, batch.dtype)
         # Subclasses (matrix, memmap) are written to as the plain arrays they are.
         targets = [np.asarray(target) for target in targets]
+        written = Targets(targets)
         for k, array in enumerate(batch.arrays):
-            if any(overlap(array, target) for target in targets):
+            if written.meet(array):
                 batch.arrays[k] = array.copy()
         self._run(batch, shapes, targets)
         self._refuse_nonfinite(batch, targets)

@@ -26,6 +26,7 @@ from ...graph.primitives import NOTHING_KNOWN, Assumptions
 from ...graph.size_equations import bind
 from ...graph.sizes import Dim, Shape, Size, named, show, value
 from .containers import numbers_of
+from .overlaps import Targets
 
 __all__ = [
     "MOST_AXES",
@@ -37,7 +38,6 @@ __all__ = [
     "letters_of",
     "match",
     "one_axis",
-    "overlap",
     "parameters_of",
     "sample_shape",
     "stack_batches",
@@ -292,12 +292,6 @@ def one_axis(array: Floats, batch: tuple[int, ...]) -> Floats:
     return array.reshape(math.prod(batch), *sample)
 
 
-def overlap(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
-    """Whether two arrays share an element; arrays for which that is hard to tell are taken to."""
-    effort: Any = 1000
-    return np.may_share_memory(a, b, max_work=effort)
-
-
 def check_outs(
     outputs: Sequence[Parameter], shapes: Sequence[tuple[int, ...]], outs: Sequence[Any], dtype: np.dtype[Any]
 ) -> None:
@@ -319,8 +313,9 @@ def check_outs(
             raise ArgumentError(f"{name} is read-only; pass an array that can be written")
         if out.size and is_tangled(out):
             raise ArgumentError(f"{name} is a view whose elements share memory, such as a broadcast one; pass its own")
+    targets = Targets(outs)
     for k, out in enumerate(outs):
-        if any(overlap(out, other) for other in outs[:k]):
+        if targets.meet(out, before=k):
             raise ArgumentError(f"out for {outputs[k].name} overlaps another output; pass separate arrays")
 
 

@@ -29,10 +29,10 @@ from ..calls.arguments import (
     Parameter,
     check_outs,
     holds_symbol,
-    overlap,
     sample_shape,
     stack_batches,
 )
+from ..calls.overlaps import Targets
 from ..calls.positions import PositionRange, check_positions, floats, taken_by, with_positions
 from ..calls.result_memory import empty
 from ..kernel import Kernel
@@ -265,8 +265,9 @@ class SparseKernel(Kernel):
             inner(*args, out=parts)
         else:
             # a call cannot tell that arrays which interleave are apart; the positions say so
+            written = Targets(targets)
             for k, array in enumerate(batch.arrays):
-                if any(overlap(array, target) for target in targets):
+                if written.meet(array):
                     batch.arrays[k] = array.copy()
             inner._run(batch, [sample_shape(p.shape, batch.sizes) for p in inner.outputs], parts)
         for front, data, bound in waiting:

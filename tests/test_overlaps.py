@@ -1,0 +1,49 @@
+"""Arrays of a call that share memory are found among many, and those that do not are told apart by their addresses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+from symdiff.runtime.calls import overlaps
+from symdiff.runtime.calls.overlaps import Targets
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_shares_memory_is_what_numpy_says(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    whole = np.zeros((12, 10))
+    apart = np.zeros(40)
+
+    def part() -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        if rng.random() < 0.2:
+            return apart[rng.integers(20) : rng.integers(20, 41)]
+        a, b = np.sort(rng.integers(0, 13, 2))
+        c, d = np.sort(rng.integers(0, 11, 2))
+        return whole[a:b, c:d][:: rng.choice([-2, -1, 1, 2]), :: rng.choice([-3, -1, 1, 2])]
+
+    arrays = [part() for _ in range(12)]
+    targets = Targets(arrays)
+    for _ in range(20):
+        other = part()
+        assert targets.meet(other) == any(np.shares_memory(other, array) for array in arrays)
+    for k, array in enumerate(arrays):
+        assert targets.meet(array, before=k) == any(np.shares_memory(array, own) for own in arrays[:k])
+
+
+def test_many_columns_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    monkeypatch.setattr(overlaps, "_share", lambda a, b: compared.append(a) or np.shares_memory(a, b))
+    x = [sd.scalar(f"x{k}") for k in range(30)]
+    kernel = sd.compile(tuple(a * a for a in x), x, backend="interpreter")
+    values = list(np.random.default_rng(0).normal(size=(30, 50)))
+    outs = tuple(np.empty(50) for _ in x)
+    kernel(*values[:-1], 2.0, out=outs)
+    assert len(compared) <= 30
+    np.testing.assert_array_equal(outs[:-1], np.square(values[:-1]))
+    with pytest.raises(sd.ArgumentError, match="overlaps another output"):
+        kernel(*values, out=(*outs[:-1], outs[3]))
+    expected = np.square(values)
+    kernel(*values, out=tuple(values[::-1]))  # each output is another input
+    np.testing.assert_array_equal(values[::-1], expected)
