@@ -83,3 +83,11 @@ def test_a_matrix_that_is_not_declared_symmetric_is_made_so() -> None:
 def test_what_is_no_function_is_refused(text: str, said: str) -> None:
     with pytest.raises(sd.SymdiffError, match=said):
         sd.compile(text, shapes=SHAPES)
+
+
+def test_a_part_of_what_a_loop_writes_is_shown() -> None:
+    x = sd.vector("x", 6)
+    written = sd.scan(lambda s, r: (s * 0.5 + r,) * 2, 0.0, x)[1]
+    shown = str(written)
+    assert str(written[1:3]) == f"{shown}[1:3]"
+    assert str(written[::-1][0]) == f"{shown}[::-1][0]"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,12 @@ def test_what_shares_memory_is_what_numpy_says(seed: int) -> None:
 
 def test_many_columns_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
-    monkeypatch.setattr(overlaps, "_share", lambda a, b: compared.append(a) or np.shares_memory(a, b))
+
+    def share(a: np.ndarray[tuple[int, ...], Any], b: np.ndarray[tuple[int, ...], Any]) -> bool:
+        compared.append(a)
+        return np.shares_memory(a, b)
+
+    monkeypatch.setattr(overlaps, "_share", share)
     x = [sd.scalar(f"x{k}") for k in range(30)]
     kernel = sd.compile(tuple(a * a for a in x), x, backend="interpreter")
     values = list(np.random.default_rng(0).normal(size=(30, 50)))

@@ -288,7 +288,7 @@ def _insertion(short: Shape, long: Shape) -> tuple[bool, ...] | None:
 
 def write_slice(node: Node, args: Sequence[Term]) -> Term:
     """Write a part of an array, or a result of a loop."""
-    if args[0].kind == "recurrence":
+    if node.args[0].op == "recurrence":
         item = node.payload.items[0]
         for k, part in enumerate(parts_of(node.args[0])):
             one = part.size == 1 and item[0] == part.start and item[2] is None

@@ -16,8 +16,8 @@ __all__ = ["Targets"]
 def _extent(array: npt.NDArray[Any]) -> tuple[int, int]:
     """Return the first address of an array, and the one behind its last."""
     low = high = int(array.__array_interface__["data"][0])
-    if not array.size:
-        return low, low
+    if array.flags.c_contiguous or not array.size:
+        return low, low + array.nbytes
     for size, stride in zip(array.shape, array.strides, strict=True):
         reach = (size - 1) * stride
         low, high = low + min(0, reach), high + max(0, reach)
