@@ -1,6 +1,6 @@
 """Which elements of an array may be other than zero by the form of its formula: exact, element by element.
 
-A Boolean twin of the reference interpreter: a sum is zero where all terms are, a product where a factor is. Nothing
+The reference interpreter over Booleans: a sum is zero where all terms are, a product where a factor is. Nothing
 is cancelled. An array without zeros is one value, so that memory is taken only for arrays that have some.
 """
 
