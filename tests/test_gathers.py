@@ -51,3 +51,17 @@ def test_gradients_add_up_what_is_listed_more_than_once(case: str) -> None:
     data = rng.normal(size=shape)
     wanted = sd.compile(gradient, backend="numpy")(data)
     np.testing.assert_allclose(sd.compile(gradient, backend="native")(data), wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_short_axes_of_positions_along_a_long_one_are_in_a_plan() -> None:
+    rng = np.random.default_rng(8)
+    order = rng.integers(0, 30, 64)
+    low, x = sd.matrix("low", 40, 30), sd.matrix("x", 50, 8)
+    parts = np.take(low, order, axis=1).reshape(40, 8, 8)
+    kernel = sd.compile(sd.gradient((np.einsum("kij,nj->nki", parts, x) ** 2).sum(), low), [low, x], batch=[])
+    assert kernel.stats["numpy_steps"] == []
+    a, b = rng.normal(size=(40, 30)), rng.normal(size=(50, 8))
+    slope = 2 * np.einsum("kij,nj,nl->kil", a[:, order].reshape(40, 8, 8), b, b).reshape(40, 64)
+    wanted = np.zeros((40, 30))
+    np.add.at(wanted, (slice(None), order), slope)
+    np.testing.assert_allclose(kernel(a, b), wanted, rtol=1e-11)

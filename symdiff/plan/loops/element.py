@@ -335,7 +335,8 @@ class Elements:
             elif len(own) == 1 and not new:
                 below.append(AxisIndex(None, 0, 1, None))
             elif own:
-                if not all(is_whole(access[axis], node.shape[axis]) for axis in new):
+                short = not any(is_long(arg.shape[axis]) for axis in own)  # a long one is there as a whole
+                if not (short and all(is_whole(access[axis], node.shape[axis]) for axis in new)):
                     return None
                 below += [all_of(arg.shape[axis]) for axis in own]
         shape = inner(access)
