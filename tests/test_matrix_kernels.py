@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_conditioning import FAMILIES, SINGULAR, error, exact, rounded
 
-from symdiff._kernels.matrix.batches import MOST, USUAL, Matrices
+from symdiff._kernels.matrix.batches import MOST, Matrices
 from symdiff.runtime.toolchain.machine import native_target
 
 #: Widths of vectors of this processor.
@@ -202,7 +202,7 @@ def everything(kernels: Matrices, a: Any, s: Any, b: Any) -> list[Any]:
     ]
 
 
-SIZES = st.one_of(st.integers(1, 16), st.integers(17, USUAL))
+SIZES = st.one_of(st.integers(1, 16), st.integers(17, 64))
 
 
 @settings(max_examples=40, deadline=None)

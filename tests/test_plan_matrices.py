@@ -13,6 +13,8 @@ from plan_reference import Reference
 from test_plan_executor import Floats, Layout, check, factored, use
 
 import symdiff as sd
+from symdiff._kernels.matrix.batches import USUAL
+from symdiff.errors import SingularMatrixError
 from symdiff.plan import bound
 from symdiff.plan.bound import BEFORE, INPUT, OUTPUT, FactorStep
 from symdiff.plan.calls import plan_call
@@ -307,3 +309,28 @@ def test_what_is_made_beside_a_cholesky_factor_is_made_of_the_whole_matrix(first
     np.testing.assert_allclose(found["inv"], np.linalg.inv(whole), rtol=1e-12)
     np.testing.assert_allclose(found["logdet"], np.linalg.slogdet(whole)[1], rtol=1e-12)
     np.testing.assert_allclose(found["cholesky"], np.linalg.cholesky(np.tril(whole)), rtol=1e-12, atol=1e-15)
+
+
+def test_matrices_beyond_the_kernels_are_of_lapack() -> None:
+    n = USUAL + 1
+    rng = np.random.default_rng(11)
+    general, vector = rng.normal(size=(2, n, n)) + 40 * np.eye(n), rng.normal(size=n)
+    definite, right = general @ general.swapaxes(1, 2) / n, np.broadcast_to(vector, (2, n))[..., None]
+    for batch in (general, definite):
+        for text, wanted in (
+            ("inv(A)", np.linalg.inv(batch)),
+            ("inv(A).T", np.linalg.inv(batch).swapaxes(1, 2)),
+            ("solve(A, x)", np.linalg.solve(batch, right)[..., 0]),
+            ("solve(A.T, x)", np.linalg.solve(batch.swapaxes(1, 2), right)[..., 0]),
+            ("logabsdet(A)", np.linalg.slogdet(batch)[1]),
+        ):
+            shapes = {"A": (n, n), **({"x": n} if "x" in text else {})}
+            kernel = sd.compile(text, shapes=shapes, backend="interpreter")
+            assert kernel.stats["bits"] == "library"
+            result = kernel(batch, vector) if "x" in text else kernel(batch)
+            np.testing.assert_allclose(result, wanted, rtol=1e-9, atol=1e-9)
+    factors = sd.compile("cholesky(A)", A=(n, n), backend="interpreter")(definite)
+    np.testing.assert_allclose(factors, np.linalg.cholesky(definite), rtol=1e-9, atol=1e-9)
+    general[1, :, 5] = general[1, :, 9] = 0.0
+    with pytest.raises(SingularMatrixError, match="sample 1 of the batch"):
+        sd.compile("inv(A)", A=(n, n), backend="interpreter")(general)

@@ -1,7 +1,7 @@
 """Factorizations of small and medium matrices, a batch at a time, and what is made of them.
 
 Takes
-    n×n matrices, n from 1 to 1024 (LAPACK is faster from 65 on), sample after sample; right-hand sides
+    n×n matrices, n from 1 to 1024 (plans leave those of more than 512 to LAPACK), sample after sample; right-hand sides
 Gives
     LU and Cholesky factors; inverses, solutions, determinants
 Invariants

@@ -52,7 +52,7 @@ INLINE void NAME(store)(NAME(sd_group) g, long n, const V *x, void *data, long s
   }
 }
 
-INLINE long NAME(width)(long n) { return (n + SD_BLOCK - 1) / SD_BLOCK * SD_BLOCK; }
+INLINE long NAME(width)(long n) { return sd_matrix_width(n); }
 
 /* The first of the lanes that are set, as a sample, or -1. */
 INLINE long NAME(first_of)(NAME(sd_group) g, M lanes) {

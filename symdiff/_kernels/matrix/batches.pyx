@@ -18,7 +18,7 @@ cdef extern from "matrix/kernels.h":
 
 #: Rows of a matrix, at most.
 MOST = SD_MATRIX_MOST
-#: ... up to which LAPACK is slower.
+#: ... up to which plans take no LAPACK.
 USUAL = SD_MATRIX_USUAL
 
 

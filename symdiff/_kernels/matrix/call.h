@@ -45,7 +45,7 @@ typedef struct {
   sd_matrix_function *solve_cholesky;   /* factors, b: x */
 } sd_matrix_functions;
 
-/* Rows of a matrix, at most; and up to which LAPACK is slower. */
-enum { SD_MATRIX_MOST = 1024, SD_MATRIX_USUAL = 64 };
+/* Rows of a matrix, at most; and up to which plans take these kernels, as LAPACK's threads gain little there. */
+enum { SD_MATRIX_MOST = 1024, SD_MATRIX_USUAL = 512 };
 
 #endif

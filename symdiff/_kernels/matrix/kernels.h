@@ -9,6 +9,14 @@
 
 /* Rows up to which lanes hold samples where these are enough; columns that begin together. */
 enum { SD_TOGETHER = 48, SD_BLOCK = 8 };
+
+/* Numbers of a row of a matrix by itself: whole blocks. Rows a multiple of 1024 bytes apart would share few places of the
+   first cache; from 128 rows on, one more block is no work to speak of. */
+static long sd_matrix_width(long n) {
+  long width = (n + SD_BLOCK - 1) / SD_BLOCK * SD_BLOCK;
+  return width >= 128 && width % 128 == 0 ? width + SD_BLOCK : width;
+}
+
 /* What a tile makes of its sums. */
 enum { SD_SUMS, SD_UNIT, SD_DIVIDE, SD_MULTIPLY };
 
@@ -69,7 +77,7 @@ static const sd_matrix_functions *sd_matrix_kernels(long lanes) {
 /* Bytes that the kernels need, for vectors of any kind: three matrices in lanes or one by one, and what stands beside
    them. */
 static size_t sd_matrix_workspace(long n, long columns) {
-  const size_t lanes = 8, width = (size_t)(n + 7) / 8 * 8, wide = (size_t)(columns + 7) / 8 * 8;
+  const size_t lanes = 8, width = (size_t)sd_matrix_width(n), wide = (size_t)(columns + 7) / 8 * 8;
   const size_t few = columns < 8 ? columns : 0, together = n <= SD_TOGETHER ? n * (2 * n + 10 + few) * lanes : 0;
   const size_t one = width * (3 * width + 2 * lanes + 4 + wide), shared = width * width + n * (4 + 2 * few) * lanes;
   const size_t most = together > one ? together : one;
