@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from .calculus.demand import guard
 from .calculus.recursive.joined import join_recurrences
+from .calculus.recursive.lifted import lift_products
 from .errors import ArgumentError
 from .frontend.array import Array
 from .frontend.formula import merge_shapes, order_inputs, order_names, read_formula
@@ -345,7 +346,7 @@ def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
     trace("inlined.txt", lambda: listing(inlined))
     simplified = finish(join_cosines(simplify(inlined, rewrites), rewrites))
     trace("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
-    nodes = guard(join_recurrences(simplified))
+    nodes = guard(lift_products(join_recurrences(simplified)))
     trace("guarded.txt", lambda: listing(nodes))
     return nodes
 

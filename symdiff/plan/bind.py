@@ -376,7 +376,8 @@ class _Binder:
             inside[node] = self._window(self._own(source, phase), node, 0)
             windows.append((inside[node], self._number(node.size)))
         # strides of a plan's own arrays are known, so that no turn asks for them
-        inside |= {node: self._own(source, phase) for node, source in zip(step.inputs[rows:-1], given[rows:], strict=True)}
+        held = zip(step.inputs[rows:-1], given[rows:], strict=True)
+        inside |= {node: self._own(source, phase) for node, source in held}
         counter = inside[step.inputs[-1]] = self._add(bound.PlanArray(bound.ARENA, 0, ()))
         targets, last, start = [], [], 0
         for k, node in enumerate(step.outputs):

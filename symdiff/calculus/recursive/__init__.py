@@ -10,6 +10,7 @@ Files
     determinant   the third differential of a determinant
     differences   divided differences of scalar formulas, without cancellation
     joined        loops of the same steps as one
+    lifted        products in loops that no step has to wait for, before and behind them
     recognition   cotangents that are one function of each eigenvalue
     recurrence    loops: tangents run along, cotangents run back
     spectral      eigenvalues, eigenvectors and functions of symmetric matrices

@@ -1,0 +1,227 @@
+"""Products that no step of a loop has to wait for, taken out of it: many small ones become one large one.
+
+Before a loop stands what multiplies rows by what is held: W x_k for all k is X Wᵀ. Behind it stands a sum of products
+that is carried along and read by nothing else, as the gradient by a matrix is: Σ_k a_k b_kᵀ is AᵀB, where the loop
+writes a_k and b_k down. Both are kept as arrays, so they are lifted only where they are small beside what is read or
+carried anyway, and no step is lifted whose product is as cheap as reading its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+from ...graph import (
+    Node,
+    canonical,
+    concatenate,
+    contract,
+    inputs_of,
+    label_sizes,
+    parts_of,
+    placeholder,
+    postorder,
+    rebuild,
+    recurrence,
+    reshape,
+    result_of,
+    substitute,
+    with_results,
+)
+from ...graph.kinds import REPEATED
+from ...graph.primitives import Body
+from ...graph.scalars.arithmetic import scaled
+from ...simplify import simplify
+from .recurrence import KEPT
+
+__all__ = ["lift_products"]
+
+#: Multiplications of a step from which a product is worth an array of its own.
+LEAST = 512
+#: Elements that are kept for a step, at most, for one that the step reads; a sum has so many for each that is written.
+GROWTH = 8
+
+
+class _Loop(NamedTuple):
+    """A recurrence in parts: placeholders with what they are given, and results by carried placeholder."""
+
+    carried: dict[Node, Node]
+    read: dict[Node, Node]
+    held: dict[Node, Node]
+    after: dict[Node, Node]
+    written: list[Node]
+
+
+def lift_products(roots: Sequence[Node]) -> list[Node]:
+    """Return ``roots`` with products before and behind the loops that need not be in them."""
+    lifted = _lift(roots)
+    return list(roots) if lifted == list(roots) else simplify(lifted)
+
+
+def _lift(roots: Sequence[Node]) -> list[Node]:
+    if not any(root.below & REPEATED for root in roots):
+        return list(roots)
+    new: dict[Node, Node] = {}
+    for node in postorder(roots):
+        args = tuple([new[arg] for arg in node.args])
+        new[node] = _of_loop(node, args) if node.op == "recurrence" else rebuild(node, args) if args else node
+    return [new[root] for root in roots]
+
+
+def _of_loop(node: Node, args: Sequence[Node]) -> Node:
+    """Return the value of a loop, whose arguments are lifted, by one without products that need not be in it."""
+    body, length, reverse = node.payload
+    first, second = len(body.carried), len(body.carried) + len(body.read)
+    inside = _lift(body.results)
+    loop = _Loop(
+        dict(zip(body.carried, args, strict=False)),
+        dict(zip(body.read, args[first:second], strict=True)),
+        dict(zip(body.held, args[second:], strict=True)),
+        dict(zip(body.carried, inside, strict=False)),
+        inside[first:],
+    )
+    with_rows = _with_rows(loop)
+    count = len(loop.written)
+    sums = _behind(with_rows)
+    if isinstance(length, int) and length * sum(_numbers(x) for x in with_rows.written[count:]) > KEPT:
+        del with_rows.written[count:]
+        sums = {}
+    if with_rows is loop and not sums:
+        return with_results(node, tuple(args), inside)
+    loop = with_rows
+    after = {x: _sum([x, *sums[x].rest]) if x in sums else result for x, result in loop.after.items()}
+    carried = [x for x in body.carried if x not in sums or sums[x].rest]
+    results = [*(after[x] for x in carried), *loop.written]
+    found = set(inputs_of(results))
+    read, held = [x for x in loop.read if x in found], [x for x in loop.held if x in found]
+    own = canonical(Body(tuple(carried), tuple(read), tuple(held), tuple(results)))
+    given = {**loop.carried, **loop.read, **loop.held}
+    made = recurrence(own, [given[x] for x in (*carried, *read, *held)], length, reverse)
+    values = [result_of(made, part) for part in parts_of(made)]
+    last = loop.carried | dict(zip(carried, values, strict=False))
+    rows = dict(zip(loop.written, values[len(carried) :], strict=True))
+    for x, several in sums.items():
+        last[x] = _sum([last[x], *(_over_rows(product, loop, rows) * scale for scale, product in several.products)])
+    pieces = [*(last[x] for x in body.carried), *values[len(carried) : len(carried) + count]]
+    flat = [reshape(piece, (part.size,)) for piece, part in zip(pieces, parts_of(node), strict=True)]
+    return concatenate(flat, 0) if len(flat) > 1 else flat[0]
+
+
+def _sum(addends: Sequence[Node]) -> Node:
+    total = addends[0]
+    for one in addends[1:]:
+        total = total + one
+    return total
+
+
+def _numbers(x: Node) -> int:
+    return x.size if isinstance(x.size, int) else KEPT
+
+
+# ---------------------------------------------------------------------------- before
+
+
+def _with_rows(loop: _Loop) -> _Loop:
+    """Return a loop that reads products of its rows with what it holds."""
+    results = [*loop.after.values(), *loop.written]
+    made: dict[Node, Node] = {}
+    read = dict(loop.read)
+    for node in postorder(results):
+        if _is_of_rows(node, loop):
+            made[node] = placeholder(("lifted", len(made)), node.shape)
+            read[made[node]] = _rows_of(node, {**loop.read, **loop.held}, loop.read)
+    if not made:
+        return loop
+    new = substitute(results, made)
+    after = dict(zip(loop.after, new, strict=False))
+    written = new[len(after) :]
+    return loop._replace(read=read, after=after, written=written)
+
+
+def _is_of_rows(node: Node, loop: _Loop) -> bool:
+    """Tell whether a node is a product of rows with what is held, worth to be made of all rows at once."""
+    if node.op != "contract" or not all(_is_there(arg, loop) for arg in node.args):
+        return False
+    rows = [arg.size for arg in node.args if arg in loop.read]
+    sizes = label_sizes(node).values()
+    numbers = [size for size in (*rows, *sizes, node.size) if isinstance(size, int)]
+    if not rows or len(numbers) < len(rows) + len(sizes) + 1:
+        return False
+    read, work, made = sum(numbers[: len(rows)]), prod(numbers[len(rows) : -1]), numbers[-1]
+    return work >= LEAST and work >= GROWTH * made and made <= GROWTH * read
+
+
+def _rows_of(node: Node, given: dict[Node, Node], moving: dict[Node, Node]) -> Node:
+    """Return a product for all rows: they are one more label, the first of the result."""
+    labels, out, _ = node.payload
+    sizes = label_sizes(node)
+    row = 1 + max(sizes, default=0)
+    own = [(row, *each) if arg in moving else each for arg, each in zip(node.args, labels, strict=True)]
+    return contract([given.get(arg, arg) for arg in node.args], own, (row, *out), sizes)
+
+
+# ---------------------------------------------------------------------------- behind
+
+
+class _Addends(NamedTuple):
+    """What a step adds to a sum: products, with numbers in front, that are made behind the loop, and the rest."""
+
+    products: list[tuple[float, Node]]
+    rest: list[Node]
+
+
+def _behind(loop: _Loop) -> dict[Node, _Addends]:
+    """Return the sums that are made behind the loop, which writes down what their products are of."""
+    found = {}
+    for x, result in loop.after.items():
+        others = [other for own, other in loop.after.items() if own is not x]
+        addends = _addends(result)
+        rest = [(scale, one) for scale, one in addends if one is not x]
+        if len(rest) != len(addends) - 1 or (1.0, x) not in addends:
+            continue
+        products = [(scale, one) for scale, one in rest if one.shape == x.shape and _is_large(one, loop)]
+        stays = [one if scale == 1 else one * scale for scale, one in rest if (scale, one) not in products]
+        if products and x not in inputs_of([*others, *loop.written, *(one for _, one in rest)]):
+            found[x] = _Addends(products, stays)
+            for _, product in products:
+                for arg in product.args:
+                    if not _is_there(arg, loop) and arg not in loop.written:
+                        loop.written.append(arg)
+    return found
+
+
+def _addends(node: Node, scale: float = 1.0) -> list[tuple[float, Node]]:
+    """Return what is added up, each with the number in front of it; what is repeated along an axis is not opened."""
+    if node.op in ("add", "subtract"):
+        a, b = node.args
+        pairs = (a, scale), (b, scale if node.op == "add" else -scale)
+        return [
+            pair for arg, own in pairs for pair in (_addends(arg, own) if arg.shape == node.shape else [(own, arg)])
+        ]
+    own, inner = scaled(node)
+    return [(scale, node)] if inner is node or inner.shape != node.shape else _addends(inner, scale * own)
+
+
+def _is_there(arg: Node, loop: _Loop) -> bool:
+    return arg in loop.read or arg in loop.held or arg.op == "constant"
+
+
+def _is_large(node: Node, loop: _Loop) -> bool:
+    """Tell whether a product has many more elements than what it is of, which are to be kept."""
+    if node.op != "contract" or not isinstance(node.size, int) or node.size < LEAST:
+        return False
+    sizes = [arg.size for arg in node.args if arg not in loop.held]
+    numbers = [size for size in sizes if isinstance(size, int)]
+    return 0 < len(sizes) == len(numbers) and GROWTH * sum(numbers) <= node.size
+
+
+def _over_rows(node: Node, loop: _Loop, rows: dict[Node, Node]) -> Node:
+    """Return the sum of a product over all steps: they are one more label, which the result lacks."""
+    labels, out, _ = node.payload
+    sizes = label_sizes(node)
+    row = 1 + max(sizes, default=0)
+    moving = {**loop.read, **rows}
+    own = [(row, *each) if arg in moving else each for arg, each in zip(node.args, labels, strict=True)]
+    given = {**loop.held, **moving}
+    return contract([given.get(arg, arg) for arg in node.args], own, out, sizes)
