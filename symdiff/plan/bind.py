@@ -375,9 +375,7 @@ class _Binder:
         for node, source in zip(step.inputs[step.carried : rows], given[step.carried : rows], strict=True):
             inside[node] = self._window(self._own(source, phase), node, 0)
             windows.append((inside[node], self._number(node.size)))
-        # strides of a plan's own arrays are known, so that no turn asks for them
-        held = zip(step.inputs[rows:-1], given[rows:], strict=True)
-        inside |= {node: self._own(source, phase) for node, source in held}
+        inside |= dict(zip(step.inputs[rows:-1], [self._own(source, phase) for source in given[rows:]], strict=True))
         counter = inside[step.inputs[-1]] = self._add(bound.PlanArray(bound.ARENA, 0, ()))
         targets, last, start = [], [], 0
         for k, node in enumerate(step.outputs):
@@ -410,7 +408,7 @@ class _Binder:
         return self._add(bound.PlanArray(bound.WINDOW, source, shape, False, None, False, start))
 
     def _own(self, source: int, phase: int) -> int:
-        """Return an array whose elements are in order: those of a caller may lie in any."""
+        """Return an array whose elements are in order, known to its programs: those of a caller may lie in any."""
         if self.arrays[source].kind not in (bound.INPUT, bound.OUTPUT):
             return source
         copy = self._add(bound.PlanArray(bound.ARENA, 0, self.arrays[source].shape))
