@@ -38,6 +38,7 @@ LATER = {
     "symdiff.runtime.about.signature",
     "symdiff.runtime.calls.labels",
     "symdiff.tools",
+    "symdiff.xp",
     "sympy",
     "tempfile",
     "threadpoolctl",
