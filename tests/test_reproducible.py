@@ -115,4 +115,4 @@ def test_what_libraries_compute_is_refused_by_name() -> None:
     with pytest.raises(UnsupportedError, match="reproducible=True, and NumPy is what computes"):
         sd.compile("sin(x)", x=(), reproducible=True, backend="numpy")
     with pytest.raises(ArgumentError, match="reproducible='yes'; expected True or False"):
-        sd.compile("sin(x)", x=(), reproducible="yes")  # type: ignore[arg-type]
+        sd.compile("sin(x)", x=(), reproducible="yes")
