@@ -78,6 +78,10 @@ def scan(
     2008, 3.2). Where n is a number and these states are more than a million numbers, one in √n steps is kept. What the
     step uses from outside is held the same in all steps, and derivatives with respect to it are sums over the steps.
 
+    A product of rows with a large matrix that is held is made of all rows before the loop, and a sum of outer products
+    that no step reads is made behind it. The first keeps at most eight numbers for each that the steps read; the
+    second what the products are of, where n is a letter or these are at most a million numbers.
+
     Examples
     --------
     >>> import numpy as np
