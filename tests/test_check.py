@@ -199,10 +199,10 @@ def test_second_derivatives_that_are_not_symmetric_are_found(monkeypatch: pytest
 
 
 def test_modes_that_disagree_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from symdiff.tools.checking import check as module
+    from symdiff.tools.checking.ways import Ways
 
-    right = module._Ways.reverse
-    monkeypatch.setattr(module._Ways, "reverse", lambda self, point, seed: 1.001 * right(self, point, seed))
+    right = Ways.reverse
+    monkeypatch.setattr(Ways, "reverse", lambda self, point, seed: 1.001 * right(self, point, seed))
     found = {one.title: one.wrong for one in sd.check("sum(sin(x)**2)", x=4).comparisons}
     assert found["forward with reverse mode by x"] == 4
     assert found["forward mode by x with differences"] == 0
@@ -212,3 +212,37 @@ def test_points_are_a_whole_number() -> None:
     for points in (0, 1.5, True):
         with pytest.raises(sd.ArgumentError, match="points"):
             sd.check("x", points=points)
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("sqrt(x)", "x = 0: end of the domain of sqrt(x): the derivative may be infinite"),
+        ("arcsin(x) * y", "x = -1: end of the domain of arcsin(x)"),
+        ("x * log(abs(x))", "x = 0: the value is nan, but the exact one is"),
+        ("x * exp(-x)", "x = inf: the value is nan, though its limit is 0"),
+        ("x / (1 + abs(x))", "x = -inf: the value is nan, though its limit is -1"),
+        ("sum(sqrt(x))", "x[0] = 0: end of the domain"),
+    ],
+)
+def test_ends_of_domains_are_looked_at(formula: str, said: str) -> None:
+    report = sd.check(formula, shapes={"x": 3} if "sum" in formula else {})
+    assert report.ok  # one may know, and not go there
+    assert any(finding.kind == "end" and said in finding.message for finding in report.findings), report.findings
+
+
+def test_ends_are_compared_where_a_formula_is_smooth_there() -> None:
+    report = sd.check("arcsin(x / 3)")
+    (found,) = (one for one in report.comparisons if "ends" in one.title)
+    assert (found.compared, found.wrong, found.unsettled) == (6, 0, 0)
+    assert not any("ends" in one.title for one in sd.check("arcsin(x / 3)", at={"x": 0.5}).comparisons)
+    assert not any("ends" in one.title for one in sd.check("sin(x) * y").comparisons)
+
+
+def test_a_rule_that_is_wrong_at_an_end_alone_is_found() -> None:
+    x = sd.scalar("x")
+    wrong = sd.custom(lambda t: t**3, differential=lambda at, d: (3 * at[0] ** 2 + (at[0] == 1)) * d[0])
+    report = sd.check(wrong(x) + np.arcsin(x / 2))
+    assert not report.ok
+    assert "both modes at the ends of domains: 2 of" in str(report)
+    assert all(one.wrong == 0 for one in report.comparisons if "ends" not in one.title)

@@ -600,10 +600,10 @@ def test_check_prints_a_certificate_and_says_by_its_code_whether_all_is_right(
     assert lines[0] == "ok"
     assert re.fullmatch(r"forward mode by A with differences +8  ok, .*", lines[1])
     assert not any("by x" in line for line in lines)
-    from symdiff.tools.checking import check
+    from symdiff.tools.checking.ways import Ways
 
-    right = check._Ways.reverse
-    monkeypatch.setattr(check._Ways, "reverse", lambda self, point, seed: 1.1 * right(self, point, seed))
+    right = Ways.reverse
+    monkeypatch.setattr(Ways, "reverse", lambda self, point, seed: 1.1 * right(self, point, seed))
     wrong = run("check", "x**2", "--points", "1", code=1).stdout
     assert wrong.startswith("NOT OK")
     assert "WRONG" in wrong

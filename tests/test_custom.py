@@ -535,7 +535,7 @@ WRONG: dict[str, tuple[type[SymdiffError], Callable[[], Any]]] = {
     "sin came with 2 arguments": (ArgumentError, lambda: sd.custom(np.sin, vjp=one)(x, x)),
     "<lambda> came with 2 arguments": (ArgumentError, lambda: sd.custom(lambda v: v, vjp=one)(x, x)),
     "argument 2 of add: a value of type dict": (DtypeError, lambda: sd.custom(np.add, vjp=one)(x, {})),
-    "argument 1 of sin: dtype <U1": (DtypeError, lambda: sd.custom(np.sin, vjp=one)("x")),
+    "argument 1 of sin: the text 'x' among symbols": (DtypeError, lambda: sd.custom(np.sin, vjp=one)("x")),
     "the function of <lambda> gave None": (DtypeError, lambda: sd.custom(lambda v: None, vjp=one)(x)),
     "the function of <lambda> gave str": (DtypeError, lambda: sd.custom(lambda v: "v", vjp=one)(x)),
     "the function of <lambda> gave a tuple; expected one array": (

@@ -17,6 +17,8 @@ Files
     overflow         which operation makes a nan or inf of a finite number
     rules            custom rules, one by one
     second           second derivatives
+    ways             every way to the change of a formula with one array
+    ends             derivatives at the ends of domains
     check            all of it
 Add
     a kind of finding: a file that finds it, a call in ``check``, a word in ``report.Finding``

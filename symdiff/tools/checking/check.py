@@ -8,8 +8,9 @@ formula with differences of the compiled value, and lists what makes a point spe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,19 +18,16 @@ import numpy as np
 
 from ...calculus.cost import cost, extent
 from ...calculus.demand import guard
-from ...calculus.wrt import InputPart
 from ...compiler import compile
 from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError
-from ...frontend import array_derivatives as derivatives
 from ...frontend.array import Array
 from ...frontend.formula import merge_shapes, order_inputs, read_formula
 from ...frontend.outputs import leaves
 from ...frontend.provenance import join
-from ...frontend.symbols import array
 from ...graph import INT, REAL, Node, inputs_of
 from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import Shape, Size
-from ...ground.budget import budgeted, require, spend
+from ...ground.budget import budgeted, require
 from ...ground.guard import guarded
 from ...ground.limits import Budget
 from ...printing import text
@@ -37,13 +35,15 @@ from ...runtime.calls.arguments import as_integers, sample_shape
 from ...runtime.calls.positions import ranges_of
 from ...simplify import inline, simplify
 from .declared import conform
-from .differences import STEPS, Numbers, Tally, extrapolate
+from .differences import Numbers, Tally, extrapolate
+from .ends import ends_of, look_at_end, look_far_out
 from .kinks import find_kinks
 from .overflow import find_overflow
 from .points import Draw, definite, ways_to_draw
 from .report import Comparison, Finding, Report
-from .rules import compare_rules, move
+from .rules import compare_rules
 from .second import compare_second
+from .ways import Ways, charge
 
 __all__ = ["Comparison", "Finding", "Report", "check"]
 
@@ -97,7 +97,8 @@ def check(
     Forward mode, reverse mode and, where it is small, the Jacobian are compared, in every
     direction of small arrays and in random ones of large arrays. Forward mode is compared with reverse mode, too, and
     second derivatives with their transposes: ``report.certificate()`` is a table of it all. Beside disagreements the
-    report lists kinks that the point lies on, custom rules that are not the derivative of
+    report lists kinks that the point lies on, derivatives at the ends of functions' domains (an element of a drawn
+    input at 0, 1 or -1) and far out, where a limit is lost, custom rules that are not the derivative of
     their own function, and stability rewrites. ``stop_gradient`` holds its argument fixed, and
     a custom function made with ``approximate=True`` changes by its rule.
 
@@ -166,13 +167,38 @@ class _Check:
         self.compared = 0
         self.worst = 0.0
         self.comparisons: dict[str, Comparison] = {}
+        self._ways: dict[Node, Ways] = {}
 
     def run(self, known: Sequence[str], points: int) -> Report:
         report = self._run(known)
         if report.compared and self.given.keys() != self.inputs.keys():
             for _ in range(points - 1):
                 report = self._run(known)
-        return report
+            self._look_at_ends(report.point)
+        found = {"findings": tuple(self.findings), "comparisons": tuple(self.comparisons.values())}
+        return replace(report, **found)
+
+    def _look_at_ends(self, point: dict[str, Numbers]) -> None:
+        """Compare derivatives at the ends of functions' domains, by inputs that were drawn."""
+        plain = guard(simplify(inline(self.outputs)))
+        drawn = [w for w in self.wrt if w.op == "input" and w.name not in self.given]
+        tally = Tally("both modes at the ends of domains")
+        for end in ends_of(plain, drawn, point):
+            there = end.of(point)
+            ways = self._ways.get(end.w)
+            if there is None or ways is None:
+                continue
+            charge(4 * self._cost)
+            if math.isinf(end.number):
+                special = list(look_far_out(end, point, lambda at: self._value(inputs=at), ways))
+            elif self._is_finite(there):
+                special = look_at_end(end, plain, there, ways, tally)
+            else:
+                special = self._lost(there)
+            for message in special[:1]:
+                self._find("end", f"{end.title}: {message}")
+        if tally.compared or tally.wrong:
+            self._settle(tally, "")
 
     def _run(self, known: Sequence[str]) -> Report:
         point = self._choose_point()
@@ -200,6 +226,13 @@ class _Check:
         for line in rewrites:
             self._find("rewrite", line)
         return Report(tuple(self.findings), point, self.compared, self.worst, tuple(self.comparisons.values()))
+
+    def _lost(self, point: dict[str, Numbers]) -> list[str]:
+        """Return sentences about values that are no numbers at an end, though the exact ones are."""
+        try:
+            return list(find_overflow(self.outputs, [], point, self.sizes, self._value(inputs=point)))
+        except SingularMatrixError:
+            return []
 
     def _find(self, kind: str, message: str, *, wrong: bool = False) -> None:
         finding = Finding(kind, message, wrong)
@@ -275,7 +308,7 @@ class _Check:
         for w in wrt:
             if not math.prod(self._fixed(w.shape)):
                 continue  # there is no direction to move an array without elements in
-            ways = _Ways(self.outputs, self.inputs, w, self._fixed)
+            self._ways[w] = ways = Ways(self.outputs, self.inputs, w, self._fixed)
             title = _title(w)
             if not ways.size:
                 continue
@@ -335,89 +368,6 @@ class _Check:
             self._find("unsettled", f"{tally.title}: differences of {tally.unsettled} numbers do not settle")
 
 
-def charge(operations: float) -> None:
-    """Charge a run of a kernel: some hundred operations are a step, and a call takes some."""
-    spend(20 + int(operations) // 200)
-
-
 def _title(w: Node) -> str:
     shown = text(w).rpartition("\n")[2]
     return shown if len(shown) <= 40 else shown[:37] + "..."
-
-
-class _Ways:
-    """The outputs as one flat vector, and every way to its change with one array: compiled."""
-
-    def __init__(
-        self, outputs: list[Node], inputs: dict[str, Node], w: Node, fixed: Callable[[Shape], tuple[int, ...]]
-    ) -> None:
-        self.sizes = [math.prod(fixed(node.shape)) for node in outputs]
-        self.size = sum(self.sizes)
-        self.shapes = [fixed(node.shape) for node in outputs]
-        self.wrt_shape = fixed(w.shape)
-        known = list(map(Array, inputs.values()))
-        self._direction = array(_fresh("direction", inputs), w.shape)
-        self._step = array(_fresh("step", inputs), ())
-        self._seeds = [array(_fresh(f"seed{i}", inputs), node.shape) for i, node in enumerate(outputs)]
-        # the array moves along the direction
-        view = InputPart(w)
-        change = view.push((self._step * self._direction).node, 0)
-        moved = move(outputs, view.base, change)
-        arrays, by = list(map(Array, outputs)), Array(w)
-        slopes = [derivatives.jvp(f, by, self._direction, disconnected="zero") for f in arrays]
-        pulls = [
-            derivatives.vjp(f, by, seed, disconnected="zero") for f, seed in zip(arrays, self._seeds, strict=True)
-        ]
-        self._blocks = [derivatives.jacobian(f, by, disconnected="zero") for f in arrays]
-        self._known = known
-        self._costs = [cost([a.node for a in group]) for group in (slopes, pulls, self._blocks)]
-        self._costs.append(cost(moved))
-        require(8 * max(extent([a.node for a in group]) for group in (slopes, pulls, self._blocks)))
-        require(8 * STEPS * extent(moved))
-        self._moved = compile(list(map(Array, moved)), [*known, self._direction, self._step], batch=[self._step])
-        self._forward = compile(slopes, [*known, self._direction])
-        self._reverse = compile(pulls, [*known, *self._seeds])
-
-    def moved(self, point: Mapping[str, Numbers], direction: Numbers, steps: Numbers) -> Numbers:
-        """Return the outputs at each step along a direction, (steps, size)."""
-        charge(self._costs[3] * len(steps))
-        along = {_name_of(self._direction): direction.reshape(self.wrt_shape), _name_of(self._step): steps}
-        try:
-            return self._flat(self._moved(inputs={**point, **along}), len(steps))
-        except SingularMatrixError:
-            return np.full((len(steps), self.size), np.nan)
-
-    def forward(self, point: Mapping[str, Numbers], direction: Numbers) -> Numbers:
-        """Return the Jacobian times a direction."""
-        charge(self._costs[0])
-        along = {_name_of(self._direction): direction.reshape(self.wrt_shape)}
-        flat: Numbers = self._flat(self._forward(inputs={**point, **along}), 1)[0]
-        return flat
-
-    def reverse(self, point: Mapping[str, Numbers], seed: Numbers) -> Numbers:
-        """Return a seed times the Jacobian."""
-        charge(self._costs[1])
-        parts = np.split(seed, np.cumsum(self.sizes)[:-1])
-        seeds = {
-            _name_of(symbol): part.reshape(shape)
-            for symbol, part, shape in zip(self._seeds, parts, self.shapes, strict=True)
-        }
-        pulled: Numbers = np.sum([np.ravel(part) for part in self._reverse(inputs={**point, **seeds})], axis=0)
-        return pulled
-
-    def jacobian(self, point: Mapping[str, Numbers]) -> Numbers:
-        """Return the Jacobian, (size of the output, size of the variable)."""
-        charge(self._costs[2])
-        blocks = compile(self._blocks, self._known)(inputs=point)
-        width = math.prod(self.wrt_shape)
-        return np.concatenate([np.reshape(b, (n, width)) for b, n in zip(blocks, self.sizes, strict=True)])
-
-    @staticmethod
-    def _flat(results: list[Any], lead: int) -> Numbers:
-        return np.concatenate([np.reshape(result, (lead, -1)) for result in results], axis=1)
-
-
-def _fresh(name: str, taken: Mapping[str, Node]) -> str:
-    while name in taken:
-        name += "_"
-    return name

@@ -14,10 +14,12 @@ class Finding:
 
     Parameters
     ----------
-    kind : {"derivative", "custom", "point", "range", "approximate", "kink", "unsettled", "rewrite"}
+    kind : {"derivative", "custom", "point", "range", "approximate", "kink", "end", "unsettled",
+        "rewrite"}
         A wrong derivative, a wrong rule of a custom function, no point to check at, a nan or inf
         where the exact number is finite; a rule that is approximate by its author's word, a place
-        that is not smooth, differences too coarse to tell, a rewrite for stability.
+        that is not smooth, what is special at an end of a function's domain, differences too coarse
+        to tell, a rewrite for stability.
     message : str
     wrong : bool
         Whether it makes the report not ok.
