@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special
+import scipy.stats
 import sympy
 
 import symdiff as sd
@@ -104,3 +105,26 @@ def test_declarations_beside_text_are_no_symbols() -> None:
         sd.positive("nu") ** 2
     with pytest.raises(sd.DtypeError, match="write the whole formula as text"):
         x @ "y"
+
+
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        (lambda x: x.at[0].set(1.0), "np.where"),
+        (lambda x: x.mm(x), "write A @ B"),
+        (lambda x: x.unsqueeze(0), "expand_dims"),
+        (lambda x: sd.SX.sym("x", 3), "sd.vector"),
+        (lambda x: sd.mtimes(x, x), "write A @ B"),
+        (lambda x: sd.vertcat(x, x), "np.concatenate"),
+        (lambda x: sd.reduce_sum(x), "write np.sum"),
+        (lambda x: sd.while_loop(x), "write sd.iterate"),
+        (lambda x: sd.gradient(x @ x), r"gradient\(\) missing 1 required positional argument: 'wrt'"),
+        (lambda x: sd.export(x @ x, ".", "f"), r"expected a kernel: sd.export\(sd.compile\(f\)"),
+        (lambda x: sd.compile(x @ x, batch=[0]), r"batch= holds 0 of type int; expected inputs"),
+        (lambda x: sd.compile(x @ x)(y=1), "no input is called 'y'; expected x"),
+        (lambda x: scipy.stats.norm.logpdf(x[0]), "sd.stats instead of scipy.stats"),
+    ],
+)
+def test_habits_of_other_libraries_are_told_what_to_write(use: Any, says: str) -> None:
+    with pytest.raises(sd.SymdiffError, match=says):
+        use(sd.vector("x", 3))

@@ -347,7 +347,7 @@ def test_options_of_another_kind_are_refused_by_name() -> None:
     for at in (3, (0, 1), "x"):
         with pytest.raises(sd.ArgumentError, match="at= is a"):
             sd.check("x*x", at=at)
-    with pytest.raises(sd.ArgumentError, match="batch= holds a int"):
+    with pytest.raises(sd.ArgumentError, match="batch= holds 3 of type int"):
         sd.compile(V * 2.0, batch=[3])
     with pytest.raises(sd.DtypeError, match="masked array as an index"):
         V[np.ma.array([0, 1], mask=[False, True])]

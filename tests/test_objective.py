@@ -212,5 +212,21 @@ def test_the_order_of_arguments_may_have_the_variables_in_front() -> None:
     formula = b * (a @ x)
     for order in ([x, a, b], [a, b], ["x", "a", "b"]):
         assert sd.objective(formula, x, inputs=order).fun([1.0, 2.0], [3.0, 4.0], 2.0) == 22.0
-    with pytest.raises(sd.ArgumentError, match=r"solvers give variables first: expected inputs=\[x, ...\]"):
+    with pytest.raises(sd.ArgumentError, match="solvers give x first: put them first"):
         sd.objective(formula, x, inputs=[a, x, b])
+    with pytest.raises(sd.ArgumentError, match=r"expected its functions: f.fun\(x\)"):
+        optimize.minimize(sd.objective(x @ x, x), np.ones(2))
+
+
+def test_the_last_letter_of_parameters_is_told_by_the_vector() -> None:
+    w, b = sd.vector("w", "k"), sd.matrix("b", "k", 2)
+    f = sd.objective(np.sum(w * np.sum(b, axis=1) ** 2), {"w": w, "b": b})
+    start = {"w": np.arange(3.0), "b": np.ones((3, 2))}
+    assert f.fun(f.join(start)) == 12.0
+    assert f.split(f.join(start))["b"].shape == (3, 2)
+    assert f.jac(f.join(start)).shape == (9,)
+    with pytest.raises(sd.ShapeError, match="in the place of all letters but one"):
+        f.fun(np.ones(10))
+    c = sd.vector("c", "m")
+    with pytest.raises(sd.ShapeError, match="in the place of all letters but one"):
+        sd.objective(np.sum(w) * np.sum(c), {"w": w, "c": c}).fun(np.ones(5))

@@ -8,6 +8,16 @@ __all__ = ["ARRAY", "DOTTED", "KERNEL", "MODULE", "TEXT", "advice"]
 
 #: Attributes of the package.
 MODULE: Mapping[str, str] = {
+    "DM": "write sd.asarray(numbers), or numbers as they are",
+    "MX": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
+    "SX": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
+    "fori_loop": "write sd.iterate(function, x, n)",
+    "horzcat": "write np.stack([...], axis=1) of vectors, or np.concatenate([...], axis=1)",
+    "mtimes": "write A @ B",
+    "reduce_sum": "write np.sum(x)",
+    "tensor": "write numbers as they are, and sd.symbol('x', shape) for an input",
+    "vertcat": "write sd.stack([a, b]) of scalars, or np.concatenate([x, y])",
+    "while_loop": "the number of steps is known before the call; write sd.iterate(function, x, n)",
     "Expr": "write sd.Array",
     "Function": "write sd.custom(f, vjp=...), or an ordinary Python function of symbols",
     "MatrixSymbol": "write sd.matrix('A', n, m)",
@@ -41,6 +51,11 @@ _DERIVATIVE = "write sd.gradient(f, x), sd.jacobian(f, x) or sd.hessian(f, x)"
 
 #: Attributes of symbolic arrays.
 ARRAY: Mapping[str, str] = {
+    "at": "write np.where(mask, value, x), or np.concatenate([x[:i], [value], x[i + 1 :]])",
+    "clone": "symbols do not change; no copy is needed",
+    "mm": "write A @ B",
+    "replace": "call a kernel with symbols or numbers: sd.compile(f)(...)",
+    "unsqueeze": "write x[..., None], or np.expand_dims(x, axis)",
     "H": "write A.T; arrays are real",
     "I": "write np.linalg.inv(A)",
     "adjugate": "write sd.adjugate(A)",

@@ -92,6 +92,8 @@ def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mappi
     given = [*map(_described, args), *(f"{name}={_described(value)}" for name, value in (kwargs or {}).items())]
     call = f"{title}({', '.join(given):.300})"
     words = (str(error).strip().splitlines() or [""])[0]
+    if "<locals>." in words and "()" in words:  # of a function that another made, under a name that nobody wrote
+        words = title + words[words.index("()") :]
     found = f"{type(error).__name__}: {words:.300}" if words else type(error).__name__
     for kinds, meaning, told in _MEANINGS:
         if isinstance(error, kinds):

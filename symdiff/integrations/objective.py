@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -104,6 +104,11 @@ class Objective:
         self.is_scalar = formula.node.shape in ((), (1, 1))
 
     # ------------------------------------------------------------------ what solvers call
+
+    @guarded
+    def __call__(self, *args: Any) -> NoReturn:
+        """Refuse a call, which would hide the derivatives from a solver."""
+        raise ArgumentError("an objective is no function itself; expected its functions: f.fun(x), or jac=f.jac beside it")
 
     @guarded
     def fun(self, *args: Any) -> Any:
@@ -432,8 +437,7 @@ def _order(read: Formula, inputs: Any, variables: Sequence[Array]) -> list[str]:
     own = [str(one.node.name) for one in variables]
     others = given[len(own) :] if [str(one) for one in given[: len(own)]] == own else given
     if set(own) & set(map(str, others)):
-        told = f"inputs=[{', '.join(own)}, ...], or the others alone"
-        raise ArgumentError(f"inputs= has a variable behind others; solvers give variables first: expected {told}")
+        raise ArgumentError(f"a variable behind others in inputs=; solvers give {', '.join(own)} first: put them first")
     return list(order_inputs(read, [*others, *variables]))
 
 

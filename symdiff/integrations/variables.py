@@ -28,8 +28,7 @@ class Variables:
         Their structure, as :mod:`symdiff.frontend.outputs` says.
     names : sequence of str
     shapes : sequence of shape
-        Letters for sizes are known from the other inputs, or from the length of the vector where there is one
-        variable of one axis.
+        Letters for sizes are known from the other inputs; one more is told by the length of the vector.
     """
 
     def __init__(self, template: Any, names: Sequence[str], shapes: Sequence[Shape]) -> None:
@@ -74,6 +73,7 @@ class Variables:
             if isinstance(size, int) and size != len(vector):
                 raise ShapeError(f"x has {len(vector)} elements; expected {size}, those of {self.names[0]}")
             return [vector]
+        known = self._with_last(len(vector), known)
         shapes = [tuple(self._number(size, known) for size in shape) for shape in self.shapes]
         lengths = [math.prod(shape) for shape in shapes]
         if sum(lengths) != len(vector):
@@ -86,11 +86,27 @@ class Variables:
         """Return the parts of a vector in the structure of the variables."""
         return pack(self.template, iter(self.split(x, known)))
 
+    def _with_last(self, length: int, known: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the numbers of letters with that of the last unknown one, if there is one, from the vector's length."""
+        letters = {name for shape in self.shapes for size in shape if isinstance(size, Size) for name in size.names}
+        unknown = letters - known.keys()
+        if len(unknown) != 1:
+            return known
+        (letter,) = unknown
+        low, high = 1, max(1, length)
+        while low < high:  # the number of elements grows with the letter
+            middle = (low + high) // 2
+            if sum(self.lengths({**known, letter: middle})) < length:
+                low = middle + 1
+            else:
+                high = middle
+        return {**known, letter: low} if sum(self.lengths({**known, letter: low})) == length else known
+
     def _number(self, size: Any, known: Mapping[str, int]) -> int:
         try:
             return value(size, known)
         except ShapeError:
             raise ShapeError(
                 f"the size {size} of {', '.join(self.names)} cannot be told from one vector and the other arguments; "
-                "expected numbers for sizes of the variables, or one variable of one axis"
+                "expected numbers in the place of all letters but one, such as sd.matrix('A', 6, 3)"
             ) from None

@@ -150,7 +150,8 @@ class Operand:
             self._one(
                 "bool",
                 "the truth of a symbol is not known before the kernel is called; write where(condition, a, b) instead "
-                "of if, & | ~ instead of and, or, not, and np.maximum(a, b), np.minimum(a, b) instead of max, min",
+                "of if, & | ~ instead of and, or, not, np.maximum(a, b), np.minimum(a, b) instead of max, min, "
+                "np.sort(x) instead of sorted, and sd.stats instead of scipy.stats",
             )
         )
 

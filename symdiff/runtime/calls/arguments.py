@@ -123,8 +123,8 @@ def match(inputs: Sequence[Parameter], given: Sequence[Any], named: Mapping[str,
             from difflib import get_close_matches
 
             close = get_close_matches(str(name), names, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise ArgumentError(f"no input is called {name!r}{hint} Expected {_listed(inputs)}")
+            hint = f"; did you mean {close[0]!r}? Expected" if close else "; expected"
+            raise ArgumentError(f"no input is called {name!r}{hint} {_listed(inputs)}")
         found[name] = argument
     missing = [p for p in inputs if p.name not in found]
     if missing:
