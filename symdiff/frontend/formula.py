@@ -376,7 +376,9 @@ def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
     ]
     for one in found:
         if not isinstance(one, str | Array):
-            raise ArgumentError(f"batch= holds {one!r:.40} of type {type(one).__name__}; expected inputs, or names of them, such as batch=['x']")
+            raise ArgumentError(
+                f"batch= holds {one!r:.40} of type {type(one).__name__}; expected inputs, or names of them: batch=['x']"
+            )
     wanted_names = [one if isinstance(one, str) else str(one.node.name) for one in found]
     formula.unused.difference_update(wanted_names)
     return wanted_names

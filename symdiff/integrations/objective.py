@@ -108,7 +108,7 @@ class Objective:
     @guarded
     def __call__(self, *args: Any) -> NoReturn:
         """Refuse a call, which would hide the derivatives from a solver."""
-        raise ArgumentError("an objective is no function itself; expected its functions: f.fun(x), or jac=f.jac beside it")
+        raise ArgumentError("an objective is no function itself; expected its functions: f.fun(x), with jac=f.jac")
 
     @guarded
     def fun(self, *args: Any) -> Any:

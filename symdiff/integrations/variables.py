@@ -87,7 +87,7 @@ class Variables:
         return pack(self.template, iter(self.split(x, known)))
 
     def _with_last(self, length: int, known: Mapping[str, int]) -> Mapping[str, int]:
-        """Return the numbers of letters with that of the last unknown one, if there is one, from the vector's length."""
+        """Return the numbers of letters, with that of a single unknown one from the length of the vector."""
         letters = {name for shape in self.shapes for size in shape if isinstance(size, Size) for name in size.names}
         unknown = letters - known.keys()
         if len(unknown) != 1:

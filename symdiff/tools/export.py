@@ -105,7 +105,9 @@ def export(
     ptrdiff_t slope(ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, const double *X, const double *w, const double *y,
     """
     if not isinstance(kernel, Kernel):
-        raise ArgumentError(f"export of type {type(kernel).__name__}; expected a kernel: sd.export(sd.compile(f), folder, name)")
+        raise ArgumentError(
+            f"export of type {type(kernel).__name__}; expected a kernel: sd.export(sd.compile(f), folder, name)"
+        )
     if target not in EXPORTS:
         raise ArgumentError(f"target={target!r:.80}; expected one of {', '.join(map(repr, EXPORTS))}")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", str(name), re.ASCII) or keyword.iskeyword(name):
