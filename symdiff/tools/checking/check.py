@@ -175,8 +175,8 @@ class _Check:
             for _ in range(points - 1):
                 report = self._run(known)
             self._look_at_ends(report.point)
-        found = {"findings": tuple(self.findings), "comparisons": tuple(self.comparisons.values())}
-        return replace(report, **found)
+        findings, comparisons = tuple(self.findings), tuple(self.comparisons.values())
+        return replace(report, findings=findings, comparisons=comparisons)
 
     def _look_at_ends(self, point: dict[str, Numbers]) -> None:
         """Compare derivatives at the ends of functions' domains, by inputs that were drawn."""
