@@ -1,10 +1,11 @@
-"""Check every case against its reference, then time it: ``python -m bench.run [NAME ...] [--peers]``.
+"""Check every case against its reference, then time it: ``python -m bench [NAME ...] [--peers]``.
 
 One pinned core, one thread in every library, medians, and the time to derive and compile
 apart from the time to run. Times are comparable within one run on one quiet machine only,
 so what is run on is recorded, and the last columns are ratios to other libraries. A machine
 may change its pace within a run: ``--rounds`` takes all contenders of a case in turn, again
 and again. ``--columns`` adds the other layout, and ``--floor`` the time of moving the numbers only.
+``--json``, ``--markdown`` and ``--plot`` write what was measured.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from bench import workloads
 from bench.cases import CASES, Case
 from bench.floor import LANES, Floor
 from bench.peers import PEERS
+from bench.shown import draw, markdown, table
 from bench.timing import measure
 from symdiff.runtime.toolchain.build import find_compiler
 
@@ -186,39 +188,6 @@ def _first_line(command: Sequence[str]) -> str:
     return done.stdout.partition("\n")[0]
 
 
-def table(rows: Sequence[dict[str, Any]], peers: Sequence[dict[str, Any]]) -> str:
-    """Return the results for reading: times, then for each other library its time and the ratio to ours."""
-    libraries = list(dict.fromkeys(line["peer"] for line in peers if "case" in line))
-    head = ["case", "layout", "by", "derive ms", "compile ms", "run µs", "into out= µs"]
-    head += [column for peer in libraries for column in (f"{peer} µs", f"{peer} ÷ out=")]
-    lines = [head]
-    for row in rows:
-        line = [row["case"], row["layout"], row["backend"]]
-        line += [f"{row[key] * 1e3:,.1f}" for key in ("derive", "compile")]
-        line += [f"{row[key] * 1e6:,.1f}" for key in ("median", "median_out")]
-        for peer in libraries:
-            line += _beside(row, [p for p in peers if p["peer"] == peer and _matches(row, p)])
-        lines.append(line)
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    aligned = [[*map(str.ljust, line[:3], widths[:3]), *map(str.rjust, line[3:], widths[3:])] for line in lines]
-    shown = ["  ".join(line) for line in aligned]
-    return "\n".join([shown[0], "-" * len(shown[0]), *shown[1:]])
-
-
-def _matches(row: dict[str, Any], peer: dict[str, Any]) -> bool:
-    """Tell whether a line belongs beside a row; a library that has one layout stands beside both of ours."""
-    return bool(peer.get("case") == row["case"] and peer.get("layout", row["layout"]) == row["layout"])
-
-
-def _beside(row: dict[str, Any], found: Sequence[dict[str, Any]]) -> list[str]:
-    if not found:
-        return ["", ""]
-    (one,) = found
-    if "wrong" in one:
-        return [f"wrong by {one['disagreement']:.0e}", ""]
-    return [f"{one['median'] * 1e6:,.1f}", f"{one['median'] / row['median_out']:.2f}"]
-
-
 def _pin(core: int) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
@@ -229,7 +198,7 @@ def _is_single_threaded() -> bool:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.run", description="Check, then time, the benchmark cases.")
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Check, then time, the benchmark cases.")
     parser.add_argument("names", nargs="*", default=["*"], help="cases, as patterns (default: all); --list shows them")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
     parser.add_argument("--columns", action="store_true", help="run the other layout too, one column a sample")
@@ -241,6 +210,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=1, help="how often to take all contenders of a case in turn")
     parser.add_argument("--core", type=int, default=None, help="core to run on (default: the last one there is)")
     parser.add_argument("--json", type=Path, help="write everything measured there")
+    parser.add_argument("--markdown", type=Path, help="write the tables there, with the machine they were measured on")
+    parser.add_argument("--plot", type=Path, help="draw the times beside the other libraries there (.png, .svg, .pdf)")
     return parser.parse_args(argv)
 
 
@@ -256,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     _pin((os.cpu_count() or 1) - 1 if options.core is None else options.core)
     if not _is_single_threaded():  # too late for this process, which has loaded the libraries
-        command = [sys.executable, "-m", "bench.run", *(sys.argv[1:] if argv is None else argv)]
+        command = [sys.executable, "-m", "bench", *(sys.argv[1:] if argv is None else argv)]
         return subprocess.run(command, env={**os.environ, **THREADS}, check=False).returncode
     machine = describe_machine()
     print("\n".join(f"{key:9} {value}" for key, value in machine.items()), end="\n\n", flush=True)
@@ -278,6 +249,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     print("\n".join(f"{peer}: {version}" for peer, version in installed.items()))
     if options.json:
         options.json.write_text(json.dumps({"machine": machine, "rows": rows, "peers": peers}, indent=1))
+    if options.markdown:
+        options.markdown.write_text(markdown(machine, rows, peers), encoding="utf-8")
+    if options.plot and rows:
+        draw(rows, peers, options.plot)
     return 1 if wrong else 0
 
 

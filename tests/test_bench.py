@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from bench import workloads
 from bench.cases import CASES, Case
 from bench.floor import Floor
-from bench.run import merged, prepare, table
+from bench.run import merged, prepare
+from bench.shown import draw, markdown, table
 
 
 @pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
@@ -76,7 +78,7 @@ def test_the_floor_writes_every_number(count: int, columns: bool) -> None:
         floor.measure(count + 1, 3, 5, columns=columns, seconds=0.0)
 
 
-def test_rounds_are_merged_and_stand_beside_each_other() -> None:
+def test_rounds_are_merged_and_stand_beside_each_other(tmp_path: Path) -> None:
     ours = {"case": "P3", "backend": "c", "derive": 0.0, "compile": 0.0, "least": 1e-6, "median_out": 2e-6}
     lines = [
         *({**ours, "layout": "rows", "median": m, "least_out": m / 2} for m in (3e-6, 9e-6, 4e-6)),
@@ -93,3 +95,9 @@ def test_rounds_are_merged_and_stand_beside_each_other() -> None:
     shown = table([rows, columns], [heyoka, floor, version]).splitlines()
     assert shown[2].split() == ["P3", "rows", "c", "0.0", "0.0", "4.0", "2.0", "6.0", "3.00"]
     assert shown[3].split() == ["P3", "columns", "c", "0.0", "0.0", "5.0", "2.0", "6.0", "3.00", "1.0", "0.50"]
+    page = markdown({"cpu": "one"}, [rows, columns], [heyoka, floor, version]).splitlines()
+    assert "- cpu: one" in page
+    assert "| P3 | columns | c | 0.0 | 0.0 | 5.0 | 2.0 | 6.0 | 3.00 | 1.0 | 0.50 |" in page
+    draw([rows, columns], [heyoka, floor, version], tmp_path / "times.svg")
+    drawn = (tmp_path / "times.svg").read_text(encoding="utf-8")
+    assert all(f"<!-- {name} -->" in drawn for name in ("symdiff", "heyoka", "floor", "P3 rows", "P3 columns"))
