@@ -113,7 +113,7 @@ def test_declarations_beside_text_are_no_symbols() -> None:
         (lambda x: x.at[0].set(1.0), "np.where"),
         (lambda x: x.mm(x), "write A @ B"),
         (lambda x: x.unsqueeze(0), "expand_dims"),
-        (lambda x: sd.SX.sym("x", 3), "sd.vector"),
+        (lambda x: sd.SX("x", 3), "sd.vector"),
         (lambda x: sd.mtimes(x, x), "write A @ B"),
         (lambda x: sd.vertcat(x, x), "np.concatenate"),
         (lambda x: sd.reduce_sum([x]), "write np.sum"),

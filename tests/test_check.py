@@ -239,6 +239,13 @@ def test_ends_are_compared_where_a_formula_is_smooth_there() -> None:
     assert not any("ends" in one.title for one in sd.check("sin(x) * y").comparisons)
 
 
+def test_declared_inputs_stay_what_they_are_declared_to_be() -> None:
+    nu, S = sd.scalar("nu", positive=True), sd.symbol("S", (2, 2), symmetric=True)
+    report = sd.check(np.sqrt(nu) * np.log1p(nu) + np.sum(np.sqrt(1 + S * S)))
+    assert report.ok
+    assert not any("nu = " in finding.message for finding in report.findings)
+
+
 def test_a_rule_that_is_wrong_at_an_end_alone_is_found() -> None:
     x = sd.scalar("x")
     wrong = sd.custom(lambda t: t**3, differential=lambda at, d: (3 * at[0] ** 2 + (at[0] == 1)) * d[0])

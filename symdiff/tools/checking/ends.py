@@ -80,7 +80,8 @@ def ends_of(outputs: Sequence[Node], drawn: Sequence[Node], point: Mapping[str, 
             continue
         place = (0,) * len(shape)
         name = f"{w.name}{list(place)}" if place else str(w.name)
-        for number in (*numbers, np.inf, -np.inf):
+        far = () if any(w.assumptions) else (np.inf, -np.inf)  # what is declared is finite
+        for number in (*numbers, *far):
             yield End(f"{name} = {number:g}", w, place, number)
 
 
