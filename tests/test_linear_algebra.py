@@ -114,6 +114,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[sd.SymdiffError], str]] = {
     "toeplitz of nothing": (lambda: sd.toeplitz(V[:0]), sd.ShapeError, "one at least"),
     "toeplitz too large": (lambda: sd.toeplitz(sd.vector("c", 10**6)), sd.LimitError, "limit"),
     "vander of a matrix": (lambda: np.vander(A), sd.ShapeError, "vector"),
+    "vander of many columns": (lambda: np.vander(sd.vector("v", "n"), 10**20), sd.LimitError, "elements"),
     "vander without columns": (lambda: np.vander(V, 0), sd.ArgumentError, "one at least"),
     "tensorinv": (lambda: np.linalg.tensorinv(T, 1), sd.ShapeError, "as many elements"),
     "tensorinv axes": (lambda: np.linalg.tensorinv(B, 0), sd.ShapeError, "1 to 2"),

@@ -404,3 +404,28 @@ def test_an_array_without_elements_is_shown_as_one(text: str) -> None:
     made = sd.asarray(parse_graph(text, {"x": ()}).result)
     assert made.size == 0
     assert parse_graph(str(made), {"x": ()}).result.shape == made.shape
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("arange(0)", "zeros((0,))"),
+        ("sum(arange(0)) + w", "sum(zeros((0,))) + w"),
+        ("solve(M, 2*ones(1))", "solve(M, [[2]])[:, 0]"),
+        ("solve(M, w[:1])", "solve(M, w[:1])"),
+        ("where(True, w, 0)", None),
+        ("where([True, False, True], w, 0)", None),
+        ("ediff1d(w, to_begin=True)", None),
+        ("tensorsolve(M, 3)", None),
+        ("correlate(u, u)", None),
+    ],
+)
+def test_short_arrays_are_printed_with_their_shape(written: str, shown: str | None) -> None:
+    shapes: dict[str, Any] = {"w": 3, "M": (1, 1), "u": ("n",)}
+    made = parse_graph(written, shapes).result
+    assert shown is None or str(made) == shown
+    again = parse_graph(str(made), shapes).result
+    assert again.shape == made.shape
+    point: dict[str, Any] = {"w": np.arange(3.0), "M": np.array([[4.0]]), "u": np.arange(3.0)}
+    values = [np.asarray(evaluate([array.node], point)[0], float) for array in (again, made)]
+    np.testing.assert_allclose(*values, rtol=1e-15)

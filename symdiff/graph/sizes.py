@@ -52,6 +52,8 @@ class Size:
     __radd__ = __add__
 
     def __mul__(self, other: Dim) -> Dim:
+        if not isinstance(other, int | Size):
+            return NotImplemented
         spend(len(self.terms) * len(_terms(other)))
         return _collect([(tuple(sorted(m + k)), c * d) for m, c in self.terms for k, d in _terms(other)])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import DtypeError, ShapeError, UnsupportedError
 from ...graph import BOOL, INT, Item, Node, constant, gather, reshape, slicing, take, transpose, whole
-from ...graph.sizes import Dim, product, show
+from ...graph.sizes import Dim, Size, product, show, sign
 from .masked import is_masked
 
 
@@ -65,6 +65,8 @@ def getitem(x: Node, key: Any) -> Node:
             length = items[-1][2]
             assert length is not None
             shape.append(length)
+        elif isinstance(k, Size):
+            items.append((_position(k, size), 1, None))
         elif type(k) is int or (isinstance(k, SupportsIndex) and not isinstance(k, bool)):
             items.append((_index(operator.index(k), size), 1, None))
         else:
@@ -145,25 +147,43 @@ def _index(i: int, size: Dim) -> Dim:
 
 def _slice_item(key: slice, size: Dim) -> Item:
     try:
-        start, stop, step = (None if v is None else operator.index(v) for v in (key.start, key.stop, key.step))
+        start, stop = (v if v is None or isinstance(v, Size) else operator.index(v) for v in (key.start, key.stop))
+        step = None if key.step is None else operator.index(key.step)
     except TypeError:
         raise UnsupportedError(f"the slice {key}; expected whole numbers known when the formula is built") from None
     if step == 0:
         raise ShapeError("a slice with step 0")
     if isinstance(size, int):
-        first, last, pace = key.indices(size)
+        for bound in (start, stop):
+            _position(0 if bound is None else bound, size)
+        first, last, pace = slice(start, stop, step).indices(size)
         length = len(range(first, last, pace))
         return (first if length else 0, pace, length)
     if step not in (None, 1, -1) or (step == -1 and (start is not None or stop is not None)):
         raise UnsupportedError(f"a slice with step {step} along an axis of symbolic size {size}; expected step 1")
     if step == -1:
         return (size - 1, -1, size)
-    begin: Dim = 0 if start is None else start if start >= 0 else size + start
-    end: Dim = size if stop is None else stop if stop >= 0 else size + stop
+    begin: Dim = 0 if start is None else _position(start, size)
+    end: Dim = size if stop is None else _position(stop, size)
     length_: Dim = end - begin
     if isinstance(length_, int) and length_ < 0:
         length_ = 0
     return (begin, 1, length_)
+
+
+def _position(at: Dim, size: Dim) -> Dim:
+    """Return a position counted from the front; a call refuses what is out of range for its sizes."""
+    if isinstance(at, int):
+        return at if at >= 0 else size + at
+    if isinstance(size, int):
+        raise UnsupportedError(f"the position {at} along an axis of length {size}; expected a whole number")
+    where = sign(at)
+    if where == 0:
+        raise UnsupportedError(
+            f"the position {at}, which is from the front or from the end, as the sizes are; expected a size that is "
+            "never negative, as n - 1"
+        )
+    return at if where > 0 else size + at
 
 
 def _mask_index(mask: np.ndarray[Any, Any], x: Node, axis: int) -> np.ndarray[Any, Any]:

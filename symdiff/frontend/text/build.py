@@ -21,13 +21,14 @@ import numpy as np
 
 from ...errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from ...graph import INT, extent, walk_sizes
-from ...graph.sizes import Shape, check_elements, named
+from ...graph.sizes import Dim, Shape, check_elements, named
 from ...ground.advice import TEXT, advice
 from ...ground.budget import spend
 from ...ground.guard import refuse
 from ...ground.limits import Limits
 from ..array import Array, asarray
 from ..numpy.library import REFUSED
+from ..numpy.shaping import size_of
 from ..symbols import array as make_input
 from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
@@ -242,7 +243,9 @@ class _Builder:
         value = self.values[place]
         if isinstance(value, Array):
             return value
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, bool):
+            return asarray(value)
+        if isinstance(value, int | float):
             return as_operand(value)
         if isinstance(value, Listing):
             return self.from_list(value)
@@ -342,10 +345,20 @@ class _Builder:
 
     def of_slice(self, term: SyntaxNode) -> slice:
         parts = iter(term.children)
-        bounds = [self.whole(next(parts)) if given else None for given in term.value]
+        bounds = [self.position(next(parts)) if given else None for given in term.value]
         if bounds[2] == 0:
             raise ParseError("a slice has step 0; expected a step forward or backward")
         return slice(*bounds)
+
+    def position(self, place: int) -> Dim:
+        """Return a whole number, or a size made of the sizes of inputs."""
+        value = self.values[place]
+        if isinstance(value, Array) and value.shape == () and self.sizes:
+            try:
+                return size_of(value.node)
+            except ShapeError:
+                pass
+        return self.whole(place)
 
     def whole(self, place: int) -> int:
         value = self.values[place]
@@ -375,7 +388,7 @@ class _Builder:
             elif isinstance(value, Array) and value.node.dtype is INT:
                 items.append(value)
             else:
-                items.append(self.whole(place))
+                items.append(self.position(place))
         return self.array(base)[tuple(items)]
 
     def pick(self, value: Any, places: list[int]) -> Any:

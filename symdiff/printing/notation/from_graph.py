@@ -228,6 +228,8 @@ def write_constant(node: Node, args: Sequence[Term]) -> Term:
     values = node.value
     if values.ndim == 0:
         return number(float(values)) if node.dtype == "real" else Term("truth", (), bool(values), ())
+    if node.dtype == "real" and values.size == 0:  # a list of nothing has no type and no other axes
+        return Term("filled", (), 0.0, node.shape)
     if node.dtype == "real" and values.size > 1 and (values == values.flat[0]).all():
         return Term("filled", (), float(values.flat[0]), node.shape)
     return Term("array", (), values, node.shape)
@@ -263,7 +265,7 @@ def write_reshape(node: Node, args: Sequence[Term]) -> Term:
         return expand(x, added, node.shape)
     dropped = _insertion(node.shape, x.shape)
     if dropped is not None:
-        if x.kind == "matrix" and x.data == "solve" and dropped == (True, False) and x.args[1].kind == "expand":
+        if x.kind == "matrix" and x.data == "solve" and dropped == (True, False) and _is_column(x.args[1]):
             return Term("matrix", (x.args[0], x.args[1].args[0]), "solve", node.shape)
         items = tuple((0, 1, size) if own else (0, 1, None) for own, size in zip(dropped, x.shape, strict=True))
         return index(x, items, node.shape)

@@ -54,8 +54,7 @@ def vander(x: Node, N: int | None = None, increasing: bool = False) -> Node:
     count = _fixed(x, "vander") if N is None else whole_number("N", N)
     if count < 1:
         raise ArgumentError(f"vander with {count} columns; expected one at least")
-    if isinstance(x.shape[0], int):
-        _room(x.shape[0], count, "vander")
+    _room(x.shape[0] if isinstance(x.shape[0], int) else 1, count, "vander")
     x = to_real(x)
     powers = [like(x, 1.0) if k == 0 else x if k == 1 else apply("power", x, float(k)) for k in range(count)]
     return stack(powers if increasing else powers[::-1], 1)
