@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import ArgumentError, ParseError, SymdiffError
 from ..graph import Node, inputs_of
+from ..ground.advice import close_to
 from ..ground.budget import limits
 from ..ground.guard import users
 from .array import Array, asarray
@@ -126,7 +127,7 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
         return _read_text(formula, given, options)
     kind = "SymPy expressions" if any(is_sympy(part) for part in parts) else "symbols"
     if given:
-        close = _close(next(iter(given)), options)
+        close = close_to(next(iter(given)), options)
         raise ArgumentError(f"shapes for {', '.join(given)}{close}; {kind} carry their own shapes")
     return _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
 
@@ -158,7 +159,7 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
     except SymdiffError:
         names = {token.text for text in texts for token in scan(text, limits()) if token.kind == NAME}
         for name in shapes:
-            if _close(name, options) and name not in names:
+            if close_to(name, options) and name not in names:
                 raise _unknown(name, options, [n for n in shapes if n in names], "a shape") from None
         raise
     unused = set(inputs)
@@ -191,16 +192,9 @@ def _remembering(value: Any, inputs: Mapping[str, Array]) -> Any:
     return _map(value, lambda output: Array(output.node, record.joined(output.provenance)))
 
 
-def _close(name: str, known: Sequence[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, known[:1000], 3)
-    return f" (close: {', '.join(near)})" if near else ""
-
-
 def _unknown(name: str, options: Sequence[str], inputs: Sequence[str], what: str) -> ArgumentError:
     listed = f"inputs: {', '.join(inputs[:20]) or 'none'}" + (", ..." if len(inputs) > 20 else "")
-    close = _close(name, [*options, *inputs])
+    close = close_to(name, [*options, *inputs])
     if options:
         return ArgumentError(
             f"{name}= is no option, and the formula has no input of that name{close}; options: {', '.join(options)}; "
@@ -274,7 +268,7 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
     missing = [name for name in wanted if name not in shapes]
     strange = [name for name in shapes if name not in wanted]
     if missing or strange:
-        close = _close(strange[0], [*options, *missing]) if strange else ""
+        close = close_to(strange[0], [*options, *missing]) if strange else ""
         raise ArgumentError(
             f"the function takes {', '.join(wanted) or 'nothing'}; shapes came for {', '.join(shapes) or 'none'}"
             f"{close}. Give one for each, e.g. {(missing or ['x'])[0]}=(3, 3)"
@@ -332,6 +326,7 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
         return {name: a.node for name, a in formula.inputs.items()}
     if isinstance(inputs, str | Array) or is_sympy(inputs):
         inputs = [inputs]
+
     def read(wanted: Any) -> Any:
         try:
             return _map(formula.read(wanted), as_node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 __all__ = ["ARRAY", "DOTTED", "KERNEL", "MODULE", "TEXT", "advice"]
 
@@ -169,7 +170,18 @@ def advice(name: str, table: Mapping[str, str], known: Iterable[str] = ()) -> st
         return f"; {table[name]}"
     if name.startswith("_"):  # libraries look for protocols all the time
         return ""
+    near = names_near(name, [one for one in known if not one.startswith("_")])
+    return f"; close: {', '.join(near)}" if near else ""
+
+
+def names_near(name: str, known: Iterable[str]) -> list[str]:
+    """Return at most three of the first thousand known names that a misspelt one may stand for."""
     import difflib
 
-    near = difflib.get_close_matches(name, [one for one in known if not one.startswith("_")], 3)
-    return f"; close: {', '.join(near)}" if near else ""
+    return difflib.get_close_matches(name, [*islice(known, 1000)], 3)
+
+
+def close_to(name: str, known: Iterable[str]) -> str:
+    """Return the names near another one as messages have them in brackets, "" where there are none."""
+    near = names_near(name, known)
+    return f" (close: {', '.join(near)})" if near else ""

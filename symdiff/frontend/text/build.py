@@ -13,7 +13,6 @@ import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from types import EllipsisType, MappingProxyType
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy as np
 from ...errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from ...graph import INT, extent, walk_sizes
 from ...graph.sizes import Dim, Shape, check_elements, named
-from ...ground.advice import TEXT, advice
+from ...ground.advice import TEXT, advice, close_to
 from ...ground.budget import spend
 from ...ground.guard import refuse
 from ...ground.limits import Limits
@@ -163,6 +162,8 @@ class _Builder:
         last = len(self.terms) - 1
         try:
             value = self.values[last]
+            if isinstance(value, bool):
+                raise self.no_formula(last)
             value = value.items if isinstance(value, Listing) and value.rank > 1 else value
             several = isinstance(value, tuple | list) and len(value) > 0 and shape_of(value) is None
             result = results_of(value) if several else self.array(last)
@@ -205,7 +206,7 @@ class _Builder:
             self.mentioned.add(name)
             return self.inputs[name]
         known = [*self.inputs, *self.names]
-        close = _close(name, [*CONSTANTS, *known])
+        close = close_to(name, [*CONSTANTS, *known])
         raise ParseError(
             f"{name!r} is not known here{close}; inputs and definitions: {_listed(known)}. "
             f"If it is an input, add its shape: {name}=() or {name}=(2, 3)"
@@ -413,7 +414,7 @@ class _Builder:
             raise ParseError(f"{name!r} is {what}, not a function; multiplication is written {name}*(...)")
         function = self.functions.get(name)
         if function is None:
-            hint = advice(name, {**REFUSED, **TEXT}) or _close(name.lower(), self.functions)
+            hint = advice(name, {**REFUSED, **TEXT}) or close_to(name.lower(), self.functions)
             raise ParseError(f"{name!r} is not a function of formulas{hint}")
         unknown = [keyword for keyword in keywords if keyword not in function.keywords]
         if unknown:
@@ -444,13 +445,6 @@ class _Builder:
 def _shortened(text: str, length: int) -> str:
     half = length // 2 - 2
     return text if len(text) <= length else f"{text[:half]} ... {text[-half:]}"
-
-
-def _close(name: str, known: Iterable[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, [*islice(known, 1000)], 3)
-    return f" (close: {', '.join(near)})" if near else ""
 
 
 def _listed(names: Iterable[str]) -> str:
