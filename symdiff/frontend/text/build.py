@@ -33,7 +33,7 @@ from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .grammar import SyntaxNode, Tree
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
-from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, results_of, shape_of
+from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, results_of, shape_of, shortened
 from .vocabulary import TextFunction
 
 #: Names with a value of their own. An input of the same name goes before them.
@@ -181,8 +181,8 @@ class _Builder:
             return passing
         if isinstance(error, ParseError):
             return error if error.text is not None else ParseError(str(error), self.text, term.caret)
-        part = _shortened(" ".join(self.text[term.start : term.end].split()), 60)
-        return type(error)(with_caret(f"{_shortened(str(error), 600)}; in {part!r}", self.text, term.caret))
+        part = shortened(" ".join(self.text[term.start : term.end].split()), 60)
+        return type(error)(with_caret(f"{shortened(str(error), 600)}; in {part!r}", self.text, term.caret))
 
     # ---------------------------------------------------------------- names
 
@@ -440,11 +440,6 @@ class _Builder:
         if isinstance(value, Mapped) and name == "funm":
             return value
         return value if isinstance(value, tuple | int) and not isinstance(value, bool) else self.operand(place)
-
-
-def _shortened(text: str, length: int) -> str:
-    half = length // 2 - 2
-    return text if len(text) <= length else f"{text[:half]} ... {text[-half:]}"
 
 
 def _listed(names: Iterable[str]) -> str:

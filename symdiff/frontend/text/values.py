@@ -93,3 +93,9 @@ def described(value: Any) -> str:
     if isinstance(value, tuple | slice):
         return f"a {type(value).__name__}"
     return "'...'" if value is ... else repr(value)
+
+
+def shortened(text: str, length: int) -> str:
+    """Return a text without its middle where it is longer than a message takes."""
+    half = length // 2 - 2
+    return text if len(text) <= length else f"{text[:half]} ... {text[-half:]}"
