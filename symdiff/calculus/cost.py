@@ -14,6 +14,7 @@ from typing import TypeAlias
 from ..graph import Node, number, postorder
 from ..graph.deltas.contraction_order import cheapest_step, multiplications, volume
 from ..graph.primitives import Cost, costing
+from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, product, value
 
 #: What a symbolic size counts as, and what a transcendental function costs in additions.
@@ -31,6 +32,9 @@ _EXHAUSTIVE = 4
 #: The highest power that is written in products.
 _HIGHEST = 64
 _CHEAP = frozenset({"where", "to_real", "abs", "sign", "maximum", "minimum"})
+#: Operations of numbers of which each counts as an addition, and all that count alike whatever their arguments are.
+_SIMPLE = (_ARITHMETIC | _CHEAP) - {"divide"}
+_OF_NUMBERS = frozenset(FUNCTIONS) - {"power"}
 _FREE, _SEEDS, _MOVES, _VIEWS, _CUBIC = map(costing, (Cost.FREE, Cost.STRUCTURE, Cost.MOVE, Cost.VIEW, Cost.CUBIC))
 
 
@@ -72,6 +76,10 @@ def _total(roots: Sequence[Node], function: float, product: _Product) -> float:
     filled: dict[Node, float] = {}
     for node in postorder(roots):
         op = node.op
+        if op in _OF_NUMBERS and not node.shape:  # so are its arguments
+            sizes[node] = filled[node] = 1.0
+            total += (1.0 if op in _SIMPLE else function) + _NODE
+            continue
         sizes[node] = size = _elements(node) if node.shape else 1.0
         if op in _FREE:
             filled[node] = size

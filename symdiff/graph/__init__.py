@@ -16,7 +16,7 @@ here knows derivatives.
 Takes
     nodes and plain Python values, by the constructors that this folder exports
 Gives
-    :class:`Node`; walks over graphs (``postorder``, ``rebuild``, ``substitute``, ``flatten``, ``verify``)
+    :class:`Node`; walks over graphs (``postorder``, ``rebuild``, ``substitute``, ``flatten``, ``tabulate``, ``verify``)
 Invariants
     * Equal nodes are the same object; ``is`` compares formulas, and passes memoise by node.
     * A constructor refuses what would break a rule of the graph; ``verify`` checks a whole graph.
@@ -110,6 +110,7 @@ from .traversal import (
     remake,
     resize,
     substitute,
+    tabulate,
     unflatten,
     verify,
     walk_sizes,
@@ -175,6 +176,7 @@ __all__ = [
     "substitute",
     "sum_axes",
     "swap",
+    "tabulate",
     "take",
     "transpose",
     "triangle",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -263,6 +264,43 @@ def flatten(roots: Iterable[Node]) -> list[tuple[Any, ...]]:
         (n.op, tuple(position[a] for a in n.args), n.payload, n.shape, n.dtype) for n in order
     ]
     return [*rows, tuple(position[root] for root in tops)]
+
+
+def tabulate(roots: Iterable[Node]) -> tuple[list[tuple[Any, ...]], bytes]:
+    """Return what tells the nodes below ``roots`` apart, and in which order they are put together.
+
+    Returns
+    -------
+    rows : list of tuple
+        Operation, payload, shape and dtype. Functions of numbers, of which a formula may have a million, share rows.
+    order : bytes
+        For each node, arguments before uses: the number of its row, how many arguments it has, and which nodes they
+        are; then the roots.
+    """
+    tops = list(roots)
+    rows: list[tuple[Any, ...]] = []
+    shared: dict[tuple[str, str], int] = {}
+    position: dict[Node, int] = {}
+    numbers = array("q")
+    write = numbers.append
+    for node in postorder(tops):
+        position[node] = len(position)
+        args = node.args
+        if args and not node.shape and node.payload is None:
+            key = (node.op, node.dtype)
+            row = shared.get(key, -1)
+            if row < 0:
+                row = shared[key] = len(rows)
+                rows.append((node.op, None, (), node.dtype))
+        else:
+            row = len(rows)
+            rows.append((node.op, node.payload, node.shape, node.dtype))
+        write(row)
+        write(len(args))
+        for arg in args:
+            write(position[arg])
+    numbers.extend([position[root] for root in tops])
+    return rows, numbers.tobytes()
 
 
 #: Kinds of elements, each one object, which are compared by identity.

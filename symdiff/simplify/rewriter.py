@@ -62,6 +62,8 @@ RULES: list[Rule] = []
 _SMALL, _PASSES = 2_000, 5
 #: Rules that took turns would never end; every form on the way is right.
 _TURNS = 1_000
+#: How far below what a rule gave there may be nodes that it made.
+_MADE = 3
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
 #: the level at which no rule fits it or anything below it.
 STABILITY, PLAIN, READING, VALUES = 1, 2, 3, 4
@@ -224,7 +226,11 @@ def _run(
                 results = _simplified_body(result.payload.body.results, level, rewrites, stability)
                 result = with_results(result, result.args, results)
             if result.op in (arrays if result.shape else scalars).rows:
-                result = _settle(result, tables, rewrites)
+                found = _settle(result, tables, rewrites)
+                if found is not result:
+                    result = found
+                    if stability and not several:
+                        _mark_made(result, level, tables)
             if stability and result.settled < level:
                 for arg in result.args:
                     if arg.settled < level:
@@ -248,6 +254,19 @@ def _simplified_body(
             break
         current = following
     return current
+
+
+def _mark_made(node: Node, level: int, tables: tuple[_Table, _Table], depth: int = _MADE) -> None:
+    """Mark the arguments that a rule made and that no rule fits.
+
+    Without a mark, a node keeps all above it from being marked, and the next pass would look at all of them again.
+    """
+    for arg in node.args:
+        if arg.settled < level and arg.op != "recurrence":
+            if depth:
+                _mark_made(arg, level, tables, depth - 1)
+            if all([part.settled >= level for part in arg.args]) and _settle(arg, tables, None) is arg:
+                mark_settled(arg, level)
 
 
 def _settle(node: Node, tables: tuple[_Table, _Table], rewrites: list[str] | None) -> Node:

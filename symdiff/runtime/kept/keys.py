@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...graph import Node, flatten
+from ...graph import Node, tabulate
 from ...graph.primitives import Authored
 from ...graph.sizes import Size
 from ...ground.pickles import FORMAT
@@ -64,13 +64,12 @@ def nodes_as_bytes(roots: Iterable[Node]) -> bytes:
     UnkeepableError
         If a node has a part that is not a value, such as a function of Python.
     """
-    rows: list[Any] = flatten(roots)
-    for number, row in enumerate(rows[:-1]):
-        payload, shape = row[2], row[3]
+    rows, order = tabulate(roots)
+    for number, (op, payload, shape, dtype) in enumerate(rows):
         kind = type(payload)
         if (payload is not None and kind is not str and kind is not bytes) or Size in map(type, shape):
-            rows[number] = (row[0], row[1], _told(payload), _told(shape), row[4])
-    return marshal.dumps(rows, 2)  # this version writes equal values alike, whichever objects they are
+            rows[number] = (op, _told(payload), _told(shape), dtype)
+    return marshal.dumps((rows, order), 2)  # this version writes equal values alike, whichever objects they are
 
 
 def _told(value: Any) -> Any:
