@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from symdiff.graph import contract, delta, onehot, postorder, slicing, verify, w
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.sizes import named
 from symdiff.simplify import simplify
-from symdiff.simplify.rewriter import RULES
+from symdiff.simplify.rewriter import PLAIN, RULES, settle
 
 FAR = [-1000.0, -700.0, -30.0, -1e-9, 0.0, 1e-9, 2.0, 30.0, 700.0, 1000.0]
 
@@ -312,3 +313,19 @@ def test_thousands_of_common_factors() -> None:
         depth += 1
     assert found is (a + b).node
     assert depth == len(rest)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_simplified_is_not_looked_at_again(seed: int) -> None:
+    """What rules make below their results is marked as well, or all above it is simplified at each pass."""
+    rng = random.Random(seed)
+    x = sd.vector("x", 8)
+    parts = list(x)
+    for _ in range(1_500):
+        a, b = rng.choices(parts[-40:], k=2)
+        parts.append(rng.choice((np.sin(a), a + b, a - b, a * np.sin(b), a / (2 + b))))
+    found = [sd.gradient(parts[-1] + parts[-2], x).node]
+    order = postorder(found)
+    assert len(order) > 2_000  # shorter ones are simplified until nothing changes
+    assert not postorder(found, settled=PLAIN)
+    assert all(settle(node) is node for node in order)

@@ -98,9 +98,13 @@ def remake(node: Node, args: tuple[Node, ...]) -> Node:
     if op == "contract":
         labels, out, repeated = node.payload
         return contract(args, labels, out, dict(repeated))
-    if not node.shape and op not in _REMAKE and all(not arg.shape for arg in args):
-        return intern(op, args, None, (), node.dtype)
     again = _REMAKE.get(op)
+    if again is None and not node.shape:
+        for arg in args:
+            if arg.shape:
+                break
+        else:
+            return intern(op, args, None, (), node.dtype)
     return elementwise(op, args, node.dtype) if again is None else again(node, args)
 
 

@@ -72,7 +72,7 @@ def factor_out(builder: ProgramBuilder, roots: Iterable[int]) -> list[int]:
             continue
         for a in args[v]:
             if new[a] != a:
-                new[v] = builder.emit(ops[v], *[new[a] for a in args[v]])
+                new[v] = builder.value(op, tuple([new[a] for a in args[v]]))
                 break
     return new
 

@@ -217,10 +217,8 @@ def _run(
     several = level == READING
     for node in todo:
         result = node
-        for arg in node.args:
-            if new.get(arg, arg) is not arg:
-                result = rebuild(node, tuple([new.get(arg, arg) for arg in node.args]))
-                break
+        if new and node.args:
+            result = rebuild(node, tuple([new.get(arg, arg) for arg in node.args]))
         if result.settled < level:
             if result.op == "recurrence":
                 results = _simplified_body(result.payload.body.results, level, rewrites, stability)
@@ -265,8 +263,12 @@ def _mark_made(node: Node, level: int, tables: tuple[_Table, _Table], depth: int
         if arg.settled < level and arg.op != "recurrence":
             if depth:
                 _mark_made(arg, level, tables, depth - 1)
-            if all([part.settled >= level for part in arg.args]) and _settle(arg, tables, None) is arg:
-                mark_settled(arg, level)
+            for part in arg.args:
+                if part.settled < level:
+                    break
+            else:
+                if _settle(arg, tables, None) is arg:
+                    mark_settled(arg, level)
 
 
 def _settle(node: Node, tables: tuple[_Table, _Table], rewrites: list[str] | None) -> Node:

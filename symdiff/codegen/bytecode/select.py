@@ -50,7 +50,9 @@ class Instruction:
     def __init__(self, name: str, value: int, args: tuple[int, ...]) -> None:
         self.name, self.value, self.args = name, value, args
         self.reads = args if ACCUMULATOR not in args else tuple([v for v in args if v != ACCUMULATOR])
-        if len(self.reads) > 1 and len({*self.reads}) < len(self.reads):
+        if len(self.reads) > 1 and (
+            self.reads[0] == self.reads[1] if len(self.reads) == 2 else len({*self.reads}) < len(self.reads)
+        ):
             self.reads = tuple(dict.fromkeys(self.reads))
 
 
