@@ -105,6 +105,8 @@ def _details(node: Printable) -> str:
         return word(payload.name)
     if isinstance(payload, tuple) and len(payload) == 1:  # a record of one field
         return word(payload[0])
+    if isinstance(payload, tuple) and hasattr(payload, "_fields"):
+        return ", ".join(f"{field}={word(value)}" for field, value in zip(payload._fields, payload, strict=True))
     return "" if payload is None else word(payload)
 
 
