@@ -91,6 +91,7 @@ FORMS = (
     ("several sums of exponentials, coefficients of unknown sign, exponents of several inputs", "overflow", "one sum"),
     ("sums of squares and a number, `sqrt(x**2 + 1)`", "above 1e154", "`hypot(x, 1)`"),
     ("a number over a length, `1 / norm(x)`, in native code; norms over long axes", "beyond 1e±154", "scaled x"),
+    ("shares, `xlogy(a, sigmoid(x))`, `bernoulli.logpmf(a, sigmoid(x))`", "beyond ±700", "`a*x - softplus(x)`"),
     ("powers that cancel, `x**3 / x**2`", "at 0", "`x`"),
     ("a quotient spread over an array, `sin(r) * (w / r)` with `r = norm(w)`", "at 0", "`sin(r) / r * w`"),
 )
