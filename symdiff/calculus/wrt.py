@@ -18,7 +18,6 @@ from ..errors import ArgumentError, DisconnectedInputError
 from ..graph import Node, broadcast_to, constant, delta, inputs_of, placeholder, postorder, substitute, triangle
 from ..graph.deltas.einsum import add_terms, einsum, scale_by, signed_terms
 from ..graph.sizes import show
-from ..printing import text
 from ..simplify import join_cosines, simplify, stabilize
 from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
 from .linear import LINEAR
@@ -91,6 +90,7 @@ def project(space: str, node: Node) -> Node:
     Examples
     --------
     >>> from symdiff.graph import input
+    >>> from symdiff.printing import text
     >>> print(text(project("symmetric", input("G", (2, 2)))))
     0.5 * (G + G.T)
     """
@@ -226,5 +226,7 @@ def disconnection(f: Node, w: Node) -> str:
 def _name(node: Node) -> str:
     if node.op in ("input", "named") and isinstance(node.name, str):
         return repr(node.name)
+    from ..printing import text
+
     shown = text(node)
     return f"the sub-formula {shown if len(shown) <= 60 else shown[:57] + '...'}"

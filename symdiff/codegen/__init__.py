@@ -31,9 +31,7 @@ from ..errors import UnsupportedError
 from ..graph import Node
 from ..ground.budget import limits
 from ..lower.program import Program
-from ..printing import text
 from .c.emit import Target, emit_c
-from .cython.emit import emit_cython
 from .numpy.emit import emit_numpy
 
 __all__ = ["TARGETS", "Emit", "Language", "Request"]
@@ -108,6 +106,9 @@ def _c(request: Request) -> str:
 def _cython(request: Request) -> str:
     if request.columns:
         raise UnsupportedError("a Cython module takes batch axes in front; compile with batch_axis=0")
+    from ..printing import text
+    from .cython.emit import emit_cython
+
     shown = "\n".join(text(node) for node in request.nodes)
     return emit_cython(request.program(), formula=shown, batched=request.batched, reduce=request.reduce)
 

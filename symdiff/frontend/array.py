@@ -7,19 +7,17 @@ nodes stay comparable by identity. Ordinary array code runs on it unchanged; wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from .. import printing
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
 from ..graph import BOOL, REAL, Node
 from ..graph.scalars.functions import apply, compare
 from ..ground.advice import ARRAY, advice
 from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
-from ..printing.assemble import present
 from . import sympy as interop
 from .numpy import making, operations, shaping
 from .numpy.indexing import getitem
@@ -30,7 +28,6 @@ from .provenance import Provenance
 
 if TYPE_CHECKING:
     from sympy import Basic
-
 
 
 class Array(Operand):
@@ -69,26 +66,32 @@ class Array(Operand):
 
     # ------------------------------------------------------------ what it says
 
-    def _shown(self, style: Callable[..., str]) -> str:
+    def _shown(self, style: Literal["text", "latex", "unicode"]) -> str:
+        from .. import printing
+        from ..printing.assemble import present
+
         known = self.provenance.facts
         names = [str(leaf.name) for leaf in known.inputs]
-        return style(present(self.node, derived=known.derived), derived=known.derived, taken=names)
+        shown: str = getattr(printing, style)(
+            present(self.node, derived=known.derived), derived=known.derived, taken=names
+        )
+        return shown
 
     @guarded
     def __str__(self) -> str:
-        return self._shown(printing.text)
+        return self._shown("text")
 
     __repr__ = __str__
 
     @guarded
     def latex(self) -> str:
         r"""Return the formula in LaTeX, without dollar signs."""
-        return self._shown(printing.latex)
+        return self._shown("latex")
 
     @guarded
     def unicode(self) -> str:
         """Return the formula as a book prints it, on one line in Unicode."""
-        return self._shown(printing.unicode)
+        return self._shown("unicode")
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -103,6 +106,8 @@ class Array(Operand):
         pairs of a symbol and its expression, each in terms of those before it, and the formula in terms of
         the symbols. Functions of symdiff read it back.
         """
+        from ..printing.assemble import present
+
         return interop.to_sympy(present(self.node, derived=self.provenance.facts.derived))
 
     # ------------------------------------------------------------ arithmetic

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ParseError, SymdiffError
 from ..graph import Node, inputs_of
@@ -25,9 +25,9 @@ from .provenance import join, of_inputs
 from .shapes import words
 from .symbols import array, check_name
 from .sympy import Inputs, from_sympy, is_sympy
-from .text.build import Parsed
-from .text.parse import declare, parse_known, parse_within
-from .text.tokens import NAME, scan
+
+if TYPE_CHECKING:
+    from .text.build import Parsed
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,9 @@ def _inputs_of(value: Any) -> dict[str, Array]:
 
 
 def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> Formula:
+    from .text.parse import declare, parse_within
+    from .text.tokens import NAME, scan
+
     texts = leaves(formula)
     try:
         inputs = declare(shapes)
@@ -285,7 +288,11 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
         def one(leaf: Any) -> Any:
             if not isinstance(leaf, str):
                 return leaf
-            return groups[leaf] if leaf in groups else parse_known(leaf, used)
+            if leaf in groups:
+                return groups[leaf]
+            from .text.parse import parse_known
+
+            return parse_known(leaf, used)
 
         return _map(part, one)
 
