@@ -495,6 +495,7 @@ ROWS: dict[str, Callable[[], Array]] = {
     "product of matrices": lambda: (X_ * X_) @ np.arange(16.0).reshape(4, 4),
     "square": lambda: sd.einsum("ij,ij->i", X_, X_)[:, None],
     "convolution": lambda: sd.stack([sd.convolve(X_[i], X_[i]) for i in range(3)]),
+    "outer products": lambda: sd.stack([sd.kron(X_[i], X_[i]) for i in range(3)]),
     "interpolation": lambda: sd.stack([sd.interp([0.5, 0.6], sd.sort(X_[i]), X_[i]) for i in range(3)]),
     "density": lambda: sd.sum(sd.stats.norm.logpdf(X_, 0.0, X_ + 2.0), axis=1)[:, None],
     "determinant": lambda: sd.det(sd.reshape(X_, (3, 2, 2)))[:, None],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from exact import SCALARS, missing_scalars
 
 import symdiff as sd
-from symdiff import Array
+from symdiff import Array, UnsupportedError
 from symdiff.graph import BOOL, constant
 from symdiff.graph import input as variable
 from symdiff.graph.reference.interpret import evaluate
@@ -543,3 +544,9 @@ def test_conditions_have_no_slope(name: str) -> None:
     f = sd.where(Array(apply(name, *args)), 2.0, 3.0) * Array(x)
     (value,) = everywhere(f, x=0.5)
     assert everywhere(sd.gradient(f, Array(x)), x=0.5) == {value / 0.5}
+
+
+@pytest.mark.parametrize("degree", [10**7, -1, 2.5, 201])
+def test_a_degree_out_of_range_is_told_with_the_range(degree: float) -> None:
+    with pytest.raises(UnsupportedError, match=f"of a degree {re.escape(f'{degree:g}')}; .* from 0 to 200"):
+        sd.eval_legendre(degree, sd.scalar("x"))

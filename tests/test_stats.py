@@ -193,8 +193,8 @@ TAILS: list[tuple[str, str, tuple[float, ...], Callable[[Real], Real], tuple[flo
     ("laplace", "logcdf", (), lambda z: mp.log(mp.exp(z) / 2) if z < 0 else mp.log(1 - mp.exp(-z) / 2), (-800.0, 50.0)),
     ("expon", "logcdf", (), lambda z: mp.log(-mp.expm1(-z)), (1e-20, 0.5, 40.0)),
     ("weibull_min", "logcdf", (2.0,), lambda z: mp.log(-mp.expm1(-(z**2))), (1e-20, 0.5, 6.0)),
-    ("gumbel_r", "logsf", (), lambda z: mp.log(-mp.expm1(-mp.exp(-z))), (-5.0, 2.0, 700.0)),
-    ("gumbel_l", "logcdf", (), lambda z: mp.log(-mp.expm1(-mp.exp(z))), (-700.0, 1.0, 3.0)),
+    ("gumbel_r", "logsf", (), lambda z: mp.log(-mp.expm1(-mp.exp(-z))), (-800.0, -5.0, 2.0, 700.0, 800.0)),
+    ("gumbel_l", "logcdf", (), lambda z: mp.log(-mp.expm1(-mp.exp(z))), (-800.0, -700.0, 1.0, 3.0, 800.0)),
     ("cauchy", "logcdf", (), lambda z: mp.log(mp.atan2(1, -z) / mp.pi), (-1e30, -3.0, 1e8)),
     ("cauchy", "sf", (), lambda z: mp.atan2(1, z) / mp.pi, (1e30, 3.0, -1e8)),
     ("pareto", "logcdf", (1.5,), lambda z: mp.log1p(-(z ** mp.mpf(-1.5))), (1 + 1e-9, 1e9)),
@@ -216,6 +216,22 @@ def test_tails_keep_their_digits(
             a, b, c = reference(x - h), reference(x), reference(x + h)
             for got, want in zip(kernel(at), (b, (c - a) / (2 * h), (c - 2 * b + a) / h**2), strict=True):
                 assert abs(float(got) - float(want)) <= 1e-11 * abs(float(want)) + 1e-290, f"{at}: {got} {float(want)}"
+
+
+@pytest.mark.parametrize("form", ["gumbel_r_logsf(-x, 0, 1)", "gumbel_l_logcdf(x, 0, 1)", "log1mexp(exp(x))"])
+@pytest.mark.parametrize("backend", ["numpy", "interpreter"])
+def test_tails_of_gumbel_at_random_places(form: str, backend: str) -> None:
+    kernel = sd.compile([form, f"derivative({form}, x)", f"derivative({form}, x, 2)"], backend=backend)
+    rng = np.random.default_rng(41)
+    for at in [*rng.uniform(-1000, 1000, 12), *rng.uniform(-40, 7, 20), -1e4, 0.0]:
+        with mp.workdps(900 if abs(at) > 100 else 400):
+            x = mp.mpf(float(at))
+            u = mp.exp(x)
+            rest = -mp.expm1(-u) if u < 2000 else mp.mpf(1)
+            slope = u * mp.exp(-u) / rest if u < 2000 else mp.mpf(0)
+            wanted = [mp.log(rest), slope, slope * (1 - u - slope) if u < 2000 else mp.mpf(0)]
+        for got, want in zip(kernel(float(at)), wanted, strict=True):
+            assert abs(float(got) - float(want)) <= 1e-11 * abs(float(want)) + 1e-290, f"{at}: {got} {float(want)}"
 
 
 @pytest.mark.parametrize("row", DISCRETE, ids=lambda row: row.name)

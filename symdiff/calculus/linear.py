@@ -175,14 +175,15 @@ def _reshape_to(x: Node, prefix: int, shape: Shape) -> Node:
 
 
 def _concatenate_push(node: Node, i: int, t: Node, prefix: int) -> Node:
-    return put_items(t, _part_of(node, i, t.shape[:prefix]), (*t.shape[:prefix], *node.shape))
+    return put_items(t, part_items(node, i, t.shape[:prefix]), (*t.shape[:prefix], *node.shape))
 
 
 def _concatenate_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    return take_items(ct, _part_of(node, i, ct.shape[:prefix]))
+    return take_items(ct, part_items(node, i, ct.shape[:prefix]))
 
 
-def _part_of(node: Node, i: int, lead: Shape) -> tuple[Any, ...]:
+def part_items(node: Node, i: int, lead: Shape) -> tuple[Any, ...]:
+    """Return the slices that take argument ``i`` out of a concatenation, behind axes ``lead``."""
     axis = node.payload.axis + node.ndim
     start: Dim = 0
     for part in node.args[:i]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..graph import Node, broadcast_to, reshape
+from ..graph import Node, broadcast_to, reshape, slicing, whole
 from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.primitives import PRIMITIVES, SINGULAR, Mixes
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real
-from .linear import Linear, LinearProduct
+from .linear import Linear, LinearProduct, part_items
 from .masking import Masked, any_along, both, is_single
 from .rules import reaches
 
@@ -188,8 +188,19 @@ def pull_mask(linear: Linear, node: Node, i: int, mask: Node | None, exact: bool
         return mask
     if passes(node, mask, back=True, exact=exact):
         return reshape(mask, ())
+    if node.op == "concatenate":
+        return _part_of_mask(node, i, _with_rank(mask, node.ndim))
     spread = to_real(broadcast_to(mask, node.shape))
     return compare("not_equal", linear.pull(node, i, spread, 0), 0.0)
+
+
+def _part_of_mask(node: Node, i: int, mask: Node) -> Node:
+    """Return the part of a concatenation's mask that is of argument ``i``; axes of size 1 stay, so rows stay single."""
+    axis = node.payload.axis + node.ndim
+    if mask.shape[axis] == 1:
+        return mask
+    part = part_items(node, i, ())[axis]
+    return slicing(mask, tuple(part if a == axis else whole(n) for a, n in enumerate(mask.shape)))
 
 
 def push_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ..graph import Node, as_node
 from ..graph.scalars.functions import apply, compare, where
+from ..graph.scalars.logarithms import log1mexp_of_exp
 from .positions import DENSITY, log, scaled, standard, within
 
 __all__ = ["formula"]
@@ -209,14 +210,14 @@ _FAMILIES: dict[str, _Family] = {
         "cdf": lambda z: _exp(-_exp(-z)),
         "logcdf": lambda z: -_exp(-z),
         "sf": lambda z: _less_1(-_exp(-z)),
-        "logsf": lambda z: _log1mexp(_exp(-z)),
+        "logsf": lambda z: log1mexp_of_exp(-z),
     }),
     "gumbel_l": _Family({
         "logpdf": lambda z: z - _exp(z),
         "sf": lambda z: _exp(-_exp(z)),
         "logsf": lambda z: -_exp(z),
         "cdf": lambda z: _less_1(-_exp(z)),
-        "logcdf": lambda z: _log1mexp(_exp(z)),
+        "logcdf": log1mexp_of_exp,
     }),
     "pareto": _Family({
         "logpdf": lambda z, b: log(b) - (b + 1.0) * log(z),

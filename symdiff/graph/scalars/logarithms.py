@@ -42,6 +42,15 @@ def log1mexp(x: Node) -> Node:
     return where(near, _log(-elementwise("expm1", (-x,))), elementwise("log1p", (-elementwise("exp", (-x,)),)))
 
 
+def log1mexp_of_exp(y: Node) -> Node:
+    """Return ``log(1 - exp(-exp(y)))``, also where ``exp(y)`` is 0 or infinite in the arithmetic."""
+    # with u = exp(y) and b = u / (exp(u) - 1), 1 - exp(-u) is u exp(-u) / b; beyond 6.56 it is 1 but for 1e-306
+    u = elementwise("exp", (y,))
+    low = y - u - _log(elementwise("bernoulli_quotient", (constant(0.0), u)))
+    high = where(compare("less", 6.56, y), 0.0, elementwise("log1p", (-elementwise("exp", (-u,)),)))
+    return where(compare("less", y, 0.0), low, high)
+
+
 def entr(x: Node) -> Node:
     """Return ``-x * log(x)``, 0 at 0 and -inf below."""
     return where(compare("less", x, 0.0), -math.inf, -elementwise("xlogy", (x, x)))

@@ -23,7 +23,8 @@ def degree_of(name: str, n: Node | float) -> int:
     """Return a degree that is a whole number known beforehand."""
     degree = scalar_constant(n) if isinstance(n, Node) else float(n)
     if degree is None or not degree.is_integer() or not 0 <= degree <= DEGREES:
-        raise UnsupportedError(f"{name} of a degree that is no constant; expected a whole number from 0 to {DEGREES}")
+        came = "that is no constant" if degree is None else f"{degree:g}"
+        raise UnsupportedError(f"{name} of a degree {came}; expected a whole number from 0 to {DEGREES}")
     return int(degree)
 
 

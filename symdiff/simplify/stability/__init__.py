@@ -33,6 +33,7 @@ from ...graph import Node, constant, elementwise, matrix, normalize, reduce, res
 from ...graph.kinds import EXPONENTIAL, INVERSE, OF_SQUARE, VANISHING
 from ...graph.scalars.arithmetic import peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
+from ...graph.scalars.logarithms import log1mexp_of_exp
 from ...graph.sizes import Dim
 from ..rewriter import is_number, rule, spread, stabilize
 from . import identities as identities
@@ -100,6 +101,12 @@ def _log1p_of_rest(node: Node) -> Node | None:
     if inside.op == "negative" and other.op == "sigmoid":
         return elementwise("log_sigmoid", (elementwise("negative", other.args),))
     return None
+
+
+@rule("log1mexp", "log1mexp(exp(x))", "x - exp(x) / 2 + ..., also where exp(x) is 0 or infinite", "stability")
+def _log1mexp_of_exp(node: Node) -> Node | None:
+    inside = peel(node.args[0])
+    return spread(log1mexp_of_exp(inside.args[0]), node.shape) if inside.op == "exp" else None
 
 
 @rule("log", "log(1 + x)", "log1p(x)", "stability")
