@@ -62,7 +62,7 @@ from .runtime.kernel import Kernel
 from .runtime.options import Backend, Options
 from .runtime.runners import BACKENDS
 from .simplify import finish, inline, join_cosines, simplify
-from .sparse.formats import Format, read_formats
+from .sparse.formats import Format, FormatName, read_formats
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
 OPTIONS = (
@@ -104,7 +104,7 @@ def compile(
     nonfinite: Literal["keep", "raise"] = "keep",
     validate: bool = False,
     reproducible: bool = False,
-    sparse: Literal["csr", "csc", "coo", "bsr", "values"] | Mapping[Any, Any] | Sequence[Any] | None = None,
+    sparse: FormatName | Mapping[Any, Any] | list[Any] | tuple[Any, ...] | None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,

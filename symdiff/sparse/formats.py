@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend.array import Array
 from ..frontend.outputs import names
 from ..graph.sizes import product, show
 
-__all__ = ["FORMATS", "Format", "read_formats"]
+__all__ = ["FORMATS", "Format", "FormatName", "read_formats"]
 
 #: The words that ``sparse=`` takes.
-FORMATS = ("csr", "csc", "coo", "bsr", "values")
+FormatName: TypeAlias = Literal["csr", "csc", "coo", "bsr", "values"]
+FORMATS: tuple[str, ...] = get_args(FormatName)
 
 
 class Format(NamedTuple):
