@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import random
@@ -29,6 +30,7 @@ LARGE = (300_000,)
 
 @pytest.fixture(autouse=True)
 def _some() -> Iterator[None]:
+    gc.collect()  # results in cycles that other tests left would be given up in between
     call.keep_memory(0)
     call.keep_memory(64 * MEGABYTE)
     yield
