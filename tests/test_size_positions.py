@@ -65,10 +65,11 @@ def test_a_call_refuses_sizes_for_which_they_are_out_of_range(backend: Any) -> N
 )
 def test_what_depends_on_the_sizes_is_refused(make: Callable[..., Any], said: str) -> None:
     v = sd.vector("v", "n")
+    size: Any = v.shape[0]
     with pytest.raises(sd.UnsupportedError, match=said):
-        make(v, v.shape[0])
+        make(v, size)
     with pytest.raises(TypeError):
-        v.shape[0] * 1.5
+        size * 1.5
 
 
 @pytest.mark.parametrize(
