@@ -253,3 +253,9 @@ def test_a_rule_that_is_wrong_at_an_end_alone_is_found() -> None:
     assert not report.ok
     assert "both modes at the ends of domains: 2 of" in str(report)
     assert all(one.wrong == 0 for one in report.comparisons if "ends" not in one.title)
+
+
+def test_an_input_that_the_formula_does_not_have_has_no_ends() -> None:
+    x, y = sd.scalar("x"), sd.vector("y", 3)
+    for wrt in (y, [y, x]):
+        assert sd.check(np.log(x) * 2, wrt).ok
