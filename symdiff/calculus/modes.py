@@ -17,28 +17,25 @@ from typing import TypeAlias
 
 from ..errors import NotDifferentiableError
 from ..graph import (
-    BOOL,
     Node,
     broadcast_to,
     dependents,
     elementwise,
     placeholder,
     postorder,
-    reshape,
     substitute,
     zeros,
 )
 from ..graph.deltas.einsum import is_structured, is_zero
 from ..graph.deltas.structural import identity, single_entries
 from ..graph.primitives import FIRST, MATRIX_OPS
-from ..graph.scalars.functions import FUNCTIONS, where
+from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
 from .linear import LINEAR, PULLS, LinearProduct, pulled_product, push_whole, pushed_product
 from .masking import (
     Masked,
     add,
-    any_along,
     assemble,
     both,
     contract_tangent,
@@ -51,7 +48,7 @@ from .masking import (
     split,
     times_block,
 )
-from .rules import DIFFERENTIALS, LINEAR_IN, TRANSPOSED, CustomRule, partial_of
+from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule, partial_of
 from .strong_zeros import (
     Walk,
     extremum_reach,
@@ -60,11 +57,17 @@ from .strong_zeros import (
     pull_reach,
     push_mask,
     push_reach,
+    push_where,
     walk_over,
     within,
 )
 
 Slopes: TypeAlias = dict[Node, Masked]
+
+#: Operations that push tangents, or pull a cotangent back to the arguments that are asked for, all at once and with
+#: their masks. The second takes the number of the seed's axes as well.
+PUSHED: dict[str, Callable[[Node, Sequence[Masked | None], Walk], Masked]] = {}
+TRANSPOSED: dict[str, Callable[[Node, Masked, Sequence[bool], int, Walk], list[Masked | None]]] = {}
 
 
 # ---------------------------------------------------------------------------- forward
@@ -97,13 +100,14 @@ def pushforward(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: in
     """
     if (whole := push_whole(roots, tangents, prefix)) is not None:
         return whole
-    pushed = _push(roots, {node: Masked(tangent, None) for node, tangent in tangents.items()}, prefix)
+    pushed = push(roots, {node: Masked(tangent, None) for node, tangent in tangents.items()}, prefix)
     return [None if slope is None else slope.settle() for slope in pushed]
 
 
-def _push(
+def push(
     roots: Sequence[Node], given: Mapping[Node, Masked], prefix: int, outer: Walk | None = None
 ) -> list[Masked | None]:
+    """Return what :func:`pushforward` does, with masks; ``outer`` is the walk that this one is a part of."""
     order = postorder(roots, None if outer is None else lambda node: node in outer and node not in given)
     active = dependents(order, given)
     slopes: Slopes = dict(given)
@@ -123,7 +127,7 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk) -> Masked | 
     if node.op == "stop_gradient":
         return None
     if node.op == "where":
-        return _push_where(node, slopes, prefix, node in walk.carried)
+        return push_where(node, slopes, prefix, node in walk.carried)
     if node.op in DIFFERENTIALS or node.op == "custom":
         moving = [slopes.get(arg) for arg in node.args]
         if node.op == "custom":
@@ -163,24 +167,6 @@ def _push_function(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -
     return scaled_by(node, factor, slope._replace(value=value), condition, node in walk.carried)
 
 
-def _push_where(node: Node, slopes: Slopes, prefix: int, kept: bool) -> Masked | None:
-    condition, yes, no = node.args
-    arms = []
-    for arm, taken in ((yes, condition), (no, elementwise("logical_not", (condition,), BOOL))):
-        if arm in slopes:
-            value, mask, _ = slopes[arm]
-            arms.append((Masked(fit(value, prefix, arm.ndim, node.shape), both(mask, taken)), mask))
-    if len(arms) < 2:
-        return arms[0][0] if arms else None
-    (a, own), (b, other) = arms
-    mask = either(a.mask, b.mask) if kept and (own is not None or other is not None) else None
-    if is_structured(a.value) or is_structured(b.value):
-        return Masked(add(a, b, kept).settle(), mask)
-    left = a.value if own is None else a.settle()
-    right = b.value if other is None else b.settle()
-    return Masked(where(condition, left, right), mask)
-
-
 def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, walk: Walk) -> Masked | None:
     """Apply an operation's differential; where a tangent is masked, what it is multiplied by may be anything."""
     slopes = [slope for slope in moving if slope is not None]
@@ -189,10 +175,15 @@ def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, wa
     masked = any(slope.mask is not None for slope in slopes)
     if node.op == "custom":
         return Masked(_push_custom(node, moving, seed, walk), None)
-    if node.op in TRANSPOSED:
+    if node.op in PUSHED:
+        slopes = [slope for slope in slopes if not is_zero(slope.value)]
+        if not slopes:
+            return Masked(zeros((*seed, *node.shape)), None)
         whole, rest = split(*slopes)
-        settled = iter([one.settle() for one in rest])
-        return Masked(_differential(node, [None if m is None else next(settled) for m in moving], seed), whole)
+        left = iter(rest)
+        moved = [None if m is None or is_zero(m.value) else next(left) for m in moving]
+        along = PUSHED[node.op](node, moved, walk)
+        return Masked(along.value, both(whole, along.mask), whole is None)
     if not masked:
         return Masked(_differential(node, [None if m is None else m.value for m in moving], seed), None)
     known = node in walk.carried or walk.may_divide(node)
@@ -210,7 +201,7 @@ def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, wa
         stand_in = [placeholder(("tangent", node.op, i), arg.shape) for i, arg in enumerate(node.args)]
         image = _differential(node, [s if m is not None else None for s, m in zip(stand_in, moving, strict=True)], ())
         given = {s: m for s, m in zip(stand_in, moving, strict=True) if m is not None}
-        (image_pushed,) = _push([image], given, len(seed), walk)
+        (image_pushed,) = push([image], given, len(seed), walk)
         value = zeros((*seed, *node.shape)) if image_pushed is None else image_pushed.settle()
     else:
         value = _differential(node, [None if m is None else m.settle() for m in moving], seed)
@@ -244,13 +235,14 @@ def pullback(cotangents: Mapping[Node, Node], wrt: Sequence[Node], prefix: int =
     NotDifferentiableError
         If an operation on the way has no derivative.
     """
-    pulled = _pull({node: Masked(value, None) for node, value in cotangents.items()}, wrt, prefix)
+    pulled = pull({node: Masked(value, None) for node, value in cotangents.items()}, wrt, prefix)
     return [None if slope is None else slope.settle() for slope in pulled]
 
 
-def _pull(
+def pull(
     cotangents: Mapping[Node, Masked], wrt: Sequence[Node], prefix: int, outer: Walk | None = None
 ) -> list[Masked | None]:
+    """Return what :func:`pullback` does, with masks; ``outer`` is the walk that this one is a part of."""
     independent = set(wrt)
     order = postorder(cotangents, None if outer is None else lambda node: node in outer and node not in independent)
     active = dependents(order, independent.intersection(order))
@@ -284,13 +276,13 @@ def _pull(
 
 
 def _pull_together(node: Node, slope: Masked, wanted: Sequence[bool], slopes: Slopes, prefix: int, walk: Walk) -> None:
-    """Pull a cotangent back to all arguments that are wanted at once: they count where any element does."""
-    pulled = TRANSPOSED[node.op](node, slope.settle(), wanted, prefix)
-    mask = None if slope.mask is None else reshape(any_along(slope.mask, range(slope.mask.ndim)), ())
-    for arg, value in zip(node.args, pulled, strict=True):
-        if value is not None:
-            part, known = Masked(value, mask), slopes.get(arg)
-            slopes[arg] = part if known is None else add(known, part, walk.keeps(arg))
+    """Pull a cotangent back to all arguments that are wanted at once."""
+    whole, (rest,) = split(slope)
+    given = Masked(slope.settle(), None) if rest.mask is None else rest
+    for arg, part in zip(node.args, TRANSPOSED[node.op](node, given, wanted, prefix, walk), strict=True):
+        if part is not None:
+            one, known = Masked(part.value, both(whole, part.mask), whole is None and part.settled), slopes.get(arg)
+            slopes[arg] = one if known is None else add(known, one, walk.keeps(arg))
 
 
 def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked | None:
@@ -358,7 +350,7 @@ def _transpose(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> No
         image = _push_custom(node, [None if d is None else Masked(d, None) for d in directions], (), walk)
     else:
         image = _differential(node, directions, ())
-    (pulled,) = _pull({image: slope}, [direction], prefix, walk)
+    (pulled,) = pull({image: slope}, [direction], prefix, walk)
     return zeros((*slope.value.shape[:prefix], *direction.shape)) if pulled is None else pulled.settle()
 
 
@@ -400,7 +392,7 @@ def _image(node: Node, which: int, given: Mapping[int, Masked], prefix: int, wal
     (image,) = substitute([rule.images[which]], written)
     if rule.form == "jacobian":
         return image
-    (pushed,) = _push([image], {stand_in[k]: slope for k, slope in given.items()}, prefix, walk)
+    (pushed,) = push([image], {stand_in[k]: slope for k, slope in given.items()}, prefix, walk)
     lead = next(iter(given.values())).value.shape[:prefix]
     return zeros((*lead, *image.shape)) if pushed is None else pushed.settle()
 

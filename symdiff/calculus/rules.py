@@ -350,10 +350,6 @@ LINEAR_IN: dict[tuple[str, int], Callable[[Node, int, Node, int], Node]] = {
     ("adjugate_differential", 1): _adjugate_pull,
 }
 
-#: Operations whose cotangent is pulled back to all arguments at once: takes the node, the cotangent, which arguments
-#: are asked for, and the number of axes of the seed.
-TRANSPOSED: dict[str, Callable[[Node, Node, Sequence[bool], int], list[Node | None]]] = {}
-
 #: Operations of which no argument's tangent is pushed by the operation itself.
 NONLINEAR = INNER - TOGETHER - EACH - FIRST - {"custom", "stop_gradient"}
 #: Rules that need the differentiator: :mod:`symdiff.calculus.recursive` adds them.

@@ -8,17 +8,18 @@ without axes is one condition for everything, and stays it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..graph import Node, broadcast_to, reshape, slicing, whole
+from ..graph import BOOL, Node, broadcast_to, elementwise, reshape, slicing, whole
+from ..graph.deltas.einsum import is_structured
 from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.primitives import PRIMITIVES, SINGULAR, Mixes
-from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real
+from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real, where
 from .linear import Linear, LinearProduct, part_items
-from .masking import Masked, any_along, both, is_single
+from .masking import Masked, add, any_along, both, either, fit, is_single
 from .rules import reaches
 
 # ---------------------------------------------------------------------------- what needs strong zeros
@@ -201,6 +202,25 @@ def _part_of_mask(node: Node, i: int, mask: Node) -> Node:
         return mask
     part = part_items(node, i, ())[axis]
     return slicing(mask, tuple(part if a == axis else whole(n) for a, n in enumerate(mask.shape)))
+
+
+def push_where(node: Node, slopes: Mapping[Node, Masked], prefix: int, kept: bool) -> Masked | None:
+    """Push tangents through a choice: each counts where its branch is taken."""
+    condition, yes, no = node.args
+    arms = []
+    for arm, taken in ((yes, condition), (no, elementwise("logical_not", (condition,), BOOL))):
+        if arm in slopes:
+            value, mask, _ = slopes[arm]
+            arms.append((Masked(fit(value, prefix, arm.ndim, node.shape), both(mask, taken)), mask))
+    if len(arms) < 2:
+        return arms[0][0] if arms else None
+    (a, own), (b, other) = arms
+    mask = either(a.mask, b.mask) if kept and (own is not None or other is not None) else None
+    if is_structured(a.value) or is_structured(b.value):
+        return Masked(add(a, b, kept).settle(), mask)
+    left = a.value if own is None else a.settle()
+    right = b.value if other is None else b.settle()
+    return Masked(where(condition, left, right), mask)
 
 
 def push_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:

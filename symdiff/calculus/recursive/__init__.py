@@ -13,6 +13,7 @@ Files
     lifted        products in loops that no step has to wait for, before and behind them
     recognition   cotangents that are one function of each eigenvalue
     recurrence    loops: tangents run along, cotangents run back
+    segments      loops of many steps backwards, with few states kept
     spectral      eigenvalues, eigenvectors and functions of symmetric matrices
 Add
     a rule: a file with a ``register``, which ``calculus.derivatives`` calls

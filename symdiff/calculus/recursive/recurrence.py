@@ -5,19 +5,21 @@ dc' = f_c dc + f_x dx + f_p dp. The cotangent is carried from the last step to t
 gets f_xᵀ λ' in each step and p the sum of f_pᵀ λ' over all (Griewank and Walther, Evaluating Derivatives, 2008, 3.2).
 
 What a step back reads of the states c is kept by a run before; where it reads none, as in sums, there is no such run.
-Where these are many, the steps are made in segments of √n, loops in a loop: that keeps one state a segment, and the
-states of a segment are made again when it is gone through backwards, so 2√n of them are there at once (Griewank 1992).
+Where these are many, it goes back in segments.
+
+A tangent or cotangent that counts in some steps only, or for some elements, has its mask beside it: as numbers, 1 where
+it counts, which are carried along or back as it is. So a step that a branch leaves out is not observed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from math import isqrt
 from typing import NamedTuple
 
 from ...graph import (
     Node,
+    broadcast_to,
     canonical,
     concatenate,
     constant,
@@ -29,9 +31,6 @@ from ...graph import (
     recurrence,
     reshape,
     result_of,
-    slicing,
-    step_number,
-    substitute,
     transpose,
     whole,
     zeros,
@@ -39,11 +38,15 @@ from ...graph import (
 from ...graph.deltas.einsum import is_zero
 from ...graph.deltas.structural import take_items
 from ...graph.primitives import Body
+from ...graph.scalars.functions import compare, to_real
 from ...graph.sizes import Dim, Shape
 from ...simplify import simplify
 from ..linear import Law
-from ..modes import pullback, pushforward
-from ..rules import DIFFERENTIALS, LAWS, TRANSPOSED
+from ..masking import Masked, add, any_along, both, either
+from ..modes import PUSHED, TRANSPOSED, pull, push
+from ..rules import DIFFERENTIALS, LAWS
+from ..strong_zeros import Walk, unbounded_below
+from .segments import checkpointed
 
 __all__ = ["register"]
 
@@ -122,52 +125,121 @@ def _inputs(node: Node) -> tuple[list[_Input], list[_Input], list[_Input]]:
 
 def _differential(node: Node, tangents: Sequence[Node | None]) -> Node:
     """Carry tangents along."""
+    nothing = Walk(set(), set(), set())
+    return _pushed(node, [None if t is None else Masked(t, None) for t in tangents], nothing).value
+
+
+def _pushed(node: Node, tangents: Sequence[Masked | None], walk: Walk) -> Masked:
+    """Carry tangents along, and where they count."""
     body, length, reverse = node.payload
-    known = [(arg, t) for arg, t in zip(node.args, tangents, strict=True) if t is not None]
+    known = [(arg, t.value) for arg, t in zip(node.args, tangents, strict=True) if t is not None]
     seed: Shape = known[0][1].shape[: known[0][1].ndim - known[0][0].ndim]
     prefix, first = len(seed), len(body.carried)
     own = (*body.carried, *body.read, *body.held)
     ways = {x: placeholder(("tangent", x.name.key), (*seed, *x.shape)) for x in own}
-    moving = {x: t for x, t in zip(own, tangents, strict=True) if t is not None}
+    moving = {x: t.settle() for x, t in zip(own, tangents, strict=True) if t is not None}
+    marked = any(t is not None and t.mask is not None for t in tangents)
+    marks = {x: placeholder(("counts", x.name.key), x.shape) for x in own} if marked else {}
+    counts = {x: _real(t.mask, arg.shape) for x, arg, t in zip(own, node.args, tangents, strict=True) if t is not None}
     while True:
-        images = _images(pushforward(body.results, {x: ways[x] for x in moving}, prefix))
+        given = {x: Masked(ways[x], _mask(marks[x]) if marked else None, True) for x in moving}
+        images = _images(push(body.results, given, prefix, _within(node, walk)))
         late = [x for x, image in zip(body.carried, images, strict=False) if image is not None and x not in moving]
         if not late:
             break
         moving |= {x: zeros((*seed, *x.shape)) for x in late}
+        counts |= {x: zeros(x.shape) for x in late}
     carried, read, held = _inputs(node)
     for k, x in enumerate(body.carried):
         if x in moving:
             image = images[k]
-            carried.append(_Input(ways[x], moving[x], zeros(ways[x].shape) if image is None else image))
-    read += [_Input(ways[x], _to_rows(moving[x], prefix)) for x in body.read if x in moving]
-    held += [_Input(ways[x], moving[x]) for x in body.held if x in moving]
-    written = {k: image for k, image in enumerate(images) if k >= first and image is not None}
-    asked = [ways[x] for x in body.carried if x in moving]
-    last, rows = _run(carried, read, held, list(written.values()), length, reverse, asked)
-    made = dict(zip(written, rows, strict=True))
-    flat = []
+            carried.append(_Input(ways[x], moving[x], zeros(ways[x].shape) if image is None else image.settle()))
+            if marked:
+                carried.append(_Input(marks[x], counts[x], _counted(image, x.shape)))
+    for inputs, group in ((read, body.read), (held, body.held)):
+        there = [x for x in group if x in moving]
+        inputs += [_Input(ways[x], _to_rows(moving[x], prefix if group is body.read else 0)) for x in there]
+        inputs += [_Input(marks[x], counts[x]) for x in there if marked]
+    written = {k: image.settle() for k, image in enumerate(images) if k >= first and image is not None}
+    told = {k: _counted(images[k], body.results[k].shape) for k in written if marked}
+    asked = [x for x in body.carried if x in moving]
+    wanted = [ways[x] for x in asked] + [marks[x] for x in asked if marked]
+    last, rows = _run(carried, read, held, [*written.values(), *told.values()], length, reverse, wanted)
+    made, reached = dict(zip(written, rows, strict=False)), dict(zip(told, rows[len(written) :], strict=True))
+    flat, masks = [], []
     for k, part in enumerate(parts_of(node)):
         value = last.get(ways[body.carried[k]]) if k < first else made.get(k)
         if k >= first and value is not None:
             value = _from_rows(value, prefix)
         shape = (*seed, part.size)
         flat.append(zeros(shape) if value is None else reshape(value, shape))
-    return concatenate(flat, prefix) if len(flat) > 1 else flat[0]
+        if marked:
+            mark = last.get(marks[body.carried[k]]) if k < first else reached.get(k)
+            masks.append(zeros((part.size,)) if mark is None else reshape(mark, (part.size,)))
+    mask = _mask(_joined(masks, 0), 1) if marked and walk.keeps(node) else None
+    return Masked(_joined(flat, prefix), mask, True)
 
 
-def _images(slopes: Sequence[Node | None]) -> list[Node | None]:
-    return [None if slope is None or is_zero(slope) else slope for slope in slopes]
+def _joined(parts: Sequence[Node], axis: int) -> Node:
+    return concatenate(parts, axis) if len(parts) > 1 else parts[0]
+
+
+def _images(slopes: Sequence[Masked | None]) -> list[Masked | None]:
+    return [None if slope is None or is_zero(slope.value) else slope for slope in slopes]
+
+
+# ---------------------------------------------------------------------------- where it counts
+
+
+def _within(node: Node, walk: Walk) -> Walk:
+    """Return what is known of a body's inputs: which may be infinite or nan, after some steps too."""
+    body = node.payload.body
+    own = (*body.carried, *body.read, *body.held)
+    wild = {x for x, arg in zip(own, node.args, strict=True) if walk.is_wild(arg)}
+    order = postorder(body.results)
+    while True:
+        below = unbounded_below(order, wild.__contains__)
+        more = {x for x, result in zip(body.carried, body.results, strict=False) if result in below} - wild
+        if not more:
+            return Walk(set(), wild, set(), None, walk.data)
+        wild |= more
+
+
+def _mask(mark: Node, rows: int = 0) -> Node:
+    """Return numbers as the mask that they stand for: of a whole step, behind axes of rows, and of elements."""
+    mask = compare("not_equal", mark, 0.0)
+    whole_step = both(any_along(mask, range(rows, mask.ndim)), mask)
+    assert whole_step is not None
+    return whole_step
+
+
+def _real(mask: Node | None, shape: Shape) -> Node:
+    """Return a mask as numbers, of the shape of what it is of."""
+    return broadcast_to(constant(1.0) if mask is None else to_real(mask), shape)
+
+
+def _counted(image: Masked | None, shape: Shape) -> Node:
+    """Return where an image counts, as numbers."""
+    return zeros(shape) if image is None else _real(image.mask, shape)
+
+
+def _marks(node: Node, mask: Node | None) -> list[Node]:
+    """Return where each result counts, as numbers; empty where all do."""
+    if mask is None:
+        return []
+    line = _real(mask, node.shape)
+    return [reshape(take_items(line, ((p.start, 1, p.size),)), p.shape) for p in parts_of(node)]
 
 
 # ---------------------------------------------------------------------------- reverse
 
 
-def _transposed(node: Node, cotangent: Node, active: Sequence[bool], prefix: int) -> list[Node | None]:
+def _transposed(node: Node, slope: Masked, active: Sequence[bool], prefix: int, walk: Walk) -> list[Masked | None]:
     """Carry a cotangent back; return those of the arguments that are ``active``, None where it reaches none."""
     body = node.payload.body
     own = (*body.carried, *body.read, *body.held)
-    first, seed = len(body.carried), cotangent.shape[:prefix]
+    first, cotangent = len(body.carried), slope.settle()
+    seed = cotangent.shape[:prefix]
     order = postorder(body.results)
     moving = {x for x, has in zip(own, active, strict=True) if has}
     while True:
@@ -177,24 +249,26 @@ def _transposed(node: Node, cotangent: Node, active: Sequence[bool], prefix: int
             break
         moving |= late
     given = _given(node, cotangent, seed)
-    seeds: list[Node | None] = []  # of each result, as a placeholder
+    masked, seeds = slope.mask is not None, list[Masked | None]()  # of each result, as placeholders
+    marks = [placeholder(("counts", k), result.shape) for k, result in enumerate(body.results)]
     for k, result in enumerate(body.results):
         usable = result in reached and (k < first or given[k] is not None)
-        seeds.append(placeholder(("cotangent", k), (*seed, *result.shape)) if usable else None)
+        way = placeholder(("cotangent", k), (*seed, *result.shape))
+        seeds.append(Masked(way, _mask(marks[k]) if masked else None, True) if usable else None)
     live = {k for k in range(first) if given[k] is not None and seeds[k] is not None}
     wrt = [x for x in own if x in moving]
     while True:
-        roots: dict[Node, Node] = {}
+        roots: dict[Node, Masked] = {}
         for k, result in enumerate(body.results):
-            way = seeds[k]
-            if way is not None and (k >= first or k in live):
-                roots[result] = roots[result] + way if result in roots else way
-        pulled = dict(zip(wrt, _images(pullback(roots, wrt, prefix)), strict=True)) if roots else {}
+            one = seeds[k]
+            if one is not None and (k >= first or k in live):
+                roots[result] = add(roots[result], one, True) if result in roots else one
+        pulled = dict(zip(wrt, _images(pull(roots, wrt, prefix, _within(node, walk))), strict=True)) if roots else {}
         more = {k for k in range(first) if seeds[k] is not None and pulled.get(body.carried[k]) is not None} - live
         if not more:
             break
         live |= more
-    return _back(node, cotangent, given, seeds, live, pulled, seed, active)
+    return _back(node, slope, given, seeds, marks, live, pulled, active, walk)
 
 
 def _given(node: Node, cotangent: Node, seed: Shape) -> list[Node | None]:
@@ -228,126 +302,84 @@ def _sum(a: Node, b: Node) -> Node:
 
 def _back(
     node: Node,
-    cotangent: Node,
+    slope: Masked,
     given: Sequence[Node | None],
-    seeds: Sequence[Node | None],
+    seeds: Sequence[Masked | None],
+    marks: Sequence[Node],
     live: set[int],
-    pulled: dict[Node, Node | None],
-    seed: Shape,
+    pulled: dict[Node, Masked | None],
     active: Sequence[bool],
-) -> list[Node | None]:
+    walk: Walk,
+) -> list[Masked | None]:
     """Make the recurrence that runs back, and the run before that keeps the states it reads."""
     body, length, reverse = node.payload
-    prefix, first = len(seed), len(body.carried)
+    prefix, first = slope.value.ndim - 1, len(body.carried)
     own = (*body.carried, *body.read, *body.held)
     carried_along, read, held = _inputs(node)
+    counts = _marks(node, slope.mask)
     carried: list[_Input] = []
     for k in sorted(live):
-        way, start, image = seeds[k], given[k], pulled.get(body.carried[k])
-        assert way is not None
-        nothing = zeros(way.shape)
-        carried.append(_Input(way, nothing if start is None else start, nothing if image is None else image))
+        one, start, image = seeds[k], given[k], pulled.get(body.carried[k])
+        assert one is not None
+        nothing = zeros(one.value.shape)
+        settled = nothing if image is None else image.settle()
+        carried.append(_Input(one.value, nothing if start is None else start, settled))
+        if counts:
+            carried.append(_Input(marks[k], counts[k], _counted(image, marks[k].shape)))
     back = list(read)
     for k in range(first, len(body.results)):
-        way, rows = seeds[k], given[k]
-        if way is not None and rows is not None:
-            back.append(_Input(way, _to_rows(rows, prefix)))
+        one, rows = seeds[k], given[k]
+        if one is not None and rows is not None:
+            back.append(_Input(one.value, _to_rows(rows, prefix)))
+            back += [_Input(marks[k], counts[k])] if counts else []
     is_active = dict(zip(own, active, strict=True))
     sums: dict[Node, Node] = {}
+    reached: dict[Node, Node] = {}
     for x in body.held:
         image = pulled.get(x)
         if is_active[x] and image is not None:
-            sums[x] = placeholder(("sum", x.name.key), image.shape)
-            carried.append(_Input(sums[x], zeros(image.shape), sums[x] + image))
-    written = {x: image for x in body.read if is_active[x] and (image := pulled.get(x)) is not None}
+            part = image.settle()
+            sums[x] = placeholder(("sum", x.name.key), part.shape)
+            carried.append(_Input(sums[x], zeros(part.shape), sums[x] + part))
+            if image.mask is not None:
+                reached[x] = placeholder(("reached", x.name.key), x.shape)
+                before = either(compare("not_equal", reached[x], 0.0), image.mask)
+                carried.append(_Input(reached[x], zeros(x.shape), _real(before, x.shape)))
+    images = {x: image for x in body.read if is_active[x] and (image := pulled.get(x)) is not None}
+    told = {x: _real(image.mask, x.shape) for x, image in images.items() if image.mask is not None}
     results = simplify([one.result for one in carried if one.result is not None])
     carried = [one._replace(result=result) for one, result in zip(carried, results, strict=True)]
-    written = dict(zip(written, simplify(list(written.values())), strict=True))
-    seen = set(inputs_of([*results, *written.values()]))
+    written = simplify([*(image.settle() for image in images.values()), *told.values()])
+    seen = set(inputs_of([*results, *written]))
     states = [x for x in body.carried if x in seen]
     if isinstance(length, int) and length > LEAST and _is_much(states, length):
-        return _checkpointed(node, cotangent, active, prefix)
+        return checkpointed(node, slope, active, prefix, walk)
     if states:
         _, kept = _run(carried_along, read, held, states, length, reverse)
         back += [_Input(x, rows) for x, rows in zip(states, kept, strict=True)]
     asked = [one.own for one in carried]
-    last, outputs = _run(carried, back, held, list(written.values()), length, not reverse, asked)
-    made = dict(zip(written, outputs, strict=True))
-    found: list[Node | None] = []
+    last, outputs = _run(carried, back, held, written, length, not reverse, asked)
+    made, rows_told = dict(zip(images, outputs, strict=False)), dict(zip(told, outputs[len(images) :], strict=True))
+    found: list[Masked | None] = []
     for k, x in enumerate(own):
-        if not is_active[x]:
-            found.append(None)
-        elif k < first:
-            way = seeds[k]
-            found.append(None if way is None else last.get(way))
-        elif x in made:
-            found.append(_from_rows(made[x], prefix))
-        else:
-            found.append(last.get(sums[x]) if x in sums else None)
+        value: Node | None = None
+        mark: Node | None = None
+        if is_active[x] and k < first:
+            one = seeds[k]
+            value = None if one is None else last.get(one.value)
+            mark = last.get(marks[k]) if counts else None
+        elif is_active[x] and x in made:
+            value, mark = _from_rows(made[x], prefix), rows_told.get(x)
+        elif is_active[x] and x in sums:
+            value, mark = last.get(sums[x]), last.get(reached[x]) if x in reached else None
+        mask = None if mark is None else _mask(mark, 1 if x in made else 0)
+        found.append(None if value is None else Masked(value, mask, True))
     return found
-
-
-# ---------------------------------------------------------------------------- segments
 
 
 def _is_much(states: Sequence[Node], length: int) -> bool:
     sizes = [x.size for x in states]
     return length * sum(size for size in sizes if isinstance(size, int)) > KEPT
-
-
-def _checkpointed(node: Node, cotangent: Node, active: Sequence[bool], prefix: int) -> list[Node | None]:
-    """Carry a cotangent back through a loop in segments."""
-    stand_in = [placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(node.args)]
-    value = _in_segments(node, stand_in)
-    wrt = [own for own, has in zip(stand_in, active, strict=True) if has]
-    pulled = iter(pullback({value: cotangent}, wrt, prefix))
-    found = [next(pulled) if has else None for has in active]
-    there = substitute([image for image in found if image is not None], dict(zip(stand_in, node.args, strict=True)))
-    made = iter(there)
-    return [None if image is None else next(made) for image in found]
-
-
-def _in_segments(node: Node, args: Sequence[Node]) -> Node:
-    """Return the value of a loop of n steps, a number, as that of a loop over loops of √n, and a loop of the rest."""
-    body, length, reverse = node.payload
-    first, second = len(body.carried), len(body.carried) + len(body.read)
-    each = isqrt(length)
-    count, rest = divmod(length, each)
-    # the rest comes last, be it of the first rows or of the last
-    begin, late = (rest, 0) if reverse else (0, count * each)
-    shifted = _shifted(body)
-    carried, rows, held = list(args[:first]), args[first:second], list(args[second:])
-    blocks = [reshape(_rows(x, begin, count * each), (count, each, *x.shape[1:])) for x in rows]
-    own = [placeholder(("segment", k), x.shape) for k, x in enumerate((*carried, *held))]
-    own_rows = [placeholder(("block", k), (each, *x.shape[1:])) for k, x in enumerate(rows)]
-    start = step_number() * float(each) + float(begin)
-    inner = recurrence(shifted, [*own[:first], *own_rows, *own[first:], start], each, reverse)
-    results = [result_of(inner, part) for part in parts_of(inner)]
-    outer = Body(tuple(own[:first]), tuple(own_rows), tuple(own[first:]), tuple(results))
-    segments = recurrence(canonical(outer), [*carried, *blocks, *held], count, reverse)
-    values = [result_of(segments, part) for part in parts_of(segments)]
-    written = [reshape(value, (count * each, *value.shape[2:])) for value in values[first:]]
-    last = values[:first]
-    if rest:
-        ends = [_rows(x, late, rest) for x in rows]
-        tail = recurrence(shifted, [*last, *ends, *held, constant(float(late))], rest, reverse)
-        values = [result_of(tail, part) for part in parts_of(tail)]
-        last = values[:first]
-        pairs = zip(written, values[first:], strict=True)
-        written = [concatenate([b, a] if reverse else [a, b], 0) for a, b in pairs]
-    flat = [reshape(value, (part.size,)) for value, part in zip((*last, *written), parts_of(node), strict=True)]
-    return concatenate(flat, 0) if len(flat) > 1 else flat[0]
-
-
-def _rows(x: Node, start: int, count: int) -> Node:
-    return slicing(x, ((start, 1, count), *map(whole, x.shape[1:])))
-
-
-def _shifted(body: Body) -> Body:
-    """Return a body whose rows are counted from a number on that it holds."""
-    start = placeholder(("start",), ())
-    results = substitute(body.results, {step_number(): step_number() + start})
-    return canonical(Body(body.carried, body.read, (*body.held, start), tuple(results)))
 
 
 def register() -> None:
@@ -358,4 +390,5 @@ def register() -> None:
         "a tangent is carried along",
         "Griewank and Walther, Evaluating Derivatives (2008), 3.2",
     )
+    PUSHED["recurrence"] = _pushed
     TRANSPOSED["recurrence"] = _transposed
