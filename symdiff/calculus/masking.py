@@ -19,10 +19,12 @@ Whether a factor may be infinite is read off its form: functions that the table 
 divisions unless by a number, array operations that their row calls singular, and what the formula itself
 tests for nan or infinity. Inputs may be nan where somebody wrote ``where``, and are masked where
 they have all of the mask's indices, which costs no more than the product. Such masks last: a condition that is
-one for all elements passes everything, and one with axes passes what moves elements, sums of one array and
-operations with a differential. Inputs count as finite as arguments of ``maximum`` and its kin, which were compared,
-behind products that sum over an index of the mask, in steps of a loop that was taken in part, and where masking them
-would take an array of more indices, as the elementwise mask of a product of two input matrices does.
+one for all elements passes everything, and one with axes passes what moves elements, loops, sums of one array and
+operations with a differential. A condition that is one for a whole row stays that, a part of the mask by itself beside
+those that differ within the row, so rows of data may be left out through any formula of rows. Inputs count as finite as
+arguments of ``maximum`` and its kin, which were compared, behind products that sum over all indices that a part of
+the mask has, and where masking them would take an array of more indices, as the elementwise mask of a product of two
+input matrices does.
 """
 
 from __future__ import annotations
@@ -92,7 +94,21 @@ def either(a: Node | None, b: Node | None) -> Node | None:
         if left is not None and new is not None:
             known.append(left)
         new = left if new is None else new
-    return reduce(_or, known, new)
+    return _with_coarser(a, b, reduce(_or, known, new))
+
+
+def _with_coarser(a: Node, b: Node, whole: Node | None) -> Node | None:
+    """Add to where one of two conditions holds what is one along an axis, where each has such a part besides others."""
+    first, second = conjuncts(a), conjuncts(b)
+    if whole is None or len(first) + len(second) < 3:
+        return whole
+    for axis, size in enumerate(whole.shape, -whole.ndim):
+        if size != 1:
+            flat = [[part for part in parts if part.ndim < -axis or part.shape[axis] == 1] for parts in (first, second)]
+            if all(flat):
+                one, other = (reduce(both, parts, None) for parts in flat)
+                whole = both(_or(one, other), whole)
+    return whole
 
 
 def _or(a: Node | None, b: Node | None) -> Node | None:
@@ -101,7 +117,7 @@ def _or(a: Node | None, b: Node | None) -> Node | None:
 
 def _merged(a: Node, b: Node) -> tuple[Node | None, Node | None]:
     """Return two conditions, shorter: one and None where one is enough, None twice where they hold everywhere."""
-    first, second = _conjuncts(a), _conjuncts(b)
+    first, second = conjuncts(a), conjuncts(b)
     shared = [part for part in first if part in second]
     own, other = ([part for part in parts if part not in shared] for parts in (first, second))
     if not own or not other:
@@ -134,14 +150,14 @@ def split(*slopes: Masked) -> tuple[Node | None, list[Masked]]:
 
     No sum ends such a condition. Outside it what is left may be anything, as with any mask.
     """
-    parts = [_conjuncts(slope.mask) for slope in slopes]
+    parts = [conjuncts(slope.mask) for slope in slopes]
     alone = [part for part in parts[0] if is_single(part) and all(part in other for other in parts[1:])]
     rest = [reduce(both, [part for part in own if part not in alone], None) for own in parts]
     whole = reduce(both, [reshape(part, ()) for part in alone], None)
     return whole, [slope._replace(mask=mask) for slope, mask in zip(slopes, rest, strict=True)]
 
 
-def _conjuncts(mask: Node | None) -> list[Node]:
+def conjuncts(mask: Node | None) -> list[Node]:
     """Return the conditions that a mask is the conjunction of, single ones whole; of many, the outer ones."""
     return [] if mask is None else _parts(mask, "logical_and")
 
@@ -216,27 +232,29 @@ def multiply(
     if mask is None:
         return Masked(einsum(operands, labels, out, sizes), None)
     same = _one_index(product)
-    small, names = _bare(mask, [same.get(k, k) for k in product.own])
-    if set(names) <= {same.get(k, k) for k in product.result}:
+    result = [same.get(k, k) for k in product.result]
+    parts = [(part, *_bare(part, [same.get(k, k) for k in product.own])) for part in conjuncts(mask)]
+    ended = [(small, names) for _, small, names in parts if not set(names) <= set(result)]
+    if not ended:
         return Masked(einsum(operands, labels, out, sizes), reach(product, mask), settled and len(operands) == 1)
-    single = None
-    if not kept:
-        single, (rest,) = split(slope)
-        mask = rest.mask
-        assert mask is not None
-        small, names = _bare(mask, [same.get(k, k) for k in product.own])
     operands, labels = list(operands), list(labels)
     guarded = False
-    for i, (factor, own) in enumerate(zip(operands, labels, strict=True)):
-        if i != product.at and (is_wild(factor) or (data and _holds_mask(factor, own, names, same))):
-            operands[i], labels[i] = _guard(factor, own, small, names, same, sizes)
-            guarded = True
+    for i, factor in enumerate(product.operands):
+        for small, names in ended if i != product.at else ():
+            if is_wild(factor) or (data and _holds_mask(factor, product.labels[i], names, same)):
+                operands[i], labels[i] = _guard(operands[i], labels[i], small, names, same, sizes)
+                guarded = True
     known = scalar_constant(operands[product.at])
+    single, (rest,) = (None, (slope,)) if kept else split(slope)
     if not settled and (not guarded or known is None or not math.isfinite(known)):
-        operands[product.at] = mask_product(mask, operands[product.at])
+        assert rest.mask is not None
+        operands[product.at] = mask_product(rest.mask, operands[product.at])
     product_sum = einsum(operands, labels, out, sizes)
-    alone = len(operands) == 1  # what else there is may be nan where a single condition does not hold
-    return Masked(product_sum, reach(product, mask), alone) if kept else Masked(product_sum, single, settled and alone)
+    alone = len(operands) == 1  # what else there is may be nan where a condition that goes on does not hold
+    if kept:
+        return Masked(product_sum, reach(product, mask), alone)
+    passed = [_placed(small, names, result) for _, small, names in parts if names and set(names) <= set(result)]
+    return Masked(product_sum, reduce(both, passed, single), settled and alone)
 
 
 def _holds_mask(factor: Node, own: Labels, names: Labels, same: Mapping[int, int]) -> bool:
@@ -249,13 +267,21 @@ def _holds_mask(factor: Node, own: Labels, names: Labels, same: Mapping[int, int
 def reach(product: LinearProduct, mask: Node) -> Node:
     """Return where a product can depend on any element of its operand ``product.at`` that counts."""
     same = _one_index(product)
-    small, names = _bare(mask, [same.get(k, k) for k in product.own])
     result = [same.get(k, k) for k in product.result]
-    left = tuple(dict.fromkeys(name for name in names if name in result))
-    if len(left) < len(set(names)):
-        total = contract([to_real(small)], [names], left)
-        small, names = compare("not_equal", total, 0.0), left
-    return _placed(small, names, result)
+    kept: Node | None = None
+    ended: Node | None = None
+    for part in conjuncts(mask):
+        small, names = _bare(part, [same.get(k, k) for k in product.own])
+        if set(names) <= set(result):
+            kept = both(kept, _placed(small, names, result))
+        else:
+            ended = both(ended, part)
+    if ended is not None:
+        small, names = _bare(ended, [same.get(k, k) for k in product.own])
+        left = tuple(dict.fromkeys(name for name in names if name in result))
+        kept = both(kept, _placed(compare("not_equal", contract([to_real(small)], [names], left), 0.0), left, result))
+    assert kept is not None
+    return kept
 
 
 def _one_index(product: LinearProduct) -> dict[int, int]:
@@ -330,11 +356,27 @@ def times_block(product: LinearProduct, slope: Masked) -> Node:
 def assemble(parts: Sequence[tuple[Node, Masked]], single: Mapping[Node, tuple[int, int]], prefix: int) -> Masked:
     """Put the cotangents of single entries together, and their masks if every one has one."""
     total = reduce(_sum, assemble_entries([(node, slope.settle()) for node, slope in parts], single, prefix))
-    masks = [(node, slope.mask) for node, slope in parts]
-    spread = [(node, to_real(broadcast_to(mask, node.shape))) for node, mask in masks if mask is not None]
-    if len(spread) < len(masks):
+    masks = [(node, slope.mask) for node, slope in parts if slope.mask is not None]
+    if len(masks) < len(parts):
         return Masked(total, None)
-    return Masked(total, compare("not_equal", reduce(_sum, assemble_entries(spread, single, 0)), 0.0))
+    whole = [(node, [reshape(part, ()) for part in conjuncts(mask) if is_single(part)]) for node, mask in masks]
+    alone = [(node, reduce(both, conditions, None)) for node, conditions in whole]
+    rows = None
+    if all(condition is not None for _, condition in alone):  # one condition an entry stays it
+        rows = _assembled([(node, condition) for node, condition in alone if condition is not None], single)
+        if all(condition is mask or mask.ndim == 0 for (_, condition), (_, mask) in zip(alone, masks, strict=True)):
+            return Masked(total, rows)
+    return Masked(total, both(rows, _assembled(masks, single)))
+
+
+def _assembled(masks: Sequence[tuple[Node, Node]], single: Mapping[Node, tuple[int, int]]) -> Node:
+    """Return where an array's elements count from where those of its entries do; what is one along an axis stays it."""
+    one = all(is_single(mask) for _, mask in masks)
+    spread = [
+        (node, to_real(reshape(mask, (1,) * node.ndim) if one else broadcast_to(mask, node.shape)))
+        for node, mask in masks
+    ]
+    return compare("not_equal", reduce(_sum, assemble_entries(spread, single, 0)), 0.0)
 
 
 def _sum(a: Node, b: Node) -> Node:

@@ -147,9 +147,9 @@ def _push_linear(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> 
     if node.op == "contract":
         product = pushed_product(node, i, slope.value, prefix)
         return multiply(product, slope, walk.is_wild, walk.keeps_sum(product, node), data=walk.data)
-    linear, exact = LINEAR[node.op], node in walk.carried
-    free = passes(node, slope.mask, back=False, exact=exact)
-    if exact or free or walk.data:
+    linear, exact = LINEAR[node.op], walk.keeps(node)
+    free = passes(node, slope.mask)
+    if exact or free:
         value = linear.push(node, i, slope.value if free else slope.settle(), prefix)
         return Masked(value, push_mask(linear, node, i, slope.mask, exact), slope.settled or not free)
     whole, (rest,) = split(slope)
@@ -296,9 +296,9 @@ def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Mas
         product = pulled_product(node, i, slope.value, prefix)
         return multiply(product, slope, walk.is_wild, walk.keeps_sum(product, arg), data=walk.data)
     if op in LINEAR:
-        linear, exact = LINEAR[op], arg in walk.carried
-        free = passes(node, slope.mask, back=True, exact=exact)
-        if exact or free or walk.data:
+        linear, exact = LINEAR[op], walk.keeps(arg)
+        free = passes(node, slope.mask)
+        if exact or free:
             pulled = linear.pull(node, i, slope.value if free else slope.settle(), prefix)
             return Masked(pulled, pull_mask(linear, node, i, slope.mask, exact), slope.settled or not free)
         whole, (rest,) = split(slope)

@@ -8,18 +8,20 @@ without axes is one condition for everything, and stays it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
-from ..graph import BOOL, Node, broadcast_to, elementwise, reshape, slicing, whole
+from ..graph import BOOL, Item, Node, broadcast_to, constant, elementwise, pad, reshape, slicing, whole
 from ..graph.deltas.einsum import is_structured
 from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.primitives import PRIMITIVES, SINGULAR, Mixes
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real, where
-from .linear import Linear, LinearProduct, part_items
-from .masking import Masked, add, any_along, both, either, fit, is_single
+from ..graph.sizes import Dim, Shape
+from .linear import LINEAR, Linear, LinearProduct, part_items
+from .masking import Masked, add, any_along, both, conjuncts, either, fit, is_single
 from .rules import reaches
 
 # ---------------------------------------------------------------------------- what needs strong zeros
@@ -162,46 +164,144 @@ _PLACING = frozenset(name for name, row in PRIMITIVES.items() if row.pads)
 _PLACING_BACK = frozenset(name for name, row in PRIMITIVES.items() if row.drops)
 
 
-def passes(node: Node, mask: Node | None, back: bool, exact: bool = True) -> bool:
-    """Tell whether a mask is one condition for all elements, on both sides of a linear operation.
-
-    Zeros that the operation itself puts beside what it moves do not count anyway. A mask that is not
-    ``exact`` may hold at them: what follows is finite there, unless a branch is not taken.
-    """
-    if mask is None or node.op == "named":
-        return True
-    return is_single(mask) and not (exact and node.op in (_PLACING_BACK if back else _PLACING))
+def passes(node: Node, mask: Node | None) -> bool:
+    """Tell whether a value may go through a linear operation unsettled: its mask is one condition for all elements."""
+    return mask is None or node.op == "named" or is_single(mask)
 
 
 def push_mask(linear: Linear, node: Node, i: int, mask: Node | None, exact: bool = True) -> Node | None:
-    """Return where a linear operation's value can depend on any of the masked elements of argument ``i``."""
+    """Return where a linear operation's value can depend on any of the masked elements of argument ``i``.
+
+    A mask that is not ``exact`` may hold at zeros that the operation puts beside what it moves: what follows is finite.
+    """
     if mask is None or node.op == "named":
         return mask
-    if passes(node, mask, back=False, exact=exact):
-        return reshape(mask, ())
-    spread = to_real(broadcast_to(mask, node.args[i].shape))
-    return compare("not_equal", linear.push(node, i, spread, 0), 0.0)
+    return _moved(linear.push, node, i, mask, exact and node.op in _PLACING, back=False)
 
 
 def pull_mask(linear: Linear, node: Node, i: int, mask: Node | None, exact: bool = True) -> Node | None:
     """Return where any of the masked elements can have an influence through a linear operation."""
     if mask is None or node.op == "named":
         return mask
-    if passes(node, mask, back=True, exact=exact):
-        return reshape(mask, ())
-    if node.op == "concatenate":
-        return _part_of_mask(node, i, _with_rank(mask, node.ndim))
-    spread = to_real(broadcast_to(mask, node.shape))
-    return compare("not_equal", linear.pull(node, i, spread, 0), 0.0)
+    return _moved(linear.pull, node, i, mask, exact and node.op in _PLACING_BACK, back=True)
 
 
-def _part_of_mask(node: Node, i: int, mask: Node) -> Node:
-    """Return the part of a concatenation's mask that is of argument ``i``; axes of size 1 stay, so rows stay single."""
-    axis = node.payload.axis + node.ndim
-    if mask.shape[axis] == 1:
-        return mask
-    part = part_items(node, i, ())[axis]
-    return slicing(mask, tuple(part if a == axis else whole(n) for a, n in enumerate(mask.shape)))
+def _moved(
+    move: Callable[[Node, int, Node, int], Node], node: Node, i: int, mask: Node, pads: bool, back: bool
+) -> Node:
+    """Move a mask: conditions that are one along an axis stay it, apart from where the operation puts zeros."""
+    given = node if back else node.args[i]
+    kept: list[Node] = []
+    rest: Node | None = None
+    for part in conjuncts(mask):
+        image = reshape(part, ()) if is_single(part) else _along_axes(node, i, part, back)
+        if image is None:
+            rest = both(rest, part)
+        else:
+            kept.append(image)
+    if rest is not None:
+        kept.append(compare("not_equal", move(node, i, to_real(broadcast_to(rest, given.shape)), 0), 0.0))
+    elif pads:
+        kept += [place for place in _places(move, node, i, back) if not any(map(_covers(place), kept))]
+    result = reduce(both, kept, None)
+    assert result is not None
+    return result
+
+
+def _covers(place: Node) -> Callable[[Node], bool]:
+    """Tell whether a mask has its own values along the axes that a pattern is of."""
+    wide = [axis - place.ndim for axis, size in enumerate(place.shape) if size != 1]
+    return lambda mask: all(-axis <= mask.ndim and mask.shape[axis] != 1 for axis in wide)
+
+
+def _places(move: Callable[[Node, int, Node, int], Node], node: Node, i: int, back: bool) -> list[Node]:
+    """Return where an operation that puts zeros beside what it moves puts something else, axis by axis where it can."""
+    given, made = (node, node.args[i].shape) if back else (node.args[i], node.shape)
+    if node.op in ("slice", "pad", "concatenate"):
+        items = part_items(node, i, ()) if node.op == "concatenate" else node.payload.items
+        found = []
+        for axis, (item, n) in enumerate(zip(items, made, strict=True)):
+            if item != whole(n):
+                filled = (item[0], item[1], 1 if item[2] is None else item[2])
+                line = pad(broadcast_to(constant(1.0), (filled[2],)), (filled,), (n,))
+                shape = (*[1] * axis, n, *[1] * (len(made) - axis - 1))
+                found.append(reshape(compare("not_equal", line, 0.0), shape))
+        return found
+    keeps = (node.payload.axis,) if node.op in ("gather", "scatter") else (-2, -1) if node.op == "triangle" else None
+    shape = tuple(n if keeps is None or a - given.ndim in keeps else 1 for a, n in enumerate(given.shape))
+    return [compare("not_equal", move(node, i, broadcast_to(constant(1.0), shape), 0), 0.0)]
+
+
+def _along_axes(node: Node, i: int, part: Node, back: bool) -> Node | None:
+    """Return the image of a mask with axes of size 1, which stay; None where the operation does not leave them be."""
+    given, made = (node, node.args[i].shape) if back else (node.args[i], node.shape)
+    part = _with_rank(part, given.ndim)
+    if node.op in ("slice", "pad", "concatenate"):
+        taking = (node.op == "slice") is not back
+        items = part_items(node, i, ()) if node.op == "concatenate" else node.payload.items
+        return _take_along(part, given.shape, items) if taking else _put_along(part, made, items)
+    if node.op == "reshape":
+        return _reshape_along(part, given.shape, made)
+    if node.op in ("gather", "scatter", "cumsum"):
+        axis = node.payload.axis + node.ndim
+        if part.shape[axis] == 1:
+            return part
+        linear = LINEAR[node.op].pull if back else LINEAR[node.op].push
+        return compare("not_equal", linear(node, i, to_real(part), 0), 0.0)
+    if node.op in ("triangle", "arrange"):
+        axes = (node.ndim - 2, node.ndim - 1) if node.op == "triangle" else (node.payload.axis + node.args[1].ndim,)
+        return part if all(part.shape[axis] == 1 for axis in axes) else None
+    return None
+
+
+def _take_along(part: Node, shape: Shape, items: Sequence[Item]) -> Node:
+    """Take of a mask what an operation takes of what it is of; axes of size 1 stay."""
+    own = []
+    for item, size, n in zip(items, part.shape, shape, strict=True):
+        own.append((0, 1, None if item[2] is None else 1) if size == 1 and n != 1 else item)
+    return slicing(part, tuple(own))
+
+
+def _put_along(part: Node, shape: Shape, items: Sequence[Item]) -> Node:
+    """Put a mask where an operation puts what it is of; axes of size 1 stay, and those that are new have it."""
+    sizes = iter(part.shape)
+    lined = tuple(1 if count is None else next(sizes) for _, _, count in items)
+    places = tuple(whole(1) if size == 1 else item for item, size in zip(items, lined, strict=True))
+    wide = tuple(1 if size == 1 else n for size, n in zip(lined, shape, strict=True))
+    part = reshape(part, lined)
+    return part if lined == wide else compare("not_equal", pad(to_real(part), places, wide), 0.0)
+
+
+def _reshape_along(part: Node, before: Shape, after: Shape) -> Node:
+    """Reshape a mask with the array it is of; where it is one along axes that are read as others, it stays that."""
+    wide = list(part.shape)
+    result: list[Dim] = [1 for _ in after]
+    for old, new in _groups(before, after):
+        if any(part.shape[axis] != 1 for axis in old):
+            for axis in old:
+                wide[axis] = before[axis]
+            for axis in new:
+                result[axis] = after[axis]
+    # as numbers: no plan keeps conditions as arrays
+    return compare("not_equal", reshape(broadcast_to(to_real(part), tuple(wide)), tuple(result)), 0.0)
+
+
+def _groups(before: Shape, after: Shape) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the axes of two shapes of one array that have as many elements together, as few at a time as can be."""
+    old, new = ([axis for axis, size in enumerate(shape) if size != 1] for shape in (before, after))
+    while old and new:
+        i = k = 1
+        many, few = before[old[0]], after[new[0]]
+        while many != few:
+            if not (isinstance(many, int) and isinstance(few, int)) or (i == len(old) and k == len(new)):
+                i, k = len(old), len(new)  # a letter: all that is left together
+                break
+            if k == len(new) or (many < few and i < len(old)):
+                many, i = many * before[old[i]], i + 1
+            else:
+                few, k = few * after[new[k]], k + 1
+        yield old[:i], new[:k]
+        old, new = old[i:], new[k:]
 
 
 def push_where(node: Node, slopes: Mapping[Node, Masked], prefix: int, kept: bool) -> Masked | None:

@@ -136,7 +136,10 @@ def single_entries(order: Iterable[Node]) -> dict[Node, tuple[int, int]]:
 def assemble_entries(
     parts: Sequence[tuple[Node, Node]], places: Mapping[Node, tuple[int, int]], prefix: int
 ) -> list[Node]:
-    """Return the cotangents of an array from those of its entries, in time linear in their number."""
+    """Return the cotangents of an array from those of its entries, in time linear in their number.
+
+    One per number of axes that are taken; axes of size 1 of all entries stay that.
+    """
     base = parts[0][0].args[0]
     whole = []
     for count in sorted({places[node][0] for node, _ in parts}):
@@ -144,13 +147,13 @@ def assemble_entries(
             ((places[node][1], value) for node, value in parts if places[node][0] == count), key=lambda part: part[0]
         )
         seed = own[0][1].shape[:prefix]
-        rest = base.shape[count:]
+        rest = own[0][1].shape[prefix:]
         stacked = concatenate([reshape(value, (*seed, 1, *rest)) for _, value in own], prefix)
         positions = tuple(position for position, _ in own)
         size = product(base.shape[:count])
         if positions != tuple(range(len(positions))) or size != len(positions):
             stacked = scatter(stacked, prefix, positions, size)
-        whole.append(reshape(stacked, (*seed, *base.shape)))
+        whole.append(reshape(stacked, (*seed, *base.shape[:count], *rest)))
     return whole
 
 
