@@ -31,6 +31,7 @@ _ELEMENT, _BLAS, _LAPACK = 1.0, 0.1, 0.3
 _EXHAUSTIVE = 4
 #: The highest power that is written in products.
 _HIGHEST = 64
+_BY_POSITION = frozenset({"take", "put"})
 _CHEAP = frozenset({"where", "to_real", "abs", "sign", "maximum", "minimum"})
 #: Operations of numbers of which each counts as an addition, and all that count alike whatever their arguments are.
 _SIMPLE = (_ARITHMETIC | _CHEAP) - {"divide"}
@@ -64,9 +65,16 @@ def cost(roots: Sequence[Node]) -> float:
 def operations(roots: Sequence[Node]) -> float:
     """Return about how many scalar operations a program of ``roots`` has, a function counted as one.
 
-    Products of several factors are multiplied two at a time, as a program does it.
+    Products of several factors are multiplied two at a time, as a program does it, and what is taken at a position that
+    a call brings is chosen among all elements of the axis.
     """
-    return _total(roots, 1.0, _planned)
+    return _total(roots, 1.0, _planned) + sum(_choices(node) for node in postorder(roots) if node.op in _BY_POSITION)
+
+
+def _choices(node: Node) -> float:
+    """Return how many comparisons and choices a program makes for elements at positions that a call brings."""
+    indexed, listed = (node.args[0], node) if node.op == "take" else (node, node.args[0])
+    return 2.0 * _elements(listed) * _number(indexed.shape[node.payload.axis])
 
 
 def _total(roots: Sequence[Node], function: float, product: _Product) -> float:

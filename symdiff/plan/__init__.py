@@ -17,7 +17,7 @@ Files
     cost     what a step takes
     dump     plans as text
     plan     steps in an order in which they can run
-    repeats  loops of a formula
+    whole    operations that are steps of their own
     planner  from a graph to a plan
     calls    from the formula of one sample to a plan
     bound    bound plans, as the executor takes them

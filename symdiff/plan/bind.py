@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Node, elementwise, placeholder
+from ..graph import Node
 from ..graph.reference import numeric
 from ..graph.sizes import LEAST, Dim, value
-from ..lower.program import Program
-from ..lower.unroll import unroll
 from . import bound
 from .loops.access import BATCH, Access, LoopInput
 from .memory import BoundPlan, lay_out
@@ -30,6 +28,7 @@ from .steps import (
     Reduction,
     Repacked,
     Repeated,
+    Routine,
     Scan,
     Step,
     is_tiled,
@@ -38,7 +37,7 @@ from .steps import (
     sources,
 )
 
-__all__ = ["BoundPlan", "bind", "programs_of"]
+__all__ = ["BoundPlan", "bind"]
 
 #: The batch's number of samples, where it is asked for while sizes are put in: no step's sizes depend on it.
 _ANY = 1
@@ -50,39 +49,6 @@ _MESSAGES = {
     "solve_transposed": "the solution for a singular matrix",
     "cholesky": "a Cholesky factor of a matrix that is not positive definite",
 }
-
-
-def programs_of(
-    plan: Plan | Repeated, carried: frozenset[Node] | None = None
-) -> list[tuple[Program, bool, tuple[bool, ...]]]:
-    """Return the scalar programs of a plan, in the order of their numbers.
-
-    Each comes with whether it is summed, and which of its inputs are read from one element.
-    """
-    found: list[tuple[Program, bool, tuple[bool, ...]]] = []
-    for step in plan.steps:
-        if isinstance(step, LoopStep):
-            found += [(piece.program, step.total, step.shared(piece, carried)) for piece in step.pieces]
-            if step.total and len(step.pieces) > 1:
-                found.append((_adder(step), False, ()))
-        elif isinstance(step, Repeated):
-            found += programs_of(step, frozenset(step.inputs[: step.carried]))
-    return found
-
-
-def _adder(step: LoopStep) -> Program:
-    """Return the program that adds up the sums of each piece."""
-    parts = [
-        [placeholder(("part", number, k), node.shape) for number in range(len(step.pieces))]
-        for k, node in enumerate(step.results)
-    ]
-    sums = []
-    for several in parts:
-        total = several[0]
-        for part in several[1:]:
-            total = elementwise("add", (total, part))
-        sums.append(total)
-    return unroll([part for several in parts for part in several], sums)
 
 
 def bind(
@@ -420,6 +386,13 @@ class _Binder:
         axes = tuple((axis, 0, 1, -1) for axis in range(len(shape)))
         self.steps.append(bound.CopyStep(phase, shape, False, bound.View(source, axes), bound.View(target, axes)))
 
+    def _routine(self, step: Routine, phase: int) -> None:
+        arrays = [self._of(node) for node in step.operands]
+        arrays += [-1] * (3 - len(arrays) - len(step.made))
+        arrays += [-1 if node is None else self.where[node] for node in step.made]
+        parts = step.axis, step.own, step.reverse
+        self.steps.append(bound.RoutineStep(phase, phase == bound.TILE, step.op, *arrays, *parts))
+
     def _call(self, step: Call, phase: int) -> None:
         inputs = tuple(self._of(node) for node in (*step.sized(self.plan.inputs), *step.operands))
         self.steps.append(
@@ -446,5 +419,6 @@ _BIND: dict[type, Callable[..., None]] = {
     Repacked: _Binder._repacked,
     Repeated: _Binder._repeated,
     MatrixFunction: _Binder._matrix,
+    Routine: _Binder._routine,
     Call: _Binder._call,
 }

@@ -37,6 +37,7 @@ __all__ = [
     "ProgramStep",
     "ReduceStep",
     "RepeatStep",
+    "RoutineStep",
     "ScanStep",
     "View",
 ]
@@ -345,6 +346,38 @@ class FactorUse(NamedTuple):
     check: str = ""
 
 
+class RoutineStep(NamedTuple):
+    """A routine on whole arrays: elements at positions, in an order, or the spectrum of matrices.
+
+    Parameters
+    ----------
+    phase : {BEFORE, TILE, AFTER}
+    tiled : bool
+    op : {"take", "put", "arrange", "triangle", "spectrum"}
+        "take": elements of ``a`` at the positions ``b`` of an axis; "put": those of ``a`` added up at positions ``b``;
+        "arrange": elements of ``a`` in the ascending order of ``b``, of whose axes ``a`` has more in front, ties their
+        mean; "triangle": a part of matrices ``a``, where ``b`` is -1; "spectrum": eigenvalues ``b`` of the symmetric parts of matrices ``a``, and eigenvectors ``c``.
+    a, b, c : int
+        Arrays; ``c`` is the result. Of a spectrum one of ``b`` and ``c`` may be -1.
+    axis : int
+        Of ``a`` for "take", of ``c`` for "put", of ``b`` for "arrange": from the front.
+    own : int
+        How many axes before it, the first ones of ``b``, have positions of their own; which diagonal a triangle ends at.
+    reverse : bool
+        Whether elements go back from the order, or a triangle is the upper one.
+    """
+
+    phase: int
+    tiled: bool
+    op: str
+    a: int
+    b: int
+    c: int
+    axis: int = 0
+    own: int = 0
+    reverse: bool = False
+
+
 class CallStep(NamedTuple):
     """A function of whole arrays, in Python.
 
@@ -409,5 +442,6 @@ BoundStep: TypeAlias = (
     | FillStep
     | FactorStep
     | FactorUse
+    | RoutineStep
     | CallStep
 )

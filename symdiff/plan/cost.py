@@ -23,6 +23,7 @@ from .steps import (
     Reduction,
     Repacked,
     Repeated,
+    Routine,
     Scan,
     Step,
     is_tiled,
@@ -37,6 +38,9 @@ STEP, OPERATION, FITTING, SPILLING = 120.0, 1.2, 0.035, 0.065
 #: From so many cheap operations on, a program's values leave the registers between their uses.
 REGISTERS = 400
 MULTIPLICATION, STREAMED, BYTE, PYTHON = 0.025, 0.12, 0.02, 20_000.0
+#: Of one of n³ numbers for the eigenvalues of a matrix, and for the eigenvectors as well; of an element that is found by
+#: its position, and of one whose place in an order is found.
+EIGENVALUES, EIGENVECTORS, FOUND, ORDERED = 0.6, 2.0, 1.5, 15.0
 #: What a letter counts as where a number is needed.
 NOMINAL = 1000
 
@@ -89,11 +93,17 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
     elif isinstance(step, MatrixFunction):
         rows = _number(step.matrix.shape[-1], known)
         work = rows * _elements(step.matrix, known) * MULTIPLICATION + _elements(step.result, known) * rows * STREAMED
+    elif isinstance(step, Routine) and step.op == "spectrum":
+        (matrix,) = step.operands
+        each = EIGENVALUES if step.made[1] is None else EIGENVECTORS
+        work = each * _number(matrix.shape[-1], known) * _elements(matrix, known)
+    elif isinstance(step, Routine):
+        work = (ORDERED if step.op == "arrange" else FOUND) * _elements(step.operands[0], known)
+        work += FOUND * _elements(step.results[0], known)
     elif isinstance(step, Repacked):
         return Estimate(0.0, 0.0)
     elif isinstance(step, Repeated):
-        each = sum(estimate(own, known).once for own in step.steps)
-        work = _number(step.length, known) * each
+        work = _number(step.length, known) * sum(estimate(own, known).once for own in step.steps)
     elif isinstance(step, Call):
         own = step.result.shape[:1] == (BATCH,)
         return Estimate(PYTHON, 8 * BYTE * _elements(step.result, known) if own else 0.0)

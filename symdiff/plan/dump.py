@@ -9,7 +9,7 @@ from ..graph.dump import brief, word
 from ..lower.dump import program_lines
 from .cost import estimate
 from .loops.access import BATCH, Access, Check, LoopInput
-from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Repacked, Repeated, Scan, Step
+from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Repacked, Repeated, Routine, Scan, Step
 
 __all__ = ["plan_lines", "step_lines"]
 
@@ -22,6 +22,7 @@ _WHY = {
     MatrixFunction: "one factorization for all functions of a matrix",
     Repacked: "the same memory",
     Repeated: "a loop: each step needs what the one before gave",
+    Routine: "a routine on whole arrays",
     Call: "no native form: NumPy",
 }
 
@@ -59,6 +60,9 @@ def plan_lines(
         elif isinstance(step, MatrixFunction):
             others = [step.matrix] if step.other is None else [step.matrix, step.other]
             yield f"    gives {names[step.result]} = {step.op}({', '.join([_name(names, node) for node in others])})"
+        elif isinstance(step, Routine):
+            gives = ", ".join([names[node] for node in step.results])
+            yield f"    gives {gives} = {step.op}({', '.join([_name(names, node) for node in step.operands])})"
         else:
             ports = [step.first, step.second] if isinstance(step, Product) else [step.source]
             yield f"    gives {names[step.result]}{_place(step.place)} = {brief(step.result)}"
@@ -104,6 +108,8 @@ def _title(step: Step) -> str:
         return f"product over {_sizes(step.sizes)}" + (", one triangle" if step.symmetric else "")
     if isinstance(step, MatrixFunction):
         return f"{step.op} of {word(step.matrix.shape)}"
+    if isinstance(step, Routine):
+        return f"{step.op}: {', '.join([brief(node) for node in step.results])}"
     if isinstance(step, Call):
         return f"array {brief(step.formula)}"
     if isinstance(step, Repacked):

@@ -117,6 +117,8 @@ def _arrays_of(step: bound.BoundStep) -> list[int]:
         return [step.a, step.factor, step.pivots, step.state]
     if isinstance(step, bound.FactorUse):
         return [array for array in (step.a, step.factor, step.pivots, step.state, step.b, step.c) if array >= 0]
+    if isinstance(step, bound.RoutineStep):
+        return [array for array in (step.a, step.b, step.c) if array >= 0]
     if isinstance(step, bound.CallStep):
         return [*step.inputs, step.output]
     if isinstance(step, bound.RepeatStep):

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..graph import Node
+from ..graph import Node, elementwise, placeholder
 from ..lower.dump import Listed
+from ..lower.program import Program
+from ..lower.unroll import unroll
 from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
-from .steps import LoopStep, Step, is_tiled, nested, sources
+from .steps import LoopStep, Repeated, Step, is_tiled, nested, sources
 
-__all__ = ["Plan", "check_phases"]
+__all__ = ["Plan", "check_phases", "programs_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,3 +69,36 @@ def check_phases(steps: Sequence[Step]) -> None:
             raise NoLoopError("a step of tiles reads what all tiles give")
         if reads_late or (tiled and not any(BATCH in node.shape for node in step.results)):
             late.update(step.results)
+
+
+def programs_of(
+    plan: Plan | Repeated, carried: frozenset[Node] | None = None
+) -> list[tuple[Program, bool, tuple[bool, ...]]]:
+    """Return the scalar programs of a plan, in the order of their numbers.
+
+    Each comes with whether it is summed, and which of its inputs are read from one element.
+    """
+    found: list[tuple[Program, bool, tuple[bool, ...]]] = []
+    for step in plan.steps:
+        if isinstance(step, LoopStep):
+            found += [(piece.program, step.total, step.shared(piece, carried)) for piece in step.pieces]
+            if step.total and len(step.pieces) > 1:
+                found.append((_adder(step), False, ()))
+        elif isinstance(step, Repeated):
+            found += programs_of(step, frozenset(step.inputs[: step.carried]))
+    return found
+
+
+def _adder(step: LoopStep) -> Program:
+    """Return the program that adds up the sums of each piece."""
+    parts = [
+        [placeholder(("part", number, k), node.shape) for number in range(len(step.pieces))]
+        for k, node in enumerate(step.results)
+    ]
+    sums = []
+    for several in parts:
+        total = several[0]
+        for part in several[1:]:
+            total = elementwise("add", (total, part))
+        sums.append(total)
+    return unroll([part for several in parts for part in several], sums)

@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, placeholder, postorder, substitute
+from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, postorder, substitute
 from ..graph.primitives import Placeholder
 from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
@@ -44,9 +44,7 @@ from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
 from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
 from .passes.products import is_product, split_products
 from .plan import Plan, check_phases
-from .repeats import is_result, repacked, repeated
 from .steps import (
-    Call,
     LoopPiece,
     LoopStep,
     MatrixFunction,
@@ -58,6 +56,7 @@ from .steps import (
     Step,
     sources,
 )
+from .whole import called, is_result, repacked, repeated, routine, with_joined_spectra
 
 __all__ = ["check_length", "make_plan"]
 
@@ -166,7 +165,7 @@ class _Planner:
                 self.tasks[node] = task
                 ports = [port for piece in pieces for port in piece]
                 return [port.source for port in ports if not is_given(port.source)]
-            step = repacked(node) or _call(node)
+            step = repacked(node) or called(node)
         self.whole[node] = step
         return [source for source in sources(step) if not is_given(source)]
 
@@ -187,7 +186,9 @@ class _Planner:
             return repeated(node, self.limit, make_plan)
         if is_result(node):
             return repacked(node)
-        return self._matrix(node) if node in self.turned or is_factored(node) else None
+        if node in self.turned or is_factored(node):
+            return self._matrix(node)
+        return routine(node)
 
     def _view(self, node: Node, access: Access, sizes: Sequence[Dim]) -> LoopInput:
         """Return where a factor is read: a part of an array that exists, or the factor itself, which then has to."""
@@ -306,7 +307,7 @@ class _Planner:
         steps: list[Step] = []
         for now in range(1 + max(level.values(), default=-1)):
             here = [node for node in level if level[node] == now]
-            steps += [self.whole[node] for node in here if node in self.whole]
+            steps += with_joined_spectra([self.whole[node] for node in here if node in self.whole])
             for node in here:
                 if node in self.placed:
                     steps += self._placed_steps(node)
@@ -414,34 +415,3 @@ def _moves(node: Node) -> bool:
     axis = node.payload.axis
     before, after = is_long(node.args[0].shape[axis]), is_long(node.shape[axis])
     return before and not after if node.op == "gather" else before or after
-
-
-#: What NumPy does to an array without touching its elements, or needs to see together with what uses it.
-_STRUCTURAL = ("reshape", "slice", "delta", "onehot", "constant", "input", "size")
-
-
-def _call(node: Node) -> Call:
-    """Return one operation on whole arrays, together with what only moves its arguments."""
-    if node.dtype is BOOL:
-        raise NoLoopError("a condition would have to be kept as an array")
-    inside: dict[Node, Node] = {}
-    operands: dict[Node, Node] = {}
-    for arg in _operands(node):
-        operands[arg] = inside[arg] = placeholder(("operand", len(operands)), arg.shape)
-    (formula,) = substitute([node], inside)
-    return Call(node, tuple(operands), tuple(operands.values()), formula)
-
-
-def _operands(node: Node) -> list[Node]:
-    """Return the arrays that a step reads: below it, the first that are neither leaves nor views."""
-    found: dict[Node, None] = {}
-    stack = list(node.args[::-1])
-    while stack:
-        arg = stack.pop()
-        if arg.op in _STRUCTURAL or (arg.op == "contract" and len(arg.args) == 1 and arg.size == arg.args[0].size):
-            stack += arg.args[::-1]
-        elif arg.dtype is BOOL:
-            raise NoLoopError("a condition would have to be kept as an array")
-        else:
-            found.setdefault(arg)
-    return list(found)

@@ -21,6 +21,7 @@ __all__ = [
     "Reduction",
     "Repacked",
     "Repeated",
+    "Routine",
     "Scan",
     "Step",
     "is_tiled",
@@ -227,6 +228,33 @@ class MatrixFunction(NamedTuple):
         return (self.result,)
 
 
+class Routine(NamedTuple):
+    """A function of whole arrays that compiled code has: positions and orders that a call brings, spectra.
+
+    Parameters
+    ----------
+    op : {"take", "put", "arrange", "triangle", "spectrum"}
+    made : tuple of Node or None
+        The result; of a spectrum the eigenvalues and the eigenvectors, of which one may be missing.
+    operands : tuple of Node
+        Arrays that exist.
+    axis, own, reverse : int, int, bool
+        As :class:`~symdiff.plan.bound.RoutineStep` has them.
+    """
+
+    op: str
+    made: tuple[Node | None, ...]
+    operands: tuple[Node, ...]
+    axis: int = 0
+    own: int = 0
+    reverse: bool = False
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The arrays that it computes."""
+        return tuple(node for node in self.made if node is not None)
+
+
 class Call(NamedTuple):
     """One operation on whole arrays by a Python function.
 
@@ -318,7 +346,7 @@ class Repeated(NamedTuple):
         return (self.result,)
 
 
-Step: TypeAlias = Repacked | Repeated | LoopStep | Product | Reduction | Scan | Move | MatrixFunction | Call
+Step: TypeAlias = Repacked | Repeated | LoopStep | Product | Reduction | Scan | Move | MatrixFunction | Routine | Call
 
 
 def sources(step: Step) -> tuple[Node, ...]:
@@ -329,7 +357,7 @@ def sources(step: Step) -> tuple[Node, ...]:
         return tuple(dict.fromkeys((step.first.source, step.second.source)))
     if isinstance(step, MatrixFunction):
         return (step.matrix,) if step.other is None else (step.matrix, step.other)
-    if isinstance(step, Call):
+    if isinstance(step, Routine | Call):
         return step.operands
     if isinstance(step, Repacked):
         return (step.source,)
@@ -344,13 +372,13 @@ def loops_of(step: Step) -> tuple[Dim, ...]:
         return step.loops
     if isinstance(step, Repeated):
         return (step.length,)
-    return () if isinstance(step, MatrixFunction | Call | Repacked) else step.sizes
+    return () if isinstance(step, MatrixFunction | Routine | Call | Repacked) else step.sizes
 
 
 def is_tiled(step: Step) -> bool:
     """Tell whether a step goes over the axis of tiles."""
-    if isinstance(step, MatrixFunction | Call | Repacked | Repeated):
-        return any(node.shape[:1] == (BATCH,) for node in (step.result, *sources(step)))
+    if isinstance(step, MatrixFunction | Routine | Call | Repacked | Repeated):
+        return any(node.shape[:1] == (BATCH,) for node in (*step.results, *sources(step)))
     return BATCH in loops_of(step)
 
 

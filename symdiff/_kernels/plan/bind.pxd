@@ -9,7 +9,7 @@ cdef extern from "plan/plan.h":
     enum: SD_INPUT, SD_OUTPUT, SD_ARENA, SD_CONSTANT, SD_LENGTH, SD_WINDOW
     enum: SD_BEFORE, SD_TILE, SD_AFTER, SD_PHASES
     enum: SD_PROGRAM, SD_PRODUCT, SD_REDUCE, SD_SCAN, SD_GATHER, SD_COPY, SD_FILL, SD_FACTOR, SD_USE, SD_PYTHON
-    enum: SD_REPEAT
+    enum: SD_TAKE, SD_PUT, SD_ARRANGE, SD_TRIANGLE, SD_SPECTRUM, SD_REPEAT
     enum: SD_ADD, SD_MULTIPLY, SD_MAX, SD_MIN
     enum: SD_DET, SD_INVERSE, SD_INVERSE_TRANSPOSED, SD_SOLVE, SD_SOLVE_TRANSPOSED, SD_CHOLESKY
     ctypedef struct sd_array:
@@ -34,6 +34,7 @@ cdef extern from "plan/plan.h":
     ctypedef struct sd_step:
         int kind, phase, tiled, loops, number, shared, inputs, outputs, accumulate, op, units, sums, kept
         int symmetric, tiny, reverse, scatter, listed, a, factor, pivots, state, b, c, checked, fused
+        int axis, own
         int span, windows, swaps, counter
         long turns
         const long *moved
@@ -59,12 +60,14 @@ cdef extern from "plan/plan.h":
     void sd_resolve(const sd_view *v, const long *strides, long *offset, long *along) noexcept nogil
 
 
-cdef extern from "plan/steps/repeat.h":
+cdef extern from "plan/steps/checks.h":
     int sd_may_write(const sd_plan *plan, const sd_array *a) noexcept nogil
     const char *sd_bad_window(sd_plan *plan, int k) noexcept nogil
     const char *sd_bad_repeat(sd_plan *plan, sd_step *s, long *moved) noexcept nogil
     const char *sd_bad_bodies(const sd_plan *plan, int phase) noexcept nogil
     const char *sd_bad_integers(const sd_plan *plan) noexcept nogil
+    int sd_own_places(sd_view *v, const sd_array *a, long *places) noexcept nogil
+    const char *sd_bad_routine(const sd_plan *plan, const sd_step *s, long *scratch, double *cost) noexcept nogil
 
 
 cdef extern from "matrix/products/sizes.h":
@@ -86,7 +89,6 @@ cdef class BoundPlan:
     cdef int add_array(self, int k, array, bint wide) except -1
     cdef int add_view(self, sd_view *v, view, sd_step *step, bint written, bint own, int listed) except -1
     cdef const long *list_of(self, bytes data, long count, long size) except NULL
-    cdef int add_own_elements(self, sd_view *v, const sd_array *a) except -1
     cdef int add_step(self, sd_step *s, step, units) except -1
     cdef int add_views(self, sd_step *s, inputs, outputs, bint own) except -1
     cdef int add_outputs(self, sd_step *s, loops, bint accumulate) except -1
@@ -98,5 +100,6 @@ cdef class BoundPlan:
     cdef object add_factor(self, sd_step *s, step, bint use)
     cdef tuple lengths_of(self, int array)
     cdef object add_use(self, sd_step *s, step, list lead, n, each)
+    cdef object add_routine(self, sd_step *s, step)
     cdef object add_call(self, sd_step *s, step)
     cdef object add_repeat(self, sd_step *s, step)

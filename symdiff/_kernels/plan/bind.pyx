@@ -17,10 +17,13 @@ from ..unit import MOST_SAMPLES
 
 #: Loops of a step and bytes of a plan's memory, at most; multiplications of a sample up to which they are a plain loop.
 LOOPS, MOST_BYTES, PLAIN = 8, 2**60, 64
+#: Steps without loops, of whole arrays.
+WHOLE = ("FactorStep", "FactorUse", "RoutineStep", "CallStep")
 #: Operations by their names in ``bound.py``, in C's numbers.
 OPERATIONS = {"sum": SD_ADD, "max": SD_MAX, "min": SD_MIN, "prod": SD_MULTIPLY}
 SCANS = {"cumsum": SD_ADD, "cumprod": SD_MULTIPLY, "cummax": SD_MAX, "cummin": SD_MIN}
 USES = ("logdet", "logabsdet", "det", "inv", "inv_transposed", "solve", "solve_transposed", "cholesky")
+ROUTINES = {"take": SD_TAKE, "put": SD_PUT, "arrange": SD_ARRANGE, "triangle": SD_TRIANGLE, "spectrum": SD_SPECTRUM}
 
 
 def demand(condition, what):
@@ -43,8 +46,7 @@ cdef class BoundPlan:
         demand(self.plan.matrices != NULL, f"vectors of {lanes} numbers, which no machine has")
         self.plan.single, self.plan.tile = single, tile
         self.plan.one_order, self.plan.most_rows = reproducible, SD_MATRIX_MOST if reproducible else SD_MATRIX_USUAL
-        self.plan.tile_bytes, self.plan.kept_bytes = tile_bytes, kept_bytes
-        self.plan.array_count = len(arrays)
+        self.plan.tile_bytes, self.plan.kept_bytes, self.plan.array_count = tile_bytes, kept_bytes, len(arrays)
         self.plan.arrays = <sd_array *>self.take(len(arrays) * sizeof(sd_array))
         self.ports = <sd_array **>self.take((inputs + outputs) * sizeof(sd_array *))
         self.factored = set()
@@ -159,7 +161,9 @@ cdef class BoundPlan:
         demand(not listed_axes or v.list != NULL, f"a list for axis {listed_axes}")
         if v.known:
             sd_resolve(v, a.strides, &v.offset, v.strides)
-            self.add_own_elements(v, a)
+            v.pace = a.item
+            if v.size > 1 and not sd_own_places(v, a, <long *>self.take(8 * v.size)):
+                self.blocks.pop()
         return 0
 
     cdef const long *list_of(self, bytes data, long count, long size) except NULL:
@@ -177,32 +181,14 @@ cdef class BoundPlan:
             sd_list_position(pairs, k, here, count)
         return pairs
 
-    cdef int add_own_elements(self, sd_view *v, const sd_array *a) except -1:
-        """Tell where a sample's own elements stand, in an array whose strides are known."""
-        places, even = [0], True
-        v.pace = a.item
-        for x in range(v.rank - 1, -1, -1):
-            if v.axes[<int>x].loop < 0 and v.axes[<int>x].length > 1:
-                stride = v.axes[<int>x].step * a.strides[<int>x]
-                places = [k * stride + place for k in range(v.axes[<int>x].length) for place in places]
-        if v.size == 0 or len(places) == 1:
-            return 0
-        v.pace = places[1]
-        if places != [k * v.pace for k in range(len(places))]:
-            v.offsets = <long *>self.take(8 * len(places))
-            for x, place in enumerate(places):
-                v.offsets[<long>x] = place
-        return 0
-
     cdef int add_step(self, sd_step *s, step, units) except -1:
         cdef int k
         cdef object name = type(step).__name__
-        s.phase, s.tiled, s.listed = step.phase, step.tiled, -1
-        s.shared = not s.tiled
+        s.phase, s.tiled, s.listed, s.shared = step.phase, step.tiled, -1, not step.tiled
         demand(not s.tiled or s.phase == SD_TILE, "a tiled step outside the tiles")
         lengths = getattr(step, "lengths", ())
         demand(len(lengths) <= LOOPS and all(0 <= n <= MOST_BYTES for n in lengths), f"loops of {lengths}")
-        demand(not s.tiled or lengths or name in ("FactorStep", "FactorUse", "CallStep"), "a tiled step without a loop")
+        demand(not s.tiled or lengths or name in WHOLE, "a tiled step without a loop")
         s.loops = len(lengths)
         for k, length in enumerate(lengths):
             s.lengths[k] = length
@@ -214,6 +200,8 @@ cdef class BoundPlan:
             cost = self.add_product(s, step)
         elif name in ("FactorStep", "FactorUse"):
             cost = self.add_factor(s, step, name == "FactorUse")
+        elif name == "RoutineStep":
+            cost = self.add_routine(s, step)
         elif name == "CallStep":
             cost = self.add_call(s, step)
         elif name == "RepeatStep":
@@ -425,6 +413,17 @@ cdef class BoundPlan:
         else:
             self.need(8 * (n * max(columns, together) + 64 * n) + SD_LINE)
         return n * n * columns
+
+    cdef object add_routine(self, sd_step *s, step):
+        cdef long scratch = 0
+        cdef double cost = 0
+        demand(step.op in ROUTINES, f"a routine {step.op!r}")
+        s.kind, s.axis, s.own, s.reverse = ROUTINES[step.op], step.axis, step.own, step.reverse
+        s.a, s.b, s.c = step.a, step.b, step.c
+        self.refuse(sd_bad_routine(&self.plan, s, &scratch, &cost))
+        self.need(scratch)
+        self.blas = self.blas or s.kind == SD_SPECTRUM
+        return int(cost)
 
     cdef object add_call(self, sd_step *s, step):
         cdef sd_array *array = NULL

@@ -2,8 +2,8 @@
    structures from the tuples of symdiff/plan/bound.py, which say what each step means, and checks them: whatever is
    here may be trusted.
 
-   The headers in their order: plan.h; nest.h, rows.h, program.h, blas.h, share.h, product.h, reduce.h, stack.h, small.h,
-   factor.h and, for the binder, repeat.h in steps/; run.h. */
+   The headers in their order: plan.h; nest.h, rows.h, program.h, blas.h, share.h, product.h, reduce.h, positions.h,
+   stack.h, small.h, factor.h, spectrum.h and, for the binder, checks.h in steps/; run.h. */
 
 #ifndef SD_PLAN_H
 #define SD_PLAN_H
@@ -26,6 +26,11 @@ enum {
   SD_FILL,
   SD_FACTOR,
   SD_USE,
+  SD_TAKE,
+  SD_PUT,
+  SD_ARRANGE,
+  SD_TRIANGLE,
+  SD_SPECTRUM,
   SD_PYTHON,
   SD_REPEAT,
   SD_KINDS
@@ -92,6 +97,8 @@ typedef struct {
   int reverse, scatter, listed;           /* scans; gathers: the loop that counts positions */
   const long *indices;                    /* positions and runs of them, as sd_port has them */
   int a, factor, pivots, state, b, c, checked; /* factorizations: arrays, and whether failure has a message */
+  int axis, own; /* routines on a, b and c: which axis, and how many before it have positions of their own, or the
+                    diagonal of a triangle */
   int span, windows, swaps, counter; /* loops: how many steps after it are its body, and the array of the turn or -1 */
   int tight;             /* whether the body of a loop is one such program, */
   int direct;            /* whether a program of a body reads and writes one sample of rows where it lies */

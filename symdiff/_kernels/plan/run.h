@@ -11,9 +11,11 @@
 #include <stdlib.h>
 
 #include "steps/factor.h"
+#include "steps/positions.h"
 #include "steps/product.h"
 #include "steps/program.h"
 #include "steps/reduce.h"
+#include "steps/spectrum.h"
 
 /* Groups of tiles that each thread has at once. */
 enum { SD_AHEAD = 2 };
@@ -37,7 +39,8 @@ static long (*const sd_step_runs[SD_KINDS])(sd_state *, const sd_step *, long *)
     [SD_PROGRAM] = sd_run_program, [SD_PRODUCT] = sd_run_product, [SD_REDUCE] = sd_run_reduce,
     [SD_SCAN] = sd_run_scan,       [SD_GATHER] = sd_run_gather,   [SD_COPY] = sd_run_copy,
     [SD_FILL] = sd_run_fill,       [SD_FACTOR] = sd_run_factor,   [SD_USE] = sd_run_use,
-    [SD_PYTHON] = sd_run_python};
+    [SD_TAKE] = sd_run_take,       [SD_PUT] = sd_run_put,         [SD_ARRANGE] = sd_run_arrange,
+    [SD_TRIANGLE] = sd_run_triangle, [SD_SPECTRUM] = sd_run_spectrum, [SD_PYTHON] = sd_run_python};
 
 /* Run a loop: its body, the steps behind it, turn by turn. Windows move to the row of the turn, and what is carried
    changes places with what the turn made of it. */

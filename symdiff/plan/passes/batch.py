@@ -187,17 +187,16 @@ def _aligned(arg: Node, node: Node) -> list[int | None]:
 
 def _take(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
     x, at = args
-    axis, shared = node.payload.axis + x.ndim, node.payload.shared
+    shared = node.payload.shared
     if not has_axis[1]:
-        return take(x, at, axis, shared)
-    if not has_axis[0]:  # the samples' axis goes the way of the positions'
-        own = tuple(range(1, at.ndim))
-        behind = transpose(at, (*own[:shared], 0, *own[shared:]))
-        return _to_front(take(x, behind, axis, shared), axis)
-    # each sample has positions of its own
-    place = axis - shared - 1
-    result = take(_behind_lead(x, place), at, axis, shared + 1)
-    return _to_front(result, place)
+        return take(x, at, node.payload.axis + x.ndim, shared)
+    # each sample has positions of its own; its axis stays the first, and the axes before go behind
+    lead = node.payload.axis + node.args[0].ndim - shared
+    if not has_axis[0] and not shared:
+        return _from_behind(take(_to_behind(x, 0, lead, 1), at, 0), 1, lead, at.ndim - 1)
+    if not has_axis[0]:
+        x = broadcast_to(x, (BATCH, *x.shape))
+    return _from_behind(take(_to_behind(x, 1, lead, shared + 1), at, shared + 1, shared + 1), 1, lead, at.ndim - 1)
 
 
 def _arrange(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
@@ -205,31 +204,35 @@ def _arrange(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
     axis, back = node.payload
     if not has_axis[1]:
         return arrange(x, key, axis + key.ndim, back)
+    # each sample has an order of its own
     if not has_axis[0]:
         x = broadcast_to(x, (BATCH, *x.shape))
-    # each sample has an order of its own
-    place = x.ndim - key.ndim
-    return _to_front(arrange(_behind_lead(x, place), key, axis + key.ndim, back), place)
+    if x.ndim > key.ndim:
+        key = broadcast_to(reshape(key, (BATCH, *[1] * (x.ndim - key.ndim), *key.shape[1:])), x.shape)
+    return arrange(x, key, axis + key.ndim, back)
 
 
 def _put(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
     x, at = args
     size, shared = node.shape[node.payload.axis], node.payload.shared
-    place = node.payload.axis + node.ndim - shared  # before the axes that have positions of their own
+    lead = node.payload.axis + node.ndim - shared  # before the axes that have positions of their own
     if not has_axis[1]:
-        return put(x, at, place + shared + 1, size, shared)
+        return put(x, at, lead + shared + 1, size, shared)
     if not has_axis[0]:
         x = broadcast_to(x, (BATCH, *x.shape))
-    return _to_front(put(_behind_lead(x, place), at, place + shared + 1, size, shared + 1), place)
+    own = at.ndim - 1
+    return _from_behind(put(_to_behind(x, 1, lead, own), at, shared + 1, size, shared + 1), 1, lead, shared + 1)
 
 
-def _behind_lead(x: Node, place: int) -> Node:
-    """Move the first axis of an array to a place further back."""
-    return transpose(x, (*range(1, place + 1), 0, *range(place + 1, x.ndim)))
+def _to_behind(x: Node, first: int, lead: int, own: int) -> Node:
+    """Move ``lead`` axes from ``first`` on behind the ``own`` axes after them."""
+    start, middle = first + lead, first + lead + own
+    return transpose(x, (*range(first), *range(start, middle), *range(first, start), *range(middle, x.ndim)))
 
 
-def _to_front(x: Node, place: int) -> Node:
-    return transpose(x, (place, *range(place), *range(place + 1, x.ndim)))
+def _from_behind(x: Node, first: int, lead: int, own: int) -> Node:
+    """Move ``lead`` axes back before the ``own`` axes from ``first`` on."""
+    return _to_behind(x, first, own, lead)
 
 
 def _recurrence(node: Node, args: list[Node], has_axis: list[bool]) -> Node:

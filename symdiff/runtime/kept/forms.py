@@ -46,6 +46,7 @@ from ...plan.steps import (
     Reduction,
     Repacked,
     Repeated,
+    Routine,
     Scan,
     sources,
 )
@@ -73,8 +74,8 @@ _PAYLOADS = (
     Half,
 )
 _STEPS = (
-    *(LoopPiece, LoopStep, Product, Reduction, Repacked, Repeated, Scan, Move, MatrixFunction, AxisIndex, LoopInput),
-    *(Check, Port),
+    *(LoopPiece, LoopStep, Product, Reduction, Repacked, Repeated, Scan, Move, MatrixFunction, Routine, AxisIndex),
+    *(LoopInput, Check, Port),
 )
 
 

@@ -12,7 +12,7 @@ from ..._kernels.matrix.batches import MOST, USUAL
 from ...errors import UnsupportedError
 from ...graph.sizes import value
 from ...plan.plan import Plan
-from ...plan.steps import Call, MatrixFunction, nested
+from ...plan.steps import Call, MatrixFunction, Routine, nested
 
 __all__ = ["bits_of", "refuse_others"]
 
@@ -21,7 +21,7 @@ def bits_of(plan: Plan, *, reproducible: bool) -> str:
     """Return what the bits of a sample depend on, as :attr:`symdiff.Kernel.stats` tells it."""
     if reproducible:
         return "sample"
-    return "library" if any(rows > USUAL for rows, _ in _others(plan, None)) else "sharing"
+    return "library" if any(rows is None or rows > USUAL for rows, _ in _others(plan, None)) else "sharing"
 
 
 def refuse_others(plan: Plan, sizes: Mapping[str, int] | None = None) -> None:
@@ -38,17 +38,19 @@ def refuse_others(plan: Plan, sizes: Mapping[str, int] | None = None) -> None:
     UnsupportedError
     """
     for rows, what in _others(plan, sizes):
-        if rows > MOST and (sizes is not None or rows < math.inf or what.endswith("NumPy")):
+        if rows is None or (rows > MOST and (sizes is not None or rows < math.inf)):
             raise UnsupportedError(
                 f"reproducible=True, and a part of this formula is computed by a library: {what}; compile without it"
             )
 
 
-def _others(plan: Plan, sizes: Mapping[str, int] | None) -> Iterator[tuple[float, str]]:
-    """Yield steps that a library runs for matrices of many rows: of how many, and what it is."""
+def _others(plan: Plan, sizes: Mapping[str, int] | None) -> Iterator[tuple[float | None, str]]:
+    """Yield steps that a library runs for matrices of many rows, or for any: of how many or None, and what it is."""
     for step in nested(plan.steps):
         if isinstance(step, Call):
-            yield math.inf, f"{step.formula.op} by NumPy"
+            yield None, f"{step.formula.op} by NumPy"
+        elif isinstance(step, Routine) and step.op == "spectrum":
+            yield None, f"{step.results[0].op} by LAPACK"
         elif isinstance(step, MatrixFunction):
             rows = step.matrix.shape[-1]
             count = rows if isinstance(rows, int) else math.inf if sizes is None else value(rows, sizes)

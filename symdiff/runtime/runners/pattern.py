@@ -15,9 +15,9 @@ from ..._kernels.plan.executor import PlanUnits
 from ..._kernels.unit import NativeCall
 from ...codegen.numpy.emit import emit_numpy, load_numpy
 from ...graph.reference.interpret import bind_sizes
-from ...plan.bind import bind, programs_of
+from ...plan.bind import bind
 from ...plan.loops.access import BATCH
-from ...plan.plan import Plan
+from ...plan.plan import Plan, programs_of
 from ...plan.steps import Call
 from ..kept.records import UnitRecord
 from ..toolchain.machine import native_target

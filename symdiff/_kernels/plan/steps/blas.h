@@ -14,6 +14,7 @@ typedef void (*sd_getri)(int *, double *, int *, int *, double *, int *, int *);
 typedef void (*sd_getrs)(char *, int *, int *, const double *, int *, int *, double *, int *, int *);
 typedef void (*sd_potrf)(char *, int *, double *, int *, int *);
 typedef void (*sd_potri)(char *, int *, double *, int *, int *);
+typedef void (*sd_syevd)(char *, char *, int *, double *, int *, double *, double *, int *, int *, int *, int *);
 typedef void (*sd_potrs)(char *, int *, int *, const double *, int *, double *, int *, int *);
 
 /* All are of float64. */
@@ -25,6 +26,7 @@ static struct {
   sd_potrf potrf;
   sd_potri potri;
   sd_potrs potrs;
+  sd_syevd syevd;
 } sd_blas;
 
 /* The names of SciPy's functions, and their places in the table. */
@@ -36,6 +38,6 @@ static const sd_blas_entry sd_blas_names[] = {
     {"dtrsm", (void **)&sd_blas.trsm},      {"dgetrf", (void **)&sd_blas.getrf},
     {"dgetri", (void **)&sd_blas.getri},    {"dgetrs", (void **)&sd_blas.getrs},
     {"dpotrf", (void **)&sd_blas.potrf},    {"dpotri", (void **)&sd_blas.potri},
-    {"dpotrs", (void **)&sd_blas.potrs},    {0, 0}};
+    {"dpotrs", (void **)&sd_blas.potrs},    {"dsyevd", (void **)&sd_blas.syevd},    {0, 0}};
 
 #endif

@@ -1,0 +1,129 @@
+"""Operations that are steps of their own, on whole arrays: loops of a formula, routines, functions of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..errors import UnsupportedError
+from ..graph import BOOL, Node, placeholder, step_number, substitute
+from ..graph.primitives import ITERATED
+from ..graph.sizes import Dim
+from .loops.access import BATCH, NoLoopError, is_long
+from .plan import Plan
+from .steps import Call, Repacked, Repeated, Routine, Step, nested
+
+__all__ = ["called", "is_result", "repacked", "repeated", "routine", "with_joined_spectra"]
+
+#: Makes the plan of a formula, of which a scalar program has so many operations at most.
+Planner = Callable[[Sequence[Node], Sequence[Node], int], Plan]
+
+
+def repeated(node: Node, limit: int, make_plan: Planner) -> Repeated | None:
+    """Return a recurrence as a plan that is repeated, None where a part of it is no step of numbers."""
+    body, length, reverse = node.payload
+    if any(BATCH in own.shape for own in (*node.args, *body.results)):
+        return None
+    try:
+        plan = make_plan((*body.carried, *body.read, *body.held, step_number()), body.results, limit)
+    except UnsupportedError:
+        return None
+    if any(isinstance(step, Call) for step in nested(plan.steps)):
+        return None
+    parts = plan.inputs, plan.outputs, plan.steps, plan.checks
+    return Repeated(node, node.args, *parts, len(body.carried), len(body.read), length, reverse)
+
+
+def is_result(node: Node) -> bool:
+    """Tell whether a node is a part of what a loop gives, in its own shape."""
+    if node.op != "reshape":
+        return False
+    source = node.args[0]
+    return (source.args[0] if source.op == "slice" else source).op == "recurrence"
+
+
+def repacked(node: Node) -> Repacked | None:
+    """Return an array in another shape, as no loop tells where its elements are if both shapes have letters."""
+    if node.op != "reshape" or node.dtype is BOOL:
+        return None
+    source: Node = node.args[0]
+    start: Dim = 0
+    if source.op == "slice" and source.args[0].ndim == 1:
+        first, step, length = source.payload.items[0]
+        if step == 1 and length is not None:
+            source, start = source.args[0], first
+    if BATCH in node.shape or BATCH in source.shape or source.dtype is BOOL:
+        return None
+    return Repacked(node, source, start)
+
+
+def routine(node: Node) -> Routine | None:
+    """Return an operation that compiled code does on whole arrays, None for others.
+
+    The samples' axis can only be the first of each of its arrays.
+    """
+    if any(BATCH in own.shape[1:] or own.dtype is BOOL for own in (node, *node.args)):
+        return None
+    if node.op in ITERATED:
+        return Routine("spectrum", (node, None) if node.op == "eigvalsh" else (None, node), node.args)
+    if node.op in ("take", "put"):
+        indexed = node.args[0] if node.op == "take" else node
+        axis, own = node.payload.axis + indexed.ndim, node.payload.shared
+        return Routine(node.op, (node,), node.args, axis, own)
+    if node.op == "triangle" and all(map(is_long, node.shape[-2:])):
+        upper, offset = node.payload
+        return Routine("triangle", (node,), node.args, 0, offset, upper)
+    if node.op == "arrange":
+        axis, back = node.payload
+        return Routine("arrange", (node,), node.args, axis + node.args[1].ndim, 0, back)
+    return None
+
+
+def with_joined_spectra(steps: Sequence[Step]) -> list[Step]:
+    """Return steps that do not depend on each other, eigenvalues and eigenvectors of the same matrices in one."""
+    joined: list[Step] = []
+    place: dict[Node, int] = {}
+    for step in steps:
+        if not isinstance(step, Routine) or step.op != "spectrum":
+            joined.append(step)
+            continue
+        (matrix,) = step.operands
+        if matrix not in place:
+            place[matrix] = len(joined)
+            joined.append(step)
+            continue
+        other = joined[place[matrix]]
+        assert isinstance(other, Routine)
+        made = tuple(mine or its for mine, its in zip(step.made, other.made, strict=True))
+        joined[place[matrix]] = step._replace(made=made)
+    return joined
+
+
+#: What NumPy does to an array without touching its elements, or needs to see together with what uses it.
+_STRUCTURAL = ("reshape", "slice", "delta", "onehot", "constant", "input", "size")
+
+
+def called(node: Node) -> Call:
+    """Return one operation on whole arrays, together with what only moves its arguments."""
+    if node.dtype is BOOL:
+        raise NoLoopError("a condition would have to be kept as an array")
+    inside: dict[Node, Node] = {}
+    operands: dict[Node, Node] = {}
+    for arg in _operands(node):
+        operands[arg] = inside[arg] = placeholder(("operand", len(operands)), arg.shape)
+    (formula,) = substitute([node], inside)
+    return Call(node, tuple(operands), tuple(operands.values()), formula)
+
+
+def _operands(node: Node) -> list[Node]:
+    """Return the arrays that a step reads: below it, the first that are neither leaves nor views."""
+    found: dict[Node, None] = {}
+    stack = list(node.args[::-1])
+    while stack:
+        arg = stack.pop()
+        if arg.op in _STRUCTURAL or (arg.op == "contract" and len(arg.args) == 1 and arg.size == arg.args[0].size):
+            stack += arg.args[::-1]
+        elif arg.dtype is BOOL:
+            raise NoLoopError("a condition would have to be kept as an array")
+        else:
+            found.setdefault(arg)
+    return list(found)
