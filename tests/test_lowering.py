@@ -16,8 +16,7 @@ from symdiff.ground.limits import LIMITS
 from symdiff.lower import unroll
 from symdiff.lower.builder import ProgramBuilder
 from symdiff.lower.program import Program
-from symdiff.plan.plan import programs_of
-from symdiff.plan.plan import Plan
+from symdiff.plan.plan import Plan, programs_of
 from symdiff.runtime.runners import BACKENDS
 from symdiff.runtime.runners.lowering import OPERATION, lower, most_operations
 from symdiff.runtime.runners.native import target_of

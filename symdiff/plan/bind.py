@@ -387,11 +387,11 @@ class _Binder:
         self.steps.append(bound.CopyStep(phase, shape, False, bound.View(source, axes), bound.View(target, axes)))
 
     def _routine(self, step: Routine, phase: int) -> None:
-        arrays = [self._of(node) for node in step.operands]
-        arrays += [-1] * (3 - len(arrays) - len(step.made))
-        arrays += [-1 if node is None else self.where[node] for node in step.made]
-        parts = step.axis, step.own, step.reverse
-        self.steps.append(bound.RoutineStep(phase, phase == bound.TILE, step.op, *arrays, *parts))
+        given = [self._of(node) for node in step.operands]
+        made = [-1 if node is None else self.where[node] for node in step.made]
+        a, b, c = (*given, *[-1] * (3 - len(given) - len(made)), *made)
+        tiled = phase == bound.TILE
+        self.steps.append(bound.RoutineStep(phase, tiled, step.op, a, b, c, step.axis, step.own, step.reverse))
 
     def _call(self, step: Call, phase: int) -> None:
         inputs = tuple(self._of(node) for node in (*step.sized(self.plan.inputs), *step.operands))

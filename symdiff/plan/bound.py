@@ -356,13 +356,14 @@ class RoutineStep(NamedTuple):
     op : {"take", "put", "arrange", "triangle", "spectrum"}
         "take": elements of ``a`` at the positions ``b`` of an axis; "put": those of ``a`` added up at positions ``b``;
         "arrange": elements of ``a`` in the ascending order of ``b``, of whose axes ``a`` has more in front, ties their
-        mean; "triangle": a part of matrices ``a``, where ``b`` is -1; "spectrum": eigenvalues ``b`` of the symmetric parts of matrices ``a``, and eigenvectors ``c``.
+        mean; "triangle": a part of matrices ``a``, where ``b`` is -1; "spectrum": eigenvalues ``b`` of the symmetric
+        parts of matrices ``a``, and eigenvectors ``c``.
     a, b, c : int
         Arrays; ``c`` is the result. Of a spectrum one of ``b`` and ``c`` may be -1.
     axis : int
         Of ``a`` for "take", of ``c`` for "put", of ``b`` for "arrange": from the front.
     own : int
-        How many axes before it, the first ones of ``b``, have positions of their own; which diagonal a triangle ends at.
+        How many axes before it, the first ones of ``b``, have positions of their own; the diagonal of a triangle.
     reverse : bool
         Whether elements go back from the order, or a triangle is the upper one.
     """

@@ -38,8 +38,8 @@ STEP, OPERATION, FITTING, SPILLING = 120.0, 1.2, 0.035, 0.065
 #: From so many cheap operations on, a program's values leave the registers between their uses.
 REGISTERS = 400
 MULTIPLICATION, STREAMED, BYTE, PYTHON = 0.025, 0.12, 0.02, 20_000.0
-#: Of one of n³ numbers for the eigenvalues of a matrix, and for the eigenvectors as well; of an element that is found by
-#: its position, and of one whose place in an order is found.
+#: Of one of n³ numbers for the eigenvalues of a matrix, and for the eigenvectors as well; of an element that is found
+#: by its position, and of one whose place in an order is found.
 EIGENVALUES, EIGENVECTORS, FOUND, ORDERED = 0.6, 2.0, 1.5, 15.0
 #: What a letter counts as where a number is needed.
 NOMINAL = 1000

@@ -214,8 +214,6 @@ class Elements:
         places = []
         for arg, own in zip(node.args, labels, strict=True):
             at = tuple(where[label] for label in own)
-            if arg.op in ("delta", "onehot") and not _is_short(arg, at):
-                raise NoLoopError("a diagonal is placed in a long array")
             places.append((arg, at))
         inner = [tuple(label for label in own if label in stays) for own in labels]
         result = tuple(label for label in out if label in stays)
@@ -228,9 +226,9 @@ class Elements:
             return [], lambda args: node
         return None
 
-    def _structure(self, node: Node, access: Access) -> Rule:
+    def _structure(self, node: Node, access: Access) -> Rule | None:
         if not _is_short(node, access):
-            raise NoLoopError("a diagonal is placed in a long array")
+            return None  # it is made before, as an array that is mostly zeros
         items = tuple((index.start, index.step, index.length) for index in access)
         return [], lambda args: slicing(node, items)
 

@@ -20,6 +20,8 @@ __all__ = ["PlacedTerm", "placed_terms"]
 
 #: Most terms of one array.
 TERMS = 32
+#: What has ones among zeros.
+_STRUCTURE = frozenset({"delta", "onehot"})
 #: Makes the element of a term, or None where it is no loop's work.
 Element: TypeAlias = Callable[[Elements], Node | None]
 #: Takes the place of an element in a part to its place in the whole.
@@ -117,12 +119,14 @@ def _within(node: Node, frame: Frame) -> Frame:
 
 
 def _is_diagonal(node: Node) -> bool:
-    """Tell whether a node is a product with a long delta, whose rows and columns it has."""
+    """Tell whether a node is a long delta, or a product with one whose rows and columns it has."""
+    if node.op in _STRUCTURE:
+        return any(map(is_long, node.shape))
     if node.op != "contract":
         return False
     labels, out, _ = node.payload
     return any(
-        arg.op in ("delta", "onehot") and any(is_long(size) for size in arg.shape) and set(own) <= set(out)
+        arg.op in _STRUCTURE and any(map(is_long, arg.shape)) and set(own) <= set(out)
         for arg, own in zip(node.args, labels, strict=True)
     )
 
@@ -167,10 +171,14 @@ def _block(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
 
 def _diagonal(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
     """Return a product with deltas as a loop over the elements that are not zero."""
-    labels, out, _ = node.payload
-    sizes = label_sizes(node)
-    dense = [(arg, own) for arg, own in zip(node.args, labels, strict=True) if arg.op not in ("delta", "onehot")]
-    structure = [(arg, own) for arg, own in zip(node.args, labels, strict=True) if arg.op in ("delta", "onehot")]
+    if node.op in _STRUCTURE:
+        args: tuple[Node, ...] = (node,)
+        out = tuple(range(node.ndim))
+        labels, sizes = (out,), dict(zip(out, node.shape, strict=True))
+    else:
+        (labels, out, _), args, sizes = node.payload, node.args, label_sizes(node)
+    dense = [(arg, own) for arg, own in zip(args, labels, strict=True) if arg.op not in _STRUCTURE]
+    structure = [(arg, own) for arg, own in zip(args, labels, strict=True) if arg.op in _STRUCTURE]
     if any(label not in out for _, own in dense for label in own):
         # a product of its own, which is summed before it is placed
         kept = tuple(dict.fromkeys(label for _, own in dense for label in own if label in out))
@@ -207,6 +215,8 @@ def _diagonal(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
         parts = [elements.at((arg, tuple(where[label] for label in own))) for arg, own in dense]
         own = [tuple(label for label in each if where[label].length is not None) for _, each in dense]
         result = tuple(label for label in out if where[label].length is not None)
+        if not parts and not result:
+            return constant(1.0)
         lengths = {label: where[label].length for label in result}
         return contract(parts, own, result, {k: v for k, v in lengths.items() if v is not None})
 

@@ -1,0 +1,97 @@
+"""Diagonals and unit vectors within formulas over long arrays: made as arrays, where no loop goes along them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import symdiff as sd
+
+Array = npt.NDArray[Any]
+rng = np.random.default_rng(7)
+
+FORMULAS = [
+    "eye(n) + N",
+    "N - 3 * eye(n)",
+    "inv(N + t * eye(n))",
+    "logdet(N + t**2 * eye(n))",
+    "exp(t * eye(n)) + N",
+    "N * eye(n)",
+    "tanh(eye(n) * sum(N)) @ x",
+    "exp(diag(x) + N)",
+    "(N + diag(x)) @ N",
+    "sum(softplus(N - eye(n)), axis=0)",
+    "max(N * eye(n), axis=1)",
+    "cumsum(exp(eye(n) - N), axis=0)",
+    "where(N > eye(n), N, x)",
+    "concatenate([eye(n), N]) * t",
+    "2 * eye(n) * sum(x) + outer(x, x) * N",
+]
+SHAPES: dict[str, Any] = {"N": ("n", "n"), "t": (), "x": "n"}
+
+
+def used(text: str, n: int | str) -> dict[str, Any]:
+    def own(shape: Any) -> Any:
+        return tuple(n for _ in shape) if isinstance(shape, tuple) else n
+
+    return {name: own(shape) for name, shape in SHAPES.items() if re.search(rf"\b{name}\b", text)}
+
+
+def numbers(names: Any, n: int, batch: tuple[int, ...] = ()) -> list[Array]:
+    made = {
+        "N": lambda: rng.uniform(0.1, 1, (*batch, n, n)) + n * np.eye(n),
+        "t": lambda: rng.uniform(0.5, 1.5, batch),
+        "x": lambda: rng.normal(size=(*batch, n)),
+    }
+    return [made[name]() for name in names]
+
+
+def near(got: Any, wanted: Any) -> None:
+    scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=1.0)
+    np.testing.assert_allclose(got, wanted, rtol=1e-11, atol=1e-11 * scale)
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_formulas_with_diagonals_have_plans(text: str) -> None:
+    """Values and gradients are NumPy's, for letters and numbers, samples and batches, and no step is NumPy's."""
+    shapes = used(text, "n")
+    for given in (shapes, used(text.replace("eye(n)", "eye(37)"), 37)):
+        own = text if given is shapes else text.replace("eye(n)", "eye(37)")
+        for formula in (own, f"gradient(sum(({own})**2), N)"):
+            kernel, reference = (sd.compile(formula, backend=b, **given) for b in ("auto", "numpy"))
+            assert kernel.stats["operations"] >= 0, formula
+            assert not kernel.stats.get("numpy_steps"), formula
+            for batch in ((), (3,)):
+                arguments = numbers(given, 37, batch)
+                near(kernel(*arguments), reference(*arguments))
+
+
+def test_zeros_beside_a_diagonal_are_numpys() -> None:
+    """A zero that is written multiplies as any other number does: beside nan and inf it is nan."""
+    N = rng.normal(size=(40, 40))
+    N[3, 7], N[5, 5], N[9, 9] = np.nan, np.inf, np.nan
+    got = sd.compile("N * eye(n)", N=("n", "n"))(N)
+    np.testing.assert_array_equal(got, N * np.eye(40))
+    infinite = sd.compile("N + t * eye(n)", N=("n", "n"), t=())(np.ones((40, 40)), np.inf)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(infinite, np.ones((40, 40)) + np.inf * np.eye(40))
+
+
+def test_unit_vectors_and_shifted_diagonals() -> None:
+    x, A = sd.vector("x", 50), sd.matrix("A", 50, 60)
+    X, M = rng.normal(size=50), rng.normal(size=(50, 60))
+    unit = np.zeros(50)
+    unit[7] = 1.0
+    cases = [
+        (np.exp(sd.jacobian(x[7] * np.sum(x), x)), np.exp(unit * X.sum() + X[7])),
+        (np.cos(A + np.eye(50, 60, 2)), np.cos(M + np.eye(50, 60, 2))),
+        (np.eye(50) @ A + np.exp(A), M + np.exp(M)),
+    ]
+    for formula, wanted in cases:
+        kernel = sd.compile(formula)
+        assert not kernel.stats.get("numpy_steps")
+        near(kernel(*([X] if wanted.ndim == 1 else [M])), wanted)
