@@ -21,7 +21,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .compiler import compile
 from .errors import (
     AbsentError,
     ArgumentError,
@@ -75,16 +74,17 @@ from .ground.budget import budgeted as _budgeted
 from .ground.guard import guarded as _guarded
 from .ground.limits import Budget
 from .ground.version import VERSION as _VERSION
-from .runtime.kernel import Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable as _Callable
 
     from . import stats as stats
     from . import xp as xp
+    from .compiler import compile
     from .frontend.functions.recurrence import iterate, scan, sum_over
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
+    from .runtime.kernel import Kernel
     from .tools.checking.check import Report, check
     from .tools.export import export
     from .tools.linear_operator import linear_operator
@@ -152,13 +152,16 @@ def parse(
     return _pack(_template_of(read.value), (result.sympy for result in _leaves(read.value)))
 
 
-#: What no formula, derivative or kernel needs, and the module that each is imported from when it is first used.
+#: What no formula or derivative needs, and the module that each is imported from when it is first used: all from
+#: lowering to kernels comes with the first ``compile``.
 _LATER = {
     "Definitions": ".frontend.sympy.forms",
+    "Kernel": ".runtime.kernel",
     "Objective": ".integrations.objective",
     "Report": ".tools.checking.check",
     "Steps": ".tools.reading.steps",
     "check": ".tools.checking.check",
+    "compile": ".compiler",
     "export": ".tools.export",
     "iterate": ".frontend.functions.recurrence",
     "linear_operator": ".tools.linear_operator",
