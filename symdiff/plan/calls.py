@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ..errors import UnsupportedError
 from ..graph import Node, postorder
 from ..graph.primitives import ITERATED
 from ..graph.scalars.functions import FUNCTIONS
-from .loops.access import is_long
+from .loops.access import INNER, inner_axes, is_long
 from .passes.batch import lift
 from .passes.inverses import is_factored
 from .passes.products import is_product
@@ -16,17 +18,30 @@ from .passes.tiles import tile_rows
 from .plan import Plan
 from .planner import check_length, make_plan
 
-__all__ = ["has_steps", "plan_call"]
+__all__ = ["has_many", "has_steps", "plan_call"]
+
+#: Elements of an array along short axes that one element of a loop may have to itself, and axes that it has where there
+#: are more.
+MOST_ELEMENTS, FEWER = 4096, (8, 2)
 
 
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
-    """Tell whether a formula has long axes, products or functions of large matrices, eigenvalues, or recurrences."""
+    """Tell whether a formula has long axes, many elements, large products, functions of matrices, or recurrences."""
     apart = {"recurrence", *ITERATED}
     nodes = [*inputs, *postorder(outputs)]
-    return any(
+    return has_many(nodes) or any(
         is_product(node) or is_factored(node) or node.op in apart or any(map(is_long, node.shape))
         for node in nodes
         if node.shape or node.op not in FUNCTIONS  # functions of numbers, of which a formula may have a million
+    )
+
+
+def has_many(nodes: Sequence[Node]) -> bool:
+    """Tell whether an array has many elements along axes of which each is short."""
+    return any(
+        len(node.shape) > 2
+        and math.prod(size for size in node.shape if isinstance(size, int) and size <= INNER) > MOST_ELEMENTS
+        for node in nodes
     )
 
 
@@ -52,6 +67,17 @@ def plan_call(
         If a part of it cannot be planned; the message says why.
     """
     check_length(outputs)
+    if has_many([*inputs, *postorder(outputs)]):
+        for most in FEWER:
+            with inner_axes(most), suppress(UnsupportedError):
+                return _planned(inputs, outputs, batched, limit, total=total)
+    return _planned(inputs, outputs, batched, limit, total=total)
+
+
+def _planned(
+    inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool
+) -> Plan:
+    """Plan a call, for one limit of the axes that an element has to itself."""
     if any(batched):
         lifted = lift(inputs, outputs, batched, total=total)
         return make_plan(lifted.inputs, lifted.outputs, limit)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple, TypeAlias
 
 from ...errors import UnsupportedError
@@ -90,9 +92,22 @@ class Check(NamedTuple):
     size: Dim
 
 
+_inner: ContextVar[int] = ContextVar("inner", default=INNER)
+
+
+@contextmanager
+def inner_axes(most: int) -> Iterator[None]:
+    """Let an element have axes of at most so many positions to itself, while a formula is planned."""
+    token = _inner.set(most)
+    try:
+        yield
+    finally:
+        _inner.reset(token)
+
+
 def is_long(size: Dim) -> bool:
     """Tell whether an axis is one to loop over."""
-    return isinstance(size, Size) or size > INNER
+    return isinstance(size, Size) or size > _inner.get()
 
 
 def is_given(node: Node) -> bool:

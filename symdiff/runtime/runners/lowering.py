@@ -15,10 +15,11 @@ import math
 from ...calculus.cost import array_time, cost, operations
 from ...codegen import Request
 from ...errors import UnsupportedError
+from ...graph import postorder
 from ...graph.sizes import fixed
 from ...ground.budget import limits
 from ...lower.program import Program
-from ...plan.calls import has_steps, plan_call
+from ...plan.calls import has_many, has_steps, plan_call
 from ...plan.plan import Plan
 from ...plan.steps import Call
 
@@ -74,7 +75,9 @@ def lower(request: Request, *, insist: bool) -> Program | Plan:
     if has_steps(request.inputs, request.nodes):
         plan, why = _plan(request, short, insist)
     no_plan = why
-    if plan is not None and plan.estimate.once < GAIN * ALONE * cost(request.nodes):
+    # a program of many elements is scheduled for longer than it is run
+    enough = math.inf if has_many(postorder(request.nodes)) else GAIN * ALONE * cost(request.nodes)
+    if plan is not None and plan.estimate.once < enough:
         return plan
     if all(fixed(node.shape) is not None for node in request.inputs):
         other = plan.estimate.once if plan is not None else math.inf if insist else array_time(request.nodes)
