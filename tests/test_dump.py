@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 import numpy as np
@@ -108,6 +110,39 @@ def test_to_look_at_a_formula_costs_nothing_of_its_budget() -> None:
     with Opened(Budget(nodes=100, steps=1)) as _:
         assert [*listing([f])]
         assert repr(f)
+
+
+def records_with_functions() -> list[type]:
+    """Every named tuple and dataclass of the package that has functions among its fields."""
+    names = [found.name for found in walk_packages(sd.__path__, "symdiff.")]
+    modules = [import_module(name) for name in names if "integrations" not in name and not name.endswith("__main__")]
+    kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
+    records = {kind for kind in kinds if hasattr(kind, "_fields") or hasattr(kind, "__dataclass_fields__")}
+    told = {kind: " ".join(map(str, kind.__annotations__.values())) for kind in records}
+    return sorted((kind for kind in records if "Callable" in told[kind] and "symdiff" in kind.__module__), key=str)
+
+
+@pytest.mark.parametrize("kind", records_with_functions(), ids=lambda kind: kind.__name__)
+def test_records_of_functions_are_short(kind: type) -> None:
+    record: Any
+    if issubclass(kind, tuple):
+        record = tuple.__new__(kind, [lambda: None] * len(kind._fields))
+    else:
+        record = object.__new__(kind)
+        for name in kind.__dataclass_fields__:
+            object.__setattr__(record, name, lambda: None)
+    text = repr(record)
+    assert text.startswith(f"{kind.__name__}(")
+    assert "0x" not in text
+    assert len(text) < 400
+
+
+def test_the_origin_of_a_kernel_is_a_short_text() -> None:
+    kernel = sd.compile(sd.gradient(np.sum(np.exp(x) * x), x), [x], backend="interpreter")
+    text = repr(kernel._origin)
+    assert text.startswith("Origin(backend=interpreter, source=source, sympy=function, ")
+    assert "0x" not in text
+    assert len(text) < 400
 
 
 # ---------------------------------------------------------------------------- programs and plans

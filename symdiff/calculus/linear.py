@@ -16,6 +16,7 @@ from ..graph import Labels, Node, arrange, cumulative, delta, gather, label_size
 from ..graph.deltas.einsum import einsum, is_structured
 from ..graph.deltas.structural import put_items, take_items
 from ..graph.deltas.taken import put_rows, take_rows
+from ..graph.dump import record_text
 from ..graph.primitives import EACH, FIRST, TOGETHER, complete
 from ..graph.sizes import Dim, Shape
 
@@ -46,6 +47,9 @@ class Linear(NamedTuple):
     push: Callable[[Node, int, Node, int], Node]
     pull: Callable[[Node, int, Node, int], Node]
     law: Law = LINEARITY
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 class LinearProduct(NamedTuple):

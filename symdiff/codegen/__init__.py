@@ -29,6 +29,7 @@ from typing import NamedTuple, Protocol
 
 from ..errors import UnsupportedError
 from ..graph import Node
+from ..graph.dump import record_text
 from ..ground.budget import limits
 from ..lower.program import Program
 from .c.emit import Target, emit_c
@@ -66,6 +67,9 @@ class Request(NamedTuple):
     reduce: bool = False
     columns: bool = False
     usual: Sequence[bool] = ()
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
     def program(self) -> Program:
         """Return the scalar program, or raise ``UnsupportedError`` where it is beyond the limit of native code."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..graph import Node, as_node
+from ..graph.dump import record_text
 from ..graph.scalars.functions import apply, compare, where
 from ..graph.scalars.logarithms import log1mexp_of_exp
 from .positions import DENSITY, log, scaled, standard, within
@@ -28,6 +29,9 @@ class _Family(NamedTuple):
     high: float = math.inf
     ends: Callable[..., Node] | None = None
     closed: bool = True  # whether the formulas hold at the ends of the support as well
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 def formula(name: str, function: str) -> Callable[..., Node]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ParseError, SymdiffError
 from ..graph import Node, inputs_of
+from ..graph.dump import record_text
 from ..ground.advice import close_to
 from ..ground.budget import limits
 from ..ground.guard import users
@@ -59,6 +60,9 @@ class Formula:
     unused: set[str] = field(default_factory=set)
     groups: Mapping[str, Any] = field(default_factory=dict)
     registry: Inputs | None = None
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
     def variables(self, wrt: Any) -> Any:
         """Read what to differentiate with respect to.

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from .sizes import Shape, Size, show
 
-__all__ = ["Printable", "brief", "clip", "listing", "word"]
+__all__ = ["Printable", "brief", "clip", "listing", "record_text", "word"]
 
 
 class Printable(Protocol):
@@ -80,7 +80,24 @@ def word(value: Any) -> str:
     if hasattr(value, "op") and hasattr(value, "shape"):
         return f"{word(value.op)} {clip(show(value.shape), _WORD)}"
     name = getattr(value, "name", None)
-    return word(name) if isinstance(name, str) else type(value).__name__
+    return word(name) if isinstance(name, str) else _kind_of(value)
+
+
+def _kind_of(value: Any) -> str:
+    """Return the name of a function or class, and of what kind anything else is."""
+    name = getattr(getattr(value, "func", value), "__name__", None)
+    return name if isinstance(name, str) and name != "<lambda>" else type(value).__name__
+
+
+def record_text(record: Any) -> str:
+    """Return a record, named tuple or dataclass, in one line: records and functions in it by their names.
+
+    Records that hold functions have this as their ``repr``.
+    """
+    names = getattr(record, "_fields", None) or record.__dataclass_fields__
+    values = [(name, getattr(record, name)) for name in names]
+    shown = [f"{name}={_kind_of(value) if hasattr(value, '_fields') else word(value)}" for name, value in values]
+    return f"{type(record).__name__}({', '.join(shown)})"
 
 
 def _indices(axes: Iterable[Any]) -> str:

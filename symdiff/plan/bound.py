@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from ..graph.dump import record_text
+
 __all__ = [
     "AFTER",
     "ARENA",
@@ -400,6 +402,9 @@ class CallStep(NamedTuple):
     inputs: tuple[int, ...]
     output: int
 
+    def __repr__(self) -> str:
+        return record_text(self)
+
 
 class RepeatStep(NamedTuple):
     """A loop over the steps behind it.
@@ -433,16 +438,6 @@ class RepeatStep(NamedTuple):
 
 
 BoundStep: TypeAlias = (
-    RepeatStep
-    | ProgramStep
-    | ProductStep
-    | ReduceStep
-    | ScanStep
-    | GatherStep
-    | CopyStep
-    | FillStep
-    | FactorStep
-    | FactorUse
-    | RoutineStep
-    | CallStep
+    RepeatStep | ProgramStep | ProductStep | ReduceStep | ScanStep | GatherStep
+    | CopyStep | FillStep | FactorStep | FactorUse | RoutineStep | CallStep
 )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..codegen import TARGETS, Request
 from ..errors import ArgumentError, UnsupportedError
 from ..graph import Node, postorder
+from ..graph.dump import record_text
 from ..ground.progress import begin, note
 from ..ground.tracing import record as trace
 from ..lower import unroll
@@ -51,6 +52,9 @@ class Choice(NamedTuple):
     reason: str
     plans: Planned | None = None
     is_reproducible: bool = False
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
     @property
     def name(self) -> str:

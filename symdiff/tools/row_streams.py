@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
+from ..graph.dump import record_text
 from .array_files import begin_array, open_array
 from .parquet import ParquetColumns
 from .read_files import SUFFIXES, read_table, split_source
@@ -43,6 +44,9 @@ class RowStream(NamedTuple):
     first: Numbers
     rows: int | None
     batches: Callable[[int], Iterator[Numbers]]
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 def open_rows(source: str, name: str = "") -> RowStream:

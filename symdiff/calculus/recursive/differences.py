@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeAlias
 from ...errors import NotDifferentiableError
 from ...graph import BOOL, Node, constant, dependents, elementwise, placeholder, postorder
 from ...graph.contractions import point
+from ...graph.dump import record_text
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, where
 from ..modes import pushforward
@@ -189,6 +190,9 @@ class _Function(NamedTuple):
 
     first: Callable[[Node, Node], Node]
     second: Callable[[Sequence[Node]], Node]
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 def _composed(function: _Function, inner: Table, values: Table, keys: Sequence[Key]) -> Table:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
+from ...graph.dump import record_text
 from ...graph.scalars.compositions import COMPOSED
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply
 from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln
@@ -57,6 +58,9 @@ class Entry(NamedTuple):
     keywords: tuple[str, ...] = ()
     in_text: bool = True
     options: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 LIBRARY: dict[str, Entry] = {}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...densities.table import Distribution, named_functions
+from ...graph.dump import record_text
 from .. import array_derivatives as derivatives
 from ..array import call
 from ..functions.densities import density
@@ -34,6 +35,9 @@ class TextFunction(NamedTuple):
     min_args: int
     max_args: int | None
     keywords: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 def _of_entry(entry: Entry) -> TextFunction:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .. import Node, as_node, constant, number
+from ..dump import record_text
 from .functions import apply, compare, where
 
 #: Klambauer, Unterthiner, Mayr and Hochreiter, "Self-normalizing neural networks" (2017), equation 14.
@@ -174,6 +175,9 @@ class Composition(NamedTuple):
     arrays: int = 1
     options: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 COMPOSED: dict[str, Composition] = {

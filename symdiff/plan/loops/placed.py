@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, contract, elementwise, label_sizes
+from ...graph.dump import record_text
 from ...graph.scalars.arithmetic import scaled
 from ...graph.sizes import Dim, sign
 from .access import BATCH, Access, AxisIndex, NoLoopError, all_of, is_long, over_long_axes
@@ -46,6 +47,9 @@ class PlacedTerm(NamedTuple):
     place: Access
     element: Callable[[Elements], Node | None]
     whole: bool
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
     @property
     def ranges(self) -> list[Range]:

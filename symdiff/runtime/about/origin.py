@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...codegen import Request
+from ...graph.dump import record_text
 
 __all__ = ["Origin"]
 
@@ -59,3 +60,6 @@ class Origin:
     problem: Callable[[], Any]
     rewrites: tuple[str, ...] = ()
     stats: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return record_text(self)

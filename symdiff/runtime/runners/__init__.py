@@ -33,6 +33,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...codegen import TARGETS, Request
 from ...codegen.numpy.emit import emit_numpy
+from ...graph.dump import record_text
 from ...ground.budget import limits
 from ...lower.program import Program
 from ...plan.plan import Plan
@@ -78,6 +79,9 @@ class Backend(NamedTuple):
     lower: Callable[[Request], Lowered]
     make: Callable[[Request, Lowered, Options, FormulaRecord | None], Runner]
     instead: str | None = None
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 def _nothing(request: Request) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from ....errors import ParseError
 from ....graph import REAL, broadcast_to, constant
+from ....graph.dump import record_text
 from ....graph.scalars.functions import FUNCTIONS
 from ....graph.sizes import Dim, check_elements
 from ....ground.budget import limits as limits_in_force
@@ -37,6 +38,9 @@ class DialectFunction(NamedTuple):
 
     form: Callable[[DialectReader, Operation, Form], Form]
     value: Callable[[DialectReader, Form, Form, Value], Value]
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 def _need(kinds: str, remedy: str = "") -> Callable[[DialectReader, Operation, Form], None]:
