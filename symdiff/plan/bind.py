@@ -222,10 +222,16 @@ class _Binder:
             self._piece(step, piece, phase, tiled, targets)
         if not several:
             return
-        inputs = [self._whole(part[k]) for k in range(len(results)) for part in parts]
-        after = bound.AFTER if tiled else phase
-        outputs = tuple(self._whole(array) for array in results)
-        self.steps.append(bound.ProgramStep(after, self.units, (), False, tuple(inputs), outputs))
+        lengths: tuple[int, ...] = ()
+        if step.kept:
+            inputs = [self._view(part[k], place) for k, place in enumerate(step.places) for part in parts]
+            outputs = tuple(self._view(array, place) for array, place in zip(results, step.places, strict=True))
+            lengths, after = (self._number(step.loops[0]),), phase
+        else:
+            inputs = [self._whole(part[k]) for k in range(len(results)) for part in parts]
+            outputs = tuple(self._whole(array) for array in results)
+            tiled, after = False, bound.AFTER if tiled else phase
+        self.steps.append(bound.ProgramStep(after, self.units, lengths, tiled, tuple(inputs), outputs))
         self.units += 1
 
     def _piece(self, step: LoopStep, piece: LoopPiece, phase: int, tiled: bool, targets: Sequence[int]) -> None:

@@ -90,10 +90,13 @@ def programs_of(
 
 
 def _adder(step: LoopStep) -> Program:
-    """Return the program that adds up the sums of each piece."""
+    """Return the program that adds up the sums of each piece: all of them, or those of one place that is kept."""
+    shapes = [node.shape for node in step.results]
+    if step.kept:
+        shapes = [tuple(index.length for index in place if index.length is not None) for place in step.places]
     parts = [
-        [placeholder(("part", number, k), node.shape) for number in range(len(step.pieces))]
-        for k, node in enumerate(step.results)
+        [placeholder(("part", number, k), shape) for number in range(len(step.pieces))]
+        for k, shape in enumerate(shapes)
     ]
     sums = []
     for several in parts:

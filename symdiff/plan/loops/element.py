@@ -191,9 +191,8 @@ class Elements:
                 if is_long(size):
                     return self._repeated(node, access) if node.payload.repeated else None
                 where[label] = all_of(size)
-        for own in labels:
-            if any(own.count(label) > 1 and where[label].loop is not None for label in own):
-                return None
+        if any(own.count(label) > 1 and where[label].listed is not None for own in labels for label in own):
+            return None  # an array is read by one list
         return self.product(node, where)
 
     def _repeated(self, node: Node, access: Access) -> Rule:
@@ -263,11 +262,14 @@ class Elements:
                 below += [all_of(length)] if length is not None else []
                 items.append(item)
                 continue
-            if step != 1 or abs(index.step) > 1:
+            if abs(step) != 1 or abs(index.step) > 1:
                 return None
-            found = self._within(index, [start, start + (1 if length is None else length)])
+            count = 1 if length is None else length
+            first = start if step == 1 else start - count + 1
+            found = self._within(index, [first, first + count])
             outside = outside or found != 1
-            below += [index._replace(start=index.start - start)] if length is not None else []
+            at = step * (index.start - start)
+            below += [index._replace(start=at, step=step * index.step)] if length is not None else []
         shape = inner(access)
         if outside:
             return [], lambda args: zeros(shape)

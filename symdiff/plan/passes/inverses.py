@@ -9,7 +9,7 @@ from ...graph import Node, contract, intern, matrix, postorder, rebuild, reshape
 from ...graph.primitives import Labels
 from ...graph.sizes import Dim, product
 from ...lower.matrices import ELIMINATION_LIMIT
-from ..loops.access import BATCH
+from ..loops.access import BATCH, is_long
 
 __all__ = [
     "FACTORED",
@@ -44,8 +44,11 @@ def shared_matrices(node: Node) -> Node:
 
 
 def is_factored(node: Node) -> bool:
-    """Tell whether a node is a function of large matrices, or a solution for matrices that samples share."""
-    return is_large_matrix(node) or (node.op == "solve" and shared_matrices(node.args[0]) is not node.args[0])
+    """Tell whether a node is a function of large matrices, or a solution with many right sides or shared matrices."""
+    if node.op != "solve":
+        return is_large_matrix(node)
+    many = node.ndim == node.args[0].ndim and is_long(node.shape[-1])
+    return many or is_large_matrix(node) or shared_matrices(node.args[0]) is not node.args[0]
 
 
 def is_transpose(node: Node) -> bool:
