@@ -11,6 +11,7 @@ Files
     differences   divided differences of scalar formulas, without cancellation
     joined        loops of the same steps as one
     lifted        products in loops that no step has to wait for, before and behind them
+    marks         where the results of a loop count, as numbers
     recognition   cotangents that are one function of each eigenvalue
     recurrence    loops: tangents run along, cotangents run back
     segments      loops of many steps backwards, with few states kept

@@ -19,10 +19,8 @@ from typing import NamedTuple
 
 from ...graph import (
     Node,
-    broadcast_to,
     canonical,
     concatenate,
-    constant,
     dependents,
     inputs_of,
     parts_of,
@@ -38,14 +36,15 @@ from ...graph import (
 from ...graph.deltas.einsum import is_zero
 from ...graph.deltas.structural import take_items
 from ...graph.primitives import Body
-from ...graph.scalars.functions import compare, to_real
+from ...graph.scalars.functions import compare
 from ...graph.sizes import Dim, Shape
 from ...simplify import simplify
 from ..linear import Law
-from ..masking import Masked, add, any_along, both, either
+from ..masking import Masked, add, either
 from ..modes import PUSHED, TRANSPOSED, pull, push
 from ..rules import DIFFERENTIALS, LAWS
 from ..strong_zeros import Walk, unbounded_below
+from .marks import Marks, as_mask, as_numbers, counted, marks_of
 from .segments import checkpointed
 
 __all__ = ["register"]
@@ -140,9 +139,11 @@ def _pushed(node: Node, tangents: Sequence[Masked | None], walk: Walk) -> Masked
     moving = {x: t.settle() for x, t in zip(own, tangents, strict=True) if t is not None}
     marked = any(t is not None and t.mask is not None for t in tangents)
     marks = {x: placeholder(("counts", x.name.key), x.shape) for x in own} if marked else {}
-    counts = {x: _real(t.mask, arg.shape) for x, arg, t in zip(own, node.args, tangents, strict=True) if t is not None}
+    counts = {
+        x: as_numbers(t.mask, arg.shape) for x, arg, t in zip(own, node.args, tangents, strict=True) if t is not None
+    }
     while True:
-        given = {x: Masked(ways[x], _mask(marks[x]) if marked else None, True) for x in moving}
+        given = {x: Masked(ways[x], as_mask(marks[x]) if marked else None, True) for x in moving}
         images = _images(push(body.results, given, prefix, _within(node, walk)))
         late = [x for x, image in zip(body.carried, images, strict=False) if image is not None and x not in moving]
         if not late:
@@ -155,13 +156,13 @@ def _pushed(node: Node, tangents: Sequence[Masked | None], walk: Walk) -> Masked
             image = images[k]
             carried.append(_Input(ways[x], moving[x], zeros(ways[x].shape) if image is None else image.settle()))
             if marked:
-                carried.append(_Input(marks[x], counts[x], _counted(image, x.shape)))
+                carried.append(_Input(marks[x], counts[x], counted(image, x.shape)))
     for inputs, group in ((read, body.read), (held, body.held)):
         there = [x for x in group if x in moving]
         inputs += [_Input(ways[x], _to_rows(moving[x], prefix if group is body.read else 0)) for x in there]
         inputs += [_Input(marks[x], counts[x]) for x in there if marked]
     written = {k: image.settle() for k, image in enumerate(images) if k >= first and image is not None}
-    told = {k: _counted(images[k], body.results[k].shape) for k in written if marked}
+    told = {k: counted(images[k], body.results[k].shape) for k in written if marked}
     asked = [x for x in body.carried if x in moving]
     wanted = [ways[x] for x in asked] + [marks[x] for x in asked if marked]
     last, rows = _run(carried, read, held, [*written.values(), *told.values()], length, reverse, wanted)
@@ -176,7 +177,7 @@ def _pushed(node: Node, tangents: Sequence[Masked | None], walk: Walk) -> Masked
         if marked:
             mark = last.get(marks[body.carried[k]]) if k < first else reached.get(k)
             masks.append(zeros((part.size,)) if mark is None else reshape(mark, (part.size,)))
-    mask = _mask(_joined(masks, 0), 1) if marked and walk.keeps(node) else None
+    mask = as_mask(_joined(masks, 0), 1) if marked and walk.keeps(node) else None
     return Masked(_joined(flat, prefix), mask, True)
 
 
@@ -205,32 +206,6 @@ def _within(node: Node, walk: Walk) -> Walk:
         wild |= more
 
 
-def _mask(mark: Node, rows: int = 0) -> Node:
-    """Return numbers as the mask that they stand for: of a whole step, behind axes of rows, and of elements."""
-    mask = compare("not_equal", mark, 0.0)
-    whole_step = both(any_along(mask, range(rows, mask.ndim)), mask)
-    assert whole_step is not None
-    return whole_step
-
-
-def _real(mask: Node | None, shape: Shape) -> Node:
-    """Return a mask as numbers, of the shape of what it is of."""
-    return broadcast_to(constant(1.0) if mask is None else to_real(mask), shape)
-
-
-def _counted(image: Masked | None, shape: Shape) -> Node:
-    """Return where an image counts, as numbers."""
-    return zeros(shape) if image is None else _real(image.mask, shape)
-
-
-def _marks(node: Node, mask: Node | None) -> list[Node]:
-    """Return where each result counts, as numbers; empty where all do."""
-    if mask is None:
-        return []
-    line = _real(mask, node.shape)
-    return [reshape(take_items(line, ((p.start, 1, p.size),)), p.shape) for p in parts_of(node)]
-
-
 # ---------------------------------------------------------------------------- reverse
 
 
@@ -249,12 +224,18 @@ def _transposed(node: Node, slope: Masked, active: Sequence[bool], prefix: int, 
             break
         moving |= late
     given = _given(node, cotangent, seed)
-    masked, seeds = slope.mask is not None, list[Masked | None]()  # of each result, as placeholders
-    marks = [placeholder(("counts", k), result.shape) for k, result in enumerate(body.results)]
+    counts = marks_of(node, slope.mask, [one is not None for one in given])
+    marks: list[Node | None] = [None] * len(given)
+    if counts is not None:
+        for k, result in enumerate(body.results):
+            if k < first or counts.numbers[k] is not None:
+                marks[k] = placeholder(("counts", k), counts.shape(result.shape))
+    seeds: list[Masked | None] = []  # of each result, as placeholders
     for k, result in enumerate(body.results):
         usable = result in reached and (k < first or given[k] is not None)
         way = placeholder(("cotangent", k), (*seed, *result.shape))
-        seeds.append(Masked(way, _mask(marks[k]) if masked else None, True) if usable else None)
+        mark = marks[k]
+        seeds.append(Masked(way, None if mark is None else as_mask(mark), True) if usable else None)
     live = {k for k in range(first) if given[k] is not None and seeds[k] is not None}
     wrt = [x for x in own if x in moving]
     while True:
@@ -268,7 +249,7 @@ def _transposed(node: Node, slope: Masked, active: Sequence[bool], prefix: int, 
         if not more:
             break
         live |= more
-    return _back(node, slope, given, seeds, marks, live, pulled, active, walk)
+    return _back(node, slope, given, seeds, (marks, counts), live, pulled, active, walk)
 
 
 def _given(node: Node, cotangent: Node, seed: Shape) -> list[Node | None]:
@@ -305,7 +286,7 @@ def _back(
     slope: Masked,
     given: Sequence[Node | None],
     seeds: Sequence[Masked | None],
-    marks: Sequence[Node],
+    marked: tuple[Sequence[Node | None], Marks | None],
     live: set[int],
     pulled: dict[Node, Masked | None],
     active: Sequence[bool],
@@ -316,7 +297,7 @@ def _back(
     prefix, first = slope.value.ndim - 1, len(body.carried)
     own = (*body.carried, *body.read, *body.held)
     carried_along, read, held = _inputs(node)
-    counts = _marks(node, slope.mask)
+    marks, counts = marked
     carried: list[_Input] = []
     for k in sorted(live):
         one, start, image = seeds[k], given[k], pulled.get(body.carried[k])
@@ -324,29 +305,37 @@ def _back(
         nothing = zeros(one.value.shape)
         settled = nothing if image is None else image.settle()
         carried.append(_Input(one.value, nothing if start is None else start, settled))
-        if counts:
-            carried.append(_Input(marks[k], counts[k], _counted(image, marks[k].shape)))
+        mark, number = marks[k], None if counts is None else counts.numbers[k]
+        if mark is not None and counts is not None:
+            begin = as_numbers(None, mark.shape) if number is None else number
+            carried.append(_Input(mark, begin, counts.counted(image, body.carried[k].shape)))
     back = list(read)
     for k in range(first, len(body.results)):
         one, rows = seeds[k], given[k]
         if one is not None and rows is not None:
             back.append(_Input(one.value, _to_rows(rows, prefix)))
-            back += [_Input(marks[k], counts[k])] if counts else []
+            mark, number = marks[k], None if counts is None else counts.numbers[k]
+            back += [_Input(mark, number)] if mark is not None and number is not None else []
     is_active = dict(zip(own, active, strict=True))
     sums: dict[Node, Node] = {}
     reached: dict[Node, Node] = {}
+    further = {x for x, arg in zip(own, node.args, strict=True) if counts is not None and arg.op != "input"}
     for x in body.held:
         image = pulled.get(x)
         if is_active[x] and image is not None:
             part = image.settle()
             sums[x] = placeholder(("sum", x.name.key), part.shape)
             carried.append(_Input(sums[x], zeros(part.shape), sums[x] + part))
-            if image.mask is not None:
+            if image.mask is not None and x in further:
                 reached[x] = placeholder(("reached", x.name.key), x.shape)
                 before = either(compare("not_equal", reached[x], 0.0), image.mask)
-                carried.append(_Input(reached[x], zeros(x.shape), _real(before, x.shape)))
+                carried.append(_Input(reached[x], zeros(x.shape), as_numbers(before, x.shape)))
     images = {x: image for x in body.read if is_active[x] and (image := pulled.get(x)) is not None}
-    told = {x: _real(image.mask, x.shape) for x, image in images.items() if image.mask is not None}
+    told = {
+        x: counts.counted(image, x.shape)
+        for x, image in images.items()
+        if image.mask is not None and x in further and counts is not None
+    }
     results = simplify([one.result for one in carried if one.result is not None])
     carried = [one._replace(result=result) for one, result in zip(carried, results, strict=True)]
     written = simplify([*(image.settle() for image in images.values()), *told.values()])
@@ -357,22 +346,27 @@ def _back(
     if states:
         _, kept = _run(carried_along, read, held, states, length, reverse)
         back += [_Input(x, rows) for x, rows in zip(states, kept, strict=True)]
-    asked = [one.own for one in carried]
+    unasked = {mark for mark, x in zip(marks, body.carried, strict=False) if x not in further}
+    asked = [one.own for one in carried if one.own not in unasked]
     last, outputs = _run(carried, back, held, written, length, not reverse, asked)
     made, rows_told = dict(zip(images, outputs, strict=False)), dict(zip(told, outputs[len(images) :], strict=True))
     found: list[Masked | None] = []
     for k, x in enumerate(own):
         value: Node | None = None
-        mark: Node | None = None
+        reach: Node | None = None
         if is_active[x] and k < first:
             one = seeds[k]
             value = None if one is None else last.get(one.value)
-            mark = last.get(marks[k]) if counts else None
+            began = marks[k]
+            reach = None if began is None else last.get(began)
         elif is_active[x] and x in made:
-            value, mark = _from_rows(made[x], prefix), rows_told.get(x)
+            value, reach = _from_rows(made[x], prefix), rows_told.get(x)
         elif is_active[x] and x in sums:
-            value, mark = last.get(sums[x]), last.get(reached[x]) if x in reached else None
-        mask = None if mark is None else _mask(mark, 1 if x in made else 0)
+            value, reach = last.get(sums[x]), last.get(reached[x]) if x in reached else None
+        lead = 1 if x in made else 0
+        if reach is not None and reach.ndim == lead:  # of whole steps
+            reach = reshape(reach, (*reach.shape, *[1] * x.ndim))
+        mask = None if reach is None else as_mask(reach, lead)
         found.append(None if value is None else Masked(value, mask, True))
     return found
 
