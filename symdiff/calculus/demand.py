@@ -60,17 +60,19 @@ def _conditions(order: Sequence[Node], roots: Sequence[Node], leads: set[Node]) 
         own = found[node]
         for i, arg in enumerate(node.args):
             if arg in leads:
-                part = _through(node, i, own)
+                part = _through(node, i, own, leads)
                 found[arg] = either(found[arg], part) if arg in found else part
     return found
 
 
-def _through(node: Node, i: int, mask: Node | None) -> Node | None:
+def _through(node: Node, i: int, mask: Node | None, leads: set[Node]) -> Node | None:
     """Return where argument ``i`` is observed when ``node`` is where ``mask`` holds."""
     arg = node.args[i]
     if node.op == "where" and i:
         taken = node.args[0]
         mask = both(mask, taken if i == 1 else elementwise("logical_not", (taken,), BOOL))
+    if node.op == "logical_and" and node.args[1 - i] not in leads:  # where the other fails, this one is not looked at
+        mask = both(mask, node.args[1 - i])
     if mask is None:
         return None
     if node.op in FUNCTIONS:
