@@ -20,7 +20,8 @@ from scipy import special
 from symdiff.graph import Node, inputs_of, label_sizes, postorder
 from symdiff.graph.reference.interpret import bind_sizes
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.graph.scalars.remainders import REMAINDERS, Remainder, series_of
+from symdiff.graph.scalars.remainders import REMAINDERS, Remainder
+from symdiff.graph.scalars.series import series_of
 from symdiff.graph.sizes import value
 
 Exact = npt.NDArray[np.object_]

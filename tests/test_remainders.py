@@ -11,6 +11,7 @@ import pytest
 from exact import SCALARS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 import symdiff as sd
 from symdiff import Array
@@ -67,6 +68,7 @@ def test_an_even_row_by_the_square(each: Remainder) -> None:
         assert math.isnan(sd.compile(negative, [s], backend="numpy")(-1e-3))
 
 
+LOG3 = math.log(3.0)
 #: A formula in x and k, and its limit at x = 0 with the first and second derivative there.
 LIMITS: list[tuple[str, Any]] = [
     ("sin(k*x)/x", lambda k: (k, 0, -(k**3) / 3)),
@@ -89,6 +91,20 @@ LIMITS: list[tuple[str, Any]] = [
     ("x**2*exp(k*x)/(exp(k*x) - 1)**2", lambda k: (1 / k**2, 0, -1 / 6)),
     ("(1 - cos(k*x))/sin(k*x)", lambda k: (0, k / 2, 0)),
     ("(1 - sin(k*x)/(k*x))/x**2", lambda k: (k * k / 6, 0, -(k**4) / 60)),
+    ("asinh(k*x)/x", lambda k: (k, 0, -(k**3) / 3)),
+    ("atanh(k*x)/x", lambda k: (k, 0, 2 * k**3 / 3)),
+    ("erf(k*x)/x", lambda k: (2 * k / math.sqrt(math.pi), 0, -4 * k**3 / (3 * math.sqrt(math.pi)))),
+    ("(3**(k*x) - 1)/x", lambda k: (k * LOG3, (k * LOG3) ** 2 / 2, (k * LOG3) ** 3 / 3)),
+    ("(sqrt(1 + k*x) - 1)/x", lambda k: (k / 2, -k * k / 8, k**3 / 8)),
+    ("x/(1 - sqrt(1 + k*x))", lambda k: (-2 / k, -1 / 2, k / 4)),
+    ("(1/sqrt(4 + k*x) - 1/2)/x", lambda k: (-k / 16, 3 * k * k / 256, -5 * k**3 / 1024)),
+    ("(sqrt(1 + k*x**2) - 1)/x**2", lambda k: (k / 2, 0, -k * k / 4)),
+    ("((1 + k*x)**3 - 1)/x", lambda k: (3 * k, 3 * k * k, 2 * k**3)),
+    ("(sin(k*x) - k*x*cos(k*x))/x**3", lambda k: (k**3 / 3, 0, -(k**5) / 15)),
+    ("k*(sin(x)/x - cos(x))/x", lambda k: (0, k / 3, 0)),
+    ("k*(cos(x) - cos(3*x))/x**2", lambda k: (4 * k, 0, -20 * k / 3)),
+    ("(exp(k*x) - cos(k*x))/x", lambda k: (k, k * k, k**3 / 3)),
+    ("(sin(k*x) - log1p(k*x))/x**2", lambda k: (k * k / 2, -(k**3) / 2, k**4 / 2)),
 ]
 
 
@@ -100,6 +116,25 @@ def test_quotient_at_its_limit(text: str, limits: Any) -> None:
             for x0 in (0.0, 1e-300, -1e-200, 1e-17):
                 got = kernel(x=x0, k=scale)
                 np.testing.assert_allclose(got, limits(scale), rtol=1e-13, atol=1e-15)
+
+
+def test_what_cancels_is_what_is_written() -> None:
+    """Away from 0 the formulas are those of NumPy, on both sides and far out."""
+    x = np.array([-0.9, -0.3, 0.2, 0.7, 3.0, 40.0])
+    for text, f in {
+        "(sqrt(4 + x) - 2)/x": lambda x: (np.sqrt(4 + x) - 2) / x,
+        "(2 - hypot(2, x))/x": lambda x: (2 - np.hypot(2, x)) / x,
+        "(1/sqrt(1 + x) - 1)/x": lambda x: (1 / np.sqrt(1 + x) - 1) / x,
+        "((2 - x)**-2 - 1/4)/x": lambda x: ((2 - x) ** -2 - 0.25) / x,
+        "x/((1 + x)**4 - 1)": lambda x: x / ((1 + x) ** 4 - 1),
+        "(sin(2*x) - 2*x*cos(3*x))/x**3": lambda x: (np.sin(2 * x) - 2 * x * np.cos(3 * x)) / x**3,
+        "(cos(x) - cos(2*x) + x**3)/x**2": lambda x: (np.cos(x) - np.cos(2 * x) + x**3) / x**2,
+        "(exp(x) - cosh(x) - sin(x))/x**2": lambda x: (np.exp(x) - np.cosh(x) - np.sin(x)) / x**2,
+        "(x*exp(-x) - sin(x))/x**2": lambda x: (x * np.exp(-x) - np.sin(x)) / x**2,
+        "(erf(x) + x*cos(x) - asinh(x))/x": lambda x: (special.erf(x) + x * np.cos(x) - np.arcsinh(x)) / x,
+    }.items():
+        got = sd.compile(text, x=(), backend="numpy")(x)
+        np.testing.assert_allclose(got, f(x), rtol=2e-13, err_msg=text)
 
 
 def test_far_out_the_quotients_stay_finite() -> None:

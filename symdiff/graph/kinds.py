@@ -55,7 +55,8 @@ SPECTRUM = 2048
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
-    **dict.fromkeys(("arctan", "arcsin", "tan", "tanh"), (1, 3)),
+    **dict.fromkeys(("arctan", "arcsin", "arcsinh", "arctanh"), (1, 3)),
+    **{"erf": (1,), "tan": (1, 3), "tanh": (1, 3)},
 }
 _REMAINDERS = [f"{name}_remainder_{order}" for name, orders in _ORDERS.items() for order in orders]
 _REMAINDERS += ["bernoulli_quotient", "csch_quotient"]
@@ -72,7 +73,11 @@ _OPERATIONS = {
     BRANCHING: ["max", "min", "custom"],
     REPEATED: ["recurrence"],
     EXPONENTIAL: [*_SHAPES, "csch_quotient_of_square"],
-    VANISHING: ["sin", "cos", "tan", "tanh", "arcsin", "arctan", "log1p", *_SHAPES, *_REMAINDERS, *_OF_SQUARES],
+    VANISHING: [
+        *("sin", "cos", "tan", "tanh", "arcsin", "arctan", "arcsinh", "arctanh", "erf", "log1p", "sqrt"),
+        *("hypot", "power", "exp2"),
+        *(*_SHAPES, *_REMAINDERS, *_OF_SQUARES),
+    ],
     INVERSE: ["divide", "power", "unit", "csch", "exp_share", *_REMAINDERS[-2:], "csch_quotient_of_square"],
     OF_SQUARE: _OF_SQUARES,
     SPECTRUM: ["eigvalsh"],

@@ -18,7 +18,8 @@ Files
     polynomials   orthogonal polynomials of a degree known beforehand
     arithmetic    sums as terms, products as factors
     logarithms    how logarithmic rows are computed
-    remainders    rows of quotients that are 0 / 0 at 0, with their Taylor series
+    remainders    rows of quotients that are 0 / 0 at 0
+    series        their Taylor series
 Add
     a row in one of the files of rows (CONTRIBUTING.md has an example), or in ``remainders`` for a removable
     singularity; a function made of others in ``compositions``

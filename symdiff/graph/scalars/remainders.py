@@ -13,66 +13,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import BOOL, Node, constant, elementwise
+from .series import TERMS, Series, series_of
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-#: Coefficients of a power series.
-Series: TypeAlias = "tuple[Fraction, ...]"
-#: Terms of the series that are known; what a double needs is far fewer.
-TERMS = 120
-
-
 def _f(name: str, *args: Node) -> Node:
     return elementwise(name, args)
-
-
-def _product(a: Sequence[Fraction], b: Sequence[Fraction]) -> Series:
-    from fractions import Fraction
-
-    return tuple(sum((a[i] * b[k - i] for i in range(k + 1)), Fraction(0)) for k in range(min(len(a), len(b))))
-
-
-def _inverse(a: Sequence[Fraction]) -> Series:
-    """Return the series of 1 / a."""
-    from fractions import Fraction
-
-    found = [1 / a[0]]
-    for k in range(1, len(a)):
-        found.append(-sum((a[i] * found[k - i] for i in range(1, k + 1)), Fraction(0)) / a[0])
-    return tuple(found)
-
-
-@cache
-def series_of(name: str) -> Series:
-    """Return the Taylor series of a function at 0, in all powers of x."""
-    from fractions import Fraction
-
-    k = range(TERMS)
-    if name in ("exp", "sinh", "cosh", "sin", "cos"):
-        every = [Fraction(1, math.factorial(i)) for i in k]
-        if name == "exp":
-            return tuple(every)
-        odd = name in ("sin", "sinh")
-        sign = -1 if name in ("sin", "cos") else 1
-        return tuple(every[i] * sign ** (i // 2) if i % 2 == odd else Fraction(0) for i in k)
-    if name == "log1p":
-        return tuple(Fraction((-1) ** (i + 1), i) if i else Fraction(0) for i in k)
-    if name == "arctan":
-        return tuple(Fraction((-1) ** (i // 2), i) if i % 2 else Fraction(0) for i in k)
-    if name == "arcsin":
-        return tuple(
-            Fraction(math.comb(i - 1, i // 2), 4 ** (i // 2) * i) if i % 2 else Fraction(0) for i in k
-        )
-    if name in ("tan", "tanh"):
-        top, bottom = ("sin", "cos") if name == "tan" else ("sinh", "cosh")
-        return _product(series_of(top), _inverse(series_of(bottom)))
-    inner = series_of("exp" if name == "bernoulli" else "sinh")
-    return (*_inverse(inner[1:]), Fraction(0))
 
 
 # ---------------------------------------------------------------------------- the functions' own derivatives
@@ -112,6 +62,41 @@ def _arcsin(n: int, x: Node) -> Node:
         step = constant(2.0 * k + 1.0) * (x * now)
         before, now = now, (step + constant(float(k * k)) * before if k else step) / rest
     return now
+
+
+def _arcsinh(n: int, x: Node) -> Node:
+    if n == 0:
+        return _f("arcsinh", x)
+    root = _f("hypot", constant(1.0), x)
+    before, now = _f("arcsinh", x), 1.0 / root
+    for k in range(n - 1):  # (1 + x^2) g_(k+2) = -(2k+1) x g_(k+1) - k^2 g_k
+        step = constant(2.0 * k + 1.0) * (x / root * now)
+        before, now = now, -(step + constant(float(k * k)) * before / root if k else step) / root
+    return now
+
+
+def _arctanh(n: int, x: Node) -> Node:
+    if n == 0:
+        return _f("arctanh", x)
+    rest = _f("one_minus_square", x)
+    before, now = _f("arctanh", x), 1.0 / rest
+    for k in range(1, n):  # (1 - x^2) g_(k+1) = 2k x g_k + k (k-1) g_(k-1)
+        step = constant(2.0 * k) * (x * now)
+        before, now = now, (step + constant(float(k * (k - 1))) * before if k > 1 else step) / rest
+    return now
+
+
+def _erf(n: int, x: Node) -> Node:
+    # with Hermite's polynomials: erf^(n+1) = (-1)^n H_n(x) 2 / sqrt(pi) exp(-x^2), DLMF 7.10.1
+    if n == 0:
+        return _f("erf", x)
+    before, now = [0], [1]
+    for k in range(n - 1):
+        longer = [0, *(2 * c for c in now)]
+        before, now = now, [c - 2 * k * (before[i] if i < len(before) else 0) for i, c in enumerate(longer)]
+    slope = constant(2 / math.sqrt(math.pi)) * _f("exp", -(x * x))
+    value = slope * _polynomial(list(map(float, now)), x) if n > 1 else slope
+    return value if n % 2 else -value
 
 
 def _polynomial(coefficients: Sequence[float], x: Node) -> Node:
@@ -202,6 +187,9 @@ DERIVATIVES: dict[str, Callable[[int, Node], Node]] = {
     "log1p": _log1p,
     "arctan": _arctan,
     "arcsin": _arcsin,
+    "arcsinh": _arcsinh,
+    "arctanh": _arctanh,
+    "erf": _erf,
     "tan": _tan,
     "tanh": _tanh,
     "bernoulli": _bose,
@@ -221,7 +209,7 @@ def _power(x: Node, n: int) -> Node:
 #: 0 for even functions and 1 for odd ones, as their series say; the table is read at import, before any series is.
 _PARITY = {
     **dict.fromkeys(("cos", "cosh", "csch"), 0),
-    **dict.fromkeys(("sin", "sinh", "tan", "tanh", "arctan", "arcsin"), 1),
+    **dict.fromkeys(("sin", "sinh", "tan", "tanh", "arctan", "arcsin", "arcsinh", "arctanh", "erf"), 1),
 }
 
 
@@ -440,6 +428,9 @@ REMAINDERS: tuple[Remainder, ...] = (
     *(Remainder("log1p", m, r, "4.6.1") for m, r in ((1, 0.125), (2, 0.25))),
     *(Remainder("arctan", m, r, "4.24.3") for m, r in ((1, 0.25), (3, 0.4))),
     *(Remainder("arcsin", m, r, "4.24.1") for m, r in ((1, 0.25), (3, 0.4))),
+    *(Remainder("arcsinh", m, r, "4.38.1") for m, r in ((1, 0.25), (3, 0.4))),
+    *(Remainder("arctanh", m, r, "4.38.5") for m, r in ((1, 0.25), (3, 0.4))),
+    Remainder("erf", 1, 0.5, "7.6.1"),
     *(Remainder("tan", m, r, "4.19.3") for m, r in ((1, 0.4), (3, 0.6))),
     *(Remainder("tanh", m, r, "4.33.3") for m, r in ((1, 0.4), (3, 0.6))),
     Remainder("bernoulli", -1, 1.0, "24.2.1"),

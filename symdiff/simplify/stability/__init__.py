@@ -16,6 +16,7 @@ Files
     sums           sums of many exponentials, by logsumexp and softmax
     exponentials   quotients of exponentials in one normal form
     weights        sums of exponentials along axes
+    factors        what vanishes at 0, as a power of its variable and something smooth
     removable      quotients that are 0 / 0 where their variable is 0
     identities     parts of sums that are 0 by the rules of powers, exponentials and logarithms
     laurent        the form in which these are compared

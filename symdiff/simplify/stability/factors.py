@@ -1,0 +1,384 @@
+"""Factors that vanish at 0, and how: as a power of their variable times what is smooth there.
+
+``sin(u)`` is u times a quotient of the table in :mod:`symdiff.graph.scalars.remainders`, ``sqrt(1 + u) - 1`` is u over
+``sqrt(1 + u) + 1``, and of ``sin(x) - x*cos(x)`` the beginnings of the series cancel up to x**3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...graph import Node, constant, elementwise
+from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, terms_of, without_numbers
+from ...graph.scalars.functions import scalar_constant
+from ...graph.scalars.remainders import REMAINDERS, Remainder
+from ...graph.scalars.series import series_of
+from .exponents import added, as_node, as_sum, multiple, ratio
+from .lengths import by_square, is_length, root_of
+from .products import may_hold_exponentials
+
+#: Most factors and terms that are searched.
+_FACTORS, _TERMS = 12, 7
+#: The highest power of a number, and of a variable that cancels.
+_POWER, _ORDER = 8, 5
+ONE = constant(1.0)
+TABLE: dict[str, list[Remainder]] = {}
+for _each in REMAINDERS:
+    TABLE.setdefault(_each.function, []).append(_each)
+#: Functions as their rows are called, in the words of the table.
+NAMES = {name: name for name in TABLE if name not in ("bernoulli", "csch")}
+#: Those that vanish once at 0 themselves.
+_ONCE = frozenset(NAMES) - {"exp", "cos", "cosh"}
+ROWS = {each.name: each for each in REMAINDERS if each.order > 0}
+ROWS |= {each.name_by_square: each for each in REMAINDERS if each.order > 0 and each.even}
+#: Functions of which no two are taken apart: far out a sum of them may be smaller than the beginnings of their series.
+_GROWING = frozenset(("exp", "sinh", "cosh"))
+
+
+@dataclass
+class Monomial:
+    """A number and nodes with whole powers."""
+
+    number: float = 1.0
+    powers: dict[Node, int] = field(default_factory=dict)
+
+    def take(self, node: Node, power: int) -> None:
+        """Multiply by ``node**power``."""
+        if node.op == "subtract" and node not in self.powers:
+            turned = elementwise("subtract", node.args[::-1])
+            if turned in self.powers:
+                node = turned
+                self.number *= -1.0 if power % 2 else 1.0
+        total = self.powers.get(node, 0) + power
+        if total:
+            self.powers[node] = total
+        else:
+            del self.powers[node]
+
+
+def _is_product(part: Node, power: float) -> bool:
+    """Tell whether a part is a product or a whole power."""
+    return part.op in PRODUCTS or (part.op == "power" and (scalar_constant(part.args[1]) or 0.5).is_integer())
+
+
+def as_monomial(node: Node) -> Monomial | None:
+    """Decompose a product; None if it has too many factors or a power that is no whole number."""
+    sign, parts, whole = factors_of(node, steps=2 * _FACTORS, enter=_is_product, look=peel)
+    if not whole:
+        return None
+    result = Monomial(float(sign))
+    for part, exponent in parts:
+        value, power = scalar_constant(part), int(exponent)
+        if value is None:
+            result.powers[part] = result.powers.get(part, 0) + power
+        elif value == 0 or not math.isfinite(value) or abs(power) > _POWER:
+            return None
+        else:
+            result.number *= value**power
+    result.powers = {base: n for base, n in result.powers.items() if n}
+    return result
+
+
+class Vanishing(NamedTuple):
+    """A factor that is ``number * beside * u**order * quotient(u)``, where ``kind`` None has the quotient 1."""
+
+    number: float
+    argument: Node
+    kind: Remainder | None
+    order: int
+    beside: Node | None = None
+
+
+def vanishing(node: Node, divided: bool = True) -> Vanishing | None:
+    """Return how a factor vanishes at 0, if it is known to; roots and sums of functions if ``divided``."""
+    if node.op == "expm1":
+        return Vanishing(1.0, node.args[0], TABLE["exp"][0], 1)
+    if node.op in _ONCE:
+        return Vanishing(1.0, node.args[0], TABLE[node.op][0], 1)
+    if node.op == "csch":
+        return Vanishing(1.0, node.args[0], TABLE["csch"][0], -1)
+    if node.op == "exp_share":
+        b, c, t = node.args
+        if scalar_constant(b) == -1.0 and scalar_constant(c) == 1.0:
+            return Vanishing(1.0, t, TABLE["bernoulli"][0], -1)
+        if scalar_constant(b) == 1.0 and scalar_constant(c) == -1.0:
+            return Vanishing(-1.0, t, TABLE["bernoulli"][0], -1)
+    if node.op not in ("add", "subtract"):
+        return None
+    terms, whole = terms_of(node, _TERMS, look=peel)
+    if not whole:
+        return _difference(node)
+    found = _remainder(terms) or _difference(node)
+    return found or ((_algebraic(terms) or _several(terms)) if divided else None)
+
+
+def _difference(node: Node) -> Vanishing | None:
+    """Return how c (exp(a) - exp(b)) vanishes, if the factor before it does not grow where the rest falls."""
+    found = as_sum(node) if may_hold_exponentials(node) else None
+    if found is None or found.sign() != -1:
+        return None
+    (b, low), (_, high) = found.parts()
+    scale = -(scalar_constant(b) or 0.0)
+    if low == multiple(high, -1.0):
+        return Vanishing(2.0 * scale, as_node(high), TABLE["sinh"][0], 1)
+    for first, second, sign in ((low, high, 1.0), (high, low, -1.0)):
+        t = added(second, first, -1.0)
+        r = ratio(first, t) if first else None
+        if r is not None and r > 0:
+            return Vanishing(sign * scale, as_node(t), TABLE["exp"][0], 1, elementwise("exp", (as_node(first),)))
+    return None
+
+
+def _remainder(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
+    """Return a function less the beginning of its series, a polynomial of its argument."""
+    found: tuple[float, str, Node, int] | None = None
+    rest: list[tuple[float, Node]] = []
+    constant_part = 0.0
+    for c, part in terms:
+        value = scalar_constant(part)
+        if value is not None:
+            constant_part += c * value
+            continue
+        scale, base = without_numbers(part)
+        known = _function(base)
+        if known is None:
+            rest.append((c, part))
+            continue
+        if found is not None:
+            return None
+        constant_part -= c * scale if base.op == "expm1" else 0.0
+        found = c * scale, *known
+    if found is None:
+        return None
+    scale, name, u, skipped = found
+    own = as_monomial(u)
+    if own is None:
+        return None
+    polynomial = {0: constant_part}
+    for c, part in rest:
+        term = as_monomial(part)
+        k = None if term is None else _exponent_of(term, own)
+        if term is None or k is None:
+            return None
+        polynomial[k] = polynomial.get(k, 0.0) + c * term.number / own.number**k
+    series = series_of(name)[skipped:]
+    for kind in TABLE[name]:
+        start = {i: -scale * float(series[i]) for i in range(kind.order - skipped)}
+        keys = {k for k, c in polynomial.items() if c} | {k for k, c in start.items() if c}
+        if all(math.isclose(polynomial.get(k, 0.0), start.get(k, 0.0), rel_tol=4e-16) for k in keys):
+            return Vanishing(scale, u, kind, kind.order - skipped) if kind.order > skipped else None
+    return None
+
+
+def _function(base: Node) -> tuple[str, Node, int] | None:
+    """Return a function of the table, its argument, and how many terms of its series it is without; expm1 as exp."""
+    if base.op in NAMES or base.op == "expm1":
+        return "exp" if base.op == "expm1" else base.op, base.args[0], 0
+    if base.op in ROWS and scalar_constant(base.args[0]) == 0.0:
+        known = ROWS[base.op]
+        return known.function, root_of(base.args[1]) if base.op == known.name_by_square else base.args[1], known.order
+    number = 2.0 if base.op == "exp2" else scalar_constant(base.args[0]) if base.op == "power" else None
+    if number is None or not 0.0 < number < math.inf or number == 1.0:
+        return None
+    return "exp", elementwise("multiply", (constant(math.log(number)), base.args[-1])), 0
+
+
+def _exponent_of(term: Monomial, own: Monomial) -> int | None:
+    """Return k with term = number * u**k, for the factors of u."""
+    if not own.powers:
+        return None
+    base, n = next(iter(own.powers.items()))
+    k, left = divmod(term.powers.get(base, 0), n)
+    if left or k < 1 or term.powers != {node: m * k for node, m in own.powers.items()}:
+        return None
+    return k
+
+
+# ---------------------------------------------------------------------------- roots and powers of sums
+
+
+def _algebraic(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
+    """Return how c (d + w)**p - c d**p vanishes with w, for roots and whole powers, without a difference."""
+    numbers = [c * value for c, part in terms if (value := scalar_constant(part)) is not None]
+    rest = [(c, part) for c, part in terms if scalar_constant(part) is None]
+    if len(rest) != 1 or not numbers:
+        return None
+    scale, base = without_numbers(rest[0][1])
+    scale *= rest[0][0]
+    inverse = base.op == "divide" and scalar_constant(base.args[0]) is not None
+    if inverse:
+        scale, base = scale * (scalar_constant(base.args[0]) or 0.0), peel(base.args[1])
+    found = _sum_within(base)
+    if found is None:
+        return None
+    d, number, w, order, p = found
+    p = -p if inverse else p
+    root = d**p
+    if not math.isclose(sum(numbers), -scale * root, rel_tol=4e-16) or as_monomial(w) is None:
+        return None
+    if abs(p) == 0.5:
+        s = base if base.op in ("sqrt", "hypot") else elementwise("sqrt", (base.args[0],))
+        r = constant(math.sqrt(d))
+        beside = elementwise("divide", (ONE, elementwise("add", (s, r))))
+        if p < 0:
+            beside = elementwise("divide", (beside, elementwise("multiply", (s, r))))
+    else:
+        q, n = base.args[0] if base.op == "power" else base, abs(int(p))
+        total = constant(d ** (n - 1))
+        for k in range(1, n):
+            total = elementwise("add", (total, multiplied([(q, k)], d ** (n - 1 - k))))
+        beside = total if p > 0 else elementwise("divide", (total, multiplied([(q, n)], d**n)))
+    return Vanishing(number * scale * (1.0 if p > 0 else -1.0), w, None, order, beside)
+
+
+def _sum_within(base: Node) -> tuple[float, float, Node, int, float] | None:
+    """Return (d, c, w, m, p) of a power (d + c w**m)**p; None if it is another."""
+    if base.op == "hypot":
+        for number, other in (base.args, base.args[::-1]):
+            value = scalar_constant(number)
+            if value:
+                return value**2, 1.0, other, 2, 0.5
+        return None
+    p = 0.5 if base.op == "sqrt" else scalar_constant(base.args[1]) if base.op == "power" else 1.0
+    if p is None or not (p in (0.5, -0.5) or (p.is_integer() and 0 < abs(p) <= _POWER)):
+        return None
+    inner = peel(base.args[0]) if base.op in ("sqrt", "power") else base
+    if inner.op not in ("add", "subtract"):
+        return None
+    terms, whole = terms_of(inner, _TERMS, look=peel)
+    d = sum(c * (scalar_constant(part) or 0.0) for c, part in terms)
+    rest = [(c, part) for c, part in terms if scalar_constant(part) is None]
+    if not whole or len(rest) != 1 or d <= 0.0:
+        return None
+    return d, rest[0][0], rest[0][1], 1, p
+
+
+# ---------------------------------------------------------------------------- sums of several functions
+
+
+def _several(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
+    """Return how a sum of functions of multiples of one variable, times powers of it, vanishes: ``sin(x) - x*cos(x)``.
+
+    Each function is written as the beginning of its series and a quotient of the table. The beginnings cancel.
+    """
+    if not any(_holds_function(part) for _, part in terms):
+        return None
+    own: Monomial | None = None
+    parts: list[tuple[float, str, Node, float, int, int]] = []
+    polynomial: dict[int, float] = {}
+    for c, part in sorted(terms, key=lambda term: not _holds_function(term[1])):
+        product = as_monomial(part)
+        if product is None:
+            return None
+        inside = [(base, known) for base in product.powers if (known := _function(base)) is not None]
+        if len(inside) > 1 or (inside and product.powers[inside[0][0]] != 1):
+            return None
+        number, k = c * product.number, 0
+        for base, (name, u, skipped) in inside:
+            del product.powers[base]
+            argument = as_monomial(u)
+            own = argument if own is None else own
+            if argument is None or own is None or argument.powers != own.powers:
+                return None
+            if base.op == "expm1":
+                return None
+            parts.append((number, name, u, argument.number, skipped, 0))
+        if own is None or not own.powers or any(map(is_length, own.powers)):
+            return None
+        if product.powers:
+            exponent = _exponent_of(product, Monomial(1.0, own.powers))
+            if exponent is None:
+                return None
+            k = exponent
+        if inside:
+            parts[-1] = (*parts[-1][:5], k)
+        else:
+            polynomial[k] = polynomial.get(k, 0.0) + number
+    if own is None or sum(name in _GROWING for _, name, *_ in parts) > 1:
+        return None
+    return _cancelled(parts, polynomial, Monomial(1.0, own.powers))
+
+
+def _holds_function(part: Node) -> bool:
+    """Tell whether a term is likely to have a function of the table as a factor."""
+    todo = [part]
+    for _ in range(_TERMS):
+        if not todo:
+            break
+        part = peel(todo.pop())
+        if part.op in NAMES or part.op in ROWS or part.op == "exp2":
+            return True
+        if part.op in ("multiply", "divide", "negative"):
+            todo += part.args
+        elif part.op == "power" and scalar_constant(part.args[0]) is not None:
+            return True
+    return False
+
+
+def _cancelled(
+    parts: Sequence[tuple[float, str, Node, float, int, int]], polynomial: dict[int, float], v: Monomial
+) -> Vanishing | None:
+    """Return a sum of c v**k f(a v) and of powers as the first power that does not cancel, times the rest."""
+
+    def coefficients(at: int) -> list[float]:
+        found = [polynomial.get(at, 0.0)]
+        for c, name, _, a, skipped, k in parts:
+            found.append(c * float(series_of(name)[skipped + at - k]) * a ** (at - k) if at >= k else 0.0)
+        return found
+
+    order = 0
+    while order <= _ORDER and abs(math.fsum(found := coefficients(order))) <= 4e-16 * max(map(abs, found)):
+        order += 1
+    if not 0 < order <= _ORDER:
+        return None
+    powers = {k: c for k, c in polynomial.items() if k >= order}
+    total: Node | None = None
+    for c, name, u, a, skipped, k in parts:
+        kind = next((each for each in TABLE[name] if each.order > skipped and each.order - skipped + k >= order), None)
+        if kind is None:
+            return None
+        taken = kind.order - skipped
+        for i in range(max(0, order - k), taken):
+            powers[i + k] = powers.get(i + k, 0.0) + c * float(series_of(name)[skipped + i]) * a**i
+        factors = [(base, n * (k + taken - order)) for base, n in v.powers.items()]
+        one = multiplied([(quotient_of(kind, u), 1), *factors], c * a**taken)
+        total = one if total is None else elementwise("add", (total, one))
+    for k, c in sorted(powers.items()):
+        if c and total is not None:
+            one = multiplied([(base, n * (k - order)) for base, n in v.powers.items()], c)
+            total = elementwise("add", (total, one))
+    return None if total is None else Vanishing(1.0, multiplied(list(v.powers.items()), 1.0), None, order, total)
+
+
+# ---------------------------------------------------------------------------- written as nodes
+
+
+def quotient_of(kind: Remainder, u: Node) -> Node:
+    """Return a quotient of the table; by the square of its argument where that is a length, which has a kink."""
+    square = by_square(u) if kind.even else None
+    if square is not None:
+        return elementwise(kind.name_by_square, (constant(0.0), square))
+    return elementwise(kind.name, (constant(0.0), u))
+
+
+def multiplied(powers: Sequence[tuple[Node, int]], number: float) -> Node:
+    """Multiply powers and a number, divisors at last."""
+    total: Node | None = None
+    for base, n in powers:
+        if n > 0:
+            part = base if n == 1 else elementwise("power", (base, constant(float(n))))
+            total = part if total is None else elementwise("multiply", (total, part))
+    if total is None:
+        total = constant(number)
+    elif number == -1.0:
+        total = elementwise("negative", (total,))
+    elif number != 1.0:
+        total = elementwise("multiply", (constant(number), total))
+    for base, n in powers:
+        if n < 0:
+            part = base if n == -1 else elementwise("power", (base, constant(float(-n))))
+            total = elementwise("divide", (total, part))
+    return total
