@@ -91,8 +91,14 @@ FORMS = (
     ("several sums of exponentials, coefficients of unknown sign, exponents of several inputs", "overflow", "one sum"),
     ("sums of squares and a number, `sqrt(x**2 + 1)`", "above 1e154", "`hypot(x, 1)`"),
     ("a number over a length, `1 / norm(x)`, in native code; norms over long axes", "beyond 1e±154", "scaled x"),
-    ("shares, `xlogy(a, sigmoid(x))`, `bernoulli.logpmf(a, sigmoid(x))`", "beyond ±700", "`a*x - softplus(x)`"),
-    ("powers that cancel, `x**3 / x**2`", "at 0", "`x`"),
+    ("relative entropies of shares, `rel_entr(a, sigmoid(x))`", "beyond ±700", "`entr`, `bernoulli.logpmf`"),
+    ("`log(sinh(x) / x)`, `log1p(exp(x)) / exp(x)`", "beyond ±700", "a difference of logarithms"),
+    ("slopes of `1 / (1 + sinh(x)**2)`", "beyond ±350", "`1 / cosh(x)**2`"),
+    ("powers that overflow times what vanishes, `x**2 * exp(-x)`", "beyond 1e154", "`exp(2*log(x) - x)`"),
+    ("powers and reciprocals that cancel, `x**3 / x**2`, `(1/(1 + x) - 1) / x`", "at 0", "`x`, `-1 / (1 + x)`"),
+    ("two roots, `(sqrt(1 + x) - sqrt(1 - x)) / x`", "near 0", "each less 1, over x"),
+    ("powers that are not whole, `((1 + x)**1.5 - 1) / x`", "near 0", "`expm1(1.5 * log1p(x)) / x`"),
+    ("three exponentials, `(exp(x) + exp(2*x) - 2) / x`", "near 0", "each less 1, over x"),
     ("a quotient spread over an array, `sin(r) * (w / r)` with `r = norm(w)`", "at 0", "`sin(r) / r * w`"),
 )
 

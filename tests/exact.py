@@ -245,6 +245,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "log_cosh": lambda x: mpmath.log(mpmath.cosh(x)),
     "xlogy": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log(y),
     "part_of": lambda x, y: mpmath.mpf(0) if x == 0 and y == 0 else x / y,
+    "xlog_sigmoid": lambda a, x: mpmath.mpf(0) if a == 0 else -a * mpmath.log1p(mpmath.exp(-x)),
     "xlog1py": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log1p(y),
     "logit": lambda x: mpmath.log(x / (1 - x)),
     "log1mexp": lambda x: mpmath.log(-mpmath.expm1(-x)),

@@ -227,3 +227,29 @@ def test_quotients_of_exponentials_of_whole_arrays_keep_their_shape() -> None:
     share = 0.5 * (1.0 + np.tanh(0.5 * B))
     np.testing.assert_allclose(slope, b / np.hypot(2 + np.sin(np.exp(np.tanh(A))), b) * share, rtol=1e-13)
     assert np.isfinite(curvature).all()
+
+
+def _softplus(x: Any) -> Any:
+    return max(x, mpmath.mpf(0)) + mpmath.log1p(mpmath.exp(-abs(x)))
+
+
+@pytest.mark.parametrize("share", ["1/(1 + exp(-x))", "sigmoid(x)", "exp(x)/(1 + exp(x))"])
+def test_logarithms_of_shares_times_counts(share: str) -> None:
+    """Of a share that is 0 or 1 in the arithmetic, to second order; 0 times an infinite logarithm stays 0."""
+    for text, f in {
+        f"xlogy(y, {share})": lambda t, y: -y * _softplus(-t),
+        f"xlog1py(y, -{share})": lambda t, y: -y * _softplus(t),
+        f"bernoulli_logpmf(y, {share})": lambda t, y: -y * _softplus(-t) - (1 - y) * _softplus(t),
+        f"binom_logpmf(y, 1, {share})": lambda t, y: -y * _softplus(-t) - (1 - y) * _softplus(t),
+        f"entr({share}) + 0*y": lambda t, y: _softplus(-t) * _sigmoid(t),
+    }.items():
+        kernel = sd.compile(f"[{text}, derivative({text}, x), derivative({text}, x, 2)]", x=(), y=(), backend="numpy")
+        for t in (-1e300, -800.0, -40.0, 0.5, 40.0, 800.0, 1e300):
+            for y in (0.0, 1.0):
+                got = kernel(t, y)
+                assert np.isfinite(got).all(), (text, t, y)
+                if abs(t) < 1e3:
+                    want = derivatives(lambda s, f=f, y=y: f(s, y), t)
+                    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15, err_msg=f"{text} {t} {y}")
+    kernel = sd.compile(f"bernoulli_logpmf(y, {share})", x=(), y=(), backend="numpy")
+    assert kernel(np.inf * np.array([1, -1, 1, -1]), np.array([1.0, 0, 0, 1])).tolist() == [0, 0, -np.inf, -np.inf]

@@ -168,6 +168,7 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     ],
     "exp_share": EXPONENTIALS,
     "log_exp_sum": [point for point in EXPONENTIALS if abs(point[2]) < 5],  # far out c F(c, b, -t) cancels
+    "xlog_sigmoid": [(0.0, 2.0), (0.0, -1e300), (2.0, -800.0), (3.0, 800.0), (0.5, 1e-20), (1e100, -3.0)],
     "xlog1py": [(0.0, 2.0), (2.0, 1e-20), (-2.0, -1e-300), (3.0, -0.9), (1e100, 1e-9), (3.0, 1e80)],
     "rel_entr": RATIOS[:-2],
     "kl_div": [*RATIOS[:-2], (1.4, 1.0), (1.6, 1.0), (0.4, 1.0)],

@@ -22,6 +22,12 @@ def xlog1py(x: Node, y: Node) -> Node:
     return where(zero, 0.0, x * elementwise("log1p", (y,)))
 
 
+def xlog_sigmoid(a: Node, x: Node) -> Node:
+    """Return ``a * log(sigmoid(x))``, and 0 where a is 0."""
+    zero = elementwise("logical_and", (compare("equal", a, 0.0), compare("equal", x, x)), BOOL)
+    return where(zero, 0.0, a * elementwise("log_sigmoid", (x,)))
+
+
 def part_of(x: Node, y: Node) -> Node:
     """Return ``x / y``, and 0 where both are 0: the slope of ``x * log(y)`` by y."""
     zero = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", y, 0.0)), BOOL)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from .. import BOOL, Node, broadcast_to, constant, elementwise
 from .functions import Formula, Interval, Partial, compare, scalar_constant, to_real, where
-from .logarithms import entr, kl_div, log1mexp, log_ratio, logit, part_of, rel_entr, xlog1py
+from .logarithms import entr, kl_div, log1mexp, log_ratio, logit, part_of, rel_entr, xlog1py, xlog_sigmoid
 from .making import ANY, NONE, POSITIVE, UNIT, ZERO
 from .making import named as _f
 from .making import order_of as _order
@@ -272,6 +272,9 @@ _row("part_of", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (POSITIVE, PO
      expansion=part_of, written=lambda x, y: x / y, singular=True)
 _row("xlog1py", (lambda x, y, f: elementwise("log1p", (y,)), lambda x, y, f: _f("part_of")(x, 1.0 + y)),
      (POSITIVE, POSITIVE), numpy="", source="4.7.1", expansion=xlog1py, singular=True)
+_row("xlog_sigmoid", (lambda a, x, f: elementwise("log_sigmoid", (x,)), lambda a, x, f: a * sigmoid(-x)),
+     (POSITIVE, ANY), numpy="", source="4.34.3", expansion=xlog_sigmoid,
+     written=lambda a, x: elementwise("xlogy", (a, sigmoid(x))), singular=True)
 _unary("logit", lambda x, f: 1.0 / (x * (1.0 - x)), (0.05, 0.95), numpy="", source="4.7.1", expansion=logit,
        singular=True)
 _unary("log1mexp", lambda x, f: _f("exp_share")(-1.0, 1.0, x), POSITIVE, numpy="", source="4.7.1",

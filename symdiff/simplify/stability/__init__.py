@@ -104,6 +104,25 @@ def _log1p_of_rest(node: Node) -> Node | None:
     return None
 
 
+@rule("xlogy xlog1py", "xlogy(a, sigmoid(x)), xlog1py(a, -sigmoid(x))", "a log_sigmoid(x), a log_sigmoid(-x)",
+      "stability")
+def _part_of_log_of_sigmoid(node: Node) -> Node | None:
+    inside, rest = peel(node.args[1]), node.op == "xlog1py"
+    share = peel(inside.args[0]) if rest and inside.op == "negative" else inside
+    if share.op != "sigmoid" or rest is (inside is share):
+        return None
+    x = elementwise("negative", share.args) if rest else share.args[0]
+    return elementwise("xlog_sigmoid", (node.args[0], spread(x, inside.shape)))
+
+
+@rule("entr", "entr(sigmoid(x))", "-sigmoid(x) log_sigmoid(x)", "stability")
+def _entropy_of_sigmoid(node: Node) -> Node | None:
+    inside = peel(node.args[0])
+    if inside.op != "sigmoid":
+        return None
+    return spread(elementwise("negative", (elementwise("xlog_sigmoid", (inside, inside.args[0])),)), node.shape)
+
+
 @rule("log1mexp", "log1mexp(exp(x))", "x - exp(x) / 2 + ..., also where exp(x) is 0 or infinite", "stability")
 def _log1mexp_of_exp(node: Node) -> Node | None:
     inside = peel(node.args[0])
