@@ -137,7 +137,7 @@ def parse(
     >>> parse("x * sin(x)")
     x*sin(x)
     >>> gradient(parse("x'*A*x", dialect="matrixcalculus", x="vector", A="matrix"), "x")
-    A.T @ x + A @ x
+    (A.T + A) @ x
     """
     if dialect is not None:
         from .frontend.text.dialects import DIALECTS

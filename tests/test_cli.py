@@ -77,7 +77,7 @@ def test_derive_prints_the_formula(run: Run, args: list[str], expected: str) -> 
     ("formula", "wrt", "options", "expected"),
     [
         ("x @ A @ x", "x", ["--kind", "hessian"], "A + A.T"),
-        ("x @ A @ x", "x", ["--kind", "gradient"], "A @ x + A.T @ x"),
+        ("x @ A @ x", "x", ["--kind", "gradient"], "(A + A.T) @ x"),
         ("A @ x", "x", [], "A"),
         ("A @ x", "A", ["--kind", "vjp", "--seed", "v"], "outer(v, x)"),
         ("x * x", "x", ["--kind", "jvp", "--seed", "v"], "2 * v * x"),

@@ -15,7 +15,7 @@ from numpy.linalg import det, inv, norm
 
 import symdiff as sd
 from symdiff.frontend.formula import read_formula
-from symdiff.graph import Node, contract, input, inputs_of, matmul, matrix, swap
+from symdiff.graph import Node, constant, contract, input, inputs_of, matmul, matrix, postorder, swap
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.simplify import simplify
 
@@ -153,6 +153,23 @@ ROWS = [
     ),
     Row("trace(X @ A @ X.T)", "X", {"X": ("m", "n"), "A": ("n", "n")}, "X @ (A + A.T)", lambda X, A: X @ (A + A.T)),
     Row("(x - 1) * exp(x)", "x", {"x": ()}, "x * exp(x)", lambda x: x * np.exp(x)),
+    Row("x @ A @ x", "x", {"x": "n", "A": ("n", "n")}, "(A.T + A) @ x", lambda x, A: (A + A.T) @ x),
+    Row(
+        "(x - s) @ W @ (x - s)", "x", {"x": "n", "s": "n", "W": ("n", "n")}, "(W.T + W) @ (x - s)",
+        lambda x, s, W: (W + W.T) @ (x - s),
+    ),
+    Row(
+        "sum(log(1 + exp(X @ w))) - y @ X @ w", "w", {"X": ("m", "n"), "w": "n", "y": "m"},
+        "X.T @ (sigmoid(X @ w) - y)", lambda X, w, y: X.T @ (1 / (1 + np.exp(-X @ w)) - y),
+    ),
+    Row("x ** 2 / (1 + x ** 2)", "x", {"x": ()}, "2 * x / (1 + x ** 2) ** 2", lambda x: 2 * x / (1 + x**2) ** 2),
+    Row("log(x / (4 - x))", "x", {"x": ()}, "4 / (x * (4 - x))", lambda x: 4 / (x * (4 - x))),
+    Row(
+        "(x - mean(x)) / sqrt(var(x) + e)", "x", {"x": 4, "e": POS()},
+        "c = x - mean(x)\n(eye(4) - 0.25 - 0.25 * outer(c, c) / (var(x) + e)) / sqrt(var(x) + e)",
+        lambda x, e: (np.eye(4) - 1 / 4 - np.outer(x - x.mean(), x - x.mean()) / (4 * (x.var() + e)))
+        / np.sqrt(x.var() + e),
+    ),
 ]
 IDS = [f"{row.text} {row.wrt} {'invertible' if row.options else ''}" for row in ROWS]
 
@@ -245,6 +262,42 @@ def test_random_products_keep_their_value(seed: int) -> None:
     before = evaluate(roots, point, inputs)
     for old, new in zip(before, evaluate(simplify(roots), point, inputs), strict=True):
         np.testing.assert_allclose(new, old, rtol=1e-8, atol=1e-8 * max(1.0, float(np.abs(old).max())))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_number_beside_a_quotient_keeps_its_value(seed: int) -> None:
+    """``c - k a / b``, where all of a cancels against b, is a number over b: with its value, nan, and limits."""
+    rng = np.random.default_rng(seed)
+    x, y = input("x", ()), input("y", ())
+    c, k, p, q, r = (float(number) for number in rng.integers(1, 6, size=5))
+    minus = bool(rng.integers(2))
+    top = p * x + q * y
+    bottom = constant(r * k) + (1.0 if minus else -1.0) * (top * k) if rng.integers(2) else r * k + y - top * k
+    node = (c - c * k * top / bottom) if minus else (c + c * k * top / bottom)
+    if rng.integers(2):
+        node = node / (y * y + 1.0)
+    (new,) = simplify([node])
+    for at in (*rng.normal(size=(5, 2)), (np.nan, 1.0), (1.0, np.nan)):
+        point = {"x": np.array(at[0]), "y": np.array(at[1])}
+        np.testing.assert_allclose(computed(new, point, [x, y]), computed(node, point, [x, y]), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("text", ["1 - x / (1 + x)", "2 + 2 * (x / (3 - x))", "(1 / y) - ((x / (1 + x)) / y)"])
+def test_a_number_beside_a_quotient_goes_into_it(text: str) -> None:
+    node = read_formula(text, {"x": (), "y": ()}, ("shapes",)).value.node
+    (new,) = simplify([node])
+    assert len(postorder([new])) < len(postorder([node]))
+    assert sum(arg.op == "input" and arg.name == "x" for part in postorder([new]) for arg in part.args) == 1
+    far = {"x": np.array(1e300), "y": np.array(2.0)}
+    assert abs(float(computed(new, far, [input("x", ()), input("y", ())]))) < 1e-290
+
+
+def test_a_mean_of_a_few_elements_is_named() -> None:
+    """Of four elements the quotient by their count is a factor; half a sum of two stays one."""
+    assert str(sd.gradient("mean(x) * y", "y", x=4, y=())) == "mean(x)"
+    assert str(sd.gradient("sum(x) * y / 8", "y", x=8, y=())) == "mean(x)"
+    assert str(sd.gradient("y * sum(x) / 4", "y", x=8, y=())) == "0.25 * sum(x)"
+    assert str(sd.gradient("y * (x @ x) / 2", "y", x=2, y=())) == "0.5 * (x @ x)"
 
 
 # ---------------------------------------------------------------------------- what must not be cancelled

@@ -139,6 +139,41 @@ def _absorbed_term(node: Node) -> Node | None:
     return None
 
 
+@rule("add subtract", "1 - x / (1 + x), 1 / y - (x / (1 + x)) / y", "1 / (1 + x), (1 / (1 + x)) / y", "reading",
+      inside="divide multiply")
+def _whole_and_quotient(node: Node) -> Node | None:
+    """Put a number beside a quotient into it where all but a number cancels, which loses no digits then.
+
+    The divisor stays, with all that cancels: what is nan stays so, and what is infinite gives the limit.
+    """
+    a, b = node.args
+    back = -1.0 if node.op == "subtract" else 1.0
+    for alone, other, signs in ((a, b, (1.0, back)), (b, a, (back, 1.0))):
+        p, quotient = scaled(other)
+        c, divisor = number(alone), None
+        if alone.op == "divide" and quotient.op == "divide" and quotient.args[1] is alone.args[1]:
+            c, divisor = number(alone.args[0]), alone.args[1]
+            r, quotient = scaled(quotient.args[0])
+            p *= r
+        if c is None or quotient.op != "divide" or quotient.shape != node.shape:
+            continue
+        whole, part = signs[0] * c, signs[1] * p
+        top, bottom = (terms_of(arg, _WINDOW) for arg in quotient.args)
+        if not top.whole or not bottom.whole:
+            continue
+        total: dict[Node | None, float] = {None: 0.0}
+        for factor, terms in ((part, top.parts), (whole, bottom.parts)):
+            for sign, term in terms:
+                own = number(term)
+                q, x = (own, None) if own is not None else scaled(term)
+                total[x] = total.get(x, 0.0) + factor * sign * q
+        left = total.pop(None)
+        if left != 0.0 and not any(total.values()):
+            result = make("divide", constant(left), quotient.args[1])
+            return result if divisor is None else make("divide", result, divisor)
+    return None
+
+
 def _common_factor(node: Node, op: str) -> Node | None:
     a, b = node.args
     factors: list[Node] = []

@@ -290,6 +290,24 @@ def _common_matrix(reader: Reader, term: Term) -> Term | None:
     return None
 
 
+@RULES.of("sum")
+def _common_in_vectors(reader: Reader, term: Term) -> Term | None:
+    """Write the matrix, or the vector, of products in common once: A x + Aᵀ x is (A + Aᵀ) x, Xᵀ p - Xᵀ y Xᵀ (p - y)."""
+    products = [arg for arg in term.args if arg.kind == "matmul" and len(arg.args) == 2]
+    if term.ndim != 1 or len(products) < len(term.args) or len(products) > _MOST:
+        return None
+    if any(factor.ndim != 2 - place for arg in products for place, factor in enumerate(arg.args)):
+        return None
+    for kept in (0, 1):
+        shared = products[0].args[kept]
+        if any(arg.args[kept] is not shared for arg in products):
+            continue
+        rests = [arg.args[1 - kept] for arg in products]
+        inner = reader.sum(list(zip(rests, term.data, strict=True)), rests[0].shape)
+        return reader.chain([shared, inner] if kept == 0 else [inner, shared])
+    return None
+
+
 @RULES.of("rows")
 def _diagonal_and_outer(reader: Reader, term: Term) -> Term | None:
     """Write diag(p) (A - 𝟏 (Aᵀ p)ᵀ) as (diag(p) - p pᵀ) A."""

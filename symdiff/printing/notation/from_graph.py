@@ -170,8 +170,14 @@ def widened(args: list[Term], shape: Shape, build: Callable[[list[Term], Shape],
     return Term("broadcast", (lifted(plain, narrow, build),), None, shape)
 
 
+#: Quotients by a count that are written as a factor. A half is one of other things than two elements, too.
+_EXACT = frozenset(0.5**n for n in range(2, 40))
+
+
 def as_mean(above: Sequence[Term], below: Sequence[Term]) -> Term | None:
     """Recognise the sum of elements divided by how many they are, and the variance."""
+    if len(above) == 2 and not below and above[0].kind == "number" and above[0].data in _EXACT:
+        above, below = above[1:], [number(1.0 / above[0].data)]  # times 1/4 for 4 elements
     if len(above) != 1 or len(below) != 1 or above[0].kind != "total" or below[0].kind not in ("number", "size"):
         return None
     (x,), axes = above[0].args, above[0].data
