@@ -43,7 +43,6 @@ from .frontend.array import Array, asarray
 from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, value_and_gradient, vjp
 from .frontend.formula import merge_shapes as _merge_shapes
 from .frontend.formula import read_formula as _read_formula
-from .frontend.functions.custom import custom
 from .frontend.numpy.library import LIBRARY as _LIBRARY
 from .frontend.outputs import leaves as _leaves
 from .frontend.outputs import pack as _pack
@@ -81,6 +80,7 @@ if TYPE_CHECKING:
     from . import stats as stats
     from . import xp as xp
     from .compiler import compile
+    from .frontend.functions.custom import custom
     from .frontend.functions.recurrence import iterate, scan, sum_over
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
@@ -162,6 +162,7 @@ _LATER = {
     "Steps": ".tools.reading.steps",
     "check": ".tools.checking.check",
     "compile": ".compiler",
+    "custom": ".frontend.functions.custom",
     "export": ".tools.export",
     "iterate": ".frontend.functions.recurrence",
     "linear_operator": ".tools.linear_operator",

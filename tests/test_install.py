@@ -32,6 +32,7 @@ LATER = {
     "subprocess",
     "symdiff.codegen",
     "symdiff.compiler",
+    "symdiff.frontend.functions.custom",
     "symdiff.frontend.functions.recurrence",
     "symdiff.frontend.sympy.read",
     "symdiff.frontend.text.build",
@@ -67,6 +68,14 @@ def test_an_import_loads_what_formulas_need_and_no_more() -> None:
     loaded = loaded_by("import symdiff")
     assert {"symdiff.frontend.derivatives", "symdiff.calculus.modes"} <= loaded
     assert not loaded & LATER
+    assert len(loaded) < 170, "each module takes 0.3 ms: what the first compile needs is imported by it"
+
+
+def test_the_first_compile_loads_the_stages_behind_derivatives_and_no_tools() -> None:
+    loaded = loaded_by("import symdiff as sd; x = sd.vector('x', 3); sd.compile(x * x, x, backend='interpreter')")
+    assert {"symdiff.compiler", "symdiff.lower", "symdiff.plan", "symdiff.codegen", "symdiff.runtime"} <= loaded
+    assert not loaded & {"scipy", "sympy", "symdiff.codegen.cython", "symdiff.printing", "symdiff.tools", "symdiff.xp"}
+    assert not loaded & {f"symdiff.runtime.{name}" for name in ("about.explain", "about.signature", "calls.labels")}
 
 
 def test_what_is_imported_later_is_there() -> None:
