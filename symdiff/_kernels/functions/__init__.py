@@ -15,6 +15,9 @@ Files
     special.h      polygamma, beta and spherical Bessel functions, which C's library lacks
     error.h        error functions without their exponential, the logarithm of the normal distribution's integral
     bessel.h       derivatives of scaled modified Bessel functions
+    elliptic.h     derivatives of complete elliptic integrals
+    integrals.h    sine, cosine and Fresnel integrals, Lambert's W
+    airy.h         Airy functions
     special.pyx    these over arrays
 Add
     a function that C lacks: ``special.h`` or a header beside it; one that generated code shares: ``vector.h``, and its

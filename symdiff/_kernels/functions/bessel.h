@@ -18,3 +18,28 @@ static __attribute__((unused)) double sd_i_moment(double order, double x) {
   for (int s = 0; s < 60 && term > 1e-18 * sum; s++) sum += term *= (n + 0.5 + s) * (s + 0.5) / ((s + 1.) * z);
   return factor * sum * 0.56418958354775628695 / __builtin_sqrt(z);
 }
+
+/* The integral of (cosh t - 1)^n cosh(v t) exp(-x (cosh t - 1)) over t > 0, 0 <= n <= 10: for x > 0 the derivative of
+   order n of exp(x) K_v(x), up to sign, DLMF 10.32.9. All is positive, and the trapezoidal rule converges as fast as
+   for periodic functions. Relative error about 1e-15, and that of an exponential where the result is large. */
+static __attribute__((unused)) double sd_k_moment(double order, double v, double x) {
+  double sum, step;
+  int n = (int)order;
+  if (x != x || v != v || x < 0 || !(order >= 0 && order <= 10) || __builtin_isinf(v)) return __builtin_nan("");
+  if (x == 0) return __builtin_inf();
+  if (x == __builtin_inf()) return 0;
+  v = __builtin_fabs(v);
+  step = 0.5 / __builtin_sqrt(__builtin_hypot(x, v + n));
+  if (step > 0.17) step = 0.17;
+  sum = n ? 0 : 0.5;
+  for (int k = 1; k < 200000; k++) {
+    double t = k * step, half = __builtin_sinh(t / 2), u = 2 * half * half, term;
+    term = 0.5 * (__builtin_exp(v * t - x * u) + __builtin_exp(-v * t - x * u));
+    if (term > 0)
+      for (int i = 0; i < n; i++) term *= u;
+    sum += term;
+    if (sum == __builtin_inf()) break;
+    if (term <= 1e-18 * sum && x * __builtin_sinh(t) > v + n / __builtin_tanh(t / 2)) break;
+  }
+  return sum * step;
+}

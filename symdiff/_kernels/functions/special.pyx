@@ -22,8 +22,29 @@ cdef extern from "functions/error.h":
 
 cdef extern from "functions/bessel.h":
     double sd_i_moment(double order, double x) noexcept nogil
+    double sd_k_moment(double order, double v, double x) noexcept nogil
 
+cdef extern from "functions/elliptic.h":
+    double sd_ellipk_derivative(double order, double p) noexcept nogil
+    double sd_ellipe_derivative(double order, double p) noexcept nogil
+
+cdef extern from "functions/integrals.h":
+    double sd_si(double x) noexcept nogil
+    double sd_ci(double x) noexcept nogil
+    double sd_fresnels(double x) noexcept nogil
+    double sd_fresnelc(double x) noexcept nogil
+    double sd_lambertw(double x) noexcept nogil
+    double sd_lambertwm1(double x) noexcept nogil
+
+cdef extern from "functions/airy.h":
+    double sd_airyai(double x) noexcept nogil
+    double sd_airyaiprime(double x) noexcept nogil
+    double sd_airybi(double x) noexcept nogil
+    double sd_airybiprime(double x) noexcept nogil
+
+ctypedef double (*One)(double) noexcept nogil
 ctypedef double (*Two)(double, double) noexcept nogil
+ctypedef double (*Three)(double, double, double) noexcept nogil
 
 
 def digamma(x):
@@ -65,18 +86,7 @@ def polygamma(order, x):
 
 def polygamma_gap(order, x, d):
     """``polygamma(order, x + d) - polygamma(order, x)``, element by element; orders 0 to 100."""
-    order = within(order, 0, 100, "polygamma_gap")
-    order, x, d = np.broadcast_arrays(order, np.asarray(x, dtype=np.float64), np.asarray(d, dtype=np.float64))
-    result = np.empty(x.shape)
-    cdef const double[::1] orders = np.ascontiguousarray(order).reshape(-1)
-    cdef const double[::1] first = np.ascontiguousarray(x).reshape(-1)
-    cdef const double[::1] second = np.ascontiguousarray(d).reshape(-1)
-    cdef double[::1] target = result.reshape(-1)
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(first.shape[0]):
-            target[i] = sd_polygamma_gap(orders[i], first[i], second[i])
-    return result
+    return every(sd_polygamma_gap, within(order, 0, 100, "polygamma_gap"), x, d)
 
 
 def beta(a, b):
@@ -114,6 +124,71 @@ def i_moment(order, x):
     return each(sd_i_moment, within(order, 0, 10, "i_moment"), x)
 
 
+def k_moment(order, v, x):
+    """Integral of ``(cosh(t) - 1)**order * cosh(v * t) * exp(-x * (cosh(t) - 1))`` over t > 0; orders 0 to 10."""
+    return every(sd_k_moment, within(order, 0, 10, "k_moment"), v, x)
+
+
+def ellipk_derivative(order, p):
+    """Derivative of the elliptic integral K by m, at ``m = 1 - p`` (DLMF 19.5.1), element by element; orders 1 to 10."""
+    return each(sd_ellipk_derivative, within(order, 1, 10, "ellipk_derivative"), p)
+
+
+def ellipe_derivative(order, p):
+    """Derivative of the elliptic integral E by m, at ``m = 1 - p`` (DLMF 19.5.2), element by element; orders 1 to 10."""
+    return each(sd_ellipe_derivative, within(order, 1, 10, "ellipe_derivative"), p)
+
+
+def si(x):
+    """Sine integral (DLMF 6.2.9), element by element."""
+    return of_one(sd_si, x)
+
+
+def ci(x):
+    """Cosine integral of the argument's size (DLMF 6.2.11), element by element."""
+    return of_one(sd_ci, x)
+
+
+def fresnels(x):
+    """Fresnel's sine integral (DLMF 7.2.8), element by element."""
+    return of_one(sd_fresnels, x)
+
+
+def fresnelc(x):
+    """Fresnel's cosine integral (DLMF 7.2.7), element by element."""
+    return of_one(sd_fresnelc, x)
+
+
+def airyai(x):
+    """Airy function Ai (DLMF 9.2.2), element by element."""
+    return of_one(sd_airyai, x)
+
+
+def airyaiprime(x):
+    """Derivative of the Airy function Ai (DLMF 9.2.2), element by element."""
+    return of_one(sd_airyaiprime, x)
+
+
+def airybi(x):
+    """Airy function Bi (DLMF 9.2.2), element by element."""
+    return of_one(sd_airybi, x)
+
+
+def airybiprime(x):
+    """Derivative of the Airy function Bi (DLMF 9.2.2), element by element."""
+    return of_one(sd_airybiprime, x)
+
+
+def lambertw(x):
+    """Lambert's W on its main branch (DLMF 4.13.1), element by element."""
+    return of_one(sd_lambertw, x)
+
+
+def lambertwm1(x):
+    """Lambert's W on its branch -1, from -1/e to 0 (DLMF 4.13.1), element by element."""
+    return of_one(sd_lambertwm1, x)
+
+
 def within(order, int least, int most, name):
     """Return orders that a function has, as float64."""
     orders = np.asarray(order, dtype=np.float64)
@@ -134,4 +209,32 @@ cdef each(Two function, order, x):
     with nogil:
         for i in range(source.shape[0]):
             target[i] = function(orders[i], source[i])
+    return result
+
+
+cdef of_one(One function, x):
+    """Apply a function of one number to every element, without the GIL."""
+    x = np.asarray(x, dtype=np.float64)
+    result = np.empty(x.shape)
+    cdef const double[::1] source = np.ascontiguousarray(x).reshape(-1)
+    cdef double[::1] target = result.reshape(-1)
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(source.shape[0]):
+            target[i] = function(source[i])
+    return result
+
+
+cdef every(Three function, order, x, y):
+    """Apply a function of three numbers to every element, without the GIL."""
+    order, x, y = np.broadcast_arrays(order, np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))
+    result = np.empty(x.shape)
+    cdef const double[::1] orders = np.ascontiguousarray(order).reshape(-1)
+    cdef const double[::1] first = np.ascontiguousarray(x).reshape(-1)
+    cdef const double[::1] second = np.ascontiguousarray(y).reshape(-1)
+    cdef double[::1] target = result.reshape(-1)
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(first.shape[0]):
+            target[i] = function(orders[i], first[i], second[i])
     return result

@@ -20,6 +20,9 @@
 #include "../functions/special.h"
 #include "../functions/error.h"
 #include "../functions/bessel.h"
+#include "../functions/elliptic.h"
+#include "../functions/integrals.h"
+#include "../functions/airy.h"
 #include "handlers.h"
 #include "instructions.h"
 
@@ -83,7 +86,20 @@ static const sd_scalar sd_scalars[] = {
     SD_TWO("ierfcx", sd_ierfcx),
     SD_TWO("log_ndtr_derivative", sd_log_ndtr_derivative),
     SD_TWO("i_moment", sd_i_moment),
+    SD_TWO("ellipk_derivative", sd_ellipk_derivative),
+    SD_TWO("ellipe_derivative", sd_ellipe_derivative),
+    SD_ONE("si", sd_si),
+    SD_ONE("ci", sd_ci),
+    SD_ONE("fresnels", sd_fresnels),
+    SD_ONE("fresnelc", sd_fresnelc),
+    SD_ONE("airyai", sd_airyai),
+    SD_ONE("airyaiprime", sd_airyaiprime),
+    SD_ONE("airybi", sd_airybi),
+    SD_ONE("airybiprime", sd_airybiprime),
+    SD_ONE("lambertw", sd_lambertw),
+    SD_ONE("lambertwm1", sd_lambertwm1),
     SD_THREE("polygamma_gap", sd_polygamma_gap),
+    SD_THREE("k_moment", sd_k_moment),
 };
 enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 

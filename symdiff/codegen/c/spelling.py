@@ -171,7 +171,7 @@ _FUSED = 4
 
 
 #: Headers of functions that libm lacks.
-SPECIAL = ("special.h", "error.h", "bessel.h")
+SPECIAL = ("special.h", "error.h", "bessel.h", "elliptic.h", "integrals.h", "airy.h")
 
 
 @cache

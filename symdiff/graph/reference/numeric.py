@@ -108,7 +108,11 @@ def lgamma(x: Array) -> Array:
 #: What generated kernels have the C text of.
 beta, betaln, polygamma, polygamma_gap = compiled.beta, compiled.betaln, compiled.polygamma, compiled.polygamma_gap
 ierfcx, log_ndtr_derivative = compiled.ierfcx, compiled.log_ndtr_derivative
-i_moment, spherical_jn, zeta = compiled.i_moment, compiled.spherical_jn, compiled.zeta
+i_moment, k_moment, spherical_jn, zeta = compiled.i_moment, compiled.k_moment, compiled.spherical_jn, compiled.zeta
+ellipk_derivative, ellipe_derivative = compiled.ellipk_derivative, compiled.ellipe_derivative
+si, ci, fresnels, fresnelc = compiled.si, compiled.ci, compiled.fresnels, compiled.fresnelc
+airyai, airyaiprime, airybi, airybiprime = compiled.airyai, compiled.airyaiprime, compiled.airybi, compiled.airybiprime
+lambertw, lambertwm1 = compiled.lambertw, compiled.lambertwm1
 
 
 # ---------------------------------------------------------------------------- reductions and normalizations

@@ -21,6 +21,10 @@ def _moment(order: float, x: Node) -> Node:
     return elementwise("i_moment", (constant(order), x))
 
 
+def _k_moment(order: float, v: Node, x: Node) -> Node:
+    return elementwise("k_moment", (constant(order), v, x))
+
+
 def _spherical(n: Node, x: Node, f: Node) -> Node:
     # (2n+1) j_n' = n j_(n-1) - (n+1) j_(n+1): no division by x, so exact at 0
     order = order_of(n)
@@ -58,6 +62,16 @@ unary("i0e", lambda x, f: -(sign(x) * _moment(1.0, x)), (0.1, 3.0), numpy="speci
       library="i0e")
 unary("i1e", lambda x, f: _moment(2.0, x) - _moment(1.0, x), (0.1, 3.0), numpy="special.i1e", source="10.32.1",
       library="i1e")
+
+# (cosh t - 1)^n cosh(v t) exp(-x (cosh t - 1)) over t > 0, DLMF 10.32.9: k0e(x) - k1e(x) cancels far out
+row("k_moment", (NONE, ABSENT, lambda n, v, x, f: -_k_moment(order_of(n) + 1.0, v, x)), ((1.0, 1.0), ORDERS, NEAR),
+    numpy="k_moment", source="10.32.9", special="sd_k_moment", orders=10, singular=True)
+unary("k0e", lambda x, f: -_k_moment(1.0, constant(0.0), x), NEAR, numpy="special.k0e", source="10.32.9",
+      library="k0e", singular=True)
+unary("k1e", lambda x, f: -_k_moment(1.0, constant(1.0), x), NEAR, numpy="special.k1e", source="10.32.9",
+      library="k1e", singular=True)
+row("kve", (ABSENT, lambda v, x, f: -_k_moment(1.0, v, x)), (ORDERS, NEAR), numpy="special.kve", source="10.32.9",
+    library="kve", singular=True)
 
 # Spherical Bessel functions
 row("spherical_jn", (NONE, _spherical), ((2.0, 2.0), ANY), numpy="spherical_jn", source="10.51.2",

@@ -1,0 +1,151 @@
+/* Sine, cosine and Fresnel integrals, and the inverse of w exp(w).
+   No header is included; the compiler's builtins name the functions of libm. */
+
+/* Re and Im of exp(ix) E1(ix), x >= 4, by the continued fraction DLMF 6.9.1, from its end. */
+static __attribute__((unused)) void sd_e1_turned(double x, double *real, double *imag) {
+  int many = 12 + (int)(x < 400 ? 400 / x : 0);
+  double re = 1 + 2. * many, im = x, size;
+  for (int i = many; i > 0; i--) {
+    size = (double)i * i / (re * re + im * im);
+    re = 2. * i - 1 - size * re;
+    im = x + size * im;
+  }
+  size = __builtin_hypot(re, im);
+  *real = re / size / size;
+  *imag = -im / size / size;
+}
+
+/* Sine integral, DLMF 6.2.9: relative error about 1e-15. */
+static __attribute__((unused)) double sd_si(double x) {
+  double a = __builtin_fabs(x), re, im, term = x, sum = x;
+  if (x != x) return x;
+  if (a == __builtin_inf()) return __builtin_copysign(1.57079632679489661923, x);
+  if (a < 4) { /* DLMF 6.6.5 */
+    for (int k = 1; k < 30; k++) {
+      term *= -x * x / ((2. * k) * (2 * k + 1));
+      sum += term / (2 * k + 1);
+    }
+    return sum;
+  }
+  sd_e1_turned(a, &re, &im);
+  return __builtin_copysign(1.57079632679489661923 + (__builtin_cos(a) * im - __builtin_sin(a) * re), x);
+}
+
+/* Cosine integral of the argument's size, DLMF 6.2.11: error about 1e-15 of 1 / x where it oscillates, and of the
+   logarithm below 4. */
+static __attribute__((unused)) double sd_ci(double x) {
+  double a = __builtin_fabs(x), re, im, term = 1, sum = 0;
+  if (x != x) return x;
+  if (a == __builtin_inf()) return 0;
+  if (a < 4) { /* DLMF 6.6.6 */
+    for (int k = 1; k < 30; k++) {
+      term *= -x * x / ((2. * k) * (2 * k - 1));
+      sum += term / (2 * k);
+    }
+    return 0.57721566490153286061 + __builtin_log(a) + sum;
+  }
+  sd_e1_turned(a, &re, &im);
+  return -(__builtin_cos(a) * re + __builtin_sin(a) * im);
+}
+
+/* Both of Fresnel's integrals, DLMF 7.2.7 and 7.2.8, for x >= 0. */
+static __attribute__((unused)) void sd_fresnel(double x, double *s, double *c) {
+  const double half_pi = 1.57079632679489661923;
+  double square = x * x, rest = __builtin_fma(x, x, -square), phase, re, im, size, cosine, sine, turn;
+  if (x < 1.5) { /* DLMF 7.6.4 and 7.6.6 */
+    double term = x, t = half_pi * square;
+    *s = *c = 0;
+    for (int k = 0; k < 30; k++) {
+      *c += term / (4 * k + 1);
+      term *= t / (2 * k + 1);
+      *s += term / (4 * k + 3);
+      term *= -t / (2 * k + 2);
+    }
+    return;
+  }
+  if (x > 1e17) {
+    *s = *c = 0.5;
+    return;
+  }
+  /* erfc's continued fraction, DLMF 7.9.2, at (1 - i) sqrt(pi) x / 2, from its end */
+  int many = 12 + (int)(x < 12 ? 150 / square : 0);
+  turn = -2 * half_pi * square;
+  re = 1 + 4. * many;
+  im = turn;
+  for (int j = many; j > 0; j--) {
+    size = -(2. * j - 1) * (2. * j) / (re * re + im * im);
+    re = 4. * j - 3 + size * re;
+    im = turn - size * im;
+  }
+  size = x / (re * re + im * im); /* x (1 - i) / (re + i im) */
+  double hr = size * (re - im), hi = -size * (re + im);
+  phase = half_pi * (__builtin_fmod(square, 4) + rest);
+  cosine = __builtin_cos(phase);
+  sine = __builtin_sin(phase);
+  double pr = cosine * hr - sine * hi, pi = cosine * hi + sine * hr;
+  *c = 0.5 * ((1 - pr) + pi);
+  *s = 0.5 * ((1 - pr) - pi);
+}
+
+/* Fresnel's sine integral: relative error about 1e-15. */
+static __attribute__((unused)) double sd_fresnels(double x) {
+  double s, c;
+  if (x != x) return x;
+  sd_fresnel(__builtin_fabs(x), &s, &c);
+  return x < 0 ? -s : s;
+}
+
+/* Fresnel's cosine integral: relative error about 1e-15. */
+static __attribute__((unused)) double sd_fresnelc(double x) {
+  double s, c;
+  if (x != x) return x;
+  sd_fresnel(__builtin_fabs(x), &s, &c);
+  return x < 0 ? -c : c;
+}
+
+/* The solution w of w exp(w) = x of one branch, DLMF 4.13; `lower` below -1. */
+static __attribute__((unused)) double sd_lambert(double x, int lower) {
+  /* DLMF 4.13.6: w in powers of sqrt(2 (e x + 1)) */
+  static const double branch[] = {
+      -0x1.0000000000000p+0, 0x1.0000000000000p+0, -0x1.5555555555555p-2, 0x1.38e38e38e38e4p-3, -0x1.4629b7f0d462ap-4,
+      0x1.6c901e573ac90p-5, -0x1.a9bbcb24fe29fp-6, 0x1.002c98983bc43p-6, -0x1.3b20565de449cp-7, 0x1.8a2b4a92630e7p-8,
+      -0x1.f38df0d491306p-9, 0x1.3fee464a7d9c5p-9, -0x1.9d620108b4284p-10, 0x1.0d075d983b845p-10,
+      -0x1.605a95d04e643p-11, 0x1.cff7754715cf2p-12, -0x1.32e4f1bc682e6p-12, 0x1.97a8dfca09940p-13,
+      -0x1.0fbca7a215b09p-13, 0x1.6b701d0eab7e4p-14, -0x1.e77e059770444p-15, 0x1.47cc8ab17efb8p-15,
+      -0x1.b9e1207154a3cp-16, 0x1.2a78f41328c77p-16};
+  double t = __builtin_fma(2.718281828459045, x, 1) + 1.4456468917292502e-16 * x, p, w, z, q, l;
+  if (x != x || t < -4e-16 || (lower && x > 0)) return __builtin_nan("");
+  if (lower && x == 0) return -__builtin_inf();
+  if (x == 0 || x == __builtin_inf()) return x;
+  p = t > 0 ? __builtin_sqrt(2 * t) : 0;
+  if (lower) p = -p;
+  if (__builtin_fabs(p) < 0.4) {
+    w = 0;
+    for (int k = (int)(sizeof branch / sizeof *branch) - 1; k >= 0; k--) w = w * p + branch[k];
+    return w;
+  }
+  if (lower) {
+    l = __builtin_log(-x);
+    q = __builtin_log(-l);
+    w = x < -0.25 ? -1 + p * (1 - p / 3) : l - q + q / l;
+  } else {
+    l = __builtin_log1p(x);
+    w = l * (1 - __builtin_log1p(l) / (2 + l));
+  }
+  for (int k = 0; k < 3; k++) { /* Fritsch, Shafer and Crowley, "Algorithm 443" (1973) */
+    z = (__builtin_fabs(w) > 1e-290 ? __builtin_log(x / w) : 0) - w;
+    q = 2 * (1 + w) * (1 + w + 2 * z / 3);
+    w *= 1 + z / (1 + w) * (q - z) / (q - 2 * z);
+  }
+  return w;
+}
+
+/* Lambert's W on its main branch: relative error about 1e-15 away from 0 of 1 + W. */
+static __attribute__((unused)) double sd_lambertw(double x) {
+  return sd_lambert(x, 0);
+}
+
+/* W on the branch -1, from -1/e to 0. */
+static __attribute__((unused)) double sd_lambertwm1(double x) {
+  return sd_lambert(x, 1);
+}
