@@ -8,6 +8,7 @@ reference that cancellation does not reach. Arrays are NumPy arrays of mpmath nu
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
@@ -122,6 +123,27 @@ def i_moment(n: Any, x: Any) -> Any:
     return mpmath.mpf(2) ** n * mpmath.rf(half, n) / mpmath.factorial(n) * mpmath.hyp1f1(n + half, n + 1, -2 * abs(x))
 
 
+def k_moment(n: Any, v: Any, x: Any) -> Any:
+    """The powers of cosh t - 1 as sums of cosh(j t), DLMF 10.32.9, in digits that what cancels does not reach."""
+    n = int(n)
+    with mpmath.workdps(2 * mpmath.mp.dps + n * max(0, math.ceil(2 * mpmath.log10(x)))):
+        # (cosh t - 1)^n = 2^-n (e^(t/2) - e^(-t/2))^(2 n); orders by the recurrence DLMF 10.29.1
+        known = {v: mpmath.besselk(v, x), v + 1: mpmath.besselk(v + 1, x)}
+        for j in range(1, n):
+            known[v + j + 1] = known[v + j - 1] + 2 * (v + j) / x * known[v + j]
+        for j in range(n):
+            known[v - j - 1] = known[v - j + 1] - 2 * (v - j) / x * known[v - j]
+        parts = [(-1) ** j * mpmath.binomial(2 * n, j) * known[v + n - j] for j in range(2 * n + 1)]
+        return mpmath.exp(x) * mpmath.fsum(parts) / mpmath.mpf(2) ** n
+
+
+def elliptic_derivative(n: Any, start: int, p: Any) -> Any:
+    """Term by term from DLMF 19.5.1 and 19.5.2."""
+    half, n = mpmath.mpf(1) / 2, int(n)
+    factor = mpmath.rf(half, n) * mpmath.rf(start * half, n) / mpmath.factorial(n) * mpmath.pi / 2
+    return factor * mpmath.hyp2f1(n + half, n + start * half, n + 1, 1 - p)
+
+
 def arctan2(y: Any, x: Any) -> Any:
     return mpmath.atan2(y, x)
 
@@ -211,6 +233,25 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "poch": mpmath.rf,
     "binom": mpmath.binomial,
     "i_moment": i_moment,
+    "k_moment": k_moment,
+    "ellipk": mpmath.ellipk,
+    "ellipkm1": lambda p: mpmath.ellipk(1 - p),
+    "ellipe": mpmath.ellipe,
+    "ellipk_derivative": lambda n, p: elliptic_derivative(n, 1, p),
+    "ellipe_derivative": lambda n, p: elliptic_derivative(n, -1, p),
+    "si": mpmath.si,
+    "ci": lambda x: mpmath.ci(abs(x)),
+    "fresnels": mpmath.fresnels,
+    "fresnelc": mpmath.fresnelc,
+    "airyai": mpmath.airyai,
+    "airyaiprime": lambda x: mpmath.airyai(x, derivative=1),
+    "airybi": mpmath.airybi,
+    "airybiprime": lambda x: mpmath.airybi(x, derivative=1),
+    "lambertw": lambda x: mpmath.re(mpmath.lambertw(x)),
+    "lambertwm1": lambda x: mpmath.re(mpmath.lambertw(x, -1)),
+    "k0e": lambda x: mpmath.exp(x) * mpmath.besselk(0, x),
+    "k1e": lambda x: mpmath.exp(x) * mpmath.besselk(1, x),
+    "kve": lambda v, x: mpmath.exp(x) * mpmath.besselk(v, x),
     "j0": lambda x: mpmath.besselj(0, x),
     "j1": lambda x: mpmath.besselj(1, x),
     "jv": mpmath.besselj,

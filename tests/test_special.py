@@ -5,10 +5,12 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+import sympy
 from scipy import special
 
 import symdiff as sd
 from symdiff.errors import BuildError, NotDifferentiableError, UnsupportedError
+from symdiff.frontend.sympy import Inputs, from_sympy, to_sympy
 from symdiff.graph.scalars.functions import FUNCTIONS, Function, Partial
 from symdiff.graph.scalars.polynomials import POLYNOMIALS
 from symdiff.runtime.toolchain.machine import function_address
@@ -49,8 +51,43 @@ def test_functions_of_scipy_take_symbols(name: str) -> None:
 )
 def test_derivatives_that_are_not_offered_are_refused_by_name(name: str, place: int) -> None:
     symbols = [sd.scalar(f"x{i}") for i in range(FUNCTIONS[name].arity)]
+    taken = [1.0, *symbols[1:]] if FUNCTIONS[name].orders else symbols
     with pytest.raises(NotDifferentiableError, match=f"{name} by its argument {place + 1} is not offered"):
-        sd.gradient(getattr(sd, name)(*symbols), symbols[place])
+        sd.gradient(getattr(sd, name)(*taken), symbols[place])
+
+
+@pytest.mark.parametrize("name", ["airy", "sici", "fresnel"])
+def test_functions_of_several_values(name: str) -> None:
+    x, at = sd.scalar("x"), np.array([0.3, 1.7, 6.0])
+    values = getattr(special, name)(x)
+    got = sd.compile(list(values), [x])(at)
+    for own, want in zip(got, getattr(special, name)(at), strict=True):
+        np.testing.assert_allclose(own, want, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_the_real_branches_of_lambert(k: int) -> None:
+    x, at = sd.scalar("x"), np.array([-0.36, -0.1, -1e-5])
+    for formula in (special.lambertw(x, k), sd.lambertw(x, k), sd.compile(f"lambertw(x, {k})")):
+        kernel = formula if callable(formula) else sd.compile(formula, [x])
+        np.testing.assert_allclose(kernel(at), special.lambertw(at, k).real, rtol=1e-14)
+    w = sd.compile(sd.lambertw(x, k), [x])
+    assert np.isnan(w(-0.4)) and w(-np.exp(-1.0)) == pytest.approx(-1.0, abs=1e-7)
+    with pytest.raises(UnsupportedError, match="lambertw of a branch 2; the branches that are real are 0 and -1"):
+        sd.lambertw(x, 2)
+
+
+X = sympy.Symbol("x")
+OF_SYMPY = [sympy.elliptic_k(X), sympy.elliptic_e(X), sympy.Si(X), sympy.Ci(X), sympy.fresnels(X), sympy.fresnelc(X),
+            sympy.airyai(X), sympy.airyaiprime(X), sympy.airybi(X), sympy.airybiprime(X), sympy.LambertW(X),
+            sympy.LambertW(-X, -1)]  # fmt: skip
+
+
+@pytest.mark.parametrize("formula", OF_SYMPY, ids=str)
+def test_sympy_reads_and_is_read(formula: sympy.Expr) -> None:
+    kernel = sd.compile(formula)
+    assert kernel(0.3) == pytest.approx(float(formula.subs(X, 0.3).evalf()), rel=1e-14)
+    assert to_sympy(from_sympy(formula, registry := Inputs()), registry) == formula
 
 
 @pytest.mark.parametrize("name", sorted(POLYNOMIALS))

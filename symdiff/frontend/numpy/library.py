@@ -71,13 +71,22 @@ def _add(name: str, call: Callable[..., Any], arrays: Arrays = 1, least: int = 1
     LIBRARY[name] = Entry(name, call, arrays, least, most, keywords, in_text, options)
 
 
-def _of_order(name: str, n: Any, x: Node) -> Node:
+def _of_order(name: str, n: Any, *rest: Node) -> Node:
     """Apply a function whose order is known beforehand."""
     order = n.value if isinstance(n, Node) and n.op == "constant" else n
     most = FUNCTIONS[name].orders
     if isinstance(order, Node) or np.ndim(order) or not float(order).is_integer() or not 0 <= order <= most:
         raise UnsupportedError(f"{name} of an order that is no constant; expected a whole number from 0 to {most}")
-    return apply("digamma", x) if order == 0 and name == "polygamma" else apply(name, float(order), x)
+    return apply("digamma", *rest) if order == 0 and name == "polygamma" else apply(name, float(order), *rest)
+
+
+def _lambertw(x: Node, k: Any = 0, tol: Any = None) -> Node:
+    """Return Lambert's W on one of its real branches; SciPy's tolerance is not needed."""
+    branch = k.value if isinstance(k, Node) and k.op == "constant" else k
+    if isinstance(branch, Node) or np.ndim(branch) or branch not in (0, -1):
+        came = "that is no constant" if isinstance(branch, Node) or np.ndim(branch) else f"{branch:g}"
+        raise UnsupportedError(f"lambertw of a branch {came}; the branches that are real are 0 and -1")
+    return apply("lambertwm1" if branch else "lambertw", x)
 
 
 for _name, _row in FUNCTIONS.items():
@@ -124,6 +133,10 @@ for _name, (_polynomial, _arrays) in POLYNOMIALS.items():
     _add(_name, _polynomial, _arrays + 1, _arrays + 1, _arrays + 1)
 _add("factorial", factorial)
 _add("multigammaln", multigammaln, 2, 2, 2)
+_add("airy", lambda x: tuple(apply(f"airy{part}", x) for part in ("ai", "aiprime", "bi", "biprime")), in_text=False)
+_add("sici", lambda x: (apply("si", x), apply("ci", x)), in_text=False)
+_add("fresnel", lambda x: (apply("fresnels", x), apply("fresnelc", x)), in_text=False)
+_add("lambertw", _lambertw, 1, 1, 3, ("k", "tol"))
 _add("divmod", lambda x, y: (apply("floor_divide", x, y), apply("mod", x, y)), 2, 2, 2, in_text=False)
 _add("round", _round, 1, 1, 2, ("decimals",))
 _add("rint", lambda x: apply("rint", x))

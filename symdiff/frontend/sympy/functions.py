@@ -14,6 +14,7 @@ from typing import Any
 import sympy as sp
 from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
 
+from ...errors import UnsupportedError
 from ...graph import Node, constant
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, where
 
@@ -81,6 +82,13 @@ def _logaddexp2(x: Node, y: Node) -> Node:
     return apply("logaddexp", x * log2, y * log2) * (1.0 / log2)
 
 
+def _lambert(x: Node, *branch: Node) -> Node:
+    k = branch[0].value if branch else 0.0
+    if k not in (0.0, -1.0):
+        raise UnsupportedError(f"SymPy's LambertW of branch {k}; the branches that are real are 0 and -1")
+    return apply("lambertwm1" if k else "lambertw", x)
+
+
 def _ite(condition: Node, a: Node, b: Node) -> Node:
     other = apply("logical_and", apply("logical_not", condition), b)
     return apply("logical_or", apply("logical_and", condition, a), other)
@@ -125,6 +133,7 @@ SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     sp.binomial: _binomial,
     sp.beta: lambda x, y: _gamma(x) * _gamma(y) / _gamma(x + y),
     sp.erf2: lambda x, y: apply("erf", y) - apply("erf", x),
+    sp.LambertW: _lambert,
     sp.jn: lambda n, x: apply("spherical_jn", n, x),
     sp.trigamma: lambda x: apply("polygamma", constant(1.0), x),
     sp.harmonic: lambda n: apply("digamma", n + 1.0) + float(sp.EulerGamma),

@@ -14,6 +14,7 @@ Files
     rows          the rows of elementary functions and of pieces
     special       the rows of error, gamma and beta functions
     bessel        the rows of Bessel functions
+    integrals     the rows of elliptic and oscillating integrals, Airy functions, Lambert's W
     compositions  functions made of rows: activations, the rest of NumPy's ufuncs
     polynomials   orthogonal polynomials of a degree known beforehand
     arithmetic    sums as terms, products as factors
@@ -25,6 +26,6 @@ Add
     singularity; a function made of others in ``compositions``
 """
 
-from . import bessel, rows, special
+from . import bessel, integrals, rows, special
 
-__all__ = ["bessel", "rows", "special"]
+__all__ = ["bessel", "integrals", "rows", "special"]

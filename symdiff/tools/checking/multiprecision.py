@@ -65,6 +65,20 @@ def _i_moment(n: Any, x: Any) -> Any:
     return mp.mpf(2) ** n * mp.rf(half, n) / mp.factorial(n) * mp.hyp1f1(n + half, n + 1, -2 * abs(x))
 
 
+def _k_moment(n: Any, v: Any, x: Any) -> Any:
+    parts = [(-1) ** j * mp.binomial(2 * n, j) * mp.besselk(v + n - j, x) for j in range(2 * int(n) + 1)]
+    return mp.exp(x) * mp.fsum(parts) / mp.mpf(2) ** n
+
+
+def _elliptic_derivative(start: int) -> Callable[..., Any]:
+    def call(n: Any, p: Any) -> Any:
+        half = mp.mpf(1) / 2
+        factor = mp.rf(half, n) * mp.rf(start * half, n) / mp.factorial(n) * mp.pi / 2
+        return factor * mp.hyp2f1(n + half, n + start * half, n + 1, 1 - p)
+
+    return call
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
@@ -102,6 +116,16 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "poch": mp.rf,
     "binom": mp.binomial,
     "i_moment": _i_moment,
+    "k_moment": _k_moment,
+    **{"ellipk": mp.ellipk, "ellipe": mp.ellipe, "ellipkm1": lambda p: mp.ellipk(1 - p)},
+    **{"ellipk_derivative": _elliptic_derivative(1), "ellipe_derivative": _elliptic_derivative(-1)},
+    **{"si": mp.si, "ci": lambda x: mp.ci(abs(x)), "fresnels": mp.fresnels, "fresnelc": mp.fresnelc},
+    **{"airyai": mp.airyai, "airybi": mp.airybi, "lambertw": mp.lambertw, "lambertwm1": lambda x: mp.lambertw(x, -1)},
+    "airyaiprime": lambda x: mp.airyai(x, derivative=1),
+    "airybiprime": lambda x: mp.airybi(x, derivative=1),
+    "k0e": lambda x: mp.exp(x) * mp.besselk(0, x),
+    "k1e": lambda x: mp.exp(x) * mp.besselk(1, x),
+    "kve": lambda v, x: mp.exp(x) * mp.besselk(v, x),
     "j0": lambda x: mp.besselj(0, x),
     "j1": lambda x: mp.besselj(1, x),
     "y0": lambda x: mp.bessely(0, x),
