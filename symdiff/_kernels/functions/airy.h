@@ -84,7 +84,22 @@ static __attribute__((unused)) double sd_airy(int which, double x) {
   }
 }
 
-static __attribute__((unused)) double sd_airyai(double x) { return sd_airy(0, x); }
-static __attribute__((unused)) double sd_airyaiprime(double x) { return sd_airy(1, x); }
-static __attribute__((unused)) double sd_airybi(double x) { return sd_airy(2, x); }
-static __attribute__((unused)) double sd_airybiprime(double x) { return sd_airy(3, x); }
+/* Ai, DLMF 9.2.2. */
+static __attribute__((unused)) double sd_airyai(double x) {
+  return sd_airy(0, x);
+}
+
+/* Its derivative. */
+static __attribute__((unused)) double sd_airyaiprime(double x) {
+  return sd_airy(1, x);
+}
+
+/* Bi, DLMF 9.2.2. */
+static __attribute__((unused)) double sd_airybi(double x) {
+  return sd_airy(2, x);
+}
+
+/* Its derivative. */
+static __attribute__((unused)) double sd_airybiprime(double x) {
+  return sd_airy(3, x);
+}

@@ -29,8 +29,8 @@ static __attribute__((unused)) double sd_k_moment(double order, double v, double
   if (x == 0) return __builtin_inf();
   if (x == __builtin_inf()) return 0;
   v = __builtin_fabs(v);
-  step = 0.5 / __builtin_sqrt(__builtin_hypot(x, v + n));
-  if (step > 0.17) step = 0.17;
+  /* never a constant, whose sinh a compiler rounds otherwise than the C library, which has two versions of hypot */
+  step = 0.42 / __builtin_sqrt((x > v + n ? x : v + n) + 6);
   sum = n ? 0 : 0.5;
   for (int k = 1; k < 200000; k++) {
     double t = k * step, half = __builtin_sinh(t / 2), u = 2 * half * half, term;

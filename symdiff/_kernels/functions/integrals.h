@@ -10,9 +10,9 @@ static __attribute__((unused)) void sd_e1_turned(double x, double *real, double 
     re = 2. * i - 1 - size * re;
     im = x + size * im;
   }
-  size = __builtin_hypot(re, im);
-  *real = re / size / size;
-  *imag = -im / size / size;
+  size = im * (1 + re / im * (re / im));
+  *real = re / im / size;
+  *imag = -1 / size;
 }
 
 /* Sine integral, DLMF 6.2.9: relative error about 1e-15. */
