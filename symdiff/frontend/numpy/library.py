@@ -181,7 +181,7 @@ _add("count_nonzero", choices.count_nonzero, 1, 1, 2, ("axis", "keepdims"))
 for _name in ("matmul", "dot", "inner", "vdot", "outer", "solve"):
     _add(_name, getattr(operations, _name), 2, 2, 2)
 _add("tensordot", operations.tensordot, 2, 2, 3, ("axes",), in_text=False)
-_add("einsum", operations.einsum, "text", 2, None, ("optimize",), in_text=False)
+_add("einsum", operations.einsum, "text", 2, None, ("optimize",))
 for _name in ("det", "logdet", "logabsdet", "adjugate"):
     _add(_name, getattr(operations, _name))
 _add("adjugate_differential", lambda a, e: matrix("adjugate_differential", a, e), 2, 2, 2)

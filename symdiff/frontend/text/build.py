@@ -439,6 +439,8 @@ class _Builder:
             return value.items
         if isinstance(value, Mapped) and name == "funm":
             return value
+        if isinstance(value, str) and name == "einsum":
+            return value
         return value if isinstance(value, tuple | int) and not isinstance(value, bool) else self.operand(place)
 
 

@@ -17,11 +17,12 @@ from ...errors import LimitError, ParseError, with_caret
 from ...ground.limits import Limits
 from ...ground.names import NAME_PATTERN
 
-#: Words in quotes that options take; there is no other text in a formula.
+#: Words in quotes that options take, and subscripts of einsum; there is no other text in a formula.
+_SUBSCRIPTS = r"(?<=einsum\()(?:'[A-Za-z, .]*(?:->[A-Za-z .]*)?'|\"[A-Za-z, .]*(?:->[A-Za-z .]*)?\")"
 _WORDS = [quote + word + quote for word in ("entries", "projected") for quote in ("'", '"')]
 _TOKEN = re.compile(
     rf"""[ \t\f]*(?:
-      ({NAME_PATTERN}|{"|".join(_WORDS)})
+      ({NAME_PATTERN}|{"|".join([*_WORDS, _SUBSCRIPTS])})
     | ((?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)
     | (\*\*|//|<=|>=|==|!=|:=|->|\.\.\.|[-+*/%@<>=&|~()\[\],:.])
     | ([\r\n][ \t\f\r\n]*)
@@ -112,6 +113,8 @@ def scan(text: str, limits: Limits) -> Iterator[Token]:
         if kind == NAME:
             if piece in _VALUES:
                 kind, value = VALUE, _VALUES[piece]
+            elif piece[0] in "'\"":
+                kind, value = VALUE, piece[1:-1]
             elif keyword.iskeyword(piece):
                 hint = _WORD_HINTS.get(piece, "it has numbers, names, operators and calls")
                 raise ParseError(f"{piece!r} is a word of Python that a formula lacks; {hint}", text, start)
