@@ -147,7 +147,7 @@ MISTAKES = [
     ("xx", "ParseError", "close: x"),
     ("y", "ParseError", "y=() or y=(2, 3)"),
     ("sin", "ParseError", "sin(...)"),
-    ("sni(x)", "ParseError", "close: sin"),
+    ("sni(x)", "ParseError", "close: si, sin"),
     ("SIN(x)", "ParseError", "close: sin"),
     ("x @ x.T", "ShapeError", "outer"),
     ("X @ x", "ShapeError", "in 'X @ x'"),
