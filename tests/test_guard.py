@@ -351,3 +351,22 @@ def test_options_of_another_kind_are_refused_by_name() -> None:
     with pytest.raises(sd.DtypeError, match="masked array as an index"):
         V[np.ma.array([0, 1], mask=[False, True])]
     assert sd.check(V.sum(), sd.vector("w", 0)).compared == 0
+
+
+@pytest.mark.parametrize("wrong", [3, ["n"], object(), "n"])
+def test_options_of_tools_that_are_of_another_kind_are_refused_by_name(wrong: Any) -> None:
+    with pytest.raises(sd.ArgumentError, match="sizes="):
+        sd.compile("x*y").benchmark(sizes=wrong)
+    with pytest.raises(sd.ArgumentError, match="style="):
+        sd.steps("sin(x)*x", "x").html(wrong)
+
+
+def test_rolls_along_no_axes_move_nothing() -> None:
+    numbers = np.arange(12.0).reshape(3, 4)
+    for shift, axis in ((2, ()), ((), 1), ((1,), ()), ((), ()), ((2, -1), (0, 1))):
+        expected = np.roll(numbers, shift, axis)
+        assert np.array_equal(sd.compile(np.roll(sd.matrix("B", 3, 4), shift, axis))(numbers), expected)
+    with pytest.raises(sd.ShapeError, match="one for each"):
+        np.roll(A, (1, 2), ())
+    with pytest.raises(sd.ShapeError, match="an array with axes"):
+        np.sum(X, axis=0)

@@ -38,7 +38,8 @@ def axis_of(x: Node, axis: Any) -> int:
     """Return one axis counted from the front."""
     number = whole_number("axis", axis)
     if not -x.ndim <= number < x.ndim:
-        raise ShapeError(f"axis {number} of an array of shape {show(x.shape)}; expected -{x.ndim} to {x.ndim - 1}")
+        expected = f"-{x.ndim} to {x.ndim - 1}" if x.ndim else "an array with axes"
+        raise ShapeError(f"axis {number} of an array of shape {show(x.shape)}; expected {expected}")
     return number % x.ndim
 
 
@@ -376,6 +377,8 @@ def roll(x: Node, shift: Any, axis: Any = None) -> Node:
     axes, shifts = several(axis), several(shift)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ShapeError(f"roll by {len(shifts)} numbers along {len(axes)} axes; expected one for each")
+    if not shifts or not axes:  # NumPy broadcasts one number with none to none
+        return x
     count = max(len(shifts), len(axes))
     for k, at in zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True):
         x = _roll(x, k, axis_of(x, at))

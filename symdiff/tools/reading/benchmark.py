@@ -121,6 +121,8 @@ def benchmark(
     """Time a kernel; see :meth:`symdiff.Kernel.benchmark`."""
     if batches is not None and (not batches or any(isinstance(b, bool) or int(b) != b or b < 1 for b in batches)):
         raise ArgumentError(f"batches={batches!r:.60}; expected whole numbers from 1 up")
+    if sizes is not None and not isinstance(sizes, Mapping):
+        raise ArgumentError(f"sizes={sizes!r:.60}; expected a mapping of letters to numbers")
     known = sizes_of(kernel, sizes or {})
     kernel.wait()
     timings = []

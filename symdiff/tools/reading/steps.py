@@ -18,7 +18,7 @@ from ...ground.budget import budgeted
 from ...ground.guard import guarded
 from ...ground.limits import Budget
 from .derivation import Derivation, Line, cut, derive
-from .differentials import spell, write
+from .differentials import STYLES, spell, write
 
 __all__ = ["NumberedEquation", "Steps", "steps"]
 
@@ -118,8 +118,11 @@ class Steps(Sequence[NumberedEquation]):
     def _repr_html_(self) -> str:
         return self.html("latex")
 
+    @guarded
     def html(self, style: str = "unicode") -> str:
         """Return the steps as a table of HTML, in Unicode or in LaTeX between dollar signs."""
+        if not isinstance(style, str) or style not in STYLES:
+            raise ArgumentError(f"style={style!r:.40}; expected one of {', '.join(map(repr, STYLES))}")
         known, steps = self._written(style)
 
         def shown(formula: str) -> str:
