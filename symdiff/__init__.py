@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from . import xp as xp
     from .compiler import compile
     from .frontend.functions.custom import custom
+    from .complexes import ComplexArray, complex_array, wirtinger
     from .frontend.functions.recurrence import iterate, scan, sum_over
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
@@ -163,6 +164,7 @@ _LATER = {
     "check": ".tools.checking.check",
     "compile": ".compiler",
     "custom": ".frontend.functions.custom",
+    "complex_array": ".complexes",
     "export": ".tools.export",
     "iterate": ".frontend.functions.recurrence",
     "linear_operator": ".tools.linear_operator",
@@ -170,6 +172,8 @@ _LATER = {
     "scan": ".frontend.functions.recurrence",
     "steps": ".tools.reading.steps",
     "sum_over": ".frontend.functions.recurrence",
+    "ComplexArray": ".complexes",
+    "wirtinger": ".complexes",
 }
 #: Modules that users meet as attributes, imported when they are first used.
 _MODULES = ("stats", "xp")
@@ -207,6 +211,7 @@ __all__ = [
     "Array",
     "Budget",
     "BuildError",
+    "ComplexArray",
     "DataError",
     "Definitions",
     "DisconnectedInputError",
@@ -229,6 +234,7 @@ __all__ = [
     "asarray",
     "check",
     "compile",
+    "complex_array",
     "custom",
     "derivative",
     "diagonal",
@@ -263,4 +269,5 @@ __all__ = [
     "value_and_gradient",
     "vector",
     "vjp",
+    "wirtinger",
 ]

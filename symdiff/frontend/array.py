@@ -336,6 +336,8 @@ def _binary(name: str, a: Any, b: Any) -> Array:
     try:
         if name in DIRECT and a.__class__ is b.__class__ is Array:
             return Array(apply(name, a.node, b.node), a.provenance.joined(b.provenance))
+        if getattr(b, "__array_priority__", 0) > Array.__array_priority__:
+            return NotImplemented  # type: ignore[no-any-return]  # a complex array knows what a real one times it is
         left = a.node if isinstance(a, Array) else as_node(a)
         right = b.node if isinstance(b, Array) else as_node(b)
         if name == "matmul":

@@ -18,6 +18,7 @@ STAGES = (
     ("densities", "log densities and distribution functions, as graphs"),
     ("frontend", "what users write to graph: NumPy code, text, SymPy, custom functions"),
     ("stats", "distributions as users call them, by SciPy's names"),
+    ("complexes", "complex arrays as pairs of real ones"),
     ("xp", "the Python array API standard over symbols"),
     ("sparse", "graph to the nonzeros of a result: where they stand, and formulas for their values"),
     ("lower", "graph to scalar programs, the second IR"),

@@ -1,0 +1,87 @@
+"""Complex arrays as pairs of real ones: values against NumPy, gradients against differences."""
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+
+FORMULAS = {
+    "product": lambda A, x, y: (A @ x) * (2 - 1j) - y,
+    "quotient": lambda A, x, y: (1 + 2j) / x + y / x,
+    "real left": lambda A, x, y: x.real * y + x.real - y + (x.imag - y) / y,
+    "matrix left": lambda A, x, y: A.real @ x,
+    "exp": lambda A, x, y: np.exp(x) + np.log(y),
+    "sin": lambda A, x, y: np.sin(x) - np.cos(y),
+    "power": lambda A, x, y: x**5 + np.power(y, 2),
+    "solve": lambda A, x, y: np.linalg.solve(A, x),
+    "solve real": lambda A, x, y: np.linalg.solve(A * 3, x.real),
+    "vdot": lambda A, x, y: np.vdot(x, y) + np.vdot(A, A * 1j) + np.inner(x, y) + np.sum(np.outer(x, y)),
+    "shapes": lambda A, x, y: np.trace(A) * x[0] + np.mean(A.T, axis=0)[1:],
+    "constants": lambda A, x, y: np.array([1j, 2, 3 - 1j]) * np.conj(x),
+}
+
+
+def members(seed):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=s) + 1j * rng.normal(size=s) for s in ((3, 3), (3,), (3,))]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_values_and_gradients(name):
+    """A result is NumPy's, and a gradient that of central differences along real and imaginary directions."""
+    symbols = [sd.complex_array("A", "n", "n"), sd.complex_array("x", "n"), sd.complex_array("y", "n")]
+    if name == "constants":
+        symbols = [sd.complex_array("A", 3, 3), sd.complex_array("x", 3), sd.complex_array("y", 3)]
+    inputs = [part for z in symbols for part in z.parts]
+    result = FORMULAS[name](*symbols)
+    kernel = sd.compile(result.parts, inputs)
+    f = np.sum(np.sin(abs(result)) + result.real * np.angle(result))
+    slope = sd.compile(sd.wirtinger(f, symbols[1]).parts, inputs)
+
+    def reference(A, x, y):
+        w = FORMULAS[name](A, x, y)
+        return np.sum(np.sin(abs(w)) + w.real * np.angle(w))
+
+    for seed in range(3):
+        A, x, y = members(seed)
+        parts = [part for z in (A, x, y) for part in (z.real.copy(), z.imag.copy())]
+        re, im = kernel(*parts)
+        np.testing.assert_allclose(re + 1j * im, FORMULAS[name](A, x, y), rtol=1e-11, atol=1e-12)
+        found = np.add(*(one * unit for one, unit in zip(slope(*parts), (1, 1j), strict=True)))
+        for k, h in ((k, h) for k in range(3) for h in (1e-6, 1e-6j)):
+            step = np.eye(3)[k] * h
+            expected = (reference(A, x + step, y) - reference(A, x - step, y)) / 2e-6
+            got = found[k].real if isinstance(h, float) else found[k].imag
+            assert got == pytest.approx(expected, rel=2e-6, abs=2e-6), (name, seed, k, h)
+
+
+def test_quotients_stay_in_range():
+    """Squares of what is divided by may leave the range of numbers, and the quotient and its slope do not."""
+    z = sd.complex_array("z")
+    w = 1e200 / z
+    kernel = sd.compile([*w.parts, abs(z)], z.parts)
+    got = kernel(3e200, 4e200)
+    np.testing.assert_allclose(got, [0.12, -0.16, 5e200], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda z: z < 1, "abs"),
+        (lambda z: z == 1, "z.real"),
+        (np.fft.fft, "not offered"),
+        (np.sqrt, "not offered"),
+        (lambda z: z**0.5, "np.exp"),
+        (lambda z: z**-1, "1 / z"),
+        (sd.compile, "w.parts"),
+        (lambda z: np.sum(z, initial=1.0), "initial"),
+        (lambda z: sd.wirtinger(sd.scalar("t"), z), "depend"),
+        (lambda z: sd.wirtinger(z * z, z), "expected a real one"),
+        (lambda z: sd.wirtinger(z.real.sum(), z.real), "complex_array"),
+        (lambda z: sd.ComplexArray(z.real, z.imag[0]), "one shape"),
+    ],
+)
+def test_what_is_not_offered_is_refused(wrong, said):
+    """What is refused says what to write."""
+    with pytest.raises(sd.SymdiffError, match=said):
+        wrong(sd.complex_array("z", 3))
