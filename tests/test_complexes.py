@@ -1,11 +1,14 @@
 """Complex arrays as pairs of real ones: values against NumPy, gradients against differences."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 import symdiff as sd
 
-FORMULAS = {
+FORMULAS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "product": lambda A, x, y: (A @ x) * (2 - 1j) - y,
     "quotient": lambda A, x, y: (1 + 2j) / x + y / x,
     "real left": lambda A, x, y: x.real * y + x.real - y + (x.imag - y) / y,
@@ -21,13 +24,13 @@ FORMULAS = {
 }
 
 
-def members(seed):
+def members(seed: int) -> list[Any]:
     rng = np.random.default_rng(seed)
     return [rng.normal(size=s) + 1j * rng.normal(size=s) for s in ((3, 3), (3,), (3,))]
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_values_and_gradients(name):
+def test_values_and_gradients(name: str) -> None:
     """A result is NumPy's, and a gradient that of central differences along real and imaginary directions."""
     symbols = [sd.complex_array("A", "n", "n"), sd.complex_array("x", "n"), sd.complex_array("y", "n")]
     if name == "constants":
@@ -38,7 +41,7 @@ def test_values_and_gradients(name):
     f = np.sum(np.sin(abs(result)) + result.real * np.angle(result))
     slope = sd.compile(sd.wirtinger(f, symbols[1]).parts, inputs)
 
-    def reference(A, x, y):
+    def reference(A: Any, x: Any, y: Any) -> Any:
         w = FORMULAS[name](A, x, y)
         return np.sum(np.sin(abs(w)) + w.real * np.angle(w))
 
@@ -55,7 +58,7 @@ def test_values_and_gradients(name):
             assert got == pytest.approx(expected, rel=2e-6, abs=2e-6), (name, seed, k, h)
 
 
-def test_quotients_stay_in_range():
+def test_quotients_stay_in_range() -> None:
     """Squares of what is divided by may leave the range of numbers, and the quotient and its slope do not."""
     z = sd.complex_array("z")
     w = 1e200 / z
@@ -81,7 +84,7 @@ def test_quotients_stay_in_range():
         (lambda z: sd.ComplexArray(z.real, z.imag[0]), "one shape"),
     ],
 )
-def test_what_is_not_offered_is_refused(wrong, said):
+def test_what_is_not_offered_is_refused(wrong: Callable[[Any], Any], said: str) -> None:
     """What is refused says what to write."""
     with pytest.raises(sd.SymdiffError, match=said):
         wrong(sd.complex_array("z", 3))
