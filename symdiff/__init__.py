@@ -80,8 +80,8 @@ if TYPE_CHECKING:
     from . import stats as stats
     from . import xp as xp
     from .compiler import compile
-    from .frontend.functions.custom import custom
     from .complexes import ComplexArray, complex_array, wirtinger
+    from .frontend.functions.custom import custom
     from .frontend.functions.recurrence import iterate, scan, sum_over
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
