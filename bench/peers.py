@@ -33,7 +33,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Scalars:
-    """A workload taken apart into scalars, for the libraries that have only those.
+    """A workload lowered to scalars, for the libraries that have only those.
 
     Parameters
     ----------

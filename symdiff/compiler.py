@@ -352,7 +352,7 @@ def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
 
 
 def hessians_of(outputs: Sequence[Array]) -> list[int]:
-    """Return the numbers of the outputs that are Hessians by one array."""
+    """Return the numbers of the outputs that are Hessians with respect to one array."""
     return [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]
 
 

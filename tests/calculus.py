@@ -45,7 +45,7 @@ def check_calculus(
     seed: int = 0,
     blocks: bool = True,
 ) -> None:
-    """Check the derivatives of ``f`` by all of ``wrt`` together, at ``values``.
+    """Check the derivatives of ``f`` with respect to all of ``wrt`` together, at ``values``.
 
     Forward over forward, reverse over reverse and forward over reverse must give the
     differential of each order; with ``blocks``, so must Jacobians of Jacobians, by each

@@ -1,4 +1,4 @@
-"""A slow, obvious twin of the embedded interpreter, in Python: one number where the machine has a tile."""
+"""A slow, obvious reference implementation of the interpreter, in Python: one number where the machine has a tile."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Machine:
 
 
 def compute(operation: str, *operands: float) -> float:
-    """Compute with the program's own twins; a mask is the number 0 or 1 here."""
+    """Compute with the program's own reference functions; a mask is the number 0 or 1 here."""
     kinds = SIGNATURES[operation]
     given = [bool(x) if kind == "mask" else np.float64(x) for x, kind in zip(operands, kinds, strict=True)]
     with np.errstate(all="ignore"):

@@ -6,7 +6,7 @@
 Kernels of every operation and of the benchmarks' formulas run over batches of many lengths and
 layouts, as native code and on the interpreter, into fresh arrays, arrays of every layout and their
 own inputs, summed, in threads and by address; so do loops over sizes known when they run, and results
-that are written past the caches. Results are compared with NumPy's, and any report about generated
+that are written with non-temporal stores. Results are compared with NumPy's, and any report about generated
 code, the interpreter, or the call path around them fails. The sanitizers see the package's compiled
 part as well, of which they build one of their own. Names of formulas behind the tool run these alone.
 """
@@ -221,7 +221,7 @@ def two_vectors() -> None:
 
 
 def large_results(rng: Any) -> None:
-    """Write results of more than 32 MB: wide ones go past the caches, by lines that they may begin in the midst of."""
+    """Write results of more than 32 MB: wide ones by non-temporal stores, also from the midst of a line."""
     import numpy as np
 
     import symdiff as sd

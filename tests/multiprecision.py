@@ -240,7 +240,7 @@ def _slope(f: Callable[[Mapping[str, Any]], Any], name: str, at: Mapping[str, An
 
 
 def reference(text: str, point: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value, the Jacobian by every input, and for scalars the Hessian by every input, as doubles."""
+    """Return the value, and with respect to every input the Jacobian and for scalars the Hessian, as doubles."""
     with mp.workdps(DIGITS):
         start = exact(point)
 

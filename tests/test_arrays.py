@@ -371,7 +371,7 @@ def test_random_views(data: st.DataObject) -> None:
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_results_larger_than_caches_have_the_same_bits(axis: int, dtype: Any) -> None:
-    # 32 MB of wide results are written past the caches; a part of them is not that large.
+    # 32 MB of wide results are written with non-temporal stores; a part of them is not that large.
     x = sd.vector("x", 2)
     few = np.concatenate([x * 3, [0, 1, x[0] / x[1]]])
     k = sd.compile([np.stack([few + i for i in range(120)]), x[1] - x[0]], [x], backend="native", batch_axis=axis)

@@ -40,7 +40,7 @@ def compute(results: Sequence[Any], symbols: Sequence[Array], values: Sequence[n
 
 
 def derive(f: Array, wrt: Sequence[Array]) -> dict[str, Array]:
-    """Return the value and each kind of derivative of ``f`` by each of ``wrt``."""
+    """Return the value and each kind of derivative of ``f`` with respect to each of ``wrt``."""
     found = {"value": f}
     total = sum_all(np.sin(0.3 * f))
     for k, x in enumerate(wrt):
@@ -440,7 +440,7 @@ def test_third_derivatives_of_functions_inside_arrays(name: str, way: str) -> No
     low, high = row.domain[0]
     args: list[Any] = [x[0], *(0.5 * (a + b) + 0.01 * x[0] for a, b in row.domain[1:])]
     for i, rule in enumerate(row.partials):
-        if rule is Partial.ABSENT:  # a number: there is no derivative by it
+        if rule is Partial.ABSENT:  # a number: there is no derivative with respect to it
             args[i] = sd.asarray(0.5 * sum(row.domain[i]))
     inside = Array(apply(name, *(a.node for a in args)))
     f = {

@@ -30,7 +30,7 @@ def counts(code: Bytecode) -> Counter[str]:
 
 
 def check(program: Program, code: Bytecode, count: int = 3) -> None:
-    """Compare the code, run by its twin, with the program, run by its own."""
+    """Compare the code, run by its reference implementation, with the program, run by its own."""
     for i, row in enumerate(zip(*samples(program, count), strict=True)):
         machine = Machine(program, code)
         got = machine.run(list(row))

@@ -16,8 +16,7 @@ from test_build import answer, example
 import symdiff as sd
 from symdiff.errors import BuildError
 from symdiff.runtime.toolchain import build as building
-from symdiff.runtime.toolchain import cache
-from symdiff.runtime.toolchain import folders as scratch
+from symdiff.runtime.toolchain import cache, folders
 from symdiff.runtime.toolchain.build import find_compiler
 from symdiff.runtime.toolchain.cache import cache_folder, clear, entries, lookup, obstacle, publish, usable_folder
 from symdiff.runtime.toolchain.machine import processor
@@ -369,7 +368,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
     dead.write_bytes(b"half")
     os.utime(dead, (4e9, 4e9))  # written in the future, by a clock that was wrong
     with open(alive, "wb") as stream:
-        assert scratch.hold(stream.fileno())
+        assert folders.hold(stream.fileno())
         os.utime(alive, (1, 1))
         assert publish(folder, "key", b"library")
         assert not dead.exists()
@@ -378,13 +377,13 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
 
 def test_a_build_folder_is_removed_only_when_its_owner_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with scratch.build_folder() as held:
+    with folders.build_folder() as held:
         left = tmp_path / f"{held.name}-left"
         left.mkdir()
         (left / "kernel.c").write_text("")
         (tmp_path / "symdiff-build-link").symlink_to(held)
         (tmp_path / "another").mkdir()
-        assert scratch.remove_abandoned() == 1
+        assert folders.remove_abandoned() == 1
         assert held.exists()
         assert not left.exists()
     assert not held.exists()

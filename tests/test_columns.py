@@ -28,7 +28,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     "a": ("n", 1, "k"),
 }
 
-#: Formulas of the inputs above, each with the gradient by the input behind it.
+#: Formulas of the inputs above, each with the gradient with respect to the input behind it.
 FORMULAS = [
     ("((X @ w - Y).T @ (X @ w - Y))[0, 0]", "w", "2 * (X.T @ (X @ w - Y))"),
     ("sum((X @ w - Y)**2)", "X", "2 * ((X @ w - Y) @ w.T)"),

@@ -19,7 +19,7 @@ A, B = sd.matrix("A", 4, 4), sd.matrix("B", 4, 4)
 
 
 def operations(node: Node) -> int:
-    """Return how many scalar operations a formula takes when it is taken apart."""
+    """Return how many scalar operations a formula takes when it is lowered."""
     return sum(op not in ("load", "const") for op in unroll(inputs_of([node]), [node]).ops)
 
 

@@ -93,7 +93,7 @@ def along(f: Callable[..., Any], point: dict[str, Any], direction: np.ndarray) -
 
 
 def slopes(f: Callable[..., Any], point: dict[str, Any], space: str) -> np.ndarray:
-    """Return the derivative by each independent entry."""
+    """Return the derivative with respect to each independent entry."""
     return np.array([along(f, point, b) for b in basis(space)])
 
 
@@ -306,7 +306,7 @@ def conforming(facts: Assumptions, rng: np.random.Generator, stack: tuple[int, .
 
 
 def told(facts: Assumptions, array: np.ndarray, lead: int) -> str:
-    """Return what the slow twin says, "" where it has no objection."""
+    """Return what the reference implementation says, "" where it has no objection."""
     try:
         check("S", facts, array, lead)
     except sd.ArgumentError as error:

@@ -76,7 +76,7 @@ DECLARED: list[dict[str, Any]] = [{"triangular": "lower"}, *({kind: True} for ki
 
 
 def declared_kernel(facts: dict[str, Any]) -> tuple[sd.Kernel, list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
-    """A kernel of a declared matrix, a point, and the derivative by the matrix as symdiff's own kernels give it."""
+    """A kernel of a declared matrix, a point, and the derivative with respect to the matrix, by symdiff's kernels."""
     A, x = sd.matrix("A", 3, 3, **facts), sd.vector("x", 3)
     f = x @ A @ A @ x + (A * np.arange(9.0).reshape(3, 3)).sum()
     G, x0 = np.random.default_rng(11).normal(size=(3, 3)), np.array([0.3, -1.2, 0.8])

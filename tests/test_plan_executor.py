@@ -1,5 +1,5 @@
 # mypy: disable-error-code="attr-defined, call-arg, list-item, misc, no-any-return, operator"
-"""The executor of plans (``symdiff/_kernels/plan``) against its twin in NumPy (``plan_reference.py``)."""
+"""The executor of plans (``symdiff/_kernels/plan``) against its reference in NumPy (``plan_reference.py``)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def check(
     threads: int = 1,
     tolerance: float = 1e-12,
 ) -> list[Floats]:
-    """Run a plan and its twin; outputs are filled with nan before."""
+    """Run a plan and its reference implementation; outputs are filled with nan before."""
     expected = [np.full_like(output, np.nan) for output in outputs]
     Reference(layout.arrays, steps, programs, layout.single).run(inputs, expected, count)
     for output in outputs:

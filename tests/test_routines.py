@@ -156,7 +156,7 @@ def numbers_of(shapes: tuple[tuple[int, ...], ...], rng: np.random.Generator) ->
 
 
 def differences(function: Callable[..., Any], args: list[Values], k: int, step: float = 1e-4) -> Values:
-    """Return the derivative by argument ``k``, of fourth order in the step."""
+    """Return the derivative with respect to argument ``k``, of fourth order in the step."""
     columns = []
     for i in range(args[k].size):
 

@@ -403,5 +403,5 @@ def test_10_from_text_and_sympy(backend: str) -> None:
     near(sd.compile(text, backend=backend, **shapes)(a, b), [[573, 816], [1295, 1844]])
     P, Q = sp.MatrixSymbol("A", 2, 2), sp.MatrixSymbol("B", 2, 3)
     mixed = sd.gradient(sd.gradient(sp.sin(sp.Symbol("u")) * sp.Symbol("v"), sp.Symbol("u")), sp.Symbol("v"))
-    assert str(mixed) == "cos(u)"  # a derivative of SymPy is differentiated by SymPy's symbols again
+    assert str(mixed) == "cos(u)"  # a derivative of SymPy is differentiated with respect to SymPy's symbols again
     near(sd.compile(sd.gradient((P * Q)[0, 0], P), [P, Q], backend=backend)(a, b), [[6, 9], [0, 0]])

@@ -52,7 +52,7 @@ def test_functions_of_scipy_take_symbols(name: str) -> None:
 def test_derivatives_that_are_not_offered_are_refused_by_name(name: str, place: int) -> None:
     symbols = [sd.scalar(f"x{i}") for i in range(FUNCTIONS[name].arity)]
     taken = [1.0, *symbols[1:]] if FUNCTIONS[name].orders else symbols
-    with pytest.raises(NotDifferentiableError, match=f"{name} by its argument {place + 1} is not offered"):
+    with pytest.raises(NotDifferentiableError, match=f"{name} with respect to its argument {place + 1} is not offered"):
         sd.gradient(getattr(sd, name)(*taken), symbols[place])
 
 

@@ -1,4 +1,4 @@
-"""Transposes of what is symmetric by its form are left out, and only those."""
+"""Transposes of what is symmetric by construction are left out, and only those."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "auto" backend: answers at once, goes over to native code, and leaves nothing behind."""
+"""The "auto" backend: answers at once, switches to native code, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from symdiff.runtime.choose import warn_no_compiler
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.tiered import TieredRunner
 from symdiff.runtime.toolchain import build as building
-from symdiff.runtime.toolchain import processes as children
+from symdiff.runtime.toolchain import processes
 from symdiff.runtime.toolchain import worker as background
 from symdiff.runtime.toolchain.build import Library, find_compiler
 
@@ -400,13 +400,13 @@ def test_a_child_that_takes_too_long_is_killed_with_all_it_started(tmp_path: Pat
     told = tmp_path / "number"
     script = f"sleep 3600 & echo $! > {told}; wait"
     with pytest.raises(subprocess.TimeoutExpired):
-        children.run(["/bin/sh", "-c", script], folder=None, environment=os.environ, timeout=0.5)
+        processes.run(["/bin/sh", "-c", script], folder=None, environment=os.environ, timeout=0.5)
     assert gone(int(told.read_text(encoding="ascii")))
 
 
 def test_what_a_child_says_and_how_it_ends() -> None:
     def run(script: str) -> tuple[int, bytes, bytes]:
-        done = children.run(["/bin/sh", "-c", script], folder=None, environment=os.environ)
+        done = processes.run(["/bin/sh", "-c", script], folder=None, environment=os.environ)
         return done.returncode, done.stdout, done.stderr
 
     assert run("echo out; echo err >&2; exit 7") == (7, b"out\n", b"err\n")
@@ -414,7 +414,7 @@ def test_what_a_child_says_and_how_it_ends() -> None:
     assert run("cat; echo end") == (0, b"end\n", b"")
     assert run("echo out; sleep 3600 & exit 7") == (7, b"out\n", b"")
     with pytest.raises(OSError, match="no program"):
-        children.run(["/nonexistent/cc"], folder=None, environment=os.environ)
+        processes.run(["/nonexistent/cc"], folder=None, environment=os.environ)
 
 
 def long_program(number: float) -> Any:

@@ -17,7 +17,7 @@ from symdiff.simplify.stability import lengths, products, removable
 
 
 def recursion(roots: list[Node], settled: int = 0) -> list[Node]:
-    """The slow, obvious twin of :func:`symdiff._kernels.system.unique.walk`."""
+    """The slow, obvious reference implementation of :func:`symdiff._kernels.system.unique.walk`."""
     order: list[Node] = []
 
     def visit(node: Node) -> None:

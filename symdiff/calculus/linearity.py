@@ -36,7 +36,7 @@ def require_linear(image: Node, seeds: Sequence[Node], rule: str, of: str) -> No
     Returns
     -------
     Node
-        ``image``, with plain zeros for what is zero by its form.
+        ``image``, with plain zeros for what is zero by construction.
 
     Raises
     ------

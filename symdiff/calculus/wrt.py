@@ -24,7 +24,7 @@ from .linear import LINEAR
 
 __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
-#: What simplification made of nodes, for derivatives of one formula by several arrays.
+#: What simplification made of nodes, for derivatives of one formula with respect to several arrays.
 Known: TypeAlias = dict[Node, Node]
 _VIEWS = ("slice", "gather", "reshape", "contract")
 
@@ -67,7 +67,7 @@ class InputPart:
         return result if self.steps else project(self.space, result)
 
     def by_entries(self, result: Node, axis: int) -> Node:
-        """Return the derivative by independent entries for one whose axes from ``axis`` on are those of the part."""
+        """Return the derivative with respect to independent entries, of one whose axes from ``axis`` are the part's."""
         if self.space not in ("symmetric", "skew"):
             return result
         twice = scale_by(constant(2.0), result)

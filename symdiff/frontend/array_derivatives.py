@@ -47,8 +47,8 @@ def gradient(
     disconnected : {"error", "zero"}
         What to do where ``f`` does not depend on ``wrt``.
     convention : {"projected", "entries"}
-        By a matrix declared symmetric or skew: the projection of the derivative by free entries, or the
-        derivative by independent entries, which for a symmetric matrix is 2 G - diag(G).
+        With respect to a matrix declared symmetric or skew: the projection of the derivative with respect to free
+        entries, or the derivative with respect to independent entries, which for a symmetric matrix is 2 G - diag(G).
     invertible : bool
         Whether every matrix of which a determinant is taken has an inverse. The derivative of ``det(A)`` is then
         ``det(A) * inv(A).T`` in place of ``adjugate(A).T``, and raises where A has none.
@@ -398,7 +398,7 @@ def _group(wrt: Wrt) -> list[Node]:
 
 
 def _by(convention: str, results: Sequence[Node], group: Sequence[Node], axis: int) -> list[Node]:
-    """Return derivatives by the variables of ``group``, whose axes begin at ``axis``, in a convention."""
+    """Return derivatives with respect to the variables of ``group``, whose axes begin at ``axis``, in a convention."""
     if convention == "projected":
         return list(results)
     if convention != "entries":

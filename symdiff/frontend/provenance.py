@@ -32,7 +32,7 @@ class Facts(NamedTuple):
     rewrites : tuple of str
         What was rewritten for stability on the way to the derivatives that it is or was made of.
     hessians : tuple of Node
-        Which nodes are Hessians by one array: their axes are those of the array, twice.
+        Which nodes are Hessians with respect to one array: their axes are those of the array, twice.
     derived : bool
         Whether it is a derivative, or made of one.
     rows : tuple of (Node, int)

@@ -124,7 +124,7 @@ def symbol(
     Notes
     -----
     A derivative with respect to a symmetric, skew, diagonal or triangular matrix is a matrix of the same kind: the
-    projection of the derivative by free entries. ``convention="entries"`` of a derivative gives the one by
+    projection of the derivative with respect to free entries. ``convention="entries"`` of a derivative gives the one by
     independent entries. Calls of a kernel check the numbers they are given.
 
     Examples

@@ -84,7 +84,7 @@ def _spread(kernel: Kernel, pairs: Sequence[Any], lead: Sequence[str], batch: Ba
     if len(shapes) == 1:
         results = [call(chunk, pairs, 0, **options)]
     else:
-        # one call a chunk gives all results, which are taken apart behind it
+        # one call a chunk gives all results, which are separated afterwards
         meta = np.empty((0,) * len(lead), object)
         together = da.blockwise(chunk, tuple(lead), *pairs, dtype=object, meta=meta, **options)
         results = [call(_Part(number), [together, tuple(lead)], number) for number in range(len(shapes))]

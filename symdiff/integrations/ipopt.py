@@ -65,7 +65,7 @@ def _nonzeros(kernel: Kernel, inputs: Sequence[Any], lower: bool) -> _Nonzeros:
 
 
 def _second(own: Objective, scalar: Array, inputs: Sequence[Any], more: Sequence[Array]) -> _Nonzeros:
-    """Return the lower triangle of the Hessian of a scalar by the variables of an objective."""
+    """Return the lower triangle of the Hessian of a scalar with respect to the variables of an objective."""
     symbols = own._symbols
     if len(symbols) == 1 and len(symbols[0].node.shape) == 1:
         whole = derivatives.hessian(scalar, symbols[0], disconnected="zero")

@@ -278,7 +278,7 @@ class Objective:
         return value if self.is_scalar else value.copy(), slope
 
     def _joined(self, slopes: Sequence[Any], lengths: Sequence[int]) -> Any:
-        """Return the derivatives by all variables in one, that of a scalar as a vector."""
+        """Return the derivatives with respect to all variables in one, that of a scalar as a vector."""
         if self._sparse is not None and not self.is_scalar:
             return slopes[0]
         parts = [np.asarray(slope, np.float64).reshape(-1, n) for slope, n in zip(slopes, lengths, strict=True)]

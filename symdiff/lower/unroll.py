@@ -61,7 +61,7 @@ def unroll(
     limit : int
         Number of scalar operations beyond which the formula is refused.
     hessians : collection of int
-        Which outputs are Hessians by one array, and so symmetric, whatever their form.
+        Which outputs are Hessians with respect to one array, and so symmetric, whatever their form.
 
     Returns
     -------

@@ -376,7 +376,7 @@ def loops_of(step: Step) -> tuple[Dim, ...]:
 
 
 def is_tiled(step: Step) -> bool:
-    """Tell whether a step goes over the axis of tiles."""
+    """Tell whether a step has the axis of tiles."""
     if isinstance(step, MatrixFunction | Routine | Call | Repacked | Repeated):
         return any(node.shape[:1] == (BATCH,) for node in (*step.results, *sources(step)))
     return BATCH in loops_of(step)

@@ -1,4 +1,4 @@
-"""Which elements of a result are not zero by its form, and formulas for these alone.
+"""Which elements of a result are not zero by construction, and formulas for these alone.
 
 Takes
     nodes, simplified and without names, barriers and custom functions, whose axes are rows and columns

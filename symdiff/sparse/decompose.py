@@ -1,4 +1,4 @@
-"""A formula as a sum of pieces: which elements of it are not zero by its form, and formulas for these alone.
+"""A formula as a sum of pieces: which elements of it are not zero by construction, and formulas for these alone.
 
 One rule an operation. What an operation without a rule gives is one dense piece, and so is what the rules cannot
 decide: :mod:`.structure` then says which of its elements are zero by their form, where it has a number of elements.
@@ -27,7 +27,7 @@ __all__ = ["PIECES", "decompose"]
 
 #: Most pieces of one array. What has more is a formula written element by element, whose arrays are short.
 PIECES = 128
-#: A constant is taken apart where it has at least so many elements, of which at most this part is not zero.
+#: A constant is split where it has at least so many elements, of which at most this part is not zero.
 MANY, SPARSE = 64, 0.25
 #: Longest list that the places of a piece are written down as.
 LISTED = 1_000_000

@@ -27,7 +27,7 @@ class Format(NamedTuple):
     rows : int
         How many of its axes are rows.
     symmetric : bool
-        Whether it is the Hessian by one array.
+        Whether it is the Hessian with respect to one array.
     triangle : {"", "lower", "upper"}
         The part of it that is kept.
     """
@@ -95,7 +95,7 @@ def read_formats(
         found.append(Format(word, count, output.node in output.provenance.facts.hessians))
     if triangle is not None:
         if not any(one is not None and one.symmetric for one in found):
-            raise ShapeError(f"triangle={triangle!r}, and no sparse result is the Hessian by one array")
+            raise ShapeError(f"triangle={triangle!r}, and no sparse result is the Hessian with respect to one array")
         found = [one if one is None or not one.symmetric else one._replace(triangle=triangle) for one in found]
         for one, title in zip(found, titles, strict=True):
             if one is not None and one.triangle and one.kind == "bsr":

@@ -1,9 +1,9 @@
 """Products that no step of a loop has to wait for, taken out of it: many small ones become one large one.
 
 Before a loop stands what multiplies rows by what is held: W x_k for all k is X Wᵀ. Behind it stands a sum of products
-that is carried along and read by nothing else, as the gradient by a matrix is: Σ_k a_k b_kᵀ is AᵀB, where the loop
-writes a_k and b_k down. Both are kept as arrays, so they are lifted only where they are small beside what is read or
-carried anyway, and no step is lifted whose product is as cheap as reading its result.
+that is carried along and read by nothing else, as the gradient with respect to a matrix is: Σ_k a_k b_kᵀ is AᵀB, where
+the loop writes a_k and b_k down. Both are kept as arrays, so they are lifted only where they are small beside what is
+read or carried anyway, and no step is lifted whose product is as cheap as reading its result.
 """
 
 from __future__ import annotations

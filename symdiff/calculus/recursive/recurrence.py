@@ -253,7 +253,7 @@ def _transposed(node: Node, slope: Masked, active: Sequence[bool], prefix: int, 
 
 
 def _given(node: Node, cotangent: Node, seed: Shape) -> list[Node | None]:
-    """Return the cotangent of each result, None where it is zero by its form."""
+    """Return the cotangent of each result, None where it is zero by construction."""
     parts = parts_of(node)
     places = [(part.start, 1, part.size) for part in parts]
     front = tuple(map(whole, seed))

@@ -15,7 +15,7 @@ __all__ = ["ACCUMULATOR", "Instruction", "schedule", "select_instructions"]
 
 #: What a step reads in the accumulator.
 ACCUMULATOR = -1
-#: Operations that take another one's result along in one step, and those they take along.
+#: Operations that fuse with the one that computes their argument, and those they fuse with.
 _OUTER = frozenset(("add", "subtract", "multiply", "divide"))
 _INNER = frozenset(("add", "subtract", "multiply"))
 #: Operations of three operands, of which one may be in the accumulator; of "fma" the first or the last.

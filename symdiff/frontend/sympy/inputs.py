@@ -60,7 +60,7 @@ class Inputs:
         return self._node(symbol, symbol.name, (), joined(known, _assumed(symbol)))
 
     def function(self, function: Any, *by: Any) -> graph.Node:
-        """Return the input of an undefined function of symbols, or of its derivative by the symbols ``by``."""
+        """Return the input of an undefined function of symbols, or of its derivative with respect to ``by``."""
         name = str(function.func)
         _check_number(function, f"the function {name!r}")
         if not by:

@@ -79,13 +79,13 @@ def _derivative(run: Reading, expr: Any, scope: Scope) -> Steps:
 
 
 def _differentiated(run: Reading, node: Node, variable: Any, scope: Scope) -> Steps:
-    """Return the derivative of a node by a variable, along the functions that depend on it."""
+    """Return the derivative of a node with respect to a variable, along the functions that depend on it."""
     group: dict[Node, Node] = {}
     own = bound(variable, scope)
     if variable in run.defined or run.inputs.sizes.get(str(variable)) == variable:
         raise UnsupportedError(
-            f"a Derivative by {str(variable)[:40]!r} came, which is a definition or the size of an array; expected an "
-            "input"
+            f"a Derivative with respect to {str(variable)[:40]!r} came, which is a definition or the size of "
+            "an array; expected an input"
         )
     if variable.is_Symbol and own is None:
         known = run.inputs.known(variable)

@@ -47,7 +47,7 @@ def is_structured(node: Node) -> bool:
 
 
 def is_zero(node: Node) -> bool:
-    """Tell whether ``node`` is zero everywhere by its form."""
+    """Tell whether ``node`` is zero everywhere by construction."""
     if node.op == "contract":
         node = node.args[0]
     return node.op == "constant" and node.shape == () and node.payload in _ZEROS

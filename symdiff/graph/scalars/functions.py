@@ -24,7 +24,7 @@ class Partial(Enum):
 
 #: Takes the arguments, and for a derivative then the value itself.
 Formula: TypeAlias = Callable[..., Node]
-#: A partial derivative; None where it is zero by its form.
+#: A partial derivative; None where it is zero by construction.
 Slope: TypeAlias = Callable[..., Node | None]
 Interval: TypeAlias = tuple[float, float]
 
@@ -167,10 +167,10 @@ def refusal(name: str, i: int, rule: Partial) -> str:
     """Return what is said where a derivative is asked for that a row does not have."""
     if rule is Partial.ABSENT:
         return (
-            f"the derivative of {name} by its argument {i + 1} is not offered; give a number there, or hold it "
-            "constant by stop_gradient"
+            f"the derivative of {name} with respect to its argument {i + 1} is not offered; give a number "
+            "there, or hold it constant by stop_gradient"
         )
-    return f"{name} is {rule.value} by its argument {i + 1}"
+    return f"{name} is {rule.value} with respect to its argument {i + 1}"
 
 
 def to_real(node: Node) -> Node:

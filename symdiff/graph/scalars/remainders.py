@@ -3,7 +3,7 @@
 As they are written they are 0 / 0 at 0, and their derivatives subtract numbers that are nearly
 equal close to it. Each is ``g(x) / x**m``, where g is a function less the beginning of its Taylor
 series. Near 0 a derivative of any order is its Taylor series, elsewhere Leibniz's rule for the
-quotient. An even quotient has a second form, in s = x**2, whose derivatives by s are smooth too:
+quotient. An even quotient has a second form, in s = x**2, whose derivatives with respect to s are smooth too:
 that is what ``sin(norm(w)) / norm(w)`` needs at w = 0, where the norm itself has a kink.
 
 Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF).

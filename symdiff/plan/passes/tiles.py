@@ -1,6 +1,6 @@
 """A long axis of one sample as the axis of tiles: rows of data are handled as samples of a batch are.
 
-A formula of a data matrix goes over its rows again and again. Where an axis is the first of every array that has it,
+A formula of a data matrix reads its rows again and again. Where an axis is the first of every array that has it,
 and elements along it meet in sums and maxima alone, a tile of rows goes through all steps while it is in the cache,
 and intermediate arrays are as long as a tile.
 """

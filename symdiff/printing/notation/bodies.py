@@ -45,7 +45,7 @@ def _recurrence(node: Node, args: Sequence[Term], names: Collection[str], write:
 
 
 def _spectral(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
-    """Write f(A) by the name that f has as a function of matrices, or by f; a derivative by its directions."""
+    """Write f(A) by the name that f has as a function of matrices, or by f; a derivative along its directions."""
     matrix, *rest = args
     if node.ndim == 2 and not is_symmetric(node.args[0]):
         matrix = quotient([total_of([(matrix, False), (transpose(matrix), False)], matrix.shape)], [number(2.0)], False,

@@ -43,7 +43,7 @@ class IndexForm(NamedTuple):
 
 @dataclass
 class _Product:
-    """A product that is being taken apart; an element's label may be moved by a number of places."""
+    """A product that is being split into factors; an element's label may be moved by a number of places."""
 
     minus: bool = False
     scalars: list[Term] = field(default_factory=list)

@@ -65,7 +65,7 @@ class Kept(NamedTuple):
     structure : template
         How results come back.
     hessians : list of int
-        Outputs that are Hessians by one array.
+        Outputs that are Hessians with respect to one array.
     rewrites : tuple of str
     length : int
         Nodes of the formula.

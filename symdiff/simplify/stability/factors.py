@@ -34,7 +34,7 @@ NAMES = {name: name for name in TABLE if name not in ("bernoulli", "csch")}
 _ONCE = frozenset(NAMES) - {"exp", "cos", "cosh"}
 ROWS = {each.name: each for each in REMAINDERS if each.order > 0}
 ROWS |= {each.name_by_square: each for each in REMAINDERS if each.order > 0 and each.even}
-#: Functions of which no two are taken apart: far out a sum of them may be smaller than the beginnings of their series.
+#: Functions of which no sum of two is expanded: far out, a sum may be smaller than the beginnings of the series.
 _GROWING = frozenset(("exp", "sinh", "cosh"))
 
 

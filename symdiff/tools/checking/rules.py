@@ -149,7 +149,9 @@ class _Placed:
             if tally.wrong:
                 yield self._disagreement(i, tally)
             if tally.unsettled:
-                message = f"the rule of {rule.name} by argument {i + 1}: differences of its value do not settle"
+                message = (
+                    f"the rule of {rule.name} with respect to argument {i + 1}: differences of its value do not settle"
+                )
                 yield Verdict("unsettled", message)
         if rule.approximate and agrees:
             yield Verdict("approximate", f"the rule of {rule.name}, by its author's word; here it meets differences")
@@ -162,8 +164,9 @@ class _Placed:
         name = self.rule.name
         off = f"{f'off by {100 * tally.worst:.3g} %, ' if np.isfinite(tally.worst) else ''}{tally.example}"
         if self.rule.approximate:
-            return Verdict("approximate", f"the rule of {name}, by its author's word; by argument {i + 1} {off}")
-        message = f"the rule of {name} is not the derivative of its function by argument {i + 1}: {off}"
+            message = f"the rule of {name}, by its author's word; with respect to argument {i + 1} {off}"
+            return Verdict("approximate", message)
+        message = f"the rule of {name} is not the derivative of its function with respect to argument {i + 1}: {off}"
         return Verdict("custom", message, wrong=True)
 
     def _tally(self, i: int) -> Tally:

@@ -136,7 +136,7 @@ convention_option = click.option(
     "--convention",
     type=click.Choice(["projected", "entries"]),
     default="projected",
-    help="By a symmetric or skew matrix: the projection, or the derivative by independent entries.",
+    help="For a symmetric or skew matrix: the projection, or the derivative with respect to independent entries.",
 )
 data_option = click.option(
     "--data", multiple=True, metavar="X=FILE", help="Numbers: x.npy, d.npz:y, t.csv:a,b, t.parquet:a."
@@ -237,7 +237,7 @@ def _kind_of(shape: Any) -> Any:
 
 
 def named_results(kind: str, results: Mapping[str, Array]) -> dict[str, Array]:
-    """Return derivatives by names that are no inputs', for source: ``gradient_A``."""
+    """Return derivatives with respect to names that are no inputs', for source: ``gradient_A``."""
     return {label if kind == "value" else f"{kind.split(maxsplit=1)[0]}_{label}": one for label, one in results.items()}
 
 

@@ -79,7 +79,7 @@ def differentiate(
     seeds : sequence of str
         The cotangent of a vjp; a direction for each of ``wrt`` of a jvp or hvp.
     convention : {"projected", "entries"}
-        What a derivative by a symmetric or skew matrix is.
+        What a derivative with respect to a symmetric or skew matrix is.
 
     Returns
     -------

@@ -111,7 +111,7 @@ def derive(
     wrt : sequence of Node
         Inputs that the formula depends on.
     results : sequence of Node
-        The derivative by each, of shape ``formula.shape + wrt.shape``.
+        The derivative with respect to each, of shape ``formula.shape + wrt.shape``.
     parts : sequence of (Node, Node)
         The variables that stand for sub-formulas, and these.
 
@@ -270,8 +270,9 @@ def cut(roots: Sequence[Node], wrt: Sequence[Node]) -> tuple[list[tuple[Node, No
     for node in wrt:
         if node.op not in ("input", "named"):
             raise UnsupportedError(
-                f"the steps of a derivative by a part or unnamed sub-formula of shape {show_shape(node.shape)}; write "
-                "steps by the input itself, or name the sub-formula: h = sd.name(...)"
+                "the steps of a derivative with respect to a part or unnamed sub-formula of shape "
+                f"{show_shape(node.shape)}; write steps with respect to the input itself, or "
+                "name the sub-formula: h = sd.name(...)"
             )
         if node.op == "named":
             places[node] = input(str(node.payload), node.shape)
