@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from test_rules import CALLS, Call, identify, inputs_of, real
+from library_calls import CALLS, Call, identify
+from rule_tables import inputs_of, real
 
 import symdiff as sd
 from symdiff import Array
@@ -362,7 +363,7 @@ def test_nothing_is_guarded_where_nothing_branches(op: str) -> None:
 
 def test_every_array_operation_is_known_to_the_guard() -> None:
     """Through each operation the inverse behind it is looked at under the condition alone."""
-    from test_rules import RULES
+    from rule_tables import RULES
 
     c = sd.scalar("c")
     for rule in RULES:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from plan_layouts import Floats, Layout, check, factored, use
 from plan_reference import Reference
-from test_plan_executor import Floats, Layout, check, factored, use
 
 import symdiff as sd
 from symdiff._kernels.matrix.batches import USUAL
