@@ -10,7 +10,7 @@ from program_reference import TWINS
 
 from symdiff._kernels.interpreter import OPCODES, VECTORS
 from symdiff.codegen.bytecode.format import Bytecode
-from symdiff.lower.program import MASK_OPS, SIGNATURES, Program
+from symdiff.lowering.program import MASK_OPS, SIGNATURES, Program
 
 NAMES = {number: name for name, number in OPCODES.items()}
 Instruction = tuple[str, list[int]]

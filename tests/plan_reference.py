@@ -13,7 +13,7 @@ from program_reference import evaluate
 
 from symdiff.errors import SingularMatrixError
 from symdiff.graph.reference import numeric
-from symdiff.lower.program import Program
+from symdiff.lowering.program import Program
 from symdiff.plan import bound
 
 Floats = npt.NDArray[np.floating[Any]]

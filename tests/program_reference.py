@@ -15,7 +15,7 @@ from symdiff.errors import SingularMatrixError
 from symdiff.graph.primitives import complete
 from symdiff.graph.reference.interpret import find_function
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.lower.program import SIGNATURES, Program
+from symdiff.lowering.program import SIGNATURES, Program
 
 
 def evaluate(program: Program, inputs: Sequence[npt.ArrayLike]) -> list[npt.NDArray[np.float64]]:

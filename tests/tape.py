@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from symdiff.lower.program import Port, Program
+from symdiff.lowering.program import Port, Program
 
 
 class Tape:

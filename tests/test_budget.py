@@ -24,7 +24,7 @@ from symdiff.graph import Node, postorder
 from symdiff.graph.sizes import named
 from symdiff.ground import budget
 from symdiff.ground.limits import BUDGETS, LIMITS, Budget
-from symdiff.lower import expand_functions, unroll
+from symdiff.lowering import expand_functions, unroll
 from symdiff.plan.loops.ranges import cut
 
 ROOT = Path(__file__).parent.parent

@@ -16,7 +16,7 @@ from tape import Tape
 
 from symdiff.codegen.c.emit import CSource, emit_c
 from symdiff.errors import BuildError
-from symdiff.lower.program import Program
+from symdiff.lowering.program import Program
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain import build as building
 from symdiff.runtime.toolchain.build import build, compiler_in_sight, find_compiler

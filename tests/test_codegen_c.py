@@ -26,8 +26,8 @@ from symdiff.codegen.c.standalone import emit_standalone
 from symdiff.errors import BuildError, SingularMatrixError, UnsupportedError
 from symdiff.frontend.formula import read_formula
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.lower import unroll
-from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.lowering import unroll
+from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build, find_compiler, flags

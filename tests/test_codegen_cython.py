@@ -17,7 +17,7 @@ import symdiff as sd
 from symdiff.codegen import parts
 from symdiff.codegen.cython.emit import emit_cython
 from symdiff.errors import ArgumentError, BuildError, SingularMatrixError, UnsupportedError
-from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners.cython import CythonRunner
 from symdiff.runtime.runners.native import NativeRunner
 

@@ -16,7 +16,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.errors import SingularMatrixError
-from symdiff.lower import unroll
+from symdiff.lowering import unroll
 
 BACKENDS = ("native", "interpreter", "numpy")
 DTYPES = (np.float64, np.float32)

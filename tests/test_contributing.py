@@ -163,7 +163,7 @@ def test_array_primitive_is_five_files(copy: Path) -> None:
     [
         ("symdiff/graph/reference/numeric.py", "cumnorm"),
         ("symdiff/calculus/rules.py", "symdiff.calculus.rules lacks cumnorm"),
-        ("symdiff/lower/arrays.py", "symdiff.lower.arrays lacks cumnorm"),
+        ("symdiff/lowering/arrays.py", "symdiff.lowering.arrays lacks cumnorm"),
         ("symdiff/graph/primitives.py", "symdiff.calculus.rules has cumnorm"),
     ],
 )

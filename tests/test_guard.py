@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -370,3 +372,12 @@ def test_rolls_along_no_axes_move_nothing() -> None:
         np.roll(A, (1, 2), ())
     with pytest.raises(sd.ShapeError, match="an array with axes"):
         np.sum(X, axis=0)
+
+
+def test_public_names_stay_functions_when_folders_of_the_same_name_are_imported() -> None:
+    code = (
+        "import types, symdiff as sd; sd.compile('x*y').wait(); sd.check('x*x'); sd.steps('x*x', 'x');"
+        "print([n for n in sd.__all__ if isinstance(getattr(sd, n), types.ModuleType)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -38,7 +38,7 @@ LATER = {
     "symdiff.frontend.text.build",
     "symdiff.frontend.text.parse",
     "symdiff.frontend.sympy.write",
-    "symdiff.lower",
+    "symdiff.lowering",
     "symdiff.plan",
     "symdiff.printing",
     "symdiff.runtime",
@@ -73,7 +73,7 @@ def test_an_import_loads_what_formulas_need_and_no_more() -> None:
 
 def test_the_first_compile_loads_the_stages_behind_derivatives_and_no_tools() -> None:
     loaded = loaded_by("import symdiff as sd; x = sd.vector('x', 3); sd.compile(x * x, x, backend='interpreter')")
-    assert {"symdiff.compiler", "symdiff.lower", "symdiff.plan", "symdiff.codegen", "symdiff.runtime"} <= loaded
+    assert {"symdiff.compiler", "symdiff.lowering", "symdiff.plan", "symdiff.codegen", "symdiff.runtime"} <= loaded
     assert not loaded & {"scipy", "sympy", "symdiff.codegen.cython", "symdiff.printing", "symdiff.tools", "symdiff.xp"}
     assert not loaded & {f"symdiff.runtime.{name}" for name in ("about.explain", "about.signature", "calls.labels")}
 

@@ -5,7 +5,7 @@ from tape import Tape
 from test_codegen_c import rational
 
 from symdiff.codegen.bytecode.select import ACCUMULATOR, Instruction, schedule, select_instructions
-from symdiff.lower.program import Program
+from symdiff.lowering.program import Program
 
 
 def steps(program: Program) -> list[Instruction]:

@@ -14,7 +14,7 @@ from symdiff.codegen.c import body as pieces
 from symdiff.codegen.c import interleave as pairs
 from symdiff.codegen.c.emit import emit_c
 from symdiff.errors import SingularMatrixError
-from symdiff.lower.program import Program
+from symdiff.lowering.program import Program
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.machine import native_target
 

@@ -24,8 +24,8 @@ from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.bytecode.assemble import WAITING, assemble
 from symdiff.codegen.c.emit import Target, emit_c
 from symdiff.errors import SingularMatrixError
-from symdiff.lower import unroll
-from symdiff.lower.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.lowering import unroll
+from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build

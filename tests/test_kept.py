@@ -23,7 +23,7 @@ from symdiff.codegen import Request
 from symdiff.errors import DataError, LimitError, SingularMatrixError
 from symdiff.ground import budget
 from symdiff.ground.tracing import VARIABLE
-from symdiff.lower.program import Program
+from symdiff.lowering.program import Program
 from symdiff.plan.plan import Plan
 from symdiff.runtime.kept import forms, keys, values
 from symdiff.runtime.runners import BACKENDS as ROWS

@@ -13,9 +13,9 @@ from symdiff._kernels.interpreter import VECTORS
 from symdiff.codegen import Request
 from symdiff.errors import UnsupportedError
 from symdiff.ground.limits import LIMITS
-from symdiff.lower import unroll
-from symdiff.lower.builder import ProgramBuilder
-from symdiff.lower.program import Program
+from symdiff.lowering import unroll
+from symdiff.lowering.builder import ProgramBuilder
+from symdiff.lowering.program import Program
 from symdiff.plan.plan import Plan, programs_of
 from symdiff.runtime.runners import BACKENDS
 from symdiff.runtime.runners.lowering import OPERATION, lower, most_operations

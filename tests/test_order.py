@@ -19,7 +19,7 @@ from symdiff import graph
 from symdiff.frontend import array
 from symdiff.frontend.numpy.library import LIBRARY, Entry
 from symdiff.graph.reference import along
-from symdiff.lower.ordering import comparators
+from symdiff.lowering.ordering import comparators
 
 Values = npt.NDArray[Any]
 RNG = np.random.default_rng(8)

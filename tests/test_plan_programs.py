@@ -17,7 +17,7 @@ from plan_layouts import (
 from plan_reference import Reference
 
 import symdiff as sd
-from symdiff.lower import unroll
+from symdiff.lowering import unroll
 from symdiff.plan.bound import (
     BEFORE,
     INPUT,

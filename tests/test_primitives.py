@@ -24,7 +24,7 @@ from symdiff.graph.reference import numeric
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.graph.sizes import named
-from symdiff.lower.program import SIGNATURES
+from symdiff.lowering.program import SIGNATURES
 from symdiff.printing.latex import LatexStyle
 from symdiff.printing.notation.from_graph import WRITERS
 from symdiff.printing.text import TextStyle
@@ -257,7 +257,7 @@ def test_special_functions_have_their_text() -> None:
 
 
 def test_unknown_operation_is_refused_by_name() -> None:
-    from symdiff.lower.arrays import lower_elementwise
+    from symdiff.lowering.arrays import lower_elementwise
 
     with pytest.raises(UnsupportedError, match="sinc"):
         lower_elementwise(None, graph.elementwise("sinc", (graph.input("x"),)), [])

@@ -12,8 +12,8 @@ import symdiff as sd
 from symdiff.errors import SingularMatrixError
 from symdiff.graph import contract, onehot
 from symdiff.graph.reference.interpret import evaluate as interpret
-from symdiff.lower import unroll
-from symdiff.lower.program import SIGNATURES, Program
+from symdiff.lowering import unroll
+from symdiff.lowering.program import SIGNATURES, Program
 from symdiff.simplify import simplify
 
 

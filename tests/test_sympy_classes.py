@@ -108,7 +108,6 @@ REFUSED = [
     (C.x * 2, UnsupportedError, "put a symbol"),
     (C.i, UnsupportedError, "to_matrix"),
     (frame.x, SymdiffError, "to_matrix"),
-    (sp.LambertW(x), UnsupportedError, "custom function"),
 ]
 
 

@@ -1,7 +1,7 @@
 """Emitters: each prints a program or graph as source of one language, and does nothing else.
 
 Takes
-    a :class:`~symdiff.lower.program.Program` (C, Cython, bytecode), or graph nodes (NumPy)
+    a :class:`~symdiff.lowering.program.Program` (C, Cython, bytecode), or graph nodes (NumPy)
 Gives
     source text or bytecode, with what a runner must know to call it
 Invariants
@@ -31,7 +31,7 @@ from ..errors import UnsupportedError
 from ..graph import Node
 from ..graph.dump import record_text
 from ..ground.budget import limits
-from ..lower.program import Program
+from ..lowering.program import Program
 from .c.emit import Target, emit_c
 from .numpy.emit import emit_numpy
 

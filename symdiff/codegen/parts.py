@@ -5,7 +5,7 @@ What one part computes and a later one reads has a place in a workspace. Emitter
 
 from __future__ import annotations
 
-from ..lower.program import MASK_OPS, Program
+from ..lowering.program import MASK_OPS, Program
 from . import scalars
 
 __all__ = ["CHUNK", "Parts"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from ..graph.scalars.functions import FUNCTIONS
-from ..lower.program import SIGNATURES
+from ..lowering.program import SIGNATURES
 
 __all__ = ["ARITHMETIC", "LIBM", "literal"]
 

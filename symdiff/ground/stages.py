@@ -21,7 +21,7 @@ STAGES = (
     ("complexes", "complex arrays as pairs of real ones"),
     ("xp", "the Python array API standard over symbols"),
     ("sparse", "graph to the nonzeros of a result: where they stand, and formulas for their values"),
-    ("lower", "graph to scalar programs, the second IR"),
+    ("lowering", "graph to scalar programs, the second IR"),
     ("plan", "what is run how: the steps of a whole call, decided once for all targets"),
     ("codegen", "program or graph to C, Cython, NumPy source or bytecode"),
     ("runtime", "source to a kernel that runs: build, cache, runners, calls"),

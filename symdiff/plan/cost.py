@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..graph import Node
 from ..graph.sizes import Dim, value
-from ..lower.program import CHEAP, Port, Program
+from ..lowering.program import CHEAP, Port, Program
 from .loops.access import BATCH
 from .steps import (
     Call,

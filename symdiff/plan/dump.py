@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..graph import Node
 from ..graph.dump import brief, word
-from ..lower.dump import program_lines
+from ..lowering.dump import program_lines
 from .cost import estimate
 from .loops.access import BATCH, Access, Check, LoopInput
 from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Repacked, Repeated, Routine, Scan, Step

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..graph import Node, elementwise, placeholder
-from ..lower.dump import Listed
-from ..lower.program import Program
-from ..lower.unroll import unroll
+from ..lowering.dump import Listed
+from ..lowering.program import Program
+from ..lowering.unroll import unroll
 from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError

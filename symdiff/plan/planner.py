@@ -21,8 +21,8 @@ from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, Size
 from ..ground.gc_pause import paused
-from ..lower.expand import EXPANSIONS, expand_node
-from ..lower.unroll import unroll
+from ..lowering.expand import EXPANSIONS, expand_node
+from ..lowering.unroll import unroll
 from ..simplify.facts import is_definite
 from .bound import SCANS
 from .loops.access import (

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..graph import Node
 from ..graph.sizes import Dim, value
-from ..lower.program import Program
+from ..lowering.program import Program
 from .loops.access import BATCH, Access, Check, LoopInput
 from .loops.ranges import Range
 

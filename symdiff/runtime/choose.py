@@ -13,8 +13,8 @@ from ..graph import Node, postorder
 from ..graph.dump import record_text
 from ..ground.progress import begin, note
 from ..ground.tracing import record as trace
-from ..lower import unroll
-from ..lower.program import Program
+from ..lowering import unroll
+from ..lowering.program import Program
 from .kept.records import FormulaRecord
 from .options import Options
 from .runners import BACKENDS, Backend, Lowered, plans_of

@@ -1,7 +1,7 @@
 """Bytecode of the interpreter: an accumulator machine whose accumulator is a tile of samples.
 
 Takes
-    a :class:`~symdiff.lower.program.Program`
+    a :class:`~symdiff.lowering.program.Program`
 Gives
     :class:`~symdiff.codegen.bytecode.assemble.Bytecode`, which ``_kernels/machine/interpreter.h`` runs
 Invariants

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..._kernels.interpreter import OPCODES, VECTORS, registers
 from ...ground.gc_pause import paused
-from ...lower.program import Program
+from ...lowering.program import Program
 from ..blocks import Block, Run, load_blocks, split_runs, store_blocks
 from ..c.emit import Target
 from ..c.spelling import spelling

@@ -1,7 +1,7 @@
 """C over vectors: a value is one vector register of samples.
 
 Takes
-    a :class:`~symdiff.lower.program.Program` and a :class:`~symdiff.codegen.c.emit.Target` (lanes, functions)
+    a :class:`~symdiff.lowering.program.Program` and a :class:`~symdiff.codegen.c.emit.Target` (lanes, functions)
 Gives
     :class:`~symdiff.codegen.c.emit.CSource`: text without headers, and which vector functions it calls
 Invariants

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ...lower.program import MASK_OPS, Program
+from ...lowering.program import MASK_OPS, Program
 from ..blocks import cover_row, cover_wanted, split_runs
 from .fills import fills
 from .interleave import is_function, is_interleaved

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...lower.program import Program
+from ...lowering.program import Program
 from .body import ARGUMENTS, CHUNK, BatchLayout, Functions, Pieces, Whole, length
 from .fills import FILL_COLUMNS, FILL_ROWS
 from .preamble import moving_functions, preamble

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...lower.program import Program
+from ...lowering.program import Program
 from ..blocks import Run, split_runs
 from .spelling import literal
 

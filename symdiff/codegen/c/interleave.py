@@ -7,7 +7,7 @@ instructions of a second vector, as long as registers hold the values of both.
 
 from __future__ import annotations
 
-from ...lower.program import CHEAP, Program
+from ...lowering.program import CHEAP, Program
 from .preamble import ITEM
 
 __all__ = ["is_function", "is_interleaved"]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...lower.program import Program
+from ...lowering.program import Program
 
 __all__ = ["FAR", "ColumnPrefetch", "RowPrefetch"]
 

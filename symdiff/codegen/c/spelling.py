@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import InternalError
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
-from ...lower.program import SIGNATURES
+from ...lowering.program import SIGNATURES
 from .texts import kernel_text, with_needs
 
 __all__ = ["SPECIAL", "Spelling", "library_symbol", "literal", "special_text", "spelling"]

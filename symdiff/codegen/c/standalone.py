@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...lower.program import Program
+from ...lowering.program import Program
 from .emit import CSource, Target, emit_c
 
 __all__ = ["FILTER", "FUNCTION", "FUNCTIONS", "INTEGRAND", "SIGNATURE", "emit_standalone"]

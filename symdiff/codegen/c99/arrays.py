@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...graph import Node
 from ...graph.sizes import LEAST, Dim, product
-from ...lower.program import Program
+from ...lowering.program import Program
 from ...plan.loops.access import Access, AxisIndex
 from ...plan.plan import Plan
 from ...plan.steps import (

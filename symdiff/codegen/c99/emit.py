@@ -15,7 +15,7 @@ from ...graph import BOOL, INT, Node
 from ...graph.size_equations import equations
 from ...graph.sizes import Dim, fixed, product
 from ...ground.budget import limits
-from ...lower.program import Program
+from ...lowering.program import Program
 from ...plan.calls import has_steps
 from ...plan.planner import make_plan
 from .arrays import ArrayCode, dim_text

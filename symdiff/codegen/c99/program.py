@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from ...lower.program import MASK_OPS, Program
+from ...lowering.program import MASK_OPS, Program
 from ..parts import Parts
 from .spelling import literal, statement
 

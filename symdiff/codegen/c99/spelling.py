@@ -14,7 +14,7 @@ from functools import cache
 from ...errors import UnsupportedError
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
-from ...lower.program import MASK_OPS, SIGNATURES, Program
+from ...lowering.program import MASK_OPS, SIGNATURES, Program
 from .. import scalars
 from ..c.spelling import SPECIAL
 from ..c.texts import kernel_text

@@ -1,7 +1,7 @@
 """Cython modules that can be shipped without symdiff.
 
 Takes
-    a :class:`~symdiff.lower.program.Program`, the text of its formula, which inputs have batch axes
+    a :class:`~symdiff.lowering.program.Program`, the text of its formula, which inputs have batch axes
 Gives
     the text of a module: a ``nogil`` function for one sample, and a Python function around it
 Invariants

@@ -16,7 +16,7 @@ from itertools import chain
 
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
-from ...lower.program import MASK_OPS, SIGNATURES, Program
+from ...lowering.program import MASK_OPS, SIGNATURES, Program
 from ..c.spelling import special_text
 from ..parts import Parts
 from ..scalars import ARITHMETIC, LIBM

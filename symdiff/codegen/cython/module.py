@@ -12,7 +12,7 @@ import keyword
 import re
 from collections.abc import Sequence
 
-from ...lower.program import Port, Program
+from ...lowering.program import Port, Program
 from ..names import safe_names
 
 __all__ = ["emit_head", "emit_interface"]

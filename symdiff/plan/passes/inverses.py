@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ...graph import Node, contract, intern, matrix, postorder, rebuild, reshape, swap
 from ...graph.primitives import Labels
 from ...graph.sizes import Dim, product
-from ...lower.matrices import ELIMINATION_LIMIT
+from ...lowering.matrices import ELIMINATION_LIMIT
 from ..loops.access import BATCH, is_long
 
 __all__ = [

@@ -33,7 +33,7 @@ from ...graph.primitives import (
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Size
 from ...ground.gc_pause import paused
-from ...lower.program import SIGNATURES, Port, Program
+from ...lowering.program import SIGNATURES, Port, Program
 from ...plan.loops.access import AxisIndex, Check, LoopInput
 from ...plan.plan import Plan
 from ...plan.steps import (

@@ -11,7 +11,7 @@ from ...graph.sizes import Shape
 from ...ground.budget import Opened, balance, current, uncounted
 from ...ground.gc_pause import paused
 from ...ground.tracing import is_traced
-from ...lower.program import Program
+from ...lowering.program import Program
 from ...plan.plan import Plan
 from ...simplify import inline
 from ...sparse.formats import Format

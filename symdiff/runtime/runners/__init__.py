@@ -35,7 +35,7 @@ from ...codegen import TARGETS, Request
 from ...codegen.numpy.emit import emit_numpy
 from ...graph.dump import record_text
 from ...ground.budget import limits
-from ...lower.program import Program
+from ...lowering.program import Program
 from ...plan.plan import Plan
 from ..kept.records import FormulaRecord
 from ..options import Options

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..._kernels.plan.executor import Plan
 from ..._kernels.unit import NativeCall
-from ...lower.program import Program
+from ...lowering.program import Program
 
 __all__ = ["Changing", "Planned", "Runner", "UnitRunner"]
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from ..._kernels.unit import NativeCall
 from ...codegen.bytecode.assemble import assemble
-from ...lower.program import Program
+from ...lowering.program import Program
 from ..kept.records import UnitRecord
 from ..toolchain.machine import function_address
 from .native import NativeRunner, target_of

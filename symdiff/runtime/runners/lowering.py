@@ -18,7 +18,7 @@ from ...errors import UnsupportedError
 from ...graph import postorder
 from ...graph.sizes import fixed
 from ...ground.budget import limits
-from ...lower.program import Program
+from ...lowering.program import Program
 from ...plan.calls import has_many, has_steps, plan_call
 from ...plan.plan import Plan
 from ...plan.steps import Call

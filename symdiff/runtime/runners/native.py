@@ -10,7 +10,7 @@ from ..._kernels.unit import NativeCall
 from ...codegen.c import standalone
 from ...codegen.c.emit import CSource, Target, emit_c
 from ...codegen.c.standalone import emit_standalone
-from ...lower.program import Program
+from ...lowering.program import Program
 from ..kept.records import NativeCode, UnitRecord
 from ..toolchain.build import Library, build, kept_library
 from ..toolchain.load import keep

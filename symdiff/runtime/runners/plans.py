@@ -20,7 +20,7 @@ from ..._kernels.unit import MOST_SAMPLES
 from ...codegen.numpy.emit import emit_numpy
 from ...errors import LimitError, SingularMatrixError, UnsupportedError
 from ...graph import Node
-from ...lower.program import Program
+from ...lowering.program import Program
 from ...plan.calls import plan_call
 from ...plan.cost import program_cost
 from ...plan.dump import step_lines

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..._kernels.unit import NativeCall
-from ...lower.program import Program
+from ...lowering.program import Program
 from ..kept.records import UnitRecord
 from ..options import BUILD_SECONDS
 from ..toolchain import worker

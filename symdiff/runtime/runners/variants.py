@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..._kernels.unit import MOST_SAMPLES, NativeCall, prefers_columns
 from ...errors import LimitError, SingularMatrixError
-from ...lower.program import CHEAP, Program
+from ...lowering.program import CHEAP, Program
 from ..kept.records import UnitRecord
 
 __all__ = ["ProgramRunner", "Variant", "cost"]

@@ -14,7 +14,7 @@ from importlib import import_module
 from ...codegen.c.emit import Target
 from ...errors import BuildError
 from ...graph.scalars.functions import FUNCTIONS
-from ...lower.program import SIGNATURES
+from ...lowering.program import SIGNATURES
 
 __all__ = ["c_library", "function_address", "native_target", "processor", "vector_address"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...lower.program import Program
+from ...lowering.program import Program
 from ...printing.text import decimal
 
 __all__ = ["annotated", "expressions"]

@@ -16,7 +16,7 @@ _ROW, _LINES = 8, 30
 
 
 class Scalars(Protocol):
-    """What is printed of a program; see :class:`symdiff.lower.program.Program`."""
+    """What is printed of a program; see :class:`symdiff.lowering.program.Program`."""
 
     @property
     def inputs(self) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ selection; a determinant's derivatives take cofactors, which are finite at every
 Takes
     graph nodes of fixed size (``unroll``)
 Gives
-    :class:`~symdiff.lower.program.Program`
+    :class:`~symdiff.lowering.program.Program`
 Invariants
     * A program is in single-assignment form; ``Program.validate`` states its rules.
     * Equal scalars are computed once, structural zeros and unused values never.
