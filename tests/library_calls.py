@@ -465,6 +465,9 @@ CALLS = [
     ),
     Call("factorial", sd.factorial, special.factorial, (v3,)),
     Call("multigammaln", lambda x: sd.multigammaln(x, 3), lambda x: special.multigammaln(x, 3), (2.0 + v3,)),
+    Call("sici", lambda x: sum(sd.sici(x**2)), lambda x: sum(special.sici(x**2)), (v3,)),
+    Call("fresnel", lambda x: sum(sd.fresnel(x)), lambda x: sum(special.fresnel(x)), (v3,)),
+    Call("airy", lambda x: sum(sd.airy(x)), lambda x: sum(special.airy(x)), (v3,)),
     Call("divmod", lambda x: sum(sd.divmod(x, 2.0)), lambda x: sum(np.divmod(x, 2.0)), (v3,)),
 ]
 

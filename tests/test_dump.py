@@ -123,7 +123,7 @@ def records_with_functions() -> list[type]:
 
 
 @pytest.mark.parametrize("kind", records_with_functions(), ids=lambda kind: kind.__name__)
-def test_records_of_functions_are_short(kind: type) -> None:
+def test_records_of_functions_are_short(kind: Any) -> None:
     record: Any
     if issubclass(kind, tuple):
         record = tuple.__new__(kind, [lambda: None] * len(kind._fields))

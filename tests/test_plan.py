@@ -56,7 +56,7 @@ def shown(plan: Plan) -> list[str]:
             pieces = f"/{len(step.pieces)}" if len(step.pieces) > 1 else ""
             words.append(f"{'sum' if step.total else 'map'}{len(step.loops)}{pieces}")
         else:
-            words.append(step.result.op)
+            words += [node.op for node in step.results]
     return words
 
 

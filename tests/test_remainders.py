@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
@@ -121,7 +122,7 @@ def test_quotient_at_its_limit(text: str, limits: Any) -> None:
 def test_what_cancels_is_what_is_written() -> None:
     """Away from 0 the formulas are those of NumPy, on both sides and far out."""
     x = np.array([-0.9, -0.3, 0.2, 0.7, 3.0, 40.0])
-    for text, f in {
+    written: dict[str, Callable[[Any], Any]] = {
         "(sqrt(4 + x) - 2)/x": lambda x: (np.sqrt(4 + x) - 2) / x,
         "(2 - hypot(2, x))/x": lambda x: (2 - np.hypot(2, x)) / x,
         "(1/sqrt(1 + x) - 1)/x": lambda x: (1 / np.sqrt(1 + x) - 1) / x,
@@ -132,7 +133,8 @@ def test_what_cancels_is_what_is_written() -> None:
         "(exp(x) - cosh(x) - sin(x))/x**2": lambda x: (np.exp(x) - np.cosh(x) - np.sin(x)) / x**2,
         "(x*exp(-x) - sin(x))/x**2": lambda x: (x * np.exp(-x) - np.sin(x)) / x**2,
         "(erf(x) + x*cos(x) - asinh(x))/x": lambda x: (special.erf(x) + x * np.cos(x) - np.arcsinh(x)) / x,
-    }.items():
+    }
+    for text, f in written.items():
         got = sd.compile(text, x=(), backend="numpy")(x)
         np.testing.assert_allclose(got, f(x), rtol=2e-13, err_msg=text)
 

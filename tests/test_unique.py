@@ -13,7 +13,7 @@ from symdiff._kernels.system.unique import Unique, count, mark, unique, walk
 from symdiff.graph import Node, constant, elementwise, input, kinds, postorder
 from symdiff.graph.primitives import PRIMITIVES, Items
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.simplify.stability import lengths, products, removable
+from symdiff.simplify.stability import factors, lengths, products, removable
 
 
 def recursion(roots: list[Node], settled: int = 0) -> list[Node]:
@@ -183,7 +183,7 @@ def test_kinds_hold_what_passes_look_for() -> None:
     branching = {name for name, row in FUNCTIONS.items() if row.supports} | {"max", "min", "custom"}
     assert branching == {op for op in (*FUNCTIONS, *PRIMITIVES) if kinds.holds(op) & kinds.BRANCHING}
     assert all(kinds.holds(op) & kinds.EXPONENTIAL for op in products.SHAPES)
-    vanishing = {*removable._VANISH, *removable._NAMES, *removable._ROWS, "expm1"}
+    vanishing = {*removable._VANISH, *factors.NAMES, *factors.ROWS, "expm1"}
     assert all(kinds.holds(op) & kinds.VANISHING for op in vanishing)
     assert {op for op in FUNCTIONS if kinds.holds(op) & kinds.OF_SQUARE} >= lengths._ROWS
 
