@@ -65,9 +65,10 @@ def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
     """Leave out the step of what is 0 below 0: step(z) max(z, 0) is max(z, 0)."""
     over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
     under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
+    calls = [x for x in over if x.kind == "call" and x.data == "maximum"]
+    ramps = {id(x.args[0]) for x in calls if is_number(x.args[1], 0.0)}
     for step in over:
-        ramps = [x for x in over if x.kind == "call" and x.data == "maximum" and is_number(x.args[1], 0.0)]
-        if step.kind == "step" and any(ramp.args[0] is step.args[0] for ramp in ramps):
+        if step.kind == "step" and id(step.args[0]) in ramps:
             return reader.product([arg for arg in over if arg is not step], under, term.shape)
     return None
 
