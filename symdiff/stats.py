@@ -24,8 +24,8 @@ from .ground.advice import advice as _advice
 _REFUSED = {
     "rvs": "random numbers are no formula; draw them by scipy.stats, before the call",
     "fit": "write the sum of the log densities, and minimize by sd.objective",
-    "ppf": "quantiles are offered as sd.ndtri for the normal distribution only",
-    "isf": "quantiles are offered as sd.ndtri for the normal distribution only",
+    "ppf": "quantiles are offered where they have a closed form; take others by scipy.stats, before the call",
+    "isf": "quantiles are offered where they have a closed form; take others by scipy.stats, before the call",
 }
 
 
@@ -34,15 +34,15 @@ class Family:
 
     def __init__(self, row: _Distribution) -> None:
         self._row = row
-        for function in row.functions:
+        for function in row.all_functions:
             setattr(self, function, _density(row, function))
 
     def __repr__(self) -> str:
-        return f"<{self._row.name}: {', '.join(self._row.functions)}>"
+        return f"<{self._row.name}: {', '.join(self._row.all_functions)}>"
 
     def __getattr__(self, name: str) -> Any:
-        told = _advice(name, _REFUSED, self._row.functions)
-        raise AbsentError(f"{self._row.name} has no {name!r}; known: {', '.join(self._row.functions)}{told}")
+        told = _advice(name, _REFUSED, self._row.all_functions)
+        raise AbsentError(f"{self._row.name} has no {name!r}; known: {', '.join(self._row.all_functions)}{told}")
 
 
 def __getattr__(name: str) -> Any:

@@ -369,6 +369,8 @@ def test_text_calls_each_function(name: str) -> None:
     f = sd.compile(f"{name}({', '.join(names)})", args, backend="interpreter")
     given = sd.compile(getattr(of(row.name), function)(*args), args, backend="interpreter")
     point = drawn(row, seeded(name))
+    if function in row.quantiles:
+        point[0] = 0.3
     assert float(f(*point)) == float(given(*point))
 
 

@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..graph import Node, as_node
+from ..graph import Node, as_node, number
 from ..graph.dump import record_text
 from ..graph.scalars.functions import apply, compare, where
 from ..graph.scalars.logarithms import log1mexp_of_exp
-from .positions import DENSITY, log, scaled, standard, within
+from .positions import DENSITY, all_of, log, scaled, standard, within
+from .table import QUANTILES
 
 __all__ = ["formula"]
 
@@ -36,6 +37,8 @@ class _Family(NamedTuple):
 
 def formula(name: str, function: str) -> Callable[..., Node]:
     """Return a function of a distribution, of x, its shapes, ``loc`` and ``scale``."""
+    if function in QUANTILES:
+        return _quantile(_QUANTILES[name][QUANTILES.index(function)])
     family = _FAMILIES[name]
 
     def run(x: Node, *parameters: Node) -> Node:
@@ -50,6 +53,19 @@ def formula(name: str, function: str) -> Callable[..., Node]:
         at_end = ends(z, *shapes)
         at_end = scaled(function, at_end if function == "logpdf" else apply("exp", at_end), scale)
         return within(function, z, family.low, family.high, value, False, at_end)
+
+    return run
+
+
+def _quantile(standard_quantile: Callable[..., Node]) -> Callable[..., Node]:
+    """Return a quantile of q, the shapes, ``loc`` and ``scale``, nan where q is no probability."""
+
+    def run(q: Node, *parameters: Node) -> Node:
+        *shapes, loc, scale = parameters
+        z = standard_quantile(q, *shapes)
+        value = z if number(scale) == 1 else scale * z
+        value = value if number(loc) == 0 else loc + value
+        return where(all_of(compare("less_equal", 0.0, q), compare("less_equal", q, 1.0)), value, math.nan)
 
     return run
 
@@ -234,3 +250,44 @@ _FAMILIES: dict[str, _Family] = {
         "logpdf": lambda z, kappa: kappa * (apply("cos", z) - 1.0) - log(2.0 * math.pi * apply("i0e", kappa)),
     }),
 }  # fmt: skip
+
+
+def _ndtri(q: Node) -> Node:
+    return apply("ndtri", q)
+
+
+def _power(x: Node, exponent: Node) -> Node:
+    return apply("power", x, exponent)
+
+
+def _root_two(x: Node) -> Node:
+    return math.sqrt(2.0) * x
+
+
+def _cauchy_quantile(q: Node) -> Node:
+    """Return -cot(pi q), by the end that q is nearer to."""
+    above = where(compare("less", q, 0.5), q, 1.0 - q)
+    size = 1.0 / apply("tan", math.pi * above)
+    return where(compare("less", q, 0.5), -size, size)
+
+
+def _laplace_quantile(q: Node) -> Node:
+    return where(compare("less", q, 0.5), log(2.0 * q), -log(2.0 - 2.0 * q))
+
+
+#: Quantiles of the standard variable: where the probability below is q, and where that above is. Each is written by the
+#: logarithm that has all digits where its q is small.
+_QUANTILES: dict[str, tuple[Callable[..., Node], Callable[..., Node]]] = {
+    "norm": (_ndtri, lambda q: -_ndtri(q)),
+    "halfnorm": (lambda q: _root_two(apply("erfinv", q)), lambda q: _root_two(apply("erfcinv", q))),
+    "lognorm": (lambda q, s: _exp(s * _ndtri(q)), lambda q, s: _exp(-s * _ndtri(q))),
+    "cauchy": (_cauchy_quantile, lambda q: -_cauchy_quantile(q)),
+    "weibull_min": (lambda q, c: _power(-_log1p(-q), 1.0 / c), lambda q, c: _power(-log(q), 1.0 / c)),
+    "expon": (lambda q: -_log1p(-q), lambda q: -log(q)),
+    "laplace": (_laplace_quantile, lambda q: -_laplace_quantile(q)),
+    "logistic": (lambda q: apply("logit", q), lambda q: -apply("logit", q)),
+    "uniform": (lambda q: q, lambda q: 1.0 - q),
+    "gumbel_r": (lambda q: -log(-log(q)), lambda q: -log(-_log1p(-q))),
+    "gumbel_l": (lambda q: log(-_log1p(-q)), lambda q: log(-log(q))),
+    "pareto": (lambda q, b: _exp(-_log1p(-q) / b), lambda q, b: _power(q, -1.0 / b)),
+}

@@ -15,6 +15,8 @@ WHOLE = ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf")
 DENSITY = ("logpdf", "pdf")
 WITH_TAILS = ("logpdf", "pdf", "cdf", "sf")
 PROBABILITY = ("logpmf", "pmf")
+#: Functions of a probability: where it lies below, and above.
+QUANTILES = ("ppf", "isf")
 
 
 class Distribution(NamedTuple):
@@ -36,6 +38,8 @@ class Distribution(NamedTuple):
         Where tests draw each shape parameter from.
     source : str
         Where the density stands in print.
+    quantiles : tuple of str, optional
+        Functions of a probability that it has.
     """
 
     name: str
@@ -45,11 +49,17 @@ class Distribution(NamedTuple):
     defaults: tuple[tuple[str, float | None], ...]
     draws: tuple[tuple[float, float], ...]
     source: str
+    quantiles: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
         """What SciPy calls the place that is looked at: k for whole numbers, x for others."""
         return "k" if self.module == "discrete" else "x"
+
+    @property
+    def all_functions(self) -> tuple[str, ...]:
+        """Functions of a place, and then those of a probability."""
+        return self.functions + self.quantiles
 
     def formula(self, function: str) -> Callable[..., Node]:
         """Return a function of the distribution, of nodes: the place, shapes, and what has defaults, by position."""
@@ -67,7 +77,14 @@ _HALF, _UNIT = (0.5, 5.0), (0.05, 0.95)
 
 def _continuous(name: str, source: str, functions: tuple[str, ...] = WHOLE, **shapes: tuple[float, float]) -> None:
     DISTRIBUTIONS[name] = Distribution(
-        name, "continuous", functions, tuple(shapes), _LOCATION_AND_SCALE, tuple(shapes.values()), source
+        name,
+        "continuous",
+        functions,
+        tuple(shapes),
+        _LOCATION_AND_SCALE,
+        tuple(shapes.values()),
+        source,
+        QUANTILES if functions is WHOLE or name == "halfnorm" else (),
     )
 
 
@@ -119,4 +136,5 @@ _multivariate("categorical", "JKK 35", PROBABILITY, "p")
 
 def named_functions() -> dict[str, tuple[Distribution, str]]:
     """Return each function by the name that formula text calls it by: ``norm_logpdf``."""
-    return {f"{row.name}_{function}": (row, function) for row in DISTRIBUTIONS.values() for function in row.functions}
+    rows = DISTRIBUTIONS.values()
+    return {f"{row.name}_{function}": (row, function) for row in rows for function in row.all_functions}

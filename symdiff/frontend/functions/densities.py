@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature
 from typing import Any
 
-from ...densities.table import Distribution
+from ...densities.table import QUANTILES, Distribution
 from ...errors import ArgumentError
 from ...graph import Node, inputs_of
 from ...graph.reference.interpret import evaluate
@@ -17,10 +17,11 @@ from ..numpy.operands import Operand, as_node, provenance_of
 __all__ = ["density", "signature_of"]
 
 
-def signature_of(row: Distribution) -> Signature:
-    """Return the arguments of a distribution's functions: the place, the shapes, and what has defaults."""
+def signature_of(row: Distribution, function: str) -> Signature:
+    """Return the arguments of a function: the place or the probability, the shapes, and what has defaults."""
     kind = Parameter.POSITIONAL_OR_KEYWORD
-    needed = [Parameter(name, kind) for name in (row.place, *row.shapes)]
+    first = "q" if function in QUANTILES else row.place
+    needed = [Parameter(name, kind) for name in (first, *row.shapes)]
     return Signature([*needed, *(Parameter(name, kind, default=value) for name, value in row.defaults)])
 
 
@@ -34,7 +35,7 @@ def density(row: Distribution, function: str, symbolic: bool = False) -> Callabl
     symbolic : bool, optional
         Whether the result is an Array even where only numbers came.
     """
-    title, signature = f"{row.name}_{function}" if symbolic else f"{row.name}.{function}", signature_of(row)
+    title, signature = f"{row.name}_{function}" if symbolic else f"{row.name}.{function}", signature_of(row, function)
 
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -76,6 +77,8 @@ _WORDS = {
     "sf": "the probability above x",
     "logpmf": "the logarithm of the probability of k",
     "pmf": "the probability of k",
+    "ppf": "the place that q of the probability lies below",
+    "isf": "the place that q of the probability lies above",
 }
 
 
