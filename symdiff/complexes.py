@@ -16,6 +16,7 @@ from .frontend.array import Array, asarray
 from .frontend.derivatives import gradient
 from .frontend.symbols import array
 from .frontend.symbols import stop as stop_gradient
+from .graph.scalars.functions import apply as apply_node
 from .graph.traversal import inputs_of
 from .ground.guard import guarded
 
@@ -46,7 +47,7 @@ class ComplexArray:
     >>> import symdiff as sd
     >>> z = sd.complex_array("z")
     >>> (z * np.conj(z)).real
-    z_re ** 2 + z_im ** 2
+    z_re * z_re + z_im * z_im
     """
 
     __slots__ = ("imag", "real")
@@ -251,6 +252,36 @@ def _cos(z: ComplexArray) -> ComplexArray:
     return ComplexArray(np.cos(z.real) * np.cosh(z.imag), -np.sin(z.real) * np.sinh(z.imag))
 
 
+def _sinh(z: ComplexArray) -> ComplexArray:
+    return ComplexArray(np.sinh(z.real) * np.cos(z.imag), np.cosh(z.real) * np.sin(z.imag))
+
+
+def _cosh(z: ComplexArray) -> ComplexArray:
+    return ComplexArray(np.cosh(z.real) * np.cos(z.imag), np.sinh(z.real) * np.sin(z.imag))
+
+
+def _tanh(z: ComplexArray) -> ComplexArray:
+    # DLMF 4.35.36, over cosh squared: nothing overflows, and only near a pole is the divisor small
+    slope, lean = Array(apply_node("sech", z.real.node)) ** 2, np.tanh(z.real)
+    size = lean**2 + np.cos(z.imag) ** 2 * slope
+    return ComplexArray(lean / size, np.sin(z.imag) * np.cos(z.imag) * slope / size)
+
+
+def _tan(z: ComplexArray) -> ComplexArray:
+    turned = _tanh(ComplexArray(-z.imag, z.real))
+    return ComplexArray(turned.imag, -turned.real)
+
+
+def _sqrt(z: ComplexArray) -> ComplexArray:
+    # DLMF 4.2.25: the part that is no difference first, the other by the product of both
+    large = np.sqrt(0.5 * absolute(z) + 0.5 * abs(z.real))
+    small = np.where(large > 0, abs(z.imag) / (2 * large), 0.0)
+    right = z.real >= 0
+    size = np.where(right, small, large)
+    below = np.arctan2(z.imag, -1.0) < 0  # of -0.0 as well
+    return ComplexArray(np.where(right, large, small), np.where(below, -size, size))
+
+
 def _power(z: Any, exponent: Any) -> ComplexArray:
     if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer) or not 0 < exponent <= _LARGEST:
         raise UnsupportedError(
@@ -267,16 +298,46 @@ def _power(z: Any, exponent: Any) -> ComplexArray:
     return result  # type: ignore[no-any-return]
 
 
+def _block(z: Any) -> Any:
+    """Return the real matrix [[A, -B], [B, A]] of A + iB, which multiplies as that does."""
+    a, b = _pair(z)
+    return np.concatenate([np.concatenate([a, -b], axis=1), np.concatenate([b, a], axis=1)])
+
+
+def _inv(z: ComplexArray) -> ComplexArray:
+    if z.ndim != 2:
+        raise UnsupportedError(f"np.linalg.inv of complex arrays with {z.ndim} axes; expected a matrix")
+    n = z.shape[0]
+    found: Any = np.linalg.inv(_block(z))
+    return ComplexArray(found[:n, :n], found[n:, :n])
+
+
+def _joined(function: Callable[..., Any]) -> Callable[..., ComplexArray]:
+    def of(arrays: Any, axis: int = 0) -> ComplexArray:
+        parts = [_pair(one) for one in arrays]
+        return ComplexArray(function([a for a, _ in parts], axis), function([b for _, b in parts], axis))
+
+    return of
+
+
+def _einsum(subscripts: Any, *operands: Any) -> ComplexArray:
+    if len(operands) == 1:
+        a, b = _pair(operands[0])
+        return ComplexArray(np.einsum(subscripts, a), np.einsum(subscripts, b))
+    if len(operands) != 2:
+        raise UnsupportedError(f"einsum of {len(operands)} operands, some of them complex; expected one or two")
+    return _bilinear(lambda a, b: np.einsum(subscripts, a, b))(*operands)
+
+
 def _solve(one: Any, other: Any) -> ComplexArray:
     # (A + iB)(x + iy) = c + id is [[A, -B], [B, A]] (x, y) = (c, d).
-    (a, b), (c, d) = _pair(one), _pair(other)
+    (a, _), (c, d) = _pair(one), _pair(other)
     if a.ndim != 2 or c.ndim not in (1, 2):
         raise UnsupportedError(
             f"np.linalg.solve of complex arrays with {a.ndim} and {c.ndim} axes; expected a matrix, and a vector or "
             "matrix; give a kernel more by batch axes in front"
         )
-    block = np.concatenate([np.concatenate([a, -b], axis=1), np.concatenate([b, a], axis=1)])
-    found: Any = np.linalg.solve(block, np.concatenate([c, d]))
+    found: Any = np.linalg.solve(_block(one), np.concatenate([c, d]))
     n = a.shape[0]
     return ComplexArray(found[:n], found[n:])
 
@@ -288,12 +349,17 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "angle": lambda z: np.arctan2(z.imag, z.real),
     "conj": ComplexArray.conj,
     "conjugate": ComplexArray.conj,
+    "concatenate": _joined(np.concatenate),
     "cos": _cos,
+    "cosh": _cosh,
     "divide": _divide,
     "dot": _bilinear(np.dot),
+    "einsum": _einsum,
     "exp": _exp,
     "imag": lambda z: z.imag,
     "inner": _bilinear(np.inner),
+    "inv": _inv,
+    "kron": _bilinear(np.kron),
     "log": _log,
     "matmul": _bilinear(np.matmul),
     "multiply": _bilinear(np.multiply),
@@ -301,9 +367,16 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "outer": _bilinear(np.outer),
     "power": _power,
     "real": lambda z: z.real,
+    "reciprocal": lambda z: _divide(1.0, z),
     "sin": _sin,
+    "sinh": _sinh,
     "solve": _solve,
+    "sqrt": _sqrt,
+    "square": lambda z: z * z,
+    "stack": _joined(np.stack),
     "subtract": _subtract,
+    "tan": _tan,
+    "tanh": _tanh,
     "vdot": lambda a, b: _bilinear(_dot_of_all)(ComplexArray(*_pair(a)).conj(), b),
 }
 

@@ -20,6 +20,10 @@ FORMULAS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "solve real": lambda A, x, y: np.linalg.solve(A * 3, x.real),
     "vdot": lambda A, x, y: np.vdot(x, y) + np.vdot(A, A * 1j) + np.inner(x, y) + np.sum(np.outer(x, y)),
     "shapes": lambda A, x, y: np.trace(A) * x[0] + np.mean(A.T, axis=0)[1:],
+    "roots": lambda A, x, y: np.sqrt(x) + 1 / np.sqrt(-y) + np.reciprocal(x) + np.square(y),
+    "hyperbolic": lambda A, x, y: np.sinh(x) - np.cosh(y) + np.tanh(x) * np.tan(y),
+    "inverse": lambda A, x, y: np.linalg.inv(A) @ x + np.einsum("ij,j->i", A, y) + np.einsum("ii->i", A),
+    "joined": lambda A, x, y: np.concatenate([x, y]) * 2j + np.kron([1.0, 1j], x) + np.sum(np.stack([x, y]), axis=0)[0],
     "constants": lambda A, x, y: np.array([1j, 2, 3 - 1j]) * np.conj(x),
 }
 
@@ -73,7 +77,7 @@ def test_quotients_stay_in_range() -> None:
         (lambda z: z < 1, "abs"),
         (lambda z: z == 1, "z.real"),
         (np.fft.fft, "not offered"),
-        (np.sqrt, "not offered"),
+        (np.arctan, "not offered"),
         (lambda z: z**0.5, "np.exp"),
         (lambda z: z**-1, "1 / z"),
         (sd.compile, "w.parts"),
@@ -88,3 +92,20 @@ def test_what_is_not_offered_is_refused(wrong: Callable[[Any], Any], said: str) 
     """What is refused says what to write."""
     with pytest.raises(sd.SymdiffError, match=said):
         wrong(sd.complex_array("z", 3))
+
+
+def test_roots_and_tangents_at_hard_points() -> None:
+    """Both sides of the cut, 0, numbers whose squares are out of range, and a tangent whose exponentials are."""
+    z: Any = sd.complex_array("z")
+    points = [-1 + 0j, complex(-1, -0.0), 0j, 1e300 - 1e300j, -1e-300 + 1e-310j, 2j, -4 + 1e-200j]
+    root = sd.compile(np.sqrt(z).parts, z.parts)
+    for point in points:
+        re, im = root(point.real, point.imag)
+        want = np.sqrt(point)
+        np.testing.assert_allclose([re, im], [want.real, want.imag], rtol=1e-15)
+        assert np.signbit(im) == np.signbit(want.imag)
+    tangent = sd.compile(np.tanh(z).parts, z.parts)
+    for point in (800 + 1j, -800 - 3j, 1e-9 + 1.5707963j, 1e-300 + 1e-300j):
+        re, im = tangent(point.real, point.imag)
+        want = np.tanh(point)
+        np.testing.assert_allclose(re + 1j * im, want, rtol=1e-7 if abs(want) > 1e3 else 1e-14, atol=1e-300)

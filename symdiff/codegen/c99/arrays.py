@@ -27,6 +27,7 @@ from ...plan.steps import (
     Reduction,
     Repacked,
     Repeated,
+    Routine,
     Scan,
     loops_of,
 )
@@ -133,8 +134,6 @@ class ArrayCode:
                 head = f"const double *{self.names[step.result]} = {self._of(step.source)} + {self.dim(step.start)};"
                 self.heads.append(head)
                 continue
-            if isinstance(step, Repeated):
-                raise UnsupportedError("a body that runs several times (scan, repeat, sum_over) has no C")
             self.lengths = loops_of(step)
             for node in step.results:
                 if node not in self.names:
@@ -405,8 +404,9 @@ class ArrayCode:
         to = " + ".join(self._times(f"j{k}", product(own[k + 1 :])) for k in range(len(own)))
         yield f"    c[{to}] = {self._of(step.other)}[{' + '.join(terms) or '0'}];"
 
-    def _call(self, step: Call) -> Iterator[str]:
-        raise UnsupportedError(f"{step.result.op} of whole arrays is computed by Python functions, and has no C")
+    def _refused(self, step: Call | Routine | Repeated) -> Iterator[str]:
+        what = "a loop (scan, iterate, sum_over)" if isinstance(step, Repeated) else step.results[0].op
+        raise UnsupportedError(f"{what} of whole arrays has no C")
 
 
 #: Where each reduction begins, and how it goes on.
@@ -426,7 +426,7 @@ _STEPS: dict[type, Callable[[ArrayCode, Any], Iterator[str]]] = {
     Scan: ArrayCode._scan,
     Move: ArrayCode._move,
     MatrixFunction: ArrayCode._matrix,
-    Call: ArrayCode._call,
+    **dict.fromkeys((Call, Routine, Repeated), ArrayCode._refused),
 }
 
 

@@ -80,8 +80,8 @@ def _of_order(name: str, n: Any, *rest: Node) -> Node:
     return apply("digamma", *rest) if order == 0 and name == "polygamma" else apply(name, float(order), *rest)
 
 
-def _lambertw(x: Node, k: Any = 0) -> Node:
-    """Return Lambert's W on one of its real branches."""
+def _lambertw(x: Node, k: Any = 0, tol: Any = None) -> Node:
+    """Return Lambert's W on one of its real branches; SciPy's tolerance, which its ufunc passes on, is not needed."""
     branch = k.value if isinstance(k, Node) and k.op == "constant" else k
     if isinstance(branch, Node) or np.ndim(branch) or branch not in (0, -1):
         came = "that is no constant" if isinstance(branch, Node) or np.ndim(branch) else f"{branch!r:.80}"
@@ -136,7 +136,7 @@ _add("multigammaln", multigammaln, 2, 2, 2)
 _add("airy", lambda x: tuple(apply(f"airy{part}", x) for part in ("ai", "aiprime", "bi", "biprime")), in_text=False)
 _add("sici", lambda x: (apply("si", x), apply("ci", x)), in_text=False)
 _add("fresnel", lambda x: (apply("fresnels", x), apply("fresnelc", x)), in_text=False)
-_add("lambertw", _lambertw, 1, 1, 2, ("k",))
+_add("lambertw", _lambertw, 1, 1, 3, ("k",))
 _add("divmod", lambda x, y: (apply("floor_divide", x, y), apply("mod", x, y)), 2, 2, 2, in_text=False)
 _add("round", _round, 1, 1, 2, ("decimals",))
 _add("rint", lambda x: apply("rint", x))
