@@ -96,7 +96,7 @@ FORMS = (
     ("`log(sinh(x) / x)`, `log1p(exp(x)) / exp(x)`", "beyond ±700", "a difference of logarithms"),
     ("slopes of `1 / (1 + sinh(x)**2)`", "beyond ±350", "`1 / cosh(x)**2`"),
     ("powers that overflow times what vanishes, `x**2 * exp(-x)`", "beyond 1e154", "`exp(2*log(x) - x)`"),
-    ("functions of a power over it, `log1p(x**2) / x**2`, `sin(x**2) / x**2`", "above 1e154", "the power as a variable"),
+    ("a function of a power over it, `sin(x**2) / x**2`", "above 1e154", "a variable for `x**2`"),
     ("logarithms of what is nearly 1, `log(sin(x) / x)`", "near 0, digits", "the first terms of its series"),
     ("powers and reciprocals that cancel, `x**3 / x**2`, `(1/(1 + x) - 1) / x`", "at 0", "`x`, `-1 / (1 + x)`"),
     ("two roots, `(sqrt(1 + x) - sqrt(1 - x)) / x`", "near 0", "each less 1, over x"),
