@@ -429,15 +429,19 @@ def test_errors_are_at_most_ten_times_those_of_numpy(n: int, dtype: Any) -> None
 @pytest.mark.parametrize("n", [3, 13, 30])
 @pytest.mark.parametrize("digits", [2, 8, 13])
 def test_errors_of_definite_matrices(n: int, digits: int) -> None:
+    """The largest error of several matrices: that of one may be 10 times another's by luck."""
     g = np.random.default_rng([n, digits])
-    q = np.linalg.qr(g.normal(size=(n, n)))[0]
-    s = q * np.geomspace(1, 10.0**-digits, n) @ q.T
-    s = (s + s.T) / 2
-    roots, good, _ = WIDEST.cholesky(s)
-    assert good
-    with mpmath.workdps(60):
-        want = np.array(exact(s)[0], float)
-    ours, theirs = (error(x, want, np.float64) for x in (WIDEST.inverse_cholesky(roots), np.linalg.inv(s)))
+    ours = theirs = 0.0
+    for _ in range(12 if n < 20 else 6):
+        q = np.linalg.qr(g.normal(size=(n, n)))[0]
+        s = q * np.geomspace(1, 10.0**-digits, n) @ q.T
+        s = (s + s.T) / 2
+        roots, good, _ = WIDEST.cholesky(s)
+        assert good
+        with mpmath.workdps(60):
+            want = np.array(exact(s)[0], float)
+        ours = max(ours, error(WIDEST.inverse_cholesky(roots), want, np.float64))
+        theirs = max(theirs, error(np.linalg.inv(s), want, np.float64))
     assert ours <= 10 * theirs + 4 * 2.0**-52
 
 
