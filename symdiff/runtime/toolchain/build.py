@@ -268,7 +268,7 @@ def build(source: CSource, seconds: float = math.inf) -> Library:
         # What does not load here was built against another C library, say; the new build takes its place.
         with contextlib.suppress(BuildError):
             return _load(source.symbols, kept, key, 0.0)
-    contents = _compile(source, compiler, seconds)
+    contents = processes.uninterrupted(lambda: _compile(source, compiler, seconds))
     library = _load(source.symbols, contents, key, time.perf_counter() - start)
     if folder is not None:
         store.publish(folder, key, contents)

@@ -11,14 +11,18 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import subprocess
+    from concurrent.futures import Future
 
-__all__ = ["StoppedError", "run", "stop"]
+__all__ = ["StoppedError", "run", "stop", "uninterrupted"]
+
+Result = TypeVar("Result")
 
 # The watcher waits for the pipe's end; the command itself reads nothing. When it ends, so does
 # what it left in the background, which would keep what we listen to open. A status above 128
@@ -64,8 +68,46 @@ def run(
     subprocess.TimeoutExpired
         When it took longer.
     StoppedError
-        When another thread stopped it.
+        When another thread stopped it, or a signal the caller.
     """
+    return uninterrupted(lambda: _run(command, folder, environment, timeout))
+
+
+def uninterrupted(work: Callable[[], Result]) -> Result:
+    """Return the result of work that is stopped, and never interrupted, by a signal.
+
+    Python calls the handlers of signals in the main thread, between any two of its steps: also between the start of a
+    child and the note of it, or while a folder is removed. So the main thread has the work done by another one. When a
+    handler raises, the child of the other thread is killed, and the exception goes on when that thread has cleaned up.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    from concurrent.futures import Future
+
+    outcome: Future[Result] = Future()
+    thread = threading.Thread(target=_fulfil, args=(outcome, work), daemon=True)
+    try:
+        thread.start()
+        return outcome.result()
+    finally:
+        if not outcome.cancel():
+            while not outcome.done():
+                stop(thread.ident or 0)  # again and again: its child may start only now
+                time.sleep(0.001)
+
+
+def _fulfil(outcome: Future[Result], work: Callable[[], Result]) -> None:
+    if not outcome.set_running_or_notify_cancel():
+        return
+    try:
+        outcome.set_result(work())
+    except BaseException as error:
+        outcome.set_exception(error)
+
+
+def _run(
+    command: Sequence[str], folder: Path | None, environment: Mapping[str, str], timeout: float | None
+) -> subprocess.CompletedProcess[bytes]:
     import subprocess
 
     if not os.access(command[0], os.X_OK):
