@@ -14,18 +14,8 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdlib cimport calloc, free
 
 from .arrays.arguments cimport accept, broadcast, library_of, MOST_PORTS, sd_given
-from .arrays.declared cimport are_declared, facts_of
-from .arrays.describe cimport (
-    SD_AXES,
-    describe,
-    fits,
-    lie_in_columns,
-    MANY,
-    number,
-    overlap,
-    sd_call,
-    sd_port,
-)
+from .arrays.declared cimport are_declared, facts_of, sd_facts
+from .arrays.describe cimport SD_AXES, describe, fits, lie_in_columns, MANY, number, overlap, sd_call, sd_port
 from .arrays.results cimport begin_large, end_large, pack, sd_keep, sd_kept_bytes, sd_result_memory, unpack
 from .plan.entry cimport LETTERS, PlanEntry, PlanTable
 from .system.vectorcall cimport sd_enable_vectorcall, sd_items, sd_offset, sd_vectorcall, sd_vectorcall_count
@@ -100,7 +90,7 @@ cdef class CallPath:
     cdef cnp.npy_intp *output_extents  # those of the outputs
     cdef double elements  # of one sample of all outputs
     cdef char *batched
-    cdef int *facts  # what each input is declared to be, as bits of arrays/declared.h; NULL where none is anything
+    cdef sd_facts *facts  # what inputs are declared to be; NULL where none is anything
     cdef bint behind
     cdef bint reduce
     cdef bint alone
@@ -126,7 +116,7 @@ cdef class CallPath:
         free(self.facts)
 
     def _prepare(self, names, inputs, outputs, batched, bint behind, bint reduce, structure, threads, int letters=0,
-                 bint planned=False, facts=()):
+                 bint planned=False, facts=(), positions=()):
         """Tell shapes and options; until then, every call goes the long way.
 
         Parameters
@@ -151,6 +141,8 @@ cdef class CallPath:
             Plans serve calls; beside units, those that share inputs or sum over the batch.
         facts : sequence of int, optional
             What each input is declared to be, as bits of ``arrays/declared.h``; empty where none is anything.
+        positions : sequence of tuple of int, optional
+            An input that brings positions, and the size of their axis as in shapes, for each such axis.
         """
         cdef int p = 0, k = 0
         shapes = (*inputs, *outputs)
@@ -173,7 +165,7 @@ cdef class CallPath:
                 k += 1
         for p, allowed in enumerate(batched):
             self.batched[p] = allowed
-        self.facts = facts_of(facts)
+        self.facts = facts_of(facts, positions)
         self.inputs, self.outputs = len(inputs), len(outputs)
         self.output_extents = self.extents + <int>sum(map(len, inputs))
         for p in range(self.inputs, self.inputs + self.outputs):
@@ -269,7 +261,7 @@ cdef class CallPath:
         if made is NotImplemented or not broadcast(
                 &given, self.inputs, self.ranks, self.extents, self.batched, self.behind, letters, &call):
             return NotImplemented
-        if not are_declared(&given, self.inputs, self.ranks, self.behind, self.facts):
+        if not are_declared(arguments, &given, self.inputs, self.ranks, self.behind, letters, self.facts):
             return NotImplemented
         if self.plans is not None:
             entry = self.entry_for(&given, &call, letters)

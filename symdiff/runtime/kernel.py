@@ -28,7 +28,7 @@ from .about.frameworks import tool, wrapped
 from .about.origin import Origin
 from .calls.arguments import Parameter, coded, letters_of
 from .calls.declared import bits, needs_validation
-from .calls.positions import PositionRange, refuse_positions
+from .calls.positions import PositionRange, coded_ranges, refuse_positions
 from .calls.threads import register
 from .options import Options
 from .runners.interfaces import Changing, Planned, Runner, UnitRunner
@@ -140,6 +140,9 @@ class Kernel(Calls):
     def _shorten(self, letters: Sequence[str]) -> None:
         """Let ordinary calls go to units or plans without Python on the way."""
         reduce = self.options.is_reduced
+        positions = coded_ranges(self.inputs, self._ranges, letters)
+        if positions is None:
+            return
         self._prepare(
             self._names(),
             [coded(p.shape, letters) for p in self.inputs],
@@ -152,6 +155,7 @@ class Kernel(Calls):
             len(letters),
             self._plans is not None,
             [bits(p.assumptions) for p in self.inputs],
+            positions,
         )
         if self._units is not None:
             # The runner does not hold the kernel: both end, and their code, with the last reference to the kernel.

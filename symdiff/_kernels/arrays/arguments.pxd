@@ -26,6 +26,7 @@ ctypedef struct sd_given:
     PyObject *arrays[128]  # of float64 or float32 in the machine's order; NULL for a number
     double numbers[128]
     bint single  # whether the call computes with float32
+    bint has_single  # whether an array or a number of float32 is among them
 
 
 cdef inline object accept(PyObject *const *arguments, const int *ranks, int inputs, sd_given *given):
@@ -59,6 +60,7 @@ cdef inline object accept(PyObject *const *arguments, const int *ranks, int inpu
         typed += 1
         singles += cnp.PyArray_TYPE(<cnp.ndarray>given.arrays[p]) == cnp.NPY_FLOAT32
     given.single = typed > 0 and singles == typed
+    given.has_single = singles > 0
     if given.single:
         for p in range(inputs):
             # NumPy warns of a number that float32 cannot hold.

@@ -128,4 +128,26 @@ static int sd_is_declared(const char *data, int axes, const ptrdiff_t *lengths, 
     return 1;
 }
 
+/* Whether all numbers of an array of double are from 0 on and below `size`. */
+static inline int sd_are_within(const char *data, int axes, const ptrdiff_t *lengths, const ptrdiff_t *strides, double size)
+{
+    ptrdiff_t i;
+    int good = 1;
+    if (axes == 0) {
+        double value = sd_double_at(data);
+        return value >= 0.0 && value < size;
+    }
+    if (axes == 1) {
+        for (i = 0; i < lengths[0]; i++) {
+            double value = sd_double_at(data + i * strides[0]);
+            good &= (value >= 0.0) & (value < size);
+        }
+        return good;
+    }
+    for (i = 0; i < lengths[0]; i++)
+        if (!sd_are_within(data + i * strides[0], axes - 1, lengths + 1, strides + 1, size))
+            return 0;
+    return 1;
+}
+
 #endif

@@ -37,6 +37,14 @@ static int sd_number(PyObject *thing, double *value) {
   return kind;
 }
 
+/* Whether an argument is an array of integers, or an integer of Python's or NumPy's. */
+static inline int sd_is_whole(PyObject *thing) {
+  PyTypeObject *type = Py_TYPE(thing);
+  if (PyArray_CheckExact(thing)) return PyArray_ISINTEGER((PyArrayObject *)thing);
+  return type == &PyLong_Type || (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && PyArray_IsScalar(thing, Integer) &&
+                                  type != &PyTimedeltaArrType_Type);
+}
+
 /* Return a new array of another type, of the same order of axes where all elements are neighbours; NULL for an error. */
 static PyObject *sd_cast(PyArrayObject *array, int type) {
   return PyArray_CastToType(array, PyArray_DescrFromType(type), PyArray_ISFORTRAN(array));

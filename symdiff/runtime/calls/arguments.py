@@ -341,14 +341,9 @@ def holds_symbol(value: Any, depth: int = MOST_AXES) -> bool:
 
 
 def letters_of(inputs: Sequence[Parameter]) -> list[str] | None:
-    """Return the named sizes of inputs in order, None where a size is more than a name, or an input has positions.
-
-    These are looked at before anything runs, so such calls go the long way.
-    """
+    """Return the named sizes of inputs in order, None where a size is more than a name."""
     found: list[str] = []
     for parameter in inputs:
-        if parameter.dtype is INT:
-            return None
         for size in parameter.shape:
             if isinstance(size, int):
                 continue

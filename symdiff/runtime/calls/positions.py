@@ -18,17 +18,21 @@ from ...errors import ArgumentError, ShapeError, UnsupportedError
 from ...graph import INT, Node, inputs_of, postorder
 from ...graph.size_equations import bind
 from ...graph.sizes import Dim, Size, named, show, value
-from .arguments import Batch, Parameter, as_integers
+from .arguments import Batch, Parameter, as_integers, coded
 
 __all__ = [
     "PositionRange",
     "check_positions",
+    "coded_ranges",
     "floats",
     "ranges_of",
     "refuse_positions",
     "taken_by",
     "with_positions",
 ]
+
+#: Axes with positions that compiled code checks, at most.
+MOST_RANGES = 128
 
 
 class PositionRange(NamedTuple):
@@ -98,6 +102,30 @@ def floats(inputs: Sequence[Parameter], batch: Batch) -> None:
     for k, p in enumerate(inputs):
         if p.dtype is INT:
             batch.arrays[k] = batch.arrays[k].astype(np.float64)
+
+
+def coded_ranges(
+    inputs: Sequence[Parameter], ranges: Sequence[PositionRange], letters: Sequence[str]
+) -> list[tuple[int, int]] | None:
+    """Return the input and the size of each range, as compiled code checks them.
+
+    Returns
+    -------
+    list of tuple of int, or None
+        None where it cannot: for positions in a part of an input, of an axis whose size is no letter of the inputs, or
+        of no axis at all. Such calls go the long way.
+    """
+    found: list[tuple[int, int]] = []
+    place = {p.name: k for k, p in enumerate(inputs)}
+    for one in ranges:
+        (source,) = inputs_of([one.at])
+        is_known = isinstance(one.size, int) or (str(one.size) in letters and one.size == named(str(one.size)))
+        if one.at is not source or not is_known:
+            return None
+        found.append((place[one.name], coded((one.size,), letters)[0]))
+    bound = {k for k, _ in found}
+    whole = {k for k, p in enumerate(inputs) if p.dtype is INT}
+    return found if bound == whole and len(found) <= MOST_RANGES else None
 
 
 def part_of(at: Node, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
