@@ -261,6 +261,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "i0": lambda x: mpmath.besseli(0, x),
     "i1": lambda x: mpmath.besseli(1, x),
     "iv": mpmath.besseli,
+    "iv_far": mpmath.besseli,
     "k0": lambda x: mpmath.besselk(0, x),
     "k1": lambda x: mpmath.besselk(1, x),
     "kv": mpmath.besselk,

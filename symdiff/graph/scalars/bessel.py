@@ -5,12 +5,13 @@ Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF
 
 from __future__ import annotations
 
-from .. import Node, constant, elementwise
-from .functions import Interval
+from .. import BOOL, Node, constant, elementwise
+from .functions import Interval, compare, where
 from .making import ABSENT, ANY, NONE, named, order_of, row, unary
 
 sign, j0, j1, jv, y0, y1, yv = (named(name) for name in ("sign", "j0", "j1", "jv", "y0", "y1", "yv"))
-i0, i1, iv, k0, k1, kv = (named(name) for name in ("i0", "i1", "iv", "k0", "k1", "kv"))
+i0, i1, iv, k0, k1, kv, kve = (named(name) for name in ("i0", "i1", "iv", "k0", "k1", "kv", "kve"))
+absolute, exp, floor, gamma, power = (named(name) for name in ("abs", "exp", "floor", "gamma", "power"))
 
 #: Orders, and arguments that none of the functions has a zero near.
 ORDERS: Interval = (0.2, 3.7)
@@ -33,6 +34,20 @@ def _spherical(n: Node, x: Node, f: Node) -> Node:
     return constant(order / (2 * order + 1)) * below - constant((order + 1) / (2 * order + 1)) * above
 
 
+def _iv(v: Node, x: Node) -> Node:
+    # near 0 the first term of DLMF 10.25.2 is all; SciPy's function is 0 from where x^(v+1) underflows
+    mirrored = elementwise("logical_and", (compare("less", v, 0.0), compare("equal", v, floor(v))), BOOL)
+    order = where(mirrored, -v, v)
+    near = power(0.5 * x, order) / gamma(order + 1.0)
+    return where(compare("less", absolute(x), 1e-8), near, named("iv_far")(v, x))
+
+
+def _kv(v: Node, x: Node) -> Node:
+    # SciPy's function is 0 from 698 on; two factors, since exp(-x) alone loses digits beyond 708
+    half = exp(-0.5 * x)
+    return where(compare("less", 1e9, x), 0.0, kve(v, x) * half * half)
+
+
 # Bessel functions; by the order no derivative is offered  DLMF 10.6.1, 10.29.1
 unary("j0", lambda x, f: -j1(x), ANY, numpy="special.j0", source="10.6.3", library="j0")
 unary("j1", lambda x, f: 0.5 * (j0(x) - jv(2.0, x)), ANY, numpy="special.j1", source="10.6.1", library="j1")
@@ -49,10 +64,12 @@ unary("i1", lambda x, f: 0.5 * (i0(x) + iv(2.0, x)), ANY, numpy="special.i1", so
 unary("k0", lambda x, f: -k1(x), NEAR, numpy="special.k0", source="10.29.3", library="k0", singular=True)
 unary("k1", lambda x, f: -0.5 * (k0(x) + kv(2.0, x)), NEAR, numpy="special.k1", source="10.29.1", library="k1",
       singular=True)
-row("iv", (ABSENT, lambda v, x, f: 0.5 * (iv(v - 1.0, x) + iv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.iv",
-    sympy="besseli", source="10.29.1", library="iv", singular=True)
-row("kv", (ABSENT, lambda v, x, f: -0.5 * (kv(v - 1.0, x) + kv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.kv",
-    sympy="besselk", source="10.29.1", library="kv", singular=True)
+row("iv", (ABSENT, lambda v, x, f: 0.5 * (iv(v - 1.0, x) + iv(v + 1.0, x))), (ORDERS, NEAR), numpy="",
+    sympy="besseli", source="10.29.1", expansion=_iv, singular=True)
+row("iv_far", (ABSENT, lambda v, x, f: 0.5 * (iv(v - 1.0, x) + iv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.iv",
+    source="10.29.1", library="iv", written=iv, singular=True)
+row("kv", (ABSENT, lambda v, x, f: -0.5 * (kv(v - 1.0, x) + kv(v + 1.0, x))), (ORDERS, NEAR), numpy="",
+    sympy="besselk", source="10.29.1", expansion=_kv, singular=True)
 
 # Modified Bessel functions, scaled                       DLMF 10.25
 # the mean of (1 - cos t)^n exp(-|x| (1 - cos t)), DLMF 10.32.1: i1e(x) - i0e(x), the slope as books have it, cancels

@@ -134,7 +134,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "i1": lambda x: mp.besseli(1, x),
     "k0": lambda x: mp.besselk(0, x),
     "k1": lambda x: mp.besselk(1, x),
-    **{"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "kv": mp.besselk, "zeta": mp.zeta},
+    **{"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "iv_far": mp.besseli, "kv": mp.besselk, "zeta": mp.zeta},
     "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
     "gammaincc": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
     "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
