@@ -57,6 +57,36 @@ def test_derivatives_that_are_not_offered_are_refused_by_name(name: str, place: 
 
 
 @pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
+def test_slopes_of_gammainc_at_large_parameters_and_beside_0(backend: str) -> None:
+    a, x = sd.scalar("a"), sd.scalar("x")
+    slope = sd.gradient(special.gammainc(a, x), x)
+    kernel = sd.compile([slope, sd.gradient(slope, x)], [a, x], backend=backend)
+    rng = np.random.default_rng(6)
+    middle = [(10**p, 10**p + rng.uniform(1, 3) * 10 ** (p / 2)) for p in rng.uniform(0, 12, 20)]
+    small = [(q, 10 ** rng.uniform(-250, -190)) for q in rng.uniform(1, 2.1, 8)]
+    for first, second in [*middle, *small]:
+        with mpmath.workdps(60):
+            p, at = mpmath.mpf(first), mpmath.mpf(second)
+            density = mpmath.exp((p - 1) * mpmath.log(at) - at - mpmath.loggamma(p))
+            once, twice = kernel(first, second)
+            assert abs(once - density) <= 1e-13 * density + 1e-307, (first, second)
+            further = density * ((p - 1) / at - 1)
+            rounded = 1e-15 * density * p / at  # of the argument, beside the zero
+            assert abs(twice - further) <= 2e-13 * abs(further) + rounded + 1e-307, (first, second)
+    assert [kernel(1.0, 0.0)[1], kernel(2.0, 0.0)[1], kernel(30.0, 0.0)[1]] == [-1.0, 1.0, 0.0]
+
+
+def test_zeta_where_terms_underflow_and_near_its_pole() -> None:
+    s, q = sd.scalar("s"), sd.scalar("q")
+    kernel = sd.compile(special.zeta(s, q), [s, q])
+    for first, second in [(3.5, 1e111), (4.0, 5e79), (1 + 1e-7, 1e-20), (1 + 1e-9, 1e-12), (1.5, 3.0)]:
+        with mpmath.workdps(60):
+            p, at = mpmath.mpf(first), mpmath.mpf(second)
+            want = at ** (1 - p) / (p - 1) if second > 1e20 else mpmath.zeta(p, at)
+            assert abs(kernel(first, second) - want) <= 2e-15 * want, (first, second)
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
 def test_modified_bessel_functions_beside_0_and_far_out(backend: str) -> None:
     v, x = sd.scalar("v"), sd.scalar("x")
     slope = sd.gradient(sd.gradient(sd.k1(x), x), x)

@@ -193,13 +193,14 @@ static __attribute__((unused)) double sd_zeta(double s, double q) {
   if (s == __builtin_inf()) return q > 1 ? 0 : q == 1 ? 1 : __builtin_inf();
   if (q == __builtin_inf()) return 0;
   power = __builtin_pow(q, -s);
-  while (q < 15 + s / 2 && power > 1e-19 * sum) {
+  /* what is left is about power (1 + q / (s - 1)), which near s = 1 is far more than its first term */
+  while (q < 15 + s / 2 && power * (1 + q / (s - 1)) > 1e-19 * sum) {
     sum += power;
     q += 1;
     power = __builtin_pow(q, -s);
   }
-  if (sum > 0 && power <= 1e-19 * sum) return sum;
-  sum += q / (s - 1) * power + 0.5 * power;
+  if (sum > 0 && power * (1 + q / (s - 1)) <= 1e-19 * sum) return sum;
+  sum += __builtin_pow(q, 1 - s) / (s - 1) + 0.5 * power; /* far out, power underflows before the integral does */
   scale = power * s / q;
   for (int j = 0; j < 10; j++) {
     sum += sd_bernoulli(j) * scale;

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from .. import Node, constant, elementwise
+from .. import BOOL, Node, constant, elementwise
 from .functions import compare, scalar_constant, where
 from .making import ABSENT, ANY, NONE, POSITIVE, TWO_OVER_ROOT_PI, UNIT, named, order_of, row, unary
 
@@ -17,13 +17,37 @@ xlogy, xlog1py = named("xlogy"), named("xlog1py")
 #: polygamma(n, x + d) - polygamma(n, x)
 polygamma_gap = named("polygamma_gap")
 
+#: Coefficients of a Stirling series in 1 / a, 1 / a^3, ...  DLMF 5.11.1
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 ROOT_HALF, ROOT_PI, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 
 # ---------------------------------------------------------------------------- partial derivatives that need words
 
 
 def _gamma_density(a: Node, x: Node) -> Node:
-    return exp(xlogy(a - 1.0, x) - x - lgamma(a))
+    return elementwise("gamma_density", (constant(0.0), a, x))
+
+
+def _gamma_density_by_x(n: Node, a: Node, x: Node, f: Node) -> Node:
+    # by the next order, not f / x: f may have underflowed; at 0 a constant's slope is not 0 times infinity
+    start = _after(n)
+    flat = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", a, start)), BOOL)
+    return where(flat, -f, (a - start - x) * elementwise("gamma_density", (start, a, x)))
+
+
+def _gamma_density_apart(n: Node, a: Node, x: Node) -> Node:
+    return exp(xlogy(a - _after(n), x) - x - lgamma(a))
+
+
+def _gamma_density_computed(n: Node, a: Node, x: Node) -> Node:
+    # far out lgamma cancels; by Stirling's formula, DLMF 5.11.1, what it cancels with is a deviance (Loader 2000)
+    square, rest = 1.0 / (a * a), constant(STIRLING[-1])
+    for c in STIRLING[-2::-1]:
+        rest = c + square * rest
+    scale = 0.5 * log(a / (2.0 * math.pi)) - _after(n) * log(x)
+    far = exp(scale - rest / a - named("kl_div")(a, x))
+    close = elementwise("logical_or", (compare("less", a, 15.0), compare("equal", x, 0.0)), BOOL)
+    return where(close, _gamma_density_apart(n, a, x), far)
 
 
 def _beta_density(a: Node, b: Node, x: Node) -> Node:
@@ -42,8 +66,12 @@ def _spence_slope(x: Node, f: Node) -> Node:
 
 
 def _next_order(name: str, n: Node, x: Node) -> Node:
+    return elementwise(name, (_after(n), x))
+
+
+def _after(n: Node) -> Node:
     order = scalar_constant(n)
-    return elementwise(name, (n + 1.0 if order is None else constant(order + 1.0), x))
+    return n + 1.0 if order is None else constant(order + 1.0)
 
 
 def _ierfcx_slope(n: Node, x: Node, f: Node) -> Node:
@@ -139,6 +167,10 @@ row("gammainc", (ABSENT, lambda a, x, f: _gamma_density(a, x)), (POSITIVE, POSIT
     source="8.8.13", library="gammainc", singular=True)
 row("gammaincc", (ABSENT, lambda a, x, f: -_gamma_density(a, x)), (POSITIVE, POSITIVE), numpy="special.gammaincc",
     source="8.8.14", library="gammaincc", singular=True)
+# x^(a - 1 - n) exp(-x) / gamma(a)
+row("gamma_density", (NONE, lambda n, a, x, f: f * (log(x) - digamma(a)), _gamma_density_by_x),
+    ((0.0, 0.0), POSITIVE, POSITIVE), numpy="", source="8.8.13", expansion=_gamma_density_computed,
+    written=_gamma_density_apart, singular=True)
 row("betainc", (ABSENT, ABSENT, lambda a, b, x, f: _beta_density(a, b, x)), (POSITIVE, POSITIVE, (0.1, 0.9)),
     numpy="special.betainc", source="8.17.1", library="betainc", singular=True)
 row("zeta", (ABSENT, lambda s, q, f: -(s * named("zeta")(s + 1.0, q))), ((1.5, 6.0), POSITIVE), numpy="zeta",

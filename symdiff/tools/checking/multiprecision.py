@@ -137,6 +137,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "iv_far": mp.besseli, "kv": mp.besselk, "zeta": mp.zeta},
     "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
     "gammaincc": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+    "gamma_density": lambda n, a, x: mp.power(x, a - 1 - n) * mp.exp(-x) / mp.gamma(a),
     "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
     "exp1": mp.e1,
     "expi": mp.ei,
