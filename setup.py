@@ -108,7 +108,12 @@ NO_COMPILER = (
 
 
 class Build(build_ext):
-    """Builds the extensions; says what is missing where nothing can be built."""
+    """Builds the extensions, several at once; says what is missing where nothing can be built."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        # here, since an editable installation forgets the options of commands that setup() is given
+        self.parallel: bool | int | None = os.cpu_count()
 
     def run(self) -> None:
         try:
@@ -154,5 +159,4 @@ setup(
             compiler_directives={"language_level": 3, "annotation_typing": False, "binding": True},
         ),
     ],
-    options={"build_ext": {"parallel": os.cpu_count()}},
 )

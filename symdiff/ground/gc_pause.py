@@ -1,4 +1,4 @@
-"""A pause of Python's cyclic garbage collector while a graph is built or rewritten.
+"""A pause of Python's cyclic garbage collector while a graph is built or rewritten, and what is noted meanwhile.
 
 Nodes hold their arguments and nothing holds a node back, so there are no cycles to find; yet
 a growing graph makes the collector walk all of it again and again, which more than doubles
@@ -10,8 +10,9 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,6 +42,16 @@ class _Pause:
 
 
 _pause = _Pause()
+_notes: ContextVar[dict[Any, Any] | None] = ContextVar("symdiff_notes", default=None)
+
+
+def notes() -> dict[Any, Any]:
+    """Return what rules have noted since the outermost pause of this context began; a new dict outside of one.
+
+    Nodes hold no notes of what is only found out for a while, and a table of them would keep nodes alive.
+    """
+    found = _notes.get()
+    return {} if found is None else found
 
 
 def paused(function: Callable[P, T]) -> Callable[P, T]:
@@ -49,10 +60,15 @@ def paused(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         call = object()
+        outermost = _notes.get() is None
         try:
+            if outermost:
+                _notes.set({})
             _pause.begin(call)
             return function(*args, **kwargs)
         finally:
             _pause.end(call)
+            if outermost:
+                _notes.set(None)
 
     return run

@@ -13,6 +13,8 @@ from typing import TypeAlias
 from ...graph import Node, constant
 from ...graph.scalars.arithmetic import peel
 from ...graph.scalars.functions import scalar_constant
+from ...ground.gc_pause import notes
+from .points import is_nonzero
 
 #: Nodes with their powers.
 Powers: TypeAlias = "frozenset[tuple[Node, Fraction]]"
@@ -20,45 +22,71 @@ Powers: TypeAlias = "frozenset[tuple[Node, Fraction]]"
 Key: TypeAlias = "tuple[Powers, frozenset[tuple[Key, Fraction]]]"
 Form: TypeAlias = "dict[Key, Fraction]"
 
-#: Most terms of a normal form, power that is multiplied out, bits of a number, and nodes that are looked at.
-_LONG, _POWER, _BITS, _STEPS = 48, 4, 512, 400
+#: Most terms of a normal form, power that is multiplied out, and bits of a number.
+_LONG, _POWER, _BITS = 48, 4, 512
+#: Most nodes and products of terms in all normal forms of a formula, and how deep one of them goes beyond those known.
+_STEPS, _DEPTH = 4_000, 100
+
 #: Numbers that differ from a short fraction, or from the root of one, by so much at most are taken for it.
 _DENOMINATOR, _ROUNDING = 1_000, Fraction(1, 2**51)
 _ONE: Key = (frozenset(), frozenset())
 
 
 class _TooLongError(Exception):
+    """A normal form of too many terms or digits."""
+
+
+class _TooFarError(Exception):
     """A normal form that is not looked for any further."""
 
 
 def is_zero(parts: Iterable[tuple[float, Node]]) -> bool:
     """Tell whether a sum has no terms in its normal form; its terms have some."""
-    reader = _NormalForm()
+    parts = list(parts)
+    if is_nonzero(parts):
+        return False
+    noted = notes()
+    if __name__ not in noted:
+        noted[__name__] = _NormalForm()
+    reader: _NormalForm = noted[__name__]
     total: Form = {}
     try:
         for sign, part in parts:
             total = reader.sum(total, reader.of(part), Fraction(sign))
-    except _TooLongError:
+    except (_TooLongError, _TooFarError):
         return False
     return not total
 
 
 class _NormalForm:
-    """Writes formulas as sums of rational numbers times powers times one exponential, with a budget of its own."""
+    """Writes formulas as sums of rational numbers times powers times one exponential.
+
+    One reader serves all parts of a formula: what one needs, others need again.
+    """
 
     def __init__(self) -> None:
-        self.known: dict[Node, Form] = {}
+        self.known: dict[Node, Form | None] = {}  # None where it is too long
         self.left = _STEPS
+        self.depth = 0
 
     def of(self, node: Node) -> Form:
         """Return the normal form of a node; what is none of sum, product, power and exponential is itself."""
         node = peel(node)
         if node not in self.known:
             self.left -= 1
-            if self.left < 0:
-                raise _TooLongError
-            self.known[node] = self._read(node)
-        return self.known[node]
+            if self.left < 0 or self.depth == _DEPTH:
+                raise _TooFarError
+            self.depth += 1
+            try:
+                self.known[node] = self._read(node)
+            except _TooLongError:
+                self.known[node] = None
+            finally:
+                self.depth -= 1
+        found = self.known[node]
+        if found is None:
+            raise _TooLongError
+        return found
 
     def _read(self, node: Node) -> Form:
         value = scalar_constant(node)
