@@ -175,6 +175,14 @@ def test_missing_piece_of_a_primitive_is_named_at_import(copy: Path, left_out: s
     assert named in done.stderr.splitlines()[-1]
 
 
+def test_function_with_an_expansion_is_no_operation_of_the_program(copy: Path) -> None:
+    recipe = steps("An operation on arrays")
+    follow(copy, [step._replace(lines=step.lines.replace('"hypot"', '"logaddexp"')) for step in recipe])
+    done = run(copy, "-c", "import symdiff.compiler")
+    assert done.returncode == 1
+    assert "names logaddexp, which is no operation of the scalar program" in done.stderr.splitlines()[-1]
+
+
 def test_operation_of_the_program_without_a_spelling_is_named_at_import(copy: Path) -> None:
     row = '_unary("cosm1", lambda x, f: -sin(x), numpy="special.cosm1", source="4.20.2")'
     follow(copy, [Step("symdiff/graph/scalars/rows.py", '_unary("sech"', row)])

@@ -9,18 +9,30 @@ import sympy
 from scipy import special
 
 import symdiff as sd
+from symdiff._kernels.interpreter import SCALARS
+from symdiff.codegen.c.spelling import special_text
 from symdiff.errors import BuildError, NotDifferentiableError, UnsupportedError
 from symdiff.frontend.sympy import Inputs, from_sympy, to_sympy
+from symdiff.graph.reference.interpret import find_function
 from symdiff.graph.scalars.functions import FUNCTIONS, Function, Partial
 from symdiff.graph.scalars.polynomials import POLYNOMIALS
 from symdiff.runtime.toolchain.machine import function_address
 
+#: Rows whose C text is symdiff's own.
+OWN = [row for row in FUNCTIONS.values() if row.special]
 FROM_SCIPY = [row for row in FUNCTIONS.values() if row.library]
 
 
 @pytest.mark.parametrize("row", FROM_SCIPY, ids=lambda row: row.name)
 def test_scipy_has_each_function_that_a_row_names(row: Function) -> None:
     assert function_address(f"scipy:{row.library}:{row.arity}")
+
+
+@pytest.mark.parametrize("row", OWN, ids=lambda row: row.name)
+def test_function_of_own_text_has_every_piece(row: Function) -> None:
+    assert f" {row.special}(" in special_text(row.special)  # a header of symdiff/_kernels/functions
+    assert row.c in SCALARS  # a row of sd_scalars in symdiff/_kernels/machine/interpreter.h
+    assert callable(find_function(row.numpy))  # SciPy's, or symdiff/_kernels/functions/special.pyx
 
 
 def test_a_function_that_scipy_lacks_is_named() -> None:

@@ -266,6 +266,9 @@ def _reduction(fold: Callable[[ProgramBuilder, list[int]], int]) -> Callable[[Pr
 
 
 def _emitted(op: str) -> Callable[..., int]:
+    if op not in SIGNATURES:  # as a function with an expansion is
+        raise LookupError(f"{__name__} names {op}, which is no operation of the scalar program")
+
     def step(builder: ProgramBuilder, *args: int) -> int:
         return builder.emit(op, *map(builder.real, args))
 

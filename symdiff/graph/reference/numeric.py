@@ -95,7 +95,7 @@ def inversion_y(x: Array, y: Array) -> Array:
 
 def sinc(x: Array) -> Array:
     """Return sin(pi x) / (pi x), its limits 1 at 0 and 0 at infinity included."""
-    return spherical_jn(0, np.pi * x)
+    return compiled.spherical_jn(0, np.pi * x)
 
 
 def lgamma(x: Array) -> Array:
@@ -105,14 +105,10 @@ def lgamma(x: Array) -> Array:
     return np.asarray(np.where(x == -np.inf, np.inf, value), dtype=np.float64)
 
 
-#: What generated kernels have the C text of.
-beta, betaln, polygamma, polygamma_gap = compiled.beta, compiled.betaln, compiled.polygamma, compiled.polygamma_gap
-ierfcx, log_ndtr_derivative = compiled.ierfcx, compiled.log_ndtr_derivative
-i_moment, k_moment, spherical_jn, zeta = compiled.i_moment, compiled.k_moment, compiled.spherical_jn, compiled.zeta
-ellipk_derivative, ellipe_derivative = compiled.ellipk_derivative, compiled.ellipe_derivative
-si, ci, fresnels, fresnelc = compiled.si, compiled.ci, compiled.fresnels, compiled.fresnelc
-airyai, airyaiprime, airybi, airybiprime = compiled.airyai, compiled.airyaiprime, compiled.airybi, compiled.airybiprime
-lambertw, lambertwm1 = compiled.lambertw, compiled.lambertwm1
+def __getattr__(name: str) -> Callable[..., Array]:
+    """Return a function that generated kernels have the C text of: the compiled module is its only list."""
+    function: Callable[..., Array] = getattr(compiled, name)
+    return function
 
 
 # ---------------------------------------------------------------------------- reductions and normalizations
