@@ -10,6 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -253,21 +254,33 @@ def digits(name: str, point: tuple[float, ...]) -> int:
     return DIGITS + math.ceil(flat) + near * max(math.ceil(abs(math.log10(abs(x)))) if x else ZERO_STEP for x in point)
 
 
-def slope(f: Callable[..., Any], point: tuple[float, ...], by: tuple[int, ...]) -> Any:
-    """Differentiate by central differences, steps relative to each argument."""
+def derivatives(f: Callable[..., Any], point: tuple[float, ...]) -> Callable[..., Any]:
+    """Return the derivatives at ``point`` by central differences, steps relative to each argument.
+
+    Those of each order share values on one grid, and each value is computed once.
+    """
     at = [mpmath.mpf(x) for x in point]
     steps = [abs(x) * mpmath.mpf("1e-22") if x else mpmath.mpf(10) ** -ZERO_STEP for x in at]
-    total, largest = mpmath.mpf(0), mpmath.mpf(0)
-    for signs in itertools.product((1, -1), repeat=len(by)):
-        moved = list(at)
-        for sign, i in zip(signs, by, strict=True):
-            moved[i] += sign * steps[i]
-        value = f(*moved)
-        largest = max(largest, abs(value))
-        total += math.prod(signs) * value
-    scale = mpmath.fprod(2 * steps[i] for i in by)
-    noise = largest * mpmath.mpf(10) ** (10 - mpmath.mp.dps) / scale
-    return total / scale if abs(total / scale) > noise or not by else mpmath.mpf(0)
+
+    @cache
+    def value(*moves: int) -> Any:
+        return f(*(x + k * step for x, k, step in zip(at, moves, steps, strict=True)))
+
+    @cache
+    def slope(*by: int) -> Any:
+        total, largest = mpmath.mpf(0), mpmath.mpf(0)
+        for signs in itertools.product((1, -1), repeat=len(by)):
+            moves = [0] * len(at)
+            for sign, i in zip(signs, by, strict=True):
+                moves[i] += sign
+            here = value(*moves)
+            largest = max(largest, abs(here))
+            total += math.prod(signs) * here
+        scale = mpmath.fprod(2 * steps[i] for i in by)
+        noise = largest * mpmath.mpf(10) ** (10 - mpmath.mp.dps) / scale
+        return total / scale if abs(total / scale) > noise or not by else mpmath.mpf(0)
+
+    return slope
 
 
 def symbols(name: str) -> list[Array]:
@@ -328,27 +341,16 @@ def test_function_to_third_order(name: str, order: float | None) -> None:
         outputs.append(out)
     at = [p for p in points(name) if order is None or p[0] == order]
     results = computed(outputs, args, np.array(at))
-    reference = SCALARS[name]
-    known: dict[Any, Any] = {}
-
-    def exact(p: tuple[float, ...], *by: int) -> Any:
-        key = p, tuple(sorted(by))
-        if key not in known:
-            known[key] = slope(reference, *key)
-        return known[key]
-
-    for p, by, column in [(p, by, c) for p in at for c, by in enumerate(which)]:
+    for row, p in enumerate(at):
         with mpmath.workdps(digits(name, p)):
-            want = exact(p, *by)
-            allowed = 2e-13 * abs(want) + TINY
-            allowed += sum(abs(x) * abs(exact(p, *by, i)) for i, x in enumerate(p) if i in active(name)) * 2e-16
-            want = slope(reference, p, by)
-            allowed = BOUNDS.get(name, 2e-13) * abs(want) + TINY
-            allowed += (
-                sum(abs(x) * abs(slope(reference, p, (*by, i))) for i, x in enumerate(p) if i in active(name)) * 2e-16
-            )
-            for means, got in results.items():
-                check(float(got[at.index(p), column]), want, allowed, f"{means}: d{list(by)} {name}{p}")
+            exact = derivatives(SCALARS[name], p)
+            for column, by in enumerate(which):
+                want = exact(*sorted(by))
+                allowed = BOUNDS.get(name, 2e-13) * abs(want) + TINY
+                moved = (abs(x) * abs(exact(*sorted((*by, i)))) for i, x in enumerate(p) if i in active(name))
+                allowed += sum(moved) * 2e-16
+                for means, got in results.items():
+                    check(float(got[row, column]), want, allowed, f"{means}: d{list(by)} {name}{p}")
 
 
 def check(got: float, want: Any, allowed: Any, what: str) -> None:
