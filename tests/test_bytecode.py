@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_programs import rational, samples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine import Machine, instructions
 from program_reference import evaluate
 from strategies import formulas, sample
 from tape import Tape
-from test_codegen_c import rational, samples
 
 from symdiff._kernels.interpreter import OPCODES, VECTORS
 from symdiff.codegen.bytecode.assemble import WAITING, assemble

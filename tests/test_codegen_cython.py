@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_programs import EDGES, EXACT, ulps
 from tape import Tape
-from test_codegen_c import EDGES, EXACT, ulps
 
 import symdiff as sd
 from symdiff.codegen import parts

@@ -1,54 +1,23 @@
-"""Functions with a derivative of their author's: what they capture, what a rule must be, and what is refused."""
+"""Functions with a derivative of their author's: what they capture, and what is refused."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from calculus import check_backends
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from custom_functions import AT, RNG, RULES, a, at, compute, one, scaled, x, y
 
 import symdiff as sd
 from symdiff import Array, NotDifferentiableError, ShapeError, SymdiffError
 from symdiff.errors import ArgumentError, DtypeError, LimitError
-from symdiff.graph.reference.interpret import evaluate
-
-RNG = np.random.default_rng(3)
-Rule: TypeAlias = dict[str, Callable[..., Any]]
-
-
-def compute(f: Array, **values: Any) -> Any:
-    return evaluate([f.node], values)[0]
 
 
 def product_value(a: Array, b: Array) -> Array:
     return np.sin(a) @ b
-
-
-def by_differential(args: Any, tangents: Any) -> Any:
-    (a, b), (da, db) = args, tangents
-    return (np.cos(a) * da) @ b + np.sin(a) @ db
-
-
-def by_vjp(args: Any, seed: Any) -> Any:
-    a, b = args
-    return np.cos(a) * (seed @ b.T), np.sin(a).T @ seed
-
-
-def by_jacobian(args: Any) -> Any:
-    a, b = args
-    return sd.einsum("ik,lj,kl->ijkl", np.eye(2), b, np.cos(a)), sd.einsum("il,jk->ijlk", np.sin(a), np.eye(4))
-
-
-RULES = {
-    "differential": {"differential": by_differential},
-    "vjp": {"vjp": by_vjp},
-    "jacobian": {"jacobian": by_jacobian},
-}
 
 
 @pytest.mark.parametrize("kind", RULES)
@@ -93,27 +62,6 @@ def test_a_kernel_with_a_custom_function_can_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(kernel))
     np.testing.assert_array_equal(again(np.ones(3))[0], kernel(np.ones(3))[0])
     np.testing.assert_array_equal(again.values(np.ones(3))["z"], kernel.values(np.ones(3))["z"])
-
-
-# ---------------------------------------------------------------------------- symbols from outside
-
-x, y, a = sd.vector("x", 3), sd.vector("y", 3), sd.vector("a", 3)
-AT = {name: RNG.normal(size=3) for name in ("x", "y", "a")}
-
-
-def at(f: Array) -> Any:
-    """Compute a formula of some of x, y and a."""
-    return sd.compile(f, [x, y, a], backend="numpy")(*AT.values())
-
-
-def scaled(by: Array, kind: str) -> Callable[..., Array]:
-    """Return sin(v) * by, where ``by`` comes from outside, with its right rule."""
-    rules: dict[str, Rule] = {
-        "differential": {"differential": lambda args, tangents: np.cos(args[0]) * by * tangents[0]},
-        "vjp": {"vjp": lambda args, seed: (np.cos(args[0]) * by * seed,)},
-        "jacobian": {"jacobian": lambda args: (np.diag(np.cos(args[0]) * by),)},
-    }
-    return sd.custom(lambda v: np.sin(v) * by, name="scaled", **rules[kind])
 
 
 @pytest.mark.parametrize("kind", ["differential", "vjp", "jacobian"])
@@ -216,8 +164,8 @@ def test_symbols_that_a_python_function_takes_from_outside_are_inputs_behind_its
 def test_names_within_a_function_are_its_own() -> None:
     f = sd.custom(lambda v: sd.name(np.sin(v), "inner") * v, vjp=lambda args, s: (s,), approximate=True)
     kernel = sd.compile(sd.name(f(x) + f(y), "z") * 2.0, [x, y], backend="numpy")
-    for one in (kernel, pickle.loads(pickle.dumps(kernel))):
-        assert list(one.values(np.ones(3), np.ones(3))) == ["z"]
+    for each in (kernel, pickle.loads(pickle.dumps(kernel))):
+        assert list(each.values(np.ones(3), np.ones(3))) == ["z"]
 
 
 def test_functions_within_functions_are_written_out_once_a_level() -> None:
@@ -261,263 +209,6 @@ def test_arguments_are_known_inside_alone() -> None:
     ):
         with pytest.raises(ArgumentError, match=r"(argument 1 of keep|the cotangent of g) is used outside of it"):
             formula()
-
-
-# ---------------------------------------------------------------------------- random functions
-
-Tree: TypeAlias = tuple[Any, ...]
-CAPTURED = ("a", "y * a", "z")
-UNARY: dict[str, Callable[[Any], Any]] = {
-    "sin": np.sin,
-    "tanh": np.tanh,
-    "negative": lambda v: -v,
-    "reversed": lambda v: v[::-1],
-    "cumsum": np.cumsum,
-    "kink": lambda v: sd.where(v > 0.1, v * v, 2.0 * v),
-    "held": lambda v: v * sd.stop_gradient(a),
-}
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda p, q: p + q,
-    "multiply": lambda p, q: np.tanh(p) * q,
-    "divide": lambda p, q: p / (2.0 + np.tanh(q)),
-}
-
-
-def trees(level: int = 0) -> st.SearchStrategy[Tree]:
-    """Formulas of vectors: arguments, what is captured, operations, and functions within."""
-    leaves = [st.tuples(st.just("argument"), st.integers(0, 1))] * 2 + [
-        st.tuples(st.just("captured"), st.sampled_from(CAPTURED))
-    ]
-    if level:
-        leaves.append(st.tuples(st.just("outer"), st.integers(0, 1)))
-
-    def extend(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
-        ways = [
-            st.tuples(st.sampled_from(sorted(UNARY)), inner),
-            st.tuples(st.sampled_from(sorted(BINARY)), inner, inner),
-        ]
-        if level < 2:
-            ways.append(st.tuples(st.sampled_from(sorted(RULES)), trees(level + 1), inner, inner))
-        return st.one_of(ways)
-
-    return st.recursive(st.one_of(leaves), extend, max_leaves=4)
-
-
-def grow(tree: Tree, args: Sequence[Any], outer: Sequence[Any], captured: dict[str, Any], plain: bool) -> Any:
-    """Return the formula of a tree; ``plain`` without custom functions, which is what they must agree with."""
-    kind = tree[0]
-    if kind in ("argument", "outer"):
-        return (args if kind == "argument" else outer)[tree[1]]
-    if kind == "captured":
-        return captured[tree[1]]
-    parts = [grow(part, args, outer, captured, plain) for part in tree[1 if kind not in RULES else 2 :]]
-    if kind in UNARY:
-        return UNARY[kind](*parts)
-    if kind in BINARY:
-        return BINARY[kind](*parts)
-
-    def value(own: Sequence[Any], without: bool = True) -> Any:
-        return grow(tree[1], own, args, captured, without)
-
-    if plain:
-        return value(parts)
-    rules: dict[str, Rule] = {
-        "differential": {"differential": lambda own, t: sd.jvp(value(own), own, t, disconnected="zero")},
-        "vjp": {"vjp": lambda own, s: sd.vjp(value(own), own, s, disconnected="zero")},
-        "jacobian": {"jacobian": lambda own: sd.jacobian(value(own), own, disconnected="zero")},
-    }
-    return sd.custom(lambda *own: value(own, without=False), **rules[kind])(*parts)
-
-
-@settings(max_examples=150)
-@given(trees(), trees(1), st.sampled_from(sorted(RULES)), st.sampled_from(("x", "y", "a", "z")))
-def test_random_functions_agree_with_their_formulas_or_are_refused(top: Tree, own: Tree, kind: str, by: str) -> None:
-    z = sd.name(y * np.sin(a), "z")
-    captured = {"a": a, "y * a": y * a, "z": z}
-    tree = ("add", (kind, own, ("argument", 0), top), ("argument", 0))
-    mine, plain = (grow(tree, [x, np.cos(x)], [], captured, without) for without in (False, True))
-    w = {"x": x, "y": y, "a": a, "z": z}[by]
-
-    def derivatives(f: Array) -> list[Callable[[], list[Array]]]:
-        def slope() -> Any:
-            return np.sin(sd.gradient((f * f).sum(), w, disconnected="zero"))
-
-        return [
-            lambda: [f],
-            lambda: [slope()],
-            lambda: [sd.jvp(f, w, np.cos(x), disconnected="zero")],
-            lambda: [sd.jacobian(f, w, disconnected="zero")],
-            lambda: [sd.jacobian(slope(), v, disconnected="zero") for v in (x, a, z)],
-            lambda: [sd.hvp((f * f).sum(), w, np.sin(x), disconnected="zero")],
-            lambda: [sd.gradient(sd.gradient(slope().sum(), w, disconnected="zero").sum(), w, disconnected="zero")],
-        ]
-
-    def numbers(formulas: Sequence[Array]) -> list[Any]:
-        return evaluate([f.node for f in formulas], AT, [x.node, y.node, a.node])
-
-    done = refused = 0
-    for derive, expected in zip(derivatives(mine), derivatives(plain), strict=True):
-        try:
-            got = derive()
-        except NotDifferentiableError as error:
-            refused += "without taking it as an argument" in str(error)
-            continue
-        done += 1
-        for one, other in zip(numbers(got), numbers(expected()), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9)
-    assert done + refused == 7
-    assert not refused or "captured" in repr(tree) or "outer" in repr(tree)
-
-
-# ---------------------------------------------------------------------------- rules must be linear
-
-A = sd.matrix("A", 3, 3)
-POINT = {"A": RNG.normal(size=(3, 3)), "seed": RNG.normal(size=(3, 3)), "way": RNG.normal(size=(3, 3))}
-within = sd.custom(lambda p, q: q @ p, vjp=lambda args, s: (args[1].T @ s, s @ args[0].T), name="within")
-LINEAR: dict[str, Callable[[Array, Array], Any]] = {
-    "zero": lambda v, t: 0.0 * t,
-    "negative": lambda v, t: -t,
-    "product": lambda v, t: np.sin(v) * t,
-    "quotient": lambda v, t: t / (1.0 + v * v),
-    "transpose": lambda v, t: t.T,
-    "matmul": lambda v, t: v @ t @ v.T,
-    "einsum": lambda v, t: sd.einsum("ij,kj->ik", t, v),
-    "slices": lambda v, t: sd.concatenate([t[1:], t[:1] * 2.0]),
-    "stack": lambda v, t: np.stack([t[2], 0.0 * v[0], t[1]]),
-    "where": lambda v, t: sd.where(v > 0, t * v, 0.0 * t),
-    "where zero": lambda v, t: sd.where(v > 0, 0.0, t),
-    "where both": lambda v, t: sd.where(v > 0, t, 0.0 * v) + t * (v > 0.5),
-    "solve": lambda v, t: np.linalg.solve(v + 9.0 * np.eye(3), t),
-    "inverse": lambda v, t: -np.linalg.inv(v + 9.0 * np.eye(3)) @ t,
-    "cumsum": lambda v, t: np.cumsum(t, axis=0),
-    "mean": lambda v, t: t - t.mean(axis=0),
-    "trace": lambda v, t: np.trace(t) * v,
-    "triangle": lambda v, t: np.tril(t) + np.triu(t, 1).T,
-    "gather": lambda v, t: np.take(t, [2, 0, 0], axis=0),
-    "diagonal": lambda v, t: np.diag(np.diag(t)),
-    "reshape": lambda v, t: t.reshape(9)[::-1].reshape(3, 3),
-    "broadcast": lambda v, t: np.broadcast_to(t[0], (3, 3)),
-    "named": lambda v, t: sd.name(t, "part") * v,
-    "adjugate": sd.adjugate_differential,
-    "jvp": lambda v, t: sd.jvp(np.sin(v) @ v, v, t),
-    "vjp": lambda v, t: sd.vjp(np.maximum(v, 0.1) @ v, v, t),
-    "constant term of zero": lambda v, t: t + 0.0 * v - np.zeros((3, 3)),
-    "custom": lambda v, t: within(t, v) + within(v, 2.0 * t),
-}
-NOT_LINEAR: dict[str, Callable[[Array, Array], Any]] = {
-    "power": lambda v, t: t**2,
-    "multiply of several": lambda v, t: t * t.T,
-    "contract of several": lambda v, t: t @ t,
-    "add of them and of a term": lambda v, t: t + 1.0,
-    "subtract of them and of a term": lambda v, t: v - t,
-    "concatenate of them and of a term": lambda v, t: sd.concatenate([t[:2], np.ones((1, 3))]),
-    "where of them or of a value": lambda v, t: sd.where(v > 0, t, v),
-    "less": lambda v, t: sd.where(t > 0, t, 2.0 * t),
-    "maximum": lambda v, t: np.maximum(t, 0.0),
-    "abs": lambda v, t: abs(t),
-    "divide of several": lambda v, t: t / t,
-    "divide of them": lambda v, t: v / t,
-    "solve of them": lambda v, t: np.linalg.solve(t, v),
-    "norm": lambda v, t: np.linalg.norm(t) * v,
-    "stop_gradient": lambda v, t: sd.stop_gradient(t),
-    "contract of several of them, in within": lambda v, t: within(t, t),
-    "add of them and of a term without them, which is not zero, in shifted": lambda v, t: sd.custom(
-        lambda p: p + 1.0, vjp=lambda args, s: (s,), name="shifted"
-    )(t),
-    "a value without them, in fixed": lambda v, t: (
-        t + sd.custom(lambda p: np.ones((3, 3)), vjp=lambda args, s: (0.0 * s,), name="fixed")(t)
-    ),
-    "it goes through bad, whose own rule": lambda v, t: sd.custom(
-        lambda p: 2.0 * p, vjp=lambda args, s: (args[0] * s,), name="bad"
-    )(t),
-}
-
-
-def chains(last: dict[str, Callable[[Array, Array], Any]]) -> st.SearchStrategy[list[str]]:
-    """Names of a few linear steps, and of one of ``last``."""
-    steps = st.lists(st.sampled_from(sorted(LINEAR)), max_size=2)
-    return st.tuples(steps, st.sampled_from(sorted(last))).map(lambda parts: [*parts[0], parts[1]])
-
-
-def follow(names: Sequence[str], v: Array, t: Array) -> Any:
-    for name in names:
-        t = LINEAR[name](v, t) if name in LINEAR else NOT_LINEAR[name](v, t)
-    return t
-
-
-def ruled(kind: str, names: Sequence[str]) -> Array:
-    rules: dict[str, Rule] = {
-        "differential": {"differential": lambda args, tangents: follow(names, args[0], tangents[0])},
-        "vjp": {"vjp": lambda args, cotangent: (follow(names, args[0], cotangent),)},
-    }
-    return sd.custom(lambda v: v * 1.0, name="ruled", **rules[kind])(A)
-
-
-@settings(max_examples=60)
-@given(st.sampled_from(("differential", "vjp")), chains(LINEAR))
-def test_rules_that_are_linear_are_taken_in_both_modes(kind: str, names: list[str]) -> None:
-    seed, way = sd.matrix("seed", 3, 3), sd.matrix("way", 3, 3)
-    f = ruled(kind, names)
-    image = follow(names, A, seed) + 0.0 * A
-    forward = kind == "differential"
-    own = sd.jvp(f, A, seed) if forward else sd.vjp(f, A, seed)
-    other = sd.vjp(f, A, way) if forward else sd.jvp(f, A, way)
-    whole = sd.jacobian(f, A)
-    want, got, turned, block = evaluate([p.node for p in (image, own, other, whole)], POINT, [seed.node, way.node])
-    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose((turned * POINT["seed"]).sum(), (want * POINT["way"]).sum(), rtol=1e-8, atol=1e-9)
-    axes = ([2, 3], [0, 1]) if forward else ([0, 1], [0, 1])
-    np.testing.assert_allclose(np.tensordot(block, POINT["seed"], axes=axes), want, rtol=1e-8, atol=1e-9)
-
-
-@settings(max_examples=60)
-@given(st.sampled_from(("differential", "vjp")), chains(NOT_LINEAR))
-def test_rules_that_are_not_linear_are_refused_by_name(kind: str, names: list[str]) -> None:
-    if "zero" in names:  # a rule that is zero whatever comes of it
-        return
-    with pytest.raises(NotDifferentiableError, match=f"the {kind} of ruled ") as refusal:
-        ruled(kind, names)
-    assert names[-1] in str(refusal.value) or "of them" in str(refusal.value)
-
-
-@pytest.mark.parametrize("says", NOT_LINEAR)
-def test_what_keeps_a_rule_from_being_linear_is_named(says: str) -> None:
-    with pytest.raises(NotDifferentiableError, match=f"the vjp of ruled is not linear in the cotangent: {says}"):
-        ruled("vjp", [says])
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [
-        {"differential": lambda args, tangents: args[0]},
-        {"differential": lambda args, tangents: np.ones(3)},
-        {"vjp": lambda args, seed: (np.cos(args[0]),)},
-        {"vjp": lambda args, seed: (a,)},
-    ],
-)
-def test_rules_that_leave_their_seed_out_are_refused(rule: Rule) -> None:
-    with pytest.raises(NotDifferentiableError, match=r"of sin does not contain the (tangents|cotangent), and"):
-        sd.custom(np.sin, **rule)(x)
-
-
-@pytest.mark.parametrize(
-    "zero", [lambda v, s: 0.0 * s, lambda v, s: 0 * v, lambda v, s: np.zeros(3), lambda v, s: v * s * 0]
-)
-def test_a_rule_may_be_zero(zero: Callable[[Array, Array], Any]) -> None:
-    for rule in (
-        {"vjp": lambda args, seed: (zero(args[0], seed),)},
-        {"differential": lambda args, tangents: zero(args[0], tangents[0])},
-    ):
-        f = sd.custom(np.sin, **rule)(x)
-        np.testing.assert_array_equal(at(sd.gradient(f.sum(), x)), 0.0)
-        np.testing.assert_array_equal(at(sd.jvp(f, x, y)), 0.0)
-
-
-# ---------------------------------------------------------------------------- what cannot be used is refused
-
-
-def one(args: Any, seed: Any) -> Any:
-    return (seed,)
 
 
 WRONG: dict[str, tuple[type[SymdiffError], Callable[[], Any]]] = {
@@ -623,85 +314,6 @@ def test_a_recursion_that_ends_is_fine() -> None:
     assert sd.gradient(down(x).sum(), x).shape == (3,)
     left[0] = 20
     assert at(down(x)[0]) == pytest.approx(1.5**19 * AT["x"][0])
-
-
-# ---------------------------------------------------------------------------- check
-
-
-def kinds(report: sd.Report) -> set[str]:
-    return {found.kind for found in report.findings}
-
-
-@pytest.mark.parametrize("approximate", [False, True])
-@pytest.mark.parametrize("kind", ["differential", "vjp", "jacobian"])
-@pytest.mark.parametrize("wrong", [0, 1])
-def test_check_says_which_argument_is_off_and_how_far(kind: str, wrong: int, approximate: bool) -> None:
-    by = [1.5 if i == wrong else 1.0 for i in range(2)]
-
-    def first(p: Any, q: Any) -> Any:
-        return by[0] * np.cos(p) * q
-
-    def second(p: Any, q: Any) -> Any:
-        return by[1] * np.sin(p)
-
-    rules: dict[str, Rule] = {
-        "differential": {"differential": lambda args, t: first(*args) * t[0] + second(*args) * t[1]},
-        "vjp": {"vjp": lambda args, s: (first(*args) * s, second(*args) * s)},
-        "jacobian": {"jacobian": lambda args: (np.diag(first(*args)), np.diag(second(*args)))},
-    }
-    f = sd.custom(lambda p, q: np.sin(p) * q, name="wave", approximate=approximate, **rules[kind])
-    report = sd.check(np.tanh(f(x, y)) * y)
-    assert report.ok is approximate
-    assert report.compared == 2 * 3 * 9
-    (found,) = [f for f in report.findings if f.kind == ("approximate" if approximate else "custom")]
-    assert found.wrong is not approximate
-    assert f"argument {wrong + 1}" in found.message
-    assert "off by 33.3 %" in found.message
-    assert ("derivative" in kinds(report)) is not approximate
-
-
-def test_a_straight_through_estimator_is_listed_and_the_rest_is_compared() -> None:
-    through = sd.custom(np.round, vjp=lambda args, s: (s,), name="through", approximate=True)
-    f = (through(2.0 * through(x) + x * y) * y) ** 2
-    assert kinds(sd.check(f)) == {"approximate"}
-    assert sd.check(f).ok
-    assert sd.check(sd.gradient(f.sum(), x)).ok
-    bad = sd.custom(np.sin, vjp=lambda args, s: (s,), name="bad")
-    report = sd.check(through(x) * bad(y))
-    assert not report.ok
-    assert all("bad" in f.message for f in report.findings if f.kind == "custom")
-    exact = sd.custom(np.sin, vjp=lambda args, s: (s * np.cos(args[0]),), name="exact", approximate=True)
-    (found,) = sd.check(exact(x)).findings
-    assert found.kind == "approximate"
-    assert "meets differences" in found.message
-
-
-def test_check_of_captured_symbols() -> None:
-    f = scaled(a, "vjp")(x)
-    assert sd.check(f, x).ok
-    report = sd.check(f)
-    assert [found.kind for found in report.findings] == ["derivative"]
-    assert "scaled uses 'a' without" in report.findings[0].message
-    wrong = sd.custom(lambda v: np.sin(v) * a, vjp=lambda args, s: (np.cos(args[0]) * np.cos(a) * s,), name="wrong")
-    assert kinds(sd.check(wrong(x), x)) == {"custom", "derivative"}
-
-
-def test_check_of_rules_at_kinks_behind_barriers_and_within_others() -> None:
-    relu = sd.custom(lambda v: np.maximum(v, 0.0), vjp=lambda args, s: (s * (args[0] > 0),), name="relu")
-    zero = {"x": [0.0, 1.0, -1.0]}
-    assert kinds(sd.check(relu(x), at=zero)) == {"kink"}
-    other = sd.custom(lambda v: np.maximum(v, 0.0), vjp=lambda args, s: (s * (args[0] < 0),), name="other")
-    assert "custom" in kinds(sd.check(other(x), at=zero))
-    held = sd.custom(lambda v: v * sd.stop_gradient(v), vjp=lambda args, s: (s * args[0],), name="held")
-    assert sd.check(held(x)).ok
-    bad = sd.custom(np.sin, vjp=lambda args, s: (2.0 * s * np.cos(args[0]),), name="bad")
-    around = sd.custom(lambda v: bad(v) * 3.0, vjp=lambda args, s: (3.0 * s * np.cos(args[0]),), name="around")
-    ruled_by = sd.custom(lambda v: -np.cos(v), vjp=lambda args, s: (s * bad(args[0]),), name="ruled by")
-    for f in (around, ruled_by):
-        report = sd.check(f(x))
-        assert [found.kind for found in report.findings] == ["custom"]
-        assert "the rule of bad" in report.findings[0].message
-        assert not report.ok
 
 
 def test_conditions_may_be_arguments() -> None:

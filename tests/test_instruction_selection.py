@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from c_programs import rational
 from tape import Tape
-from test_codegen_c import rational
 
 from symdiff.codegen.bytecode.select import ACCUMULATOR, Instruction, schedule, select_instructions
 from symdiff.lowering.program import Program

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from c_programs import COMPILERS, grid, layouts, one_operation, rational, samples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from program_reference import evaluate
 from strategies import formulas, sample
 from tape import Tape
 from test_bytecode import dot
-from test_codegen_c import COMPILERS, grid, layouts, one_operation, rational, samples
 
 import symdiff
 from symdiff._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
