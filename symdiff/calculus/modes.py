@@ -136,24 +136,29 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk) -> Masked | 
     total: Masked | None = None
     for i, arg in enumerate(node.args):
         if arg in slopes and not (i and node.op in FIRST):
-            push = _push_linear if node.op in LINEAR else _push_function
-            part = push(node, i, slopes[arg], prefix, walk)
+            if node.op in LINEAR:
+                part: Masked | None = _move_linear(node, i, slopes[arg], prefix, walk, back=False)
+            else:
+                part = _push_function(node, i, slopes[arg], prefix, walk)
             if part is not None:
                 total = part if total is None else add(total, part, walk.keeps(node))
     return total
 
 
-def _push_linear(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked:
+def _move_linear(node: Node, i: int, slope: Masked, prefix: int, walk: Walk, *, back: bool) -> Masked:
+    """Move the tangent of argument ``i`` through a linear operation, or the operation's cotangent back to it."""
+    reached = node.args[i] if back else node
     if node.op == "contract":
-        product = pushed_product(node, i, slope.value, prefix)
-        return multiply(product, slope, walk.is_wild, walk.keeps_sum(product, node), data=walk.data)
-    linear, exact = LINEAR[node.op], walk.keeps(node)
+        product = (pulled_product if back else pushed_product)(node, i, slope.value, prefix)
+        return multiply(product, slope, walk.is_wild, walk.keeps_sum(product, reached), data=walk.data)
+    linear, exact = LINEAR[node.op], walk.keeps(reached)
+    move, move_mask = (linear.pull, pull_mask) if back else (linear.push, push_mask)
     free = passes(node, slope.mask)
     if exact or free:
-        value = linear.push(node, i, slope.value if free else slope.settle(), prefix)
-        return Masked(value, push_mask(linear, node, i, slope.mask, exact), slope.settled or not free)
+        value = move(node, i, slope.value if free else slope.settle(), prefix)
+        return Masked(value, move_mask(linear, node, i, slope.mask, exact), slope.settled or not free)
     whole, (rest,) = split(slope)
-    return Masked(linear.push(node, i, rest.settle(), prefix), whole, rest.settled)
+    return Masked(move(node, i, rest.settle(), prefix), whole, rest.settled)
 
 
 def _push_function(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked | None:
@@ -292,17 +297,8 @@ def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Mas
         return None if factor is None else scaled_by(node, factor, slope, condition, arg in walk.carried)
     if op == "stop_gradient":
         return None
-    if op == "contract":
-        product = pulled_product(node, i, slope.value, prefix)
-        return multiply(product, slope, walk.is_wild, walk.keeps_sum(product, arg), data=walk.data)
     if op in LINEAR:
-        linear, exact = LINEAR[op], walk.keeps(arg)
-        free = passes(node, slope.mask)
-        if exact or free:
-            pulled = linear.pull(node, i, slope.value if free else slope.settle(), prefix)
-            return Masked(pulled, pull_mask(linear, node, i, slope.mask, exact), slope.settled or not free)
-        whole, (rest,) = split(slope)
-        return Masked(linear.pull(node, i, rest.settle(), prefix), whole, rest.settled)
+        return _move_linear(node, i, slope, prefix, walk, back=True)
     if op in DIFFERENTIALS or op == "custom":
         return _pull_operation(node, i, slope, prefix, walk)
     factor, condition = partial_of(node, i)

@@ -48,34 +48,35 @@ def by_rows(f: Node, x: Node) -> list[Node]:
 
 
 def _reverse(f: Node, row: int, starts: dict[Node, int], uses: Sequence[Node], x: Node) -> Node:
-    rest = tuple(n for a, n in enumerate(f.shape) if a != row)
-    seed = _seed(f.shape, row)
-    pulled = pullback({f: seed}, list(starts), len(rest))
+    # the seed's axes are those of a row of the result
+    pulled = pullback({f: _seed(f.shape, row)}, list(starts), f.ndim - 1)
     total: Node | None = None
-    for (start, place), use, part in zip(starts.items(), uses, pulled, strict=True):
-        if part is None:
-            continue
-        outer = [100 + a for a in range(f.ndim)]
-        own = [200 + a for a in range(start.ndim)]
-        own[place] = outer[row]
-        labels = (*(outer[a] for a in range(f.ndim) if a != row), *own)
-        total = _add(total, _placed(part, labels, outer, own, place, use, x))
+    for place, use, part in zip(starts.values(), uses, pulled, strict=True):
+        if part is not None:
+            outer, own = _axes(f, row, use, place)
+            labels = (*(outer[a] for a in range(f.ndim) if a != row), *own)
+            total = _add(total, _placed(part, labels, outer, own, place, use, x))
     return zeros((*f.shape, *x.shape)) if total is None else total
 
 
 def _forward(f: Node, row: int, starts: dict[Node, int], uses: Sequence[Node], x: Node) -> Node:
     total: Node | None = None
     for (start, place), use in zip(starts.items(), uses, strict=True):
-        # the seed's axes are those of a row
+        # the seed's axes are those of a row that is taken
         (part,) = pushforward([f], {start: _seed(start.shape, place)}, start.ndim - 1)
-        if part is None:
-            continue
-        outer = [100 + a for a in range(f.ndim)]
-        own = [200 + a for a in range(start.ndim)]
-        own[place] = outer[row]
-        labels = (*(own[a] for a in range(start.ndim) if a != place), *outer)
-        total = _add(total, _placed(part, labels, outer, own, place, use, x))
+        if part is not None:
+            outer, own = _axes(f, row, use, place)
+            labels = (*(own[a] for a in range(use.ndim) if a != place), *outer)
+            total = _add(total, _placed(part, labels, outer, own, place, use, x))
     return zeros((*f.shape, *x.shape)) if total is None else total
+
+
+def _axes(f: Node, row: int, use: Node, place: int) -> tuple[list[int], list[int]]:
+    """Label the axes of the result and of the rows that are taken; the rows stand along one axis of both."""
+    outer = [100 + a for a in range(f.ndim)]
+    own = [200 + a for a in range(use.ndim)]
+    own[place] = outer[row]
+    return outer, own
 
 
 def _seed(shape: Shape, row: int) -> Node:

@@ -325,11 +325,24 @@ def push_where(node: Node, slopes: Mapping[Node, Masked], prefix: int, kept: boo
 
 def push_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
     """Return where an array operation's value can depend on any of the masked elements of ``arg``."""
+    return _reach(node, arg, mask, _push_together)
+
+
+def pull_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
+    """Return where elements of ``arg`` can influence any of the masked elements of an array operation's value."""
+    return _reach(node, arg, mask, _pull_together)
+
+
+def _reach(
+    node: Node, arg: Node, mask: Node | None, move: Callable[[Node, Node, Node, tuple[int, ...]], Node]
+) -> Node | None:
     together = _together(node, arg)
     if mask is not None and is_single(mask) and (together is not None or node.op == "spectral"):
         return reshape(mask, ())
-    if mask is None or together is None:
-        return None
+    return None if mask is None or together is None else move(node, arg, mask, together)
+
+
+def _push_together(node: Node, arg: Node, mask: Node, together: tuple[int, ...]) -> Node:
     mask = any_along(_with_rank(mask, arg.ndim), together)
     if node.ndim == arg.ndim:
         return mask
@@ -337,13 +350,7 @@ def push_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
     return reshape(mask, (*kept, *[1] * (node.ndim - len(kept))))
 
 
-def pull_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
-    """Return where elements of ``arg`` can influence any of the masked elements of an array operation's value."""
-    together = _together(node, arg)
-    if mask is not None and is_single(mask) and (together is not None or node.op == "spectral"):
-        return reshape(mask, ())
-    if mask is None or together is None:
-        return None
+def _pull_together(node: Node, arg: Node, mask: Node, together: tuple[int, ...]) -> Node:
     mask = _with_rank(mask, node.ndim)
     if node.ndim == arg.ndim:
         return any_along(mask, together)
