@@ -77,6 +77,7 @@ passes = [
                 "calculus.modes",
                 "simplify.rewriter",
                 "lowering.arrays",
+                "lowering.contraction",
                 "codegen.bytecode.assemble",
             ),
         ),

@@ -14,17 +14,18 @@ Invariants
       its rounding.
     * Interpreter and native code run a program as it stands, with the same bits.
 Files
-    dump        programs as text
-    program     the form of a program
-    builder     scalar operations with value numbering and exact identities
-    polygamma   digamma and trigamma in ordinary operations
-    pivoting    elimination with partial pivoting
-    ordering    sorting, and arrays in the order of others
-    matrices    inverses, determinants, solutions, Cholesky factors, cofactors
-    expand      softmax, logsumexp, norm and unit in maxima and sums, once for scalars and nodes
-    arrays      each array operation, element by element
-    factorize   common factors and divisors factored out of sums
-    unroll      a whole formula: every node, then the order of values
+    dump         programs as text
+    program      the form of a program
+    builder      scalar operations with value numbering and exact identities
+    polygamma    digamma and trigamma in ordinary operations
+    pivoting     elimination with partial pivoting
+    ordering     sorting, and arrays in the order of others
+    matrices     inverses, determinants, solutions, Cholesky factors, cofactors
+    expand       softmax, logsumexp, norm and unit in maxima and sums, once for scalars and nodes
+    contraction  products of arrays, summed, without their structural zeros
+    arrays       each array operation, element by element
+    factorize    common factors and divisors factored out of sums
+    unroll       a whole formula: every node, then the order of values
 Add
     an array operation: a function in ``arrays``; a scalar operation: a row of ``SIGNATURES`` in ``program``
 """
