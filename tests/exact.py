@@ -268,6 +268,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "gammainc": lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
     "gammaincc": lambda a, x: mpmath.gammainc(a, x, mpmath.inf, regularized=True),
     "gamma_density": lambda n, a, x: mpmath.power(x, a - 1 - n) * mpmath.exp(-x) / mpmath.gamma(a),
+    "beta_slope": lambda a, b: mpmath.beta(a, b) * (mpmath.digamma(a) - mpmath.digamma(a + b)),
     "betainc": lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True),
     "zeta": mpmath.zeta,
     "exp1": mpmath.e1,

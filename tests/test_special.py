@@ -88,6 +88,22 @@ def test_slopes_of_gammainc_at_large_parameters_and_beside_0(backend: str) -> No
     assert [kernel(1.0, 0.0)[1], kernel(2.0, 0.0)[1], kernel(30.0, 0.0)[1]] == [-1.0, 1.0, 0.0]
 
 
+@pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
+def test_the_mixed_derivative_of_beta_keeps_digits_near_its_poles(backend: str) -> None:
+    a, b = sd.scalar("a"), sd.scalar("b")
+    f = sd.beta(a, b)
+    kernel = sd.compile([sd.gradient(sd.gradient(f, a), b), sd.gradient(sd.gradient(f, b), a)], [a, b], backend=backend)
+    rng = np.random.default_rng(7)
+    for first, second in 10 ** rng.uniform(-8, 1, (20, 2)):
+        with mpmath.workdps(60):
+            p, q = mpmath.mpf(first), mpmath.mpf(second)
+            whole = mpmath.digamma(p + q)
+            product = (mpmath.digamma(p) - whole) * (mpmath.digamma(q) - whole)
+            want = mpmath.beta(p, q) * (product - mpmath.psi(1, p + q))
+            for got in kernel(first, second):
+                assert abs(got - want) <= (1e-13 + 1e-15 / min(p, q)) * abs(want), (first, second)
+
+
 def test_zeta_where_terms_underflow_and_near_its_pole() -> None:
     s, q = sd.scalar("s"), sd.scalar("q")
     kernel = sd.compile(special.zeta(s, q), [s, q])

@@ -101,6 +101,21 @@ def _gap(order: float, x: Node, d: Node) -> Node:
     return polygamma_gap(constant(order), x, d)
 
 
+def _beta_slope(a: Node, b: Node) -> Node:
+    return -(named("beta")(a, b) * _gap(0.0, a, b))
+
+
+def _beta_twice(a: Node, b: Node) -> Node:
+    return -(named("beta_slope")(a, b) * _gap(0.0, a, b)) - named("beta")(a, b) * _gap(1.0, a, b)
+
+
+def _beta_mixed(a: Node, b: Node) -> Node:
+    # gap(a, b) gap(b, a) - trigamma(a + b) by DLMF 5.5.2, whose poles at 0 have the sum 0
+    both, upper, lower = a + b, _gap(0.0, 1.0 + a, b), _gap(0.0, 1.0 + b, a)
+    means = a / both * (upper / b) + b / both * (lower / a)
+    return named("beta")(a, b) * (means - elementwise("polygamma", (constant(1.0), 1.0 + both)) + upper * lower)
+
+
 def _gap_by_start(n: Node, x: Node, d: Node, f: Node) -> Node:
     return _gap(order_of(n) + 1.0, x, d)
 
@@ -155,8 +170,11 @@ row("polygamma_gap", (NONE, _gap_by_start, _gap_by_distance), ((0.0, 0.0), POSIT
     source="5.15.1", special="sd_polygamma_gap", orders=100, written=_gap_written, singular=True)
 row("betaln", (lambda a, b, f: -_gap(0.0, a, b), lambda a, b, f: -_gap(0.0, b, a)), (POSITIVE, POSITIVE),
     numpy="betaln", source="5.12.1", special="sd_betaln", singular=True)
-row("beta", (lambda a, b, f: -(f * _gap(0.0, a, b)), lambda a, b, f: -(f * _gap(0.0, b, a))), (POSITIVE, POSITIVE),
-    numpy="beta", sympy="beta", source="5.12.1", special="sd_beta", singular=True)
+row("beta", (lambda a, b, f: named("beta_slope")(a, b), lambda a, b, f: named("beta_slope")(b, a)),
+    (POSITIVE, POSITIVE), numpy="beta", sympy="beta", source="5.12.1", special="sd_beta", singular=True)
+# a row of its own: its slope by b is a difference of poles
+row("beta_slope", (lambda a, b, f: _beta_twice(a, b), lambda a, b, f: _beta_mixed(a, b)), (POSITIVE, POSITIVE),
+    numpy="", source="5.12.1", expansion=_beta_slope, written=_beta_slope, singular=True)
 row("poch", (lambda a, m, f: f * _gap(0.0, a, m), lambda a, m, f: f * digamma(a + m)), (POSITIVE, POSITIVE),
     numpy="special.poch", source="5.2.5", library="poch", singular=True)
 row("binom", (lambda n, k, f: f * _gap(0.0, n - k + 1.0, k), lambda n, k, f: f * _gap(0.0, k + 1.0, n - 2.0 * k)),

@@ -138,6 +138,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
     "gammaincc": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
     "gamma_density": lambda n, a, x: mp.power(x, a - 1 - n) * mp.exp(-x) / mp.gamma(a),
+    "beta_slope": lambda a, b: mp.beta(a, b) * (mp.digamma(a) - mp.digamma(a + b)),
     "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
     "exp1": mp.e1,
     "expi": mp.ei,
