@@ -44,6 +44,7 @@ from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, 
 from .frontend.formula import merge_shapes as _merge_shapes
 from .frontend.formula import read_formula as _read_formula
 from .frontend.numpy.library import LIBRARY as _LIBRARY
+from .frontend.numpy.library import REFUSED as _REFUSED
 from .frontend.outputs import leaves as _leaves
 from .frontend.outputs import pack as _pack
 from .frontend.outputs import template_of as _template_of
@@ -198,7 +199,8 @@ def _found(attribute: str) -> Any:
         return found
     if attribute in _LIBRARY:
         return function(attribute)
-    raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}{_advice(attribute, _MODULE, __dir__())}")
+    told = _advice(attribute, {**_REFUSED, **_MODULE}, __dir__())
+    raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}{told}")
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.special
 import scipy.stats
 import sympy
@@ -128,3 +129,24 @@ def test_declarations_beside_text_are_no_symbols() -> None:
 def test_habits_of_other_libraries_are_told_what_to_write(use: Any, says: str) -> None:
     with pytest.raises(sd.SymdiffError, match=says):
         use(sd.vector("x", 3))
+
+
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        (lambda: scipy.special.factorial(V), "write sd.factorial"),
+        (lambda: scipy.special.polygamma(1, V), "write sd.polygamma"),
+        (lambda: scipy.special.multigammaln(V, 2), "write sd.multigammaln"),
+        (lambda: scipy.special.softmax(V), "axis=None for all"),
+        (lambda: scipy.special.comb(V, 2), "write binom"),
+        (lambda: scipy.linalg.cholesky(A), "upper=True"),
+        (lambda: scipy.linalg.solve(A, V), "write sd.solve"),
+        (lambda: scipy.linalg.polar(A), "write u, s, v = svd"),
+        (lambda: scipy.linalg.solve_sylvester(A, A, A), "kron"),
+        (lambda: scipy.linalg.lu(A), "write solve"),
+    ],
+)
+def test_functions_of_scipy_that_compute_with_numbers_are_named(use: Any, says: str) -> None:
+    with pytest.raises(sd.SymbolError, match="a function of SciPy") as caught:
+        use()
+    assert says in str(caught.value)

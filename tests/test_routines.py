@@ -57,6 +57,25 @@ CASES: dict[str, Case] = {
     "corrcoef": case(np.corrcoef, (3, 5)),
     "corrcoef of two": case(np.corrcoef, (5,), (5,)),
     "average": case(lambda x, w: np.average(x, axis=0, weights=np.exp(w)), (3, 2), (3,)),
+    "sum of chosen": case(lambda x: np.sum(x, axis=1, where=MASK, initial=0.5), (2, 5)),
+    "prod of chosen": case(lambda x: np.prod(x, where=MASK, initial=-2.0, keepdims=True), (2, 5)),
+    "max of chosen": case(lambda x: np.max(x, axis=1, where=MASK, initial=-3.0), (2, 5)),
+    "min of an initial number": case(lambda x: np.min(x, axis=0, initial=0.1), (4, 3)),
+    "mean of chosen": case(lambda x: np.mean(x, axis=1, where=MASK, keepdims=True), (2, 5)),
+    "var of chosen": case(lambda x: np.var(x, axis=1, ddof=1, where=MASK), (2, 5)),
+    "var with a correction": case(lambda x: np.var(x, axis=1, correction=1), (2, 5)),
+    "std of chosen": case(lambda x: np.std(x, axis=1, where=MASK), (2, 5)),
+    "polyadd": case(np.polyadd, (2,), (4,)),
+    "polysub": case(np.polysub, (4,), (2,)),
+    "polymul": case(np.polymul, (4,), (2,)),
+    "polyder": case(lambda p: np.polyder(p, 2), (5,)),
+    "polyder to nothing but a constant": case(np.polyder, (2,)),
+    "polyint": case(lambda p, k: np.polyint(p, 2, k), (3,), (2,)),
+    "polyint of one constant": case(lambda p: np.polyint(p, k=2.5), (3,)),
+    "logspace": case(lambda a, b: np.logspace(a, b, 4, base=2.0, axis=1), (2,), ()),
+    "geomspace": case(lambda a, b: np.geomspace(np.exp(a), np.exp(b), 4, endpoint=False), (2,), (2,)),
+    "geomspace to its end": case(lambda a: np.geomspace(-np.exp(a), -2.0, 3, axis=1), (2,)),
+    "real": case(lambda x: np.real(x) * np.conj(x) + np.imag(x), (3,)),
     "ptp": case(lambda x: np.ptp(x, axis=0), (4, 2)),
     "meshgrid": case(lambda x, y: np.stack(np.meshgrid(x, y)), (3,), (2,)),
     "meshgrid ij": case(lambda x, y, z: np.stack(np.meshgrid(x, y, z, indexing="ij")), (3,), (2,), (2,)),
@@ -237,6 +256,30 @@ def test_native_code_agrees() -> None:
 NAN_FUNCTIONS = ("nansum", "nanprod", "nanmean", "nanmax", "nanmin", "nanvar", "nanstd", "nancumsum", "nancumprod")
 
 
+def test_what_where_leaves_out_is_not_observed() -> None:
+    x, mask = sd.vector("x", 4), np.array([True, False, True, False])
+    numbers = np.array([1.5, np.nan, 2.5, np.inf])
+    for function in (np.sum, np.prod, np.mean, np.var, np.std):
+        f = function(x, where=mask)
+        value, slope, bend = sd.compile((f, sd.gradient(f, x), sd.hessian(f, x)), backend="interpreter")(numbers)
+        short = sd.vector("s", 2)
+        g = function(short)
+        wanted = sd.compile((g, sd.gradient(g, short), sd.hessian(g, short)), backend="interpreter")(numbers[mask])
+        np.testing.assert_allclose(value, function(numbers[mask]))
+        np.testing.assert_allclose(slope[mask], wanted[1], atol=1e-15)
+        np.testing.assert_array_equal(slope[~mask], 0.0)
+        np.testing.assert_allclose(bend[np.ix_(mask, mask)], wanted[2], atol=1e-14)
+        np.testing.assert_array_equal(bend[~mask], 0.0)
+
+
+def test_conditions_of_chosen_elements() -> None:
+    x, mask = sd.matrix("x", 2, 3), np.array([True, False, True])
+    numbers = np.array([[1.0, -1.0, 2.0], [-1.0, 2.0, -3.0]])
+    for function in (np.any, np.all):
+        f = sd.compile(np.where(function(x > 0, axis=1, where=mask), 1.0, 0.0), backend="interpreter")
+        np.testing.assert_array_equal(f(numbers), function(numbers > 0, axis=1, where=mask))
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 @pytest.mark.parametrize("name", NAN_FUNCTIONS)
 def test_nan_is_left_out_of_value_and_derivative(name: str, axis: int | None) -> None:
@@ -377,7 +420,6 @@ X, V = sd.matrix("X", 3, 4), sd.vector("v", "n")
         (lambda: np.fft.irfft(X[0]), "real part"),
         (lambda: np.flatnonzero(X), "where"),
         (lambda: np.putmask(X, X > 0, 1.0), "where"),
-        (lambda: np.geomspace(X[0, 0], 2.0), "linspace"),
         (lambda: np.gradient(X, [0.0, 1.0], axis=0), "coordinates"),
         (lambda: np.gradient(X[:, :1], axis=1), "at least 2"),
         (lambda: np.gradient(X, edge_order=3), "1 or 2"),

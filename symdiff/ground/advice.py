@@ -98,6 +98,7 @@ ARRAY: Mapping[str, str] = {
     "simplify": "derivatives are simplified when they are made",
     "sort": "a symbol cannot be sorted in place; write np.sort(x)",
     "solve": "write np.linalg.solve(A, b)",
+    "strides": "write np.concatenate, np.roll or sd.toeplitz(c, r) in place of views into memory",
     "subs": "call a kernel with symbols or numbers: sd.compile(f)(...)",
     "to_numpy": _NUMBERS,
     "tolist": _NUMBERS,

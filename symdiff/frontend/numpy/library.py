@@ -18,11 +18,11 @@ from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 from ...graph.dump import record_text
 from ...graph.scalars.compositions import COMPOSED
-from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply
+from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, to_real
 from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln
 from . import making, operations, positions, reductions, shaping
 from .linalg import building, norms, products, solving, spectra
-from .routines import choices, missing, moments, order, padding, pieces, sequences, tables
+from .routines import choices, chosen, missing, moments, order, padding, pieces, polynomial, sequences, tables
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -144,11 +144,17 @@ _add("where", _where, "all", 1, 3)
 _add("select", operations.select, "lists", 2, 3, ("condlist", "choicelist", "default"))
 _add("clip", operations.clip, 3, 1, 3, ("a_min", "a_max", "min", "max"), options=("lower", "upper"))
 _add("stop_gradient", stop_gradient)
+_add("real", to_real)
+_add("imag", lambda x: making.like(x, 0.0))
 
-for _name in ("sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"):
-    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "keepdims"))
+for _name in ("sum", "prod", "max", "min"):
+    _add(_name, getattr(chosen, _name), 1, 1, 2, ("axis", "keepdims", "initial", "where"), options=("initial", "where"))
+for _name in ("mean", "any", "all"):
+    _add(_name, getattr(chosen, _name), 1, 1, 2, ("axis", "keepdims", "where"), options=("where",))
 for _name in ("var", "std"):
-    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
+    _add(_name, getattr(chosen, _name), 1, 1, 2, ("axis", "ddof", "keepdims", "correction", "where"),
+         options=("where",))
+_add("logsumexp", reductions.logsumexp, 1, 1, 2, ("axis", "keepdims"))
 _add("logmeanexp", reductions.logmeanexp, 1, 1, 2, ("axis", "keepdims"))
 _add("standardize", reductions.standardize, 1, 1, 3, ("axis", "epsilon"), options=("epsilon",))
 _add("one_hot", positions.one_hot, 1, 2, 2, ("num_classes",))
@@ -216,6 +222,10 @@ _add("tensorsolve", solving.tensorsolve, 2, 2, 3, ("axes",))
 _add("block_diag", building.block_diag, "all", 1, None)
 _add("toeplitz", building.toeplitz, 2, 1, 2)
 _add("vander", building.vander, 1, 1, 3, ("N", "increasing"))
+for _name in ("polyadd", "polysub", "polymul"):
+    _add(_name, getattr(polynomial, _name), 2, 2, 2)
+_add("polyder", polynomial.polyder, 1, 1, 2, ("m",))
+_add("polyint", polynomial.polyint, 1, 1, 3, ("m", "k"), options=("k",))
 _add("polyval", operations.polyval, 2, 2, 2)
 _add("ptp", reductions.ptp, 1, 1, 2, ("axis", "keepdims"))
 _add("average", reductions.average, 1, 1, 3, ("axis", "weights"), options=("weights",))
@@ -293,6 +303,8 @@ _add("skew", padding.skew)
 _add("eye", making.eye, "none", 1, 3, ("M", "k"))
 _add("arange", making.arange, "none", 1, 3, ("stop", "step"))
 _add("linspace", sequences.linspace, 2, 2, 5, ("num", "endpoint", "retstep", "axis"), in_text=False)
+_add("logspace", sequences.logspace, 2, 2, 5, ("num", "endpoint", "base", "axis"), False, ("base",))
+_add("geomspace", sequences.geomspace, 2, 2, 4, ("num", "endpoint", "axis"), in_text=False)
 _add("tri", sequences.tri, "none", 1, 3, ("M", "k"))
 _add("zeros", lambda shape: making.full(shape, 0.0), "none")
 _add("ones", lambda shape: making.full(shape, 1.0), "none")
@@ -302,6 +314,8 @@ _add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)
 
 for _alias, _target in {
     **ALIASES,
+    "conj": "real",
+    "conjugate": "real",
     "amax": "max",
     "amin": "min",
     "product": "prod",
@@ -373,7 +387,6 @@ REFUSED = {
     **dict.fromkeys(("ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "ihfft"),
                     "complex numbers are not offered; of a real part a and an imaginary part b write "
                     "(cos(t) @ a - sin(t) @ b) / n with t = 2 pi outer(k, k) / n for k = arange(n)"),
-    **dict.fromkeys(("geomspace", "logspace"), "write exp(linspace(log(a), log(b), n)), or base ** linspace(a, b, n)"),
     "putmask": "symbols cannot be assigned to; write where(mask, value, x)",
     "place": "symbols cannot be assigned to; write where(mask, value, x)",
     "put_along_axis": "symbols cannot be assigned to; build the array with where, stack or concatenate",
@@ -382,6 +395,48 @@ REFUSED = {
                     "the order of elements is not known before the call; write sort(x), arrange(y, x) for y in the "
                     "order of x, or pass an integer input with the order as x[idx]"),
     "nonzero": "the count of nonzero elements is not known before the call; use where(condition, a, b)",
+    **dict.fromkeys(("nanargmax", "nanargmin"), "a position is not known before the call; write nanmax or nanmin"),
+    **dict.fromkeys(("nextafter", "spacing"), "a step of rounding has no derivative; take it of numbers, before the "
+                    "call"),
+    **dict.fromkeys(("gcd", "lcm"), "it is of whole numbers and has no derivative; take it of numbers, before the "
+                    "call"),
+    **dict.fromkeys(("left_shift", "ldexp"), "write x * 2.0**n"),
+    "right_shift": "write floor(x / 2.0**n)",
+    "frexp": "write n = floor(log2(abs(x))) + 1 and x / 2.0**n",
+    "modf": "write x - trunc(x) and trunc(x)",
+    "signbit": "write x < 0",
+    "angle": "write arctan2(y, x) of the real part x and the imaginary part y",
+    **dict.fromkeys(("isreal", "isrealobj", "iscomplex", "iscomplexobj"), "every symbol is real"),
+    "sort_complex": "every symbol is real; write sort(x)",
+    "astype": "numbers of a formula are of double precision; write x.astype(dtype) for whole parts",
+    "array_equiv": "compare numbers after calling the compiled kernel",
+    "empty_like": "write zeros_like(x)",
+    "polydiv": "take it of numbers, before the call; a product is polymul(q, b)",
+    "roots": "roots of polynomials are eigenvalues of a matrix that is not symmetric; they are not offered. Write "
+             "custom(f, jvp=...) of a solver and the implicit derivative -dp(r) / p'(r)",
+    "poly": "write polymul of the factors stack([1, -r])",
+    "boxcox": "write expm1(a * log(x)) / a, or log(x) for a = 0",
+    "boxcox1p": "write expm1(a * log1p(x)) / a, or log1p(x) for a = 0",
+    **dict.fromkeys(("lu", "lu_factor", "lu_solve"), "write solve(A, b), or qr(A)"),
+    "polar": "write u, s, v = svd(A), and u @ v for the orthogonal factor",
+    **dict.fromkeys(("schur", "rsf2csf", "hessenberg"), "write eigh of a symmetric matrix, or qr(A)"),
+    **dict.fromkeys(("eigh_tridiagonal", "eigvalsh_tridiagonal"),
+                    "write eigh(diag(d) + diag(e, 1) + diag(e, -1))"),
+    "expm_frechet": "write jvp(expm(A), A, E) for a symmetric A",
+    "solve_sylvester": "write solve(kron(A, eye(m)) + kron(eye(n), B.T), ravel(Q)), reshaped to n by m",
+    "qr_multiply": "write q, r = qr(A), and q @ c",
+    "hankel": "write flip(toeplitz(flip(c), concatenate([c[-1:], zeros(n - 1)])), 0)",
+    "circulant": "write toeplitz(c, roll(flip(c), 1))",
+    "companion": "write vstack([-p[1:] / p[0], eye(n - 2, n - 1)]) for n coefficients p",
+    "fiedler": "write abs(a[:, None] - a)",
+    **dict.fromkeys(("fiedler_companion", "leslie"), "build the matrix with diag, stack and concatenate"),
+    "convolution_matrix": "write toeplitz(concatenate([a, zeros(n - 1)]), concatenate([a[:1], zeros(n - 1)]))",
+    "comb": "write binom(n, k)",
+    "bessel_jn": "write jv(n, x)",
+    "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
+    "gammasgn": "write sign(gamma(x))",
+    **dict.fromkeys(("dawsn", "owens_t", "hyp1f1", "hyp2f1", "hyp0f1", "hyperu", "wofz"),
+                    "there is no rule for it; write custom(f, jvp=...) with its derivative"),
     "isclose": "write abs(a - b) < tolerance",
     "allclose": "compare numbers after calling the compiled kernel",
     "array": "it stands for a constant too long to print; give the constant as an input",

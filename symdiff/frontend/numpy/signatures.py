@@ -26,6 +26,7 @@ _TOLD = {("diff", "n"): "n of diff (how often neighbours are subtracted; a deriv
 #: Keywords by which NumPy calls what the operation calls otherwise.
 _OTHER_NAMES = {("reshape", "newshape"): "shape", ("eye", "M"): "m", ("clip", "min"): "lower", ("clip", "max"): "upper",
                 ("clip", "a_min"): "lower", ("clip", "a_max"): "upper", ("tri", "M"): "m",
+                ("var", "correction"): "ddof", ("std", "correction"): "ddof",
                 **{(name, "indices_or_sections"): "sections"
                    for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")}}  # fmt: skip
 
@@ -125,6 +126,6 @@ def bind_options(entry: Entry, args: Sequence[Any], given: Mapping[str, Any]) ->
     for name, value in named.items():
         own = (entry.name, name)
         kind = whole_number if own in _COUNTS else _flag if own in _FLAGS else _KINDS.get(name)
-        if kind is not None:
+        if kind is not None and name not in entry.options:
             named[name] = kind(_TOLD.get((entry.name, name), name), value)
     return list(args[:arrays]), named

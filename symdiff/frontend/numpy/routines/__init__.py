@@ -17,6 +17,8 @@ Files
     tables       interpolation and search in a table
     missing      reductions that leave out nan
     moments      covariances and correlations
+    chosen       reductions of the elements for which a condition holds
+    polynomial   polynomials by their coefficients
 Add
     a function here and a row in ``library`` of the folder above
 """

@@ -366,6 +366,27 @@ def linspace(
     return (line, step) if retstep else line
 
 
+def logspace(
+    start: Node, stop: Node, num: Any = 50, endpoint: bool = True, base: Node | float = 10.0, axis: int = 0
+) -> Node:
+    """Return powers of ``base`` of equally spaced exponents, as ``numpy.logspace``; the base is a number."""
+    if isinstance(base, Node) and base.ndim:
+        raise ShapeError(f"logspace with a base of shape {show(base.shape)}; expected a number")
+    exponents = linspace(start, stop, num, endpoint, False, axis)
+    assert isinstance(exponents, Node)
+    return apply("power", base, exponents)
+
+
+def geomspace(start: Node, stop: Node, num: Any = 50, endpoint: bool = True, axis: int = 0) -> Node:
+    """Return numbers of equal ratios between two of one sign, as ``numpy.geomspace``."""
+    ratio = apply("log", apply("divide", stop, start))
+    exponents = linspace(apply("multiply", 0.0, ratio), ratio, num, endpoint, False, axis)
+    assert isinstance(exponents, Node)
+    first = broadcast_to(start, ratio.shape)
+    spread = moveaxis(reshape(first, (1, *first.shape)), 0, axis)
+    return apply("multiply", spread, apply("exp", exponents))
+
+
 def tri(n: Any, m: Any = None, k: int = 0) -> Node:
     """Return a matrix of ones on and below diagonal ``k``, and zeros above."""
     return triangle(broadcast_to(constant(1.0), parse_shape((n, n if m is None else m))), False, k)
