@@ -318,6 +318,8 @@ CALLS = [
     *(both("norm", (draw((2, 2), 44),), ord=p) for p in (2, -2, "nuc")),
     both("norm", (draw((2, 1, 3), 44),), ord="nuc", axis=(2, 0), keepdims=True),
     *(both("cond", (draw((2, 2), 44),), p=p) for p in (None, -2)),
+    both("real", (v3,)),
+    both("imag", (v3,)),
     both("polyval", (v3, a23)),
     both("ptp", (a23,), axis=1),
     both("average", (a23,), axis=0),

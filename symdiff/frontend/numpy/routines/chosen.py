@@ -85,9 +85,7 @@ def mean(x: Node, axis: Axis = None, keepdims: bool = False, where: Node | None 
     return apply("divide", sum(_left(to_real(x), mask, 0.0), axis, keepdims), sum(to_real(mask), axis, keepdims))
 
 
-def _spread(
-    what: str, x: Node, axis: Axis, ddof: float, keepdims: bool, where: Node
-) -> tuple[Node, Node]:
+def _spread(what: str, x: Node, axis: Axis, ddof: float, keepdims: bool, where: Node) -> tuple[Node, Node]:
     """Return chosen elements less their mean, 0 for the others, and the count less ``ddof``."""
     mask = _mask(what, x, where)
     gap = _left(apply("subtract", x, mean(x, axes_of(x, axis), True, mask)), mask, 0.0)
