@@ -216,7 +216,7 @@ CURVED = [
     *("cumprod", "cumprod of all", "cumulative_prod", "gradient at coordinates", "trapezoid at all coordinates", "cov"),
     *("cov of weights", "corrcoef", "corrcoef of two", "average", "hsplit", "unstack", "vander of powers", "piecewise"),
     *("apply_along_axis", "apply_along_axis to matrices", "convolve same 3 6", "isin", "maximum.accumulate", "unwrap"),
-    *("gradient of a distance", "pad far"),
+    *("gradient of a distance", "pad far", "prod of chosen", "var of chosen", "std of chosen", "polymul", "geomspace"),
 ]
 
 
