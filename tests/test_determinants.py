@@ -131,3 +131,12 @@ def test_power_and_product_of_singular_determinants() -> None:
     square, cube = sd.compile([sd.gradient(sd.det(A) ** 2, A), sd.gradient(sd.det(A) * sd.trace(A), A)], [A])(a)
     np.testing.assert_allclose(square, 2 * round(np.linalg.det(a)) * want, atol=1e-11)
     np.testing.assert_allclose(cube, want * np.trace(a), atol=1e-11)
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
+@pytest.mark.parametrize("lead", [(), (3,)])
+def test_a_matrix_without_rows_has_the_determinant_1(lead: tuple[int, ...], backend: str) -> None:
+    empty, a = np.zeros((*lead, 0, 0)), sd.array("a", (*lead, 0, 0))
+    sign, size, logarithm = sd.compile([*np.linalg.slogdet(a), sd.logdet(a)], [a], backend=backend)(empty)
+    for got, want in zip((sign, size, logarithm), (*np.linalg.slogdet(empty), np.zeros(lead)), strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -74,6 +74,8 @@ def _det(builder: ProgramBuilder, op: str, a: Matrix) -> int:
     found = factorise(builder, a)
     if op == "det":
         return builder.multiply(sign(builder, found), product(builder, [builder.emit("abs", p) for p in found.pivots]))
+    if not n:
+        return builder.number(0.0)
     fraction = reduce(builder.multiply, [builder.emit("fraction", pivot) for pivot in found.pivots])
     value = _log_of_product(builder, fraction, found.pivots)
     if op == "logabsdet":

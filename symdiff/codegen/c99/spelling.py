@@ -98,8 +98,8 @@ def statement(op: str, number: int, operands: Sequence[str]) -> str:
 def _refuse_library(op: str) -> None:
     if op in _LIBRARY:
         raise UnsupportedError(
-            f"{op} is computed by SciPy, which C that stands alone cannot call; export it with target='cython', or "
-            "call the kernel"
+            f"{_LIBRARY[op]} is computed by SciPy, which C that stands alone cannot call; export it with "
+            "target='cython', or call the kernel"
         )
 
 

@@ -205,7 +205,7 @@ def _functions(called: Collection[str]) -> list[str]:
     waiting = sorted(called, reverse=True)
     while waiting:
         name = waiting.pop()
-        if name not in known and name in FUNCTIONS and FUNCTIONS[name].library:
+        if name not in known and any(row.library == name for row in FUNCTIONS.values()):
             raise UnsupportedError(f"{name} is computed by SciPy; export it with target='cython', or call the kernel")
         if name in _COMPILED or name not in known:
             raise UnsupportedError(
