@@ -199,7 +199,18 @@ def _distributed(
     factors: list[Node],
     shape: Shape,
 ) -> Node | None:
-    """Return each term of a numerator over all of the denominator, added up."""
+    """Return each term of a numerator over all of the denominator, added up.
+
+    Where all terms would have one denominator, they stay together: factoring would put them together again.
+    """
+    taken = [_taken_in(added(exponent, shift), below) for _, shift in parts]
+    (_, kept), *others = taken
+    if all(moved == kept for _, moved in others) and not any(_is_apart(left, below) for left, _ in taken):
+        common: Linear = {}
+        for share, moved in kept:
+            common = added(common, share.t, moved)
+        opened = sum_of([(c, left) for (c, _), (left, _) in zip(parts, taken, strict=True)])
+        return _join(p, number, common, below, [*factors, opened], shape)
     total: Node | None = None
     for coefficient, shift in parts:
         term = _join(ExponentialProduct(), 1.0, added(exponent, shift), below, [], None)
@@ -229,14 +240,8 @@ def _join(
 ) -> Node | None:
     """Take the exponent into the shares as far as it reaches, and multiply everything."""
     written: list[Node] = []
-    left = exponent
-    kept: list[tuple[Share, float]] = []
-    for share in below:
-        moved = _reach(left, share)
-        left = added(left, share.t, -moved)
-        kept.append((share, moved))
-    apart = bool(left) and any(ratio(left, share.t) is None for share in below) and not _is_small(left)
-    if apart and all(share.kind > 0 for share in below):
+    left, kept = _taken_in(exponent, below)
+    if _is_apart(left, below):
         return multiplied(p, number, [*factors, _logarithmic(exponent, below)], shape)
     for share, moved in kept:
         scale, nodes = _write_share(share, moved)
@@ -247,6 +252,22 @@ def _join(
     elif left:
         number *= math.exp(left[None])
     return multiplied(p, number, [*factors, *written], shape)
+
+
+def _taken_in(exponent: Linear, below: Sequence[Share]) -> tuple[Linear, list[tuple[Share, float]]]:
+    """Return what is left of an exponent, and how many times t each share takes of it."""
+    kept: list[tuple[Share, float]] = []
+    for share in below:
+        moved = _reach(exponent, share)
+        exponent = added(exponent, share.t, -moved)
+        kept.append((share, moved))
+    return exponent, kept
+
+
+def _is_apart(left: Linear, below: Sequence[Share]) -> bool:
+    """Tell whether what is left may meet a share as inf and 0, and all shares have logarithms."""
+    apart = bool(left) and any(ratio(left, share.t) is None for share in below) and not _is_small(left)
+    return apart and all(share.kind > 0 for share in below)
 
 
 def _reach(exponent: Linear, share: Share) -> float:

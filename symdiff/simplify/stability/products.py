@@ -70,13 +70,18 @@ def may_hold_exponentials(node: Node) -> bool:
 
 
 def as_product(node: Node) -> ExponentialProduct | None:
-    """Decompose a product; None if it has too many factors."""
+    """Decompose a product; None if it has too many factors, or is 0 times something, which stays in front of that."""
     sign, parts, whole = factors_of(node, steps=2 * FACTORS, enter=_is_product, look=peel)
     if not whole:
         return None
     result = ExponentialProduct(float(sign))
+    closed = [pair for pair in parts if _is_smooth(pair[0])]
     for part, power in parts:
+        if _is_smooth(part):
+            continue
         n = scalar_constant(part)
+        if n == 0.0:
+            return None
         if (n is not None and n > 0 and math.isfinite(n)) or (n is not None and n < 0 and power.is_integer()):
             try:
                 result.number *= n**power
@@ -84,7 +89,18 @@ def as_product(node: Node) -> ExponentialProduct | None:
                 return None
         else:
             _take(result, part, power)
+    for part, power in closed:
+        # opened for an exponent that may be taken in; smooth quotients would be made of all others again
+        if any(node in result.moving or node in result.exponent for node in linear(part.args[1]) if node is not None):
+            _take(result, part, power)
+        else:
+            _take_other(result, part, power)
     return result
+
+
+def _is_smooth(part: Node) -> bool:
+    """Tell whether a factor is u / (exp(u) - 1) or u / sinh(u)."""
+    return part.op in ("bernoulli_quotient", "csch_quotient") and scalar_constant(part.args[0]) == 0.0
 
 
 def _is_product(part: Node, power: float) -> bool:
@@ -149,7 +165,7 @@ def _take(result: ExponentialProduct, part: Node, power: float) -> None:
         result.take_sum(_one_and(ONE, constant(-1.0), multiple(t, -2.0)), -power)
         result.number *= (-1.0) ** power
         result.exponent = added(result.exponent, t, -power)
-    elif part.op in ("bernoulli_quotient", "csch_quotient") and scalar_constant(part.args[0]) == 0.0:
+    elif _is_smooth(part):
         u = part.args[1]  # what is 1 at 0 is u times what exponents can be taken into
         _take_other(result, u, power)
         inner = ("exp_share", (constant(-1.0), ONE, u)) if part.op == "bernoulli_quotient" else ("csch", (u,))

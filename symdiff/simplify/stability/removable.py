@@ -45,7 +45,9 @@ def smooth_quotient(node: Node) -> Node | None:
     for base, (known, own) in list(found.items()):
         for length in own.powers:
             _gather_squares(product, length)
-        _take_out(product, base, known, own)
+        if base in product.powers:
+            _take_out(product, base, known, own)
+    found = {base: each for base, each in found.items() if base in product.powers}  # others are in what was taken out
     chosen = [base for base, (known, own) in found.items() if _is_met(base, known, own, product, found)]
     if not chosen:
         return None
