@@ -11,6 +11,8 @@ import pytest
 from effort import calls
 
 import symdiff as sd
+from symdiff.graph import Node, elementwise
+from symdiff.simplify.rewriter import Rule, _settle, _Table
 from symdiff.simplify.stability.points import is_nonzero
 
 Array = sd.Array
@@ -67,6 +69,22 @@ def test_gradients_take_some_calls_an_operation(name: str) -> None:
         efforts[count] = calls(sd.gradient, formula, inputs)[0] / count
         assert efforts[count] < 40_000, efforts
     assert efforts[large] < 5 * efforts[small] + 3_000, efforts
+
+
+def test_rules_that_undo_each_other_end() -> None:
+    """Two rules that take turns stop where a node comes back, and not after a thousand turns."""
+    turns = 0
+
+    def turn(node: Node) -> Node:
+        nonlocal turns
+        turns += 1
+        return elementwise("add", node.args[::-1])
+
+    x, y = sd.scalar("x").node, sd.scalar("y").node
+    node = elementwise("add", (x, y))
+    table = _Table([Rule("turn", ("add",), "x + y", "y + x", turn)])
+    assert _settle(node, (table, table), None) in (node, elementwise("add", (y, x)))
+    assert turns < 20
 
 
 def test_a_point_never_tells_what_is_zero_from_zero() -> None:

@@ -62,6 +62,8 @@ RULES: list[Rule] = []
 _SMALL, _PASSES = 2_000, 5
 #: Rules that took turns would never end; every form on the way is right.
 _TURNS = 1_000
+#: Turns after which it is noted which nodes came before.
+_ORDINARY = 8
 #: How far below what a rule gave there may be nodes that it made.
 _MADE = 3
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
@@ -272,8 +274,13 @@ def _mark_made(node: Node, level: int, tables: tuple[_Table, _Table], depth: int
 
 
 def _settle(node: Node, tables: tuple[_Table, _Table], rewrites: list[str] | None) -> Node:
-    """Apply rules to one node until none fits."""
-    for _ in range(_TURNS):
+    """Apply rules to one node until none fits, or until one undoes what others did."""
+    seen: set[Node] = set()
+    for turn in range(_TURNS):
+        if turn > _ORDINARY:
+            if node in seen:
+                break
+            seen.add(node)
         for row in tables[1 if node.shape else 0].fitting(node):
             found = row.rewrite(node)
             if found is not None and found is not node:

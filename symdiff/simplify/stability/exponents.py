@@ -117,8 +117,13 @@ class ExponentialTerm:
 
 
 def exponential_terms(node: Node, room: list[int] | None = None) -> list[ExponentialTerm] | None:
-    """Return a sum as terms with their exponents; None if it has too many. ``room`` counts how many nodes are left."""
+    """Return a sum as terms with their exponents; None if it has too many.
+
+    ``room`` counts how many nodes are left. Each term of the sum has its own: what is found in one does not depend on
+    their order.
+    """
     node = peel(node)
+    is_whole = room is None
     room = [STEPS] if room is None else room
     room[0] -= 1
     if room[0] < 0:
@@ -141,7 +146,7 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Exponen
     if node.op in SUMS:
         found: list[ExponentialTerm] = []
         for sign, part in terms_of(node, TERMS, look=peel).parts:
-            own = _times_number(exponential_terms(part, room), sign)
+            own = _times_number(exponential_terms(part, [STEPS] if is_whole else room), sign)
             if own is None or len(found) + len(own) > TERMS:
                 return None
             found += own
