@@ -10,10 +10,11 @@ from pathlib import Path
 
 from symdiff.calculus.rules import LAWS
 from symdiff.densities.table import DISTRIBUTIONS
-from symdiff.frontend.numpy.library import LIBRARY, REFUSED, Entry
+from symdiff.frontend.numpy.library import LIBRARY, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
 from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partial, where
+from symdiff.ground.advice import REFUSED
 from symdiff.printing import text
 from symdiff.simplify import RULES, simplify
 from symdiff.xp import ABSENT, CHAPTERS, linalg

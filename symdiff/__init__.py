@@ -44,7 +44,6 @@ from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, 
 from .frontend.formula import merge_shapes as _merge_shapes
 from .frontend.formula import read_formula as _read_formula
 from .frontend.numpy.library import LIBRARY as _LIBRARY
-from .frontend.numpy.library import REFUSED as _REFUSED
 from .frontend.outputs import leaves as _leaves
 from .frontend.outputs import pack as _pack
 from .frontend.outputs import template_of as _template_of
@@ -69,6 +68,7 @@ from .frontend.symbols import (
 )
 from .frontend.symbols import stop as stop_gradient
 from .ground.advice import MODULE as _MODULE
+from .ground.advice import REFUSED as _REFUSED
 from .ground.advice import advice as _advice
 from .ground.budget import budgeted as _budgeted
 from .ground.guard import guarded as _guarded

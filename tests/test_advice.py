@@ -124,6 +124,11 @@ def test_declarations_beside_text_are_no_symbols() -> None:
         (lambda x: sd.compile(x @ x, batch=[0]), r"batch= holds 0 of type int; expected inputs"),
         (lambda x: sd.compile(x @ x)(y=1), "no input is called 'y'; expected x"),
         (lambda x: scipy.stats.norm.logpdf(x[0]), "sd.stats instead of scipy.stats"),
+        (lambda x: scipy.special.logsumexp(sd.vector("y", "n")), r"write .*sd.logsumexp\("),
+        (lambda x: sd.gradient(x @ x), "lacks an argument"),
+        (lambda x: sd.hessian(2 * x, x), r"Hessian of a formula of shape \(3,\).*hessian\(sum\(f\), wrt\)"),
+        (lambda x: sd.compile(x @ x)(np.ones(3) * 1j), "as a formula of sd.complex_array takes them"),
+        (lambda x: f"{x[0]:.3f}", "compile the formula and format its numbers"),
     ],
 )
 def test_habits_of_other_libraries_are_told_what_to_write(use: Any, says: str) -> None:

@@ -52,9 +52,13 @@ class Trail:
         return simplify(by_inverses(cut.finish(by_inverses(results), known, views)))
 
 
+def _is_scalar(node: Node) -> bool:
+    return node.shape in ((), (1, 1))
+
+
 def gradient(node: Node, group: Sequence[Node], disconnected: str, trail: Trail) -> list[Node]:
     """Return the gradient of a scalar, a part for each array."""
-    if node.shape not in ((), (1, 1)):
+    if not _is_scalar(node):
         raise ShapeError(
             f"the gradient of a formula of shape {show(node.shape)}; expected a scalar. Write jacobian(f, wrt) for all "
             "outputs, vjp(f, wrt, seed) for a weighted sum of them, or gradient(sum(f), wrt)"
@@ -124,6 +128,11 @@ def jacobian(node: Node, w: Node, disconnected: str, known: Known, trail: Trail)
 
 def hessian(node: Node, group: Sequence[Node], disconnected: str, trail: Trail) -> list[list[Node]]:
     """Return the second derivatives of a scalar, a row of blocks for each array; mixed blocks may be zeros."""
+    if not _is_scalar(node):
+        raise ShapeError(
+            f"the Hessian of a formula of shape {show(node.shape)}; expected a scalar. Write "
+            "jacobian(jacobian(f, wrt), wrt) for all outputs, or hessian(sum(f), wrt)"
+        )
     orders = Orders(node, group, disconnected)
     slopes = gradient(orders.formula, orders.wrt, disconnected, trail)
     known: Known = {}

@@ -15,13 +15,13 @@ import numpy as np
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
 from ..graph import BOOL, REAL, Node
 from ..graph.scalars.functions import apply, compare
-from ..ground.advice import ARRAY, advice
+from ..ground.advice import ARRAY, REFUSED, advice
 from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
 from . import sympy as interop
 from .numpy import making, operations, shaping
 from .numpy.indexing import getitem
-from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, REFUSED, UFUNC_METHODS, Entry
+from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, provenance_of
 from .numpy.signatures import bind_options
 from .provenance import Provenance
@@ -82,6 +82,14 @@ class Array(Operand):
         return self._shown("text")
 
     __repr__ = __str__
+
+    @guarded
+    def __format__(self, how: str) -> str:
+        if how:
+            raise SymbolError(
+                f"the format {how!r:.40} of a symbol, which has no digits; compile the formula and format its numbers"
+            )
+        return str(self)
 
     @guarded
     def latex(self) -> str:

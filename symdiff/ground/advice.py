@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-__all__ = ["ARRAY", "DOTTED", "KERNEL", "MODULE", "TEXT", "advice"]
+__all__ = ["ARRAY", "DOTTED", "KERNEL", "MODULE", "REFUSED", "TEXT", "advice"]
 
 #: Attributes of the package.
 MODULE: Mapping[str, str] = {
@@ -105,6 +105,90 @@ ARRAY: Mapping[str, str] = {
     "tr": "write np.trace(A)",
     "tobytes": _NUMBERS,
     "view": "write x.reshape(...)",
+}
+
+#: Functions people reach for that a symbol cannot answer, and what to write instead.
+REFUSED: Mapping[str, str] = {
+    "argmax": "the position of a maximum is not known before the call; use max, or where with a comparison",
+    "argmin": "the position of a minimum is not known before the call; use min, or where with a comparison",
+    **dict.fromkeys(("argwhere", "flatnonzero"), "the count of nonzero elements is not known before the call; use "
+                    "where(condition, a, b)"),
+    **dict.fromkeys(("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "union1d",
+                     "intersect1d", "setdiff1d", "trim_zeros"),
+                    "the count of elements is not known before the call; call it with numbers, and pass the positions "
+                    "that it gives as an integer input"),
+    **dict.fromkeys(("histogram", "histogram2d", "histogramdd"),
+                    "counts are constant in pieces; write sums of a smooth weight, such as "
+                    "sum(sigmoid((x - a) / w) - sigmoid((x - b) / w))"),
+    **dict.fromkeys(("fft", "fft2", "fftn", "hfft", "rfft", "rfft2", "rfftn"),
+                    "complex numbers are not offered; write real and imaginary part as products with constant "
+                    "matrices, cos(t) @ x and -sin(t) @ x with t = 2 pi outer(k, arange(n)) / n, for k = arange(n), or "
+                    "arange(n // 2 + 1) for rfft"),
+    **dict.fromkeys(("ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "ihfft"),
+                    "complex numbers are not offered; of a real part a and an imaginary part b write "
+                    "(cos(t) @ a - sin(t) @ b) / n with t = 2 pi outer(k, k) / n for k = arange(n)"),
+    "putmask": "symbols cannot be assigned to; write where(mask, value, x)",
+    "place": "symbols cannot be assigned to; write where(mask, value, x)",
+    "put_along_axis": "symbols cannot be assigned to; build the array with where, stack or concatenate",
+    "polyfit": "write solve(V.T @ V, V.T @ y) with V = vander(x, degree + 1)",
+    **dict.fromkeys(("argsort", "argpartition", "lexsort"),
+                    "the order of elements is not known before the call; write sort(x), arrange(y, x) for y in the "
+                    "order of x, or pass an integer input with the order as x[idx]"),
+    "nonzero": "the count of nonzero elements is not known before the call; use where(condition, a, b)",
+    **dict.fromkeys(("nanargmax", "nanargmin"), "a position is not known before the call; write nanmax or nanmin"),
+    **dict.fromkeys(("nextafter", "spacing"), "a step of rounding has no derivative; take it of numbers, before the "
+                    "call"),
+    **dict.fromkeys(("gcd", "lcm"), "it is of whole numbers and has no derivative; take it of numbers, before the "
+                    "call"),
+    **dict.fromkeys(("left_shift", "ldexp"), "write x * 2.0**n"),
+    "right_shift": "write floor(x / 2.0**n)",
+    "frexp": "write n = floor(log2(abs(x))) + 1 and x / 2.0**n",
+    "modf": "write x - trunc(x) and trunc(x)",
+    "signbit": "write x < 0",
+    "angle": "write arctan2(y, x) of the real part x and the imaginary part y",
+    **dict.fromkeys(("isreal", "isrealobj", "iscomplex", "iscomplexobj"), "every symbol is real"),
+    "sort_complex": "every symbol is real; write sort(x)",
+    "astype": "numbers of a formula are of double precision; write x.astype(dtype) for whole parts",
+    "array_equiv": "compare numbers after calling the compiled kernel",
+    "empty_like": "write zeros_like(x)",
+    "polydiv": "take it of numbers, before the call; a product is polymul(q, b)",
+    "roots": "roots of polynomials are eigenvalues of a matrix that is not symmetric; they are not offered. Write "
+             "custom(f, jvp=...) of a solver and the implicit derivative -dp(r) / p'(r)",
+    "poly": "write polymul of the factors stack([1, -r])",
+    "boxcox": "write expm1(a * log(x)) / a, or log(x) for a = 0",
+    "boxcox1p": "write expm1(a * log1p(x)) / a, or log1p(x) for a = 0",
+    **dict.fromkeys(("lu", "lu_factor", "lu_solve"), "write solve(A, b), or qr(A)"),
+    "polar": "write u, s, v = svd(A), and u @ v for the orthogonal factor",
+    **dict.fromkeys(("schur", "rsf2csf", "hessenberg"), "write eigh of a symmetric matrix, or qr(A)"),
+    **dict.fromkeys(("eigh_tridiagonal", "eigvalsh_tridiagonal"),
+                    "write eigh(diag(d) + diag(e, 1) + diag(e, -1))"),
+    "expm_frechet": "write jvp(expm(A), A, E) for a symmetric A",
+    "solve_sylvester": "write solve(kron(A, eye(m)) + kron(eye(n), B.T), ravel(Q)), reshaped to n by m",
+    "qr_multiply": "write q, r = qr(A), and q @ c",
+    "hankel": "write flip(toeplitz(flip(c), concatenate([c[-1:], zeros(n - 1)])), 0)",
+    "circulant": "write toeplitz(c, roll(flip(c), 1))",
+    "companion": "write vstack([-p[1:] / p[0], eye(n - 2, n - 1)]) for n coefficients p",
+    "fiedler": "write abs(a[:, None] - a)",
+    **dict.fromkeys(("fiedler_companion", "leslie"), "build the matrix with diag, stack and concatenate"),
+    "convolution_matrix": "write toeplitz(concatenate([a, zeros(n - 1)]), concatenate([a[:1], zeros(n - 1)]))",
+    "comb": "write binom(n, k)",
+    "bessel_jn": "write jv(n, x)",
+    "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
+    "gammasgn": "write sign(gamma(x))",
+    **dict.fromkeys(("dawsn", "owens_t", "hyp1f1", "hyp2f1", "hyp0f1", "hyperu", "wofz"),
+                    "there is no rule for it; write custom(f, jvp=...) with its derivative"),
+    "isclose": "write abs(a - b) < tolerance",
+    "allclose": "compare numbers after calling the compiled kernel",
+    "array": "it stands for a constant too long to print; give the constant as an input",
+    "array_equal": "compare numbers after calling the compiled kernel",
+    "put": "symbols cannot be assigned to; build the array with where, stack or concatenate",
+    "copyto": "symbols cannot be assigned to; build the array with where, stack or concatenate",
+    "fill_diagonal": "write where(eye(n) == 1, value, A)",
+    "eig": "eigenvalues of matrices that are not symmetric are not offered; write eigh of a symmetric one",
+    "eigvals": "eigenvalues of matrices that are not symmetric are not offered; write eigvalsh of a symmetric one",
+    "result_type": "symbols are float64, but a function of SciPy that asks computes with numbers; write symdiff's own, "
+    "such as sd.logsumexp(x), sd.softmax(x), with the whole list in docs/functions.md",
+    "matrix_rank": "the rank is a whole number that jumps and has no derivative; take it of numbers, before the call",
 }
 
 _OF_KERNEL = "write sd.compile(sd.{0}(f, x)) of the formula f, or sd.{0}(k(*symbols), x) of a kernel k"

@@ -97,7 +97,8 @@ def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mappi
     found = f"{type(error).__name__}: {words:.300}" if words else type(error).__name__
     for kinds, meaning, told in _MEANINGS:
         if isinstance(error, kinds):
-            raise meaning(f"{call} {told} ({found})") from error
+            wrong = "lacks an argument" if "required positional argument" in words else told
+            raise meaning(f"{call} {wrong} ({found})") from error
     raise InternalError(f"{call} {_DEFECT} ({found})") from error
 
 

@@ -41,9 +41,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import AbsentError
-from ..frontend.numpy.library import REFUSED
 from ..frontend.numpy.operands import STANDARD
-from ..ground.advice import advice
+from ..ground.advice import REFUSED, advice
 from ..ground.guard import guarded
 from . import creation, dtypes, elementwise, linalg, searching, shapes, special
 

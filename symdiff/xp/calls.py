@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..frontend.array import Array, asarray, call
-from ..frontend.numpy.library import LIBRARY, REFUSED
+from ..frontend.numpy.library import LIBRARY
 from ..graph.scalars.functions import to_real
+from ..ground.advice import REFUSED
 
 __all__ = ["among", "of_numbers", "parts_of_numbers", "plain", "run", "run_parts"]
 

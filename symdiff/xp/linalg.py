@@ -8,8 +8,8 @@ import numpy as np
 
 from ..errors import AbsentError, UnsupportedError
 from ..frontend.array import Array, call
-from ..frontend.numpy.library import OF_LINALG, REFUSED
-from ..ground.advice import advice
+from ..frontend.numpy.library import OF_LINALG
+from ..ground.advice import REFUSED, advice
 from .calls import among, of_numbers, run, run_parts
 
 __all__ = [

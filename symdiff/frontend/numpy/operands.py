@@ -22,10 +22,11 @@ from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, postorder
 from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
 from ...graph.sizes import Dim, Shape, Size, show
+from ...ground.advice import REFUSED
 from ...ground.guard import users
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
-from .library import LIBRARY, REFUSED, Entry
+from .library import LIBRARY, Entry
 from .making import check_device
 from .masked import is_masked
 from .positions import MOVING

@@ -21,12 +21,11 @@ import numpy as np
 from ...errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from ...graph import INT, extent, walk_sizes
 from ...graph.sizes import Dim, Shape, check_elements, named
-from ...ground.advice import TEXT, advice, close_to
+from ...ground.advice import REFUSED, TEXT, advice, close_to
 from ...ground.budget import spend
 from ...ground.guard import refuse
 from ...ground.limits import Limits
 from ..array import Array, asarray
-from ..numpy.library import REFUSED
 from ..numpy.shaping import size_of
 from ..symbols import array as make_input
 from ..symbols import name as name_part

@@ -202,7 +202,7 @@ def as_integers(name: str, argument: Any) -> npt.NDArray[Any]:
 
 def _hint(kind: np.dtype[Any]) -> str:
     if kind.kind == "c":
-        return "; complex numbers are not supported, pass real and imaginary parts separately"
+        return "; pass the real and the imaginary part, as a formula of sd.complex_array takes them"
     if kind.kind == "O":
         return "; convert it with np.asarray(x, float), or stack several arrays into one first"
     return "; convert it with .astype(float)"
