@@ -288,3 +288,11 @@ def test_deep_matrix_results_come_as_definitions() -> None:
     assert isinstance(written, Definitions)
     assert all(symbol.shape == (3, 1) for symbol, _ in written.definitions)
     _assert_round_trip(node, {"A": VALUES["A"], "v": VALUES["v"][:, 0]})
+
+
+@pytest.mark.parametrize(
+    "wrong", [("a", 1), (None, None), ([("a", "b")], 1), ([(1, 2, 3)], 1), ([(1, 2)], "x + 1"), (3, 4)]
+)
+def test_definitions_of_other_things_are_refused(wrong: tuple[Any, Any]) -> None:
+    with pytest.raises(sd.ArgumentError, match="expected pairs of a symbol and an expression"):
+        sd.Definitions(*wrong)

@@ -10,6 +10,8 @@ from sympy.core.symbol import Str
 from sympy.core.sympify import _sympify
 from sympy.tensor.array.expressions import array_expressions as arrays
 
+from ...errors import ArgumentError
+
 __all__ = ["Adjugate", "AdjugateDifferential", "ArrayOperation", "Definitions", "MatrixOperation"]
 
 
@@ -22,6 +24,11 @@ class Definitions(sp.Basic):  # type: ignore[misc]  # SymPy has no types
         In order: each may use those before it.
     result : SymPy expression, matrix or array
         In terms of the symbols.
+
+    Raises
+    ------
+    ArgumentError
+        For anything else, text among it.
 
     Examples
     --------
@@ -36,8 +43,16 @@ class Definitions(sp.Basic):  # type: ignore[misc]  # SymPy has no types
 
     def __new__(cls, definitions: Iterable[Any], result: Any) -> Definitions:
         """Make it of pairs and a result."""
-        pairs = [sp.Tuple(*map(_sympify, pair), sympify=False) for pair in definitions]
-        made: Definitions = super().__new__(cls, sp.Tuple(*pairs, sympify=False), _sympify(result))
+        try:
+            pairs = [sp.Tuple(*map(_sympify, pair), sympify=False) for pair in definitions]
+            made: Definitions = super().__new__(cls, sp.Tuple(*pairs, sympify=False), _sympify(result))
+        except (sp.SympifyError, TypeError) as error:
+            raise ArgumentError(
+                f"Definitions of what SymPy does not know ({str(error).splitlines()[0]:.100}); expected pairs of a "
+                "symbol and an expression, and a result, of SymPy"
+            ) from error
+        if not all(len(pair) == 2 for pair in pairs):
+            raise ArgumentError(f"Definitions of {pairs!s:.100}; expected pairs of a symbol and an expression")
         return made
 
     @property
