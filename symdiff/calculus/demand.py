@@ -10,13 +10,14 @@ at the results, grows at each branch on the way down, and is the disjunction ove
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from ..graph import BOOL, Node, delta, dependents, elementwise, postorder, rebuild, reshape, within
 from ..graph.kinds import CHOICE, FAILING
 from ..graph.primitives import FALLIBLE
-from ..graph.scalars.functions import FUNCTIONS, where
+from ..graph.scalars.functions import FUNCTIONS, scalar_constant, where
 from .linear import LINEAR, pulled_product
-from .masking import any_along, both, either, reach
+from .masking import any_along, both, either, is_single, reach
 from .rules import DIFFERENTIALS
 from .strong_zeros import pull_mask, pull_reach
 
@@ -45,14 +46,24 @@ def guard(roots: Sequence[Node]) -> list[Node]:
     leads = dependents(order, fallible)
     if not any(node.op == "where" and not leads.isdisjoint(node.args[1:]) for node in order):
         return list(roots)
-    looked_at = _conditions(order, roots, leads)
-    masks = {node: pull_reach(node, node.args[0], looked_at[node]) for node in fallible}
-    sound = _sound(order, {node: mask for node, mask in masks.items() if mask is not None})
+    sound: dict[Node, Node] = {}
+    for is_early in (False, True):
+        looked_at = _conditions(order, roots, leads, is_early)
+        masks = {node: pull_reach(node, node.args[0], looked_at[node]) for node in fallible if node not in sound}
+        sound |= _sound(order, {node: mask for node, mask in masks.items() if mask is not None})
+        if len(sound) == len(fallible):
+            break
     return _rebuilt(roots, sound) if sound else list(roots)
 
 
-def _conditions(order: Sequence[Node], roots: Sequence[Node], leads: set[Node]) -> dict[Node, Node | None]:
-    """Return for each node of ``leads`` where it is observed; None is everywhere."""
+def _conditions(
+    order: Sequence[Node], roots: Sequence[Node], leads: set[Node], is_early: bool
+) -> dict[Node, Node | None]:
+    """Return for each node of ``leads`` where it is observed; None is everywhere.
+
+    With ``is_early``, conditions count as far as none of ``leads`` has to be computed for them: the places where a
+    maximum over an inverse is reached are told by that inverse, but the branch that all of it stands in is not.
+    """
     found: dict[Node, Node | None] = dict.fromkeys(roots)
     for node in reversed(order):
         if node not in leads:
@@ -60,19 +71,20 @@ def _conditions(order: Sequence[Node], roots: Sequence[Node], leads: set[Node]) 
         own = found[node]
         for i, arg in enumerate(node.args):
             if arg in leads:
-                part = _through(node, i, own, leads)
+                part = _through(node, i, own, leads, is_early)
                 found[arg] = either(found[arg], part) if arg in found else part
     return found
 
 
-def _through(node: Node, i: int, mask: Node | None, leads: set[Node]) -> Node | None:
+def _through(node: Node, i: int, mask: Node | None, leads: set[Node], is_early: bool) -> Node | None:
     """Return where argument ``i`` is observed when ``node`` is where ``mask`` holds."""
     arg = node.args[i]
     if node.op == "where" and i:
-        taken = node.args[0]
-        mask = both(mask, taken if i == 1 else elementwise("logical_not", (taken,), BOOL))
-    if node.op == "logical_and" and node.args[1 - i] not in leads:  # where the other fails, this one is not looked at
-        mask = both(mask, node.args[1 - i])
+        taken = node.args[0] if i == 1 else elementwise("logical_not", (node.args[0],), BOOL)
+        mask = reduce(both, _early(taken, leads) if is_early else [taken], mask)
+    if node.op == "logical_and":  # where the other fails, this one is not looked at
+        other = node.args[1 - i]
+        mask = reduce(both, [other] if other not in leads else _early(other, leads) if is_early else [], mask)
     if mask is None:
         return None
     if node.op in FUNCTIONS:
@@ -82,6 +94,48 @@ def _through(node: Node, i: int, mask: Node | None, leads: set[Node]) -> Node | 
     if node.op in LINEAR:
         return pull_mask(LINEAR[node.op], node, i, mask)
     return pull_reach(node, arg, mask) if node.op in DIFFERENTIALS else None
+
+
+def _early(condition: Node, leads: set[Node]) -> list[Node]:
+    """Return conditions that hold wherever one does, and that need none of ``leads``: parts of a conjunction.
+
+    Where a condition holds at any place, its parts that are one for all places do.
+    """
+    found: list[Node] = []
+    todo = [condition]
+    while todo:
+        part = todo.pop()
+        if part not in leads and not (part.op == "logical_not" and part.args[0] in leads):
+            found.append(part)
+        elif part.op == "logical_and":
+            todo.extend(part.args)
+        elif part.op == "not_equal" and scalar_constant(part.args[1]) == 0.0:
+            single = [
+                {reshape(one, ()): None for one in _early(where_counted, leads) if is_single(one)}
+                for where_counted in _counted(part.args[0])
+            ]
+            found.extend(one for one in (single[0] if single else ()) if all(one in other for other in single))
+    return found
+
+
+def _counted(total: Node) -> list[Node]:
+    """Return the conditions whose places are counted, as :func:`symdiff.calculus.masking.any_along` counts them."""
+    found: list[Node] = []
+    todo = [total]
+    while todo and len(found) < _COUNTED:
+        part = todo.pop()
+        counts = part.op == "where" and [scalar_constant(arg) for arg in part.args[1:]] == [1.0, 0.0]
+        if counts or part.op == "to_real":
+            found.append(part.args[0])
+        elif part.op in ("reshape", "slice", "add", "concatenate") or (part.op == "contract" and len(part.args) == 1):
+            todo.extend(part.args)
+        elif scalar_constant(part) != 0.0:
+            return []
+    return [] if todo else found
+
+
+#: Most conditions of one count that are looked at.
+_COUNTED = 32
 
 
 def _narrowed(mask: Node, node: Node, arg: Node) -> Node:
