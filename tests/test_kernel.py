@@ -214,7 +214,7 @@ def test_kinds_of_numbers() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.ones(3, complex), "complex128.*real and imaginary"),
+        (np.ones(3, complex), "complex128.*the real and the imaginary part"),
         (np.array([1, "a", None], object), "x is an ndarray.*real numbers"),
         (["a", "b", "c"], "an array of <U1"),
         (np.ones(3, "M8[s]"), "datetime64"),
