@@ -50,8 +50,10 @@ kernels = [
         "call": ["arrays", "batch", "system"],
         "interpreter": ["machine", "functions", "system"],
         "loader": ["system"],
-        "plan.bind": ["batch", "matrix", "matrix/products", "plan", "system"],
-        "plan.executor": ["batch", "matrix", "matrix/products", "plan", "plan/steps", "system"],
+        "plan.bind": ["batch", "matrix", "matrix/products", "plan", "plan/steps", "system"],
+        "plan.executor": [
+            "batch", "matrix", "matrix/products", "plan", "plan/steps", "plan/steps/matrices", "system",
+        ],
         "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan", "system"],
         "functions.special": ["functions"],
         "matrix.batches": ["matrix", "machine", "functions", "system"],

@@ -62,7 +62,7 @@ def test_a_new_backend_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reasons() -> None:
     assert sd.compile(FORMULA, x=(), y=(), backend="numpy").stats["reason"] == "asked for"
-    ends_overlap = "gradient(sum(x[9:] * exp(x[:-9])), x)"  # or not, as the size is
+    ends_overlap = "gradient(sum(x[600:] * exp(x[:-600])), x)"  # or not, as the size is
     fallen = sd.compile(ends_overlap, x="n")
     assert fallen.backend == "numpy"
     assert "as a plan: " in fallen.stats["reason"]

@@ -137,7 +137,7 @@ def test_the_same_bits_with_any_threads_and_natively(text: str, shapes: dict[str
 
 
 @pytest.mark.parametrize("backend", ["native", "interpreter"])
-@pytest.mark.parametrize("count", [1, 3, 17, 1024, 1025, 2100])
+@pytest.mark.parametrize("count", [33, 64, 65, 1024, 1025, 2100])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_sums_of_samples_together_have_the_bits_of_sums_one_by_one(count: int, dtype: type, backend: str) -> None:
     kernel = sd.compile("sum(X * y, axis=0)", X=("n", 2), y=("n", 1), backend=backend)

@@ -1,4 +1,4 @@
-"""Routines of plans on whole arrays: positions and orders that a call brings, triangles, spectra; beside NumPy."""
+"""Routines of plans on whole arrays: positions, orders, triangles, spectra, adjugates; beside NumPy."""
 
 from __future__ import annotations
 
@@ -102,6 +102,77 @@ def test_triangles(kept: Callable[..., Any], offset: int) -> None:
     agree(formula, [X], several(X))
 
 
+@pytest.mark.parametrize("shape", [("n",), (50, 3), (3, 50), ("n", "m"), (0,)])
+def test_sorts(shape: tuple[int | str, ...]) -> None:
+    x = sd.array("x", shape)
+    X = rng.normal(size=(3, *[{"n": 41, "m": 5}.get(str(size), size) for size in shape])).round(1)
+    if X.size:
+        X.flat[[3, 8, 11, 12, 13]] = np.nan, -np.inf, np.inf, 0.0, -0.0
+    for axis in range(len(shape)):
+        for formula in (np.sort(x, axis=axis), np.flip(np.sort(x, axis=axis), axis)):
+            agree(formula, [X[0]], [X], [X[::2]], [X.astype(np.float32)], [X.swapaxes(0, -1).copy().swapaxes(0, -1)])
+
+
+def of_rank(rank: int, n: int, count: int = 4) -> Array:
+    found: Array = rng.normal(size=(count, n, rank)) @ rng.normal(size=(count, rank, n)) / n
+    return found
+
+
+@pytest.mark.parametrize("n", [5, 6, 12, 40])
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_adjugates_of_every_rank(n: int, lost: int) -> None:
+    """Values and derivatives, those of float32 and of matrices that are not finite too."""
+    a = sd.matrix("A", n, n)
+    X = of_rank(n - lost, n)
+    unknown = X.copy()
+    unknown[0, 2, 1], unknown[2, 0, 0] = np.nan, np.inf
+    value = sd.adjugate(a)
+    for formula in (value, sd.gradient(np.linalg.det(a), a), sd.gradient(np.sum(value**2), a)):
+        agree(formula, [X], [X[0]], [unknown], tolerance=1e-12)
+    agree(value, [X.astype(np.float32)])
+
+
+def test_adjugates_against_definitions() -> None:
+    """Cofactors as minors; their derivatives as differences of what is linear in each row."""
+    X, E = of_rank(4, 6)[0], np.zeros((6, 6))
+    E[2] = rng.normal(size=6)
+    a, e = sd.matrix("A", 6, 6), sd.matrix("E", 6, 6)
+
+    def cofactors(x: Array) -> Array:
+        minors = [[np.delete(np.delete(x, i, 0), j, 1) for i in range(6)] for j in range(6)]
+        found: Array = np.linalg.det(minors) * (-1.0) ** np.add.outer(np.arange(6), np.arange(6))
+        return found
+
+    np.testing.assert_allclose(sd.compile(sd.adjugate(a))(X), cofactors(X), rtol=1e-9, atol=1e-9)
+    got = sd.compile(sd.jvp(sd.adjugate(a), a, e))(X, E)
+    np.testing.assert_allclose(got, cofactors(X + E) - cofactors(X), rtol=1e-9, atol=1e-9)
+
+
+def test_adjugates_of_few_rows_in_letters() -> None:
+    a = sd.matrix("A", "n", "n")
+    formulas = [sd.adjugate(a), sd.gradient(np.sum(sd.adjugate(a) ** 2), a)]
+    for n in range(6):
+        X = rng.normal(size=(3, n, n))
+        for formula in formulas:
+            agree(formula, [X], [X[0]], native=False)
+        X[1] = np.nan
+        np.testing.assert_array_equal(np.isnan(sd.compile(formulas[0])(X)).any(axis=(1, 2)), [False, n > 1, False])
+
+
+def test_a_hessian_factorizes_a_matrix_once_for_all_directions() -> None:
+    a = sd.matrix("A", 5, 5)
+    X = of_rank(3, 5)
+    agree(sd.hessian(np.linalg.det(a), a), [X], [X[0]], tolerance=1e-12)
+
+
+def test_batches_in_shapes_of_several_letters() -> None:
+    a, b = sd.matrix("A", "m", "n"), sd.matrix("B", "p", "q")
+    kernel, reference = sd.compile(np.kron(a, b)), sd.compile(np.kron(a, b), backend="numpy")
+    for A, B in ((rng.normal(size=(7, 2, 3)), rng.normal(size=(7, 4, 5))), (rng.normal(size=(7, 2, 3)), np.eye(3))):
+        np.testing.assert_array_equal(kernel(A, B), reference(A, B))
+    assert "NumPy" not in str(kernel.plan)
+
+
 def symmetric(n: int) -> Array:
     a: Array = rng.normal(size=(n, n))
     return a @ a.T / n
@@ -167,7 +238,8 @@ def test_wrong_routines_are_refused() -> None:
     for change in (
         {"op": "give"}, {"a": 3}, {"b": -1}, {"c": 0}, {"c": 1}, {"axis": 0}, {"axis": 2}, {"axis": -1}, {"own": 1},
         {"own": -1}, {"own": 2}, {"tiled": False}, {"phase": 0}, {"op": "put"}, {"op": "arrange"}, {"op": "spectrum"},
-        {"op": "triangle"},
+        {"op": "triangle"}, {"op": "sort"}, {"op": "sort", "b": -1}, {"op": "reshape", "b": -1}, {"op": "adjugate"},
+        {"op": "adjugate", "b": -1},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"^a plan with "):
             plan(good, take._replace(**change))
@@ -181,6 +253,27 @@ def test_wrong_routines_are_refused() -> None:
     for shape, result in (((0, 3, 3), (0, 3)), ((0, 3, 4), (0, 3, 4)), ((0, 3), (0, 3)), ((0, 32001, 32001),) * 2):
         with pytest.raises(ValueError, match=r"^a plan with "):
             plan([PlanArray(INPUT, 0, shape, True), PlanArray(OUTPUT, 0, result, True)], spectrum, 1)
+
+
+def test_wrong_sorts_and_adjugates_are_refused() -> None:
+    def refused(step: RoutineStep, *shapes: tuple[int, ...]) -> None:
+        arrays = [PlanArray(OUTPUT if k == len(shapes) - 1 else INPUT, k % (len(shapes) - 1), shape, True)
+                  for k, shape in enumerate(shapes)]  # fmt: skip
+        with pytest.raises(ValueError, match=r"^a plan with "):
+            Plan(
+                inputs=len(shapes) - 1, outputs=1, arrays=arrays, steps=[step], tile=4, tile_bytes=0, kept_bytes=0,
+                single=False, lanes=4, units=None,
+            )  # fmt: skip
+
+    sort = RoutineStep(TILE, True, "sort", 0, -1, 1, 1)
+    for change in ({"axis": 0}, {"axis": -1}, {"axis": 2}):
+        refused(sort._replace(**change), (0, 9), (0, 9))
+    refused(sort, (0, 9), (0, 8))
+    refused(sort._replace(op="reshape"), (0, 9), (0, 2, 4))
+    adjugate = RoutineStep(TILE, True, "adjugate", 0, -1, 1)
+    for shape, result in (((0, 3, 3), (0, 3)), ((0, 3, 4), (0, 3, 4)), ((0, 3), (0, 3)), ((0, 32001, 32001),) * 2):
+        refused(adjugate, shape, result)
+    refused(adjugate._replace(b=1, c=2), (0, 3, 3), (0, 3, 4), (0, 3, 3))
 
 
 def test_positions_out_of_range_read_nothing() -> None:
@@ -197,3 +290,12 @@ def test_positions_out_of_range_read_nothing() -> None:
     out = np.full(3, 7.0)
     assert put.run([np.ones(5), at], [out], 1) is None
     np.testing.assert_array_equal(out, [1, 0, 0])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "interpreter"])
+def test_what_float32_cannot_hold_is_no_warning(backend: str) -> None:
+    x = sd.vector("x", 3)
+    big = np.full((2, 3), 1e30, np.float32)
+    np.testing.assert_array_equal(sd.compile(x * x, backend=backend)(big), np.full((2, 3), np.inf))
+    total = sd.compile(np.sum(np.log(x - 1e30)), backend=backend, reduce="sum")
+    assert total(np.array([[1e30, 2e30, 3e30], [1.0, 1.0, 1.0]])) != 0

@@ -115,3 +115,42 @@ def test_from_where_on_products_over_samples_are_steps() -> None:
     assert Product not in steps(16, 15, False)
     assert Product in steps(8, 8, True)
     assert Product not in steps(7, 9, True)
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "auto"])
+@pytest.mark.parametrize("n", [16, 17, 31, 40, 64, 65])
+def test_sums_of_short_rows_have_the_bits_of_each_row_alone(n: int, backend: Any) -> None:
+    """Elements of many rows are computed at once; each row is added up as it is by itself."""
+    rng = np.random.default_rng(n)
+    x, w, s = sd.vector("x", "n"), sd.vector("w", "n"), sd.scalar("s")
+    results = np.sum(w * np.exp(x)), np.sum(np.sin(s * x)), np.sum(x[1:] * x[:-1])
+    options: dict[str, Any] = {"inputs": [x, w, s], "reproducible": True, "backend": backend}
+    kernel = sd.compile(results, **options)
+    for dtype in (np.float64, np.float32):
+        given = [rng.normal(size=shape).astype(dtype) for shape in ((700, n), (n,), (700,))]
+        given[0][3] = -0.0
+        given[0][5, 2] = np.nan
+        rows = laid_out(rng, given[0]), given[1], laid_out(rng, given[2])
+        found = kernel(*rows)
+        for k in (0, 3, 5, 127, 128, 699):
+            alone = kernel(given[0][k], given[1], given[2][k])
+            for several, one in zip(found, alone, strict=True):
+                np.testing.assert_array_equal(several[k], one)
+                np.testing.assert_array_equal(np.signbit(several[k]), np.signbit(one))
+        known = np.isfinite(given[0]).all(axis=1)
+        wanted = (np.exp(given[0]) @ given[1].astype(float))[known]
+        np.testing.assert_allclose(found[0][known], wanted, rtol=1e-4 if dtype == np.float32 else 1e-12, atol=1e-4)
+    if backend == "auto":  # with native code of both kinds
+        kernel.wait()
+        for got, wanted in zip(kernel(*rows), found, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_check_that_fails_in_a_short_row_names_the_row() -> None:
+    x = sd.array("x", ("n", 2, 2))
+    kernel = sd.compile(np.sum(np.linalg.inv(x)[:, 0, 0]))
+    X = np.random.default_rng(3).normal(size=(900, 20, 2, 2))
+    X[611, 7] = 1.0
+    with pytest.raises(sd.SingularMatrixError) as caught:
+        kernel(X)
+    assert caught.value.index == (611,)

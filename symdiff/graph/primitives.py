@@ -381,6 +381,8 @@ TOGETHER, EACH, FIRST, SECOND = (
 
 #: What is iterated until it converges, by LAPACK.
 ITERATED = frozenset({"eigvalsh", "eigenvectors"})
+#: Cofactors, which straight-line code has for few rows only.
+ADJUGATES = frozenset({"adjugate", "adjugate_differential"})
 
 
 def complete(

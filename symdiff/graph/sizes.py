@@ -9,7 +9,9 @@ A size without names is always a plain ``int``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeAlias
 
 from ..errors import LimitError, ShapeError
@@ -187,21 +189,38 @@ def replaced(size: Dim, sizes: Mapping[str, Dim]) -> Dim:
 
 #: The least number of each symbolic size for which cuts are in the order that :func:`sign` finds.
 LEAST = 16
+_least: ContextVar[int] = ContextVar("least", default=LEAST)
+
+
+@contextmanager
+def sizes_from(least: int) -> Iterator[None]:
+    """Let :func:`sign` take each symbolic size as at least such a number."""
+    token = _least.set(least)
+    try:
+        yield
+    finally:
+        _least.reset(token)
+
+
+def least_size() -> int:
+    """Return the number that :func:`sign` takes each symbolic size to be at least."""
+    return _least.get()
 
 
 def sign(size: Dim) -> int:
     """Return 1 for a size that is never negative, -1 for one that always is, 0 if that depends.
 
-    Symbolic sizes count as at least :data:`LEAST`: each is that and something more, and if a
-    polynomial in what is more has no negative coefficient, it is never negative.
+    Symbolic sizes count as at least :data:`LEAST`, or as :func:`sizes_from` has it: each is that and something more,
+    and if a polynomial in what is more has no negative coefficient, it is never negative.
     """
     if isinstance(size, int):
         return 1 if size >= 0 else -1
     total: Dim = 0
+    least = _least.get()
     for names, coefficient in size.terms:
         term: Dim = coefficient
         for name in names:
-            term = term * (named(name) + LEAST)
+            term = term * (named(name) + least)
         total = total + term
     coefficients = [c for _, c in total.terms] if isinstance(total, Size) else [total]
     constant = next((c for m, c in total.terms if not m), 0) if isinstance(total, Size) else total

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..graph import Node
 from ..graph.reference import numeric
-from ..graph.sizes import LEAST, Dim, value
+from ..graph.sizes import Dim, value
 from . import bound
 from .loops.access import BATCH, Access, LoopInput
 from .memory import BoundPlan, lay_out
@@ -86,7 +86,7 @@ def bind(
         return None
     if not all(step.stays_within(known) for step in nested(plan.steps) if isinstance(step, LoopStep)):
         return None
-    if plan.is_cut and any(number < LEAST for number in sizes.values()):
+    if any(number < plan.least for number in sizes.values()):
         return None
     return _Binder(plan, known, single, functions).bind()
 

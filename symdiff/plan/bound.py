@@ -355,19 +355,21 @@ class RoutineStep(NamedTuple):
     ----------
     phase : {BEFORE, TILE, AFTER}
     tiled : bool
-    op : {"take", "put", "arrange", "triangle", "spectrum"}
+    op : {"take", "put", "arrange", "sort", "reshape", "triangle", "spectrum", "adjugate"}
         "take": elements of ``a`` at the positions ``b`` of an axis; "put": those of ``a`` added up at positions ``b``;
         "arrange": elements of ``a`` in the ascending order of ``b``, of whose axes ``a`` has more in front, ties their
         mean; "triangle": a part of matrices ``a``, where ``b`` is -1; "spectrum": eigenvalues ``b`` of the symmetric
-        parts of matrices ``a``, and eigenvectors ``c``.
+        parts of matrices ``a``, and eigenvectors ``c``; "sort": elements of ``a`` in ascending order, and "reshape":
+        in another shape, where ``b`` is -1; "adjugate": that of matrices ``a``, or its derivative in the directions
+        ``b``.
     a, b, c : int
         Arrays; ``c`` is the result. Of a spectrum one of ``b`` and ``c`` may be -1.
     axis : int
-        Of ``a`` for "take", of ``c`` for "put", of ``b`` for "arrange": from the front.
+        Of ``a`` for "take" and "sort", of ``c`` for "put", of ``b`` for "arrange": from the front.
     own : int
         How many axes before it, the first ones of ``b``, have positions of their own; the diagonal of a triangle.
     reverse : bool
-        Whether elements go back from the order, or a triangle is the upper one.
+        Whether elements go back from the order, or descend, or a triangle is the upper one.
     """
 
     phase: int

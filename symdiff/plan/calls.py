@@ -8,9 +8,9 @@ from contextlib import suppress
 
 from ..errors import UnsupportedError
 from ..graph import Node, postorder
-from ..graph.primitives import ITERATED
 from ..graph.scalars.functions import FUNCTIONS
-from .loops.access import INNER, inner_axes, is_long
+from ..graph.sizes import LEAST, sizes_from
+from .loops.access import INNER, OrderError, inner_axes, is_iterated, is_long
 from .passes.batch import lift
 from .passes.inverses import is_factored
 from .passes.products import is_product
@@ -20,17 +20,20 @@ from .planner import check_length, make_plan
 
 __all__ = ["has_many", "has_steps", "plan_call"]
 
+#: What has steps of its own, however few elements there are.
+APART = is_product, is_factored, is_iterated
 #: Elements of an array along short axes that one element of a loop may have to itself, and axes that it has where there
 #: are more.
 MOST_ELEMENTS, FEWER = 4096, (8, 2)
+#: What letters are taken to be at least, one after the other, until it is known how places in arrays follow each other.
+LARGER = LEAST, 4 * LEAST, 16 * LEAST, 64 * LEAST
 
 
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
     """Tell whether a formula has long axes, many elements, large products, functions of matrices, or recurrences."""
-    apart = {"recurrence", *ITERATED}
     nodes = [*inputs, *postorder(outputs)]
     return has_many(nodes) or any(
-        is_product(node) or is_factored(node) or node.op in apart or any(map(is_long, node.shape))
+        node.op == "recurrence" or any(is_what(node) for is_what in APART) or any(map(is_long, node.shape))
         for node in nodes
         if node.shape or node.op not in FUNCTIONS  # functions of numbers, of which a formula may have a million
     )
@@ -71,6 +74,9 @@ def plan_call(
         for most in FEWER:
             with inner_axes(most), suppress(UnsupportedError):
                 return _planned(inputs, outputs, batched, limit, total=total)
+    for least in LARGER:
+        with sizes_from(least), suppress(OrderError):
+            return _planned(inputs, outputs, batched, limit, total=total)
     return _planned(inputs, outputs, batched, limit, total=total)
 
 

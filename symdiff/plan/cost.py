@@ -38,9 +38,9 @@ STEP, OPERATION, FITTING, SPILLING = 120.0, 1.2, 0.035, 0.065
 #: From so many cheap operations on, a program's values leave the registers between their uses.
 REGISTERS = 400
 MULTIPLICATION, STREAMED, BYTE, PYTHON = 0.025, 0.12, 0.02, 20_000.0
-#: Of one of n³ numbers for the eigenvalues of a matrix, and for the eigenvectors as well; of an element that is found
-#: by its position, and of one whose place in an order is found.
-EIGENVALUES, EIGENVECTORS, FOUND, ORDERED = 0.6, 2.0, 1.5, 15.0
+#: Of one of n³ numbers for the eigenvalues of a matrix, for the eigenvectors as well, and for an adjugate; of an
+#: element that is found by its position, of one whose place in an order is found, and of one that is sorted.
+EIGENVALUES, EIGENVECTORS, COFACTORS, FOUND, ORDERED, SORTED = 0.6, 2.0, 1.0, 1.5, 15.0, 4.0
 #: What a letter counts as where a number is needed.
 NOMINAL = 1000
 
@@ -97,8 +97,10 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
         (matrix,) = step.operands
         each = EIGENVALUES if step.made[1] is None else EIGENVECTORS
         work = each * _number(matrix.shape[-1], known) * _elements(matrix, known)
+    elif isinstance(step, Routine) and step.op == "adjugate":
+        work = COFACTORS * _number(step.results[0].shape[-1], known) * _elements(step.results[0], known)
     elif isinstance(step, Routine):
-        work = (ORDERED if step.op == "arrange" else FOUND) * _elements(step.operands[0], known)
+        work = {"arrange": ORDERED, "sort": SORTED}.get(step.op, FOUND) * _elements(step.operands[0], known)
         work += FOUND * _elements(step.results[0], known)
     elif isinstance(step, Repacked):
         return Estimate(0.0, 0.0)

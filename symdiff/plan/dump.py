@@ -109,7 +109,7 @@ def _title(step: Step) -> str:
     if isinstance(step, MatrixFunction):
         return f"{step.op} of {word(step.matrix.shape)}"
     if isinstance(step, Routine):
-        return f"{step.op}: {', '.join([brief(node) for node in step.results])}"
+        return f"{step.op} of {word(step.operands[0].shape)}"
     if isinstance(step, Call):
         return f"array {brief(step.formula)}"
     if isinstance(step, Repacked):

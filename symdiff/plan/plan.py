@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..graph import Node, elementwise, placeholder
+from ..graph.sizes import LEAST
 from ..lowering.dump import Listed
 from ..lowering.program import Program
 from ..lowering.unroll import unroll
@@ -28,17 +29,21 @@ class Plan(Listed):
     steps : tuple of Step
     checks : tuple of Check
         Slices to be checked when sizes are known.
+    from_size : int
+        What letters were taken to be at least where the order of places in an array was asked.
     """
 
     inputs: tuple[Node, ...]
     outputs: tuple[Node, ...]
     steps: tuple[Step, ...]
     checks: tuple[Check, ...]
+    from_size: int = LEAST
 
     @property
-    def is_cut(self) -> bool:
-        """Whether a loop has several pieces, whose order counts on sizes not being small."""
-        return any(isinstance(step, LoopStep) and len(step.pieces) > 1 for step in nested(self.steps))
+    def least(self) -> int:
+        """What letters have to be at least: where a loop has several pieces, their order counts on it."""
+        is_cut = any(isinstance(step, LoopStep) and len(step.pieces) > 1 for step in nested(self.steps))
+        return self.from_size if is_cut else 1
 
     @property
     def estimate(self) -> Estimate:

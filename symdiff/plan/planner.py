@@ -19,7 +19,7 @@ from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, postor
 from ..graph.primitives import Placeholder
 from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
-from ..graph.sizes import Dim, Size
+from ..graph.sizes import Dim, Size, least_size
 from ..ground.gc_pause import paused
 from ..lowering.expand import EXPANSIONS, expand_node
 from ..lowering.unroll import unroll
@@ -34,6 +34,7 @@ from .loops.access import (
     CutError,
     LoopInput,
     NoLoopError,
+    OrderError,
     is_given,
     is_long,
 )
@@ -56,7 +57,7 @@ from .steps import (
     Step,
     sources,
 )
-from .whole import called, is_result, repacked, repeated, routine, with_joined_spectra
+from .whole import called, is_result, repacked, repeated, reshaped, routine, with_joined_spectra
 
 __all__ = ["check_length", "make_plan"]
 
@@ -165,7 +166,7 @@ class _Planner:
                 self.tasks[node] = task
                 ports = [port for piece in pieces for port in piece]
                 return [port.source for port in ports if not is_given(port.source)]
-            step = repacked(node) or called(node)
+            step = repacked(node) or reshaped(node) or called(node)
         self.whole[node] = step
         return [source for source in sources(step) if not is_given(source)]
 
@@ -279,7 +280,7 @@ class _Planner:
             except CutError as error:
                 finer = cut(ranges[error.loop], error.places, PIECES + 1)
                 if len(finer) == len(ranges[error.loop]):
-                    raise NoLoopError("where a part of an array ends depends on its sizes") from None
+                    raise OrderError from None
                 ranges[error.loop] = finer
 
     def _make_pieces(
@@ -317,7 +318,8 @@ class _Planner:
             steps += [self._program(tasks) for tasks in alike.values()]
         check_phases(steps)
         within = [check for step in steps if isinstance(step, Repeated) for check in step.checks]
-        return Plan(inputs, outputs, tuple(steps), tuple(dict.fromkeys((*_checks(outputs), *within))))
+        checks = tuple(dict.fromkeys((*_checks(outputs), *within)))
+        return Plan(inputs, outputs, tuple(steps), checks, least_size())
 
     def _placed(self, node: Node) -> list[tuple[Elements, Node]]:
         """Make the elements of terms that stand in parts of an array; each adds to those before it."""

@@ -229,11 +229,11 @@ class MatrixFunction(NamedTuple):
 
 
 class Routine(NamedTuple):
-    """A function of whole arrays that compiled code has: positions and orders that a call brings, spectra.
+    """A function of whole arrays that compiled code has: positions and orders that a call brings, spectra, adjugates.
 
     Parameters
     ----------
-    op : {"take", "put", "arrange", "triangle", "spectrum"}
+    op : {"take", "put", "arrange", "sort", "reshape", "triangle", "spectrum", "adjugate"}
     made : tuple of Node or None
         The result; of a spectrum the eigenvalues and the eigenvectors, of which one may be missing.
     operands : tuple of Node

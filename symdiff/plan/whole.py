@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 from ..errors import UnsupportedError
 from ..graph import BOOL, Node, placeholder, step_number, substitute
-from ..graph.primitives import ITERATED
+from ..graph.primitives import ADJUGATES, ITERATED
 from ..graph.sizes import Dim
 from .loops.access import BATCH, NoLoopError, is_long
 from .plan import Plan
 from .steps import Call, Repacked, Repeated, Routine, Step, nested
 
-__all__ = ["called", "is_result", "repacked", "repeated", "routine", "with_joined_spectra"]
+__all__ = ["called", "is_result", "repacked", "repeated", "reshaped", "routine", "with_joined_spectra"]
 
 #: Makes the plan of a formula, of which a scalar program has so many operations at most.
 Planner = Callable[[Sequence[Node], Sequence[Node], int], Plan]
@@ -56,6 +56,13 @@ def repacked(node: Node) -> Repacked | None:
     return Repacked(node, source, start)
 
 
+def reshaped(node: Node) -> Routine | None:
+    """Return an array of samples in another shape, as a copy: the samples of a tile may lie apart."""
+    if node.op != "reshape" or node.dtype is BOOL or not node.shape[:1] == node.args[0].shape[:1] == (BATCH,):
+        return None
+    return Routine("reshape", (node,), node.args)
+
+
 def routine(node: Node) -> Routine | None:
     """Return an operation that compiled code does on whole arrays, None for others.
 
@@ -65,6 +72,11 @@ def routine(node: Node) -> Routine | None:
         return None
     if node.op in ITERATED:
         return Routine("spectrum", (node, None) if node.op == "eigvalsh" else (None, node), node.args)
+    if node.op in ADJUGATES:
+        return Routine("adjugate", (node,), node.args)
+    if node.op == "sort" and is_long(node.shape[node.payload.axis]):
+        axis, back = node.payload
+        return Routine("sort", (node,), node.args, axis + node.ndim, 0, back)
     if node.op in ("take", "put"):
         indexed = node.args[0] if node.op == "take" else node
         axis, own = node.payload.axis + indexed.ndim, node.payload.shared

@@ -23,7 +23,8 @@ WHOLE = ("FactorStep", "FactorUse", "RoutineStep", "CallStep")
 OPERATIONS = {"sum": SD_ADD, "max": SD_MAX, "min": SD_MIN, "prod": SD_MULTIPLY}
 SCANS = {"cumsum": SD_ADD, "cumprod": SD_MULTIPLY, "cummax": SD_MAX, "cummin": SD_MIN}
 USES = ("logdet", "logabsdet", "det", "inv", "inv_transposed", "solve", "solve_transposed", "cholesky")
-ROUTINES = {"take": SD_TAKE, "put": SD_PUT, "arrange": SD_ARRANGE, "triangle": SD_TRIANGLE, "spectrum": SD_SPECTRUM}
+ROUTINES = {"take": SD_TAKE, "put": SD_PUT, "arrange": SD_ARRANGE, "sort": SD_SORT, "reshape": SD_RESHAPE,
+            "triangle": SD_TRIANGLE, "spectrum": SD_SPECTRUM, "adjugate": SD_ADJUGATE}
 
 
 def demand(condition, what):

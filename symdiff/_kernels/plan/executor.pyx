@@ -28,6 +28,8 @@ from ..unit import MOST_SAMPLES
 
 cnp.import_array()
 
+ctypedef int (*sd_sort_function)(void *, cnp.npy_intp, void *) noexcept nogil
+
 cdef extern from "plan/run.h":
     enum: SD_NO_MEMORY, SD_RAISED
     ctypedef struct sd_hooks:
@@ -54,6 +56,19 @@ cdef extern from "plan/run.h":
         const char *name
         void **place
     const sd_blas_entry *sd_blas_names
+    sd_sort_function sd_sorter
+
+cdef extern from *:
+    """
+    /* What sorts numbers of float64 in NumPy, for the processor at hand. */
+    static PyArray_SortFunc *sd_find_sorter(void) {
+      PyArray_Descr *numbers = PyArray_DescrFromType(NPY_DOUBLE);
+      PyArray_SortFunc *found = PyDataType_GetArrFuncs(numbers)->sort[NPY_QUICKSORT];
+      Py_DECREF(numbers);
+      return found;
+    }
+    """
+    sd_sort_function sd_find_sorter() noexcept
 
 
 cdef enum:
@@ -66,6 +81,9 @@ hooks.run_batch = run_batch
 hooks.run_parts = run_parts
 hooks.make_unit = make_unit
 hooks.call_python = call_python
+sd_sorter = sd_find_sorter()
+if sd_sorter == NULL:
+    raise ImportError("this version of NumPy keeps its sort of float64 in another place; symdiff needs another version")
 
 
 # ---------------------------------------------------------------------------- units

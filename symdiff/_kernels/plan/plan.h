@@ -2,8 +2,9 @@
    structures from the tuples of symdiff/plan/bound.py, which say what each step means, and checks them: whatever is
    here may be trusted.
 
-   The headers in their order: plan.h; nest.h, rows.h, program.h, blas.h, share.h, product.h, reduce.h, positions.h,
-   stack.h, small.h, factor.h, spectrum.h and, for the binder, checks.h in steps/; run.h. */
+   The headers in their order: plan.h; nest.h, rows.h, ports.h, short_sums.h, program.h, share.h, product.h, reduce.h
+   in steps/; stack.h, adjugate.h, small.h, blas.h, factor.h, spectrum.h in steps/matrices/; positions.h, order.h and,
+   for the binder, checks.h in steps/; run.h. */
 
 #ifndef SD_PLAN_H
 #define SD_PLAN_H
@@ -29,8 +30,11 @@ enum {
   SD_TAKE,
   SD_PUT,
   SD_ARRANGE,
+  SD_RESHAPE,
   SD_TRIANGLE,
+  SD_SORT,
   SD_SPECTRUM,
+  SD_ADJUGATE,
   SD_PYTHON,
   SD_REPEAT,
   SD_KINDS

@@ -10,12 +10,14 @@
 #define SD_RUN_PLAN_H
 #include <stdlib.h>
 
-#include "steps/factor.h"
+#include "steps/matrices/adjugate.h"
+#include "steps/matrices/factor.h"
+#include "steps/matrices/spectrum.h"
+#include "steps/order.h"
 #include "steps/positions.h"
 #include "steps/product.h"
 #include "steps/program.h"
 #include "steps/reduce.h"
-#include "steps/spectrum.h"
 
 /* Groups of tiles that each thread has at once. */
 enum { SD_AHEAD = 2 };
@@ -40,7 +42,8 @@ static long (*const sd_step_runs[SD_KINDS])(sd_state *, const sd_step *, long *)
     [SD_SCAN] = sd_run_scan,       [SD_GATHER] = sd_run_gather,   [SD_COPY] = sd_run_copy,
     [SD_FILL] = sd_run_fill,       [SD_FACTOR] = sd_run_factor,   [SD_USE] = sd_run_use,
     [SD_TAKE] = sd_run_take,       [SD_PUT] = sd_run_put,         [SD_ARRANGE] = sd_run_arrange,
-    [SD_TRIANGLE] = sd_run_triangle, [SD_SPECTRUM] = sd_run_spectrum, [SD_PYTHON] = sd_run_python};
+    [SD_SORT] = sd_run_sort,       [SD_RESHAPE] = sd_run_reshape, [SD_TRIANGLE] = sd_run_triangle,
+    [SD_SPECTRUM] = sd_run_spectrum, [SD_ADJUGATE] = sd_run_adjugate, [SD_PYTHON] = sd_run_python};
 
 /* Run a loop: its body, the steps behind it, turn by turn. Windows move to the row of the turn, and what is carried
    changes places with what the turn made of it. */

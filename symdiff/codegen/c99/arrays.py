@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...graph import Node
-from ...graph.sizes import LEAST, Dim, product
+from ...graph.sizes import Dim, product
 from ...lowering.program import Program
 from ...plan.loops.access import Access, AxisIndex
 from ...plan.plan import Plan
@@ -174,9 +174,8 @@ class ArrayCode:
     def _conditions(self) -> Iterator[str]:
         """Give what has to hold of the sizes, as C; what holds of all is left out."""
         plan = self.plan
-        least = LEAST if plan.is_cut else 1
         for name in self.letters.values():
-            yield f"{name} >= {least}"
+            yield f"{name} >= {plan.least}"
         for (start, step, length), size in plan.checks:
             last = start if length is None else start + (length - 1) * step
             for index in (start, last):

@@ -334,7 +334,7 @@ def adjugate(a: Array) -> Array:
 
 
 def adjugate_differential(a: Array, e: Array) -> Array:
-    """Return the derivative of adj at ``a`` in the direction ``e``, right at every rank.
+    """Return the derivative of adj at ``a`` in the direction ``e``, right at every rank; nan where ``e`` is not finite.
 
     Notes
     -----
@@ -352,6 +352,8 @@ def adjugate_differential(a: Array, e: Array) -> Array:
     if n == 3:
         return np.swapaxes(_crosses(a, e) + _crosses(e, a), -1, -2)
     x, d, y, sign = _revealed(a)
+    known = np.asarray(np.isfinite(e).all(axis=(-2, -1)))
+    sign = np.where(known[..., None], sign, np.nan)
     b = x @ e @ y
     eye = np.eye(n, dtype=np.bool_)
     # row i: the pivots with that of i put to 1, each left out in turn

@@ -9,7 +9,9 @@ from typing import NamedTuple, TypeAlias
 
 from ...errors import UnsupportedError
 from ...graph import Item, Node
+from ...graph.primitives import ADJUGATES, ITERATED
 from ...graph.sizes import Dim, Shape, Size, named
+from ...lowering.matrices import COFACTOR_LIMIT
 
 #: The number of samples of a call, or of rows: the axis of tiles. No letter of a user's is called so.
 BATCH: Size = named("(batch)")
@@ -51,6 +53,13 @@ Build: TypeAlias = Callable[[Node, tuple[int, ...]], Node]
 
 class NoLoopError(UnsupportedError):
     """A formula cannot be computed by loops; the message says why."""
+
+
+class OrderError(NoLoopError):
+    """Which of two places in an array is the first depends on its sizes."""
+
+    def __init__(self) -> None:
+        super().__init__("where a part of an array ends depends on its sizes")
 
 
 class CutError(Exception):
@@ -108,6 +117,13 @@ def inner_axes(most: int) -> Iterator[None]:
 def is_long(size: Dim) -> bool:
     """Tell whether an axis is one to loop over."""
     return isinstance(size, Size) or size > _inner.get()
+
+
+def is_iterated(node: Node) -> bool:
+    """Tell whether a function of matrices is no straight-line code, however few rows they have."""
+    if node.op in ADJUGATES:
+        return is_long(node.shape[-1]) or node.shape[-1] > COFACTOR_LIMIT
+    return node.op in ITERATED
 
 
 def is_given(node: Node) -> bool:

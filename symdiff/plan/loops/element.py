@@ -37,7 +37,7 @@ from ...graph import (
     whole,
     zeros,
 )
-from ...graph.primitives import CUMULATIVE, ITERATED, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
+from ...graph.primitives import CUMULATIVE, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
 from ...graph.scalars.functions import FUNCTIONS, to_real
 from ...graph.sizes import Dim, same_elements, sign
 from .access import (
@@ -48,11 +48,13 @@ from .access import (
     CutError,
     LoopInput,
     NoLoopError,
+    OrderError,
     Place,
     Rule,
     all_of,
     axis_within,
     inner,
+    is_iterated,
     is_long,
     is_whole,
     listed_along,
@@ -299,19 +301,18 @@ class Elements:
         return [place], lambda args: _alike(args, node)[0]
 
     def _within(self, index: AxisIndex, edges: list[Dim]) -> int:
-        """Return how many of ``edges`` (in ascending order) stand at or before all places of an index.
+        """Return how many of ``edges`` (ascending) stand at or before all places of an index.
 
         Raises
         ------
-        CutError
-            Where that is not the same number for all of them.
+        CutError, OrderError
+            Where that is not the same number for all of them, or depends on sizes.
         """
         first = last = index.start
         if index.loop is not None:
             low, high = self.ranges[index.loop]
             first, last = index.start + index.step * low, index.start + index.step * (high - 1)
-            if index.step < 0:
-                first, last = last, first
+            first, last = (last, first) if index.step < 0 else (first, last)
         for number, edge in enumerate(edges):
             if sign(edge - 1 - last) == 1:  # all of them before this edge
                 return number
@@ -324,7 +325,7 @@ class Elements:
             raise CutError(index.loop, places)
         else:
             return len(edges)
-        raise NoLoopError("where a part of an array ends depends on its sizes")
+        raise OrderError
 
     def _reshape(self, node: Node, access: Access) -> Rule | None:
         (arg,) = node.args
@@ -393,15 +394,14 @@ class Elements:
 
     def _scatter(self, node: Node, access: Access) -> Rule | None:
         axis, indices = node.payload
-        size = node.shape[axis]
-        return self._along(node, access, [axis + node.ndim], lambda x, own: scatter(x, own[0], indices, size))
+        return self._along(node, access, [axis + node.ndim], lambda x, o: scatter(x, o[0], indices, node.shape[axis]))
 
     def _triangle(self, node: Node, access: Access) -> Rule | None:
         upper, offset = node.payload
         return self._along(node, access, [node.ndim - 2, node.ndim - 1], lambda x, own: triangle(x, upper, offset))
 
     def _matrix(self, node: Node, access: Access) -> Rule | None:
-        if node.op in ITERATED or any(is_long(size) for arg in node.args for size in arg.shape[-2:]):
+        if is_iterated(node) or any(is_long(size) for arg in node.args for size in arg.shape[-2:]):
             return None
         lead = access[: node.args[0].ndim - 2]
         if not all(is_whole(i, n) for i, n in zip(access[len(lead) :], node.shape[len(lead) :], strict=True)):
@@ -422,7 +422,7 @@ def _alike(args: Sequence[Node], node: Node) -> Sequence[Node]:
     return args if node.dtype is BOOL else [to_real(arg) for arg in args]
 
 
-#: What costs so little, or moves so little, that it may be done again for every element.
+#: What costs or moves so little that it may be done again for every element.
 _FREE = frozenset(
     (
         *("add", "subtract", "multiply", "negative", "where", "abs", "minimum", "maximum", "to_real"),

@@ -145,7 +145,7 @@ def write(value: Any) -> bytes:
         Node: ("Node", lambda node: nodes.arrays[node]),
         Call: ("Call", lambda step: (step.result, step.operands, step.inputs, nodes.graph[step.formula])),
         Graph: ("Graph", lambda graph: tuple([nodes.graph[root] for root in graph.roots])),
-        Plan: ("Plan", lambda plan: (plan.inputs, plan.outputs, plan.steps, plan.checks)),
+        Plan: ("Plan", lambda plan: (plan.inputs, plan.outputs, plan.steps, plan.checks, plan.from_size)),
         Program: ("Program", _plain_program),
         Bytecode: ("Bytecode", _plain_code),
         _Nodes: ("Nodes", lambda table: tuple(table.rows)),

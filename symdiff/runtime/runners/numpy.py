@@ -68,25 +68,36 @@ class NumpyRunner:
         batch = batch_length(inputs, outs, reduce)
         tile = self._tile([array.shape[1:] for array in inputs])
         totals = [np.zeros(out.shape[1:]) for out in outs] if reduce else []
+        with np.errstate(all="ignore"):  # of sums, and of what float32 cannot hold
+            self._run_tiles(inputs, outs, totals, batch, tile)
+        for out, total in zip(outs, totals, strict=reduce):
+            out[0] = total
+
+    def _run_tiles(
+        self,
+        inputs: Sequence[npt.NDArray[Any]],
+        outs: Sequence[npt.NDArray[Any]],
+        totals: Sequence[npt.NDArray[Any]],
+        batch: int,
+        tile: int,
+    ) -> None:
+        """Compute tile by tile; add to ``totals`` where there are some, else fill ``outs``."""
         for start in range(0, batch, tile):
             stop = min(start + tile, batch)
             results = self._call([array if len(array) == 1 else array[start:stop] for array in inputs], start)
-            if reduce:
+            if totals:
                 for total, result in zip(totals, results, strict=True):
                     total[...] += np.broadcast_to(result, (stop - start, *result.shape[1:])).sum(axis=0)
             else:
                 for out, result in zip(outs, results, strict=True):
                     out[start:stop] = result
-        for out, total in zip(outs, totals, strict=reduce):
-            out[0] = total
 
     def _call(self, parts: Sequence[npt.NDArray[Any]], start: int) -> tuple[npt.NDArray[Any], ...]:
         typed: list[npt.NDArray[Any]] = [
             np.asarray(part, dtype=dtype) for part, dtype in zip(parts, self._dtypes, strict=True)
         ]
         try:
-            with np.errstate(all="ignore"):
-                return self._function(*typed)
+            return self._function(*typed)
         except SingularMatrixError as error:
             raise SingularMatrixError(str(error), (start + error.index[0],)) from None
 

@@ -89,7 +89,8 @@ class Pattern:
         )
         for number, runner in enumerate(self.runners):
             # the runners do not hold the plan: it ends with its last reference
-            runner.bind(partial(_install, ref(self), number), runner.usual.reduce)
+            for reduce in {runner.usual.reduce, False}:  # sums of short rows compute their elements first
+                runner.bind(partial(_install, ref(self), number), reduce)
         self._bound: dict[tuple[Any, ...], Executor | None] = {}
 
     def plans(self) -> list[Executor]:

@@ -8,7 +8,8 @@ Python.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -18,12 +19,16 @@ import numpy.typing as npt
 from ..._kernels.plan.executor import Plan as Executor
 from ..._kernels.unit import MOST_SAMPLES
 from ...codegen.numpy.emit import emit_numpy
-from ...errors import LimitError, SingularMatrixError, UnsupportedError
-from ...graph import Node
+from ...errors import LimitError, ShapeError, SingularMatrixError, UnsupportedError
+from ...graph import Node, input
+from ...graph.reference.interpret import bind_sizes
+from ...graph.sizes import Size, value
+from ...graph.traversal import resize
 from ...lowering.program import Program
 from ...plan.calls import plan_call
 from ...plan.cost import program_cost
 from ...plan.dump import step_lines
+from ...plan.loops.access import INNER
 from ...plan.plan import Plan
 from ...plan.steps import Call
 from ..calls.threads import get_num_threads, register
@@ -40,6 +45,8 @@ __all__ = ["PlanRunner", "SharingPlans"]
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 #: A plan is worth it where a sample takes less than this part of the time that units take for it.
 GAIN = 0.85
+#: Plans with numbers for letters that are kept, and scalar operations of one of their programs, at most.
+SIZED, FEW = 64, 1000
 #: Samples of one call, at most.
 MOST_COUNT = MOST_SAMPLES // 1024
 #: What runners of plans are made with beside a formula.
@@ -108,6 +115,8 @@ class PlanRunner:
         self.build_limit = build_limit
         self.reproducible = reproducible
         self._patterns: dict[tuple[bool, ...], Pattern | None] = {}
+        self._sized: dict[tuple[Any, ...], Pattern | None] = {}
+        self._has_letters = any(isinstance(size, Size) for node in self.inputs for size in node.shape)
         if self.usual is not None:
             plan = self._planned(self.usual) if plan is None else plan
             self._patterns[self.usual] = self._pattern(plan, self.usual)
@@ -155,6 +164,44 @@ class PlanRunner:
             record.write({"plan": plan}, part)
         return made
 
+    def _bound(
+        self, batched: tuple[bool, ...], shapes: Sequence[tuple[int, ...]], single: bool
+    ) -> tuple[Pattern, Executor] | None:
+        """Return the plan for arrays of some shapes, of which some have a batch, and that plan bound to them.
+
+        The plan with letters serves all sizes that are not very small. Few elements of each of many samples have a plan
+        of their own, with numbers for the letters; so have sizes for which the one with letters is none.
+        """
+        sizes: dict[str, int] = {}
+        if self._has_letters:
+            own = [shape[has:] for shape, has in zip(shapes, batched, strict=True)]
+            sizes = bind_sizes(self.inputs, own)
+        few = bool(sizes) and (any(batched) or self.reproducible) and max(sizes.values()) <= INNER
+        for sized in (few, not few) if sizes else (False,):
+            pattern = self._with_numbers(batched, sizes) if sized else self.pattern(batched)
+            executor = None if pattern is None else pattern.bound(tuple(shapes), single)
+            if pattern is not None and executor is not None:
+                return pattern, executor
+        return None
+
+    def _with_numbers(self, batched: tuple[bool, ...], sizes: Mapping[str, int]) -> Pattern | None:
+        """Return the plan of the formula with numbers for its letters, None where there is none."""
+        key = (batched, *sorted(sizes.items()))
+        if key not in self._sized:
+            made = None
+            fresh = {}
+            for node in self.inputs:
+                shape = tuple([value(size, sizes) for size in node.shape])
+                fresh[node] = input(str(node.name), shape, node.dtype, node.assumptions)
+            with suppress(UnsupportedError, ShapeError):  # sizes that do not fit are told by the plan with letters
+                outputs = resize(self.outputs, fresh, sizes)
+                plan = plan_call(tuple(fresh.values()), outputs, batched, min(self.limit, FEW), total=self.reduce)
+                made = Pattern(plan, self.kind, self.accuracy, self.build_limit, reproducible=self.reproducible)
+            while len(self._sized) >= SIZED:
+                self._sized.pop(next(iter(self._sized)), None)
+            self._sized.setdefault(key, made)
+        return self._sized.get(key)
+
     # ------------------------------------------------------------------ what it tells
 
     def _usual(self) -> Pattern:
@@ -163,8 +210,11 @@ class PlanRunner:
         assert pattern is not None
         return pattern
 
+    def _made_patterns(self) -> list[Pattern]:
+        return [pattern for kept in (self._patterns, self._sized) for pattern in list(kept.values()) if pattern]
+
     def _runners(self) -> list[ProgramRunner]:
-        return [runner for pattern in list(self._patterns.values()) if pattern for runner in pattern.runners]
+        return [runner for pattern in self._made_patterns() for runner in pattern.runners]
 
     @property
     def backend(self) -> str:
@@ -198,16 +248,17 @@ class PlanRunner:
     @property
     def arena_bytes(self) -> int:
         """Bytes of the arrays between steps that one thread of a call works in, of the largest plan that is bound."""
-        patterns = [pattern for pattern in list(self._patterns.values()) if pattern]
-        return max((plan.arena_bytes for pattern in patterns for plan in pattern.plans()), default=0)
+        return max((plan.arena_bytes for pattern in self._made_patterns() for plan in pattern.plans()), default=0)
 
     def lines(self) -> Iterator[str]:
         """Give the steps of each plan that is there, with estimated times and why they are chosen."""
-        for batched, pattern in list(self._patterns.items()):
+        made = [*(((batched,), pattern) for batched, pattern in self._patterns.items()), *self._sized.items()]
+        for (batched, *sizes), pattern in made:
             if pattern is None:
                 continue
             names = [str(node.name) for node, has in zip(self.inputs, batched, strict=True) if has]
-            yield f"a batch of {', '.join(names)}:" if names else "one sample:"
+            numbers = "".join([f", {name} = {size}" for name, size in sizes])
+            yield f"a batch of {', '.join(names)}{numbers}:" if names else f"one sample{numbers}:"
             yield from (f"  {line}" for line in step_lines(pattern.plan.inputs, pattern.plan.steps))
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -237,13 +288,13 @@ class PlanRunner:
         single : bool
             Whether the call computes with float32.
         """
-        pattern = self.pattern(batched)
-        if pattern is None:
-            return None
         # a plan is bound for any number of samples
         whole = [(2, *shape) if has else shape for shape, has in zip(shapes, batched, strict=True)]
-        executor = pattern.bound(tuple(whole), single)
-        return None if executor is None else (executor, -1 if any(batched) else pattern.tiled)
+        found = self._bound(batched, whole, single)
+        if found is None:
+            return None
+        pattern, executor = found
+        return executor, -1 if any(batched) else pattern.tiled
 
     def run(
         self,
@@ -277,16 +328,15 @@ class PlanRunner:
         if batched is None:
             batched = tuple(len(array) == count and count > 1 for array in inputs)
         several = any(batched)
-        pattern = self.pattern(batched)
         single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
         given = [
             _typed(array if has else array[0, ...], single) for array, has in zip(inputs, batched, strict=True)
         ]
-        executor = None if pattern is None else pattern.bound(tuple([array.shape for array in given]), single)
-        if executor is None:
+        found = self._bound(batched, [array.shape for array in given], single)
+        if found is None:
             if self._numpy is None:
                 self._numpy = NumpyRunner(emit_numpy(self.inputs, self.outputs))
-            if self.reproducible and pattern is None:
+            if self.reproducible and self.pattern(batched) is None:
                 raise UnsupportedError("reproducible=True, and only NumPy computes calls that share inputs so")
             if self.reproducible:
                 self._run_one_by_one(inputs, outs, count)
@@ -294,7 +344,7 @@ class PlanRunner:
                 self._numpy.run(inputs, outs, reduce)
             return
         targets = [out if several and not reduce else out[0, ...] for out in outs]
-        assert pattern is not None
+        pattern, executor = found
         rows = pattern.rows(given) if not several else count
         if rows > MOST_COUNT:
             raise LimitError(f"a batch of more samples than can be counted: {rows}")

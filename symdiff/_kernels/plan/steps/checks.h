@@ -205,6 +205,34 @@ static inline const char *sd_bad_triangle(const sd_array *a, const sd_array *c) 
   return sd_has_shape(c, &shape) ? 0 : "a triangle in another shape";
 }
 
+static inline const char *sd_bad_sort(const sd_array *a, const sd_array *c, int axis) {
+  sd_shape shape = {0};
+  if (axis < 0 || axis >= a->rank || (a->tiled && axis == 0)) return "a sort along no axis";
+  sd_add_axes(&shape, a, 0, a->rank);
+  return sd_has_shape(c, &shape) ? 0 : "sorted elements in another shape";
+}
+
+static inline const char *sd_bad_adjugate(const sd_array *a, const sd_array *along, const sd_array *c) {
+  sd_shape shape = {0};
+  long n = a->rank < 2 ? 0 : a->shape[a->rank - 1];
+  if (a->rank < 2 + a->tiled || a->shape[a->rank - 2] != n || n > SD_MOST_SPECTRUM) return "an adjugate of no matrix";
+  sd_add_axes(&shape, a, 0, a->rank);
+  if (along && !sd_has_shape(along, &shape)) return "directions of another shape";
+  return sd_has_shape(c, &shape) ? 0 : "adjugates in another shape";
+}
+
+static inline const char *sd_bad_reshape(const sd_array *a, const sd_array *c) {
+  long elements = 1, others = 1;
+  for (int x = a->tiled; x < a->rank; x++) elements *= a->shape[x];
+  for (int x = c->tiled; x < c->rank; x++) others *= c->shape[x];
+  return a->tiled != c->tiled || elements != others ? "as many elements in another shape" : 0;
+}
+
+/* Whether a routine may have no second array. */
+static inline int sd_may_lack(int kind) {
+  return kind == SD_TRIANGLE || kind == SD_SORT || kind == SD_RESHAPE || kind == SD_ADJUGATE;
+}
+
 /* Check a step that is a routine on whole arrays a, b and c, of which -1 is none; a spectrum gives b and c. */
 static inline const char *sd_bad_routine(const sd_plan *plan, const sd_step *s, long *scratch, double *cost) {
   const int numbers[] = {s->a, s->b, s->c};
@@ -214,7 +242,7 @@ static inline const char *sd_bad_routine(const sd_plan *plan, const sd_step *s, 
   long n;
   for (int k = 0; k < 3; k++) {
     int written = s->kind == SD_SPECTRUM ? k > 0 : k == 2;
-    if (numbers[k] == -1 && k && (s->kind == SD_SPECTRUM || (s->kind == SD_TRIANGLE && k == 1))) continue;
+    if (numbers[k] == -1 && ((s->kind == SD_SPECTRUM && k) || (k == 1 && sd_may_lack(s->kind)))) continue;
     if (numbers[k] < 0 || numbers[k] >= plan->array_count) return "a routine with no array";
     given[k] = plan->arrays + numbers[k];
     if (given[k]->integer) return "a routine with integers";
@@ -233,6 +261,17 @@ static inline const char *sd_bad_routine(const sd_plan *plan, const sd_step *s, 
     n = a->shape[a->rank - 1];
     *scratch = 8 * (3 * n * n + 8 * n + 8) + 4 * (5 * n + 4);
     *cost = (double)n;
+  } else if (s->kind == SD_ADJUGATE) {
+    if ((wrong = sd_bad_adjugate(a, b, c))) return wrong;
+    n = a->shape[a->rank - 1];
+    *scratch = 8 * (5 * n * n + 6 * n) + 8 * n;
+    *cost = 3 * (double)n;
+  } else if (s->kind == SD_SORT) {
+    if ((wrong = sd_bad_sort(a, c, s->axis))) return wrong;
+    *scratch = 8 * a->shape[s->axis];
+    *cost = 4;
+  } else if (s->kind == SD_RESHAPE) {
+    if ((wrong = sd_bad_reshape(a, c))) return wrong;
   } else if (s->kind == SD_TRIANGLE) {
     if ((wrong = sd_bad_triangle(a, c))) return wrong;
   } else if (s->kind == SD_ARRANGE) {

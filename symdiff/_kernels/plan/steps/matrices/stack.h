@@ -1,13 +1,13 @@
 /* Stacks of matrices and their factors, as the steps on them see these: elements, states, determinants.
 
-   Needs nest.h and ../../matrix/determinant.h. */
+   Needs ../nest.h and ../../../matrix/determinant.h. */
 
 #ifndef SD_STACK_H
 #define SD_STACK_H
 #include <math.h>
 
-#include "../../matrix/determinant.h"
-#include "nest.h"
+#include "../../../matrix/determinant.h"
+#include "../nest.h"
 
 /* States: PLU, U'U, no factorization, none because of a nan, PLU of a matrix with a nan. */
 enum { SD_LU, SD_CHOLESKY_FACTOR, SD_FAILED, SD_FAILED_BY_NAN, SD_LU_WITH_NAN };
