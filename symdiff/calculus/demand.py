@@ -99,7 +99,8 @@ def _through(node: Node, i: int, mask: Node | None, leads: set[Node], is_early: 
 def _early(condition: Node, leads: set[Node]) -> list[Node]:
     """Return conditions that hold wherever one does, and that need none of ``leads``: parts of a conjunction.
 
-    Where a condition holds at any place, its parts that are one for all places do.
+    Where a disjunction holds, the parts of one of its sides do. Where a condition holds at any place, its parts that
+    are one for all places do.
     """
     found: list[Node] = []
     todo = [condition]
@@ -109,6 +110,10 @@ def _early(condition: Node, leads: set[Node]) -> list[Node]:
             found.append(part)
         elif part.op == "logical_and":
             todo.extend(part.args)
+        elif part.op == "logical_or":
+            sides = [_early(arg, leads) for arg in part.args]
+            if all(sides):
+                found.append(reduce(either, [reduce(both, side) for side in sides]))
         elif part.op == "not_equal" and scalar_constant(part.args[1]) == 0.0:
             single = [
                 {reshape(one, ()): None for one in _early(where_counted, leads) if is_single(one)}
