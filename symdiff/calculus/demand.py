@@ -112,8 +112,9 @@ def _early(condition: Node, leads: set[Node]) -> list[Node]:
             todo.extend(part.args)
         elif part.op == "logical_or":
             sides = [_early(arg, leads) for arg in part.args]
-            if all(sides):
-                found.append(reduce(either, [reduce(both, side) for side in sides]))
+            where_either = either(*[reduce(both, side, None) for side in sides])
+            if where_either is not None:
+                found.append(where_either)
         elif part.op == "not_equal" and scalar_constant(part.args[1]) == 0.0:
             single = [
                 {reshape(one, ()): None for one in _early(where_counted, leads) if is_single(one)}

@@ -7,6 +7,7 @@ they fit into the second-level cache together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -210,28 +211,47 @@ class _Binder:
         tiled = phase == bound.TILE
         results = [self.where[node] for node in step.results]
         if step.fills:
-            for array in results:
-                shape = self.arrays[array].shape
-                axes = tuple((axis, 0, 1, -1) for axis in range(len(shape)))
-                self.steps.append(bound.FillStep(phase, shape, tiled, 0.0, bound.View(array, axes)))
-        several = step.total and len(step.pieces) > 1
+            self._fill(results, phase, tiled)
+        several = step.total and len(step.pieces) > 1 and not (step.kept and self._are_apart(step))
         parts: list[list[int]] = []
         for piece in step.pieces:
             targets = [self._array(bound.ARENA, 0, node) for node in step.results] if several else results
+            if several and step.kept and self._rows(piece) != (0, self._number(step.loops[0])):
+                self._fill(targets, phase, tiled)
             parts.append(targets)
             self._piece(step, piece, phase, tiled, targets)
-        if not several:
-            return
-        lengths: tuple[int, ...] = ()
-        if step.kept:
-            inputs = [self._view(part[k], place) for k, place in enumerate(step.places) for part in parts]
-            outputs = tuple(self._view(array, place) for array, place in zip(results, step.places, strict=True))
-            lengths, after = (self._number(step.loops[0]),), phase
-        else:
-            inputs = [self._whole(part[k]) for k in range(len(results)) for part in parts]
-            outputs = tuple(self._whole(array) for array in results)
-            tiled, after = False, bound.AFTER if tiled else phase
-        self.steps.append(bound.ProgramStep(after, self.units, lengths, tiled, tuple(inputs), outputs))
+        if step.total and len(step.pieces) > 1:
+            self._add_up(step, phase, tiled, parts, results)
+
+    def _rows(self, piece: LoopPiece) -> tuple[int, int]:
+        """Return from where to where along the first loop a piece of a sum has results."""
+        low, high = piece.ranges[0]
+        return self._number(low), self._number(high)
+
+    def _are_apart(self, step: LoopStep) -> bool:
+        """Tell whether each piece of a sum has results of its own."""
+        rows = sorted(self._rows(piece) for piece in step.pieces)
+        return all(before <= low for (_, before), (low, _) in pairwise(rows))
+
+    def _fill(self, arrays: Sequence[int], phase: int, tiled: bool) -> None:
+        for array in arrays:
+            shape = self.arrays[array].shape
+            view = bound.View(array, tuple((axis, 0, 1, -1) for axis in range(len(shape))))
+            self.steps.append(bound.FillStep(phase, shape, tiled, 0.0, view))
+
+    def _add_up(self, step: LoopStep, phase: int, tiled: bool, parts: list[list[int]], results: list[int]) -> None:
+        """Add up the sums of pieces by the program that is there for it, unless they are the results."""
+        if parts[0] is not results:
+            lengths: tuple[int, ...] = ()
+            if step.kept:
+                inputs = [self._view(part[k], place) for k, place in enumerate(step.places) for part in parts]
+                outputs = tuple(self._view(array, place) for array, place in zip(results, step.places, strict=True))
+                lengths, after = (self._number(step.loops[0]),), phase
+            else:
+                inputs = [self._whole(part[k]) for k in range(len(results)) for part in parts]
+                outputs = tuple(self._whole(array) for array in results)
+                tiled, after = False, bound.AFTER if tiled else phase
+            self.steps.append(bound.ProgramStep(after, self.units, lengths, tiled, tuple(inputs), outputs))
         self.units += 1
 
     def _piece(self, step: LoopStep, piece: LoopPiece, phase: int, tiled: bool, targets: Sequence[int]) -> None:
@@ -245,8 +265,7 @@ class _Binder:
                 tiled,
                 tuple(self._input(port, lows) for port in piece.ports),
                 tuple(
-                    self._view(array, place, () if step.total else lows)
-                    for array, place in zip(targets, step.places, strict=True)
+                    self._view(array, place, lows) for array, place in zip(targets, step.places, strict=True)
                 ),
                 step.total,
                 step.kept,
