@@ -148,7 +148,7 @@ cdef class BoundPlan:
             demand(loop >= 0 or length < 0 or own, "an element's own axis in a step that has none")
             demand(length < 0 or loop < 0, "an axis of a loop and of the element")
             steps = step.lengths[<int>loop] if loop >= 0 else length if length >= 0 else 1
-            if loop >= 0 and loop == listed:
+            if 0 <= loop == listed or any([axis_of[3] == 0 for axis_of in view.axes]):  # no element is looked at
                 steps = 0
             if x in listed_axes:
                 demand(loop >= 0 and (start, pace) == (0, 1), "a listed axis of no loop")
