@@ -27,11 +27,12 @@ from .calculus.recursive.lifted import lift_products
 from .errors import ArgumentError
 from .frontend.array import Array
 from .frontend.formula import merge_shapes, order_inputs, order_names, read_formula
+from .frontend.numpy.operands import find_spans
 from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import Facts, Provenance, join
 from .graph import INT, Node, flatten, postorder, unflatten
 from .graph.dump import listing
-from .graph.sizes import Shape
+from .graph.sizes import Shape, Span
 from .ground.budget import balance, budgeted, charge
 from .ground.guard import guarded
 from .ground.limits import Budget
@@ -53,6 +54,7 @@ from .runtime.kept.formulas import (
     facts_of,
     find_graph,
     find_text,
+    hessians_of,
     in_budget,
     kept_in,
     spent_since,
@@ -267,7 +269,7 @@ def run_pipeline(
     count = len(postorder(nodes))
     note(f"{count} nodes")
     seconds = time.perf_counter() - start
-    hessians = hessians_of(outputs)
+    hessians, spans = hessians_of(outputs), find_spans(outputs)
     if formats is not None:
         from .runtime.sparse.build import build_sparse
 
@@ -297,12 +299,13 @@ def run_pipeline(
             hessians,
             tuple(rewrites),
             count,
+            spans,
             spent_since(before),
         )
         record.write(kept._asdict())
     stats["seconds"] = time.perf_counter() - start
     trace("kernel.txt", lambda: [f"backend: {backend}", *(f"{key}: {value}" for key, value in stats.items())])
-    return _kernel(choice, lambda: problem, structure, options, shapes, tuple(rewrites), stats)
+    return _kernel(choice, lambda: problem, structure, options, shapes, spans, tuple(rewrites), stats)
 
 
 def restore_kernel(
@@ -336,7 +339,7 @@ def restore_kernel(
     choice = run_lowered(request, kept.lowered, options, BACKENDS[kept.backend], kept.reason, kept.length, record)
     seconds = time.perf_counter() - start
     stats = {"nodes": kept.length, "simplify_seconds": 0.0, **choice.stats, "cached": True, "seconds": seconds}
-    return _kernel(choice, late, kept.structure, options, kept.results, kept.rewrites, stats)
+    return _kernel(choice, late, kept.structure, options, kept.results, kept.spans, kept.rewrites, stats)
 
 
 def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
@@ -351,17 +354,13 @@ def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
     return nodes
 
 
-def hessians_of(outputs: Sequence[Array]) -> list[int]:
-    """Return the numbers of the outputs that are Hessians with respect to one array."""
-    return [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]
-
-
 def _kernel(
     choice: Choice,
     problem: Callable[[], Problem],
     structure: Any,
     options: Options,
     shapes: Sequence[tuple[str, Shape]],
+    spans: tuple[Span, ...],
     rewrites: tuple[str, ...],
     stats: Mapping[str, Any],
 ) -> Kernel:
@@ -378,6 +377,7 @@ def _kernel(
         options=options,
         plans=choice.plans,
         ranges=ranges,
+        spans=spans,
     )
 
 
@@ -437,14 +437,14 @@ def rebuild_kernel(
     structure: Any,
     options: Options,
     backend: str,
-    known: Sequence[tuple[tuple[str, ...], bool, bool]],
+    known: Sequence[tuple[tuple[str, ...], bool, bool, tuple[Span, ...]]],
     formats: Sequence[Format | None] | None = None,
 ) -> Kernel:
     """Compile a kernel from what its pickle holds."""
     nodes = unflatten(rows)
     arguments = dict(zip(inputs, nodes[: len(inputs)], strict=True))
     outputs = [
-        Array(node, Provenance(Facts((), rewrites, (node,) if is_hessian else (), derived)))
-        for node, (rewrites, is_hessian, derived) in zip(nodes[len(inputs) :], known, strict=True)
+        Array(node, Provenance(Facts((), rewrites, (node,) if is_hessian else (), derived, spans=spans)))
+        for node, (rewrites, is_hessian, derived, spans) in zip(nodes[len(inputs) :], known, strict=True)
     ]
     return build_kernel(Problem(arguments, outputs, structure, options, backend, formats))

@@ -21,6 +21,7 @@ import symdiff as sd
 from symdiff import Array
 from symdiff.errors import SymdiffError
 from symdiff.frontend.provenance import NOTHING, Facts, Provenance, join, of_inputs
+from symdiff.graph.sizes import Span, named
 
 # ---------------------------------------------------------------------------- history
 
@@ -146,8 +147,10 @@ def test_joined_records_say_what_lists_would_say(data: st.DataObject) -> None:
     lines = st.lists(st.sampled_from("abc"), unique=True, max_size=2).map(tuple)
     rows = st.lists(st.tuples(st.sampled_from(nodes), st.integers(0, 2)), unique=True, max_size=2).map(tuple)
     derived = st.lists(st.tuples(*[st.sampled_from(nodes)] * 3), unique=True, max_size=2).map(tuple)
-    plain = st.builds(Facts, some, st.just(()), st.just(()), st.just(False), st.just(()), st.just(()))
-    facts = plain | st.builds(Facts, some, lines, some, st.just(True), rows, derived)
+    spans = st.lists(st.builds(Span, st.integers(0, 2), st.just(1), st.none(), st.just(named("n"))), unique=True)
+    spans = spans.map(tuple)
+    plain = st.builds(Facts, some, st.just(()), st.just(()), st.just(False), st.just(()), st.just(()), spans)
+    facts = plain | st.builds(Facts, some, lines, some, st.just(True), rows, derived, spans)
     drawn = data.draw(st.lists(facts, min_size=1, max_size=6))
     known = [(NOTHING, Facts()), *((Provenance(one), one) for one in drawn)]
     for _ in range(data.draw(st.integers(1, 12))):
@@ -155,7 +158,8 @@ def test_joined_records_say_what_lists_would_say(data: st.DataObject) -> None:
         merged: list[Any] = [tuple(dict.fromkeys((*p, *q))) for p, q in zip(own[:3], new[:3], strict=True)]
         rows_of_both = tuple(dict.fromkeys((*own.rows, *new.rows)))
         derivations = tuple(dict.fromkeys((*own.derivations, *new.derivations)))
-        both = Facts(merged[0], merged[1], merged[2], own.derived or new.derived, rows_of_both, derivations)
+        taken = tuple(dict.fromkeys((*own.spans, *new.spans)))
+        both = Facts(merged[0], merged[1], merged[2], own.derived or new.derived, rows_of_both, derivations, taken)
         made = first.joined(second)
         if data.draw(st.booleans()):
             assert made.facts == both

@@ -20,11 +20,11 @@ from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
 from . import sympy as interop
 from .numpy import making, operations, shaping
-from .numpy.indexing import getitem
-from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, UFUNC_METHODS, Entry
-from .numpy.operands import Operand, as_node, convert_arguments, convert_options, provenance_of
+from .numpy.indexing import getitem, spans_taken
+from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, OF_SHAPES, UFUNC_METHODS, Entry
+from .numpy.operands import Operand, as_node, convert_arguments, convert_options, find_spans, provenance_of
 from .numpy.signatures import bind_options
-from .provenance import Provenance
+from .provenance import Provenance, of_spans
 
 if TYPE_CHECKING:
     from sympy import Basic
@@ -239,7 +239,8 @@ class Array(Operand):
         keys = key if isinstance(key, tuple) else (key,)
         given = [part for part in keys if isinstance(part, Array)]
         if not given:
-            return Array(getitem(self.node, key), self.provenance)
+            taken = getitem(self.node, key)
+            return Array(taken, self.provenance.joined(of_spans(spans_taken(self.node, key, taken))))
         known = tuple(part.position() if isinstance(part, Array) else part for part in keys)
         return Array(getitem(self.node, known), provenance_of(self, *given))
 
@@ -396,6 +397,9 @@ def call(entry: Entry, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     try:
         arrays, options = bind_options(entry, args, given)
         result = entry.call(*convert_arguments(entry, arrays), **convert_options(entry, options))
-        return wrap(result, provenance_of(*args, *given.values()))
+        provenance = provenance_of(*args, *given.values())
+        if entry.name in OF_SHAPES:  # of the first argument nothing else is left
+            provenance = provenance.joined(of_spans(find_spans(args)))
+        return wrap(result, provenance)
     except Exception as error:
         refuse(error, entry.name, args, given)

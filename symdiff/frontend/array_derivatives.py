@@ -18,10 +18,10 @@ from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, Shape, show
 from ..simplify import simplify
 from .array import Array, asarray
-from .numpy.operands import as_node, provenance_of
+from .numpy.operands import as_node, find_spans, provenance_of
 from .outputs import leaves, pack, template_of, unpack
 from .outputs.display import FormulaTuple, shown
-from .provenance import Facts, Provenance
+from .provenance import Facts, Provenance, of_spans
 
 #: What to differentiate with respect to: an array, or several in a tuple, list, dict or dataclass.
 Wrt: TypeAlias = Any
@@ -414,7 +414,7 @@ class _Trail(nodes.Trail):
         if not isinstance(invertible, bool):
             raise ArgumentError(f"invertible={invertible!r:.60}; expected True or False")
         self.invertible = invertible
-        self.before = provenance_of(*sources)
+        self.before = provenance_of(*sources).joined(of_spans(find_spans(sources)))
 
     def arrays(self, results: Sequence[Node], rows: Sequence[int] = (), of: Any = None) -> list[Array]:
         """Return results as users hold them: ``rows`` counts a formula's axes, ``of`` is a formula and variables."""

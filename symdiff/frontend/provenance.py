@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..graph import Node, inputs_of
+from ..graph.sizes import Span
 
-__all__ = ["NOTHING", "Facts", "Provenance", "join", "of_inputs", "of_node"]
+__all__ = ["NOTHING", "Facts", "Provenance", "join", "of_inputs", "of_node", "of_spans"]
 
 #: Up to so many facts of two records are merged when they are joined.
 _FEW = 12
@@ -40,6 +41,9 @@ class Facts(NamedTuple):
         those of the variable.
     derivations : tuple of (Node, Node, Node)
         Which nodes are gradients or Jacobians, of which formulas, by which variables.
+    spans : tuple of Span
+        What it takes of axes whose sizes are letters, where its node does not say so: a part of a part that became one
+        part, of an array of ones, or of a formula whose derivative it is.
     """
 
     inputs: tuple[Node, ...] = ()
@@ -48,6 +52,7 @@ class Facts(NamedTuple):
     derived: bool = False
     rows: tuple[tuple[Node, int], ...] = ()
     derivations: tuple[tuple[Node, Node, Node], ...] = ()
+    spans: tuple[Span, ...] = ()
 
 
 class Provenance:
@@ -91,7 +96,7 @@ class Provenance:
         if own is None or new is None or self._size + other._size > _FEW:
             return self if other is self._second else Provenance(None, self, other)
         known = own.inputs
-        if new.derived:
+        if new.derived or new.spans:
             both = _read(self, other)
             return self if both == own else Provenance(both)
         fresh = [one for one in new.inputs if one not in known]
@@ -109,6 +114,7 @@ def _read(*records: Provenance) -> Facts:
     derived = False
     rows: dict[tuple[Node, int], None] = {}
     derivations: dict[tuple[Node, Node, Node], None] = {}
+    spans: dict[Span, None] = {}
     seen: set[Provenance] = set()
     stack = [*records[::-1]]
     while stack:
@@ -126,7 +132,9 @@ def _read(*records: Provenance) -> Facts:
             derived = derived or facts.derived
             rows.update(dict.fromkeys(facts.rows))
             derivations.update(dict.fromkeys(facts.derivations))
-    return Facts(tuple(inputs), tuple(rewrites), tuple(hessians), derived, tuple(rows), tuple(derivations))
+            spans.update(dict.fromkeys(facts.spans))
+    lists = tuple(rows), tuple(derivations), tuple(spans)
+    return Facts(tuple(inputs), tuple(rewrites), tuple(hessians), derived, *lists)
 
 
 #: Of numbers.
@@ -144,6 +152,12 @@ def join(records: Iterable[Provenance]) -> Provenance:
 def of_inputs(inputs: Iterable[Node]) -> Provenance:
     """Return the record of a formula of these inputs."""
     return Provenance(Facts(tuple(inputs)))
+
+
+def of_spans(spans: Iterable[Span]) -> Provenance:
+    """Return the record of a formula that takes such parts of axes."""
+    found = tuple(spans)
+    return Provenance(Facts(spans=found)) if found else NOTHING
 
 
 def of_node(node: Node) -> Provenance:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..errors import LimitError, ShapeError
 from ..ground.budget import spend
@@ -189,22 +189,37 @@ def replaced(size: Dim, sizes: Mapping[str, Dim]) -> Dim:
 
 #: The least number of each symbolic size for which cuts are in the order that :func:`sign` finds.
 LEAST = 16
-_least: ContextVar[int] = ContextVar("least", default=LEAST)
+
+
+class Least:
+    """What symbolic sizes are taken to be at least, and whether an answer of :func:`sign` counted on it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.counted = False
+
+
+_least: ContextVar[Least | None] = ContextVar("least", default=None)
 
 
 @contextmanager
-def sizes_from(least: int) -> Iterator[None]:
-    """Let :func:`sign` take each symbolic size as at least such a number."""
-    token = _least.set(least)
+def sizes_from(least: int | None = None) -> Iterator[None]:
+    """Let :func:`sign` take each symbolic size as at least such a number, or as before; see :func:`least_size`."""
+    outer = _least.get()
+    own = Least(least or (LEAST if outer is None else outer.number))
+    token = _least.set(own)
     try:
         yield
     finally:
         _least.reset(token)
+        if outer is not None and own.counted:
+            outer.counted = True
 
 
 def least_size() -> int:
-    """Return the number that :func:`sign` takes each symbolic size to be at least."""
-    return _least.get()
+    """Return the number that symbolic sizes have to be at least for all that :func:`sign` answered; 1 for any."""
+    least = _least.get()
+    return 1 if least is None or not least.counted else least.number
 
 
 def sign(size: Dim) -> int:
@@ -215,8 +230,17 @@ def sign(size: Dim) -> int:
     """
     if isinstance(size, int):
         return 1 if size >= 0 else -1
+    found = _sign_from(size, 1)
+    if not found:
+        least = _least.get()
+        found = _sign_from(size, LEAST if least is None else least.number)
+        if found and least is not None:
+            least.counted = True
+    return found
+
+
+def _sign_from(size: Size, least: int) -> int:
     total: Dim = 0
-    least = _least.get()
     for names, coefficient in size.terms:
         term: Dim = coefficient
         for name in names:
@@ -227,6 +251,23 @@ def sign(size: Dim) -> int:
     if all(c >= 0 for c in coefficients):
         return 1
     return -1 if all(c <= 0 for c in coefficients) and constant < 0 else 0
+
+
+class Span(NamedTuple):
+    """Places of an axis of some size: ``start``, ``start + step`` and so on, as many as ``length``, or one (None)."""
+
+    start: Dim
+    step: int
+    length: Dim | None
+    size: Dim
+
+    @property
+    def always_fits(self) -> bool:
+        """Whether the axis has these places whatever numbers letters stand for."""
+        last = self.start if self.length is None else self.start + (self.length - 1) * self.step
+        low, high = (self.start, last) if self.step > 0 else (last, self.start)
+        ends = low, self.size - 1 - high, 0 if self.length is None else self.length
+        return all(number >= 0 for end in ends for _, number in _terms(end))
 
 
 def fixed(shape: Shape) -> tuple[int, ...] | None:

@@ -15,7 +15,7 @@ from .contractions import contract, matrix, spectral
 from .kinds import REPEATED
 from .nodes import BOOL, INT, REAL, Node, elementwise, intern, placeholder
 from .primitives import INNER, PRIMITIVES, Body, complete
-from .sizes import Dim, Size, replaced, show
+from .sizes import Dim, Size, Span, replaced, show
 from .structural import (
     arrange,
     concatenate,
@@ -239,6 +239,24 @@ def with_results(node: Node, args: tuple[Node, ...], results: Sequence[Node]) ->
 def inputs_of(roots: Iterable[Node]) -> list[Node]:
     """Return the inputs below ``roots`` in order of first use."""
     return [node for node in postorder(roots) if node.op == "input"]
+
+
+def spans_of(roots: Iterable[Node]) -> list[Span]:
+    """Return what formulas take of axes whose sizes are letters, where that may be more than an axis has."""
+    found: dict[Span, None] = {}
+    for node in postorder(roots):
+        if node.op == "recurrence":
+            found |= dict.fromkeys(spans_of(node.payload.body.results))
+        elif node.op == "custom":
+            found |= dict.fromkeys(spans_of([node.payload.body]))
+        elif node.op in ("slice", "pad"):
+            axes = node.args[0].shape if node.op == "slice" else node.shape
+            for (start, step, length), size in zip(node.payload.items, axes, strict=True):
+                found[Span(start, step, length, size)] = None
+        elif node.op in ("gather", "scatter") and node.payload.indices:
+            axes = node.args[0].shape if node.op == "gather" else node.shape
+            found[Span(max(node.payload.indices), 1, None, axes[node.payload.axis])] = None
+    return [span for span in found if not span.always_fits]
 
 
 def verify(roots: Iterable[Node]) -> None:

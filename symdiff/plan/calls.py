@@ -72,7 +72,7 @@ def plan_call(
     check_length(outputs)
     if has_many([*inputs, *postorder(outputs)]):
         for most in FEWER:
-            with inner_axes(most), suppress(UnsupportedError):
+            with inner_axes(most), sizes_from(LEAST), suppress(UnsupportedError):
                 return _planned(inputs, outputs, batched, limit, total=total)
     for least in LARGER:
         with sizes_from(least), suppress(OrderError):

@@ -13,7 +13,7 @@ from ..lowering.unroll import unroll
 from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
-from .steps import LoopStep, Repeated, Step, is_tiled, nested, sources
+from .steps import LoopStep, Repeated, Step, is_tiled, sources
 
 __all__ = ["Plan", "check_phases", "programs_of"]
 
@@ -29,21 +29,15 @@ class Plan(Listed):
     steps : tuple of Step
     checks : tuple of Check
         Slices to be checked when sizes are known.
-    from_size : int
-        What letters were taken to be at least where the order of places in an array was asked.
+    least : int
+        What letters have to be at least, so that places in arrays follow each other as the steps have it.
     """
 
     inputs: tuple[Node, ...]
     outputs: tuple[Node, ...]
     steps: tuple[Step, ...]
     checks: tuple[Check, ...]
-    from_size: int = LEAST
-
-    @property
-    def least(self) -> int:
-        """What letters have to be at least: where a loop has several pieces, their order counts on it."""
-        is_cut = any(isinstance(step, LoopStep) and len(step.pieces) > 1 for step in nested(self.steps))
-        return self.from_size if is_cut else 1
+    least: int = LEAST
 
     @property
     def estimate(self) -> Estimate:

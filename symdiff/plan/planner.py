@@ -19,7 +19,7 @@ from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, postor
 from ..graph.primitives import Placeholder
 from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
-from ..graph.sizes import Dim, Size, least_size
+from ..graph.sizes import Dim, Size, least_size, sizes_from
 from ..ground.gc_pause import paused
 from ..lowering.expand import EXPANSIONS, expand_node
 from ..lowering.unroll import unroll
@@ -96,9 +96,10 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     check_length(roots)
     if any(node.dtype is BOOL for node in inputs):
         raise NoLoopError("an input is a condition")
-    planner = _Planner(limit, symmetric, turned_inverses(roots))
-    planner.discover(roots)
-    return planner.finish(tuple(inputs), tuple(roots))
+    with sizes_from():
+        planner = _Planner(limit, symmetric, turned_inverses(roots))
+        planner.discover(roots)
+        return planner.finish(tuple(inputs), tuple(roots))
 
 
 def check_length(roots: Sequence[Node]) -> None:

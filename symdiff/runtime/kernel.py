@@ -20,7 +20,7 @@ from ..errors import AbsentError, ArgumentError, UnsupportedError
 from ..frontend.outputs import LEAF
 from ..frontend.outputs import show as show_structure
 from ..frontend.outputs.display import ShownText, table
-from ..graph.sizes import show
+from ..graph.sizes import Span, show
 from ..ground.advice import KERNEL, advice
 from ..ground.guard import guarded
 from .about.docstring import described
@@ -87,6 +87,8 @@ class Kernel(Calls):
     plans : Planned, optional
         What plans calls that share inputs among samples, or all calls.
     ranges : sequence of PositionRange, optional
+    spans : sequence of Span, optional
+        What the formula takes of axes whose sizes are letters, where an axis may be too short for it.
     """
 
     @guarded
@@ -101,6 +103,7 @@ class Kernel(Calls):
         options: Options | None = None,
         plans: Planned | None = None,
         ranges: Sequence[PositionRange] = (),
+        spans: Sequence[Span] = (),
     ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
@@ -127,7 +130,7 @@ class Kernel(Calls):
             raise ArgumentError(f"nonfinite={self.options.nonfinite!r}; expected 'keep' or 'raise'")
         if self.options.accuracy not in ("default", "high"):
             raise ArgumentError(f"accuracy={self.options.accuracy!r}; expected 'default' or 'high'")
-        self._ranges = tuple(ranges)
+        self._ranges, self._spans = tuple(ranges), tuple(spans)
         self._validates = self.options.validate and any(needs_validation(p.assumptions) for p in self.inputs)
         # where more is checked, every call goes the long way: checks take longer
         is_checked = self._validates or self.options.nonfinite == "raise"

@@ -17,6 +17,7 @@ from .._kernels.call import CallPath, container_library
 from .._kernels.plan.entry import PlanEntry
 from ..errors import ArgumentError, NonfiniteError, SingularMatrixError
 from ..frontend.outputs import pack, unpack
+from ..graph.sizes import Span
 from ..ground.guard import refuse
 from .about.origin import Origin
 from .calls.arguments import (
@@ -25,6 +26,7 @@ from .calls.arguments import (
     Floats,
     Parameter,
     check_outs,
+    check_spans,
     holds_symbol,
     match,
     one_axis,
@@ -61,6 +63,7 @@ class Calls(CallPath):
     _letters: list[str] | None
     _validates: bool
     _ranges: tuple[PositionRange, ...]
+    _spans: tuple[Span, ...]
 
     def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
         """Serve a call that is out of the ordinary: check everything, convert, or tell what is wrong."""
@@ -103,7 +106,7 @@ class Calls(CallPath):
         batch = stack_batches(self.inputs, args, self.options.batch, columns)
         check_all(self.inputs, batch, self._validates)
         check_positions(self.inputs, batch, self._ranges, columns)
-        shapes = [sample_shape(p.shape, batch.sizes) for p in self.outputs]
+        shapes = self._shapes(batch)
         lead = () if self.options.reduce else batch.shape
         full = [(*shape, *lead) if columns else (*lead, *shape) for shape in shapes]
         if out is None:
@@ -162,9 +165,15 @@ class Calls(CallPath):
 
         return explain(self.outputs, batch, self._in_rows, self._origin.cause, self.options.is_reduced)
 
+    def _shapes(self, batch: Batch) -> list[tuple[int, ...]]:
+        """Return the shapes of one sample of each result, for arrays that are large enough for the formula."""
+        shapes = [sample_shape(p.shape, batch.sizes) for p in self.outputs]
+        check_spans(self._spans, batch.sizes)
+        return shapes
+
     def _in_rows(self, batch: Batch) -> list[Floats]:
         """Return the results in rows, whichever way the kernel writes them."""
-        shapes = [sample_shape(p.shape, batch.sizes) for p in self.outputs]
+        shapes = self._shapes(batch)
         lead = () if self.options.reduce else batch.shape
         targets = [np.empty((*lead, *shape), batch.dtype) for shape in shapes]
         last = [t.transpose(*range(len(lead), t.ndim), *range(len(lead))) for t in targets]

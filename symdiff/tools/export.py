@@ -159,6 +159,7 @@ def _c(kernel: Kernel, name: str) -> dict[str, str]:
         batched=request.batched,
         reduce=request.reduce,
         formula=origin.texts(),
+        spans=kernel._spans,
     )
     return {f"{name}.c": written.source, f"{name}.h": written.header}
 
@@ -182,6 +183,7 @@ def _numpy(kernel: Kernel, name: str) -> dict[str, str]:
         reduce=request.reduce,
         formula=origin.texts(),
         results=[output.name for output in kernel.outputs],
+        spans=kernel._spans,
     )
     return {f"{name}.py": text}
 

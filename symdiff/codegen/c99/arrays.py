@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...graph import Node
-from ...graph.sizes import Dim, product
+from ...graph.sizes import Dim, Span, product
 from ...lowering.program import Program
 from ...plan.loops.access import Access, AxisIndex
 from ...plan.plan import Plan
@@ -70,6 +70,8 @@ class ArrayCode:
     plan : Plan
     letters : sequence of str
         The named sizes, which are arguments in front of all others.
+    spans : sequence of Span
+        What the formula takes of axes, beside what the plan checks.
 
     Attributes
     ----------
@@ -81,8 +83,8 @@ class ArrayCode:
         What has to hold of the sizes.
     """
 
-    def __init__(self, plan: Plan, letters: Sequence[str]) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, letters: Sequence[str], spans: Sequence[Span] = ()) -> None:
+        self.plan, self.spans = plan, spans
         self.letters = {letter: f"n{k}" for k, letter in enumerate(letters)}
         self.names: dict[Node, str] = {}
         self.workspace: Dim = 0
@@ -174,9 +176,8 @@ class ArrayCode:
     def _conditions(self) -> Iterator[str]:
         """Give what has to hold of the sizes, as C; what holds of all is left out."""
         plan = self.plan
-        for name in self.letters.values():
-            yield f"{name} >= {plan.least}"
-        for (start, step, length), size in plan.checks:
+        yield from (f"{name} >= {plan.least}" for name in self.letters.values())
+        for start, step, length, size in (*((*check.item, check.size) for check in plan.checks), *self.spans):
             last = start if length is None else start + (length - 1) * step
             for index in (start, last):
                 yield from self._holds(index, 0)

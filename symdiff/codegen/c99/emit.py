@@ -13,7 +13,7 @@ from ...calculus.cost import operations
 from ...errors import UnsupportedError
 from ...graph import BOOL, INT, Node
 from ...graph.size_equations import equations
-from ...graph.sizes import Dim, fixed, product
+from ...graph.sizes import Dim, Span, fixed, product
 from ...ground.budget import limits
 from ...lowering.program import Program
 from ...plan.calls import has_steps
@@ -53,6 +53,7 @@ def emit_c99(
     batched: Sequence[bool],
     reduce: bool = False,
     formula: Sequence[str] = (),
+    spans: Sequence[Span] = (),
 ) -> Exported:
     """Print a formula as C99.
 
@@ -72,6 +73,8 @@ def emit_c99(
         Sum each result over the samples.
     formula : sequence of str
         What is computed, for the comment.
+    spans : sequence of Span
+        What it takes of axes whose sizes are letters.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def emit_c99(
         if node.dtype in (BOOL, INT):
             raise UnsupportedError(f"the input {node.name!r:.80} holds {node.dtype} numbers; expected real ones")
     letters = [equation.name for equation in equations(tuple(node.shape for node in inputs))]
-    lowered = _lowered(inputs, nodes, letters, lower)
+    lowered = _lowered(inputs, nodes, letters, lower, spans)
     conditions: list[str] = []
     if isinstance(lowered, Program):
         text, workspace = sample_functions(lowered)
@@ -97,14 +100,18 @@ def emit_c99(
 
 
 def _lowered(
-    inputs: Sequence[Node], nodes: Sequence[Node], letters: Sequence[str], lower: Callable[[int], Program]
+    inputs: Sequence[Node],
+    nodes: Sequence[Node],
+    letters: Sequence[str],
+    lower: Callable[[int], Program],
+    spans: Sequence[Span],
 ) -> Program | ArrayCode:
     """Return the program of a short formula, the loops of a long one, or whichever there is."""
     is_fixed = all(fixed(node.shape) is not None for node in inputs)
     if is_fixed and (not has_steps(inputs, nodes) or operations(nodes) <= SHORT):
         return lower(limits().native_operations)
     try:
-        return ArrayCode(make_plan(inputs, nodes, limits().unrolled_operations), letters)
+        return ArrayCode(make_plan(inputs, nodes, limits().unrolled_operations), letters, spans)
     except UnsupportedError as error:
         if not is_fixed:
             raise UnsupportedError(f"{error}; give its sizes as numbers") from None

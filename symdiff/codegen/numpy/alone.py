@@ -22,7 +22,7 @@ from ...errors import UnsupportedError
 from ...graph import INT, Node
 from ...graph.reference import along, numeric
 from ...graph.scalars.functions import FUNCTIONS
-from ...graph.sizes import fixed
+from ...graph.sizes import Span, fixed
 from ..names import safe_names
 from . import fallbacks
 from .emit import Lines, emit_lines
@@ -97,6 +97,7 @@ def emit_alone(
     reduce: bool = False,
     formula: Sequence[str] = (),
     results: Sequence[str] = (),
+    spans: Sequence[Span] = (),
 ) -> str:
     """Print a formula as a Python module that needs NumPy alone, with one function, ``evaluate``.
 
@@ -110,6 +111,8 @@ def emit_alone(
         Sum each result over the samples.
     formula, results : sequence of str
         What is computed and the names of it, for the docstring.
+    spans : sequence of Span
+        What it takes of axes whose sizes are letters.
 
     Raises
     ------
@@ -122,12 +125,13 @@ def emit_alone(
     names = argument_names([str(node.name) for node in inputs])
     written = emit_lines(inputs, nodes, names)
     writer = written.writer
+    fitting = [writer.place(one[:3], one.size) for one in spans]
     functions = _functions({*writer.calls, *re.findall(r"\bspecial\.(\w+)", "\n".join(writer.lines))})
     text = [_head(functions), _ARGUMENTS]
     text += [f"\n\n{name} = {_array(values)}\n" for name, values in writer.constants.items()]
     text += [f"\n\n{function}\n" for function in functions]
     text.append(_evaluate(inputs, names, batched, reduce, formula, results, nodes))
-    text.append(_body(inputs, names, batched, reduce, written))
+    text.append(_body(inputs, names, batched, reduce, written, fitting))
     return "".join(text)
 
 
@@ -276,7 +280,14 @@ def _shape(node: Node, many: bool) -> str:
     return f"({', '.join([*(['...'] if many else []), *sizes])})"
 
 
-def _body(inputs: Sequence[Node], names: Sequence[str], batched: Sequence[bool], reduce: bool, lines: Lines) -> str:
+def _body(
+    inputs: Sequence[Node],
+    names: Sequence[str],
+    batched: Sequence[bool],
+    reduce: bool,
+    lines: Lines,
+    fitting: Sequence[str],
+) -> str:
     """Return the statements of the function: arguments, sizes and what they must fit, the formula, results."""
     writer, found = lines
     rows = zip(names, inputs, batched, strict=True)
@@ -286,6 +297,7 @@ def _body(inputs: Sequence[Node], names: Sequence[str], batched: Sequence[bool],
     text += [line for line in writer.lines if sized.match(line)]
     for name, node in zip(names, inputs, strict=True):
         text.append(f"_checked({name!a}, {name}, {_sample(writer.shape('1', node.shape))})")
+    text += fitting
     body = [re.sub(r"\bspecial\.", "", line) for line in writer.lines if not sized.match(line)]
     if body:
         text += ['with np.errstate(all="ignore"):', *(f"    {line}" for line in body)]

@@ -8,9 +8,30 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from ...errors import DtypeError, ShapeError, UnsupportedError
-from ...graph import BOOL, INT, Item, Node, constant, gather, reshape, slicing, take, transpose, whole
-from ...graph.sizes import Dim, Size, product, show, sign
+from ...graph import (
+    BOOL,
+    INT,
+    Item,
+    Node,
+    constant,
+    gather,
+    placeholder,
+    reshape,
+    slicing,
+    spans_of,
+    take,
+    transpose,
+    whole,
+)
+from ...graph.sizes import Dim, Size, Span, product, show, sign
 from .masked import is_masked
+
+
+def spans_taken(x: Node, key: Any, taken: Node) -> list[Span]:
+    """Return what an index takes of axes whose sizes are letters, where ``taken`` does not show it: a part of ones."""
+    if taken.op in ("slice", "gather", "take") or not any(isinstance(size, Size) for size in x.shape):
+        return []
+    return spans_of([getitem(placeholder("indexed", x.shape), key)])
 
 
 def getitem(x: Node, key: Any) -> Node:

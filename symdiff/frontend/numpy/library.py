@@ -308,6 +308,8 @@ _add("geomspace", sequences.geomspace, 2, 2, 4, ("num", "endpoint", "axis"), in_
 _add("tri", sequences.tri, "none", 1, 3, ("M", "k"))
 _add("zeros", lambda shape: making.full(shape, 0.0), "none")
 _add("ones", lambda shape: making.full(shape, 1.0), "none")
+#: Functions whose results have the shape of an argument, and nothing else of it.
+OF_SHAPES = frozenset(("zeros_like", "ones_like", "full_like"))
 _add("zeros_like", lambda x: making.like(x, 0.0))
 _add("ones_like", lambda x: making.like(x, 1.0))
 _add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)

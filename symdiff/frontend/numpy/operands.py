@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from numbers import Number
 from types import FrameType
@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError, UnsupportedError
-from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, postorder
+from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, postorder, spans_of
 from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
-from ...graph.sizes import Dim, Shape, Size, show
+from ...graph.sizes import Dim, Shape, Size, Span, show
 from ...ground.advice import REFUSED
 from ...ground.guard import users
 from ..provenance import NOTHING, Provenance, join, of_node
@@ -348,6 +348,19 @@ def provenance_of(*operands: Any) -> Provenance:
             found = [leaf for leaf in _leaves([operand]) if isinstance(leaf, Operand)]
             result = join([result, *(leaf.provenance for leaf in found[::-1])])
     return result
+
+
+def find_spans(operands: Iterable[Any]) -> tuple[Span, ...]:
+    """Return what arrays among operands take of axes whose sizes are letters, where that may be more than there is."""
+    found: dict[Span, None] = {}
+    for operand in operands:
+        if not isinstance(operand, Operand):
+            continue
+        facts = operand.provenance.facts
+        found |= dict.fromkeys(facts.spans)
+        if any(isinstance(size, Size) for node in facts.inputs for size in node.shape):
+            found |= dict.fromkeys(spans_of([operand.node]))
+    return tuple(found)
 
 
 def convert_arguments(entry: Entry, args: Sequence[Any]) -> list[Any]:

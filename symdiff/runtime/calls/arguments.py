@@ -23,8 +23,9 @@ from ...frontend.array import Array
 from ...frontend.numpy.masked import is_masked
 from ...graph import INT, REAL, Node
 from ...graph.primitives import NOTHING_KNOWN, Assumptions
+from ...graph.reference.numeric import span
 from ...graph.size_equations import bind
-from ...graph.sizes import Dim, Shape, Size, named, show, value
+from ...graph.sizes import Dim, Shape, Size, Span, named, show, value
 from .containers import numbers_of
 from .overlaps import Targets
 
@@ -33,6 +34,7 @@ __all__ = [
     "Batch",
     "Parameter",
     "check_outs",
+    "check_spans",
     "coded",
     "holds_symbol",
     "letters_of",
@@ -326,6 +328,18 @@ def sample_shape(shape: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[int, .
         told = ", ".join(f"{name} = {number}" for name, number in sizes.items())
         raise ShapeError(f"an array of shape {show(tuple(shape))} does not exist for {told}; give larger arrays")
     return found
+
+
+def check_spans(spans: Sequence[Span], sizes: Mapping[str, int]) -> None:
+    """Refuse arrays that are too small for what a formula takes of them.
+
+    Raises
+    ------
+    ShapeError
+    """
+    for start, step, length, size in spans:
+        count = 1 if length is None else value(length, sizes)
+        span(value(start, sizes), step, count, value(size, sizes))
 
 
 def coded(shape: Shape, letters: Sequence[str]) -> tuple[int, ...]:

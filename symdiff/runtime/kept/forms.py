@@ -31,7 +31,7 @@ from ...graph.primitives import (
     Placeholder,
 )
 from ...graph.scalars.functions import FUNCTIONS
-from ...graph.sizes import Size
+from ...graph.sizes import Size, Span
 from ...ground.gc_pause import paused
 from ...lowering.program import SIGNATURES, Port, Program
 from ...plan.loops.access import AxisIndex, Check, LoopInput
@@ -71,7 +71,7 @@ class Graph(NamedTuple):
 #: Records whose fields are plain values, or such records.
 _PAYLOADS = (
     *(Placeholder, Declared, Assumptions, Contraction, Diagonal, Place, Extent, Items, Picks, Axes, Along, Joint),
-    Half,
+    *(Half, Span),
 )
 _STEPS = (
     *(LoopPiece, LoopStep, Product, Reduction, Repacked, Repeated, Scan, Move, MatrixFunction, Routine, AxisIndex),
@@ -145,7 +145,7 @@ def write(value: Any) -> bytes:
         Node: ("Node", lambda node: nodes.arrays[node]),
         Call: ("Call", lambda step: (step.result, step.operands, step.inputs, nodes.graph[step.formula])),
         Graph: ("Graph", lambda graph: tuple([nodes.graph[root] for root in graph.roots])),
-        Plan: ("Plan", lambda plan: (plan.inputs, plan.outputs, plan.steps, plan.checks, plan.from_size)),
+        Plan: ("Plan", lambda plan: (plan.inputs, plan.outputs, plan.steps, plan.checks, plan.least)),
         Program: ("Program", _plain_program),
         Bytecode: ("Bytecode", _plain_code),
         _Nodes: ("Nodes", lambda table: tuple(table.rows)),

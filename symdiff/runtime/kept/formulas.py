@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, overload
 
 from ...frontend.array import Array
 from ...graph import INT, Node
-from ...graph.sizes import Shape
+from ...graph.sizes import Shape, Span
 from ...ground.budget import Opened, balance, current, uncounted
 from ...ground.gc_pause import paused
 from ...ground.tracing import is_traced
@@ -21,7 +21,18 @@ from .keys import is_plain, key_of, nodes_as_bytes
 from .records import FormulaRecord
 from .values import UnkeepableError
 
-__all__ = ["Kept", "LateNodes", "Problem", "facts_of", "find_graph", "find_text", "in_budget", "kept_in", "spent_since"]
+__all__ = [
+    "Kept",
+    "LateNodes",
+    "Problem",
+    "facts_of",
+    "find_graph",
+    "find_text",
+    "hessians_of",
+    "in_budget",
+    "kept_in",
+    "spent_since",
+]
 
 
 class Problem(NamedTuple):
@@ -69,6 +80,8 @@ class Kept(NamedTuple):
     rewrites : tuple of str
     length : int
         Nodes of the formula.
+    spans : tuple of Span
+        What the formula takes of axes whose sizes are letters, where that may be more than an axis has.
     spent : tuple of int, optional
         Nodes, steps and memory that a budget was charged.
     """
@@ -83,6 +96,7 @@ class Kept(NamedTuple):
     hessians: list[int]
     rewrites: tuple[str, ...]
     length: int
+    spans: tuple[Span, ...]
     spent: tuple[int, int, int] | None
 
 
@@ -162,10 +176,15 @@ def kept_in(record: FormulaRecord) -> Kept | None:
         return None
 
 
-def facts_of(outputs: Sequence[Array]) -> list[tuple[tuple[str, ...], bool, bool]]:
-    """Return what is known of each output besides its node: rewrites, whether it is a Hessian, or a derivative."""
+def hessians_of(outputs: Sequence[Array]) -> list[int]:
+    """Return the numbers of the outputs that are Hessians with respect to one array."""
+    return [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]
+
+
+def facts_of(outputs: Sequence[Array]) -> list[tuple[tuple[str, ...], bool, bool, tuple[Span, ...]]]:
+    """Return what is known of each output besides its node: rewrites, if it is a Hessian, a derivative, and spans."""
     facts = [(output.node, output.provenance.facts) for output in outputs]
-    return [(own.rewrites, node in own.hessians, own.derived) for node, own in facts]
+    return [(own.rewrites, node in own.hessians, own.derived, own.spans) for node, own in facts]
 
 
 def in_budget(read: Callable[[], Problem]) -> Callable[[], Problem]:

@@ -117,6 +117,8 @@ class PlanRunner:
         self._patterns: dict[tuple[bool, ...], Pattern | None] = {}
         self._sized: dict[tuple[Any, ...], Pattern | None] = {}
         self._has_letters = any(isinstance(size, Size) for node in self.inputs for size in node.shape)
+        # a factor of what is declared definite is a step, whose failure names the input
+        self._has_definite = any(node.assumptions.definite for node in self.inputs)
         if self.usual is not None:
             plan = self._planned(self.usual) if plan is None else plan
             self._patterns[self.usual] = self._pattern(plan, self.usual)
@@ -177,6 +179,7 @@ class PlanRunner:
             own = [shape[has:] for shape, has in zip(shapes, batched, strict=True)]
             sizes = bind_sizes(self.inputs, own)
         few = bool(sizes) and (any(batched) or self.reproducible) and max(sizes.values()) <= INNER
+        few = few and not self._has_definite
         for sized in (few, not few) if sizes else (False,):
             pattern = self._with_numbers(batched, sizes) if sized else self.pattern(batched)
             executor = None if pattern is None else pattern.bound(tuple(shapes), single)

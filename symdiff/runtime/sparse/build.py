@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ...frontend.array import Array
+from ...frontend.numpy.operands import find_spans
 from ...frontend.outputs import LEAF, names
 from ...graph import Node, constant, postorder, resize
 from ...graph.sizes import value
@@ -47,6 +48,7 @@ def build_sparse(
     inputs = list(problem.arguments.values())
     parameters = parameters_of(inputs)
     ranges = ranges_of(inline([output.node for output in problem.outputs], ("custom",)))
+    spans = find_spans(problem.outputs)
     plain = replace(problem.options, groups=None)
     results = [
         Result(title, node, form, None if form is None else lay_out_result(title, node, form))
@@ -66,6 +68,7 @@ def build_sparse(
             options=plain if direct else replace(plain, nonfinite=Options.nonfinite),
             plans=choice.plans,
             ranges=ranges,
+            spans=spans,
         )
 
     def fixed(sizes: Mapping[str, int]) -> SparseKernel:
@@ -90,4 +93,5 @@ def build_sparse(
         structure=problem.structure,
         options=problem.options,
         ranges=ranges,
+        spans=spans,
     )

@@ -16,7 +16,7 @@ from ..._kernels.call import with_vectorcall
 from ...errors import ArgumentError, NonfiniteError, ShapeError
 from ...frontend.outputs import pack, unpack
 from ...graph import INT, Node
-from ...graph.sizes import LEAST, Size, show
+from ...graph.sizes import LEAST, Size, Span, show
 from ...ground.guard import guarded
 from ...sparse.arrays import array_of, check_like, draw, flat_data, is_ordinary, shapes_of, shares, with_data
 from ...sparse.entries import SparsePattern
@@ -28,6 +28,7 @@ from ..calls.arguments import (
     Floats,
     Parameter,
     check_outs,
+    check_spans,
     holds_symbol,
     sample_shape,
     stack_batches,
@@ -87,6 +88,7 @@ class SparseKernel(Kernel):
         structure: Any,
         options: Options,
         ranges: Sequence[PositionRange] = (),
+        spans: Sequence[Span] = (),
     ) -> None:
         found = [own for r in results if r.layout is not None for own in r.layout.matrix.taken]
         self._taken = list(dict.fromkeys(found))
@@ -109,7 +111,7 @@ class SparseKernel(Kernel):
         self._names_of_sizes = tuple(sorted(names))
         super().__init__(
             inputs, outputs, inner._runner, inner._origin, structure=structure, options=options, plans=inner._plans,
-            ranges=ranges,
+            ranges=ranges, spans=spans,
         )
 
     def _inner_for(self, listed: tuple[bool, ...]) -> Kernel:
@@ -280,6 +282,7 @@ class SparseKernel(Kernel):
     def _full_shapes(
         self, positions: _Positions, lead: tuple[int, ...], sizes: Mapping[str, int]
     ) -> list[tuple[int, ...]]:
+        check_spans(self._spans, sizes)
         own = [
             sample_shape(r.node.shape, sizes) if pattern is None else (pattern.size,)
             for r, pattern in zip(self._results, positions.patterns, strict=True)
@@ -361,6 +364,7 @@ class SparseKernel(Kernel):
         key = self._key(sizes)
         found = self._fixed.get(key)
         if found is None:
+            check_spans(self._spans, sizes)
             found = self._fix(dict(sizes))
             known = dict(self._fixed)
             while len(known) >= KEPT:
