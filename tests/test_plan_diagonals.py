@@ -95,3 +95,57 @@ def test_unit_vectors_and_shifted_diagonals() -> None:
         kernel = sd.compile(formula)
         assert not kernel.stats.get("numpy_steps")
         near(kernel(*([X] if wanted.ndim == 1 else [M])), wanted)
+
+
+PIECEWISE = [
+    "diag(concatenate((x, 2 * x)))",
+    "diag(concatenate((x, [t], x**2)))",
+    "jacobian(roll(x, 1) * x, x)",
+    "jacobian(x * (roll(x, -1) - roll(x, 2)), x)",
+    "jacobian(concatenate((x[:-1]**2, x[-1:])), x)",
+    "hessian(sum((roll(x, 1) - x)**4), x)",
+    "hessian(sum(where(x > 0.1, x, 0.5 * x)[1:]**3) + x[0]**2, x)",
+    "jacobian(pad(x**2, (1, 2)) + concatenate(([t], x, [t, t])), x)",
+    "diag(roll(x, 3))[1:, :-1] * t",
+    "tril(outer([1.0, 2.0, 3.0], x))",
+    "jacobian(triu(outer(x, [1.0, 2.0, 3.0]), -1)[0], x)",
+]
+
+
+@pytest.mark.parametrize("text", PIECEWISE)
+def test_diagonals_of_vectors_in_parts(text: str) -> None:
+    """What stands on a diagonal may change along it, as in Jacobians of neighbours on a ring."""
+    for n in (1, 2, 3, 4, 7, 16, 40, 200):
+        arguments = numbers(used(text, "n"), n, ())
+        shared = numbers(used(text, "n"), n, (2,))
+        reference = sd.compile(text, backend="numpy", **used(text, "n"))
+        for kernel in (PIECES_IN_LETTERS[text], sd.compile(text, backend="interpreter", **used(text, n))):
+            try:
+                wanted = reference(*arguments)
+            except sd.ShapeError:
+                with pytest.raises(sd.ShapeError):
+                    kernel(*arguments)
+                break
+            near(kernel(*arguments), wanted)
+            near(kernel(*shared), reference(*shared))
+
+
+PIECES_IN_LETTERS = {text: sd.compile(text, backend="interpreter", **used(text, "n")) for text in PIECEWISE}
+RING = np.array([0.3, -1.0, 2.0, 0.7, 1.1])
+
+
+def test_the_jacobian_of_a_ring() -> None:
+    kernel = PIECES_IN_LETTERS["jacobian(roll(x, 1) * x, x)"]
+    for n in (3, 5, 50):
+        x = np.resize(RING, n)
+        np.testing.assert_allclose(kernel(x), np.diag(np.roll(x, 1)) + x[:, None] * np.roll(np.eye(n), 1, axis=0))
+
+
+def test_two_places_on_one_axis_are_left_to_numpy() -> None:
+    x = sd.vector("x", "n")
+    squares = np.exp(np.diag(x) ** 2)
+    part = (squares / squares.sum(axis=-1, keepdims=True))[..., -1]
+    kernel, fixed = (
+        sd.compile(sd.gradient((part * part).sum(), x), inputs=[x], backend=backend) for backend in ("auto", "numpy")
+    )
+    np.testing.assert_allclose(kernel(RING), fixed(RING), rtol=1e-12)

@@ -12,8 +12,8 @@ of a stencil is one loop over the inside and two small ones.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, TypeAlias
 
 from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, postorder, substitute
 from ..graph.primitives import Placeholder
@@ -63,6 +63,8 @@ __all__ = ["check_length", "make_plan"]
 
 #: Pieces into which one step may be cut.
 PIECES = 32
+#: The elements of each piece of a loop, and what is made of them.
+Made: TypeAlias = list[tuple[Elements, list[Node]]]
 #: Nodes of a formula that a plan is made for: the element of a loop has about as many operations.
 NODES = 5_000
 
@@ -157,7 +159,8 @@ class _Planner:
         terms = placed_terms(node)
         if terms is not None:
             self.placed[node] = terms
-            read = dict.fromkeys(port.source for elements, _ in self._placed(node) for port in elements.ports)
+            pieces_of = itertools.chain.from_iterable(self._placed(node))
+            read = dict.fromkeys(port.source for elements, _ in pieces_of for port in elements.ports)
             return [source for source in read if not is_given(source) and source is not node]
         step = self._step(node)
         if step is None:
@@ -272,32 +275,41 @@ class _Planner:
         made = self._make(tasks)
         return None if made is None else [elements.ports for elements, _ in made]
 
-    def _make(self, tasks: Sequence[Task]) -> list[tuple[Elements, list[Node]]] | None:
-        """Make the elements of tasks over the same loops, in pieces where that must be."""
-        ranges: list[list[Range]] = [[(0, size)] for size in tasks[0].loops]
-        while True:
-            try:
-                return self._make_pieces(tasks, ranges)
-            except CutError as error:
-                finer = cut(ranges[error.loop], error.places, PIECES + 1)
-                if len(finer) == len(ranges[error.loop]):
-                    raise OrderError from None
-                ranges[error.loop] = finer
+    def _make(self, tasks: Sequence[Task]) -> Made | None:
+        """Make the elements of tasks over the same loops."""
 
-    def _make_pieces(
-        self, tasks: Sequence[Task], ranges: list[list[Range]]
-    ) -> list[tuple[Elements, list[Node]]] | None:
-        made = []
-        for k, box in enumerate(itertools.product(*ranges)):
-            if k >= PIECES:
-                raise NoLoopError(f"one loop of it has more than {PIECES} pieces")
-            elements = Elements(box, self.kept, self.room, _is_apart)
+        def each(elements: Elements) -> list[Node] | None:
             results = []
             for task in tasks:
                 result = element_of(elements, task)
                 if result is None:
                     return None
                 results.append(result)
+            return results
+
+        return self._in_pieces(tasks[0].loops, each)
+
+    def _in_pieces(self, loops: Sequence[Dim], make: Callable[[Elements], list[Node] | None]) -> Made | None:
+        """Make elements of loops, in pieces where what they are made of changes; None where they are no loop's work."""
+        ranges: list[list[Range]] = [[(0, size)] for size in loops]
+        while True:
+            try:
+                return self._make_pieces(ranges, make)
+            except CutError as error:
+                finer = cut(ranges[error.loop], error.places, PIECES + 1)
+                if len(finer) == len(ranges[error.loop]):
+                    raise OrderError from None
+                ranges[error.loop] = finer
+
+    def _make_pieces(self, ranges: list[list[Range]], make: Callable[[Elements], list[Node] | None]) -> Made | None:
+        made = []
+        for k, box in enumerate(itertools.product(*ranges)):
+            if k >= PIECES:
+                raise NoLoopError(f"one loop of it has more than {PIECES} pieces")
+            elements = Elements(box, self.kept, self.room, _is_apart)
+            results = make(elements)
+            if results is None:
+                return None
             made.append((elements, results))
         return made
 
@@ -322,27 +334,34 @@ class _Planner:
         checks = tuple(dict.fromkeys((*_checks(outputs), *within)))
         return Plan(inputs, outputs, tuple(steps), checks, least_size())
 
-    def _placed(self, node: Node) -> list[tuple[Elements, Node]]:
+    def _placed(self, node: Node) -> list[Made]:
         """Make the elements of terms that stand in parts of an array; each adds to those before it."""
         made = []
         for k, term in enumerate(self.placed[node]):
-            elements = Elements(term.ranges, self.kept, self.room, _is_apart)
-            try:
+
+            def sums(elements: Elements, k: int = k, term: PlacedTerm = term) -> list[Node] | None:
                 value = term.element(elements)
-            except CutError:
-                raise NoLoopError("what a diagonal is made of changes along it") from None
-            if value is None:
+                if value is None:
+                    return None
+                return [elementwise("add", (elements.port(node, term.place), value)) if k else value]
+
+            pieces = self._in_pieces(term.loops, sums)
+            if pieces is None:
                 raise NoLoopError("a part of an array is no loop's work")
-            if k:
-                value = elementwise("add", (elements.port(node, term.place), value))
-            made.append((elements, value))
+            made.append(pieces)
         return made
 
     def _placed_steps(self, node: Node) -> Iterator[LoopStep]:
-        for k, (term, (elements, value)) in enumerate(zip(self.placed[node], self._placed(node), strict=True)):
-            program = unroll(list(elements.ports.values()), [value], self.limit)
-            piece = LoopPiece(elements.ranges, tuple(elements.ports), program)
-            yield LoopStep(term.loops, (node,), (term.place,), False, (piece,), fills=not k and not term.whole)
+        for k, (term, made) in enumerate(zip(self.placed[node], self._placed(node), strict=True)):
+            fills = not k and not term.whole
+            yield LoopStep(term.loops, (node,), (term.place,), False, self._programs(made), fills=fills)
+
+    def _programs(self, made: Made) -> tuple[LoopPiece, ...]:
+        pieces = []
+        for elements, results in made:
+            program = unroll(list(elements.ports.values()), results, self.limit)
+            pieces.append(LoopPiece(elements.ranges, tuple(elements.ports), program))
+        return tuple(pieces)
 
     def _levels(self) -> dict[Node, int]:
         """Return how many steps have to run before that of each array."""
@@ -361,16 +380,12 @@ class _Planner:
     def _program(self, tasks: list[Task]) -> LoopStep:
         made = self._make(tasks)
         assert made is not None
-        pieces = []
-        for elements, results in made:
-            program = unroll(list(elements.ports.values()), results, self.limit)
-            pieces.append(LoopPiece(elements.ranges, tuple(elements.ports), program))
         return LoopStep(
             tasks[0].loops,
             tuple(task.node for task in tasks),
             tuple(task.place for task in tasks),
             bool(tasks[0].over),
-            tuple(pieces),
+            self._programs(made),
             kept=tasks[0].kept,
         )
 

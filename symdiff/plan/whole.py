@@ -81,7 +81,7 @@ def routine(node: Node) -> Routine | None:
         indexed = node.args[0] if node.op == "take" else node
         axis, own = node.payload.axis + indexed.ndim, node.payload.shared
         return Routine(node.op, (node,), node.args, axis, own)
-    if node.op == "triangle" and all(map(is_long, node.shape[-2:])):
+    if node.op == "triangle" and any(map(is_long, node.shape[-2:])):
         upper, offset = node.payload
         return Routine("triangle", (node,), node.args, 0, offset, upper)
     if node.op == "arrange":

@@ -190,10 +190,10 @@ def _diagonal(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
         dense = [(contract([arg for arg, _ in dense], [own for _, own in dense], kept), kept)]
     free = list(out)
     where: dict[int, AxisIndex] = {}
-    for arg, own in structure:
-        if not any(is_long(size) for size in arg.shape):
-            raise NoLoopError("a short diagonal beside a long one")
+    for arg, own in sorted(structure, key=lambda each: each[0].op != "onehot"):
         if arg.op == "onehot":
+            if own[0] in where:
+                raise NoLoopError("two places along one axis")
             where[own[0]] = AxisIndex(None, arg.payload.at, 1, None)
             free.remove(own[0])
             continue
@@ -205,14 +205,16 @@ def _diagonal(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
             raise NoLoopError("a diagonal that leaves its array, or crosses another one")
         where[column] = AxisIndex(row, start, step, None)
         free.remove(column)
-    order = sorted((label for label in free if is_long(sizes[label])), key=lambda label: sizes[label] != BATCH)
+    rows = {index.loop for index in where.values()}  # a loop goes along them, be they few
+    order = [label for label in free if is_long(sizes[label]) or label in rows]
+    order.sort(key=lambda label: sizes[label] != BATCH)
     loops = {label: AxisIndex(loop, 0, 1, None) for loop, label in enumerate(order)}
     for label in free:
         where.setdefault(label, loops[label] if label in loops else all_of(sizes[label]))
     for label, index in where.items():
         if index.loop is not None and label not in loops:
             if index.loop not in loops:
-                raise NoLoopError("a diagonal along a short axis")
+                raise NoLoopError("a diagonal at one place of an axis")
             where[label] = index._replace(loop=loops[index.loop].loop)
 
     def element(elements: Elements) -> Node | None:
