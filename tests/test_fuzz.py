@@ -12,14 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fuzz import layouts, values
+import symdiff as sd
+from fuzz import layouts, sizes, values
 from fuzz.__main__ import main
 from fuzz.case import Case, Kind, case_of, shorter
 from fuzz.kinds import KINDS
 from fuzz.workers import Worker, outcome
 
 #: Cases of each kind that a run of the tests takes, a second or two.
-SHORT = {"texts": 150, "values": 4, "layouts": 60, "files": 80, "arguments": 500}
+SHORT = {"texts": 150, "values": 4, "layouts": 60, "sizes": 100, "files": 80, "arguments": 500}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -59,6 +60,16 @@ def test_a_wrong_derivative_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert values.run(case) == ""
     monkeypatch.setitem(values.UNARY, "sin", ("stop_gradient(sin({0}))", np.sin))
     assert "d/dx of native is wrong" in values.run(case)
+
+
+def test_a_wrong_value_or_slope_at_a_size_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = {"steps": [("reverse", [1]), ("three", [3])], "n": 20, "letters": True, "backend": "interpreter"}
+    case |= {"samples": 0, "shared": [True] * 3, "seed": 5}
+    assert sizes.run(case) == ""
+    monkeypatch.setitem(sizes.ONE, "three", lambda B: B[:3] if isinstance(B, np.ndarray) else B[1:4])
+    assert sizes.run(case).startswith("at n = 20: value off by")
+    monkeypatch.setitem(sizes.ONE, "three", lambda B: B[:3] if isinstance(B, np.ndarray) else sd.stop_gradient(B[:3]))
+    assert sizes.run(case).startswith("at n = 20: slope 0; differences")
 
 
 def test_trees_are_what_their_text_says() -> None:
