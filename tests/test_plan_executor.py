@@ -379,3 +379,19 @@ def test_an_overwritten_array_is_read_in_order_of_the_steps() -> None:
         for before, after in itertools.pairwise(views)
     ]
     check(layout, steps, [rng.normal(size=(10, 3))], [np.empty((10, 3))], 10, [TIMES_SINE])
+
+
+def test_ports_without_elements_have_room() -> None:
+    """Of the parts of an array that is put together many may be empty; what describes them stood beyond its memory."""
+    y = sd.vector("y", "n")
+    pair = np.stack([y[:, None], np.sin(y[:, None])], axis=-1)
+    padded = np.pad(pair, [(0, 1), (1, 0), (1, 0)], mode="edge")
+    whole = np.concatenate([padded, np.cos(padded)])
+    kernel = sd.compile(sd.gradient((whole * whole).sum(), y), backend="interpreter")
+    at = np.full(20, 0.3)
+    for _ in range(20):  # memory is looked at when more is asked for
+        found = kernel(at)
+        _ = [np.empty(size) for size in range(100, 1500, 50)]
+    sine = np.sin(0.3)
+    each = 2 * (2 * (0.6 - np.sin(0.6)) + (2 * sine - np.sin(2 * sine)) * np.cos(0.3))
+    np.testing.assert_allclose(found, np.r_[np.full(19, each), 2 * each])

@@ -3,6 +3,10 @@
 from ..arrays.describe cimport sd_unit
 from ..matrix.batches cimport sd_matrix_functions
 
+cdef extern from "batch/unit.h":
+    ctypedef struct sd_port:
+        pass
+
 cdef extern from "plan/plan.h":
     enum: SD_RANK
     enum: SD_LINE

@@ -274,7 +274,7 @@ cdef class BoundPlan:
         demand(sizes[:s.inputs] == list(inputs) and sizes[s.inputs:] == list(outputs),
                f"views of {sizes} elements for a program of {inputs} and {outputs}")
         demand(sum(sizes) <= MOST_SAMPLES, f"views of {sizes} elements")
-        self.need(128 * (len(sizes) + 1) + 32 * sum(sizes))
+        self.need(<long>sizeof(sd_port) * len(sizes) + SD_LINE + 32 * sum(sizes))
         self.messages[s.number] = tuple(step.checks)
         return units.cost(step.units) * inner
 
