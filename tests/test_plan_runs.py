@@ -154,3 +154,38 @@ def test_a_check_that_fails_in_a_short_row_names_the_row() -> None:
     with pytest.raises(sd.SingularMatrixError) as caught:
         kernel(X)
     assert caught.value.index == (611,)
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_written_in_parts_have_the_bits_of_their_elements(backend: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(8)
+    A, x = sd.matrix("A", "m", "n"), sd.vector("x", "n")
+    formulas = [
+        (lambda A, x: np.roll(A, 1, axis=1) * A),
+        (lambda A, x: np.roll(A * x, -2, axis=1) - A),
+        (lambda A, x: np.concatenate([A[:, 3:] * x[:-3], A * A], axis=1)),
+        (lambda A, x: np.pad(A[:, 1:] * A[:, :-1], [(1, 0), (2, 1)], constant_values=2.0)),
+        (lambda A, x: np.stack([A, A * x])[:, :, 1:]),
+    ]
+    for formula in formulas:
+        kernel = sd.compile(formula(A, x), inputs=[A, x], backend=backend)
+        for n in (4, 7, 8, 9, 15, 16, 17, 23, 24, 31, 40, 63, 64, 65, 97, 130):
+            m = int(rng.integers(1, 9))
+            given = rng.normal(size=(m, n)).astype(dtype), rng.normal(size=n).astype(dtype)
+            np.testing.assert_array_equal(kernel(*(laid_out(rng, part) for part in given)), formula(*given))
+            several = rng.normal(size=(5, m, n)).astype(dtype)
+            wanted = np.stack([formula(one, given[1]) for one in several])
+            np.testing.assert_array_equal(kernel(several, given[1]), wanted)
+            room = np.empty((*wanted.shape[:-1], 2 * wanted.shape[-1]), dtype)[..., ::2]
+            np.testing.assert_array_equal(kernel(several, given[1], out=room), wanted)
+
+
+def test_rows_in_parts_do_not_depend_on_threads() -> None:
+    rng = np.random.default_rng(9)
+    A = sd.matrix("A", "m", "n")
+    formula = np.exp(-np.roll(A, 1, axis=1) * A) / (1 + A * A)
+    one, three = (sd.compile(formula, backend="interpreter", threads=threads) for threads in (1, 3))
+    for n in (17, 100, 1001):
+        values = rng.normal(size=(300_000 // n, n))
+        np.testing.assert_array_equal(one(values), three(values))

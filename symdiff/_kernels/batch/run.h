@@ -13,9 +13,9 @@
 enum { SD_ELSEWHERE = -3 };
 /* Arrays and bytes of workspace for which one sample needs nothing to be laid out. */
 enum { SD_FEW = 24, SD_ROOM = 4096 };
-/* The same as SD_LONG_RUN where no such array is written, and none has more than one element: what is read is packed in less time than
-   a unit takes to begin. */
-enum { SD_LONG_READ = 256 };
+/* The same as SD_LONG_RUN where none has more than one element and all can be read and written so: where one is written, and
+   where none is, and what is read is packed in less time than a unit takes to begin. */
+enum { SD_SHORT_RUN = 16, SD_LONG_READ = 96 };
 /* Samples from which it is worth beginning at lines of the cache, and elements of rows that are short. */
 enum { SD_MANY = 8192, SD_SHORT = 3 };
 
@@ -75,11 +75,14 @@ static long sd_range_worker(sd_work *work, long *which) {
 /* Samples of the last axis from which arrays with a stride of their own along each axis are read where they lie. */
 static long sd_least_run(const sd_call *c) {
   const sd_unit *u = c->unit;
+  int are_written = 0, lie_so = 1;
   for (int p = 0; p < u->inputs + u->outputs; p++) {
-    const sd_port *port = c->ports + p;
-    if (port->scattered == 1 && (p >= u->inputs || port->size > 1 || port->single != u->single)) return SD_LONG_RUN;
+    sd_port port = c->ports[p];
+    are_written |= p >= u->inputs && port.scattered == 1;
+    if (port.scattered == 1) port.scattered = SD_RUNS, port.stride = port.strides[c->axes - 1];
+    lie_so &= port.size == 1 && sd_lies(u, &port, p);
   }
-  return SD_LONG_READ;
+  return !lie_so ? SD_LONG_RUN : are_written ? SD_SHORT_RUN : SD_LONG_READ;
 }
 
 /* Whether the unit reads an input from one sample of each run along the last axis: no tile goes past the end of one. */

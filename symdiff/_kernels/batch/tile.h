@@ -161,9 +161,60 @@ static long sd_tile(const sd_call *c, const sd_room *r, long first, long count, 
   return -1;
 }
 
+/* Whether whole runs along the last axis can be run where they lie: what does not fill a vector is run with samples before
+   it, and only where runs begin differs from one to the next. */
+static int sd_in_place(const sd_call *c, const sd_room *r) {
+  long lanes = c->unit->lanes;
+  return r->direct && !r->tile && c->run >= lanes && (c->again || c->run % lanes == 0) && !c->unit->reduce;
+}
+
+/* Run whole runs from a sample on that begins one. */
+static __attribute__((noinline)) long sd_whole_runs(const sd_call *c, const sd_room *r, long first, long runs, long *which) {
+  const sd_unit *u = c->unit;
+  int ports = u->inputs + u->outputs, last = c->axes - 1;
+  long whole = c->run & -u->lanes, rest = c->run - whole, at[SD_AXES], begun = first / c->run, failed;
+  for (int a = last - 1; a >= 0; a--) at[a] = begun % c->lengths[a], begun /= c->lengths[a];
+  for (int p = 0; p < ports; p++) {
+    const sd_port *port = c->ports + p;
+    r->stride[p] = port->size > 1 && u->columns ? port->step : port->stride;
+    *(p < u->inputs ? (char **)r->in + p : r->out + (p - u->inputs)) = port->data + sd_place(c, port, first);
+  }
+  for (; runs > 0; runs--, first += c->run) {
+    int carry = last - 1;
+    failed = u->kernel(0, whole, r->in, r->stride, r->out, r->stride + u->inputs, r->work, u->functions, which);
+    if (failed >= 0) return first + failed;
+    if (rest) {
+      for (int p = 0; p < ports; p++)
+        *(p < u->inputs ? (char **)r->in + p : r->out + (p - u->inputs)) += (c->run - u->lanes) * c->ports[p].stride;
+      failed = u->kernel(0, u->lanes, r->in, r->stride, r->out, r->stride + u->inputs, r->work, u->functions, which);
+      if (failed >= 0) return first + c->run - u->lanes + failed;
+    }
+    for (; carry > 0 && at[carry] == c->lengths[carry] - 1; carry--) at[carry] = 0;
+    if (carry >= 0) at[carry]++;
+    for (int p = 0; p < ports; p++) {
+      const sd_port *port = c->ports + p;
+      long on = rest ? (u->lanes - c->run) * port->stride : 0;
+      if (port->scattered != SD_RUNS)
+        on += c->run * port->stride;
+      else
+        for (int a = carry; a >= 0 && a < last; a++)
+          on += a == carry ? port->strides[a] : (1 - c->lengths[a]) * port->strides[a];
+      *(p < u->inputs ? (char **)r->in + p : r->out + (p - u->inputs)) += on;
+    }
+  }
+  return -1;
+}
+
 /* Run samples begin .. end. */
 static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, long *which) {
+  int in_place = sd_in_place(c, r);
   for (long i = begin; i < end;) {
+    if (in_place && end - i >= c->run && i % c->run == 0) {
+      long runs = (end - i) / c->run, wrong = sd_whole_runs(c, r, i, runs, which);
+      if (wrong >= 0) return wrong;
+      i += runs * c->run;
+      continue;
+    }
     long count = r->tile && r->tile < end - i ? r->tile : end - i, failed;
     if (c->run && count > c->run - i % c->run) count = c->run - i % c->run;
     if (count > c->unit->lanes)
