@@ -73,7 +73,7 @@ def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict
         for factor, other in (node.args, node.args[::-1]):
             if factor.shape == () and other in known:
                 return {index: make("multiply", factor, value) for index, value in known[other].items()}
-    if node.op in ("add", "subtract") and all(arg in known for arg in node.args):
+    if node.op in ("add", "subtract") and all(arg in known and arg.shape == node.shape for arg in node.args):
         result = dict(known[node.args[0]])
         for index, value in known[node.args[1]].items():
             if index in result:

@@ -22,6 +22,7 @@ from ..graph import (
     rebuild,
     reshape,
 )
+from ..graph.deltas.affine import is_identity
 from ..graph.deltas.einsum import einsum, is_structured
 from ..graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ..graph.scalars.functions import as_written
@@ -302,6 +303,7 @@ class _Collector:
         if (
             len(node.args) < 2
             or node.args[0].op != "delta"
+            or not is_identity(node.args[0])
             or any(own not in ((first[0],), (first[1],)) for own in labels[1:])
         ):
             return node

@@ -237,13 +237,13 @@ def like_terms(terms: Iterable[CollectedProduct]) -> list[CollectedProduct]:
             continue
         total = known.number + term.number
         if Fraction(repr(total)) != Fraction(repr(known.number)) + Fraction(repr(term.number)):
-            found[len(found)] = term
+            found[object()] = term
         elif total:
             known.number = total
         elif all(base.op == "size" for base in (*term.over, *term.under)):
             del found[key]
         else:
-            found[len(found)] = term
+            found[object()] = term
     return list(found.values())
 
 

@@ -224,17 +224,27 @@ def _common_scalars(reader: Reader, term: Term) -> Term | None:
     parts = [_apart(arg) for arg in term.args]
     if any(array.shape != term.shape or not term.ndim for *_, array in parts):
         return None
-    (_, first, divisors, _), *rest = parts
-    over = [scalar for scalar in first if all(scalar in scalars for _, scalars, _, _ in rest)]
-    under = [scalar for scalar in divisors if all(scalar in others for _, _, others, _ in rest)]
+    over, left = _in_common([scalars for _, scalars, _, _ in parts])
+    under, below = _in_common([divisors for _, _, divisors, _ in parts])
     if not over and not under:
         return None
-    terms = []
-    for (_, scalars, others, array), minus in zip(parts, term.data, strict=True):
-        left = [scalar for scalar in scalars if scalar not in over]
-        below = [scalar for scalar in others if scalar not in under]
-        terms.append((reader.product([*left, array], below, term.shape), minus))
+    terms = [
+        (reader.product([*scalars, array], divisors, term.shape), minus)
+        for scalars, divisors, (*_, array), minus in zip(left, below, parts, term.data, strict=True)
+    ]
     return reader.product([*over, reader.sum(terms, term.shape)], under, term.shape)
+
+
+def _in_common(several: list[list[Term]]) -> tuple[list[Term], list[list[Term]]]:
+    """Return the factors that all products have, as often as each has them, and what is left of each."""
+    left = [list(factors) for factors in several]
+    common = []
+    for factor in several[0]:
+        if all(factor in rest for rest in left):
+            common.append(factor)
+            for rest in left:
+                rest.remove(factor)
+    return common, left
 
 
 # ---------------------------------------------------------------------------- matrices in common
