@@ -370,7 +370,11 @@ def extremum_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
 
 def within(node: Node, mask: Node) -> tuple[Node, bool]:
     """Return where an operation's elements are computed together with any that count, and whether that is more."""
-    together = (PRIMITIVES[node.op].keeps and _together(node, node)) or ()
+    row = PRIMITIVES[node.op]
+    if row.mixes is Mixes.MATRIX and not row.keeps:
+        together: tuple[int, ...] = tuple(range(node.args[0].ndim - 2, node.ndim))  # eigenvalues of one matrix
+    else:
+        together = (row.keeps and _together(node, node)) or ()
     wide = any_along(_with_rank(mask, node.ndim), together) if together and not is_single(mask) else mask
     return wide, wide is not mask
 
