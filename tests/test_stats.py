@@ -402,3 +402,26 @@ def test_text_takes_parameters_by_name_and_leaves_out_the_rest() -> None:
 def test_what_is_wrong_is_told(call: Callable[[], object], told: str) -> None:
     with pytest.raises(sd.SymdiffError, match=told):
         call()
+
+
+@pytest.mark.parametrize("row", [*CONTINUOUS, *DISCRETE], ids=lambda row: row.name)
+def test_of_nan_every_function_is_nan(row: Distribution) -> None:
+    args = symbols(row)
+    functions = row.all_functions
+    outputs = [getattr(of(row.name), function)(*args) for function in functions]
+    point = [math.nan, *drawn(row, seeded(row.name))[1:]]
+    for backend in ("interpreter", "numpy"):
+        for function, value in zip(functions, sd.compile(outputs, args, backend=backend)(*point), strict=True):
+            assert np.isnan(value), f"{row.name}.{function}, {backend}"
+    for function in functions:
+        assert np.isnan(getattr(of(row.name), function)(*point)), f"{row.name}.{function} of numbers"
+
+
+def test_of_nan_probabilities_of_several_numbers_are_nan() -> None:
+    half = np.array([0.5, 0.5])
+    assert np.isnan(sd.stats.dirichlet.logpdf(np.array([math.nan, 0.5]), np.array([1.0, 2.0])))
+    assert np.isnan(sd.stats.multinomial.logpmf(np.array([1.0, math.nan]), 2.0, half))
+    assert np.isnan(sd.stats.categorical.logpmf(math.nan, half))
+    assert sd.stats.categorical.logpmf(3.0, half) == -math.inf
+    assert sd.stats.multinomial.logpmf(np.array([1.0, 2.0]), 2.0, half) == -math.inf
+    assert sd.stats.multinomial.logpmf(np.array([1.5, 0.5]), 2.0, half) == -math.inf

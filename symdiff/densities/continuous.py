@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..graph import Node, as_node, number
+from ..graph import Node, number
 from ..graph.dump import record_text
 from ..graph.scalars.functions import apply, compare, where
 from ..graph.scalars.logarithms import log1mexp_of_exp
-from .positions import DENSITY, all_of, log, scaled, standard, within
+from .positions import DENSITY, all_of, log, scaled, standard, unless_nan, within
 from .table import QUANTILES
 
 __all__ = ["formula"]
@@ -218,8 +218,8 @@ _FAMILIES: dict[str, _Family] = {
         "logsf": lambda z: apply("log_sigmoid", -z),
     }),
     "uniform": _Family({
-        "logpdf": lambda z: as_node(0.0),
-        "pdf": lambda z: as_node(1.0),
+        "logpdf": lambda z: unless_nan(z, 0.0),
+        "pdf": lambda z: unless_nan(z, 1.0),
         "cdf": lambda z: z,
         "sf": lambda z: 1.0 - z,
         "logcdf": log,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ..graph import Node, as_node, number
 from ..graph.scalars.functions import apply, compare, where
-from .positions import BELOW, all_of, log, standard
+from .positions import BELOW, any_of, log, standard
 
 __all__ = ["formula"]
 
@@ -21,13 +21,13 @@ def formula(name: str, function: str) -> Callable[..., Node]:
         *shapes, loc = parameters
         at = standard(k, loc)
         low, high = _ENDS[name](*shapes)
-        inside = [_at_most(low, at), *([] if high is None else [_at_most(at, high)]), _whole(at)]
+        gone = [_is_less(at, low), *([] if high is None else [_is_less(high, at)]), _is_between(at)]
         value = _LOGARITHMS[name](at, *shapes)
         value = value if function == "logpmf" else apply("exp", value)
-        if False in inside:
+        if True in gone:
             return as_node(BELOW[function])
-        conditions = [each for each in inside if isinstance(each, Node)]
-        return where(all_of(*conditions), value, BELOW[function]) if conditions else value
+        conditions = [each for each in gone if isinstance(each, Node)]
+        return where(any_of(*conditions), BELOW[function], value) if conditions else value
 
     return run
 
@@ -37,15 +37,16 @@ def _log_binomial(n: Node, k: Node) -> Node:
     return _lgamma(n + 1.0) - _lgamma(k + 1.0) - _lgamma(n - k + 1.0)
 
 
-def _at_most(a: Node, b: Node) -> Node | bool:
-    """Tell whether a number is at most another one: a bool where both are constants, else a formula."""
+def _is_less(a: Node, b: Node) -> Node | bool:
+    """Tell whether a number is less than another one: a bool where both are constants, else a formula."""
     first, second = number(a), number(b)
-    return compare("less_equal", a, b) if first is None or second is None else first <= second
+    return compare("less", a, b) if first is None or second is None else first < second
 
 
-def _whole(k: Node) -> Node | bool:
+def _is_between(k: Node) -> Node | bool:
+    """Tell whether a number stands between two whole ones; nan does not."""
     known = number(k)
-    return compare("equal", k, apply("floor", k)) if known is None else known.is_integer()
+    return compare("less", apply("floor", k), k) if known is None else known % 1.0 > 0.0
 
 
 def _lgamma(x: Node) -> Node:

@@ -27,7 +27,7 @@ from ..graph import (
 )
 from ..graph.scalars.functions import apply, compare, where
 from ..graph.sizes import Dim, show
-from .positions import BELOW, all_of, log, standard
+from .positions import BELOW, any_of, log, standard, unless_nan
 
 __all__ = ["formula"]
 
@@ -113,16 +113,15 @@ def _dirichlet(x: Node, alpha: Node) -> Node:
             "the first axis of x as there are numbers in alpha"
         )
     powers = alpha if x.ndim == 1 else reshape(alpha, (alpha.shape[0], *(1,) * (x.ndim - 1)))
-    inside = _every(compare("less", 0.0, x), 0)
     constant_part = sum_axes(apply("lgamma", alpha), (0,)) - apply("lgamma", sum_axes(alpha, (0,)))
     value = sum_axes((powers - 1.0) * log(x), (0,)) - constant_part
     at_ends = stop_gradient(sum_axes(apply("xlogy", powers - 1.0, x), (0,)) - constant_part)
-    beyond = where(_every(compare("less_equal", 0.0, x), 0), at_ends, BELOW["logpdf"])
-    return where(inside, value, beyond)
+    beyond = where(_some(compare("less", x, 0.0), 0), BELOW["logpdf"], at_ends)
+    return where(_some(compare("less_equal", x, 0.0), 0), beyond, value)
 
 
-def _every(condition: Node, axis: int) -> Node:
-    return compare("not_equal", reduce("min", where(condition, 1.0, 0.0), (axis,)), 0.0)
+def _some(condition: Node, axis: int) -> Node:
+    return compare("not_equal", reduce("max", where(condition, 1.0, 0.0), (axis,)), 0.0)
 
 
 def _wishart(x: Node, df: Node, scale: Node) -> Node:
@@ -159,10 +158,11 @@ def _multinomial(x: Node, n: Node, p: Node) -> Node:
             f"multinomial of shape {show(x.shape)} with p of shape {show(p.shape)}; expected as many counts along the "
             "last axis as there are probabilities"
         )
-    whole = all_of(compare("less_equal", 0.0, x), compare("equal", x, apply("floor", x)))
-    inside = all_of(_every(whole, x.ndim - 1), compare("equal", sum_axes(x, _last(x)), n))
+    wrong = any_of(compare("less", x, 0.0), compare("less", apply("floor", x), x))
+    total = sum_axes(x, _last(x))
+    gone = any_of(_some(wrong, x.ndim - 1), compare("less", total, n), compare("less", n, total))
     each = apply("xlogy", x, p) - apply("lgamma", x + 1.0)
-    return where(inside, apply("lgamma", n + 1.0) + sum_axes(each, _last(each)), BELOW["logpmf"])
+    return where(gone, BELOW["logpmf"], apply("lgamma", n + 1.0) + sum_axes(each, _last(each)))
 
 
 def _categorical(k: Node, p: Node) -> Node:
@@ -180,7 +180,7 @@ def _categorical(k: Node, p: Node) -> Node:
     chosen = compare("equal", reshape(k, (*k.shape, 1)), places)
     picked = where(chosen, log(p), 0.0)
     inside = compare("not_equal", sum_axes(where(chosen, 1.0, 0.0), (k.ndim,)), 0.0)
-    return where(inside, sum_axes(picked, _last(picked)), BELOW["logpmf"])
+    return where(inside, sum_axes(picked, _last(picked)), unless_nan(k, BELOW["logpmf"]))
 
 
 _LOGARITHMS: dict[str, Callable[..., Node]] = {

@@ -7,7 +7,7 @@ import math
 from ..graph import BOOL, Node, as_node, elementwise, number, stop_gradient
 from ..graph.scalars.functions import apply, compare, where
 
-__all__ = ["BELOW", "DENSITY", "all_of", "log", "outside", "scaled", "standard", "within"]
+__all__ = ["BELOW", "DENSITY", "all_of", "any_of", "log", "outside", "scaled", "standard", "unless_nan", "within"]
 
 DENSITY = ("logpdf", "pdf")
 
@@ -43,6 +43,19 @@ def all_of(*conditions: Node) -> Node:
     return first
 
 
+def any_of(*conditions: Node) -> Node:
+    """Return where any of some conditions holds."""
+    first, *rest = conditions
+    for each in rest:
+        first = elementwise("logical_or", (first, each), BOOL)
+    return first
+
+
+def unless_nan(z: Node, value: float) -> Node:
+    """Return a number, and nan where ``z`` is."""
+    return where(compare("equal", z, z), value, math.nan)
+
+
 def outside(function: str, z: Node, low: float, high: float) -> Node:
     """Return what stands beyond a support."""
     below, above = BELOW[function], ABOVE[function]
@@ -68,12 +81,11 @@ def within(
     end : Node, optional
         What stands at the ends themselves, as a constant; without it that is what stands beyond them.
     """
-    less = "less_equal" if closed else "less"
+    past = "less" if closed else "less_equal"
     bounds = [end_ for end_ in (low, high) if math.isfinite(end_)]
-    inside = [compare(less, low, z)] * (low in bounds) + [compare(less, z, high)] * (high in bounds)
+    # as what is outside and not as what is inside: of nan neither is true, and the value of it is nan
+    gone = [compare(past, z, low)] * (low in bounds) + [compare(past, high, z)] * (high in bounds)
     beyond = outside(function, z, low, high)
     if end is not None:
-        hits = [compare("equal", z, bound) for bound in bounds]
-        hit = hits[0] if len(hits) == 1 else elementwise("logical_or", tuple(hits), BOOL)
-        beyond = where(hit, stop_gradient(end), beyond)
-    return where(all_of(*inside), value, beyond)
+        beyond = where(any_of(*[compare("equal", z, bound) for bound in bounds]), stop_gradient(end), beyond)
+    return where(any_of(*gone), beyond, value)

@@ -39,8 +39,8 @@ def copysign(x: Node, y: Node) -> Node:
 
 
 def heaviside(x: Node, h: Node) -> Node:
-    """Return 0 below 0, 1 above it, and ``h`` at 0."""
-    return where(compare("less", x, 0.0), 0.0, where(compare("equal", x, 0.0), h, 1.0))
+    """Return 0 below 0, 1 above it, and ``h`` at 0; written so that a nan stays one."""
+    return where(compare("equal", x, 0.0), h, 0.5 * (apply("sign", x) + 1.0))
 
 
 def fmod(x: Node, y: Node) -> Node:
