@@ -39,6 +39,7 @@ import numpy as np
 from ..graph import BOOL, Labels, Node, broadcast_to, contract, elementwise, reshape, slicing
 from ..graph.deltas.affine import STRUCTURE, is_identity
 from ..graph.deltas.einsum import einsum, is_structured, is_zero, scale_by
+from ..graph.deltas.parts import is_part, narrowed, scaled_part, summed
 from ..graph.deltas.structural import assemble_entries, mask_product
 from ..graph.scalars.functions import compare, scalar_constant, to_real, where
 from ..graph.sizes import Dim, Shape
@@ -185,8 +186,11 @@ def is_single(mask: Node) -> bool:
 
 def add(a: Masked, b: Masked, kept: bool) -> Masked:
     """Add two values, each where it counts; ``kept`` asks for where either does, if these are different places."""
+    if is_zero(a.value) or is_zero(b.value):
+        return b if is_zero(a.value) else a
     if a.mask is b.mask and not (is_structured(a.value) or is_structured(b.value)):
-        return Masked(elementwise("add", (a.value, b.value)), a.mask, a.settled and b.settled)
+        value = summed(a.value, b.value) if a.mask is None else elementwise("add", (a.value, b.value))
+        return Masked(value, a.mask, a.settled and b.settled)
     if kept or a.mask is b.mask:
         return Masked(elementwise("add", (a.settle(), b.settle())), either(a.mask, b.mask), True)
     whole, (a, b) = split(a, b)
@@ -230,7 +234,8 @@ def multiply(
     operands, labels, out, sizes = product.operands, product.labels, product.out, product.sizes
     mask, settled = slope.mask, slope.settled
     if mask is None:
-        return Masked(einsum(operands, labels, out, sizes), None)
+        part = narrowed(operands, labels, out, sizes, product.at) if is_part(slope.value) else None
+        return Masked(einsum(operands, labels, out, sizes) if part is None else part, None)
     same = _one_index(product)
     result = [same.get(k, k) for k in product.result]
     parts = [(part, *_bare(part, [same.get(k, k) for k in product.own])) for part in conjuncts(mask)]
@@ -422,7 +427,9 @@ def shrink(slope: Masked, prefix: int, shape: Shape, kept: bool) -> Masked:
 
 def scaled_by(node: Node, factor: Node, slope: Masked, condition: Node | None, kept: bool) -> Masked:
     """Multiply by a partial derivative that counts under a condition."""
-    scaled = scale_by(factor, slope.value)
+    if is_zero(slope.value):
+        return slope
+    scaled = scaled_part(factor, slope.value) if is_part(slope.value) else scale_by(factor, slope.value)
     if condition is None:
         known = scalar_constant(factor)
         return Masked(scaled, slope.mask, slope.settled and known is not None and math.isfinite(known))

@@ -27,6 +27,7 @@ from ..graph import (
     zeros,
 )
 from ..graph.deltas.einsum import is_structured, is_zero
+from ..graph.deltas.parts import plain
 from ..graph.deltas.structural import identity, single_entries
 from ..graph.primitives import FIRST, MATRIX_OPS
 from ..graph.scalars.functions import FUNCTIONS
@@ -50,14 +51,15 @@ from .masking import (
 )
 from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule, partial_of
 from .strong_zeros import (
+    SELECTING,
     Walk,
-    extremum_reach,
     passes,
     pull_mask,
     pull_reach,
     push_mask,
     push_reach,
     push_where,
+    selected,
     walk_over,
     within,
 )
@@ -155,7 +157,7 @@ def _move_linear(node: Node, i: int, slope: Masked, prefix: int, walk: Walk, *, 
     move, move_mask = (linear.pull, pull_mask) if back else (linear.push, push_mask)
     free = passes(node, slope.mask)
     if exact or free:
-        value = move(node, i, slope.value if free else slope.settle(), prefix)
+        value = plain(move(node, i, slope.value if free else slope.settle(), prefix))
         return Masked(value, move_mask(linear, node, i, slope.mask, exact), slope.settled or not free)
     whole, (rest,) = split(slope)
     return Masked(move(node, i, rest.settle(), prefix), whole, rest.settled)
@@ -310,9 +312,9 @@ def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Mas
 
 def _pull_operation(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked:
     arg, kept = node.args[i], node.args[i] in walk.carried
-    if node.op in ("max", "min") and kept:
+    if node.op in SELECTING and kept:
         pulled = _transpose(node, i, Masked(slope.settle(), None), prefix, walk)
-        return Masked(pulled, extremum_reach(node, arg, slope.mask))
+        return Masked(pulled, selected(node, arg, slope, prefix))
     known = kept or walk.may_divide(node)
     if not known:
         whole, (slope,) = split(slope)

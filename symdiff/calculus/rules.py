@@ -285,14 +285,10 @@ def _sort(node: Node, tangents: Sequence[Node | None]) -> Node:
 
 
 def _running_extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
-    x, value = line_along(node.args[0], node.payload.axis), line_along(node, node.payload.axis)
-    n = x.shape[-1]
-    x, value = reshape(x, (*x.shape[:-1], n, 1)), reshape(value, (*x.shape[:-1], 1, n))
-    outside = compare("less", x, value) if node.op == "cummax" else compare("less", value, x)
-    # j is the last but one axis, k the last: which of the elements so far are the extremum
-    reached = elementwise("logical_and", (elementwise("logical_not", (outside,), BOOL), _is_so_far(node, n)), BOOL)
+    reached = reached_so_far(node)
+    n = reached.shape[-1]
     count = _sum_last(where(reached, 1.0, 0.0), (-2,))
-    weight = reshape(unless_nan(line_along(node, node.payload.axis)) / count, value.shape)
+    weight = reshape(unless_nan(line_along(node, node.payload.axis)) / count, (*reached.shape[:-2], 1, n))
     # the tangent for each k, in which a strong zero stands for the others: their own derivative may be infinite
     dx = line_along(_only(tangents), node.payload.axis)
     own = tuple(range(dx.ndim))
@@ -300,6 +296,15 @@ def _running_extremum(node: Node, tangents: Sequence[Node | None]) -> Node:
     total = _sum_last(mask_product(reached, scale_by(weight, wide)), (-2,))
     axis = node.payload.axis + total.ndim
     return transpose(total, (*range(axis), total.ndim - 1, *range(axis, total.ndim - 1)))
+
+
+def reached_so_far(node: Node) -> Node:
+    """Return which elements j, the last axis but one, are the extremum of those up to k, the last."""
+    x, value = line_along(node.args[0], node.payload.axis), line_along(node, node.payload.axis)
+    n = x.shape[-1]
+    x, value = reshape(x, (*x.shape[:-1], n, 1)), reshape(value, (*x.shape[:-1], 1, n))
+    outside = compare("less", x, value) if node.op == "cummax" else compare("less", value, x)
+    return elementwise("logical_and", (elementwise("logical_not", (outside,), BOOL), _is_so_far(node, n)), BOOL)
 
 
 _rule("cummax", *_SHARED)(_running_extremum)

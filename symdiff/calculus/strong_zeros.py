@@ -14,15 +14,32 @@ from functools import reduce
 
 import numpy as np
 
-from ..graph import BOOL, Item, Node, broadcast_to, constant, elementwise, pad, reshape, slicing, whole
+from ..graph import (
+    BOOL,
+    Item,
+    Node,
+    arrange,
+    broadcast_to,
+    constant,
+    contract,
+    elementwise,
+    line_along,
+    pad,
+    reshape,
+    slicing,
+    transpose,
+    turned,
+    whole,
+)
 from ..graph.deltas.einsum import is_structured
+from ..graph.deltas.parts import support
 from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.primitives import PRIMITIVES, SINGULAR, Mixes
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real, where
 from ..graph.sizes import Dim, Shape
 from .linear import LINEAR, Linear, LinearProduct, part_items
 from .masking import Masked, add, any_along, both, conjuncts, either, fit, is_single
-from .rules import reaches
+from .rules import reached_so_far, reaches
 
 # ---------------------------------------------------------------------------- what needs strong zeros
 
@@ -153,7 +170,7 @@ def _never(node: Node) -> bool:
 
 def _has_supports(node: Node) -> bool:
     row = FUNCTIONS.get(node.op)
-    return (row is not None and bool(row.supports)) or node.op in ("max", "min", "custom")
+    return (row is not None and bool(row.supports)) or node.op in SELECTING or node.op == "custom"
 
 
 # ---------------------------------------------------------------------------- where it reaches
@@ -360,12 +377,37 @@ def _pull_together(node: Node, arg: Node, mask: Node, together: tuple[int, ...])
     return reshape(mask, tuple(1 if axis in together else next(sizes) for axis in range(arg.ndim)))
 
 
-def extremum_reach(node: Node, arg: Node, mask: Node | None) -> Node | None:
-    """Return :func:`pull_reach` of a maximum or minimum, for the elements that reach it alone."""
-    together = _together(node, arg)
-    assert together is not None
-    shape = tuple(1 if axis in together else size for axis, size in enumerate(arg.shape))
-    return both(pull_reach(node, arg, mask), reaches(node, arg, reshape(node, shape)))
+#: Operations whose elements are elements of what they are of, which the numbers choose.
+SELECTING = frozenset(("max", "min", "sort", "cummax", "cummin"))
+
+
+def selected(node: Node, arg: Node, slope: Masked, prefix: int) -> Node | None:
+    """Return where chosen elements of ``arg`` reach what counts of a cotangent, which may be zeros in part."""
+    mask = slope.mask
+    if mask is None:
+        found = support(slope.value)
+        if found is not None:
+            mask = any_along(compare("not_equal", found, 0.0), range(prefix))
+            mask = reshape(mask, mask.shape[prefix:])
+    if node.op in ("max", "min"):
+        together = _together(node, arg)
+        assert together is not None
+        shape = tuple(1 if axis in together else size for axis, size in enumerate(arg.shape))
+        return both(pull_reach(node, arg, mask), reaches(node, arg, reshape(node, shape)))
+    if mask is None:
+        return None
+    axis = node.payload.axis
+    line = to_real(broadcast_to(mask, node.shape))
+    if node.op == "sort":
+        line = turned(line, axis) if node.payload.reverse else line
+        return compare("not_equal", arrange(line, arg, axis + arg.ndim, True), 0.0)
+    line = line_along(line, axis)
+    counts = where(reached_so_far(node), reshape(line, (*line.shape[:-1], 1, line.shape[-1])), 0.0)
+    labels = tuple(range(counts.ndim))
+    total = contract([counts], [labels], labels[:-1])
+    back = axis + total.ndim
+    total = transpose(total, (*range(back), total.ndim - 1, *range(back, total.ndim - 1)))
+    return compare("not_equal", total, 0.0)
 
 
 def within(node: Node, mask: Node) -> tuple[Node, bool]:

@@ -70,7 +70,7 @@ _OPERATIONS = {
     WRAPPER: ["named", "stop_gradient", "custom", "spectral", "recurrence"],
     FAILING: [*FALLIBLE],
     CHOICE: ["where"],
-    BRANCHING: ["max", "min", "custom"],
+    BRANCHING: ["max", "min", "sort", "cummax", "cummin", "custom"],
     REPEATED: ["recurrence"],
     EXPONENTIAL: [*_SHAPES, "csch_quotient_of_square"],
     VANISHING: [

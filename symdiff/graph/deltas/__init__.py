@@ -13,6 +13,7 @@ Files
     contraction_order   the planner: which two factors of a product are multiplied first
     einsum              the constructor of products, which applies the two
     taken               rows of the identity at positions that a call brings
+    parts               zeros around a part: only what meets the part is multiplied and summed
     structural          deltas kept as factors through slices, paddings and masks
 Add
     another factor with structure: ``is_structured`` in ``einsum``, and its meeting with an index in ``eliminate``
