@@ -7,6 +7,7 @@ the derivatives by both parts, which :func:`wirtinger` joins.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import numpy as np
@@ -191,9 +192,10 @@ def _pair(value: Any) -> tuple[Array, Array]:
     if isinstance(value, ComplexArray):
         return value.parts
     if not isinstance(value, Array):
-        numbers = np.asarray(value)
-        if numbers.dtype.kind == "c":
-            return asarray(numbers.real), asarray(numbers.imag)
+        with suppress(ValueError):  # of nested lists of several lengths, which asarray refuses
+            numbers = np.asarray(value)
+            if numbers.dtype.kind == "c":
+                return asarray(numbers.real), asarray(numbers.imag)
     real = asarray(value)
     return real, asarray(np.zeros_like(real))
 

@@ -115,6 +115,12 @@ def users(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*args, **kwargs)
         except Exception as error:
+            inside = error.__traceback__.tb_next if error.__traceback__ is not None else None
+            if inside is None and isinstance(error, TypeError):  # no line of the function ran
+                count = len(args) + len(kwargs)
+                told = f"{count} argument" + ("s" if count != 1 else "")
+                name = getattr(function, "__name__", type(function).__name__)
+                raise ArgumentError(f"{name} cannot be called with {told} ({error})") from error
             BaseException.__setattr__(error, _MARK, True)  # whatever its own class makes of attributes
             raise
 

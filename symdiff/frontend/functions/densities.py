@@ -59,6 +59,9 @@ def _bound(title: str, signature: Signature, args: Sequence[Any], kwargs: dict[s
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise ArgumentError(f"{title}{signature}: {error}") from None
+    for name, value in bound.arguments.items():
+        if value is None and signature.parameters[name].default is not None:
+            raise ArgumentError(f"{title}: {name} is None; expected a number, an array or a formula")
     bound.apply_defaults()
     return list(bound.arguments.values())
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..._kernels.call import container_library
 from ...errors import ArgumentError, DtypeError
 
-__all__ = ["columns_of", "is_lazy", "numbers_of"]
+__all__ = ["columns_of", "is_lazy", "numbers_of", "rank_of"]
 
 Numbers = npt.NDArray[Any]
 
@@ -33,6 +33,14 @@ _OF_DASK = {
 def is_lazy(argument: Any) -> bool:
     """Tell whether an argument is an array of Dask's."""
     return container_library(argument) == "dask" and type(argument).__name__ == "Array"
+
+
+def rank_of(argument: Any) -> int:
+    """Return the number of axes of an argument, 0 of one that is refused when it is read."""
+    try:
+        return np.ndim(argument)
+    except ValueError:  # nested lists of several lengths
+        return 0
 
 
 def columns_of(frame: Any, wanted: Sequence[str]) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ programs and plans have no other kind of numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -131,7 +132,8 @@ def coded_ranges(
 def part_of(at: Node, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the part of an argument that is used, with the batch's axes in one in front."""
     (source,) = inputs_of([at])
-    rows = array.reshape(-1, *array.shape[array.ndim - source.ndim :])
+    lead = array.ndim - source.ndim
+    rows = array.reshape(math.prod(array.shape[:lead]), *array.shape[lead:])  # there may be no position: -1 tells nothing
     return rows if at is source else _function(source, at)(rows)[0]
 
 

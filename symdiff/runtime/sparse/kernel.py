@@ -33,6 +33,7 @@ from ..calls.arguments import (
     sample_shape,
     stack_batches,
 )
+from ..calls.containers import rank_of
 from ..calls.overlaps import Targets
 from ..calls.positions import PositionRange, check_positions, floats, taken_by, with_positions
 from ..calls.result_memory import empty
@@ -196,7 +197,7 @@ class SparseKernel(Kernel):
 
     def _refuse_batch(self, args: Sequence[Any]) -> None:
         for parameter, argument in zip(self.inputs, args, strict=True):
-            extra = np.ndim(argument) - len(parameter.shape)
+            extra = rank_of(argument) - len(parameter.shape)
             if extra > 0:
                 result = self._one_sample[0]
                 kind = result.format.kind if result.format is not None else ""
@@ -415,8 +416,8 @@ class SparseKernel(Kernel):
             told = ", ".join(f"{name}=..." for name in wanted) or "no sizes"
             raise ArgumentError(f"pattern({', '.join(f'{k}={v!r}' for k, v in sizes.items())}); expected {told}")
         for name, size in sizes.items():
-            if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-                raise ArgumentError(f"pattern({name}={size!r}); expected a whole number from 1 up")
+            if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+                raise ArgumentError(f"pattern({name}={size!r}); expected a whole number from 0 up")
         numbers = {name: int(size) for name, size in sizes.items()}
         for p in (*self.inputs, *(Parameter(r.name, r.node.shape) for r in self._results)):
             sample_shape(p.shape, numbers)

@@ -111,6 +111,8 @@ def check(
     """
     if isinstance(points, bool) or not isinstance(points, int) or points < 1:
         raise ArgumentError(f"points={points!r:.60}; expected a whole number from 1 up")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+        raise ArgumentError(f"seed={seed!r:.60}; expected a whole number from 0 up, or None")
     read = read_formula(formula, merge_shapes(shapes, named_shapes), ("at", "wrt", "shapes", "seed", "points"))
     inputs = order_inputs(read, None)
     results = [leaf for leaf in leaves(read.value) if leaf.node.dtype is REAL]

@@ -1,0 +1,55 @@
+"""Arguments that nothing can be made of: refused in words of symdiff's own, wherever they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+
+x, s = sd.vector("x", 3), sd.scalar("s")
+
+#: What is refused, and what is said of it.
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "a step of one argument": (lambda: sd.scan(lambda c: c, s, x), "cannot be called with 2 arguments"),
+    "a step of none": (lambda: sd.iterate(lambda: 1, s, 3), "cannot be called with 1 argument "),
+    "a term of none": (lambda: sd.sum_over("i", 3, lambda: 0), "cannot be called with 1 argument "),
+    "a seed of several numbers": (lambda: sd.check("x*s", seed=np.array([[1, 2]])), "seed=.*; expected a whole number"),
+    "a seed that is text": (lambda: sd.check("x*s", seed="a"), "seed='a'; expected a whole number"),
+    "a seed below 0": (lambda: sd.check("x*s", seed=-1), "seed=-1; expected a whole number"),
+    "no location": (lambda: sd.stats.cauchy.pdf(s, None), "loc is None; expected a number"),
+    "no covariance": (lambda: sd.stats.multivariate_normal.logpdf(x, x, None), "cov is None; expected"),
+    "rows of several lengths": (
+        lambda: sd.compile(sd.jacobian(x * x, x), [x], sparse="csr")([[1, 2, 3], [4, 5]]),
+        "x is no array of numbers",
+    ),
+    "rows beside complex numbers": (lambda: sd.complex_array("z", "n") * [[1, 2], [3]], "rows of equal length"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_says_why(name: str) -> None:
+    act, words = REFUSED[name]
+    with pytest.raises(sd.SymdiffError, match=words) as caught:
+        act()
+    assert not isinstance(caught.value, sd.InternalError)
+
+
+def test_a_type_error_of_the_users_own_code_passes() -> None:
+    def step(carried: Any) -> Any:
+        return carried + len(3)  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError, match="has no len"):
+        sd.iterate(step, s, 3)
+
+
+def test_no_positions_at_all() -> None:
+    kernel = sd.compile(sd.jacobian("x[i]**2", "x", x="n", i=(int, "m")), sparse="csr")
+    assert kernel(np.ones(4), np.zeros(0, int)).shape == (0, 4)
+    rows, columns = kernel.pattern(n=4, i=[])
+    assert rows.size == columns.size == 0
+    rows, columns = sd.compile(sd.jacobian("x**2", "x", x="n"), sparse="csr").pattern(n=0)
+    assert rows.size == columns.size == 0
