@@ -304,6 +304,15 @@ def _negative_forms(node: Node) -> Node | None:
     return None
 
 
+@rule("divide", "sign(x) / abs(x)", "1 / x", inside="abs")
+def _sign_over_size(node: Node) -> Node | None:
+    """Write the slope of log(abs(x)) as that of log(x); at 0 neither has one."""
+    top, bottom = node.args
+    if top.op != "sign" or bottom.op != "abs" or top.args != bottom.args or top.shape != node.shape:
+        return None
+    return make("divide", constant(1.0), top.args[0])
+
+
 @rule("power", "x**1, x**0, (x**2)**3", "x, 1, x**6")
 def _power_forms(node: Node) -> Node | None:
     x, y = node.args

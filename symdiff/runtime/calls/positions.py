@@ -133,7 +133,8 @@ def part_of(at: Node, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the part of an argument that is used, with the batch's axes in one in front."""
     (source,) = inputs_of([at])
     lead = array.ndim - source.ndim
-    rows = array.reshape(math.prod(array.shape[:lead]), *array.shape[lead:])  # there may be no position: -1 tells nothing
+    # there may be no position: -1 would tell nothing
+    rows = array.reshape(math.prod(array.shape[:lead]), *array.shape[lead:])
     return rows if at is source else _function(source, at)(rows)[0]
 
 

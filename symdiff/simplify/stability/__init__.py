@@ -31,19 +31,22 @@ from __future__ import annotations
 
 import math
 
-from ...graph import Node, constant, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
+from ...graph import Node, constant, contract, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
 from ...graph.kinds import EXPONENTIAL, INVERSE, OF_SQUARE, VANISHING
-from ...graph.scalars.arithmetic import peel, without_numbers
+from ...graph.scalars.arithmetic import SUMS, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.logarithms import log1mexp_of_exp
 from ...graph.sizes import Dim
+from ..facts import is_positive
 from ..rewriter import is_number, rule, spread, stabilize
 from . import identities as identities
 from .exponentials import normal_form
+from .exponents import as_sum
 from .lengths import cancelled, joined
+from .products import SHAPES, may_hold_exponentials
 from .removable import smooth_quotient
 from .roots import length_of, square_of
-from .sums import logarithm
+from .sums import log_of_sum, logarithm
 from .weights import softmax_form
 
 
@@ -65,10 +68,19 @@ def _log_one_plus_exp(node: Node) -> Node | None:
     return None
 
 
-@rule("log1p", "log1p(exp(x))", "softplus(x)", "stability")
+@rule("log1p", "log1p(exp(x)), log1p(c exp(x))", "softplus(x), logaddexp(0, x + log(c))", "stability")
 def _log1p_exp(node: Node) -> Node | None:
     x = _exp_of(node.args[0])
-    return None if x is None else elementwise("softplus", (x,))
+    if x is not None:
+        return elementwise("softplus", (x,))
+    inside = peel(node.args[0])
+    found = as_sum(elementwise("add", (constant(1.0), inside))) if _is_exponential(inside) else None
+    result = None if found is None or found.sign() != 1 else log_of_sum(found, node.shape)
+    return None if result is None else spread(result, node.shape)
+
+
+def _is_exponential(x: Node) -> bool:
+    return x.op in SHAPES or x.op == "contract" or may_hold_exponentials(x)
 
 
 def _sum_over(node: Node) -> tuple[Node, tuple[int, ...]] | None:
@@ -89,8 +101,13 @@ def _log_sum_exp(node: Node) -> Node | None:
     if inside.op == "reshape":
         kept, inside = inside.shape, peel(inside.args[0])
     found = _sum_over(inside)
-    x = None if found is None else _exp_of(found[0])
-    if x is None or found is None:
+    if found is None:
+        return None
+    x = _exp_of(found[0])
+    if x is None:  # of sums that are positive
+        each = as_sum(found[0]) if found[0].op in SUMS else None
+        x = log_of_sum(each, found[0].shape) if each is not None and each.sign() == 1 else None
+    if x is None:
         return None
     result = reduce("logsumexp", spread(x, found[0].shape), found[1])
     return result if kept is None else reshape(result, kept)
@@ -222,6 +239,24 @@ def _log_of_sigmoid(node: Node) -> Node | None:
     return elementwise("log_sigmoid", inside.args) if inside.op == "sigmoid" else None
 
 
+@rule("log", "log(prod(x)), log(abs(prod(x)))", "sum(log(abs(x))) + log(prod(sign(x))), sum(log(abs(x)))", "stability")
+def _log_of_prod(node: Node) -> Node | None:
+    inside = peel(node.args[0])
+    absolute = inside.op == "abs"
+    inside = peel(inside.args[0]) if absolute else inside
+    if inside.op != "prod":
+        return None
+    (x,) = inside.args
+    axes = inside.payload.axes
+    (log,) = stabilize([elementwise("log", (elementwise("abs", (x,)),))])
+    labels = tuple(range(x.ndim))
+    total = contract([log], [labels], tuple(label for label in labels if label - x.ndim not in axes))
+    if absolute or is_positive(x):
+        return total
+    signs = reduce("prod", elementwise("sign", (x,)), tuple(axis + x.ndim for axis in axes))
+    return elementwise("add", (total, elementwise("log", (signs,))))
+
+
 @rule("log", "log(det(A))", "logdet(A)", "stability")
 def _log_of_det(node: Node) -> Node | None:
     inside = peel(node.args[0])
@@ -256,6 +291,14 @@ def _quotient_of_exponentials(node: Node) -> Node | None:
 def _log_of_exponentials(node: Node) -> Node | None:
     found = logarithm(node.args[0], node.shape)
     return None if found is None else spread(found, node.shape)
+
+
+@rule("log2 log10", "log2(exp(a) + exp(b) + ...), log10(...)", "logsumexp([a, b, ...]) / log(2), ... / log(10)",
+      "stability", below=(EXPONENTIAL,))
+def _logarithm_of_another_base(node: Node) -> Node | None:
+    (found,) = stabilize([elementwise("log", node.args)])
+    base = constant(math.log(2.0 if node.op == "log2" else 10.0))
+    return None if found.op in ("log", "log1p") else elementwise("divide", (found, base))
 
 
 @rule("add subtract", "1 - sigmoid(x), 2 sigmoid(x) - 1, 1 + tanh(x), 1 - tanh(x)**2, 1 - b / (b + c exp(x))",

@@ -9,7 +9,7 @@ from ...graph.scalars.arithmetic import peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
 from ..rewriter import is_number, spread
-from .exponents import Linear, Sum, added, as_node, as_sum, multiple
+from .exponents import Linear, Sum, added, as_node, as_sum, exponential_terms, is_sum_along_axes, multiple
 from .products import (
     ONE,
     ExponentialProduct,
@@ -99,20 +99,28 @@ class Wide:
 def logarithm(node: Node, shape: Shape) -> Node | None:
     """Return the logarithm of a sum of exponentials, or of a product with exponentials; None for anything else."""
     inside = peel(node)
+    if inside.op == "sech":
+        return elementwise("negative", (elementwise("log_cosh", inside.args),))
     if inside.op in ("add", "subtract", "cosh", "sinh", "expm1"):
         found = as_sum(inside)
-        return None if found is None else _log_of_sum(found, shape)
+        return None if found is None else log_of_sum(found, shape)
     if inside.op not in ("multiply", "divide", "power", "negative") or not may_hold_exponentials(inside):
         return None
     product = as_product(inside)
-    if product is None or not (product.exponentials or product.sums):
+    if product is None:
+        return None
+    along = {part: power for part, power in product.others.items() if is_sum_along_axes(part)}
+    if not (product.exponentials or product.sums or along):
         return None
     total = as_node(product.exponent)
-    others = ExponentialProduct(product.number, others=dict(product.others))
+    for part, power in along.items():
+        total = total + scaled_node(power, _log_along(part))
+    rest_of_it = {part: power for part, power in product.others.items() if part not in along}
+    others = ExponentialProduct(product.number, others=rest_of_it)
     for found, power in product.sums.items():
         if found.sign() != 1:
             return None
-        part = _log_of_sum(found, shape)
+        part = log_of_sum(found, shape)
         if part is None:
             return None
         total = total + scaled_node(power, part)
@@ -122,7 +130,15 @@ def logarithm(node: Node, shape: Shape) -> Node | None:
     return total if is_number(rest, 1.0) else total + elementwise("log", (rest,))
 
 
-def _log_of_sum(found: Sum, shape: Shape) -> Node | None:
+def _log_along(total: Node) -> Node:
+    """Return the logarithm of a sum of exponentials along axes."""
+    terms = exponential_terms(total)
+    assert terms is not None
+    return as_node(terms[0].exponent)
+
+
+def log_of_sum(found: Sum, shape: Shape) -> Node | None:
+    """Return the logarithm of a sum of exponentials; None where its sign is not known."""
     parts = sorted(found.parts(), key=lambda part: bool(part[1]))
     sign = found.sign()
     if len(parts) == 2:

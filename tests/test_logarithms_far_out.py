@@ -1,0 +1,103 @@
+"""Logarithms of sums and products that overflow: the values and slopes of mpmath, in many ways of writing them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import symdiff as sd
+
+#: Functions of a number, by mpmath.
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "log(1 + 2*exp(x))": lambda x: mp.log(1 + 2 * mp.exp(x)),
+    "log(3*exp(x) + 1)": lambda x: mp.log(1 + 3 * mp.exp(x)),
+    "log(exp(x) + exp(-x) + 1)": lambda x: mp.log(mp.exp(x) + mp.exp(-x) + 1),
+    "log(1 + cosh(x))": lambda x: mp.log(1 + mp.cosh(x)),
+    "log(cosh(x) + 2)": lambda x: mp.log(2 + mp.cosh(x)),
+    "log(cosh(2*x) + cosh(x))": lambda x: mp.log(mp.cosh(2 * x) + mp.cosh(x)),
+    "-log(1/cosh(x))": lambda x: mp.log(mp.cosh(x)),
+    "log1p(2*exp(x))": lambda x: mp.log(1 + 2 * mp.exp(x)),
+    "log1p(cosh(x))": lambda x: mp.log(1 + mp.cosh(x)),
+    "log2(1 + 3*exp(x))": lambda x: mp.log(1 + 3 * mp.exp(x)) / mp.log(2),
+    "log10(exp(x) + exp(2*x))": lambda x: mp.log(mp.exp(x) + mp.exp(2 * x)) / mp.log(10),
+    "log(3*exp(x) + 1)/x": lambda x: mp.log(3 * mp.exp(x) + 1) / x,
+}
+
+
+def several(one: Callable[[Any], Any]) -> Callable[[Sequence[Any]], Any]:
+    return lambda x: mp.fsum(one(each) for each in x)
+
+
+#: Functions of three numbers.
+VECTORS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "log(mean(exp(x)))": lambda x: mp.log(several(mp.exp)(x) / 3),
+    "log(sum(exp(x))/3)": lambda x: mp.log(several(mp.exp)(x) / 3),
+    "log(2*sum(exp(x)))": lambda x: mp.log(several(mp.exp)(x) * 2),
+    "log(sum(exp(x)/2))": lambda x: mp.log(several(mp.exp)(x) / 2),
+    "log(1 + sum(exp(x)))": lambda x: mp.log(several(mp.exp)(x) + 1),
+    "log(3 + 2*sum(exp(x)))": lambda x: mp.log(several(mp.exp)(x) * 2 + 3),
+    "log(sum(2 + exp(x)))": lambda x: mp.log(several(mp.exp)(x) + 6),
+    "log(sum(exp(x)) + sum(exp(2*x)))": lambda x: mp.log(several(mp.exp)(x) + several(lambda v: mp.exp(2 * v))(x)),
+    "log(prod(1 + exp(x)))": several(lambda v: mp.log(1 + mp.exp(v))),
+    "log(prod(exp(x)))": several(lambda v: v),
+    "log(sum(exp(x))**2)": lambda x: 2 * mp.log(several(mp.exp)(x)),
+}
+H = mp.mpf(10) ** -20
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_of_a_number(text: str) -> None:
+    f = NUMBERS[text]
+    kernel = sd.compile([text, f"gradient({text}, x)", f"gradient(gradient({text}, x), x)"], x=())
+    with mp.workdps(80):
+        for at in (800.0, -800.0, 1500.0, -1500.0, 3.0, -3.0, 0.7):
+            x = mp.mpf(at)
+            wanted = f(x), (f(x + H) - f(x - H)) / (2 * H), (f(x + H) - 2 * f(x) + f(x - H)) / H**2
+            for value, want in zip(kernel(at), wanted, strict=True):
+                assert value == pytest.approx(float(want), rel=1e-9, abs=1e-25), (at, mp.nstr(want, 12))
+
+
+@pytest.mark.parametrize("text", VECTORS)
+@pytest.mark.parametrize("backend", ["interpreter", "numpy"])
+def test_of_three_numbers(text: str, backend: Any) -> None:
+    f = VECTORS[text]
+    kernel = sd.compile([text, f"gradient({text}, x)"], x=3, backend=backend)
+    with mp.workdps(80):
+        for at in ([800.0, 801.0, 799.0], [-1000.0, -1001.0, -999.0], [1.0, 2.0, 3.0], [800.0, -800.0, 0.0]):
+            x = [mp.mpf(each) for each in at]
+            value, slopes = kernel(np.array(at))
+            assert value == pytest.approx(float(f(x)), rel=1e-12, abs=1e-300), at
+            for i, slope in enumerate(slopes):
+                up, down = ([each + (step if k == i else 0) for k, each in enumerate(x)] for step in (H, -H))
+                assert slope == pytest.approx(float((f(up) - f(down)) / (2 * H)), rel=1e-9, abs=1e-50), (at, i)
+
+
+def test_logarithms_of_products_and_of_their_size() -> None:
+    product, size = sd.compile(["log(prod(v))", "log(abs(prod(v)))"], v="n"), np.full(400, 0.1)
+    for value in product(size):
+        assert value == pytest.approx(400 * np.log(0.1))
+    for at, wanted, whole in (
+        ([-1.0, 2.0], np.nan, np.log(2.0)),
+        ([-1.0, -2.0], np.log(2.0), np.log(2.0)),
+        ([0.0, -2.0], -np.inf, -np.inf),
+        ([np.nan, 1.0], np.nan, np.nan),
+    ):
+        np.testing.assert_allclose(product(np.array(at)), [wanted, whole])
+    np.testing.assert_allclose(sd.compile("gradient(log(prod(v)), v)", v="n")(size), 10.0)
+    np.testing.assert_allclose(
+        sd.compile("log(prod(M, axis=1))", M=("m", "n"))(np.full((2, 500), 0.1)), np.full(2, 500 * np.log(0.1))
+    )
+
+
+@pytest.mark.parametrize("declared", [sd.diagonal("n"), sd.lower("n"), sd.upper("n"), ("n", "n")], ids=str)
+@pytest.mark.parametrize("text", (TIMES := {
+    "log(det(S))": 1, "log(abs(det(S)))": 1, "log(det(S)**2)": 2, "log(det(S@S.T))": 2, "log(det(inv(S)))": -1,
+}))  # fmt: skip
+def test_determinants_that_underflow(declared: Any, text: str) -> None:
+    value, slope = sd.compile([text, f"gradient({text}, S)"], S=declared)(0.1 * np.eye(400))
+    assert value == pytest.approx(TIMES[text] * 400 * np.log(0.1))
+    np.testing.assert_allclose(np.diag(slope), TIMES[text] * 10.0)
