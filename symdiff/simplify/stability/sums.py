@@ -113,8 +113,8 @@ def logarithm(node: Node, shape: Shape) -> Node | None:
     if not (product.exponentials or product.sums or along):
         return None
     total = as_node(product.exponent)
-    for part, power in along.items():
-        total = total + scaled_node(power, _log_along(part))
+    for along_axes, power in along.items():
+        total = total + scaled_node(power, _log_along(along_axes))
     rest_of_it = {part: power for part, power in product.others.items() if part not in along}
     others = ExponentialProduct(product.number, others=rest_of_it)
     for found, power in product.sums.items():
