@@ -75,3 +75,42 @@ def test_products_of_maxima_over_branches_not_taken(first: str, outer: str, back
             assert (value, rate) == (expected[0], -expected[1])
             assert not slope.any()
             assert not bend.any()
+
+
+#: What chooses among elements, some of which are of a branch.
+CHOOSING = {
+    "clip": "sum(clip({}, 0, 1))",
+    "max": "max({})",
+    "maximum": "sum(maximum({}, 0.1))",
+    "sort": "sort({})[2]",
+    "median": "median({})",
+    "norm": "norm({}, ord=inf)",
+    "running": "cummax({})[2]",
+}
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numpy"])
+@pytest.mark.parametrize(
+    "made", ["inv(A) @ p", "solve(A, p)", "pinv(A) @ p", "cholesky(A) @ p", "solve_triangular(A, p)"]
+)
+@pytest.mark.parametrize("choosing", CHOOSING)
+def test_a_choice_among_elements_of_a_branch(choosing: str, made: str, backend: str) -> None:
+    text = CHOOSING[choosing].format(f"where(r > 0, {made}, 2 * p)")
+    parts = [text, f"gradient({text}, A)", f"gradient({text}, p)", f"gradient(gradient({text}, p) @ [1, 2, 3], p)"]
+    kernel = sd.compile(parts, inputs=["A", "p", "r"], A=(3, 3), p=3, r=3, backend=backend)
+    p = np.array([0.3, 0.45, 0.2])
+    value, by_matrix, *others = kernel(np.zeros((3, 3)), p, np.zeros(3))
+    assert np.isfinite(value)
+    np.testing.assert_array_equal(by_matrix, 0.0)
+    assert all(np.isfinite(part).all() for part in others)
+    A, r = np.array([[1.3, 0.2, 0.1], [0.2, 1.1, 0.3], [0.1, 0.3, 0.9]]), np.array([1.0, -1.0, 1.0])
+    _, by_matrix, by_p, _ = kernel(A, p, r)
+    h = 1e-6
+    for i in range(3):
+        step = np.zeros(3)
+        step[i] = h
+        assert by_p[i] == pytest.approx((kernel(A, p + step, r)[0] - kernel(A, p - step, r)[0]) / (2 * h), abs=1e-7)
+        move = np.zeros((3, 3))
+        move[i] = move[:, i] = h  # symmetric, since cholesky reads one triangle
+        change = (kernel(A + move, p, r)[0] - kernel(A - move, p, r)[0]) / (2 * h)
+        assert (by_matrix * move).sum() / h == pytest.approx(change, abs=1e-6)

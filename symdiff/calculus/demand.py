@@ -89,6 +89,8 @@ def _through(node: Node, i: int, mask: Node | None, leads: set[Node], is_early: 
         return None
     if node.op in FUNCTIONS:
         return _narrowed(mask, node, arg)
+    if node.op == "arrange":  # which element comes where is told by the key, which may be what is asked for
+        return _narrowed(any_along(mask, (node.payload.axis + mask.ndim,)), node, arg)
     if node.op == "contract":
         return reach(pulled_product(node, i, node, 0), mask)
     if node.op in LINEAR:
@@ -116,12 +118,20 @@ def _early(condition: Node, leads: set[Node]) -> list[Node]:
             if where_either is not None:
                 found.append(where_either)
         elif part.op == "not_equal" and scalar_constant(part.args[1]) == 0.0:
-            single = [
-                {reshape(one, ()): None for one in _early(where_counted, leads) if is_single(one)}
-                for where_counted in _counted(part.args[0])
-            ]
+            counted = [_early(condition, leads) for condition in _counted(part.args[0])]
+            single = [{reshape(one, ()): None for one in parts if is_single(one)} for parts in counted]
             found.extend(one for one in (single[0] if single else ()) if all(one in other for other in single))
+            anywhere = [_anywhere(parts) for parts in counted]
+            if anywhere and all(each is not None for each in anywhere):
+                somewhere = reduce(either, anywhere)
+                found.extend([] if somewhere is None else [somewhere])
     return found
+
+
+def _anywhere(conditions: Sequence[Node]) -> Node | None:
+    """Return whether there is a place where all of some conditions hold."""
+    all_of_them = reduce(both, conditions, None)
+    return None if all_of_them is None else reshape(any_along(all_of_them, range(all_of_them.ndim)), ())
 
 
 def _counted(total: Node) -> list[Node]:
@@ -130,16 +140,20 @@ def _counted(total: Node) -> list[Node]:
     todo = [total]
     while todo and len(found) < _COUNTED:
         part = todo.pop()
-        counts = part.op == "where" and [scalar_constant(arg) for arg in part.args[1:]] == [1.0, 0.0]
-        if counts or part.op == "to_real":
+        counts = part.op == "where" and scalar_constant(part.args[2]) == 0.0
+        if part.op == "to_real" or (counts and scalar_constant(part.args[1]) == 1.0):
             found.append(part.args[0])
-        elif part.op in ("reshape", "slice", "add", "concatenate") or (part.op == "contract" and len(part.args) == 1):
+        elif counts or part.op == "arrange":  # what is not 0 has something that is not
+            todo.append(part.args[1 if counts else 0])
+        elif part.op in _GATHERING or (part.op == "contract" and len(part.args) == 1):
             todo.extend(part.args)
         elif scalar_constant(part) != 0.0:
             return []
     return [] if todo else found
 
 
+#: Operations that have elements of arguments, zeros, and sums of them.
+_GATHERING = frozenset(("reshape", "slice", "gather", "pad", "scatter", "add", "concatenate"))
 #: Most conditions of one count that are looked at.
 _COUNTED = 32
 
