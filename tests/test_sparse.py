@@ -318,7 +318,7 @@ def test_bad_words() -> None:
 def test_bad_sizes() -> None:
     x = sd.vector("x", "n")
     kernel = sd.compile(sd.jacobian(chain(x), x), sparse="csr")
-    for sizes in ({}, {"m": 3}, {"n": 3, "m": 4}, {"n": 0}, {"n": 2.5}, {"n": True}):
+    for sizes in ({}, {"m": 3}, {"n": 3, "m": 4}, {"n": -1}, {"n": 2.5}, {"n": True}):
         with pytest.raises(sd.ArgumentError, match="pattern"):
             kernel.pattern(**sizes)
     with pytest.raises(sd.ArgumentError, match="pattern"):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import BOOL, Node, broadcast_to, constant, elementwise, label_sizes, postorder, reshape
+from ..graph import BOOL, Node, broadcast_to, constant, contract, elementwise, label_sizes, postorder, reshape
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.scalars.functions import where as choose
 from ..graph.sizes import Dim, fixed, sign
@@ -149,6 +149,13 @@ def _delta(node: Node, _: Sequence[Pieces]) -> Pieces:
     value = broadcast_to(ONE, (length,))
     row, column = Position(first, (IndexTerm(0, 1),)), Position(start + step * first, (IndexTerm(0, step),))
     return [SparsePiece(value, (row, column))]
+
+
+def _input(node: Node, _: Sequence[Pieces]) -> Pieces | None:
+    if node.ndim != 2 or not node.assumptions.diagonal:
+        return None
+    place = Position(0, (IndexTerm(0, 1),))
+    return [SparsePiece(contract([node], [(0, 0)], (0,)), (place, place))]
 
 
 def _onehot(node: Node, _: Sequence[Pieces]) -> Pieces:
@@ -294,6 +301,7 @@ def _stands_apart(piece: SparsePiece) -> bool:
 
 
 _RULES: dict[str, Rule] = {
+    "input": _input,
     "constant": _constant,
     "delta": _delta,
     "onehot": _onehot,

@@ -98,6 +98,20 @@ def _full(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     return FULL
 
 
+def _input(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    known = node.assumptions
+    shape = _shape(node, sizes)
+    if not (known.lower or known.upper or known.diagonal or known.skew) or shape[-1] ** 2 > MOST:
+        return FULL
+    row, column = np.ogrid[: shape[-2], : shape[-1]]
+    mask = np.ones(shape[-2:], bool)
+    if known.lower or known.diagonal:
+        mask &= row >= column
+    if known.upper or known.diagonal:
+        mask &= row <= column
+    return mask & (row != column) if known.skew else mask
+
+
 def _constant(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     own: Mask = node.value != 0
     return own
@@ -298,7 +312,7 @@ def _cholesky(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
 
 
 _RULES: dict[str, _Rule] = {
-    **dict.fromkeys(("input", "size", "logsumexp", "softmax", "log_softmax", "custom", "recurrence"), _full),
+    **dict.fromkeys(("size", "logsumexp", "softmax", "log_softmax", "custom", "recurrence"), _full),
     **dict.fromkeys(("spectral", "det", "logdet", "logabsdet", "adjugate", "eigvalsh", "eigenvectors"), _full),
     "constant": _constant,
     "delta": _delta,
@@ -312,6 +326,7 @@ _RULES: dict[str, _Rule] = {
     "concatenate": _concatenate,
     "sort": _sort,
     **dict.fromkeys(("take", "put", "arrange"), lambda node, masks, sizes: NONE if masks[0] is NONE else FULL),
+    "input": _input,
     "triangle": _triangle,
     **dict.fromkeys(CUMULATIVE - {"sort"}, _cumulative),
     **dict.fromkeys(("max", "min", "norm"), _some),
