@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,7 @@ def test_a_check_that_fails_in_a_short_row_names_the_row() -> None:
 def test_rows_written_in_parts_have_the_bits_of_their_elements(backend: Any, dtype: Any) -> None:
     rng = np.random.default_rng(8)
     A, x = sd.matrix("A", "m", "n"), sd.vector("x", "n")
-    formulas = [
+    formulas: list[Callable[[Any, Any], Any]] = [
         (lambda A, x: np.roll(A, 1, axis=1) * A),
         (lambda A, x: np.roll(A * x, -2, axis=1) - A),
         (lambda A, x: np.concatenate([A[:, 3:] * x[:-3], A * A], axis=1)),
