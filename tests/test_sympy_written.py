@@ -296,3 +296,10 @@ def test_deep_matrix_results_come_as_definitions() -> None:
 def test_definitions_of_other_things_are_refused(wrong: tuple[Any, Any]) -> None:
     with pytest.raises(sd.ArgumentError, match="expected pairs of a symbol and an expression"):
         sd.Definitions(*wrong)
+
+
+def test_conditions_of_numbers_are_decided() -> None:
+    gradient = sd.gradient("prod(x)", "x", x=3).sympy
+    assert not gradient.atoms(sp.Piecewise)
+    x = next(iter(gradient.atoms(sp.MatrixSymbol)))
+    assert gradient.subs(x, sp.Matrix([2, 3, 5])).doit() == sp.Matrix([15, 10, 6])

@@ -158,16 +158,11 @@ def _inputs_of(value: Any) -> dict[str, Array]:
 
 def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> Formula:
     from .text.parse import declare, parse_within
-    from .text.tokens import NAME, scan
 
-    texts = leaves(formula)
     try:
         inputs = declare(shapes)
     except SymdiffError:
-        names = {token.text for text in texts for token in scan(text, limits()) if token.kind == NAME}
-        for name in shapes:
-            if close_to(name, options) and name not in names:
-                raise _unknown(name, options, [n for n in shapes if n in names], "a shape") from None
+        _refuse_misspelt(formula, shapes, options)
         raise
     unused = set(inputs)
     defined: dict[str, Array] = {}
@@ -186,11 +181,28 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
         known = {**inputs, **defined}
         return _map(part, lambda leaf: parse(leaf, known, "error").result if isinstance(leaf, str) else leaf)
 
-    value = _map(formula, read_output)
+    try:
+        value = _map(formula, read_output)
+    except ParseError:
+        _refuse_misspelt(formula, shapes, options)
+        raise
     for name in defined:
         if name in inputs:
             raise ArgumentError(f"{name!r} is defined in one text and an input of another; define it in both")
     return Formula(_remembering(value, inputs), inputs, read, options, unused)
+
+
+def _refuse_misspelt(formula: Any, shapes: Mapping[str, Any], options: Sequence[str]) -> None:
+    """Refuse a shape whose name the text does not have, and that is close to an option's: it is what is wrong."""
+    from .text.tokens import NAME, scan
+
+    try:
+        names = {token.text for text in leaves(formula) for token in scan(text, limits()) if token.kind == NAME}
+    except ParseError:
+        return
+    for name in shapes:
+        if close_to(name, options) and name not in names:
+            raise _unknown(name, options, [n for n in shapes if n in names], "a shape") from None
 
 
 def _remembering(value: Any, inputs: Mapping[str, Array]) -> Any:

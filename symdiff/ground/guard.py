@@ -24,6 +24,7 @@ from ..errors import (
     SymdiffError,
     UnsupportedError,
 )
+from .advice import names_near
 
 __all__ = ["guarded", "refuse", "users"]
 
@@ -70,9 +71,24 @@ def guarded(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except Exception as error:
+            if isinstance(error, TypeError) and "unexpected keyword argument" in str(error):
+                _refuse_options(function, title, kwargs)
             refuse(error, title, args, kwargs)
 
     return run
+
+
+def _refuse_options(function: Callable[..., Any], title: str, given: Mapping[str, Any]) -> None:
+    """Raise ``ArgumentError`` if a function has not all options that it was given."""
+    from inspect import signature
+
+    all_of_them = signature(function).parameters.values()
+    known = [p.name for p in all_of_them if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for name in given:
+        if name not in known:
+            close = names_near(name, known)
+            hint = f"did you mean {close[0]!r}? Expected" if close else "expected"
+            raise ArgumentError(f"{title} has no option {name!r}; {hint} {', '.join(known)}")
 
 
 def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> NoReturn:

@@ -24,7 +24,20 @@ from ...errors import UnsupportedError
 from ...ground.budget import spend
 from ...printing.notation import Term
 from . import write_scalars
-from .write_scalars import SCALARS, add, inverse, mul, negative, number, piecewise, power, replaced
+from .write_scalars import (
+    SCALARS,
+    add,
+    both,
+    either,
+    inverse,
+    mul,
+    negative,
+    number,
+    piecewise,
+    power,
+    replaced,
+    unless,
+)
 
 Entries = npt.NDArray[np.object_]
 
@@ -203,9 +216,9 @@ ENTRIES: dict[str, Callable[..., Entries]] = {
     "power": lambda term, x, y: each(power, x, y),
     "call": lambda term, *args: each(SCALARS[term.data], *args),
     "compare": lambda term, *args: each(SCALARS[term.data], *args),
-    "and": lambda term, a, b: each(lambda p, q: sp.And(p, q, evaluate=False), a, b),
-    "or": lambda term, a, b: each(lambda p, q: sp.Or(p, q, evaluate=False), a, b),
-    "not": lambda term, a: each(lambda p: sp.Not(p, evaluate=False), a),
+    "and": lambda term, a, b: each(both, a, b),
+    "or": lambda term, a, b: each(either, a, b),
+    "not": lambda term, a: each(unless, a),
     "where": lambda term, c, a, b: each(lambda p, x, y: piecewise((x, p), (y, True)), c, a, b),
     "matmul": _matmul,
     "dot": _matmul,

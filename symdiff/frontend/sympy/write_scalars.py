@@ -140,6 +140,30 @@ def _f(cls: Any) -> Callable[..., Any]:
     return lambda *args: cls(*args, evaluate=False)
 
 
+def _relation(cls: Any) -> Callable[..., Any]:
+    """Return a comparison; of numbers it is decided, since ``subs`` of SymPy takes such a choice for another one."""
+    return lambda x, y: cls(x, y, evaluate=bool(x.is_Number and y.is_Number))
+
+
+def both(p: Any, q: Any) -> Any:
+    """Return where two conditions hold."""
+    if sp.true in (p, q):
+        return q if p is sp.true else p
+    return sp.false if sp.false in (p, q) else sp.And(p, q, evaluate=False)
+
+
+def either(p: Any, q: Any) -> Any:
+    """Return where one of two conditions holds."""
+    if sp.false in (p, q):
+        return q if p is sp.false else p
+    return sp.true if sp.true in (p, q) else sp.Or(p, q, evaluate=False)
+
+
+def unless(p: Any) -> Any:
+    """Return where a condition does not hold."""
+    return sp.Not(p, evaluate=p in (sp.true, sp.false))
+
+
 def exp(x: Any) -> Any:
     """Return the exponential."""
     return sp.exp(x, evaluate=False)
@@ -220,9 +244,9 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "floor_divide": lambda x, y: sp.floor(mul(x, inverse(y)), evaluate=False),
     "maximum": _f(sp.Max),
     "minimum": _f(sp.Min),
-    "less": _f(sp.StrictLessThan),
-    "less_equal": _f(sp.LessThan),
-    "equal": _f(sp.Equality),
-    "not_equal": _f(sp.Unequality),
+    "less": _relation(sp.StrictLessThan),
+    "less_equal": _relation(sp.LessThan),
+    "equal": _relation(sp.Equality),
+    "not_equal": _relation(sp.Unequality),
     "logical_xor": _f(sp.Xor),
 }

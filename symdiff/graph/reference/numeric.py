@@ -293,7 +293,7 @@ def _guarded(name: str, trouble: str, function: Stacked, probe: Stacked, a: Arra
         return result
     where = f" at index {index} of its stack" if index else ""
     raise SingularMatrixError(
-        f"{name} met a matrix that is {trouble}{where}; expected one that is not: check the data, or regularise "
+        f"{name} met a matrix that is {trouble}{where}: check the data, or regularise "
         "(add a small multiple of the identity)",
         index,
     )
