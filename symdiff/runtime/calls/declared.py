@@ -95,12 +95,12 @@ def _violations(
     n = array.shape[-1]
     if assumptions.lower:
         above = np.triu(np.ones((n, n), bool), 1)
-        name = "diagonal" if assumptions.upper else "lower triangular"
-        yield _Violation((array != 0) & above, name, "expected 0 above the diagonal: pass np.tril of it")
+        name, remedy = ("diagonal", "np.diag(np.diag(A))") if assumptions.upper else ("lower triangular", "np.tril(A)")
+        yield _Violation((array != 0) & above, name, f"expected 0 above the diagonal: pass {remedy}")
     if assumptions.upper:
         below = np.tril(np.ones((n, n), bool), -1)
-        name = "diagonal" if assumptions.lower else "upper triangular"
-        yield _Violation((array != 0) & below, name, "expected 0 below the diagonal: pass np.triu of it")
+        name, remedy = ("diagonal", "np.diag(np.diag(A))") if assumptions.lower else ("upper triangular", "np.triu(A)")
+        yield _Violation((array != 0) & below, name, f"expected 0 below the diagonal: pass {remedy}")
     if assumptions.definite:
         wrong = ~(array > 0) & np.eye(n, dtype=bool)
         yield _Violation(wrong, "positive definite", "expected numbers above 0 on the diagonal")
