@@ -93,7 +93,10 @@ def test_logarithms_of_products_and_of_their_size() -> None:
     )
 
 
-@pytest.mark.parametrize("declared", [sd.diagonal("n"), sd.lower("n"), sd.upper("n"), ("n", "n")], ids=str)
+KINDS = [sd.diagonal("n"), sd.lower("n"), sd.upper("n"), sd.positive_definite("n"), ("n", "n")]
+
+
+@pytest.mark.parametrize("declared", KINDS, ids=str)
 @pytest.mark.parametrize("text", (TIMES := {
     "log(det(S))": 1, "log(abs(det(S)))": 1, "log(det(S)**2)": 2, "log(det(S@S.T))": 2, "log(det(inv(S)))": -1,
 }))  # fmt: skip

@@ -26,7 +26,7 @@ from .facts import (
     is_upper,
     transposed,
 )
-from .rewriter import make, rule, spread
+from .rewriter import make, rule, spread, stabilize
 
 # ---------------------------------------------------------------------------- positive numbers
 
@@ -50,7 +50,8 @@ def _log_of_positive_power(node: Node) -> Node | None:
         return None
     if base.shape != node.shape or not is_positive(base):
         return None
-    return elementwise("multiply", (constant(p), elementwise("log", (base,))))
+    (log,) = stabilize([elementwise("log", (base,))])
+    return elementwise("multiply", (constant(p), log))
 
 
 @rule("divide", "s / s, s**2 / s, (s x) / s, s positive", "1, s, x", below=(DECLARED,))

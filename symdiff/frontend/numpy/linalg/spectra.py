@@ -97,8 +97,8 @@ def _symmetric(x: Node, what: str) -> Node:
         raise ShapeError(f"{what} of an array of shape {show(x.shape)}; expected a square matrix (or a stack of them)")
     if not is_symmetric(x):
         raise UnsupportedError(
-            f"{what} of a matrix that is not known to be symmetric; declare it, A = sd.symmetric('A'), or write "
-            "(A + A.T) / 2"
+            f"{what} of a matrix that is not known to be symmetric; declare it, in text A=sd.symmetric('n') in place "
+            "of its shape, else sd.matrix('A', 'n', 'n', symmetric=True), or write (A + A.T) / 2"
         )
     return x
 
