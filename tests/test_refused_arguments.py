@@ -68,3 +68,16 @@ def test_no_positions_at_all() -> None:
 def test_an_option_that_is_none_is_named_with_those_there_are(act: Callable[[], Any], words: str) -> None:
     with pytest.raises(sd.ArgumentError, match=words):
         act()
+
+
+def test_an_input_that_gives_a_letter_of_the_text_is_not_unused() -> None:
+    hessian = str(sd.hessian("sum((x[1:] - x[:-1])**2)", "x", x="n"))
+    assert "n" in hessian
+    value = sd.compile(hessian, x="n", inputs=["x"])(np.ones(4))
+    read = sd.parse(hessian, x="n")
+    assert read is not None
+    np.testing.assert_array_equal(value[1], [-2.0, 4.0, -2.0, 0.0])
+    with pytest.raises(sd.ArgumentError, match="z= is no option"):  # x gives the letter
+        sd.compile("eye(n) + x @ x", x="n", z="n")
+    with pytest.raises(sd.ArgumentError, match="y= is no option"):
+        sd.parse("eye(n)", x="n", y="m")

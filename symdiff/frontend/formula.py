@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ParseError, SymdiffError
-from ..graph import Node, inputs_of
+from ..graph import Node, inputs_of, walk_sizes
 from ..graph.dump import record_text
 from ..ground.advice import close_to
 from ..ground.budget import limits
@@ -165,11 +165,13 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
         _refuse_misspelt(formula, shapes, options)
         raise
     unused = set(inputs)
+    measured: set[str] = set()
     defined: dict[str, Array] = {}
 
     def parse(text: str, known: dict[str, Array], undeclared: str) -> Parsed:
         parsed = parse_within(text, known, undeclared=undeclared)
         unused.difference_update(parsed.mentioned)
+        measured.update(parsed.measured)
         return parsed
 
     def read_output(text: str) -> Any:
@@ -186,6 +188,9 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
     except ParseError:
         _refuse_misspelt(formula, shapes, options)
         raise
+    # what gives a letter that the text asks for is not mentioned in vain: eye(n) over x="n"
+    letters = measured.difference(walk_sizes([inputs[name].node for name in inputs.keys() - unused]))
+    unused.difference_update([name for name in unused if letters.intersection(walk_sizes([inputs[name].node]))])
     for name in defined:
         if name in inputs:
             raise ArgumentError(f"{name!r} is defined in one text and an input of another; define it in both")

@@ -68,14 +68,15 @@ class Parsed:
         In the order of the shapes given, then of first use.
     names : dict of str to Array
         What the lines before the last define.
-    mentioned : set of str
-        Inputs that the text names.
+    mentioned, measured : set of str
+        Inputs, and letters of their shapes, that the text names.
     """
 
     result: Any
     inputs: dict[str, Array]
     names: dict[str, Array]
     mentioned: set[str]
+    measured: set[str]
 
 
 def build_arrays(
@@ -124,7 +125,7 @@ class _Builder:
         self.functions = functions
         self.limits = limits
         self.names: dict[str, Array] = {}
-        self.mentioned: set[str] = set()
+        self.mentioned, self.measured = set[str](), set[str]()
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
         self.values: list[Any] = []
         self.sound: set[Shape] = set()  # shapes that are within the limits
@@ -168,7 +169,7 @@ class _Builder:
             result = results_of(value) if several else self.array(last)
         except Exception as error:
             raise self.located(error, self.terms[last]) from error
-        return Parsed(result, self.inputs, self.names, self.mentioned)
+        return Parsed(result, self.inputs, self.names, self.mentioned, self.measured)
 
     def located(self, error: Exception, term: SyntaxNode) -> Exception:
         """Return ``error`` as symdiff's own, with the sub-formula and a caret."""
@@ -195,6 +196,7 @@ class _Builder:
             self.mentioned.add(name)
             return self.inputs[name]
         if name in self.sizes:
+            self.measured.add(name)
             return Array(extent(self.sizes[name]))
         if name in CONSTANTS:
             return CONSTANTS[name]

@@ -78,7 +78,7 @@ def _build(text: str, start: int, declared: Mapping[str, Any]) -> Parsed:
     inputs = reader.make_inputs()
     result = reader.make_arrays(operations, forms, inputs)
     record = of_inputs(one.node for one in inputs.values())  # kernels take them in the order of their declarations
-    return Parsed(Array(result.node, record.joined(result.provenance)), inputs, {}, set(reader.mentioned))
+    return Parsed(Array(result.node, record.joined(result.provenance)), inputs, {}, set(reader.mentioned), set())
 
 
 class _Reader:
