@@ -310,7 +310,8 @@ class _Collector:
         product = CollectedProduct()
         for arg in node.args[1:]:
             product.merge(self.factors(arg))
-        return contract([node.args[0], self.written(product)], [first, first[:1]], out, dict(repeated))
+        vector = self.written(product, node.args[1].shape)
+        return contract([node.args[0], vector], [first, first[:1]], out, dict(repeated))
 
     # ------------------------------------------------------------ sums
 
