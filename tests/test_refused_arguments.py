@@ -62,7 +62,7 @@ def test_no_positions_at_all() -> None:
         (lambda: sd.gradient("x*x", "x", disconected="zero"), "disconected= is no option.*close: disconnected"),
         (lambda: sd.compile("x*x", bakend="numpy"), "bakend= is no option.*close: backend"),
         (lambda: sd.matrix("S", "n", "n", symetric=True), "no option 'symetric'; did you mean 'symmetric'"),
-        (lambda: sd.scan(lambda c, x: c, 1.0, [1.0, 2.0], revers=True), "no option 'revers'; did you mean 'reverse'"),
+        (lambda: sd.scan(lambda c, x: c, 1.0, [1.0], **{"revers": True}), "no option 'revers'; did you mean 'reverse'"),
     ],
 )
 def test_an_option_that_is_none_is_named_with_those_there_are(act: Callable[[], Any], words: str) -> None:
