@@ -53,3 +53,31 @@ def test_a_long_diagonal_takes_no_more_than_its_elements() -> None:
     square = hessian(np.diag([1.0, 2, 3]), np.ones(3))
     np.testing.assert_array_equal(square.toarray(), np.diag([2.0, 4, 6]))
     assert square.nnz == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("cumprod(x)", lambda n: n * (n + 1) // 2),
+        ("cummax(x)", lambda n: n * (n + 1) // 2),
+        ("cumsum(x)", lambda n: n * (n + 1) // 2),
+        ("tril(outer(x, x)) @ x", lambda n: n * (n + 1) // 2),
+        ("prod(x) * x", lambda n: n * n),
+    ],
+)
+@pytest.mark.parametrize("size", [6, "n"])
+def test_conditions_that_sizes_decide_are_structure(text: str, count: Callable[[int], int], size: Any) -> None:
+    kernel = sd.compile(f"jacobian({text}, x)", x=size, sparse="csr")
+    dense = sd.compile(f"jacobian({text}, x)", x=size)
+    for n in (6,) if size == 6 else (3, 6, 20):
+        at = np.random.default_rng(n).uniform(1, 2, n)
+        found = kernel(at)
+        assert found.nnz == count(n)
+        np.testing.assert_allclose(found.toarray(), dense(at), rtol=1e-12)
+
+
+def test_a_branch_by_constant_places_is_structure() -> None:
+    kernel = sd.compile("jacobian(where([True, False, True], x**2, 0), x)", x=3, sparse="csr")
+    found = kernel([1.0, 2.0, 3.0])
+    assert found.nnz == 2
+    np.testing.assert_array_equal(found.toarray(), np.diag([2.0, 0.0, 6.0]))

@@ -6,14 +6,15 @@ is cancelled. An array without zeros is one value, so that memory is taken only 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import LimitError
-from ..graph import BOOL, Node, constant, elementwise, label_sizes, postorder
+from ..graph import BOOL, Node, constant, elementwise, label_sizes, postorder, resize
 from ..graph.primitives import CUMULATIVE, PRIMITIVES, complete
 from ..graph.reference.interpret import evaluate
 from ..graph.sizes import show, value
@@ -50,7 +51,10 @@ def nonzeros(roots: Sequence[Node], sizes: _Sizes) -> list[Mask]:
         If an array with zeros has too many elements to look at each.
     """
     found: dict[Node, Mask] = {}
+    moving: set[Node] = set()
     for node in postorder(roots):
+        if node.op == "input" or not moving.isdisjoint(node.args):
+            moving.add(node)
         masks = [found[arg] for arg in node.args]
         if node.dtype is BOOL:
             found[node] = FULL
@@ -58,7 +62,7 @@ def nonzeros(roots: Sequence[Node], sizes: _Sizes) -> list[Mask]:
         rule = _RULES.get(node.op, _function)
         if rule is not _full and any(mask.ndim for mask in masks):
             _check(node, sizes)
-        mask = rule(node, masks, sizes)
+        mask = rule(node, masks, sizes) if node.op != "where" else _where(node, masks, sizes, moving)
         found[node] = _short(mask if mask.ndim == 0 else _spread(mask, _shape(node, sizes)))
     return [found[root] for root in roots]
 
@@ -143,8 +147,6 @@ def _function(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
         return masks[0] if masks[0].ndim == 0 else _spread(masks[0], shape)
     if op in ("add", "subtract"):
         return np.logical_or(*masks)
-    if op == "where":
-        return np.logical_or(masks[1], masks[2])
     if all(mask is FULL for mask in masks) or not masks:
         return FULL
     known = [arg.value if arg.op == "constant" and not arg.shape else None for arg in node.args]
@@ -158,6 +160,30 @@ def _function(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
         if number is None:
             any_of = np.logical_or(any_of, mask)
     return any_of
+
+
+def _where(node: Node, masks: Sequence[Mask], sizes: _Sizes, moving: Container[Node]) -> Mask:
+    yes, no = _outcomes(node.args[0], sizes, moving)
+    return np.logical_or(np.logical_and(yes, masks[1]), np.logical_and(no, masks[2]))
+
+
+def _outcomes(condition: Node, sizes: _Sizes, moving: Container[Node], depth: int = 8) -> tuple[Mask, Mask]:
+    """Return where a condition may hold and where it may not, as far as constants and sizes decide it."""
+    if math.prod(_shape(condition, sizes)) > MOST:
+        return FULL, FULL
+    if condition not in moving:
+        (fixed,) = resize([condition], {}, sizes)
+        holds = np.asarray(evaluate([fixed], {})[0], bool)
+        return holds, ~holds
+    if condition.op in ("logical_and", "logical_or", "logical_not") and depth:
+        parts = [_outcomes(arg, sizes, moving, depth - 1) for arg in condition.args]
+        if condition.op == "logical_not":
+            return parts[0][::-1]
+        (yes, no), (also, neither) = parts
+        if condition.op == "logical_and":
+            return np.logical_and(yes, also), np.logical_or(no, neither)
+        return np.logical_or(yes, also), np.logical_and(no, neither)
+    return FULL, FULL
 
 
 def _contract(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
