@@ -33,6 +33,17 @@ def _function_of_numbers(node: Node) -> Node | None:
     return spread(found, node.shape)
 
 
+@rule("logical_and logical_or", "c and true, c or false", "c", inside="constant")
+def _decided_condition(node: Node) -> Node | None:
+    """Leave out a condition that is known for all elements, or take it for the whole where it decides that."""
+    for place in (0, 1):
+        known = node.args[place]
+        if known.op == "constant" and not known.shape and known.dtype is BOOL:
+            kept = node.args[1 - place] if bool(known.value) is (node.op == "logical_and") else known
+            return spread(kept, node.shape)
+    return None
+
+
 @rule("where", "where(not c, a, b)", "where(c, b, a)", inside="logical_not")
 def _negated_condition(node: Node) -> Node | None:
     c, a, b = node.args
