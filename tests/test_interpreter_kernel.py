@@ -23,10 +23,10 @@ from symdiff._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VEC
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.bytecode.assemble import WAITING, assemble
 from symdiff.codegen.c.emit import Target, emit_c
-from symdiff.errors import SingularMatrixError
+from symdiff.errors import InternalError, SingularMatrixError
 from symdiff.lowering import unroll
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
-from symdiff.runtime.runners.interpreter import InterpreterRunner
+from symdiff.runtime.runners.interpreter import InterpreterRunner, _address
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build
 from symdiff.runtime.toolchain.machine import function_address, native_target
@@ -416,3 +416,9 @@ def test_programs_that_only_move(size: int) -> None:
         out = np.full(2 * size - 3 if text.endswith("x])") else size, np.nan)
         symdiff.compile(text, x=size, backend="interpreter")(x, out=out)
         np.testing.assert_array_equal(out, symdiff.compile(text, x=size, backend="numpy")(x))
+
+
+def test_a_function_that_the_interpreter_lacks_is_named() -> None:
+    with pytest.raises(InternalError, match="the interpreter lacks sd_nothing"):
+        _address("sd_nothing")
+    assert _address("exp") > 0

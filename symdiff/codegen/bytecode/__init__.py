@@ -16,5 +16,5 @@ Files
     format      the code as data
     assemble    memory, loads, stores and the code itself
 Add
-    an instruction: its opcode in ``_kernels/interpreter.pyx`` and ``machine.h``, its choice in ``select``
+    an instruction: its opcode in ``_kernels/machine/instructions.h`` and ``handlers.h``, its choice in ``select``
 """

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ..._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from ..._kernels.unit import NativeCall
 from ...codegen.bytecode.assemble import assemble
+from ...errors import InternalError
 from ...lowering.program import Program
 from ..kept.records import UnitRecord
 from ..toolchain.machine import function_address
@@ -90,9 +91,17 @@ class InterpreterRunner(ProgramRunner):
             code.numbers,
             code.vectors,
             code.rows,
-            [SCALARS.get(name) or VECTOR_FUNCTIONS.get(name) or function_address(name) for name in code.functions],
+            [_address(name) for name in code.functions],
             code.checks,
         )
         workspace = code.workspace // _VECTOR
         samples = VECTORS * code.lanes
         return self.around(variant, machine.address, [machine.argument], code.lanes, workspace, machine, samples)
+
+
+def _address(name: str) -> int:
+    """Return where a function of a program is, and refuse one that the interpreter lacks."""
+    found = SCALARS.get(name) or VECTOR_FUNCTIONS.get(name) or function_address(name)
+    if not found:
+        raise InternalError(f"the interpreter lacks {name}: it has no row in _kernels/machine/interpreter.h")
+    return found
