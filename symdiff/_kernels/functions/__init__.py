@@ -12,6 +12,7 @@ Files
     exponential.h  the exponential and the hyperbolic tangent of whole vectors
     logarithm.h    the logarithm of whole vectors
     transpose.h    blocks of rows to vectors and back
+    scalar.h       remainders, minima and others that C's library has otherwise than NumPy
     special.h      polygamma, beta and spherical Bessel functions, which C's library lacks
     error.h        error functions without their exponential, the logarithm of the normal distribution's integral
     bessel.h       derivatives of scaled modified Bessel functions

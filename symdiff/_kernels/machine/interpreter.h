@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../functions/scalar.h"
 #include "../functions/special.h"
 #include "../functions/error.h"
 #include "../functions/bessel.h"
@@ -44,20 +45,6 @@ typedef struct {
   const int32_t *checks;  /* where the checked values stand */
   long checked;
 } sd_bytecode;
-
-static double sd_mod(double a, double b) {
-  double r = __builtin_fmod(a, b);
-  if (b == 0) return r;
-  if (r == 0) return __builtin_copysign(0.0, b);
-  return (r < 0) != (b < 0) ? r + b : r;
-}
-
-/* The plain lgamma writes a global variable, which threads would share. */
-extern double lgamma_r(double, int *);
-static double sd_lgamma(double x) {
-  int sign;
-  return lgamma_r(x, &sign);
-}
 
 /* Functions that are computed lane by lane where the vector library lacks them. */
 typedef struct {

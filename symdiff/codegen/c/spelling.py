@@ -14,13 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import InternalError
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lowering.program import SIGNATURES
-from .texts import kernel_text, with_needs
+from .texts import text_with, with_needs
 
-__all__ = ["SPECIAL", "Spelling", "library_symbol", "literal", "special_text", "spelling"]
+__all__ = ["Spelling", "library_symbol", "literal", "spelling"]
 
 
 def literal(x: float, single: bool) -> str:
@@ -128,26 +127,15 @@ _CHOICES = {
 #: Functions of whole vectors that the interpreter has in the same words.
 _SHARED = frozenset(("rint", "floor", "ceil", "trunc", "sign", "copysign", "sqrt", "fma", "fraction", "exponent"))
 
-_MOD = """\
-static double one_mod(double a,double b){double r=__builtin_fmod(a,b);
-  if(b==0)return r;
-  if(r==0)return __builtin_copysign(0.0,b);
-  return (r<0)!=(b<0)?r+b:r;}
-"""
-# The plain lgamma writes a global variable, which threads would share.
-_LGAMMA = """\
-double lgamma_r(double,int*);
-static double one_lgamma(double x){int s;return lgamma_r(x,&s);}
-"""
-
-#: Functions evaluated lane by lane: the scalar function, and what must stand before it.
+#: Functions evaluated lane by lane, by the scalar function.
 _LANES = {
-    "mod": ("one_mod", (_MOD,)),
-    "gamma": ("__builtin_tgamma", ()),
-    "lgamma": ("one_lgamma", (_LGAMMA,)),
+    "mod": "sd_mod",
+    "gamma": "__builtin_tgamma",
+    "lgamma": "sd_lgamma",
+    **{row.c: row.special for row in FUNCTIONS.values() if row.special},
 }
 
-_BY_NAME = [row.c for row in FUNCTIONS.values() if row.vector or row.special or row.library]
+_BY_NAME = [row.c for row in FUNCTIONS.values() if row.vector or row.library]
 complete((*_DIRECT, *_MASKS, *_CHOICES, *_SHARED, *_LANES, *_BY_NAME), __name__, SIGNATURES)
 
 _LANE_LOOP = {
@@ -168,19 +156,6 @@ _LIBRARY_LOOP = {
 _OWN = {"exp": "exponential.h", "log": "logarithm.h", "tanh": "exponential.h"}
 #: Lanes of float64 from which on a machine multiplies and adds in one instruction, and our own functions are used.
 _FUSED = 4
-
-
-#: Headers of functions that libm lacks.
-SPECIAL = ("special.h", "error.h", "bessel.h", "elliptic.h", "integrals.h", "airy.h")
-
-
-@cache
-def special_text(function: str) -> str:
-    """Return the C text that has a function that libm lacks, as the compiled package has it."""
-    for header in SPECIAL:
-        if f" {function}(" in kernel_text(header):
-            return kernel_text(header)
-    raise InternalError(f"no header has the text of {function}")
 
 
 @cache
@@ -207,10 +182,8 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
     if op in _SHARED:
         return Spelling(_call(op), with_needs(f"do_{op}", "vector.h"))
     if op in _LANES:
-        scalar, before = _LANES[op]
-        return Spelling(_call(op), (*before, _loop(op, scalar)))
-    if FUNCTIONS[op].special:
-        return Spelling(_call(op), (special_text(FUNCTIONS[op].special), _loop(op, FUNCTIONS[op].special)))
+        before = () if _LANES[op].startswith("__builtin_") else (text_with(_LANES[op]),)
+        return Spelling(_call(op), (*before, _loop(op, _LANES[op])))
     if FUNCTIONS[op].library:
         symbol = library_symbol(FUNCTIONS[op].library, len(SIGNATURES[op]))
         return Spelling(_call(op), (_LIBRARY_LOOP[len(SIGNATURES[op])],), library=symbol)

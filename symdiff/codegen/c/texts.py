@@ -6,7 +6,12 @@ import re
 from functools import cache
 from pathlib import Path
 
-__all__ = ["kernel_text", "with_needs", "without_comments"]
+from ...errors import InternalError
+
+__all__ = ["SCALAR", "kernel_text", "text_with", "with_needs", "without_comments"]
+
+#: Headers of functions of numbers that C's library lacks, or has otherwise.
+SCALAR = ("scalar.h", "special.h", "error.h", "bessel.h", "elliptic.h", "integrals.h", "airy.h")
 
 _DEFINED = re.compile(r"^(?:INLINE|SLOW) V NAME\((\w+)\)\(", re.MULTILINE)
 _CALLED = re.compile(r"NAME\((\w+)\)")
@@ -16,6 +21,15 @@ _COMMENT = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
 def kernel_text(header: str) -> str:
     """Return a header of functions from the compiled package."""
     return Path(__file__).parents[2].joinpath("_kernels", "functions", header).read_text(encoding="utf-8")
+
+
+@cache
+def text_with(function: str) -> str:
+    """Return the header that has a function of numbers, as the compiled package has it."""
+    for header in SCALAR:
+        if f" {function}(" in kernel_text(header):
+            return kernel_text(header)
+    raise InternalError(f"no header has the text of {function}")
 
 
 def without_comments(text: str) -> str:

@@ -15,11 +15,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from ...graph.primitives import complete
-from ...graph.scalars.functions import FUNCTIONS
 from ...lowering.program import MASK_OPS, SIGNATURES, Program
-from ..c.spelling import special_text
 from ..parts import Parts
-from ..scalars import ARITHMETIC, LIBM
+from ..scalars import ARITHMETIC, LIBM, LIBRARY, OWN, text_of
 from .module import emit_head, emit_interface
 
 __all__ = ["emit_cython"]
@@ -33,67 +31,9 @@ _FORMS = {
     "where": "{1} if {0} else {2}",
 }
 
-#: Operations that are short functions of their own: what they need from the library, and the text.
-_INLINE = {
-    "minimum": (
-        (),
-        """\
-cdef inline double minimum(double a, double b) noexcept nogil:
-    return a if a <= b or a != a else b  # nan is kept, as NumPy keeps it
-""",
-    ),
-    "maximum": (
-        (),
-        """\
-cdef inline double maximum(double a, double b) noexcept nogil:
-    return a if a >= b or a != a else b  # nan is kept, as NumPy keeps it
-""",
-    ),
-    "sign": (
-        (),
-        """\
-cdef inline double sign(double x) noexcept nogil:
-    return x if x != x else <double>(x > 0.0) - <double>(x < 0.0)
-""",
-    ),
-    "fraction": (
-        ("copysign", "fabs", "frexp"),
-        """\
-cdef inline double fraction(double x) noexcept nogil:
-    cdef int exponent
-    return x if x != x else copysign(1.0 if x == 0.0 or x - x != 0.0 else 2 * frexp(fabs(x), &exponent), x)
-""",
-    ),
-    "exponent": (
-        ("logb",),
-        """\
-cdef inline double exponent(double x) noexcept nogil:
-    return logb(x)
-""",
-    ),
-    "mod": (
-        ("fmod", "copysign"),
-        """\
-cdef inline double mod(double a, double b) noexcept nogil:
-    cdef double r = fmod(a, b)
-    if b == 0.0:
-        return r
-    if r == 0.0:
-        return copysign(0.0, b)
-    return r + b if (r < 0.0) != (b < 0.0) else r
-""",
-    ),
-}
-
-_PARAMETERS = {1: "double x", 2: "double x, double y", 3: "double x, double y, double z"}
-_SPECIAL = {
-    row.c: f'double {row.c} "{row.special}"({_PARAMETERS[row.arity]})' for row in FUNCTIONS.values() if row.special
-}
-#: Functions of SciPy's, which the module imports as C.
-_LIBRARY = {row.c: row.library for row in FUNCTIONS.values() if row.library}
 #: What operations are called, where it is not their own name: outputs are y0 and y1, as Bessel functions are.
-_NAMES = {**LIBM, **{op: f"scipy_{op}" for op in _LIBRARY}}
-complete((*_FORMS, *LIBM, *_INLINE, *_SPECIAL, *_LIBRARY), __name__, SIGNATURES)
+_NAMES = {**LIBM, **{op: f"scipy_{op}" for op in LIBRARY}}
+complete((*_FORMS, *LIBM, *OWN, *LIBRARY), __name__, SIGNATURES)
 
 
 def emit_cython(
@@ -120,25 +60,27 @@ def emit_cython(
     parts = _Parts(program)
     functions = parts.functions()
     wanted = {LIBM[op] for op in used if op in LIBM}
-    wanted |= {name for op in used if op in _INLINE for name in _INLINE[op][0]}
-    special = [op for op in _SPECIAL if op in used]
-    library = [f"{name} as scipy_{op}" for op, name in _LIBRARY.items() if op in used]
+    own = [op for op in OWN if op in used]
+    library = [f"{name} as scipy_{op}" for op, name in LIBRARY.items() if op in used]
     numbers = {name for name in ("INFINITY", "NAN") if any(name in text for text in functions)}
     text = [emit_head(program)]
     if wanted | numbers:
         text.append(f"from libc.math cimport {', '.join(sorted(wanted | numbers))}\n\n")
     if library:
         text.append(f"from scipy.special.cython_special cimport {', '.join(library)}\n\n")
-    if special:
-        texts = dict.fromkeys(special_text(FUNCTIONS[op].special) for op in special)
-        verbatim = "".join(texts).replace("\\", "\\\\")
-        lines = "".join(f"    {_SPECIAL[op]} noexcept nogil\n" for op in special)
-        text.append(f'cdef extern from *:\n    """\n{verbatim}    """\n{lines}\n')
-    text += (f"\n{_INLINE[op][1]}\n" for op in _INLINE if op in used)
+    if own:
+        verbatim = text_of(OWN[op] for op in own).replace("\\", "\\\\")
+        lines = "".join(f"    {_declaration(op)} noexcept nogil\n" for op in own)
+        text.append(f'cdef extern from *:\n    """\n    #include <math.h>\n\n{verbatim}    """\n{lines}\n')
     text += (f"\n{function}\n" for function in functions)
     text.append("\n")
     text.append(emit_interface(program, workspace=len(parts.slots), formula=formula, batched=allowed, reduce=reduce))
     return "".join(text)
+
+
+def _declaration(op: str) -> str:
+    """Declare one of our own functions under the operation's name."""
+    return f'double {op} "{OWN[op]}"({", ".join(f"double {x}" for x, _ in zip("xyz", SIGNATURES[op], strict=False))})'
 
 
 class _Parts(Parts):
