@@ -58,8 +58,13 @@ INTERRUPTED = """
         assert np.allclose(value, reference, rtol=1e-9, atol=1e-9), k
         again, same = made(k)
         assert again.stats["cached"] and (same == value).all(), k
-    assert not list(pathlib.Path(os.environ["SYMDIFF_CACHE_DIR"]).glob("unfinished-*"))
-    assert not list(pathlib.Path(tempfile.gettempdir()).glob("symdiff-build-*"))
+    def left():
+        kept, temporary = pathlib.Path(os.environ["SYMDIFF_CACHE_DIR"]), pathlib.Path(tempfile.gettempdir())
+        return [*kept.glob("unfinished-*"), *temporary.glob("symdiff-build-*")]
+    end = time.monotonic() + 60
+    while left() and time.monotonic() < end:
+        time.sleep(0.1)  # native code of a kernel that was interrupted may be on its way behind
+    assert not left()
     print("hits" if hits > {count} // 5 else f"only {{hits}} of {count}")
 """
 

@@ -148,7 +148,7 @@ _REMAKE = {name: _CALLS[PRIMITIVES[name].constructor] for name in INNER}
 
 
 def substitute(roots: Sequence[Node], replace: Mapping[Node, Node]) -> list[Node]:
-    """Return ``roots`` with nodes exchanged for others of the same shape."""
+    """Return ``roots`` with nodes exchanged for others of the same shape, in elementwise formulas for any arrays."""
     new: dict[Node, Node] = dict(replace)
     for node in postorder(roots):
         if node not in new:

@@ -9,7 +9,6 @@ from ..graph import (
     Labels,
     Node,
     broadcast_to,
-    elementwise,
     matrix,
     placeholder,
     postorder,
@@ -91,9 +90,6 @@ def _weights(formula: Node, x: Node, numbers: Sequence[Node], order: int) -> Nod
     }
     for k, number in enumerate(numbers):
         new[placeholder(("parameter", k), ())] = reshape(number, (*number.shape, *ones * (order + 1)))
-    for node in postorder([formula]):
-        if node not in new:
-            new[node] = elementwise(node.op, tuple([new[a] for a in node.args]), node.dtype) if node.args else node
-    result = new[formula]
+    (result,) = substitute([formula], new)
     free = max(result.ndim - order - 1, 0)
     return broadcast_to(result, (*result.shape[:free], *[n] * (order + 1)))

@@ -18,7 +18,7 @@ from math import sqrt
 from typing import NamedTuple, TypeAlias
 
 from ...errors import NotDifferentiableError
-from ...graph import BOOL, Node, constant, dependents, elementwise, placeholder, postorder
+from ...graph import BOOL, Node, constant, dependents, elementwise, placeholder, postorder, substitute
 from ...graph.contractions import point
 from ...graph.dump import record_text
 from ...graph.primitives import complete
@@ -242,11 +242,7 @@ def _slope(formula: Node, variable: Node) -> Node:
 
 def _at(formula: Node, variable: Node, x: Node) -> Node:
     """Put ``x`` for the variable; every operation below works element by element."""
-    new: dict[Node, Node] = {variable: x}
-    for node in postorder([formula]):
-        if node not in new:
-            new[node] = elementwise(node.op, tuple([new[a] for a in node.args]), node.dtype) if node.args else node
-    return new[formula]
+    return substitute([formula], {variable: x})[0]
 
 
 def _root(value: Callable[[Node], Node]) -> _Function:

@@ -23,6 +23,7 @@ from ...graph import (
     reduce,
     slicing,
     stop_gradient,
+    substitute,
     whole,
 )
 from ...graph.contractions import parameter, point
@@ -64,11 +65,7 @@ def as_function(c: Node, x: Node) -> OfEigenvalues | None:
     used = postorder([formula])
     rest = {p: taken_from for taken_from, p in parameters.items() if p in used}
     renamed = {p: parameter(k) for k, p in enumerate(rest)}
-    new: dict[Node, Node] = dict(renamed)
-    for node in used:
-        if node not in new:
-            new[node] = elementwise(node.op, tuple([new[a] for a in node.args]), node.dtype) if node.args else node
-    return OfEigenvalues(new[formula], list(rest.values()))
+    return OfEigenvalues(substitute([formula], renamed)[0], list(rest.values()))
 
 
 def factored(found: OfEigenvalues) -> tuple[Node | None, Node]:

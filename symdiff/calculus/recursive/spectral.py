@@ -21,7 +21,6 @@ from ...graph import (
     constant,
     delta,
     dependents,
-    elementwise,
     matrix,
     placeholder,
     postorder,
@@ -74,11 +73,7 @@ def function_of(function: Node, a: Node, parameters: Sequence[Node] = (), name: 
 
 
 def _placed(function: Node, parameters: Sequence[Node]) -> Node:
-    new: dict[Node, Node] = {parameter(k): node for k, node in enumerate(parameters)}
-    for node in postorder([function]):
-        if node not in new:
-            new[node] = elementwise(node.op, tuple([new[a] for a in node.args]), node.dtype) if node.args else node
-    return new[function]
+    return substitute([function], {parameter(k): node for k, node in enumerate(parameters)})[0]
 
 
 # ---------------------------------------------------------------------------- functions of a matrix
