@@ -15,7 +15,7 @@ from ..graph import Node, number, postorder
 from ..graph.deltas.contraction_order import cheapest_step, multiplications, volume
 from ..graph.primitives import Cost, costing
 from ..graph.scalars.functions import FUNCTIONS
-from ..graph.sizes import Dim, product, value
+from ..graph.sizes import Dim, nominal, product
 
 #: What a symbolic size counts as, and what a transcendental function costs in additions.
 NOMINAL, TRANSCENDENTAL = 20, 10
@@ -40,7 +40,7 @@ _FREE, _SEEDS, _MOVES, _VIEWS, _CUBIC = map(costing, (Cost.FREE, Cost.STRUCTURE,
 
 
 def _number(size: Dim) -> int:
-    return size if isinstance(size, int) else max(1, value(size, dict.fromkeys(size.names, NOMINAL)))
+    return nominal(size, NOMINAL)
 
 
 def _elements(node: Node) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..graph import Node, dependents, placeholder, postorder, substitute, zeros
+from ..graph import Node, axes_of, dependents, placeholder, postorder, substitute, zeros
 from ..graph.deltas.einsum import einsum
 from ..graph.deltas.structural import identity
 from ..graph.deltas.taken import rows_of
@@ -171,7 +171,7 @@ def _reshape(node: Node, args: Sequence[Node], at: dict[Node, int]) -> int | Non
 
 def _reduction(node: Node, args: Sequence[Node], at: dict[Node, int]) -> int | None:
     (arg,) = args
-    over = {axis + arg.ndim for axis in node.payload.axes}
+    over = set(axes_of(node, arg))
     return None if at[arg] in over else sum(1 for axis in range(at[arg]) if axis not in over)
 
 

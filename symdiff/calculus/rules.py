@@ -24,6 +24,7 @@ from ..graph import (
     Labels,
     Node,
     arrange,
+    axes_of,
     constant,
     cumulative,
     delta,
@@ -39,7 +40,7 @@ from ..graph import (
     turned,
 )
 from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
-from ..graph.deltas.structural import mask_product
+from ..graph.deltas.structural import mask_product, transposed
 from ..graph.primitives import EACH, FIRST, INNER, SECOND, TOGETHER, complete
 from ..graph.scalars.functions import FUNCTIONS, Partial, compare, refusal, where
 from ..graph.scalars.rows import unless_nan
@@ -74,11 +75,6 @@ def _product(a: Node, b: Node, pattern: Callable[[int, int, int], tuple[Labels, 
         return tuple(range(lead - (x.ndim - 2), lead))
 
     return einsum([a, b], [(*stack(a), *left), (*stack(b), *right)], (*range(lead), *out))
-
-
-def _swap(x: Node) -> Node:
-    own = tuple(range(x.ndim))
-    return einsum([x], [own], (*own[:-2], own[-1], own[-2]))
 
 
 def _keep(x: Node, axes: tuple[int, ...], rank: int) -> Node:
@@ -159,8 +155,8 @@ def _cholesky(node: Node, tangents: Sequence[Node | None]) -> Node:
     # as the value does, read the lower triangle alone
     da = _only(tangents)
     back = matrix("inv", node)
-    symmetric = _add(triangle(da, False, 0), _swap(triangle(da, False, -1)))
-    inside = matmul(matmul(back, symmetric), _swap(back))
+    symmetric = _add(triangle(da, False, 0), transposed(triangle(da, False, -1)))
+    inside = matmul(matmul(back, symmetric), transposed(back))
     lower = _add(triangle(inside, False, -1), triangle(inside, False, 0))
     return matmul(node, scale_by(constant(0.5), lower))
 
@@ -179,7 +175,7 @@ def _adjugate(node: Node, tangents: Sequence[Node | None]) -> Node:
 def _logsumexp(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
-    weights = normalize("softmax", x, tuple(a + x.ndim for a in node.payload.axes))
+    weights = normalize("softmax", x, axes_of(node, x))
     return _sum_last(scale_by(weights, dx), node.payload.axes)
 
 
@@ -204,14 +200,14 @@ def _softmax(node: Node, tangents: Sequence[Node | None]) -> Node:
 def _log_softmax(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
-    weights = normalize("softmax", x, tuple(a + x.ndim for a in node.payload.axes))
+    weights = normalize("softmax", x, axes_of(node, x))
     return _subtract(dx, _keep(_sum_last(scale_by(weights, dx), node.payload.axes), node.payload.axes, x.ndim))
 
 
 @_rule("norm", "differential of a norm", "d |x| = <x / |x|, dx>, and 0 at 0", "MC 2.6.1")
 def _norm(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
-    direction = normalize("unit", x, tuple(a + x.ndim for a in node.payload.axes))
+    direction = normalize("unit", x, axes_of(node, x))
     return _sum_last(scale_by(direction, _only(tangents)), node.payload.axes)
 
 
@@ -220,7 +216,7 @@ def _unit(node: Node, tangents: Sequence[Node | None]) -> Node:
     (x,) = node.args
     dx = _only(tangents)
     along = _keep(_sum_last(scale_by(node, dx), node.payload.axes), node.payload.axes, x.ndim)
-    length = _keep(reduce("norm", x, tuple(a + x.ndim for a in node.payload.axes)), node.payload.axes, x.ndim)
+    length = _keep(reduce("norm", x, axes_of(node, x)), node.payload.axes, x.ndim)
     return scale_by(1.0 / length, _subtract(dx, scale_by(node, along)))
 
 
@@ -341,12 +337,12 @@ def _subtract(a: Node, b: Node) -> Node:
 
 
 def _solve_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    return solve_with(_swap(node.args[0]), ct)
+    return solve_with(transposed(node.args[0]), ct)
 
 
 def _adjugate_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
     # d²det(A)[E, F] = tr(d adj(A)[E] F) is symmetric in E and F
-    return _swap(matrix("adjugate_differential", node.args[0], _swap(ct)))
+    return transposed(matrix("adjugate_differential", node.args[0], transposed(ct)))
 
 
 #: Arguments in which an operation of DIFFERENTIALS is linear, with the transpose there.

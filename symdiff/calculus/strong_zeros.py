@@ -19,6 +19,7 @@ from ..graph import (
     Item,
     Node,
     arrange,
+    axes_of,
     broadcast_to,
     constant,
     contract,
@@ -433,7 +434,7 @@ def _together(node: Node, arg: Node) -> tuple[int, ...] | None:
     if row.mixes is Mixes.MATRIX:
         return (arg.ndim - 2, arg.ndim - 1)
     if row.mixes is Mixes.AXES:
-        return tuple(axis + arg.ndim for axis in node.payload.axes)
+        return axes_of(node, arg)
     return (node.payload.axis + arg.ndim,) if row.mixes is Mixes.AXIS else None
 
 

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from ..errors import ArgumentError, DisconnectedInputError
 from ..graph import Node, broadcast_to, constant, delta, inputs_of, placeholder, postorder, substitute, triangle
 from ..graph.deltas.einsum import add_terms, einsum, scale_by, signed_terms
+from ..graph.deltas.structural import transposed
 from ..graph.sizes import show
 from ..simplify import join_cosines, simplify, stabilize
 from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
@@ -122,14 +123,9 @@ def _half(node: Node, sign: float) -> Node:
             else:
                 kept += [rest.pop(pair), (own, term)]
     if rest:
-        turned = [(sign * c, _turned(term)) for c, term in rest]
+        turned = [(sign * c, transposed(term)) for c, term in rest]
         kept.append((1.0, scale_by(constant(0.5), add_terms([*rest, *turned]))))
     return add_terms(kept) if kept else broadcast_to(constant(0.0), node.shape)
-
-
-def _turned(node: Node) -> Node:
-    own = tuple(range(node.ndim))
-    return einsum([node], [own], (*own[:-2], own[-1], own[-2]))
 
 
 def _is_choice(node: Node) -> bool:

@@ -1,10 +1,13 @@
-"""Names of a user in generated source: those that are harmless in a language, and others by number."""
+"""Text of a user in generated source: names that are harmless in a language, and others by number; formulas."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-__all__ = ["safe_names"]
+__all__ = ["FORMULA", "docstring", "safe_names"]
+
+#: Characters of a formula that a docstring or comment shows.
+FORMULA = 4000
 
 
 def safe_names(
@@ -41,3 +44,10 @@ def safe_names(
         used.add(given)
         found.append(given)
     return found
+
+
+def docstring(text: str) -> str:
+    """Escape text for a docstring: no character of it can end the string or begin an escape."""
+    shown = text if len(text) <= FORMULA else text[:FORMULA] + " ..."
+    clean = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in shown)
+    return clean.replace("\\", "\\\\").replace('"', '\\"')

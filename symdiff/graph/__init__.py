@@ -101,6 +101,7 @@ from .structural import (
     whole,
 )
 from .traversal import (
+    axes_of,
     canonical,
     dependents,
     flatten,
@@ -130,6 +131,7 @@ __all__ = [
     "Number",
     "arrange",
     "as_node",
+    "axes_of",
     "broadcast_shapes",
     "broadcast_to",
     "canonical",

@@ -170,6 +170,11 @@ def value(size: Dim, bindings: Mapping[str, int]) -> int:
     return total
 
 
+def nominal(size: Dim, letter: int) -> int:
+    """Return a number for a size, at least 1, to compare costs: each letter counts as ``letter``."""
+    return size if isinstance(size, int) else max(1, value(size, dict.fromkeys(size.names, letter)))
+
+
 def replaced(size: Dim, sizes: Mapping[str, Dim]) -> Dim:
     """Return ``size`` with numbers or other sizes put in for some of its names.
 

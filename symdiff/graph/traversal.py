@@ -108,15 +108,16 @@ def remake(node: Node, args: tuple[Node, ...]) -> Node:
     return elementwise(op, args, node.dtype) if again is None else again(node, args)
 
 
-def _axes(node: Node, x: Node) -> tuple[int, ...]:
-    return tuple(axis + x.ndim for axis in node.payload.axes)
+def axes_of(node: Node, x: Node) -> tuple[int, ...]:
+    """Return the axes that ``node`` reduces or normalizes, counted from the front of an array ``x``."""
+    return tuple([axis + x.ndim for axis in node.payload.axes])
 
 
 #: How each constructor is called with a node's payload and other arguments.
 _CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
     "contract": lambda n, a: contract(a, n.payload.labels, n.payload.out, dict(n.payload.repeated)),
-    "reduce": lambda n, a: reduce(n.op, a[0], _axes(n, a[0])),
-    "normalize": lambda n, a: normalize(n.op, a[0], _axes(n, a[0])),
+    "reduce": lambda n, a: reduce(n.op, a[0], axes_of(n, a[0])),
+    "normalize": lambda n, a: normalize(n.op, a[0], axes_of(n, a[0])),
     "cumulative": lambda n, a: cumulative(n.op, a[0], n.payload.axis + a[0].ndim, n.payload.reverse),
     "matrix": lambda n, a: matrix(n.op, *a),
     "arrange": lambda n, a: arrange(a[0], a[1], n.payload.axis + a[1].ndim, n.payload.reverse),

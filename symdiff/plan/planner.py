@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from ..graph import BOOL, Item, Node, contract, elementwise, label_sizes, postorder, substitute
+from ..graph import BOOL, Item, Node, axes_of, contract, elementwise, label_sizes, postorder, substitute
 from ..graph.primitives import Placeholder
 from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
@@ -116,7 +116,7 @@ def _expand(roots: Sequence[Node]) -> list[Node]:
     for node in postorder(roots):
         if node.op in EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
             x = node.args[0]
-            new[node] = expand_node(node.op, x, tuple(axis + x.ndim for axis in node.payload.axes))
+            new[node] = expand_node(node.op, x, axes_of(node, x))
     if not new:
         return list(roots)
     # an expansion is in terms of the argument as it was; from the leaves up, each sees the one before
@@ -229,7 +229,7 @@ class _Planner:
     def _reduction(self, node: Node) -> Reduction:
         (arg,) = node.args
         own = tuple(AxisIndex(a, 0, 1, None) for a in range(arg.ndim))
-        axes = {axis + arg.ndim for axis in node.payload.axes}
+        axes = set(axes_of(node, arg))
         source = self._view(arg, own, arg.shape)
         return Reduction(node.op, node, arg.shape, source, tuple(i for a, i in enumerate(own) if a not in axes))
 

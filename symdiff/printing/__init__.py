@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph import Node, inputs_of
-from .latex import LatexStyle
+from .latex import LatexStyle, laid_out
 from .layout import Layout, lay_out
 from .text import TextStyle
 from .unicode import MathStyle
@@ -91,10 +91,7 @@ def latex(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> st
     A^{-\top}
     """
     layout = lay_out([node], LatexStyle(), derived=derived, taken=taken)
-    if not layout.definitions:
-        return layout.results[0]
-    rows = [rf"{name} &= {value}" for name, value in layout.definitions] + [f"& {value}" for value in layout.results]
-    return r"\begin{aligned}" + " \\\\\n".join(rows) + r"\end{aligned}"
+    return laid_out(layout)
 
 
 def _lines(layout: Layout) -> str:

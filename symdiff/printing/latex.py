@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from .layout import Piece
+from .layout import Layout, Piece
 from .notation import Term
 from .signs import ATOM, PRODUCT, SUM
 from .unicode import MathStyle
@@ -49,6 +49,20 @@ _COMMANDS = {
         "det",
     )
 }
+
+
+def aligned(rows: Iterable[str]) -> str:
+    """Return rows, in which ``&`` stands where they are aligned, as one environment."""
+    return r"\begin{aligned}" + " \\\\\n".join(rows) + r"\end{aligned}"
+
+
+def laid_out(layout: Layout) -> str:
+    """Return a formula behind the definitions that it needs, if any."""
+    if not layout.definitions:
+        return layout.results[0]
+    return aligned(
+        [rf"{name} &= {value}" for name, value in layout.definitions] + [f"& {value}" for value in layout.results]
+    )
 
 
 class LatexStyle(MathStyle):

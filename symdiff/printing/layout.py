@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 
 from ..graph import Node
 from ..ground.budget import reserve, spend
-from .notation import Readings, Term, names_in, postorder, read, written
+from .notation import Readings, Term, counted, names_in, postorder, read, written
 
 #: Terms on one line up to which nothing becomes a definition, however often it occurs.
 SHORT = 40
@@ -99,12 +99,7 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
     tops = read(written(roots), derived=derived, more=style.readings)
     tops = [by_index(top, neighbours=style.neighbours, taken=taken) or top for top in tops]
     order = postorder(tops)
-    uses: dict[int, int] = {}
-    weight: dict[int, int] = {}
-    for term in order:
-        for arg in term.args:
-            uses[id(arg)] = uses.get(id(arg), 0) + 1
-        weight[id(term)] = min(1 + sum(weight[id(arg)] for arg in term.args), SHORT + 1)
+    uses, weight = counted(order, SHORT + 1)
     short = sum(weight[id(top)] for top in tops) <= SHORT
     last = {id(top) for top in tops}
     depth: dict[int, int] = {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from operator import is_
 
-from ..graph import Node, constant, contract, elementwise, number, reduce
+from ..graph import Node, axes_of, constant, contract, elementwise, number, reduce
 from ..graph.scalars.arithmetic import terms_of
 from ..simplify.algebra import is_leaf
 from ..simplify.facts import is_surely_positive
@@ -132,7 +132,7 @@ def directed(product: CollectedProduct) -> CollectedProduct:
             product.take(length, 1)
             return directed(product)
     for unit in [base for base, n in product.over.items() if n == 1 and base.op == "unit" and is_whole(base)]:
-        length = reduce("norm", unit.args[0], tuple(axis + unit.ndim for axis in unit.payload.axes))
+        length = reduce("norm", unit.args[0], axes_of(unit, unit))
         square = next((base for base in squares_of(length) if product.over.get(base) == 1), None)
         if square is not None:
             del product.over[square]

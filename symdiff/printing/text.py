@@ -164,8 +164,7 @@ class TextStyle(Style):
         return Piece("".join(parts), SUM)
 
     def _write_product(self, term: Term) -> Piece:
-        over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
-        under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
+        over, under = term.factors
         text = " * ".join(self.factor(arg, bool(place), len(over)) for place, arg in enumerate(over)) or "1"
         if len(under) == 1:
             divisor = self.wrapped(under[0], UNARY)

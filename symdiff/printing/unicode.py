@@ -111,8 +111,7 @@ class MathStyle(MathSigns):
         return ones if arg.kind == "number" and arg.data == 1 else f"{self.wrapped(arg, PRODUCT)}{self.times}{ones}"
 
     def _write_product(self, term: Term) -> Piece:
-        over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
-        under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
+        over, under = term.factors
         text, level = self._joined(over, term.ndim)
         if not under:
             return Piece(text, level)

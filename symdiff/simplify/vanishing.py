@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..graph import Node, constant, elementwise, extent
+from ..graph import Node, axes_of, constant, elementwise, extent
 from ..graph.kinds import INVERSE
 from ..graph.scalars.arithmetic import SUMS, factors_of, terms_of
 from ..graph.sizes import product
@@ -189,7 +189,7 @@ def _summed_deviations(node: Node) -> set[tuple[Node, bool]] | None:
             labels, out, _ = node.payload
             axes = {axis for axis, label in enumerate(labels[0]) if label not in out}
             node = node.args[0]
-        elif node.op == "unit" and axes and {axis + node.ndim for axis in node.payload.axes} == axes:
+        elif node.op == "unit" and axes and set(axes_of(node, node)) == axes:
             node = node.args[0]
         else:
             break

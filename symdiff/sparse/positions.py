@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from ..graph import Node, broadcast_to, reshape, slicing
 from ..graph.deltas.affine import is_rows
-from ..graph.sizes import Dim
-from ..graph.sizes import value as number_of
+from ..graph.sizes import Dim, nominal
 from .joins import ONE, Join
 from .places import IndexTerm, Part, Position, SparsePiece, UndecidedError, as_int, read
 
@@ -30,7 +29,8 @@ def put_pieces(node: Node, several: Sequence[list[SparsePiece]]) -> list[SparseP
     """Return the pieces of what is put at positions, which become their places."""
     x, at = node.args
     pieces = several[0]
-    if sum(_nominal(value) for value, _ in pieces) >= _nominal(x):  # its zeros, if any, are looked up one by one
+    if sum(nominal(value.size, _LONG) for value, _ in pieces) >= nominal(x.size, _LONG):
+        # its zeros, if any, are looked up one by one
         pieces = [SparsePiece.dense(x)]
     axis, shared = node.payload.axis + node.ndim, node.payload.shared
     return [own for piece in pieces for own in _put_piece(piece, x.shape, at, axis, shared)]
@@ -84,9 +84,3 @@ def _one_by_one(
         for value, places in _put_piece(part, rest, slicing(at, items), axis - own, shared - own):
             made.append(SparsePiece(value, (*places[:place], Position(k, ()), *places[place:]) if own else places))
     return made
-
-
-def _nominal(node: Node) -> int:
-    """Return the number of elements, where letters are long."""
-    size = node.size
-    return size if isinstance(size, int) else number_of(size, dict.fromkeys(size.names, _LONG))

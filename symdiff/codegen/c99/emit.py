@@ -18,6 +18,7 @@ from ...ground.budget import limits
 from ...lowering.program import Program
 from ...plan.calls import has_steps
 from ...plan.planner import make_plan
+from ..names import FORMULA
 from .arrays import ArrayCode, dim_text
 from .names import comment, harmless_names
 from .program import sample_functions
@@ -27,8 +28,8 @@ __all__ = ["Exported", "emit_c99"]
 
 #: Scalar operations up to which a formula with loops is one program all the same.
 SHORT = 2_000
-#: Characters of a formula that the comment shows, and of a line.
-FORMULA, LINE = 4000, 110
+#: Characters of a line of comments.
+LINE = 110
 
 
 class Exported(NamedTuple):

@@ -13,12 +13,10 @@ import re
 from collections.abc import Sequence
 
 from ...lowering.program import Port, Program
-from ..names import safe_names
+from ..names import docstring, safe_names
 
 __all__ = ["emit_head", "emit_interface"]
 
-#: Characters of a formula that a docstring shows.
-FORMULA = 4000
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 _CYTHON_WORDS = """
@@ -142,13 +140,6 @@ def emit_interface(program: Program, *, workspace: int, formula: str, batched: S
     return "".join([_tables(program, names, batched), _ARGUMENTS, _run(program, workspace, reduce), evaluate])
 
 
-def _prose(text: str) -> str:
-    """Escape text for a docstring: no character of it can end the string or begin an escape."""
-    shown = text if len(text) <= FORMULA else text[:FORMULA] + " ..."
-    clean = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in shown)
-    return clean.replace("\\", "\\\\").replace('"', '\\"')
-
-
 def _arguments(inputs: Sequence[Port]) -> list[str]:
     """Return the name of each argument: the user's own where it is harmless."""
     return safe_names([port.name for port in inputs], _is_harmless, "input")
@@ -214,7 +205,7 @@ def _evaluate(program: Program, names: Sequence[str], allowed: Sequence[bool], f
     doc = ["Compute the formula for one sample, or for a batch of them along leading axes.", "", "Parameters"]
     doc.append("----------")
     for name, port, batched in zip(names, program.inputs, allowed, strict=True):
-        meant = "" if name == port.name else f": {_prose(port.name)}"
+        meant = "" if name == port.name else f": {docstring(port.name)}"
         doc.append(f"{name} : array_like of real numbers, shape {_shape(port.shape, batched)}{meant}")
     lead = not reduce
     kind = f"tuple of {len(program.outputs)} ndarrays" if several else "ndarray"
@@ -227,7 +218,7 @@ def _evaluate(program: Program, names: Sequence[str], allowed: Sequence[bool], f
         doc += ["", "Raises", "------", "numpy.linalg.LinAlgError", "    For a singular matrix; the index is that of"]
         doc += ["    the first such sample in the batch."]
     if formula:
-        doc += ["", "Notes", "-----", *_prose(formula).split("\n")]
+        doc += ["", "Notes", "-----", *docstring(formula).split("\n")]
     text = "\n".join(f"    {line}" if line else "" for line in doc).lstrip()
     signature = "".join(f"{name}, " for name in names)
     given = "".join(f"{name}, " for name in names).rstrip(" ") if len(names) == 1 else ", ".join(names)

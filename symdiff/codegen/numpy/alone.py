@@ -23,7 +23,7 @@ from ...graph import INT, Node
 from ...graph.reference import along, numeric
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Span, fixed
-from ..names import safe_names
+from ..names import docstring, safe_names
 from . import fallbacks
 from .emit import Lines, emit_lines
 from .writer import number
@@ -32,8 +32,6 @@ __all__ = ["emit_alone"]
 
 #: Constants of more numbers are refused: nobody wants to read them, nor Python.
 CONSTANTS = 100_000
-#: Characters of a formula that the docstring shows.
-FORMULA = 4000
 _NUMBERED = re.compile(r"[vcn][0-9]+")
 _COMPILED = frozenset(row.name for row in FUNCTIONS.values() if row.special)
 
@@ -243,12 +241,6 @@ def _array(values: npt.NDArray[Any]) -> str:
 # ---------------------------------------------------------------------------- the function that users call
 
 
-def _prose(text: str) -> str:
-    shown = text if len(text) <= FORMULA else text[:FORMULA] + " ..."
-    clean = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in shown)
-    return clean.replace("\\", "\\\\").replace('"', '\\"')
-
-
 def _evaluate(
     inputs: Sequence[Node],
     names: Sequence[str],
@@ -262,7 +254,7 @@ def _evaluate(
     doc.append("----------")
     for name, node, many in zip(names, inputs, batched, strict=True):
         own = str(node.name)
-        meant = "" if own == name else f": {_prose(own)}"
+        meant = "" if own == name else f": {docstring(own)}"
         doc.append(f"{name} : array_like of real numbers, shape {_shape(node, many)}{meant}")
     doc += ["", "Returns", "-------"]
     doc += [f"ndarray of float64, shape {_shape(node, not reduce)}" for node in nodes]
@@ -270,7 +262,7 @@ def _evaluate(
         doc.append("    Summed over the batch.")
     doc += ["", "Notes", "-----"]
     for name, text in zip(results, formula, strict=False):
-        doc += _prose(f"{name} = {text}" if len(formula) > 1 else text).split("\n")
+        doc += docstring(f"{name} = {text}" if len(formula) > 1 else text).split("\n")
     told = "\n".join(f"    {line}" if line else "" for line in doc).lstrip()
     return f'\n\ndef evaluate({", ".join(names)}):\n    """{told}\n    """\n'
 

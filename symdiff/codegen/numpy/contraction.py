@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ...errors import LimitError, ShapeError
 from ...graph import Labels, Node, label_sizes
 from ...graph.deltas.contraction_order import cheapest_step, growth, multiplications
-from ...graph.sizes import Dim, Size, value
+from ...graph.sizes import Dim, nominal, value
 from .writer import Writer, number
 
 #: What a symbolic size counts as when the order of a product is chosen.
@@ -317,15 +317,11 @@ def _best_pair(labels: Sequence[Labels], wanted: Labels, sizes: Mapping[int, Dim
     """Return which two factors are multiplied first."""
     if len(labels) > SEARCHED:
         return len(labels) - 2, len(labels) - 1
-    lengths = {label: _nominal(size) for label, size in sizes.items()}
+    lengths = {label: nominal(size, NOMINAL) for label, size in sizes.items()}
     cost = multiplications if len(labels) <= EXHAUSTIVE else growth
     step = cheapest_step(labels, wanted, lambda step: cost(step, lengths), EXHAUSTIVE)
     assert step is not None
     return step.first, step.second
-
-
-def _nominal(size: Dim) -> int:
-    return value(size, dict.fromkeys(size.names, NOMINAL)) if isinstance(size, Size) else size
 
 
 # ---------------------------------------------------------------------------- results

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ...printing.latex import aligned
 from ..array import Array
 from .structure import fields_of
 
@@ -76,4 +77,4 @@ def _escaped(text: str) -> str:
 def _in_rows(value: Any) -> str:
     quote = str.maketrans({"_": r"\_", "{": r"\{", "}": r"\}", "#": r"\#", "%": r"\%", "&": r"\&", "$": r"\$"})
     rows = [rf"\texttt{{{path.translate(quote)}}} &\colon {latex}" for path, latex in rows_of_latex(value)]
-    return "$\\displaystyle \\begin{aligned}" + r" \\ ".join(rows) + "\\end{aligned}$"
+    return rf"$\displaystyle {aligned(rows)}$".replace("\n", " ")

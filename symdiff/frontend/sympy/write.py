@@ -22,7 +22,7 @@ from ...graph import Node, inputs_of, walk_sizes
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import fixed
 from ...ground.budget import spend
-from ...printing.notation import Term, written
+from ...printing.notation import Term, counted, written
 from ...printing.notation import postorder as terms_below
 from ...printing.text import TextStyle
 from ...simplify import inline
@@ -64,13 +64,8 @@ class _Writer:
         (top,) = written([node])
         order = terms_below([top])
         self.names = {str(term.data) for term in order if term.kind == "name"} | set(walk_sizes([node]))
-        uses: dict[int, int] = {}
-        weight: dict[int, int] = {}
+        uses, weight = counted(order, SHORT + 1)
         depth: dict[int, int] = {}
-        for term in order:
-            for arg in term.args:
-                uses[id(arg)] = uses.get(id(arg), 0) + 1
-            weight[id(term)] = min(1 + sum(weight[id(arg)] for arg in term.args), SHORT + 1)
         short = weight[id(top)] <= SHORT
         for term in order:
             own = id(term)

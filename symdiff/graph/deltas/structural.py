@@ -52,6 +52,12 @@ def put_items(node: Node, items: tuple[Item, ...], shape: Shape) -> Node:
     return einsum(operands, labels, tuple(out))
 
 
+def transposed(x: Node) -> Node:
+    """Exchange the last two axes, of a product with deltas, too."""
+    own = tuple(range(x.ndim))
+    return einsum([x], [own], (*own[:-2], own[-1], own[-2]))
+
+
 def mask_product(mask: Node, x: Node) -> Node:
     """Return ``x`` where ``mask`` holds and a strong zero elsewhere, keeping deltas as factors."""
     if not is_structured(x):

@@ -19,6 +19,7 @@ from ...graph import (
     BOOL,
     Item,
     Node,
+    axes_of,
     concatenate,
     contract,
     cumulative,
@@ -354,7 +355,7 @@ class Elements:
 
     def _reduction(self, node: Node, access: Access) -> Rule | None:
         (arg,) = node.args
-        axes = [axis + arg.ndim for axis in node.payload.axes]
+        axes = axes_of(node, arg)
         below = self._rest(access, arg, axes)
         if below is None:
             return None
@@ -371,8 +372,7 @@ class Elements:
         return [(arg, below)], lambda args: build(args[0], own)
 
     def _normalization(self, node: Node, access: Access) -> Rule | None:
-        axes = [axis + node.ndim for axis in node.payload.axes]
-        return self._along(node, access, axes, lambda x, own: normalize(node.op, x, own))
+        return self._along(node, access, axes_of(node, node), lambda x, own: normalize(node.op, x, own))
 
     def _cumulative(self, node: Node, access: Access) -> Rule | None:
         axis, reverse = node.payload

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ...graph import (
     Node,
     arrange,
+    axes_of,
     broadcast_to,
     canonical,
     concatenate,
@@ -301,12 +302,8 @@ _RULES: dict[str, Rule] = {
     ),
     "triangle": lambda n, a, _: triangle(a[0], n.payload.upper, n.payload.offset),
     **dict.fromkeys(CUMULATIVE, lambda n, a, _: cumulative(n.op, a[0], n.payload.axis + a[0].ndim, n.payload.reverse)),
-    **dict.fromkeys(REDUCTIONS, lambda n, a, _: reduce(n.op, a[0], _axes(n, a[0]))),
-    **dict.fromkeys(NORMALIZATIONS, lambda n, a, _: normalize(n.op, a[0], _axes(n, a[0]))),
+    **dict.fromkeys(REDUCTIONS, lambda n, a, _: reduce(n.op, a[0], axes_of(n, a[0]))),
+    **dict.fromkeys(NORMALIZATIONS, lambda n, a, _: normalize(n.op, a[0], axes_of(n, a[0]))),
     **dict.fromkeys(MATRIX_OPS, lambda n, a, _: matrix(n.op, *a)),
 }
 complete(_RULES, "symdiff.plan.passes.batch", INNER, ("stop_gradient", "named", "custom", "spectral"))
-
-
-def _axes(node: Node, x: Node) -> tuple[int, ...]:
-    return tuple(axis + x.ndim for axis in node.payload.axes)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ...graph import Node, contract, elementwise, label_sizes, postorder, rebuild
 from ...graph.deltas.contraction_order import Step, cheapest_step
 from ...graph.primitives import Labels
-from ...graph.sizes import Dim, value
+from ...graph.sizes import Dim, nominal
 from ..loops.access import BATCH, is_long
 from .inverses import is_large_matrix
 
@@ -27,11 +27,6 @@ LEAST, LEAST_SHARED, LEAST_SUMMED = 512, 256, 64
 SHORT = 4
 #: Products of at most this many factors have every order tried.
 EXHAUSTIVE = 5
-
-
-def nominal(size: Dim) -> int:
-    """Return a number for a size, to compare costs."""
-    return size if isinstance(size, int) else max(1, value(size, dict.fromkeys(size.names, NOMINAL)))
 
 
 def is_product(node: Node) -> bool:
@@ -58,7 +53,7 @@ def worth(a: Labels, b: Labels, out: Sequence[int], sizes: dict[int, Dim]) -> bo
     own = [label for label in {*a, *b} if sizes[label] != BATCH]
     total = 1
     for label in own:
-        total *= nominal(sizes[label])
+        total *= nominal(sizes[label], NOMINAL)
     if BATCH in [sizes[label] for label in summed]:
         return total >= LEAST_SUMMED
     shared = BATCH in [sizes[label] for label in (*rows, *columns)]
@@ -70,7 +65,7 @@ def worth(a: Labels, b: Labels, out: Sequence[int], sizes: dict[int, Dim]) -> bo
 def _count(group: Sequence[int], sizes: dict[int, Dim]) -> int:
     total = 1
     for label in group:
-        total *= nominal(sizes[label])
+        total *= nominal(sizes[label], NOMINAL)
     return total
 
 
@@ -130,7 +125,7 @@ def _split(node: Node) -> Node:
     if any(arg.op in ("delta", "onehot") for arg, _ in dense) or len(dense) < 2 or repeated:
         return node
     factors = [*dense]
-    numbers = {label: nominal(size) for label, size in sizes.items()}
+    numbers = {label: nominal(size, NOMINAL) for label, size in sizes.items()}
     found = any(is_large_matrix(arg) for arg, _ in dense)  # which become solutions
 
     def cost(step: Step) -> int:

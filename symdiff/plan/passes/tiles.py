@@ -13,6 +13,7 @@ from typing import TypeAlias
 from ...errors import SymdiffError, UnsupportedError
 from ...graph import (
     Node,
+    axes_of,
     constant,
     contract,
     elementwise,
@@ -194,7 +195,7 @@ def _reshape(same: _Classes, node: Node) -> None:
 
 def _reduction(same: _Classes, node: Node) -> None:
     (arg,) = node.args
-    axes = {axis + arg.ndim for axis in node.payload.axes}
+    axes = set(axes_of(node, arg))
     kept = [axis for axis in range(arg.ndim) if axis not in axes]
     for at, axis in enumerate(kept):
         same.join((arg, axis), (node, at))
@@ -223,7 +224,7 @@ _RULES: dict[str, Rule] = {
     "pad": _pad,
     "reshape": _reshape,
     **dict.fromkeys(("max", "min", "prod", "logsumexp", "norm"), _reduction),
-    **dict.fromkeys(("softmax", "log_softmax", "unit"), _beside(lambda n: {a + n.ndim for a in n.payload.axes})),
+    **dict.fromkeys(("softmax", "log_softmax", "unit"), _beside(lambda n: set(axes_of(n, n)))),
     **dict.fromkeys((*CUMULATIVE, "gather", "scatter", "concatenate"), _beside(lambda n: {n.payload.axis + n.ndim})),
     **dict.fromkeys(("triangle", "inv", "cholesky", "solve", "adjugate"), _MATRIX),
     **dict.fromkeys(("det", "logdet", "logabsdet", "adjugate_differential", "take", "put", "arrange"), _nothing),

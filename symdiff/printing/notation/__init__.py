@@ -30,7 +30,7 @@ from .from_graph import written
 from .numbers import spelled
 from .reader import Reader, Readings
 from .reading import read
-from .terms import LETTERS, Loop, Term, names_in, postorder, reaches_outside, transpose
+from .terms import LETTERS, Loop, Term, counted, names_in, postorder, reaches_outside, transpose
 
 __all__ = [
     "LETTERS",
@@ -38,6 +38,7 @@ __all__ = [
     "Reader",
     "Readings",
     "Term",
+    "counted",
     "names_in",
     "postorder",
     "reaches_outside",

@@ -146,8 +146,7 @@ class _Splitter:
         inner = term.args[0] if term.kind == "negative" else term
         if inner.kind != "product":
             return _Product(term is not inner, [inner])
-        over = [arg for arg, divides in zip(inner.args, inner.data, strict=True) if not divides]
-        under = [arg for arg, divides in zip(inner.args, inner.data, strict=True) if divides]
+        over, under = inner.factors
         return _Product(term is not inner, over, under)
 
     def multiplied(self, term: Term, labels: tuple[int, ...]) -> list[_Product]:

@@ -108,7 +108,7 @@ def _scaled(product: Term, place: int, x: Term) -> Term:
         return x
     factors = zip(product.args, product.data, strict=True)
     over = [x if i == place else arg for i, (arg, divides) in enumerate(factors) if not divides]
-    under = [arg for arg, divides in zip(product.args, product.data, strict=True) if divides]
+    _, under = product.factors
     negative = sum(arg.kind == "negative" for arg in over) % 2 == 1
     return quotient([arg.args[0] if arg.kind == "negative" else arg for arg in over], under, negative, ())
 

@@ -23,8 +23,7 @@ def _apart(term: Term) -> tuple[bool, list[Term], list[Term], Term]:
     core = term.args[0] if negative else term
     if core.kind != "product" or len(core.args) > _MOST:
         return negative, [], [], core
-    over = [arg for arg, divides in zip(core.args, core.data, strict=True) if not divides]
-    under = [arg for arg, divides in zip(core.args, core.data, strict=True) if divides]
+    over, under = core.factors
     arrays = [arg for arg in over if arg.ndim]
     if len(arrays) != 1 or arrays[0].shape != core.shape or any(arg.ndim for arg in under):
         return negative, [], [], core
@@ -63,8 +62,7 @@ def _transposed_inverse(reader: Reader, term: Term) -> Term | None:
 @RULES.of("product")
 def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
     """Leave out the step of what is 0 below 0: step(z) max(z, 0) is max(z, 0)."""
-    over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
-    under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
+    over, under = term.factors
     calls = [x for x in over if x.kind == "call" and x.data == "maximum"]
     ramps = {id(x.args[0]) for x in calls if is_number(x.args[1], 0.0)}
     for step in over:
@@ -76,8 +74,7 @@ def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
 @RULES.of("product")
 def _by_standard_deviation(reader: Reader, term: Term) -> Term | None:
     """Write sqrt(n) / norm(x - mean(x)) as 1 / std(x)."""
-    over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
-    under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
+    over, under = term.factors
     for length in under:
         own = _centred(length)
         root = next((arg for arg in over if own is not None and _is_root_of_count(arg, own)), None)
@@ -143,8 +140,7 @@ def _flat(reader: Reader, term: Term) -> Term | None:
 @RULES.of("product")
 def _quotient(reader: Reader, term: Term) -> Term | None:
     """Name the quotient q in the derivative of a quotient, (f' - q g') / g for q = f / g."""
-    under = [arg for arg, divides in zip(term.args, term.data, strict=True) if divides]
-    over = [arg for arg, divides in zip(term.args, term.data, strict=True) if not divides]
+    over, under = term.factors
     for divisor in under:
         for place, arg in enumerate(over):
             if divisor.ndim or divisor.kind not in _QUOTIENTS or arg.kind != "sum":
@@ -161,8 +157,7 @@ def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
     core = part.args[0] if negative else part
     if core.kind != "product" or not core.ndim:
         return part
-    over = [arg for arg, divides in zip(core.args, core.data, strict=True) if not divides]
-    under = [arg for arg, divides in zip(core.args, core.data, strict=True) if divides]
+    over, under = core.factors
     tops = [arg for arg in over if not arg.ndim and arg.kind in _QUOTIENTS]
     if under.count(divisor) != 1 or len(tops) != 1:
         return part

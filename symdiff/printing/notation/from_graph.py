@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...errors import ShapeError
-from ...graph import Node, broadcast_shapes, parts_of, postorder
+from ...graph import Node, axes_of, broadcast_shapes, parts_of, postorder
 from ...graph.primitives import PRIMITIVES, complete
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import as_written
@@ -359,7 +359,7 @@ def write_put(node: Node, args: Sequence[Term]) -> Term:
 
 def write_reduction(node: Node, args: Sequence[Term]) -> Term:
     """Write a maximum, minimum, product, norm, ... over axes."""
-    axes = tuple(axis + args[0].ndim for axis in node.payload.axes)
+    axes = axes_of(node, node.args[0])
     return Term("reduce", (args[0],), (node.op, axes), node.shape)
 
 

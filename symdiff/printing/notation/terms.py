@@ -75,6 +75,12 @@ class Term:
         """Number of axes."""
         return len(self.shape)
 
+    @property
+    def factors(self) -> tuple[list[Term], list[Term]]:
+        """What a product multiplies, and what it divides by."""
+        pairs = list(zip(self.args, self.data, strict=True))
+        return [arg for arg, divides in pairs if not divides], [arg for arg, divides in pairs if divides]
+
     def __repr__(self) -> str:
         return f"<{self.kind} {self.data if self.data is not None else ''} of {len(self.args)}>"
 
@@ -242,6 +248,17 @@ def postorder(roots: Sequence[Term]) -> list[Term]:
             stack.append((term, True))
             stack.extend((arg, False) for arg in reversed(term.args))
     return order
+
+
+def counted(order: Sequence[Term], most: int) -> tuple[dict[int, int], dict[int, int]]:
+    """Return how often each term is used, and of how many terms it is made, up to ``most``, both by ``id``."""
+    uses: dict[int, int] = {}
+    weight: dict[int, int] = {}
+    for term in order:
+        for arg in term.args:
+            uses[id(arg)] = uses.get(id(arg), 0) + 1
+        weight[id(term)] = min(1 + sum(weight[id(arg)] for arg in term.args), most)
+    return uses, weight
 
 
 def names_in(terms: Iterable[Term]) -> set[str]:

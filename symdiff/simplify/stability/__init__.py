@@ -31,7 +31,19 @@ from __future__ import annotations
 
 import math
 
-from ...graph import Node, constant, contract, elementwise, matrix, normalize, reduce, reshape, slicing, sum_axes
+from ...graph import (
+    Node,
+    axes_of,
+    constant,
+    contract,
+    elementwise,
+    matrix,
+    normalize,
+    reduce,
+    reshape,
+    slicing,
+    sum_axes,
+)
 from ...graph.kinds import EXPONENTIAL, INVERSE, OF_SQUARE, VANISHING
 from ...graph.scalars.arithmetic import SUMS, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
@@ -230,7 +242,7 @@ def _log_of_softmax(node: Node) -> Node | None:
 
 def _log_of_softmax_node(node: Node) -> Node:
     x = node.args[0]
-    return normalize("log_softmax", x, tuple(a + x.ndim for a in node.payload.axes))
+    return normalize("log_softmax", x, axes_of(node, x))
 
 
 @rule("log", "log(sigmoid(x))", "log_sigmoid(x)", "stability")
@@ -394,7 +406,7 @@ def _squared_norm(node: Node) -> Node | None:
         return None
     (inside,) = x.args
     square = elementwise("power", (inside, constant(2.0)))
-    return sum_axes(square, [axis + inside.ndim for axis in x.payload.axes])
+    return sum_axes(square, axes_of(x, inside))
 
 
 @rule("multiply", "norm(x) * unit(x)", "x", inside="unit")
@@ -410,7 +422,7 @@ def _unit_over_norm(node: Node) -> Node | None:
         if direction.op != "unit" or scalar.shape or len(direction.payload.axes) != direction.ndim:
             continue
         (x,) = direction.args
-        length = reduce("norm", x, tuple(a + x.ndim for a in direction.payload.axes))
+        length = reduce("norm", x, axes_of(direction, x))
         inside = scalar
         for _ in range(4):
             if inside.op == "divide" and inside.args[1] is length:

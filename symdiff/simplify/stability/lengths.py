@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...graph import Node, constant, contract, elementwise, postorder, rebuild, reduce, substitute, sum_axes
+from ...graph import Node, axes_of, constant, contract, elementwise, postorder, rebuild, reduce, substitute, sum_axes
 from ...graph.kinds import OF_SQUARE
 from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
@@ -39,7 +39,7 @@ def squares_of(length: Node) -> list[Node]:
     (x,) = length.args
     if length.op == "sqrt":
         return [x]
-    axes = [axis + x.ndim for axis in length.payload.axes]
+    axes = axes_of(length, x)
     labels = tuple(range(x.ndim))
     squares = [sum_axes(elementwise(*each), axes) for each in (("power", (x, TWO)), ("multiply", (x, x)))]
     squares.append(contract([x, x], [labels, labels], tuple(axis for axis in labels if axis not in axes), {}))
@@ -123,7 +123,7 @@ class Scalar:
 def _norm_of(unit: Node) -> Node | None:
     (x,) = unit.args
     whole = len(unit.payload.axes) == x.ndim
-    return reduce("norm", x, tuple(axis + x.ndim for axis in unit.payload.axes)) if whole else None
+    return reduce("norm", x, axes_of(unit, x)) if whole else None
 
 
 def product(op: str, args: Sequence[Node]) -> Node:

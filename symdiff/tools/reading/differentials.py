@@ -11,7 +11,7 @@ from typing import Any
 
 from ...graph import Node, inputs_of
 from ...printing.assemble import present
-from ...printing.latex import LatexStyle
+from ...printing.latex import LatexStyle, laid_out
 from ...printing.layout import Layout, Piece, lay_out
 from ...printing.notation import Reader, Readings, Term, names_in, postorder, transpose
 from ...printing.signs import ATOM as SIGN
@@ -110,10 +110,7 @@ def write(node: Node, style: str, spelled: Mapping[str, str], *, derived: bool =
 def _joined(layout: Layout, style: str) -> str:
     if style != "latex":
         return "\n".join([*(f"{name} = {value}" for name, value in layout.definitions), *layout.results])
-    if not layout.definitions:
-        return layout.results[0]
-    rows = [rf"{name} &= {value}" for name, value in layout.definitions] + [f"& {value}" for value in layout.results]
-    return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
+    return laid_out(layout)
 
 
 # ---------------------------------------------------------------------------- traces and scalar products

@@ -17,6 +17,7 @@ from ...graph.scalars.functions import to_real
 from ...ground.budget import budgeted
 from ...ground.guard import guarded
 from ...ground.limits import Budget
+from ...printing.latex import aligned
 from .derivation import Derivation, Line, cut, derive
 from .differentials import STYLES, spell, write
 
@@ -109,7 +110,7 @@ class Steps(Sequence[NumberedEquation]):
             *(rf"& {name} &= {value} && \text{{as a name}}" for name, value in known),
             *(rf"{s.number}. \quad & {s.left} &= {s.right} && {_note(s)}" for s in steps),
         ]
-        return r"\begin{aligned}" + " \\\\\n".join(rows) + r"\end{aligned}"
+        return aligned(rows)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
