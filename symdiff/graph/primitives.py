@@ -410,6 +410,9 @@ def complete(
     missing = [name for name in sorted(needed) if name not in known]
     unknown = sorted(known.difference(needed))
     if missing:
-        raise InternalError(f"{stage} lacks {', '.join(missing)}; expected a piece for each operation that it is for")
+        raise InternalError(
+            f"{stage} lacks {', '.join(missing)}; expected a piece for each operation that it is for. Where its source "
+            "has one, a compiled module is older than its source: run python setup.py build_ext --inplace"
+        )
     if unknown:
         raise InternalError(f"{stage} has {', '.join(unknown)}; expected only operations that it is for")

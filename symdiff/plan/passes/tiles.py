@@ -27,7 +27,8 @@ from ...graph import (
     substitute,
     whole,
 )
-from ...graph.primitives import CUMULATIVE
+from ...graph.primitives import CUMULATIVE, INNER, complete
+from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Dim, Size, named, same_elements
 from ..loops.access import BATCH
 from .batch import Lifted
@@ -61,7 +62,8 @@ def tile_rows(inputs: Sequence[Node], outputs: Sequence[Node]) -> Lifted | None:
         return None
     same = _Classes()
     for node in order:
-        _RULES.get(node.op, _elementwise)(same, node)
+        if node.args:
+            (_elementwise if node.op in FUNCTIONS else _RULES[node.op])(same, node)
     candidates: dict[Axis, Dim] = {}
     for node in inputs:
         if node.ndim and _is_long(node.shape[0]) and node in same.nodes:
@@ -226,9 +228,11 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("max", "min", "prod", "logsumexp", "norm"), _reduction),
     **dict.fromkeys(("softmax", "log_softmax", "unit"), _beside(lambda n: set(axes_of(n, n)))),
     **dict.fromkeys((*CUMULATIVE, "gather", "scatter", "concatenate"), _beside(lambda n: {n.payload.axis + n.ndim})),
-    **dict.fromkeys(("triangle", "inv", "cholesky", "solve", "adjugate"), _MATRIX),
-    **dict.fromkeys(("det", "logdet", "logabsdet", "adjugate_differential", "take", "put", "arrange"), _nothing),
+    **dict.fromkeys(("triangle", "inv", "cholesky", "solve", "adjugate", "eigenvectors"), _MATRIX),
+    **dict.fromkeys(("det", "logdet", "logabsdet", "eigvalsh", "adjugate_differential"), _nothing),
+    **dict.fromkeys(("take", "put", "arrange"), _nothing),
 }
+complete(_RULES, "symdiff.plan.passes.tiles", INNER, ("stop_gradient", "named", "custom", "spectral", "recurrence"))
 
 
 def _renamed(

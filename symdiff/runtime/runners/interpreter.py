@@ -9,17 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..._kernels.interpreter import SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
+from ..._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from ..._kernels.unit import NativeCall
 from ...codegen.bytecode.assemble import assemble
+from ...codegen.scalars import LIBRARY
 from ...errors import InternalError
-from ...lowering.program import Program
+from ...graph.primitives import complete
+from ...lowering.program import SIGNATURES, Program
 from ..kept.records import UnitRecord
 from ..toolchain.machine import function_address
 from .native import NativeRunner, target_of
 from .variants import ProgramRunner, Variant
 
 __all__ = ["InterpreterRunner"]
+
+#: Operations that are instructions; the others are functions, by address.
+_INSTRUCTIONS = {name.rpartition("_")[0] for name in OPCODES} & SIGNATURES.keys()
+complete({*_INSTRUCTIONS, *SCALARS, *LIBRARY}, __name__, SIGNATURES)
 
 #: Bytes in which a unit's workspace is counted.
 _VECTOR = 64
