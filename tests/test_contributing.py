@@ -82,7 +82,9 @@ def check(root: Path, program: str) -> None:
 PLACES = "|".join(sorted({path.name.removesuffix(".py") for path in (ROOT / "symdiff").iterdir()} - {"__pycache__"}))
 
 
-@pytest.mark.parametrize(("page", "least"), [("CONTRIBUTING.md", 20), ("docs/design.md", 60), ("docs/measurements.md", 3)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("CONTRIBUTING.md", 20), ("docs/design.md", 60), ("docs/measurements.md", 3)]
+)
 def test_pages_name_places_that_exist(page: str, least: int) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     named = re.findall(rf"`((?:symdiff|tests|docs|bench|fuzz|{PLACES})/[\w/.]*)`", text)

@@ -448,3 +448,24 @@ def test_check_names_equal_eigenvalues() -> None:
     assert "equal eigenvalues" in str(report)
     assert "nan" in str(report)
     assert sd.check(np.sum(np.log(np.linalg.eigvalsh(M))), M, at={"M": np.diag([1.0, 1.0, 2.0])}).ok
+
+
+@pytest.mark.parametrize("sizes", [("n", "m"), (4, 3)])
+@pytest.mark.parametrize("backend", ["numpy", "interpreter", "native"])
+def test_jacobians_of_solutions_factorize_once(sizes: tuple[Any, Any], backend: str) -> None:
+    n, m = sizes
+    a, c, x, w = sd.matrix("A", n, n), sd.matrix("C", n, m), sd.vector("x", m), sd.matrix("W", n, 2)
+    rng = np.random.default_rng(0)
+    values = {"A": rng.normal(size=(4, 4)), "C": rng.normal(size=(4, 3)), "x": rng.normal(size=3)}
+    cosine = np.cos(values["C"] @ values["x"])
+    wanted = np.linalg.solve(values["A"], cosine[:, None] * values["C"])
+    shown = sd.jacobian(np.linalg.solve(a, np.sin(c @ x)), x)
+    assert "broadcast" not in str(shown)
+    letters = backend != "numpy" and n == "n"
+    kernel = sd.compile(shown, inputs=[a, c, x], backend="auto" if letters else backend)
+    np.testing.assert_allclose(kernel(**values), wanted, rtol=1e-12)
+    columns = sd.jacobian(np.linalg.solve(a, w * (c @ x)[:, None]), x)
+    given = {**values, "W": rng.normal(size=(4, 2))}
+    wide = np.einsum("ij,jk,jl->ikl", np.linalg.inv(values["A"]), given["W"], values["C"])
+    kernel = sd.compile(columns, inputs=[a, c, x, w], backend="auto" if letters else backend)
+    np.testing.assert_allclose(kernel(**given), wide, rtol=1e-11, atol=1e-13)

@@ -24,12 +24,18 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
     "log1p(cosh(x))": lambda x: mp.log(1 + mp.cosh(x)),
     "log2(1 + 3*exp(x))": lambda x: mp.log(1 + 3 * mp.exp(x)) / mp.log(2),
     "log10(exp(x) + exp(2*x))": lambda x: mp.log(mp.exp(x) + mp.exp(2 * x)) / mp.log(10),
+    "log(ndtr(x)/ndtr(2*x))": lambda x: mp.log(mp.ncdf(x)) - mp.log(mp.ncdf(2 * x)),
+    "log(3*ndtr(-x))": lambda x: mp.log(3 * mp.ncdf(-x)),
     "log(3*exp(x) + 1)/x": lambda x: mp.log(3 * mp.exp(x) + 1) / x,
 }
 
 
 def several(one: Callable[[Any], Any]) -> Callable[[Sequence[Any]], Any]:
     return lambda x: mp.fsum(one(each) for each in x)
+
+
+def shares(x: Sequence[Any]) -> list[Any]:
+    return [mp.exp(each) / several(mp.exp)(x) for each in x]
 
 
 #: Functions of three numbers.
@@ -44,6 +50,12 @@ VECTORS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "log(sum(exp(x)) + sum(exp(2*x)))": lambda x: mp.log(several(mp.exp)(x) + several(lambda v: mp.exp(2 * v))(x)),
     "log(prod(1 + exp(x)))": several(lambda v: mp.log(1 + mp.exp(v))),
     "log(prod(exp(x)))": several(lambda v: v),
+    "sum(softmax(x) * log(softmax(x)/softmax(x**2/900)))": lambda x: mp.fsum(
+        p * (mp.log(p) - mp.log(q)) for p, q in zip(shares(x), shares([v**2 / 900 for v in x]), strict=True)
+    ),
+    "sum(log(2*softmax(x)/softmax(-x)))": lambda x: mp.fsum(
+        mp.log(2 * p / q) for p, q in zip(shares(x), shares([-v for v in x]), strict=True)
+    ),
     "log(sum(exp(x))**2)": lambda x: 2 * mp.log(several(mp.exp)(x)),
 }
 H = mp.mpf(10) ** -20

@@ -76,7 +76,7 @@ def test_terms_that_cancel_hide_no_others() -> None:
     y = sd.vector("y", 3)
     centred = y - np.mean(y, axis=0, keepdims=True)
     formula = -centred + centred
-    assert str(sd.hessian((formula * formula * 0.5).sum(), y)) == "eye(3) - eye(3)"
+    assert str(sd.hessian((formula * formula * 0.5).sum(), y)) == "zeros((3, 3))"
 
 
 def test_entries_of_a_row_that_is_broadcast_are_no_entries_of_the_whole() -> None:

@@ -139,10 +139,19 @@ def _solve(node: Node, tangents: Sequence[Node | None]) -> Node:
 
 
 def solve_with(a: Node, b: Node) -> Node:
-    """Return inv(a) b, as a product when ``b`` holds deltas and as a solution otherwise."""
+    """Return inv(a) b, as a product when ``b`` holds deltas and as a solution otherwise.
+
+    Axes of seeds in front of ``b`` become columns of it: one matrix is factorized once.
+    """
     if is_structured(b):
         return matmul(matrix("inv", a), b)
-    return matrix("solve", a, b)
+    if a.ndim > 2 or b.ndim <= 2:
+        return matrix("solve", a, b)
+    lead, own = b.ndim - 2, tuple(range(b.ndim))
+    behind = (lead, *range(lead), lead + 1)
+    columns = einsum([b], [own], behind)
+    x = matrix("solve", a, reshape(columns, (columns.shape[0], product(columns.shape[1:]))))
+    return einsum([reshape(x, columns.shape)], [behind], own)
 
 
 @_rule(

@@ -20,6 +20,7 @@ __all__ = [
     "INVERSE",
     "OF_SQUARE",
     "REPEATED",
+    "SHARES",
     "SPECTRUM",
     "VANISHING",
     "WRAPPER",
@@ -52,6 +53,8 @@ DECLARED = 512
 REPEATED = 1024
 #: Eigenvalues.
 SPECTRUM = 2048
+#: Shares, which add up to 1.
+SHARES = 4096
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -70,6 +73,7 @@ _OPERATIONS = {
     WRAPPER: ["named", "stop_gradient", "custom", "spectral", "recurrence"],
     FAILING: [*FALLIBLE],
     CHOICE: ["where"],
+    SHARES: ["softmax"],
     BRANCHING: ["max", "min", "sort", "cummax", "cummin", "custom"],
     REPEATED: ["recurrence"],
     EXPONENTIAL: [*_SHAPES, "csch_quotient_of_square"],

@@ -39,6 +39,7 @@ from .products import (
     directed,
     is_nothing,
     like_terms,
+    powers_within,
     times,
     whole_exponent,
     without,
@@ -183,6 +184,10 @@ class _Collector:
                     del product.over[base]
                     product.number = sign
                     product.take(self.added(scaled, base.shape), 1)
+                    continue
+            if pushed := powers_within(product, terms):
+                del product.over[base]
+                product.take(self.added(pushed, base.shape), 1)
 
     def deep(self, product: CollectedProduct) -> CollectedProduct:
         """Decompose the factors of a product that were put together here."""

@@ -240,7 +240,7 @@ def like_terms(terms: Iterable[CollectedProduct]) -> list[CollectedProduct]:
             found[object()] = term
         elif total:
             known.number = total
-        elif all(base.op == "size" for base in (*term.over, *term.under)):
+        elif all(base.op in ("size", "delta", "onehot") for base in (*term.over, *term.under)):
             del found[key]
         else:
             found[object()] = term
@@ -262,6 +262,20 @@ def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
         least = min([n, *(term.over.get(base, 0) for term in rest)])
         if least and not is_leaf(base):
             result.over[base] = least
+    return result
+
+
+def powers_within(product: CollectedProduct, terms: Sequence[CollectedProduct]) -> list[CollectedProduct] | None:
+    """Move variables beside a sum, of which each term has a power, into these; None where there are none."""
+    moved = [base for base, n in product.over.items() if is_leaf(base) and not base.shape
+             and base.op != "constant" and all(term.over.get(base, 0) > 1 for term in terms)]  # fmt: skip
+    if not moved:
+        return None
+    result = [term.copy() for term in terms]
+    for base in moved:
+        n = product.over.pop(base)
+        for term in result:
+            term.take(base, n)
     return result
 
 

@@ -304,13 +304,18 @@ def _negative_forms(node: Node) -> Node | None:
     return None
 
 
-@rule("divide", "sign(x) / abs(x)", "1 / x", inside="abs")
+@rule("divide", "c sign(x) / abs(x)", "c / x", inside="abs")
 def _sign_over_size(node: Node) -> Node | None:
     """Write the slope of log(abs(x)) as that of log(x); at 0 neither has one."""
     top, bottom = node.args
-    if top.op != "sign" or bottom.op != "abs" or top.args != bottom.args or top.shape != node.shape:
+    if bottom.op != "abs":
         return None
-    return make("divide", constant(1.0), top.args[0])
+    (x,) = bottom.args
+    c, sign = top.args if top.op == "multiply" else (constant(1.0), top)
+    c, sign = (sign, c) if c.op == "sign" else (c, sign)
+    if sign.op != "sign" or sign.args[0] is not x:
+        return None
+    return spread(make("divide", c, x), node.shape)
 
 
 @rule("power", "x**1, x**0, (x**2)**3", "x, 1, x**6")

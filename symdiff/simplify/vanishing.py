@@ -8,9 +8,10 @@ where one is. And ``p / p`` is 1 where p is declared positive, since calls refus
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from ..graph import Node, axes_of, constant, elementwise, extent
-from ..graph.kinds import INVERSE
+from ..graph import Node, axes_of, constant, contract, elementwise, extent, postorder, substitute
+from ..graph.kinds import INVERSE, SHARES
 from ..graph.scalars.arithmetic import SUMS, factors_of, terms_of
 from ..graph.sizes import product
 from .facts import hides_nan, is_surely_positive
@@ -85,6 +86,60 @@ def _product(factors: list[Node]) -> Node:
     return result
 
 
+@rule("multiply", "p sum(p), p = softmax(x)", "p", "reading", inside="softmax")
+def _sum_of_shares(node: Node) -> Node | None:
+    """Write 1 for the sum of what softmax gives, beside these: they are nan where it is."""
+    for share, other in (node.args, node.args[::-1]):
+        if share.op == "softmax" and share.shape == node.shape and _is_sum_of(other, share):
+            return share
+    return None
+
+
+@rule("add subtract", "sum(p) x + p, p = softmax(y)", "x + p", "reading", below=(SHARES,))
+def _sum_of_shares_beside(node: Node) -> Node | None:
+    """Write 1 for the sum of what softmax gives in one term of a sum, where it is a factor of another."""
+    terms = terms_of(node, _TERMS)
+    if not terms.whole:
+        return None
+    factors = [_factors(term) for _, term in terms.parts]
+    for k, (sign, term) in enumerate(terms.parts):
+        shares = {base for i, own in enumerate(factors) if i != k for base, under in own
+                  if base.op == "softmax" and base.shape == node.shape and not under}  # fmt: skip
+        total = next((base for base, under in factors[k] for p in shares if not under and _is_sum_of(base, p)), None)
+        if total is not None:
+            parts = [*terms.parts[:k], (sign, _without_factor(term, total)), *terms.parts[k + 1 :]]
+            return spread(_total(parts), node.shape)
+    return None
+
+
+def _without_factor(term: Node, factor: Node) -> Node:
+    """Return a product without a factor, which may be in front of an array."""
+    found = factors_of(term, _FACTORS)
+    result = constant(float(found.sign))
+    for base, n in found.parts:
+        if base is factor:
+            continue
+        inner = base.args[1] if base.op == "contract" and base.args[0] is factor else base
+        for _ in range(int(abs(n))):
+            result = make("multiply" if n > 0 else "divide", result, inner)
+    return result
+
+
+def _is_sum_of(node: Node, share: Node) -> bool:
+    """Tell whether a node is the sum of what softmax gives along its axes, of which each may be left with size 1."""
+    total = node.args[0] if node.op == "reshape" else node
+    if total.op != "contract" or total.args != (share,) or len({*total.payload.labels[0]}) < share.ndim:
+        return False
+    (own,), out, _ = total.payload
+    over = axes_of(share, share)
+    rest = [label for axis, label in enumerate(own) if axis not in over]
+    if [label for label in out if label in own] != rest:
+        return False
+    kept = tuple([1 if axis in over else size for axis, size in enumerate(share.shape)])
+    lead = len(kept) - node.ndim
+    return all(size == 1 for size in kept[:lead]) and node.shape == kept[lead:]
+
+
 @rule("add subtract", "log(p / q) + p / (p / q) / q", "log(p / q) + 1", "reading", below=(INVERSE,))
 def _ratio_beside_logarithm(node: Node) -> Node | None:
     """Write 1 for a ratio of equal products beside the logarithm of all that is in them."""
@@ -142,12 +197,24 @@ def _mean_of_deviations(node: Node) -> Node | None:
     terms = terms_of(node, _TERMS)
     if not terms.whole or not any(_is_sum(term) for _, term in terms.parts):
         return None
-    for k, (_, term) in enumerate(terms.parts):
-        wanted = _summed_deviations(term)
+    for k, (sign, term) in enumerate(terms.parts):
+        found = _summed(term)
+        if found is None:
+            continue
         others = [part for i, part in enumerate(terms.parts) if i != k]
-        if wanted is not None and any(wanted <= _factors(other) for _, other in others):
+        beside = [_factors(other) for _, other in others]
+        parts, wanted = found.terms(), found.deviations()
+        kept = [part for part, own in zip(parts, wanted, strict=True) if own is None or not _is_within(own, beside)]
+        if not kept or (None not in wanted and _is_within(found.whole, beside)):
             return spread(_total(others), node.shape)
+        if len(kept) < len(parts) and found.is_only_sum:
+            (shorter,) = substitute([term], {found.total: found.of(_total(kept))})
+            return spread(_total([*others[:k], (sign, shorter), *others[k:]]), node.shape)
     return None
+
+
+def _is_within(wanted: set[tuple[Node, bool]], beside: list[set[tuple[Node, bool]]]) -> bool:
+    return any(wanted <= factors for factors in beside)
 
 
 def _is_sum(node: Node) -> bool:
@@ -159,45 +226,112 @@ def _is_sum(node: Node) -> bool:
             node = node.args[node.args[0].shape == ()]
         else:
             break
-    return node.op == "contract" and len(node.args) == 1
+    return node.op == "contract" and not any(arg.shape for arg in node.args[:-1])
 
 
 def _factors(node: Node) -> set[tuple[Node, bool]]:
     """Return the factors of a term, with whether each is a divisor; x for the direction of x."""
-    return {
-        (base.args[0] if base.op == "unit" else base, n < 0) for base, n in factors_of(node, _FACTORS).parts
-    }
+    found: set[tuple[Node, bool]] = set()
+    for base, n in factors_of(node, _FACTORS).parts:
+        core = _without_scalars(base, found, ()) if n == 1.0 else base
+        found.add((core.args[0] if core.op == "unit" else core, n < 0))
+    return found
 
 
-def _summed_deviations(node: Node) -> set[tuple[Node, bool]] | None:
-    """Return z = x - mean(x), and scalars, for these scalars times the sum of z along the axes of the mean."""
+class _Summed(NamedTuple):
+    """Scalars times a sum along axes: the sum, the array that it is of, and the scalars, in the sum as well."""
+
+    total: Node
+    array: Node
+    scalars: set[tuple[Node, bool]]
+
+    @property
+    def is_only_sum(self) -> bool:
+        """Whether no scalar is made of the sum."""
+        return self.total not in postorder([node for node, _ in self.scalars])
+
+    @property
+    def whole(self) -> set[tuple[Node, bool]]:
+        """The array and the scalars."""
+        return {(self.array, False), *(scalar for scalar in self.scalars if not _is_number(scalar[0]))}
+
+    @property
+    def axes(self) -> set[int]:
+        """The axes that are summed."""
+        labels, out, _ = self.total.payload
+        return {axis for axis, label in enumerate(labels[-1]) if label not in out}
+
+    def terms(self) -> list[tuple[float, Node]]:
+        """Return what is summed, apart from deviations from a mean."""
+        parts = [*terms_of(self.array, _TERMS).parts]
+        for sign, x in list(parts):
+            mean = next((part for part in parts if part[0] == -sign and _is_mean(part[1], x, self.axes)), None)
+            if mean is not None and (sign, x) in parts and x.shape == self.array.shape:
+                parts[parts.index((sign, x))] = sign, elementwise("subtract", (x, mean[1]))
+                parts.remove(mean)
+        return parts
+
+    def deviations(self) -> list[set[tuple[Node, bool]] | None]:
+        """Return z = x - mean(x), with scalars, for each term that is these scalars times z; None for others."""
+        found: list[set[tuple[Node, bool]] | None] = []
+        for _, term in self.terms():
+            own = set(self.scalars)
+            z = _deviation(_without_scalars(term, own, ("negative",)), self.axes)
+            whole = z is not None and term.shape == self.array.shape
+            kept = {scalar for scalar in own if not _is_number(scalar[0])}
+            found.append({(z, False), *kept} if whole and z is not None else None)
+        return found
+
+    def of(self, array: Node) -> Node:
+        """Return the sum of another array."""
+        labels, out, repeated = self.total.payload
+        return contract([*self.total.args[:-1], array], labels, out, dict(repeated))
+
+
+def _summed(node: Node) -> _Summed | None:
     scalars: set[tuple[Node, bool]] = set()
-    axes: set[int] = set()
+    total = _without_scalars(node, scalars, ("negative", "reshape"))
+    if total.op != "contract" or any(arg.shape for arg in total.args[:-1]):
+        return None
+    for arg in total.args[:-1]:
+        scalars.update(_scalars(arg))
+    found = _Summed(total, total.args[-1], scalars)
+    return found if found.axes else None
+
+
+def _without_scalars(node: Node, scalars: set[tuple[Node, bool]], through: tuple[str, ...]) -> Node:
+    """Return an array without the scalars that multiply and divide it, which are added to a set."""
     for _ in range(_DEPTH):
-        if node.op in ("negative", "reshape") and not (axes and node.op == "reshape"):
+        if node.op in through:
             node = node.args[0]
         elif node.op == "divide" and node.args[1].shape == ():
             scalars.add((node.args[1], True))
             node = node.args[0]
-        elif node.op == "multiply" and node.args[0].shape == ():
-            scalars.add((node.args[0], False))
+        elif node.op == "multiply" and () in (node.args[0].shape, node.args[1].shape):
+            first = node.args[0].shape == ()
+            scalars.update(_scalars(node.args[not first]))
+            node = node.args[first]
+        elif node.op == "contract" and len(node.args) == 2 and node.args[0].shape == ():
+            if node.payload.labels[1] != node.payload.out:
+                break
+            scalars.update(_scalars(node.args[0]))
             node = node.args[1]
-        elif node.op == "multiply" and node.args[1].shape == ():
-            scalars.add((node.args[1], False))
-            node = node.args[0]
-        elif node.op == "contract" and len(node.args) == 1 and not axes:
-            labels, out, _ = node.payload
-            axes = {axis for axis, label in enumerate(labels[0]) if label not in out}
-            node = node.args[0]
-        elif node.op == "unit" and axes and set(axes_of(node, node)) == axes:
-            node = node.args[0]
         else:
             break
-    if not axes or node.op != "subtract" or node.args[0].shape != node.shape:
+    return node
+
+
+def _scalars(node: Node) -> set[tuple[Node, bool]]:
+    return {(base, n < 0) for base, n in factors_of(node, _FACTORS).parts}
+
+
+def _deviation(node: Node, axes: set[int]) -> Node | None:
+    """Return z for z = x - mean(x) along some axes, and for its direction."""
+    if node.op == "unit" and set(axes_of(node, node)) == axes:
+        node = node.args[0]
+    if node.op != "subtract" or node.args[0].shape != node.shape or not _is_mean(node.args[1], node.args[0], axes):
         return None
-    if not _is_mean(node.args[1], node.args[0], axes):
-        return None
-    return {(node, False), *(scalar for scalar in scalars if not _is_number(scalar[0]))}
+    return node
 
 
 def _is_number(node: Node) -> bool:

@@ -36,7 +36,7 @@ from ...graph.deltas.einsum import einsum, is_zero, scale_by
 from ...graph.deltas.structural import identity
 from ...graph.kinds import CHOICE, SPECTRUM
 from ...graph.primitives import Spectral
-from ...graph.scalars.functions import apply, compare, where
+from ...graph.scalars.functions import apply, compare, scalar_constant, where
 from ...graph.sizes import Dim
 from ...simplify.facts import is_symmetric
 from ..linear import PULLS, WHOLES, Law
@@ -61,15 +61,24 @@ def function_of(function: Node, a: Node, parameters: Sequence[Node] = (), name: 
     """
     n = a.shape[-1]
     one = constant(1.0)
-    while function.op == "multiply" and one in function.args:  # the cotangent of a sum
-        function = function.args[function.args[0] is one]
+    function = _without_one(function)
     if point(0) not in postorder([function]):  # the same number for all eigenvalues
         value = _placed(function, parameters)
+        if not value.shape and a.ndim == 2:
+            return scale_by(value, delta(n, n))
         lead = broadcast_to(delta(n, n), (*a.shape[:-2], n, n))
         return apply("multiply", reshape(value, (*value.shape, 1, 1)), lead)
     if function is apply("divide", one, point(0)) and is_symmetric(a):
         return matrix("inv", a)
     return spectral(Spectral(name, function, function, len(parameters)), (a, *parameters))
+
+
+def _without_one(function: Node) -> Node:
+    """Leave the seed of a derivative out."""
+    one = constant(1.0)
+    while function.op == "multiply" and one in function.args:
+        function = function.args[function.args[0] is one]
+    return function
 
 
 def _placed(function: Node, parameters: Sequence[Node]) -> Node:
@@ -141,6 +150,9 @@ def _pull_direction(node: Node, i: int, ct: Node, prefix: int) -> Node | None:
     scale = _of_trace(ct) if len(directions) == 1 and ct.ndim == 2 else None
     if scale is not None:
         return scale_by(scale, _slope_of(node))
+    scale = _of_matrix(ct, a) if len(directions) == 1 and ct.ndim == 2 and is_symmetric(a) else None
+    if scale is not None:
+        return scale_by(scale, _along_itself(node))
     before = [swap(e) for e in reversed(directions[:place])]
     after = [swap(e) for e in reversed(directions[place + 1 :])]
     pulled = spectral(node.payload, (a, *parameters, *before, ct, *after))
@@ -159,12 +171,53 @@ def _of_trace(ct: Node) -> Node | None:
     return einsum(scalars, [()] * len(scalars), ()) if upright and scalars else None
 
 
+def _of_matrix(ct: Node, a: Node) -> Node | None:
+    """Return c for a cotangent c A, which is that of tr(A f(A)): A commutes with its functions."""
+    scale = constant(1.0)
+    for _ in range(4):
+        if ct is a or ct is swap(a):
+            return scale
+        if ct.op == "multiply":
+            first = _is_repeated(ct.args[0])
+        elif ct.op == "contract" and len(ct.args) == 2 and len({*ct.payload.out}) == 2:
+            first = ct.args[0].shape == ()
+        else:
+            return None
+        factor, ct = ct.args if first else ct.args[::-1]
+        if factor.op == "contract" and len(factor.args) == 1 and not factor.args[0].shape:
+            (factor,) = factor.args  # a number that is repeated
+        number = scalar_constant(factor)
+        if factor.shape and number is None:
+            return None
+        scale = scale_by(scale, factor if number is None else constant(number))
+    return None
+
+
+def _is_repeated(x: Node) -> bool:
+    """Tell whether an array is one number in every place."""
+    return not x.shape or (x.op == "contract" and not any(arg.shape for arg in x.args))
+
+
 def _slope_of(node: Node) -> Node:
     """Return f'(A) for a function of a matrix, or its derivative of first order."""
     a, parameters, _ = _parts(node)
     (slope,) = pushforward([node.payload.function], {point(0): constant(1.0)})
     assert slope is not None  # the function is one of its point
     return function_of(slope, a, parameters)
+
+
+def _along_itself(node: Node) -> Node:
+    """Return A f'(A), the derivative in the direction of the matrix, with which its functions commute."""
+    a, parameters, _ = _parts(node)
+    (slope,) = pushforward([node.payload.function], {point(0): constant(1.0)})
+    assert slope is not None  # the function is one of its point
+    slope = _without_one(slope)
+    c, below = slope.args if slope.op == "divide" else (None, None)
+    if c is not None and below is point(0):
+        return function_of(c, a, parameters)
+    if c is not None and below is apply("sqrt", point(0)) and c.op == "constant":
+        return scale_by(c, function_of(below, a, (), "sqrtm"))
+    return function_of(apply("multiply", point(0), slope), a, parameters)
 
 
 def _gathered(x: Node, prefix: int, own: Node) -> Node:

@@ -30,7 +30,7 @@ def _apart(term: Term) -> tuple[bool, list[Term], list[Term], Term]:
     return negative, [arg for arg in over if not arg.ndim], under, arrays[0]
 
 
-@RULES.of("matmul", "pad", "shift", "take", "diag", "transpose", "index")
+@RULES.of("matmul", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns")
 def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     """Write signs and scalars in front of a linear operation."""
     parts = [_apart(arg) for arg in term.args]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...graph.sizes import Dim, is_room
 from .reader import Reader, ReadingRules
-from .terms import Term, reaches_outside
+from .terms import Term, reaches_outside, transpose
 
 RULES = ReadingRules()
 
@@ -239,7 +239,10 @@ def _taken(reader: Reader, term: Term) -> Term | None:
 
 
 class _Turned(NamedTuple):
-    """Half a cross product: a[p] * b[q] for vectors, diag(a[p]) @ B[q] for a matrix B, with what stands around it."""
+    """Half a cross product: a[p] * b[q] for vectors, diag(a[p]) @ B[q] or B[:, q] * a[p] for a matrix B.
+
+    What stands around it is the last.
+    """
 
     kind: str
     a: Term
@@ -253,20 +256,86 @@ def _cross(reader: Reader, term: Term) -> Term | None:
     """Read the two halves of a cross product in a sum as one."""
     if len(term.args) > _PAIRS:
         return None
-    halves = [(place, half) for place, arg in enumerate(term.args) for half in _halves(arg)]
+    parts = list(zip(term.args, term.data, strict=True))
+    joined = _joined_halves(reader, parts, 1)
+    if joined is None:  # all of what was put into another order together, or none
+        split = [(own, minus != opposite) for arg, minus in parts for own, opposite in _split(reader, arg)]
+        fresh = [part for part in split if part not in parts]
+        joined = _joined_halves(reader, split, len(split)) if len(fresh) > 1 else None
+        if joined is not None and any(part in joined for part in fresh):
+            return None
+    return None if joined is None else reader.sum(joined, term.shape)
+
+
+def _joined_halves(reader: Reader, parts: list[tuple[Term, bool]], most: int) -> list[tuple[Term, bool]] | None:
+    """Put pairs of halves together, so many at most; None where there are none."""
+    made: list[tuple[Term, bool]] = []
+    rest = parts
+    while len(made) < most and (found := _pair(rest)) is not None:
+        first, second, half = found
+        made.append((_whole(reader, half, rest[first][0]), rest[first][1]))
+        rest = [part for at, part in enumerate(rest) if at not in (first, second)]
+    return [*made, *rest] if made else None
+
+
+def _pair(parts: Sequence[tuple[Term, bool]]) -> tuple[int, int, _Turned] | None:
+    """Return the places of two terms that make up a cross product, and the first of its halves."""
+    halves = [(place, half) for place, (arg, _) in enumerate(parts) for half in _halves(arg)]
     for place, one in halves:
         for other_place, other in halves:
-            opposite = term.data[place] != term.data[other_place]
-            if one.p != _FORTH or other.p != _BACK or not opposite or one._replace(p=_BACK) != other:
-                continue
-            rest = [
-                (arg, minus)
-                for at, (arg, minus) in enumerate(zip(term.args, term.data, strict=True))
-                if at not in (place, other_place)
-            ]
-            made = _whole(reader, one, term.args[place])
-            return reader.sum([(made, term.data[place]), *rest], term.shape)
+            opposite = parts[place][1] != parts[other_place][1]
+            if one.p == _FORTH and other.p == _BACK and opposite and one._replace(p=_BACK) == other:
+                return place, other_place, one
     return None
+
+
+def _split(reader: Reader, term: Term) -> list[tuple[Term, bool]]:
+    """Return the terms of a sum that is put into another order as terms in that order, with their signs."""
+    if term.kind == "take" and term.args[0].kind == "sum" and term.data in _ORDERS:
+        (total,), (axis, places) = term.args, term.data
+    elif term.kind == "matmul" and term.args[-1].kind == "take" and term.args[-1].data in _ORDERS[:2]:
+        if not is_identity(term.args[-1].args[0]):
+            return [(term, False)]
+        total, axis = reader.chain(term.args[:-1]), 1
+        places = _BACK if term.args[-1].data[1] == _FORTH else _FORTH
+    else:
+        return [(term, False)]
+    parts = list(zip(total.args, total.data, strict=True)) if total.kind == "sum" else [(total, False)]
+    return [(_ordered(reader, part, axis, places), minus) for part, minus in _by_vectors(reader, parts)]
+
+
+def _by_vectors(reader: Reader, parts: list[tuple[Term, bool]]) -> list[tuple[Term, bool]]:
+    """Add matrices whose columns are multiplied by the same vector."""
+    found: dict[Term, list[tuple[Term, bool]]] = {}
+    rest = []
+    for part, minus in parts:
+        if part.kind == "columns":
+            found.setdefault(part.args[1], []).append((part.args[0], minus))
+        else:
+            rest.append((part, minus))
+    for vector, matrices in found.items():
+        shape = matrices[0][0].shape
+        total, minus = matrices[0] if len(matrices) == 1 else (reader.sum(matrices, shape), False)
+        rest.append((reader.make("columns", (total, vector), None, shape), minus))
+    return rest
+
+
+#: What puts three places of a first or second axis into another order.
+_ORDERS = tuple((axis, places) for axis in (0, 1) for places in (_FORTH, _BACK))
+
+
+def _ordered(reader: Reader, term: Term, axis: int, places: tuple[int, ...]) -> Term:
+    """Return a vector, or a matrix by columns, in another order."""
+    if term.kind == "take" and term.data[0] == axis:
+        both = tuple(term.data[1][place] for place in places)
+        if both == tuple(sorted(both)):
+            return term.args[0]
+        return reader.make("take", term.args, (axis, both), term.shape)
+    if axis == 1 and term.kind in ("diag", "columns"):
+        matrix = term.args[0] if term.kind == "columns" else reader.make("eye", (), (0, 1), term.shape)
+        both = (_ordered(reader, matrix, 1, places), _ordered(reader, term.args[-1], 0, places))
+        return reader.make("columns", both, None, term.shape)
+    return reader.make("take", (term,), (axis, places), term.shape)
 
 
 def _halves(term: Term) -> Sequence[_Turned]:
@@ -279,6 +348,11 @@ def _halves(term: Term) -> Sequence[_Turned]:
             return ()
         a, b = vectors
         return [_Turned("vectors", p.args[0], q.args[0], p.data[1], others) for p, q in ((a, b), (b, a))]
+    if term.kind == "columns":
+        q, p = term.args
+        if _is_turn(p) and _is_turn(q, 1) and p.data[1] != q.data[1]:
+            return [_Turned("columns", p.args[0], q.args[0], p.data[1], ())]
+        return ()
     if term.kind == "rows":
         (p, q), others = term.args, ()
     elif term.kind == "matmul" and term.args[0].kind == "diag":
@@ -291,8 +365,48 @@ def _halves(term: Term) -> Sequence[_Turned]:
     return ()
 
 
-def _is_turn(term: Term) -> bool:
-    return term.kind == "take" and term.data in ((0, _FORTH), (0, _BACK)) and term.args[0].shape[0] == 3
+@RULES.of("transpose")
+def _transposed_skew(reader: Reader, term: Term) -> Term | None:
+    """Read the transpose of the matrix of a cross product as its negative."""
+    (x,) = term.args
+    if x.kind == "skew":
+        return reader.negative(x)
+    if x.kind == "sum" and any(map(_has_skew, x.args)) and sum(map(_transposes, x.args)) <= 0:
+        parts = [_turned_over(reader, arg) for arg in x.args]
+        return reader.sum(list(zip(parts, x.data, strict=True)), x.shape)
+    return _turned_over(reader, x) if _has_skew(x) else None
+
+
+def _has_skew(term: Term) -> bool:
+    core = term.args[0] if term.kind == "negative" else term
+    return core.kind == "skew" or (core.kind == "matmul" and any(factor.kind == "skew" for factor in core.args))
+
+
+def _turned_over(reader: Reader, term: Term) -> Term:
+    """Return the transpose of a product with matrices of cross products."""
+    if term.kind == "negative":
+        return reader.negative(_turned_over(reader, term.args[0]))
+    if term.kind == "skew":
+        return reader.negative(term)
+    if term.kind != "matmul":
+        return transpose(term)
+    minus = sum(factor.kind == "skew" for factor in term.args) % 2 == 1
+    result = reader.chain([factor if factor.kind == "skew" else transpose(factor) for factor in reversed(term.args)])
+    return reader.negative(result) if minus else result
+
+
+def _transposes(term: Term) -> int:
+    """Return how many signs of transposes come, or with a minus go, where a matrix is transposed."""
+    if term.kind in ("negative", "matmul"):
+        return sum(map(_transposes, term.args))
+    if term.kind == "transpose":
+        return -1
+    return 0 if term.even or term.kind in ("skew", "eye", "diag") else 1
+
+
+def _is_turn(term: Term, axis: int = 0) -> bool:
+    turns = ((axis, _FORTH), (axis, _BACK))
+    return term.kind == "take" and term.data in turns and term.args[0].shape[axis] == 3
 
 
 def _whole(reader: Reader, half: _Turned, first: Term) -> Term:
@@ -300,4 +414,6 @@ def _whole(reader: Reader, half: _Turned, first: Term) -> Term:
         crossed = reader.make("cross", (half.a, half.b), None, first.shape)
         return reader.product([*half.around, crossed], [], first.shape)
     skew = reader.make("skew", (half.a,), None, (3, 3))
+    if half.kind == "columns":
+        return reader.negative(skew if is_identity(half.b) else reader.chain([half.b, skew]))
     return reader.chain([skew, *([] if is_identity(half.b) else [half.b]), *half.around])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ...graph import Node, constant, elementwise
@@ -55,14 +55,17 @@ _SUMS = frozenset(("add", "subtract", "cosh", "sinh", "expm1"))
 _THROUGH = frozenset(("multiply", "divide", "negative", "power", "named", "add", "subtract", "sqrt"))
 
 
-def may_hold_exponentials(node: Node) -> bool:
-    """Tell whether an exponential is among the factors, or the terms of a factor, as far as a short look goes."""
+def may_hold_exponentials(node: Node, more: Collection[str] = ()) -> bool:
+    """Tell whether an exponential is among the factors, or the terms of a factor, as far as a short look goes.
+
+    Operations in ``more`` count as exponentials.
+    """
     todo = list(node.args)
     steps = 0
     while todo and steps < FACTORS:
         part = todo.pop()
         steps += 1
-        if part.op in SHAPES or (part.op == "contract" and is_sum_along_axes(part)):
+        if part.op in SHAPES or part.op in more or (part.op == "contract" and is_sum_along_axes(part)):
             return True
         if part.op in _THROUGH:
             todo.extend(part.args)

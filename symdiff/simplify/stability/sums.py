@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from ...graph import Node, concatenate, constant, elementwise, normalize, reduce, reshape, slicing
+from ...graph import Node, axes_of, concatenate, constant, elementwise, normalize, reduce, reshape, slicing
 from ...graph.scalars.arithmetic import peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
@@ -96,6 +97,17 @@ class Wide:
         return total
 
 
+def _log_softmax(node: Node) -> Node:
+    return normalize("log_softmax", node.args[0], axes_of(node, node))
+
+
+#: Positive functions that underflow where their logarithm, which has a name, is finite.
+_LOGARITHMS: dict[str, Callable[[Node], Node]] = {
+    "softmax": _log_softmax,
+    "ndtr": lambda node: elementwise("log_ndtr", node.args),
+}
+
+
 def logarithm(node: Node, shape: Shape) -> Node | None:
     """Return the logarithm of a sum of exponentials, or of a product with exponentials; None for anything else."""
     inside = peel(node)
@@ -104,18 +116,21 @@ def logarithm(node: Node, shape: Shape) -> Node | None:
     if inside.op in ("add", "subtract", "cosh", "sinh", "expm1"):
         found = as_sum(inside)
         return None if found is None else log_of_sum(found, shape)
-    if inside.op not in ("multiply", "divide", "power", "negative") or not may_hold_exponentials(inside):
+    if inside.op not in ("multiply", "divide", "power", "negative") or not may_hold_exponentials(inside, _LOGARITHMS):
         return None
     product = as_product(inside)
     if product is None:
         return None
     along = {part: power for part, power in product.others.items() if is_sum_along_axes(part)}
-    if not (product.exponentials or product.sums or along):
+    small = {part: power for part, power in product.others.items() if part.op in _LOGARITHMS}
+    if not (product.exponentials or product.sums or along or small):
         return None
     total = as_node(product.exponent)
     for along_axes, power in along.items():
         total = total + scaled_node(power, _log_along(along_axes))
-    rest_of_it = {part: power for part, power in product.others.items() if part not in along}
+    for factor, power in small.items():
+        total = total + scaled_node(power, _LOGARITHMS[factor.op](factor))
+    rest_of_it = {part: power for part, power in product.others.items() if part not in along and part not in small}
     others = ExponentialProduct(product.number, others=rest_of_it)
     for found, power in product.sums.items():
         if found.sign() != 1:
