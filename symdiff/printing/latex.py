@@ -51,9 +51,9 @@ _COMMANDS = {
 }
 
 
-def aligned(rows: Iterable[str]) -> str:
+def aligned(rows: Iterable[str], between: str = "\n") -> str:
     """Return rows, in which ``&`` stands where they are aligned, as one environment."""
-    return r"\begin{aligned}" + " \\\\\n".join(rows) + r"\end{aligned}"
+    return r"\begin{aligned}" + rf" \\{between}".join(rows) + r"\end{aligned}"
 
 
 def laid_out(layout: Layout) -> str:

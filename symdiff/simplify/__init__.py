@@ -17,7 +17,7 @@ Files
     facts       what is known of the numbers of any node, from its form and from declarations
     declared    rewrites by what is known of numbers
     positions   what is taken and added up at positions that a call brings
-    vanishing   ratios that are 1, means that are 0
+    cancelling  ratios and sums that are 1, means that are 0, sums of fractions
     stability   forms that do not overflow or cancel
     powers      derivatives of high order as polynomials in a few functions
     inlining    names, barriers and custom functions removed before lowering
@@ -27,10 +27,11 @@ Add
 
 from __future__ import annotations
 
-from . import algebra, arrays, branches, declared, positions, stability, vanishing
+from . import algebra, arrays, branches, declared, positions, stability
+from .cancelling import deviations, fractions, ratios, shares
 from .facts import is_symmetric
 from .inlining import inline
-from .matrices import chains, entries, invertible, merged, symmetry
+from .matrices import chains, diagonals, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
 from .powers import as_polynomial
 from .rewriter import RULES, Rule, finish, simplify, stabilize
@@ -38,8 +39,8 @@ from .stability.lengths import join_cosines
 
 #: The modules whose rules make up the table, in its order.
 SOURCES = (
-    *(algebra, branches, arrays, positions, declared, merged, entries, chains, invertible, symmetry, stability),
-    vanishing,
+    *(algebra, branches, arrays, positions, declared, merged, diagonals, entries, chains, invertible, symmetry),
+    *(stability, ratios, fractions, shares, deviations),
 )
 
 __all__ = [

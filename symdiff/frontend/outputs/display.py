@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...printing.latex import aligned
 from ..array import Array
 from .structure import fields_of
 
@@ -75,6 +74,8 @@ def _escaped(text: str) -> str:
 
 
 def _in_rows(value: Any) -> str:
+    from ...printing.latex import aligned
+
     quote = str.maketrans({"_": r"\_", "{": r"\{", "}": r"\}", "#": r"\#", "%": r"\%", "&": r"\&", "$": r"\$"})
     rows = [rf"\texttt{{{path.translate(quote)}}} &\colon {latex}" for path, latex in rows_of_latex(value)]
-    return rf"$\displaystyle {aligned(rows)}$".replace("\n", " ")
+    return rf"$\displaystyle {aligned(rows, ' ')}$"

@@ -9,6 +9,7 @@ Invariants
     * Determinants are right at singular matrices, unless the reader says that there are none.
 Files
     chains       products of matrices as words: like products, inverses, determinants of powers
+    diagonals    sums of diagonal matrices
     entries      determinants of small matrices of explicit entries
     merged       sums along the axes of Kronecker products
     symmetry     matrices that are symmetric

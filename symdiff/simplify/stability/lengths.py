@@ -15,7 +15,7 @@ from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, without_numb
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
 from ..rewriter import spread
-from .roots import length_of
+from .roots import length_of, square_of
 
 ONE, TWO = constant(1.0), constant(2.0)
 #: Linear operations of one argument, and sums, whose terms must all have the same power of the scalar.
@@ -153,11 +153,37 @@ def joined(node: Node) -> Node | None:
     """Write a length times the direction of the same vector, in one product, as the vector."""
     parts = factors_of(node, _FACTORS).parts
     lengths = {part.args[0]: part for part, n in parts if n == 1.0 and is_length(part)}
+    powers = {part.args[0].args[0]: part for part, n in parts if n == 1.0 and _is_power_of_length(part)}
+    squares = {x: part for part, n in parts if n == 1.0 and (x := _squared(part)) is not None}
     for part, n in parts:
-        if n == 1.0 and part.op == "unit" and part.args[0] in lengths and len(part.payload.axes) == part.ndim:
-            (x,) = part.args
+        if n != 1.0 or part.op != "unit" or len(part.payload.axes) < part.ndim:
+            continue
+        (x,) = part.args
+        if x in lengths:
             return _exchanged(node, {part: x, lengths[x]: ONE})
+        if x in powers:
+            length, exponent = powers[x].args
+            shorter = elementwise("power", (length, constant((scalar_constant(exponent) or 0.0) - 1.0)))
+            return _exchanged(node, {part: x, powers[x]: shorter})
+        if x in squares:
+            return _exchanged(node, {part: x, squares[x]: reduce("norm", x, tuple(range(x.ndim)))})
     return None
+
+
+def _is_power_of_length(node: Node) -> bool:
+    n = scalar_constant(node.args[1]) if node.op == "power" else None
+    return n is not None and n.is_integer() and n > 2 and is_length(node.args[0])
+
+
+def _squared(node: Node) -> Node | None:
+    """Return x for sum(x**2)."""
+    if node.op != "contract" or node.shape or node.payload.repeated:
+        return None
+    if len(node.args) == 2:
+        same = node.args[0] is node.args[1] and node.payload.labels[0] == node.payload.labels[1]
+        return node.args[0] if same else None
+    base = square_of(node.args[0]) if len(node.args) == 1 else None
+    return base if base is not None and base.shape == node.args[0].shape else None
 
 
 def _exchanged(node: Node, new: dict[Node, Node]) -> Node:

@@ -1,0 +1,17 @@
+"""Rewrites of what cancels, where nothing is hidden that is nan or infinite.
+
+Takes
+    a node whose arguments are simplified
+Gives
+    an equal node that is shorter, or None
+Invariants
+    * What stays is nan or infinite wherever what goes would have been.
+Files
+    parts        terms and factors, and sums and products of what is left
+    ratios       ratios that are 1
+    fractions    sums of fractions with one denominator
+    shares       sums of softmax, which are 1
+    deviations   means of deviations from a mean, which are 0
+Add
+    a function with ``@rule`` in the file whose pattern it shares
+"""

@@ -1,0 +1,166 @@
+"""Means of deviations from a mean, which are 0: where one deviation is nan or infinite, all are, and these stay."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...graph import Node, axes_of, constant, contract, elementwise, extent, postorder, substitute
+from ...graph.scalars.arithmetic import SUMS, terms_of
+from ...graph.sizes import product
+from ..rewriter import make, rule, spread
+from .parts import DEPTH, TERMS, factors_in, scalars_of, total_of, without_scalars
+
+
+@rule("add subtract", "z - mean(z), z = x - mean(x)", "z", "reading",
+      inside="contract divide multiply negative reshape")
+def _mean_of_deviations(node: Node) -> Node | None:
+    """Leave the mean of deviations out where the deviations, and its scalars, are factors of another term."""
+    if not any(_is_sum(arg) or arg.op in SUMS for arg in node.args):
+        return None
+    terms = terms_of(node, TERMS)
+    if not terms.whole or not any(_is_sum(term) for _, term in terms.parts):
+        return None
+    for k, (sign, term) in enumerate(terms.parts):
+        found = _summed(term)
+        if found is None:
+            continue
+        others = [part for i, part in enumerate(terms.parts) if i != k]
+        beside = [factors_in(other) for _, other in others]
+        parts, wanted = found.terms(), found.deviations()
+        kept = [part for part, own in zip(parts, wanted, strict=True) if own is None or not _is_within(own, beside)]
+        if not kept or (None not in wanted and _is_within(found.whole, beside)):
+            return spread(total_of(others), node.shape)
+        if len(kept) < len(parts) and found.is_only_sum:
+            (shorter,) = substitute([term], {found.total: found.of(total_of(kept))})
+            return spread(total_of([*others[:k], (sign, shorter), *others[k:]]), node.shape)
+    return None
+
+
+def _is_within(wanted: set[tuple[Node, bool]], beside: list[set[tuple[Node, bool]]]) -> bool:
+    return any(wanted <= factors for factors in beside)
+
+
+def _is_sum(node: Node) -> bool:
+    """Tell whether a node looks like a number times a sum."""
+    for _ in range(DEPTH):
+        if node.op in ("negative", "reshape", "divide"):
+            node = node.args[0]
+        elif node.op == "multiply" and () in (node.args[0].shape, node.args[1].shape):
+            node = node.args[node.args[0].shape == ()]
+        else:
+            break
+    return node.op == "contract" and not any(arg.shape for arg in node.args[:-1])
+
+
+class _Summed(NamedTuple):
+    """Scalars times a sum along axes: the sum, the array that it is of, and the scalars, in the sum as well."""
+
+    total: Node
+    array: Node
+    scalars: set[tuple[Node, bool]]
+
+    @property
+    def is_only_sum(self) -> bool:
+        """Whether no scalar is made of the sum."""
+        return self.total not in postorder([node for node, _ in self.scalars])
+
+    @property
+    def whole(self) -> set[tuple[Node, bool]]:
+        """The array and the scalars."""
+        return {(self.array, False), *(scalar for scalar in self.scalars if not _is_number(scalar[0]))}
+
+    @property
+    def axes(self) -> set[int]:
+        """The axes that are summed."""
+        labels, out, _ = self.total.payload
+        return {axis for axis, label in enumerate(labels[-1]) if label not in out}
+
+    def terms(self) -> list[tuple[float, Node]]:
+        """Return what is summed, apart from deviations from a mean."""
+        parts = [*terms_of(self.array, TERMS).parts]
+        for sign, x in list(parts):
+            mean = next((part for part in parts if part[0] == -sign and _is_mean(part[1], x, self.axes)), None)
+            if mean is not None and (sign, x) in parts and x.shape == self.array.shape:
+                parts[parts.index((sign, x))] = sign, elementwise("subtract", (x, mean[1]))
+                parts.remove(mean)
+        return parts
+
+    def deviations(self) -> list[set[tuple[Node, bool]] | None]:
+        """Return z = x - mean(x), with scalars, for each term that is these scalars times z; None for others."""
+        found: list[set[tuple[Node, bool]] | None] = []
+        for _, term in self.terms():
+            own = set(self.scalars)
+            z = _deviation(without_scalars(term, own, ("negative",)), self.axes)
+            whole = z is not None and term.shape == self.array.shape
+            kept = {scalar for scalar in own if not _is_number(scalar[0])}
+            found.append({(z, False), *kept} if whole and z is not None else None)
+        return found
+
+    def of(self, array: Node) -> Node:
+        """Return the sum of another array."""
+        labels, out, repeated = self.total.payload
+        return contract([*self.total.args[:-1], array], labels, out, dict(repeated))
+
+
+def _summed(node: Node) -> _Summed | None:
+    scalars: set[tuple[Node, bool]] = set()
+    total = without_scalars(node, scalars, ("negative", "reshape"))
+    if total.op != "contract" or any(arg.shape for arg in total.args[:-1]):
+        return None
+    for arg in total.args[:-1]:
+        scalars.update(scalars_of(arg))
+    found = _Summed(total, total.args[-1], scalars)
+    return found if found.axes else None
+
+
+def _deviation(node: Node, axes: set[int]) -> Node | None:
+    """Return z for z = x - mean(x) along some axes, and for its direction."""
+    if node.op == "unit" and set(axes_of(node, node)) == axes:
+        node = node.args[0]
+    if node.op != "subtract" or node.args[0].shape != node.shape or not _is_mean(node.args[1], node.args[0], axes):
+        return None
+    return node
+
+
+def _is_number(node: Node) -> bool:
+    """Tell whether a factor is a number or a size: anything else may be what makes a term nan."""
+    return node.shape == () and all(leaf.op in ("constant", "size") for leaf in _below(node))
+
+
+def _below(node: Node) -> list[Node]:
+    """Return the leaves of a short formula, or the node where it is not short."""
+    leaves: list[Node] = []
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if part.args and len(leaves) + len(todo) < DEPTH:
+            todo.extend(part.args)
+        else:
+            leaves.append(part)
+    return leaves
+
+
+def _is_mean(node: Node, x: Node, axes: set[int]) -> bool:
+    """Tell whether a node is the mean of x along axes, which may be left."""
+    count = constant(1.0)
+    size = 1.0
+    for _ in range(DEPTH):
+        if node.op == "reshape":
+            node = node.args[0]
+        elif node.op == "divide" and _is_number(node.args[1]):
+            count = make("multiply", count, node.args[1])
+            node = node.args[0]
+        elif node.op == "multiply" and node.args[0].op == "constant" and node.args[0].shape == ():
+            size *= float(node.args[0].value)
+            node = node.args[1]
+        else:
+            break
+    if node.op != "contract" or node.args != (x,) or node.payload.repeated:
+        return False
+    (own,), out, _ = node.payload
+    if {axis for axis, label in enumerate(own) if label not in out} != axes or len({*own}) < len(own):
+        return False
+    wanted = extent(product([x.shape[axis] for axis in axes]))
+    return make("multiply", constant(size), wanted) is count or (
+        count.op == wanted.op == "constant" and float(wanted.value) * size == float(count.value)
+    )

@@ -1,0 +1,106 @@
+"""Ratios that are 1, where what stays is nan or infinite wherever they would have been.
+
+``p / p`` stays, since it is nan at 0. Beside ``log(p)``, as in the derivative of ``p * log(p)``, it is 1: the logarithm
+is infinite there. And it is 1 where p is declared positive, since calls refuse other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...graph import Node, constant, elementwise
+from ...graph.kinds import INVERSE
+from ...graph.scalars.arithmetic import factors_of, terms_of
+from ..facts import hides_nan, is_surely_positive
+from ..rewriter import make, rule, spread
+from .parts import FACTORS, TERMS, product_of, total_of
+
+#: Most nodes of a product that are searched for logarithms.
+_LOOKED = 96
+
+
+@rule("divide", "p x / (p y), p positive or in a logarithm of x", "x / y", "reading")
+def _ratio_of_positive(node: Node) -> Node | None:
+    """Cancel equal factors above and below that are declared positive, or that a logarithm in another factor is of."""
+    above, below = (factors_of(arg, FACTORS) for arg in node.args)
+    if not above.whole or not below.whole:
+        return None
+    top, bottom = list(above.parts), list(below.parts)
+    for base, n in above.parts:
+        if (base, n) in bottom and base.op != "constant" and is_surely_positive(base):
+            bottom.remove((base, n))
+            top.remove((base, n))
+    for base, n in _alike(top, bottom):
+        if base in _bases_of_logarithms(part for part, _ in [*top, *bottom]):
+            bottom.remove((base, n))
+            top.remove((base, n))
+    if len(top) == len(above.parts):
+        return None
+    over = [*_bases(top, 1.0), *_bases(bottom, -1.0)]
+    under = [*_bases(top, -1.0), *_bases(bottom, 1.0)]
+    result = product_of(over)
+    if under:
+        result = make("divide", result, product_of(under))
+    result = result if above.sign * below.sign > 0 else make("negative", result)
+    return spread(result, node.shape)
+
+
+def _alike(top: list[tuple[Node, float]], bottom: list[tuple[Node, float]]) -> list[tuple[Node, float]]:
+    return [part for part in dict.fromkeys(top) if part in bottom and part[0].op != "constant"]
+
+
+def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
+    """Return the factors of what logarithms in some factors are of: where one is 0, its logarithm is infinite."""
+    found: set[Node] = set()
+    todo = list(parts)
+    for _ in range(_LOOKED):
+        if not todo:
+            break
+        node = todo.pop()
+        if node.op == "log":
+            found.update(base for base, _ in factors_of(node.args[0], FACTORS).parts)
+        elif not hides_nan(node):
+            todo.extend(node.args)
+    return found
+
+
+def _bases(parts: list[tuple[Node, float]], sign: float) -> list[Node]:
+    return [
+        base if abs(n) == 1.0 else elementwise("power", (base, constant(abs(n)))) for base, n in parts if n * sign > 0
+    ]
+
+
+@rule("add subtract", "log(p / q) + p / (p / q) / q", "log(p / q) + 1", "reading", below=(INVERSE,))
+def _ratio_beside_logarithm(node: Node) -> Node | None:
+    """Write 1 for a ratio of equal products beside the logarithm of all that is in them."""
+    terms = terms_of(node, TERMS)
+    if not terms.whole:
+        return None
+    inside: set[Node] = set()
+    for _, term in terms.parts:
+        for factor, _ in factors_of(term, FACTORS).parts:
+            if factor.op == "log":
+                inside.update(base for base, _ in factors_of(factor.args[0], FACTORS).parts)
+    if not inside:
+        return None
+    parts = [(sign, _without_ratio(term, inside)) for sign, term in terms.parts]
+    if all(new is term for (_, new), (_, term) in zip(parts, terms.parts, strict=True)):
+        return None
+    return spread(total_of(parts), node.shape)
+
+
+def _without_ratio(term: Node, inside: set[Node]) -> Node:
+    """Return a product without factors that cancel, all of which are among some."""
+    found = factors_of(term, FACTORS)
+    powers: dict[Node, float] = {}
+    for base, n in found.parts:
+        powers[base] = powers.get(base, 0.0) + n
+    both = {base for base in powers if base in inside and len({n > 0 for part, n in found.parts if part is base}) == 2}
+    if not found.whole or not both:
+        return term
+    result = constant(float(found.sign))
+    kept = [(part, n) for part, n in found.parts if part not in both]
+    for base, n in [*kept, *((base, powers[base]) for base in both)]:
+        for _ in range(int(abs(n))):
+            result = make("multiply" if n > 0 else "divide", result, base)
+    return result

@@ -1,0 +1,50 @@
+"""Sums of shares, which are 1: beside the shares, what is nan stays so."""
+
+from __future__ import annotations
+
+from ...graph import Node, axes_of
+from ...graph.kinds import SHARES
+from ...graph.scalars.arithmetic import terms_of
+from ..rewriter import rule, spread
+from .parts import TERMS, factors_in, total_of, without_factor
+
+
+@rule("multiply", "p sum(p), p = softmax(x)", "p", "reading", inside="softmax")
+def _sum_of_shares(node: Node) -> Node | None:
+    """Write 1 for the sum of what softmax gives, beside these: they are nan where it is."""
+    for share, other in (node.args, node.args[::-1]):
+        if share.op == "softmax" and share.shape == node.shape and _is_sum_of(other, share):
+            return share
+    return None
+
+
+@rule("add subtract", "sum(p) x + p, p = softmax(y)", "x + p", "reading", below=(SHARES,))
+def _sum_of_shares_beside(node: Node) -> Node | None:
+    """Write 1 for the sum of what softmax gives in one term of a sum, where it is a factor of another."""
+    terms = terms_of(node, TERMS)
+    if not terms.whole:
+        return None
+    factors = [factors_in(term) for _, term in terms.parts]
+    for k, (sign, term) in enumerate(terms.parts):
+        shares = {base for i, own in enumerate(factors) if i != k for base, under in own
+                  if base.op == "softmax" and base.shape == node.shape and not under}  # fmt: skip
+        total = next((base for base, under in factors[k] for p in shares if not under and _is_sum_of(base, p)), None)
+        if total is not None:
+            parts = [*terms.parts[:k], (sign, without_factor(term, total)), *terms.parts[k + 1 :]]
+            return spread(total_of(parts), node.shape)
+    return None
+
+
+def _is_sum_of(node: Node, share: Node) -> bool:
+    """Tell whether a node is the sum of what softmax gives along its axes, of which each may be left with size 1."""
+    total = node.args[0] if node.op == "reshape" else node
+    if total.op != "contract" or total.args != (share,) or len({*total.payload.labels[0]}) < share.ndim:
+        return False
+    (own,), out, _ = total.payload
+    over = axes_of(share, share)
+    rest = [label for axis, label in enumerate(own) if axis not in over]
+    if [label for label in out if label in own] != rest:
+        return False
+    kept = tuple([1 if axis in over else size for axis, size in enumerate(share.shape)])
+    lead = len(kept) - node.ndim
+    return all(size == 1 for size in kept[:lead]) and node.shape == kept[lead:]

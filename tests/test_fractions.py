@@ -1,0 +1,124 @@
+"""Sums of fractions are put on one denominator: shown as in books, right far out, and equal to what was written."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import symdiff as sd
+
+s, t, K, v = (sd.scalar(name) for name in "stKv")
+x = sd.vector("x", "n")
+A, b = sd.matrix("A", "m", "n"), sd.vector("b", "m")
+r = A @ x - b
+
+#: Formulas, what they are differentiated by, and their first derivative.
+SHOWN: list[tuple[Any, sd.Array, str]] = [
+    (v * s / (K + s), s, "v * K / (K + s) ** 2"),
+    (v * s**2 / (K**2 + s**2), s, "2 * v * s * K ** 2 / (K ** 2 + s ** 2) ** 2"),
+    (v * s / (K * (1 + t) + s), s, "v * K * (1 + t) / (K * (1 + t) + s) ** 2"),
+    (s / (1 + s**2), s, "(1 - s ** 2) / (1 + s ** 2) ** 2"),
+    (s**2 / (1 + s), s, "s * (2 + s) / (1 + s) ** 2"),
+    ((s - t) / (s + t), s, "2 * t / (s + t) ** 2"),
+    (s / np.sqrt(1 + s**2), s, "1 / ((1 + s ** 2) * sqrt(1 + s ** 2))"),
+    (np.sum(x**2 / (1 + x**2)), x, "2 * x / (1 + x ** 2) ** 2"),
+]
+JACOBIANS: list[tuple[Any, str]] = [
+    (x / (1 + x), "diag(1 / (1 + x) ** 2)"),
+    (t * x / (s + x), "diag(t * s / (s + x) ** 2)"),
+    (sd.gradient(np.sum(x**2 / (1 + x**2)), x), "diag((2 - 6 * x ** 2) / (1 + x ** 2) ** 3)"),
+    (sd.gradient(np.sum(np.sqrt(1 + r**2)), x), "(A.T / (sqrt(1 + (A @ x - b) ** 2) * (1 + (A @ x - b) ** 2))) @ A"),
+    (sd.gradient(np.linalg.norm(x) ** 3, x), "3 * (norm(x) * eye(n) + outer(x, unit(x)))"),
+    (sd.gradient(np.linalg.norm(x) ** 4, x), "4 * sum(x ** 2) * eye(n) + 8 * outer(x, x)"),
+]
+
+
+@pytest.mark.parametrize(("formula", "wrt", "shown"), SHOWN, ids=[shown for _, _, shown in SHOWN])
+def test_derivatives_of_fractions_are_one_fraction(formula: Any, wrt: sd.Array, shown: str) -> None:
+    assert str(sd.gradient(formula, wrt)) == shown
+
+
+@pytest.mark.parametrize(("formula", "shown"), JACOBIANS, ids=[shown for _, shown in JACOBIANS])
+def test_jacobians_with_fractions(formula: Any, shown: str) -> None:
+    assert str(sd.jacobian(formula, x)) == shown
+
+
+#: Formulas that level off, by mpmath.
+FAR: dict[str, Callable[[Any], Any]] = {
+    "s/(1 + s)": lambda s: s / (1 + s),
+    "3*s/(7 + s)": lambda s: 3 * s / (7 + s),
+    "s**2/(1 + s**2)": lambda s: s**2 / (1 + s**2),
+    "s/sqrt(1 + s**2)": lambda s: s / mp.sqrt(1 + s**2),
+    "s**3/(1 + s**2)": lambda s: s**3 / (1 + s**2),
+    "(s - 2)/(s + 2)": lambda s: (s - 2) / (s + 2),
+    "s**4/(16 + s**4)": lambda s: s**4 / (16 + s**4),
+    "sqrt(1 + s**2)": lambda s: mp.sqrt(1 + s**2),
+    "1/(1 + 1/s)": lambda s: 1 / (1 + 1 / s),
+}
+
+
+@pytest.mark.parametrize("text", FAR)
+def test_slopes_are_right_where_formulas_level_off(text: str) -> None:
+    kernel = sd.compile([f"gradient({text}, s)", f"gradient(gradient({text}, s), s)"], s=())
+    f = FAR[text]
+    for at in (1e-20, 0.3, 5.0, 1e6, 1e15, 1e20, 1e25):
+        with mp.workdps(300):
+            point = mp.mpf(at)
+            h = point * mp.mpf(10) ** -80
+            up, here, down = f(point + h), f(point), f(point - h)
+            wanted = (up - down) / (2 * h), (up - 2 * here + down) / h**2
+        for value, want in zip(kernel(at), wanted, strict=True):
+            assert value == pytest.approx(float(want), rel=2e-14, abs=1e-300), (text, at)
+
+
+Formula = Callable[[Any, Callable[[Any], Any]], Any]
+
+
+def drawn(rng: random.Random, depth: int) -> Formula:
+    """Draw a formula of sums, products, quotients and whole powers of positive numbers, now and then a difference."""
+    if depth == 0:
+        place, number = rng.randrange(3), rng.randint(1, 5)
+        return rng.choice([lambda at, root: at[place], lambda at, root: at[place], lambda at, root: number])
+    f, g, h = drawn(rng, depth - 1), drawn(rng, depth - rng.randint(1, depth)), drawn(rng, 0)
+    n = rng.randint(2, 3)
+    kinds: list[Formula] = [
+        lambda at, root: f(at, root) + g(at, root),
+        lambda at, root: f(at, root) / (g(at, root) + h(at, root)),
+        lambda at, root: f(at, root) / (f(at, root) + g(at, root)),
+        lambda at, root: f(at, root) * g(at, root),
+        lambda at, root: f(at, root) ** n,
+        lambda at, root: root(f(at, root) + h(at, root)),
+        lambda at, root: f(at, root) - g(at, root) / (g(at, root) + f(at, root)),
+    ]
+    return rng.choice(kinds)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_fractions_to_second_order(seed: int) -> None:
+    rng = random.Random(seed)
+    symbols = [sd.scalar(name) for name in "abc"]
+    orders = [(1, 0), (0, 1), (2, 0), (1, 1)]
+    for _ in range(6):
+        formula = drawn(rng, 3)
+        written = sd.asarray(formula(symbols, np.sqrt))
+        first = [sd.gradient(written, symbols[k], disconnected="zero") for k in (0, 1)]
+        second = [sd.gradient(first[0], symbols[k], disconnected="zero") for k in (0, 1)]
+        kernel = sd.compile([written, *first, *second], inputs=symbols, backend="numpy")
+        at = [rng.uniform(0.3, 3) for _ in "abc"]
+        with mp.workdps(60):
+            here = [mp.mpf(number) for number in at]
+
+            def along(a: Any, b: Any, formula: Formula = formula, last: Any = here[2]) -> Any:
+                return mp.mpf(1) * formula((a, b, last), mp.sqrt)
+
+            wanted = [along(here[0], here[1]), *(mp.diff(along, (here[0], here[1]), order) for order in orders)]
+            size = float(1 + max(abs(want) for want in wanted))
+        if not all(isinstance(want, mp.mpf) for want in wanted):  # the root of a negative number
+            continue
+        values = [float(want) for want in wanted]
+        np.testing.assert_allclose(kernel(*at), values, rtol=1e-9, atol=size * 1e-11, err_msg=str(written))
