@@ -25,14 +25,16 @@ SHOWN: list[tuple[Any, sd.Array, str]] = [
     (s / (1 + s**2), s, "(1 - s ** 2) / (1 + s ** 2) ** 2"),
     (s**2 / (1 + s), s, "s * (2 + s) / (1 + s) ** 2"),
     ((s - t) / (s + t), s, "2 * t / (s + t) ** 2"),
-    (s / np.sqrt(1 + s**2), s, "1 / ((1 + s ** 2) * sqrt(1 + s ** 2))"),
+    (s / np.sqrt(1 + s**2), s, "1 / (1 + s ** 2) ** 1.5"),
+    (s / (1 + s**2) ** 0.5, s, "1 / (1 + s ** 2) ** 1.5"),
+    (s / np.sqrt(t + s), s, "(t + 0.5 * s) / (t + s) ** 1.5"),
     (np.sum(x**2 / (1 + x**2)), x, "2 * x / (1 + x ** 2) ** 2"),
 ]
 JACOBIANS: list[tuple[Any, str]] = [
     (x / (1 + x), "diag(1 / (1 + x) ** 2)"),
     (t * x / (s + x), "diag(t * s / (s + x) ** 2)"),
     (sd.gradient(np.sum(x**2 / (1 + x**2)), x), "diag((2 - 6 * x ** 2) / (1 + x ** 2) ** 3)"),
-    (sd.gradient(np.sum(np.sqrt(1 + r**2)), x), "(A.T / (sqrt(1 + (A @ x - b) ** 2) * (1 + (A @ x - b) ** 2))) @ A"),
+    (sd.gradient(np.sum(np.sqrt(1 + r**2)), x), "(A.T / (1 + (A @ x - b) ** 2) ** 1.5) @ A"),
     (sd.gradient(np.linalg.norm(x) ** 3, x), "3 * (norm(x) * eye(n) + outer(x, unit(x)))"),
     (sd.gradient(np.linalg.norm(x) ** 4, x), "4 * sum(x ** 2) * eye(n) + 8 * outer(x, x)"),
 ]
@@ -54,6 +56,9 @@ FAR: dict[str, Callable[[Any], Any]] = {
     "3*s/(7 + s)": lambda s: 3 * s / (7 + s),
     "s**2/(1 + s**2)": lambda s: s**2 / (1 + s**2),
     "s/sqrt(1 + s**2)": lambda s: s / mp.sqrt(1 + s**2),
+    "s/(1 + s**2)**0.5": lambda s: s / mp.sqrt(1 + s**2),
+    "s/(1 + s**2)**1.5": lambda s: s / mp.sqrt(1 + s**2) ** 3,
+    "(1 + s**2)**(-0.5)": lambda s: 1 / mp.sqrt(1 + s**2),
     "s**3/(1 + s**2)": lambda s: s**3 / (1 + s**2),
     "(s - 2)/(s + 2)": lambda s: (s - 2) / (s + 2),
     "s**4/(16 + s**4)": lambda s: s**4 / (16 + s**4),
@@ -93,6 +98,7 @@ def drawn(rng: random.Random, depth: int) -> Formula:
         lambda at, root: f(at, root) * g(at, root),
         lambda at, root: f(at, root) ** n,
         lambda at, root: root(f(at, root) + h(at, root)),
+        lambda at, root: f(at, root) / (f(at, root) + g(at, root)) ** 1.5,
         lambda at, root: f(at, root) - g(at, root) / (g(at, root) + f(at, root)),
     ]
     return rng.choice(kinds)
@@ -122,3 +128,9 @@ def test_random_fractions_to_second_order(seed: int) -> None:
             continue
         values = [float(want) for want in wanted]
         np.testing.assert_allclose(kernel(*at), values, rtol=1e-9, atol=size * 1e-11, err_msg=str(written))
+
+
+@pytest.mark.parametrize("text", ["s/(s + sqrt(s)*sqrt(s))", "1 - sqrt(s)*sqrt(s)/(1 + s)", "s/sqrt(s - 3)"])
+def test_what_is_nan_below_a_root_stays(text: str) -> None:
+    kernel = sd.compile([f"gradient({text}, s)", f"gradient(gradient({text}, s), s)"], s=())
+    assert np.isnan(kernel(-0.5)).all()

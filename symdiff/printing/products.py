@@ -213,6 +213,7 @@ def whole_exponent(exponent: Node) -> int:
 
 def times(factors: Mapping[Node, int]) -> Node | None:
     """Return the product of powers: what is written without operations first, arrays last."""
+    factors = with_roots(factors)
     result: Node | None = None
     for base in sorted(factors, key=lambda base: (base.ndim > 0, not is_leaf(base))):
         part, n = base, factors[base]
@@ -263,6 +264,18 @@ def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
         if least and not is_leaf(base):
             result.over[base] = least
     return result
+
+
+def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
+    """Write a root, or another power, beside what it is of as one power: x sqrt(x) is x**1.5."""
+    found = dict(factors)
+    for base, n in factors.items():
+        exponent = number(base.args[1]) if base.op == "power" else 0.5 if base.op == "sqrt" else None
+        if exponent is not None and base.args[0] in found:
+            total = found.pop(base.args[0]) + exponent * n
+            del found[base]
+            found[elementwise("power", (base.args[0], constant(total)))] = 1
+    return found
 
 
 def powers_within(product: CollectedProduct, terms: Sequence[CollectedProduct]) -> list[CollectedProduct] | None:

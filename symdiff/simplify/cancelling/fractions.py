@@ -9,10 +9,11 @@ from __future__ import annotations
 from itertools import permutations
 from typing import NamedTuple
 
-from ...graph import Node, constant
+from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
+from ..facts import is_positive
 from ..rewriter import make, rule, spread
 from .parts import FACTORS, TERMS, total_of
 
@@ -83,6 +84,8 @@ def _is_fraction(node: Node) -> bool:
         part = todo.pop()
         if part.op == "divide" and _base(part.args[1]).op in SUMS:
             return True
+        if part.op == "power" and part.args[0].op in SUMS:
+            return True
         if part.op in PRODUCTS or (part.op == "contract" and not part.args[0].shape):
             todo.extend(part.args)
     return False
@@ -93,7 +96,7 @@ def _base(node: Node) -> Node:
 
 
 def _monomial(sign: float, term: Node) -> _Monomial | None:
-    number, powers = sign, dict[Node, int]()
+    number, powers, halves = sign, dict[Node, int](), dict[Node, int]()
     todo = [(term, 1)]
     while todo:
         part, power = todo.pop()
@@ -107,15 +110,27 @@ def _monomial(sign: float, term: Node) -> _Monomial | None:
                 return None
             if value is not None:
                 number *= value ** (n * power)
+            elif _halves(base):
+                halves[base.args[0]] = halves.get(base.args[0], 0) + int(_halves(base) * n) * power
             elif base.op == "contract" and _is_scaled(base):
                 todo += [(arg, int(n) * power) for arg in base.args]
             else:
                 powers[base] = powers.get(base, 0) + int(n) * power
-    for root in [base for base, n in powers.items() if base.op == "sqrt" and abs(n) > 1]:
-        whole = int(powers[root] / 2)
-        powers[root] -= 2 * whole
-        powers[root.args[0]] = powers.get(root.args[0], 0) + whole
+    for base, n in halves.items():
+        # a root stays, since it is nan below 0, where its square is not
+        whole = int(n / 2) if n % 2 or is_positive(base) else 0
+        root = elementwise("sqrt", (base,))
+        powers[base] = powers.get(base, 0) + whole
+        powers[root] = powers.get(root, 0) + n - 2 * whole
     return _Monomial(number, {base: n for base, n in powers.items() if n})
+
+
+def _halves(node: Node) -> int:
+    """Return n for the power n / 2 of something, n odd, and 0 for anything else."""
+    if node.op == "sqrt":
+        return 1
+    exponent = scalar_constant(node.args[1]) if node.op == "power" else None
+    return int(2 * exponent) if exponent is not None and exponent % 1 == 0.5 and abs(exponent) < _HIGHEST else 0
 
 
 def _is_scaled(node: Node) -> bool:
