@@ -112,7 +112,7 @@ ROWS = [
         lambda x, y: -np.exp(-norm(x - y)) * (x - y),
     ),
     Row(
-        "x @ A @ x / (x @ x)", "x", {"x": "n", "A": S("n")}, "q = A @ x @ x / (x @ x)\n2 * (A @ x - q * x) / (x @ x)",
+        "x @ A @ x / (x @ x)", "x", {"x": "n", "A": S("n")}, "q = x @ A @ x / (x @ x)\n2 * (A @ x - q * x) / (x @ x)",
         lambda x, A: 2 * (A @ x - (x @ A @ x) / (x @ x) * x) / (x @ x),
     ),
     Row(

@@ -181,7 +181,7 @@ ROWS: list[tuple[str, str, str, dict[str, Any], str, str, str, Reference]] = [
     ),
     (
         "gradient", "x @ A @ x / (x @ x)", "x", {"x": "n", "A": ("n", "n")},
-        "q = x @ (A @ x) / (x @ x)\n(A.T @ x - 2 * q * x + A @ x) / (x @ x)",
+        "q = x @ A @ x / (x @ x)\n(A.T @ x - 2 * q * x + A @ x) / (x @ x)",
         "q = xᵀ A x / (xᵀ x)\n(Aᵀ x - 2 q x + A x) / (xᵀ x)", "",
         lambda v: ((v["A"] + v["A"].T) @ v["x"] / (v["x"] @ v["x"])
                    - 2 * (v["x"] @ v["A"] @ v["x"]) * v["x"] / (v["x"] @ v["x"]) ** 2),

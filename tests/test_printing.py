@@ -53,7 +53,7 @@ FORMS: list[tuple[Node, str, str]] = [
     (ops.matmul(swap(ops.matmul(A, B)), v), "B.T @ A.T @ v", "Bᵀ Aᵀ v"),
     (ops.matmul(v, A), "A.T @ v", "Aᵀ v"),
     (ops.matmul(v, w), "v @ w", "vᵀ w"),
-    (ops.matmul(v, ops.matmul(A, w)), "v @ (A @ w)", "vᵀ A w"),
+    (ops.matmul(v, ops.matmul(A, w)), "v @ A @ w", "vᵀ A w"),
     (ops.outer(v, w), "outer(v, w)", "v wᵀ"),
     (ops.trace(A), "trace(A)", "tr(A)"),
     (ops.matmul(T, Q), "T @ Q", "T Q"),

@@ -104,10 +104,14 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
     last = {id(top) for top in tops}
     depth: dict[int, int] = {}
     definitions: list[tuple[str, str]] = []
+    defined: set[int] = set()
     names = _Names({*taken, *names_in(order)})
     spend(len(order))
     for term in order:
         own = id(term)
+        if term.kind == "part" and id(term.args[0]) in defined:
+            style.pieces[own], depth[own] = style.pieces[id(term.args[0])], 0
+            continue
         if term.kind in ("named", "part"):
             name = names.of_part(str(term.data)) if term.kind == "named" else names.of_kind(term.data)
             definitions.append((style.reference(name).text, style.plain(term.args[0])))
@@ -125,6 +129,7 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
             name = names.of_kind(letter) if letter else names.fresh(len(definitions))
             definitions.append((style.reference(name).text, piece.text))
             piece, depth[own] = style.reference(name), 0
+            defined.add(own)
         style.pieces[own] = piece
     return Layout(definitions, [style.plain(top) for top in tops])
 

@@ -233,7 +233,11 @@ class TextStyle(Style):
         left = self.wrapped(first, PRODUCT if first.kind == "matmul" else UNARY)
         return Piece(" @ ".join([left, *(self.wrapped(arg, UNARY) for arg in rest)]), PRODUCT)
 
-    _write_dot = _write_matmul
+    def _write_dot(self, term: Term) -> Piece:
+        a, b = term.args
+        if a.kind == "matmul" or b.kind != "matmul":
+            return self._write_matmul(term)
+        return Piece(" @ ".join([self.wrapped(a, UNARY), *(self.wrapped(arg, UNARY) for arg in b.args)]), PRODUCT)
 
     def _write_transpose(self, term: Term) -> Piece:
         return Piece(f"{self.wrapped(term.args[0], POSTFIX)}.T", POSTFIX)

@@ -167,18 +167,6 @@ def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
     return reader.negative(result) if negative else result
 
 
-@RULES.of("dot")
-def _transposed_in_dot(reader: Reader, term: Term) -> Term | None:
-    """Write (Aᵀ x) · y as x · (A y)."""
-    a, b = term.args
-    if a.kind != "matmul" or a.args[0].kind != "transpose" or b.kind == "matmul":
-        return None
-    if any(factor.ndim > 2 for factor in a.args):
-        return None
-    back = [_turned(reader, factor) for factor in a.args[-2::-1]]
-    return reader.make("dot", (a.args[-1], reader.chain([*back, b])), None, ())
-
-
 @RULES.of("sum")
 def _signs(reader: Reader, term: Term) -> Term | None:
     """Write the signs of terms as those of the sum, and a sum among the terms as part of it."""

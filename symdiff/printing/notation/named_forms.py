@@ -196,6 +196,29 @@ def _diagonal(reader: Reader, term: Term) -> Term | None:
     return reader.make("eye", (), (start + left - above, 1), term.shape)
 
 
+# ---------------------------------------------------------------------------- products of vectors
+
+
+@RULES.of("dot")
+def _matrices_in_dot(reader: Reader, term: Term) -> Term | None:
+    """Write (Aᵀ x) · y as x · (A y), and so with any matrices in between, whichever way has fewer transposes."""
+    a, b = term.args
+    (u, *left), (v, *right) = (arg.args[::-1] if arg.kind == "matmul" else (arg,) for arg in (a, b))
+    if not left or any(factor.ndim != 2 for factor in (*left, *right)):
+        return None
+    forth = [*map(transpose, left), *right[::-1]]
+    back = [*map(transpose, right), *left[::-1]]
+    fewest, now = (_count_transposes(forth), _count_transposes(back)), _count_transposes([*left, *right])
+    if right and min(fewest) > now:
+        return None
+    first, between, last = (v, back, u) if fewest[1] < fewest[0] else (u, forth, v)
+    return reader.make("dot", (first, reader.chain([*between, last])), None, ())
+
+
+def _count_transposes(factors: Sequence[Term]) -> int:
+    return sum(factor.kind == "transpose" for factor in factors)
+
+
 # ---------------------------------------------------------------------------- permutations and cross products
 
 

@@ -58,7 +58,7 @@ def parse_matrixcalculus(text: str, given: Mapping[str, Any]) -> Parsed:
     Examples
     --------
     >>> print(parse_matrixcalculus("x'*A*x", {"x": "vector", "A": "matrix"}).result)
-    A.T @ x @ x
+    x @ A @ x
     """
     limits = limits_in_force()
     if not isinstance(text, str):
