@@ -181,10 +181,20 @@ ROWS: list[tuple[str, str, str, dict[str, Any], str, str, str, Reference]] = [
     ),
     (
         "gradient", "x @ A @ x / (x @ x)", "x", {"x": "n", "A": ("n", "n")},
-        "q = x @ A @ x / (x @ x)\n(A.T @ x - 2 * q * x + A @ x) / (x @ x)",
-        "q = xᵀ A x / (xᵀ x)\n(Aᵀ x - 2 q x + A x) / (xᵀ x)", "",
+        "q = x @ A @ x / (x @ x)\n((A.T + A) @ x - 2 * q * x) / (x @ x)",
+        "q = xᵀ A x / (xᵀ x)\n((Aᵀ + A) x - 2 q x) / (xᵀ x)", "",
         lambda v: ((v["A"] + v["A"].T) @ v["x"] / (v["x"] @ v["x"])
                    - 2 * (v["x"] @ v["A"] @ v["x"]) * v["x"] / (v["x"] @ v["x"]) ** 2),
+    ),
+    (
+        "gradient", "0.5 * x @ A @ x + b @ x", "x", {"x": "n", "A": ("n", "n"), "b": "n"},
+        "b + 0.5 * ((A.T + A) @ x)", "b + ½ (Aᵀ + A) x", "",
+        lambda v: v["b"] + 0.5 * (v["A"] + v["A"].T) @ v["x"],
+    ),
+    (
+        "gradient", "trace(X.T @ A @ X) - trace(C.T @ X)", "X", {"X": ("n", "m"), "A": ("n", "n"), "C": ("n", "m")},
+        "(A.T + A) @ X - C", "(Aᵀ + A) X - C", "",
+        lambda v: (v["A"] + v["A"].T) @ v["X"] - v["C"],
     ),
     (
         "gradient", "trace(V @ A) / trace(V @ B)", "V", {"V": ("n", "n"), "A": ("n", "n"), "B": ("n", "n")},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 from ...graph.sizes import product
 from .named_forms import is_identity, is_number
@@ -281,6 +282,30 @@ def _common_matrix(reader: Reader, term: Term) -> Term | None:
             continue
         inner = reader.sum(list(zip(rests, term.data, strict=True)), rests[0].shape)
         return reader.chain([matrix, inner] if front else [inner, matrix])
+    return None
+
+
+@RULES.of("sum")
+def _matrix_and_transpose(reader: Reader, term: Term) -> Term | None:
+    """Write two terms that differ by a transpose as one: b + A x + Aᵀ x is b + (A + Aᵀ) x."""
+    if not 2 < len(term.args) <= _MOST:
+        return None
+    parts = [_apart(arg) for arg in term.args]
+    chains = [(place, part[3]) for place, part in enumerate(parts) if part[3].kind == "matmul"]
+    for (i, one), (j, other) in combinations(chains, 2):
+        minus, *scalars = parts[i][:3]
+        sign, turned = minus != term.data[i], parts[j][0] != term.data[j]
+        apart = [place for place, (f, g) in enumerate(zip(one.args, other.args, strict=False)) if f is not g]
+        if sign != turned or scalars != [*parts[j][1:3]] or len(one.args) != len(other.args) or len(apart) != 1:
+            continue
+        f, g = one.args[apart[0]], other.args[apart[0]]
+        if f.ndim != 2 or _turned(reader, f) is not g:
+            continue
+        both = reader.sum([(f, False), (g, False)], f.shape)
+        chain = reader.chain([*one.args[: apart[0]], both, *one.args[apart[0] + 1 :]])
+        made = reader.product([*scalars[0], chain], scalars[1], term.shape)
+        rest = [(made, sign) if k == i else (arg, term.data[k]) for k, arg in enumerate(term.args) if k != j]
+        return reader.sum(rest, term.shape)
     return None
 
 
