@@ -7,7 +7,7 @@ The derivative of ``v s / (K + s)`` is ``v / (K + s) - v s / (K + s)**2``. On on
 from __future__ import annotations
 
 from itertools import permutations
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE
@@ -29,10 +29,13 @@ class _Monomial(NamedTuple):
     number: float
     powers: dict[Node, int]
 
-    def times(self, base: Node, n: int) -> _Monomial:
-        """Return it times a power."""
-        powers = {**self.powers, base: self.powers.get(base, 0) + n}
-        return _Monomial(self.number, {base: n for base, n in powers.items() if n})
+    def scaled(self, by: float) -> _Monomial:
+        """Return it times a number."""
+        return self._replace(number=by * self.number)
+
+
+#: The terms of denominators.
+_Known: TypeAlias = dict[Node, list[_Monomial] | None]
 
 
 @rule("add subtract", "y - y z / (c + z), y / z + y (1 / z)", "c y / (c + z), 2 y / z", "reading", below=(INVERSE,))
@@ -44,23 +47,24 @@ def _sum_of_fractions(node: Node) -> Node | None:
     if not terms.whole:
         return None
     parts = [_monomial(sign, term) for sign, term in terms.parts]
+    known: _Known = {}
     for i, j in permutations(range(len(parts)), 2):
         a, b = parts[i], parts[j]
-        found = None if a is None or b is None else _together(a, b, *terms.parts[i])
+        found = None if a is None or b is None else _together(a, b, *terms.parts[i], known)
         if found is not None:
             rest = [part for k, part in enumerate(terms.parts) if k not in (i, j)]
             return spread(total_of([(1.0, found), *rest]), node.shape)
     return None
 
 
-def _together(a: _Monomial, b: _Monomial, sign: float, term: Node) -> Node | None:
+def _together(a: _Monomial, b: _Monomial, sign: float, term: Node, known: _Known) -> Node | None:
     """Return a + b as one product, where ``term`` is a without the sign that it has in the sum."""
     number = sign * a.number
     if a.powers == b.powers:
         total = a.number + b.number
         return make("multiply", constant(total), _without_number(term, number)) if total else None
     for below in [base for base, n in b.powers.items() if n < 0 and base.op in SUMS]:
-        numerator = _numerator(a, b, below)
+        numerator = _numerator(a, b, below, known)
         if numerator is not None:
             # divided once more, and not by a power, which could overflow where the quotient does not
             return make("multiply", _without_number(term, number), make("divide", numerator, below))
@@ -146,21 +150,36 @@ def _enters(part: Node, power: float) -> bool:
     return n is not None and n.is_integer() and abs(n) <= _HIGHEST
 
 
-def _numerator(a: _Monomial, b: _Monomial, below: Node) -> Node | None:
+def _numerator(a: _Monomial, b: _Monomial, below: Node, known: _Known) -> Node | None:
     """Return c for a + b = c x / below, where x is a without its number, and ``below`` divides b."""
-    rest = b.times(below, 1)  # a + b = a (below + rest) / below
-    for base, n in a.powers.items():
-        rest = rest.times(base, -n)
-    if below in rest.powers:  # both have the same power of it
+    if a.powers.get(below, 0) - b.powers[below] != 1:
         return None
-    bottom = _terms(below, a.number)
-    top = _terms_of_product(rest.powers, b.number)
-    if bottom is None or top is None:
+    rest = _ratio(b, a, below)  # a + b = a (below + rest) / below
+    if below not in known:
+        known[below] = _terms(below)
+    bottom = known[below]
+    if bottom is None:
         return None
-    left = _like(bottom + top)
+    top = [rest]
+    if not any(term.powers == rest.powers for term in bottom):
+        ((base, n),) = rest.powers.items() if len(rest.powers) == 1 else ((None, 0),)
+        inside = _terms(base) if n == 1 and base is not None and base.op in SUMS else None
+        if inside is None:
+            return None
+        top = [term.scaled(rest.number) for term in inside]
+    left = _like([*(term.scaled(a.number) for term in bottom), *top])
     if not left or len(left) > len(_like(bottom)):
         return None
     return total_of([_written(term) for term in left])
+
+
+def _ratio(b: _Monomial, a: _Monomial, below: Node) -> _Monomial:
+    """Return the number of b, and the powers of b times ``below`` over a."""
+    powers = dict(b.powers)
+    powers[below] += 1
+    for base, n in a.powers.items():
+        powers[base] = powers.get(base, 0) - n
+    return _Monomial(b.number, {base: n for base, n in powers.items() if n})
 
 
 def _like(terms: list[_Monomial]) -> list[_Monomial]:
@@ -172,21 +191,12 @@ def _like(terms: list[_Monomial]) -> list[_Monomial]:
     return [_Monomial(number, dict(key)) for key, number in total.items() if number]
 
 
-def _terms(node: Node, scale: float) -> list[_Monomial] | None:
-    """Return the terms of a sum, times a number; None if there are too many."""
+def _terms(node: Node) -> list[_Monomial] | None:
+    """Return the terms of a sum; None if there are too many."""
     terms = terms_of(node, TERMS)
-    parts = [_monomial(sign * scale, term) for sign, term in terms.parts]
-    known = [part for part in parts if part is not None]
-    return known if terms.whole and len(known) == len(parts) else None
-
-
-def _terms_of_product(powers: dict[Node, int], number: float) -> list[_Monomial] | None:
-    """Return a product, or the terms of the only sum that it is."""
-    if len(powers) == 1:
-        ((base, n),) = powers.items()
-        if n == 1 and base.op in SUMS:
-            return _terms(base, number)
-    return [_Monomial(number, powers)]
+    parts = [_monomial(sign, term) for sign, term in terms.parts] if terms.whole else []
+    found = [part for part in parts if part is not None]
+    return found if found and len(found) == len(parts) else None
 
 
 def _written(term: _Monomial) -> tuple[float, Node]:
