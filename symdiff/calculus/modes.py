@@ -11,7 +11,7 @@ before sums, so that an infinite partial derivative in the other branch never sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial, reduce
 from typing import TypeAlias
 
@@ -30,7 +30,7 @@ from ..graph.deltas.einsum import is_structured, is_zero
 from ..graph.deltas.parts import plain
 from ..graph.deltas.structural import identity, single_entries
 from ..graph.primitives import FIRST, MATRIX_OPS
-from ..graph.scalars.functions import FUNCTIONS
+from ..graph.scalars.functions import FUNCTIONS, by_factors
 from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
 from .linear import LINEAR, PULLS, LinearProduct, pulled_product, push_whole, pushed_product
@@ -118,13 +118,13 @@ def push(
     for node in order:
         if node in slopes or node not in active:
             continue
-        slope = _push_node(node, slopes, seed, walk)
+        slope = _push_node(node, slopes, seed, walk, given)
         if slope is not None:
             slopes[node] = slope
     return [slopes.get(root) for root in roots]
 
 
-def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk) -> Masked | None:
+def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk, given: Container[Node]) -> Masked | None:
     prefix = len(seed)
     if node.op == "stop_gradient":
         return None
@@ -136,6 +136,7 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk) -> Masked | 
             moving = [m if m and _has_rule(node, i, m.may_move) else None for i, m in enumerate(moving)]
         return _push_operation(node, moving, seed, walk)
     total: Masked | None = None
+    node = by_factors(node, given)
     for i, arg in enumerate(node.args):
         if arg in slopes and not (i and node.op in FIRST):
             if node.op in LINEAR:
@@ -270,12 +271,13 @@ def pull(
         if node.op in TRANSPOSED:
             _pull_together(node, slope, [arg in active for arg in node.args], slopes, prefix, walk)
             continue
-        for i, arg in enumerate(node.args):
-            if arg not in active or (i and node.op in FIRST):
+        seen = by_factors(node, independent)
+        for i, arg in enumerate(seen.args):
+            if arg not in active or (i and seen.op in FIRST):
                 continue
-            if node.op == "custom" and not _has_rule(node, i, partial(_moves, arg, wrt)):
+            if seen.op == "custom" and not _has_rule(seen, i, partial(_moves, arg, wrt)):
                 continue
-            part = _pull_arg(node, i, slope, prefix, walk)
+            part = _pull_arg(seen, i, slope, prefix, walk)
             if part is not None:
                 known = slopes.get(arg)
                 slopes[arg] = part if known is None else add(known, part, walk.keeps(arg))

@@ -6,7 +6,7 @@ are in :mod:`symdiff.graph.scalars.rows` and the modules beside it, which fill i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
@@ -244,3 +244,18 @@ def _is_relabeling(node: Node) -> bool:
     """Tell whether a contraction has every element from one place of its one argument."""
     labels, out, _ = node.payload
     return len(node.args) == 1 and set(labels[0]) <= set(out)
+
+
+def by_factors(node: Node, independent: Container[Node]) -> Node:
+    """Return the logarithm of a product or quotient as a function of its two factors, any other node as it is.
+
+    Its slope by a factor x is 1/x. By the chain rule it would be y/(x y), which is nan where y is 0.
+    """
+    if node.op != "log":
+        return node
+    (inside,) = node.args
+    if inside.op not in ("multiply", "divide") or inside in independent:
+        return node
+    if any(scalar_constant(arg) is not None for arg in inside.args):
+        return node
+    return elementwise("log_product" if inside.op == "multiply" else "log_quotient", inside.args)

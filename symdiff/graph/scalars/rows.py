@@ -286,6 +286,11 @@ _row("kl_div", (lambda x, y, f: _f("log_ratio")(x, y), lambda x, y, f: 1.0 - x /
      numpy="", source="4.7.1", expansion=kl_div, singular=True)
 _row("log_ratio", (lambda x, y, f: 1.0 / x, lambda x, y, f: -1.0 / y), (POSITIVE, POSITIVE), numpy="", source="4.7.1",
      expansion=log_ratio, written=lambda x, y: log(x / y), singular=True)
+# what a product's rule would multiply and divide by again cancels in its logarithm
+_row("log_product", (lambda x, y, f: 1.0 / x, lambda x, y, f: 1.0 / y), (POSITIVE, POSITIVE), numpy="", source="4.7.1",
+     expansion=lambda x, y: log(x * y), written=lambda x, y: log(x * y), singular=True)
+_row("log_quotient", (lambda x, y, f: 1.0 / x, lambda x, y, f: -1.0 / y), (POSITIVE, POSITIVE), numpy="",
+     source="4.7.1", expansion=lambda x, y: log(x / y), written=lambda x, y: log(x / y), singular=True)
 _unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), numpy="sinc",
        source="10.49.3", expansion=_sinc)
 

@@ -6,7 +6,7 @@ is infinite there. And it is 1 where p is declared positive, since calls refuse 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE
@@ -17,6 +17,8 @@ from .parts import FACTORS, TERMS, product_of, total_of
 
 #: Most nodes of a product that are searched for logarithms.
 _LOOKED = 96
+#: Logarithms, of one number or of a product of two.
+LOGARITHMS = ("log", "log1p", "log_product", "log_quotient")
 
 
 @rule("divide", "p x / (p y), p positive or in a logarithm of x", "x / y", "reading")
@@ -57,11 +59,22 @@ def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
         if not todo:
             break
         node = todo.pop()
-        if node.op == "log":
-            found.update(base for base, _ in factors_of(node.args[0], FACTORS).parts)
+        if node.op in LOGARITHMS:
+            found.update(_bases_inside(node))
         elif not hides_nan(node):
             todo.extend(node.args)
     return found
+
+
+def _bases_inside(log: Node) -> Iterator[Node]:
+    """Give the factors of what a logarithm is of: where one is 0, it is infinite."""
+    if log.op == "log1p":
+        (x,) = log.args
+        yield make("subtract", constant(1.0), x.args[0]) if x.op == "negative" else make("add", constant(1.0), x)
+        return
+    for arg in log.args:
+        for base, _ in factors_of(arg, FACTORS).parts:
+            yield base
 
 
 def _bases(parts: list[tuple[Node, float]], sign: float) -> list[Node]:
@@ -79,8 +92,8 @@ def _ratio_beside_logarithm(node: Node) -> Node | None:
     inside: set[Node] = set()
     for _, term in terms.parts:
         for factor, _ in factors_of(term, FACTORS).parts:
-            if factor.op == "log":
-                inside.update(base for base, _ in factors_of(factor.args[0], FACTORS).parts)
+            if factor.op in LOGARITHMS:
+                inside.update(_bases_inside(factor))
     if not inside:
         return None
     parts = [(sign, _without_ratio(term, inside)) for sign, term in terms.parts]

@@ -39,9 +39,9 @@ from ...graph import (
     elementwise,
     matrix,
     normalize,
+    rebuild,
     reduce,
     reshape,
-    slicing,
     sum_axes,
 )
 from ...graph.kinds import EXPONENTIAL, INVERSE, OF_SQUARE, VANISHING
@@ -230,14 +230,14 @@ def _by_root_of_two(node: Node) -> tuple[int, Node]:
     return 0, node
 
 
-@rule("log", "log(softmax(x))", "log_softmax(x)", "stability")
+@rule("log", "log(softmax(x)), log(softmax(x)[k])", "log_softmax(x), log_softmax(x)[k]", "stability")
 def _log_of_softmax(node: Node) -> Node | None:
     inside = peel(node.args[0])
-    if inside.op != "softmax":
-        if inside.op == "slice" and peel(inside.args[0]).op == "softmax":
-            return slicing(_log_of_softmax_node(peel(inside.args[0])), inside.payload.items)
+    if inside.op == "softmax":
+        return _log_of_softmax_node(inside)
+    if inside.op not in ("slice", "gather", "take") or peel(inside.args[0]).op != "softmax":
         return None
-    return _log_of_softmax_node(inside)
+    return rebuild(inside, (_log_of_softmax_node(peel(inside.args[0])), *inside.args[1:]))
 
 
 def _log_of_softmax_node(node: Node) -> Node:
@@ -245,10 +245,16 @@ def _log_of_softmax_node(node: Node) -> Node:
     return normalize("log_softmax", x, axes_of(node, x))
 
 
-@rule("log", "log(sigmoid(x))", "log_sigmoid(x)", "stability")
-def _log_of_sigmoid(node: Node) -> Node | None:
+@rule("xlogy", "xlogy(y, exp(x))", "y x", "stability", below=(EXPONENTIAL,))
+def _times_log_of_exp(node: Node) -> Node | None:
+    exponent = _exp_of(peel(node.args[1]))
+    return None if exponent is None else spread(elementwise("multiply", (node.args[0], exponent)), node.shape)
+
+
+@rule("log", "log(sigmoid(x)), log(ndtr(x))", "log_sigmoid(x), log_ndtr(x)", "stability")
+def _log_of_step(node: Node) -> Node | None:
     inside = peel(node.args[0])
-    return elementwise("log_sigmoid", inside.args) if inside.op == "sigmoid" else None
+    return elementwise(f"log_{inside.op}", inside.args) if inside.op in ("sigmoid", "ndtr") else None
 
 
 @rule("log", "log(prod(x)), log(abs(prod(x)))", "sum(log(abs(x))) + log(prod(sign(x))), sum(log(abs(x)))", "stability")
@@ -431,3 +437,11 @@ def _unit_over_norm(node: Node) -> Node | None:
                 break
             inside = inside.args[inside.op == "multiply" and inside.args[0].op == "constant"]
     return None
+
+
+@rule("subtract", "1 - ndtr(x)", "ndtr(-x)", "stability", inside="ndtr")
+def _rest_of_normal(node: Node) -> Node | None:
+    one, part = node.args
+    if not is_number(one, 1.0) or part.op != "ndtr" or part.shape != node.shape:
+        return None
+    return elementwise("ndtr", (elementwise("negative", part.args),))
