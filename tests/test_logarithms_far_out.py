@@ -116,3 +116,49 @@ def test_determinants_that_underflow(declared: Any, text: str) -> None:
     value, slope = sd.compile([text, f"gradient({text}, S)"], S=declared)(0.1 * np.eye(400))
     assert value == pytest.approx(TIMES[text] * 400 * np.log(0.1))
     np.testing.assert_allclose(np.diag(slope), TIMES[text] * 10.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt", "at", "slope"),
+    [
+        ("p*log(p/q) + (1 - p)*log((1 - p)/(1 - q))", "q", {"p": 0.0, "q": 0.3}, 1 / 0.7),
+        ("p*log(p/q)", "q", {"p": 0.0, "q": 0.3}, 0.0),
+        ("log(a*x)", "x", {"a": 1e-300, "x": 1e-100}, 1e100),
+        ("log(x/a)", "x", {"a": 1e300, "x": 1e-100}, 1e100),
+        ("-p*log(p) - (1 - p)*log(1 - p)", "p", {"p": 1.0}, -np.inf),
+        ("log(ndtr(x))", "x", {"x": -40.0}, 40.02496884720726),
+        ("log(1 - ndtr(x))", "x", {"x": 40.0}, -40.02496884720726),
+        ("arctan(x/y)", "x", {"x": 1.0, "y": 0.0}, 0.0),
+        ("arctan(x/y)", "y", {"x": 1.3, "y": -0.7}, -1.3 / (1.3**2 + 0.7**2)),
+    ],
+)
+def test_slopes_of_logarithms_of_products(text: str, wrt: str, at: dict[str, float], slope: float) -> None:
+    kernel = sd.compile(f"gradient({text}, {wrt})", inputs=[*at], backend="numpy")
+    assert kernel(**at) == pytest.approx(slope, rel=1e-13)
+
+
+def test_slopes_of_logarithms_have_no_factor_twice() -> None:
+    shown = {
+        "log(a*x)": "1 / x",
+        "log(x/a)": "1 / x",
+        "log(a*x**2)": "2 / x",
+        "-p*log(p) - (1 - p)*log(1 - p)": "log1p(-p) - log(p)",
+    }
+    for text, slope in shown.items():
+        assert str(sd.gradient(text, "p" if "p" in text else "x")) == slope
+    assert str(sd.hessian("sum(x*log(x/y))", "x", x="n", y="n")) == "diag(1 / x)"
+
+
+def test_cross_entropy_of_a_label_that_a_call_brings() -> None:
+    z, k = sd.vector("z", 2), sd.index("k")
+    loss = -np.log(sd.softmax(z)[k])
+    value, slope = sd.compile([loss, sd.gradient(loss, z)], [z, k])([0.0, -1000.0], 1)
+    assert value == 1000.0
+    np.testing.assert_array_equal(slope, [1.0, -1.0])
+
+
+def test_rates_of_poisson_are_exponentials() -> None:
+    e = sd.scalar("e")
+    loss = sd.stats.poisson.logpmf(2.0, np.exp(e))
+    kernel = sd.compile([loss, sd.gradient(loss, e)], [e])
+    np.testing.assert_allclose(kernel(-800.0), [-1600.6931471805598, 2.0], rtol=1e-14)

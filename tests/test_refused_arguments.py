@@ -22,6 +22,13 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a seed below 0": (lambda: sd.check("x*s", seed=-1), "seed=-1; expected a whole number"),
     "no location": (lambda: sd.stats.cauchy.pdf(s, None), "loc is None; expected a number"),
     "no covariance": (lambda: sd.stats.multivariate_normal.logpdf(x, x, None), "cov is None; expected"),
+    "shapes by place": (lambda: sd.gradient("sum(x)", "x", {"x": 3}), "expected a name: shapes="),
+    "no shapes": (lambda: sd.gradient("x @ x", "x"), "give shapes, as in x=3"),
+    "a shape for a matrix": (lambda: sd.matrix("A", (3, 3)), r"expected rows and columns: sd.matrix\('A', 3, 3\)"),
+    "rows alone": (lambda: sd.matrix("A", 3), "expected rows and columns"),
+    "a shape for a vector": (lambda: sd.vector("x", (3,)), r"expected a length: sd.vector\('x', 3\)"),
+    "the larger of two": (lambda: sd.compile("max(x, y)"), r"Of two arrays write maximum\(x, y\)"),
+    "the larger of a number and 0": (lambda: sd.compile("max(x, 0)"), r"write maximum\(x, 0\)"),
     "rows of several lengths": (
         lambda: sd.compile(sd.jacobian(x * x, x), [x], sparse="csr")([[1, 2, 3], [4, 5]]),
         "x is no array of numbers",

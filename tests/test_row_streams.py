@@ -75,7 +75,9 @@ def test_sums_and_rows_do_not_depend_on_how_many_come_at_once(kind: str, tmp_pat
     np.testing.assert_allclose(np.load(total), expected.sum(0), rtol=1e-13)
     for suffix in ("npy", "csv", *(["parquet"] if kind == "parquet" else [])):
         out = tmp_path / f"rows.{suffix}"
-        assert f"wrote {out}" in run(*args, "--rows-at-once", "8", "--out", str(out))
+        said = run(*args, "--rows-at-once", "8", "--out", str(out))
+        assert f"wrote {out}" in said
+        assert "50 rows of x, 8 at a time" in said
         np.testing.assert_array_equal(read_array(str(out)), expected)
         whole = tmp_path / f"whole.{suffix}"
         run(*args, "--out", str(whole))

@@ -63,11 +63,15 @@ def vector(name: str, n: int | str, *, positive: bool = False) -> Array:
 
     Each element is above 0 if ``positive``.
     """
+    if isinstance(n, tuple | list):
+        raise ArgumentError(
+            f"the shape {n!r:.100} of vector {name!r:.80}; expected a length: sd.vector({name!r:.80}, 3)"
+        )
     return symbol(name, (n,), positive=positive)
 
 
 @guarded
-def matrix(name: str, n: int | str, m: int | str, **facts: Any) -> Array:
+def matrix(name: str, n: int | str, m: int | str | None = None, **facts: Any) -> Array:
     """Return a symbolic matrix of ``n`` rows and ``m`` columns, whole numbers or names.
 
     Parameters
@@ -84,6 +88,10 @@ def matrix(name: str, n: int | str, m: int | str, **facts: Any) -> Array:
     >>> S.T @ vector("x", "n")
     S @ x
     """
+    if m is None or isinstance(n, tuple | list):
+        raise ArgumentError(
+            f"the shape {n!r:.100} of matrix {name!r:.80}; expected rows and columns: sd.matrix({name!r:.80}, 3, 3)"
+        )
     return symbol(name, (n, m), **facts)
 
 

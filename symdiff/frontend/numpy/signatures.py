@@ -36,6 +36,10 @@ def _axes(name: str, value: Any) -> Any:
         return None
     if isinstance(value, tuple | list):
         return tuple([whole_number(name, axis) for axis in value])
+    if hasattr(value, "node"):
+        raise ArgumentError(
+            f"{name}={shown(value)}; expected a whole number. Of two arrays write maximum(x, y), minimum(x, y) or x + y"
+        )
     return whole_number(name, value)
 
 

@@ -120,10 +120,8 @@ class _Builder:
     ) -> None:
         self.text = tree.text
         self.terms = tree.terms
-        self.inputs = inputs
-        self.scalars = scalars
-        self.functions = functions
-        self.limits = limits
+        self.inputs, self.scalars = inputs, scalars
+        self.functions, self.limits = functions, limits
         self.names: dict[str, Array] = {}
         self.mentioned, self.measured = set[str](), set[str]()
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
@@ -181,8 +179,10 @@ class _Builder:
             return passing
         if isinstance(error, ParseError):
             return error if error.text is not None else ParseError(str(error), self.text, term.caret)
-        part = shortened(" ".join(self.text[term.start : term.end].split()), 60)
-        return type(error)(with_caret(f"{shortened(str(error), 600)}; in {part!r}", self.text, term.caret))
+        part = repr(shortened(" ".join(self.text[term.start : term.end].split()), 60))
+        if self.scalars and self.mentioned and isinstance(error, ShapeError):
+            part += f". No shapes came, so names are numbers; give shapes, as in {min(self.mentioned)}=3"
+        return type(error)(with_caret(f"{shortened(str(error), 600)}; in {part}", self.text, term.caret))
 
     # ---------------------------------------------------------------- names
 

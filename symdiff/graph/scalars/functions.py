@@ -246,16 +246,22 @@ def _is_relabeling(node: Node) -> bool:
     return len(node.args) == 1 and set(labels[0]) <= set(out)
 
 
-def by_factors(node: Node, independent: Container[Node]) -> Node:
-    """Return the logarithm of a product or quotient as a function of its two factors, any other node as it is.
+#: Functions of products and quotients, by functions of two factors that have their slopes.
+_BY_FACTORS = {
+    ("log", "multiply"): "log_product",
+    ("log", "divide"): "log_quotient",
+    ("arctan", "divide"): "arctan2",
+}
 
-    Its slope by a factor x is 1/x. By the chain rule it would be y/(x y), which is nan where y is 0.
+
+def by_factors(node: Node, independent: Container[Node]) -> Node:
+    """Return a function of a product or quotient as one of its two factors, any other node as it is.
+
+    The slope of a logarithm by a factor x is 1/x. By the chain rule it would be y/(x y), which is nan where y is 0.
+    So it is with the slopes of arctan(x/y), which are those of arctan2.
     """
-    if node.op != "log":
+    name = _BY_FACTORS.get((node.op, node.args[0].op)) if len(node.args) == 1 else None
+    if name is None or node.args[0] in independent:
         return node
-    (inside,) = node.args
-    if inside.op not in ("multiply", "divide") or inside in independent:
-        return node
-    if any(scalar_constant(arg) is not None for arg in inside.args):
-        return node
-    return elementwise("log_product" if inside.op == "multiply" else "log_quotient", inside.args)
+    factors = node.args[0].args
+    return node if any(scalar_constant(arg) is not None for arg in factors) else elementwise(name, factors)

@@ -46,6 +46,12 @@ def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     return reader.negative(result) if sum(negative for negative, *_ in parts) % 2 != minus else result
 
 
+@RULES.of("negative")
+def _twice_negative(reader: Reader, term: Term) -> Term | None:
+    (x,) = term.args
+    return x.args[0] if x.kind == "negative" else None
+
+
 @RULES.of("matmul")
 def _without_identity(reader: Reader, term: Term) -> Term | None:
     """Leave an identity out of a product."""

@@ -120,9 +120,9 @@ def _experiment(native: bool) -> Diagnosis:
         return Diagnosis(label, "interpreter and native code differ here; choose one with backend=", sound=False)
     if not native:
         return Diagnosis(
-            label, "auto takes the interpreter for small formulas of fixed size, else NumPy; no C compiler"
+            label, "auto takes the interpreter for small formulas of fixed size, else plans; no C compiler"
         )
     seconds = kernel.stats["build_seconds"]
     built = f"built in {seconds * 1e3:.0f} ms" if seconds else "found in the cache"
     words = "auto takes the interpreter, then native code, for small formulas of fixed size"
-    return Diagnosis(label, f"{words} ({built}, same bits), else NumPy")
+    return Diagnosis(label, f"{words} ({built}, same bits), else plans")

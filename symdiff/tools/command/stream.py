@@ -151,7 +151,8 @@ def _run_rows(
             for found in results():
                 add(found)
 
-    return rows, None, replace_file(out, fill)
+    size = replace_file(out, fill)
+    return rows, None, size
 
 
 def _batches(streams: Mapping[str, RowStream], count: int) -> Iterator[dict[str, Numbers]]:

@@ -48,6 +48,8 @@ def _extremes(op: str, join: str) -> Callable[..., Node]:
             if initial is None:
                 raise ArgumentError(f"{op} with where= alone; expected initial=, the {op} of no elements, as well")
             x = _left(to_real(x), _mask(op, x, where), _beginning(op, initial))
+        if not x.ndim and isinstance(axis, int):
+            raise ShapeError(f"{op} of a number along axis {axis}; of a number and {axis}, write {join}(x, {axis})")
         result: Node = getattr(reductions, op)(x, axis, keepdims)
         return result if initial is None else apply(join, result, _beginning(op, initial))
 
