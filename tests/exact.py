@@ -297,6 +297,8 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "rel_entr": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log(x / y),
     "kl_div": lambda x, y: y if x == 0 else x * mpmath.log(x / y) - x + y,
     "log_ratio": lambda x, y: mpmath.log(x / y),
+    "log_product": lambda x, y: mpmath.log(x * y),
+    "log_quotient": lambda x, y: mpmath.log(x / y),
     "sinc": lambda x: spherical_jn(0, mpmath.pi * x),
     "abs": abs,
     "soft_sign": lambda x: x / (1 + abs(x)),
