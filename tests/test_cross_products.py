@@ -92,3 +92,29 @@ def test_jacobians_are_those_of_differences(seed: int) -> None:
         differences = np.transpose([(values[k] - values[k + 3]) / (2 * step) for k in range(3)])
         jacobian = sd.compile(sd.jacobian(formula, wrt, disconnected="zero"), inputs=SYMBOLS)(*given)
         np.testing.assert_allclose(jacobian, differences, rtol=1e-5, atol=1e-6)
+
+
+def test_a_turned_constant_is_shown_by_its_entries() -> None:
+    t, q = sd.scalar("t"), sd.vector("q", 2)
+
+    def turn(angle: Any) -> Any:
+        return sd.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+    first = np.array([1.0, 0.0])
+    assert str(sd.derivative(turn(t) @ first, t)) == "[-sin(t), cos(t)]"
+    hand = turn(q[0]) @ (first + turn(q[1]) @ first)
+    a, b = 0.3, 0.5
+    wanted = [[-np.sin(a) - np.sin(a + b), -np.sin(a + b)], [np.cos(a) + np.cos(a + b), np.cos(a + b)]]
+    np.testing.assert_allclose(sd.compile(sd.jacobian(hand, q))([a, b]), wanted, rtol=1e-14)
+
+
+def test_parts_of_products_are_products_of_parts() -> None:
+    x, y, A = sd.vector("x", "n"), sd.vector("y", "n"), sd.matrix("A", "n", "n")
+    shown = sd.gradient(np.sum(np.outer(x, y)[0] * np.outer(x, y)[1]), x)
+    given = [np.array([0.3, -1.2, 0.7]), np.array([1.1, 0.4, -0.6])]
+    value = sd.compile(shown, [x, y])(*given)
+    inner = given[1] @ given[1]
+    np.testing.assert_allclose(value, [given[0][1] * inner, given[0][0] * inner, 0.0], rtol=1e-14)
+    matrix = np.arange(9.0).reshape(3, 3) + np.eye(3)
+    part = sd.compile((A[:, 1] * x[:, None] * 2)[1:, 0], [A, x])(matrix, given[0])
+    np.testing.assert_allclose(part, (matrix[:, 1] * given[0][:, None] * 2)[1:, 0], rtol=1e-15)

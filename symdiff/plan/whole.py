@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..errors import UnsupportedError
-from ..graph import BOOL, Node, placeholder, step_number, substitute
+from ..graph import BOOL, Node, inputs_of, placeholder, step_number, substitute
 from ..graph.primitives import ADJUGATES, ITERATED
 from ..graph.sizes import Dim
 from .loops.access import BATCH, NoLoopError, is_long
@@ -123,7 +123,11 @@ def called(node: Node) -> Call:
     for arg in _operands(node):
         operands[arg] = inside[arg] = placeholder(("operand", len(operands)), arg.shape)
     (formula,) = substitute([node], inside)
-    return Call(node, tuple(operands), tuple(operands.values()), formula)
+    step = Call(node, tuple(operands), tuple(operands.values()), formula)
+    missing = {*inputs_of([formula])}.difference(step.inputs, step.sized(inputs_of([node])))
+    if missing:
+        raise NoLoopError("a step over all samples at once reads them from an input")
+    return step
 
 
 def _operands(node: Node) -> list[Node]:

@@ -8,7 +8,6 @@ from ..graph import (
     BOOL,
     REAL,
     Item,
-    Labels,
     Node,
     broadcast_shapes,
     broadcast_to,
@@ -285,7 +284,7 @@ def _slice_forms(node: Node) -> Node | None:
         for item, size in zip(items, x.shape, strict=True)
     ):
         return settle(reshape(x, node.shape))
-    if is_structured(x) or (x.op == "contract" and x.dtype is REAL and len(x.args) == 1):
+    if is_structured(x) or (x.op == "contract" and x.dtype is REAL):
         found = _slice_contract(x, items)
         return None if found is node else found
     if x.op == "slice":
@@ -315,20 +314,19 @@ def _slice_contract(x: Node, items: tuple[Item, ...]) -> Node | None:
     if is_structured(x):
         return take_items(x, items)
     labels, out, repeated = x.payload
-    if not set(labels[0]) <= set(out):
-        return None
-    # a transpose, diagonal or broadcast: slice what it reads
+    # a transpose, diagonal or broadcast, or a product without a sum: slice what it reads
     wanted = dict(zip(out, items, strict=True))
-    (arg,) = x.args
-    own = labels[0]
-    if len(set(own)) != len(own):
+    if any(len(set(own)) != len(own) or not wanted.keys() >= set(own) for own in labels):
         return None
-    inner = slicing(arg, tuple(wanted[label] for label in own))
-    kept: Labels = tuple(label for label in own if wanted[label][2] is not None)
+    inner = [
+        settle(slicing(arg, tuple([wanted[label] for label in own]))) if own else arg
+        for arg, own in zip(x.args, labels, strict=True)
+    ]
+    kept = [tuple([label for label in own if wanted[label][2] is not None]) for own in labels]
     result = tuple(label for label in out if wanted[label][2] is not None)
     sizes = {label: wanted[label][2] for label, _ in repeated}
     known = {label: size for label, size in sizes.items() if size is not None}
-    return einsum([settle(inner)], [kept], result, known)
+    return einsum(inner, kept, result, known)
 
 
 def _compose(x: Node, items: tuple[Item, ...]) -> Node:

@@ -18,6 +18,7 @@ Files
     lowering      which form a formula takes: a program, a plan or array operations, by estimated cost
     plans         plans of several steps, by the executor
     pattern       the plan for one way of sharing inputs, and its programs
+    one_by_one    samples of a batch one after the other
     bits          what libraries compute, whose bits are their own
     cython        the module that a user would ship
 Add

@@ -21,6 +21,7 @@ from ..._kernels.unit import MOST_SAMPLES
 from ...codegen.numpy.emit import emit_numpy
 from ...errors import LimitError, ShapeError, SingularMatrixError, UnsupportedError
 from ...graph import Node, input
+from ...graph.kinds import REPEATED
 from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import Size, value
 from ...graph.traversal import resize
@@ -36,6 +37,7 @@ from ..kept.records import FormulaRecord, UnitRecord
 from .bits import bits_of
 from .native import NativeRunner
 from .numpy import NumpyRunner, batch_length
+from .one_by_one import Sampled, by_numpy, one_by_one
 from .pattern import Kind, Pattern
 from .tiered import TieredRunner
 from .variants import ProgramRunner
@@ -47,6 +49,8 @@ Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 GAIN = 0.85
 #: Plans with numbers for letters that are kept, and scalar operations of one of their programs, at most.
 SIZED, FEW = 64, 1000
+#: Samples of a loop that are computed one after the other, at most, where NumPy would compute them together.
+ALONE = 256
 #: Samples of one call, at most.
 MOST_COUNT = MOST_SAMPLES // 1024
 #: What runners of plans are made with beside a formula.
@@ -337,12 +341,16 @@ class PlanRunner:
         ]
         found = self._bound(batched, [array.shape for array in given], single)
         if found is None:
+            alone = self._alone(given, batched, single) if several and (self.reproducible or count <= ALONE) else None
+            if alone is not None:
+                one_by_one(alone, outs, count, self.reduce, np.float32 if single else np.float64)
+                return
             if self._numpy is None:
                 self._numpy = NumpyRunner(emit_numpy(self.inputs, self.outputs))
             if self.reproducible and self.pattern(batched) is None:
                 raise UnsupportedError("reproducible=True, and only NumPy computes calls that share inputs so")
             if self.reproducible:
-                self._run_one_by_one(inputs, outs, count)
+                one_by_one(partial(by_numpy, self._numpy, inputs), outs, count, self.reduce)
             else:
                 self._numpy.run(inputs, outs, reduce)
             return
@@ -361,24 +369,27 @@ class PlanRunner:
             if target is not array:
                 target[...] = array
 
-    def _run_one_by_one(self, inputs: Sequence[Floats], outs: Sequence[Floats], count: int) -> None:
-        """Have NumPy compute what is too small for a plan, each sample as if there were no other."""
-        assert self._numpy is not None
-        totals = [np.zeros(out.shape) for out in outs] if self.reduce else []
-        for k in range(count):
-            given = [np.array(array[k : k + 1] if len(array) > 1 else array) for array in inputs]
-            results = [np.empty((1, *out.shape[1:]), out.dtype) for out in outs]
-            try:
-                self._numpy.run(given, results, False)
-            except SingularMatrixError as error:
-                raise SingularMatrixError(str(error), (k,)) from None
-            for place, result in enumerate(results):
-                if self.reduce:
-                    totals[place] += result
-                else:
-                    outs[place][k : k + 1] = result
-        for out, total in zip(outs, totals, strict=False):
-            out[...] = total
+    def _alone(self, given: Sequence[Floats], batched: tuple[bool, ...], single: bool) -> Sampled | None:
+        """Return what computes one sample of a loop by the plan for calls of one, None where there is none.
+
+        Loops over samples have no plan. NumPy takes some microseconds for each operation of each step, for one sample
+        as for many.
+        """
+        if not any(node.below & REPEATED for node in self.outputs):
+            return None
+        shapes = [array.shape[has:] for array, has in zip(given, batched, strict=True)]
+        found = self._bound((False,) * len(batched), shapes, single)
+        if found is None:
+            return None
+        pattern, executor = found
+
+        def compute(k: int, results: list[Floats]) -> None:
+            own = [array[k, ...] if has else array for array, has in zip(given, batched, strict=True)]
+            failed = executor.run(own, [result[0, ...] for result in results], pattern.rows(own), 1)
+            if failed is not None:
+                raise SingularMatrixError(failed[1], failed[0])
+
+        return compute
 
 
 class SharingPlans(PlanRunner):

@@ -7,9 +7,10 @@ merged axis, the axis is split again, so that ``trace(kron(A, X))`` is ``trace(A
 
 from __future__ import annotations
 
-from ...graph import REAL, Labels, Node, delta, matrix, reshape
+from ...graph import REAL, Labels, Node, constant, delta, matrix, reshape
+from ...graph.deltas.affine import STRUCTURE
 from ...graph.deltas.einsum import einsum
-from ...graph.sizes import Dim, Shape, product
+from ...graph.sizes import Dim, Shape, fixed, product
 from ..rewriter import rule, settle
 
 
@@ -134,3 +135,29 @@ def _inverse_of_kronecker_product(node: Node) -> Node | None:
 def _is_outer(node: Node) -> bool:
     """Tell whether a node is a reshape of a product of several arrays."""
     return node.op == "reshape" and node.args[0].op == "contract" and len(node.args[0].args) > 1
+
+
+@rule("reshape", "reshape([1])", "1", inside="constant")
+def _reshaped_numbers(node: Node) -> Node | None:
+    (x,) = node.args
+    shape = fixed(node.shape)
+    return constant(x.value.reshape(shape)) if x.op == "constant" and shape is not None else None
+
+
+@rule("reshape", "(x y)[:, 0], y of one row", "x y[0]", inside="contract")
+def _without_axes_of_one(node: Node) -> Node | None:
+    """Leave axes of one element out of a product's factors where they are dropped from the product."""
+    (x,) = node.args
+    if x.op != "contract" or x.payload.repeated or node.shape != tuple([n for n in x.shape if n != 1]):
+        return None
+    labels, out, _ = x.payload
+    gone = {label for label, n in zip(out, x.shape, strict=True) if n == 1}
+    operands, kept = [], []
+    for arg, own in zip(x.args, labels, strict=True):
+        rest = [axis for axis, label in enumerate(own) if label not in gone]
+        if len(rest) < len(own) and arg.op in STRUCTURE:
+            return None
+        shape = tuple([arg.shape[axis] for axis in rest])
+        operands.append(arg if len(rest) == len(own) else settle(reshape(arg, shape)))
+        kept.append(tuple([own[axis] for axis in rest]))
+    return settle(einsum(operands, kept, tuple([label for label in out if label not in gone])))
