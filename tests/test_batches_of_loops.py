@@ -36,7 +36,7 @@ def test_few_samples_are_those_of_calls_of_one(of: str) -> None:
     kernel = sd.compile(formula, [a, q, y])
     found = kernel(0.9, 0.1, ROWS)
     np.testing.assert_array_equal(found, [kernel(0.9, 0.1, row) for row in ROWS])
-    assert kernel._runner._numpy is None
+    assert vars(kernel._runner)["_numpy"] is None  # which would take each step
     rates = np.linspace(0.5, 0.95, len(ROWS))
     pairs = zip(rates, ROWS, strict=True)
     np.testing.assert_array_equal(kernel(rates, 0.1, ROWS), [kernel(rate, 0.1, row) for rate, row in pairs])

@@ -67,7 +67,7 @@ def _widen(function: Any) -> Any:
         budget: str | Budget | None = None,
         **named_shapes: Any,
     ) -> Any:
-        if args and isinstance(args[-1], Mapping):
+        if args and isinstance(args[-1], Mapping) and function.__name__ in ("gradient", "jacobian", "hessian"):
             raise ArgumentError(f"shapes of {function.__name__} by place; expected a name: shapes={{...}}, or x=3")
         if function is derivatives.derivative and "order" in named_shapes:
             args = (named_shapes.pop("order"),)
