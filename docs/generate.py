@@ -111,6 +111,10 @@ FORMS = (
     ("powers that are not whole, `((1 + x)**1.5 - 1) / x`", "near 0", "`expm1(1.5 * log1p(x)) / x`"),
     ("three exponentials, `(exp(x) + exp(2*x) - 2) / x`", "near 0", "each less 1, over x"),
     ("a quotient spread over an array, `sin(r) * (w / r)` with `r = norm(w)`", "at 0", "`sin(r) / r * w`"),
+    ("rotations by rows of one array, with lengths `norm(w, axis=1)`", "at 0", "one vector a sample, in a batch"),
+    ("the normal's density over its integral, `norm.pdf(x) / norm.cdf(x)`", "below -38", "`exp(logpdf - logcdf)`"),
+    ("`log(x + sqrt(x**2 + 1))`", "below -1e8", "`arcsinh(x)`"),
+    ("slopes of `norm(x, p)`, p other than 2", "at 0", "`sum(abs(x)**p)`"),
 )
 
 
