@@ -16,6 +16,7 @@ from sympy.matrices.expressions.dotproduct import DotProduct
 from sympy.tensor.array.expressions import ArrayAdd, ArrayContraction, ArrayDiagonal, ArrayTensorProduct, PermuteDims
 from sympy_symbols import VALUES, A, B, M, N, T, k, n, v, x, y
 
+import symdiff as sd
 from symdiff.errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from symdiff.frontend.sympy import Inputs, from_sympy, is_sympy, to_sympy
 from symdiff.graph import inputs_of, postorder, verify
@@ -299,3 +300,18 @@ def test_shared_parts_are_read_once() -> None:
         efforts.append(effort)
         assert len(postorder([node])) == 2 * height + 2
     assert efforts[1] < 5 * efforts[0]
+
+
+def test_binomials_and_beta_far_out() -> None:
+    x, y, k = sp.symbols("x y k")
+    value = sd.compile(sp.beta(x, y), inputs=[x, y])
+    assert value(100.0, 90.0) == pytest.approx(float(sp.beta(100, 90).evalf(20)), rel=1e-12)
+    assert sd.compile(sp.binomial(x, 2))(300.0) == pytest.approx(44850.0, rel=1e-13)
+    assert sd.compile(sp.Sum(x * sp.binomial(k, 2), (k, 0, 4)))(1.0) == pytest.approx(10.0, rel=1e-14)
+    rising = sp.rf(x, sp.Rational(1, 2))
+    assert sd.compile(rising)(300.0) == pytest.approx(float(sp.gamma(300.5) / sp.gamma(300)), rel=1e-12)
+    slope = sp.digamma(300.5) - sp.digamma(300)
+    expected = float((sp.gamma(sp.Rational(601, 2)) / sp.gamma(300) * slope).evalf(20))
+    assert sd.compile(sd.gradient(rising, x))(300.0) == pytest.approx(expected, rel=1e-9)
+    assert sd.compile(sp.beta(x, y)).sympy == sp.beta(x, y)
+    assert sd.compile(sp.binomial(x, y)).sympy == sp.binomial(x, y)

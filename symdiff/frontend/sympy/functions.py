@@ -45,11 +45,11 @@ def _gamma(x: Node) -> Node:
 
 
 def _binomial(n: Node, k: Node) -> Node:
-    return _gamma(n + 1.0) / (_gamma(k + 1.0) * _gamma(n - k + 1.0))
+    return apply("binom", n, k)
 
 
 def _rising(x: Node, k: Node) -> Node:
-    return _gamma(x + k) / _gamma(x)
+    return apply("poch", x, k)
 
 
 def _falling(x: Node, k: Node) -> Node:
@@ -131,7 +131,7 @@ SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     sp.Heaviside: _heaviside,
     sp.factorial: lambda n: _gamma(n + 1.0),
     sp.binomial: _binomial,
-    sp.beta: lambda x, y: _gamma(x) * _gamma(y) / _gamma(x + y),
+    sp.beta: lambda x, y: apply("beta", x, y),
     sp.erf2: lambda x, y: apply("erf", y) - apply("erf", x),
     sp.LambertW: _lambert,
     sp.jn: lambda n, x: apply("spherical_jn", n, x),
