@@ -29,7 +29,7 @@ from .frontend.array import Array
 from .frontend.formula import merge_shapes, order_inputs, order_names, read_formula
 from .frontend.numpy.operands import find_spans
 from .frontend.outputs import leaves, names, pack, template_of
-from .frontend.provenance import Facts, Provenance, join
+from .frontend.provenance import join
 from .graph import INT, Node, flatten, postorder, unflatten
 from .graph.dump import listing
 from .graph.sizes import Shape, Span
@@ -49,6 +49,7 @@ from .runtime.groups import group_inputs
 from .runtime.kept.forms import Graph
 from .runtime.kept.formulas import (
     Kept,
+    Known,
     LateNodes,
     Problem,
     facts_of,
@@ -57,6 +58,7 @@ from .runtime.kept.formulas import (
     hessians_of,
     in_budget,
     kept_in,
+    outputs_of,
     spent_since,
 )
 from .runtime.kept.records import FormulaRecord
@@ -423,8 +425,8 @@ def _packed(problem: Problem) -> tuple[Any, ...]:
     arguments, outputs, structure, options, backend, formats = problem
     # a custom function's rule holds Python functions, and its value alone is needed again
     kept = inline([output.node for output in outputs], ("custom",))
-    rows, facts = flatten([*arguments.values(), *kept]), facts_of(outputs)
-    return rows, tuple(arguments), structure, options, backend, facts, formats
+    rows, symbols = flatten([*arguments.values(), *kept]), join(output.provenance for output in outputs).facts.symbols
+    return rows, tuple(arguments), structure, options, backend, facts_of(outputs), formats, symbols
 
 
 #: What kernels of earlier versions name in their pickles.
@@ -437,14 +439,12 @@ def rebuild_kernel(
     structure: Any,
     options: Options,
     backend: str,
-    known: Sequence[tuple[tuple[str, ...], bool, bool, tuple[Span, ...]]],
+    known: Sequence[Known],
     formats: Sequence[Format | None] | None = None,
+    symbols: Sequence[tuple[str, Any]] = (),
 ) -> Kernel:
     """Compile a kernel from what its pickle holds."""
     nodes = unflatten(rows)
     arguments = dict(zip(inputs, nodes[: len(inputs)], strict=True))
-    outputs = [
-        Array(node, Provenance(Facts((), rewrites, (node,) if is_hessian else (), derived, spans=spans)))
-        for node, (rewrites, is_hessian, derived, spans) in zip(nodes[len(inputs) :], known, strict=True)
-    ]
+    outputs = outputs_of(nodes[len(inputs) :], known, symbols)
     return build_kernel(Problem(arguments, outputs, structure, options, backend, formats))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.frontend.outputs.display import FormulaDict, FormulaTuple, rows_of_latex
+from symdiff.frontend.outputs.display import FormulaDict, FormulaTuple, rows_of
 
 X, Y, W = sd.scalar("x"), sd.scalar("y"), sd.matrix("W_1", 2, 2)
 
@@ -39,7 +39,7 @@ def test_structures_stay_what_they_are() -> None:
     assert pickle.loads(pickle.dumps(pair))[0].node is pair[0].node
     Pair = namedtuple("Pair", "x y")
     assert type(sd.gradient(X * Y, Pair(X, Y))) is Pair
-    assert [path for path, _ in rows_of_latex(Pair(X, [Y]))] == [".x", ".y[0]"]
+    assert [path for path, _ in rows_of(Pair(X, [Y]), str)] == [".x", ".y[0]"]
 
 
 class Reader(HTMLParser):

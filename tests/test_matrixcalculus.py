@@ -285,3 +285,37 @@ def test_work_is_counted(text: str) -> None:
     with contextlib.suppress(SymdiffError):
         sd.parse(text, dialect="matrixcalculus", budget="strict", **letters(text))
     assert time.process_time() - start < 2.0
+
+
+@pytest.mark.parametrize(("what", "kind"), [("Matrix", "matrix"), (" symmetric  Matrix", "symmetric matrix"),
+                                            ("VECTOR", "vector"), ("column vector", "vector"), ("Scalar", "scalar")])
+def test_kinds_are_words_in_any_case(what: str, kind: str) -> None:
+    text = {"matrix": "tr(A)", "symmetric matrix": "tr(A)", "vector": "A'*A", "scalar": "A^2"}[kind]
+    first, second = (sd.parse(text, A=own, dialect="matrixcalculus") for own in (what, kind))
+    assert str(first) == str(second)
+    assert sd.compile(first).inputs[0].assumptions == sd.compile(second).inputs[0].assumptions
+
+
+@pytest.mark.parametrize("what", ["symmetric", "vectr", "matrx", "sym matrix", "row", "matrix A", "square matrix"])
+def test_what_is_nearly_a_kind_is_no_size(what: str) -> None:
+    with pytest.raises(ArgumentError, match="symmetric matrix, or a shape"):
+        sd.parse("A*A", A=what, dialect="matrixcalculus")
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        *(("x**2", r"\^"), ("A^T*x", "A'"), ("max(x)", "default dialect"), ("logistic(x)", "sigmoid")),
+        *(("eye(3)*x", "eye, whose"), ("norm(x)", "norm2"), ("transpose(A)", "A'")),
+    ],
+)
+def test_words_of_other_languages_get_advice(text: str, advice: str) -> None:
+    own = {name: KINDS[name] for name in "Ax" if name in text.rpartition("(")[2]}
+    with pytest.raises(ParseError, match=advice):
+        sd.parse(text, dialect="matrixcalculus", **own)
+
+
+def test_a_semicolon_may_end_a_formula() -> None:
+    assert str(sd.parse("x'*x; ", x="vector", dialect="matrixcalculus")) == "x @ x"
+    with pytest.raises(ParseError, match="one formula"):
+        sd.parse("x'*x; x", x="vector", dialect="matrixcalculus")

@@ -163,7 +163,7 @@ def test_pickles_begin_with_the_number_and_are_read(title: str, protocol: int, m
     if title == "kernel":
         np.testing.assert_array_equal(again(np.arange(3.0)), 2 * np.arange(3.0))
     monkeypatch.setattr(pickles, "FORMAT", pickles.FORMAT + 1)
-    with pytest.raises(DataError, match=r"written by symdiff .*, in format 2; symdiff .* reads format 3: .*again"):
+    with pytest.raises(DataError, match=r"written by symdiff .*, in format 3; symdiff .* reads format 4: .*again"):
         pickle.loads(written)
 
 
@@ -175,7 +175,7 @@ def test_the_number_is_looked_at_before_names_behind_it(monkeypatch: pytest.Monk
     with pytest.raises(ModuleNotFoundError):
         pickle.loads(moved)
     monkeypatch.setattr(pickles, "FORMAT", pickles.FORMAT + 1)
-    with pytest.raises(DataError, match="in format 2"):
+    with pytest.raises(DataError, match="in format 3"):
         pickle.loads(moved)
 
 

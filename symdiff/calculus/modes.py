@@ -128,6 +128,7 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk, given: Conta
     prefix = len(seed)
     if node.op == "stop_gradient":
         return None
+    node = by_factors(node, given)
     if node.op == "where":
         return push_where(node, slopes, prefix, node in walk.carried)
     if node.op in DIFFERENTIALS or node.op == "custom":
@@ -136,7 +137,6 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk, given: Conta
             moving = [m if m and _has_rule(node, i, m.may_move) else None for i, m in enumerate(moving)]
         return _push_operation(node, moving, seed, walk)
     total: Masked | None = None
-    node = by_factors(node, given)
     for i, arg in enumerate(node.args):
         if arg in slopes and not (i and node.op in FIRST):
             if node.op in LINEAR:

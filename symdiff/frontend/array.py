@@ -116,7 +116,8 @@ class Array(Operand):
         """
         from ..printing.assemble import present
 
-        return interop.to_sympy(present(self.node, derived=self.provenance.facts.derived))
+        known = self.provenance.facts
+        return interop.to_sympy(present(self.node, derived=known.derived), interop.Inputs.recalled(known.symbols))
 
     # ------------------------------------------------------------ arithmetic
 

@@ -16,7 +16,7 @@ from . import array_derivatives as derivatives
 from .array import Array
 from .formula import merge_shapes, read_formula
 from .outputs.display import FormulaTuple
-from .sympy import is_sympy
+from .sympy import is_sympy, symbols_in
 
 
 class Derivative(Protocol):
@@ -72,6 +72,11 @@ def _widen(function: Any) -> Any:
         if function is derivatives.derivative and "order" in named_shapes:
             args = (named_shapes.pop("order"),)
         joined = {"joined": named_shapes.pop("joined")} if "joined" in options and "joined" in named_shapes else {}
+        entries = symbols_in(wrt)
+        if entries is not None:  # of a matrix of symbols, as SymPy has it: one result for all
+            wrt, args = entries, tuple(symbols_in(arg) or arg for arg in args)
+            if "joined" in options and not (function is derivatives.jacobian and hasattr(f, "jacobian")):
+                joined.setdefault("joined", True)
         for key in ("seed", "tangent", "vector"):
             if key in named_shapes and function.__name__ in ("vjp", "jvp", "hvp"):
                 args = (named_shapes.pop(key),)

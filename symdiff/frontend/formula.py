@@ -25,7 +25,7 @@ from .outputs import fields_of, is_structure, leaves, names, pack, template_of, 
 from .provenance import join, of_inputs
 from .shapes import words
 from .symbols import array, check_name
-from .sympy import Inputs, from_sympy, is_sympy
+from .sympy import Inputs, from_sympy, is_sympy, symbols_in
 
 if TYPE_CHECKING:
     from .text.build import Parsed
@@ -254,7 +254,7 @@ def _symbols_reader(inputs: Mapping[str, Array]) -> Callable[[Any], Any]:
         for own in inputs_of([node]):
             if f"{own.name}_1" in inputs:
                 raise ArgumentError(f"several inputs were called {own.name!r} in SymPy; expected different names")
-        return Array(node, of_inputs(registry.nodes()))
+        return Array(node, of_inputs(registry.nodes(), registry.remembered()))
 
     return read
 
@@ -264,7 +264,7 @@ def _read_sympy(formula: Any) -> Formula:
 
     def read_one(part: Any) -> Array:
         node = from_sympy(part, registry)
-        return Array(node, of_inputs(registry.nodes()))
+        return Array(node, of_inputs(registry.nodes(), registry.remembered()))
 
     value = _map(formula, lambda part: read_one(part) if is_sympy(part) else asarray(part))
     inputs = _inputs_of(value)
@@ -353,7 +353,7 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
     if inputs is None:
         return {name: a.node for name, a in formula.inputs.items()}
     if isinstance(inputs, str | Array) or is_sympy(inputs):
-        inputs = [inputs]
+        inputs = symbols_in(inputs) or [inputs]
 
     def read(wanted: Any) -> Any:
         try:

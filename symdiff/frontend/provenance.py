@@ -1,9 +1,9 @@
 """How an array came about: facts that its node, which other formulas share, must not hold.
 
 Equal formulas are one node, whoever wrote them. That one of them is a derivative (and is shown
-collected), that it is a Hessian (and one triangle of it is computed), which rewrites led to it and
-which inputs it had before they vanished, is a fact of one array, so the array holds it beside its
-node. An operation joins what is known of its operands.
+collected), that it is a Hessian (and one triangle of it is computed), which rewrites led to it,
+which inputs it had before they vanished and which symbols of SymPy these were, is a fact of one array,
+so the array holds it beside its node. An operation joins what is known of its operands.
 
 Joining is cheap: few facts are merged at once, and where nothing is new the operand's own record
 serves again; many are left in a tree of records, which is read when somebody asks.
@@ -44,6 +44,8 @@ class Facts(NamedTuple):
     spans : tuple of Span
         What it takes of axes whose sizes are letters, where its node does not say so: a part of a part that became one
         part, of an array of ones, or of a formula whose derivative it is.
+    symbols : tuple of (str, object)
+        What SymPy's object is behind the name of an input, or of a size, where it is more than a symbol of that name.
     """
 
     inputs: tuple[Node, ...] = ()
@@ -53,6 +55,7 @@ class Facts(NamedTuple):
     rows: tuple[tuple[Node, int], ...] = ()
     derivations: tuple[tuple[Node, Node, Node], ...] = ()
     spans: tuple[Span, ...] = ()
+    symbols: tuple[tuple[str, Any], ...] = ()
 
 
 class Provenance:
@@ -96,7 +99,7 @@ class Provenance:
         if own is None or new is None or self._size + other._size > _FEW:
             return self if other is self._second else Provenance(None, self, other)
         known = own.inputs
-        if new.derived or new.spans:
+        if new.derived or new.spans or new.symbols:
             both = _read(self, other)
             return self if both == own else Provenance(both)
         fresh = [one for one in new.inputs if one not in known]
@@ -115,6 +118,7 @@ def _read(*records: Provenance) -> Facts:
     rows: dict[tuple[Node, int], None] = {}
     derivations: dict[tuple[Node, Node, Node], None] = {}
     spans: dict[Span, None] = {}
+    symbols: dict[str, Any] = {}
     seen: set[Provenance] = set()
     stack = [*records[::-1]]
     while stack:
@@ -133,7 +137,8 @@ def _read(*records: Provenance) -> Facts:
             rows.update(dict.fromkeys(facts.rows))
             derivations.update(dict.fromkeys(facts.derivations))
             spans.update(dict.fromkeys(facts.spans))
-    lists = tuple(rows), tuple(derivations), tuple(spans)
+            symbols = {**dict(facts.symbols), **symbols}
+    lists = tuple(rows), tuple(derivations), tuple(spans), tuple(symbols.items())
     return Facts(tuple(inputs), tuple(rewrites), tuple(hessians), derived, *lists)
 
 
@@ -149,9 +154,9 @@ def join(records: Iterable[Provenance]) -> Provenance:
     return result
 
 
-def of_inputs(inputs: Iterable[Node]) -> Provenance:
-    """Return the record of a formula of these inputs."""
-    return Provenance(Facts(tuple(inputs)))
+def of_inputs(inputs: Iterable[Node], symbols: Iterable[tuple[str, Any]] = ()) -> Provenance:
+    """Return the record of a formula of these inputs, and of what SymPy's objects behind their names are."""
+    return Provenance(Facts(tuple(inputs), symbols=tuple(symbols)))
 
 
 def of_spans(spans: Iterable[Span]) -> Provenance:

@@ -20,7 +20,7 @@ from .version import VERSION
 __all__ = ["FORMAT", "check_format", "refuse_unnumbered", "restore", "written"]
 
 #: Goes up when a name in pickles changes, or the form of what they hold.
-FORMAT = 2
+FORMAT = 3
 
 _ADVICE = "versions do not read each other's pickles; make the formula or kernel again in this one, and pickle that"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..graph import BOOL, REAL, Node, elementwise, number
+from math import isnan
+
+from ..graph import BOOL, REAL, Node, constant, elementwise, number
 from ..graph.scalars.functions import FUNCTIONS, where
 from .algebra import NUMBERS, folded
 from .rewriter import make, rule, settle, spread
@@ -48,6 +50,23 @@ def _decided_condition(node: Node) -> Node | None:
 def _negated_condition(node: Node) -> Node | None:
     c, a, b = node.args
     return settle(where(c.args[0], b, a)) if c.op == "logical_not" else None
+
+
+@rule("multiply divide", "x where(c, 1, nan), where(c, 1, nan) / x", "where(c, x, nan), where(c, 1 / x, nan)",
+      inside="where")
+def _undefined_product(node: Node) -> Node | None:
+    """Multiply in the branch that has a value, where the other is nan."""
+    a, b = node.args
+    for choice, other in ((a, b), (b, a)) if node.op == "multiply" else ((a, b),):
+        if choice.op != "where" or not choice.shape == other.shape == node.shape:
+            continue
+        condition, *branches = choice.args
+        values = [number(branch) for branch in branches]
+        if 1.0 in values and any(value is not None and isnan(value) for value in values):
+            x = other if node.op == "multiply" else make("divide", constant(1.0), other)
+            first, second = (x if value == 1.0 else branch for value, branch in zip(values, branches, strict=True))
+            return settle(where(condition, first, second))
+    return None
 
 
 @rule("add subtract", "where(c, x, 0) + where(c, 0, y)", "where(c, x, y)", inside="where")

@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..array import Array
-from .structure import fields_of
+from .structure import fields_of, transform
 
-__all__ = ["FormulaDict", "FormulaTuple", "ShownText", "rows_of_latex", "shown", "table"]
+__all__ = ["FormulaDict", "FormulaTuple", "ShownText", "rows_of", "shown", "table"]
 
 
-class FormulaTuple(tuple[Any, ...]):
+class _Formulas:
+    """What a structure of formulas offers, as each of them does."""
+
+    __slots__ = ()
+
+    def latex(self) -> str:
+        r"""Return the formulas in LaTeX, a row each, without dollar signs."""
+        return _in_rows(self)
+
+    def unicode(self) -> str:
+        """Return the formulas as a book prints them, a line each."""
+        rows = rows_of(self, Array.unicode)
+        width = max((len(path) for path, _ in rows), default=0)
+        return "\n".join(f"{path:{width}}  {text}" for path, text in rows)
+
+    @property
+    def sympy(self) -> Any:
+        """The formulas as SymPy expressions, matrices or arrays, in a structure like this one."""
+        return transform(self, lambda part: part.sympy if isinstance(part, Array) else part)
+
+    def _repr_latex_(self) -> str:
+        return rf"$\displaystyle {_in_rows(self)}$"
+
+
+class FormulaTuple(_Formulas, tuple[Any, ...]):
     """A tuple of formulas, which a notebook shows in LaTeX."""
 
     __slots__ = ()
 
-    def _repr_latex_(self) -> str:
-        return _in_rows(self)
 
-
-class FormulaDict(dict[str, Any]):
+class FormulaDict(_Formulas, dict[str, Any]):
     """A dict of formulas, which a notebook shows in LaTeX."""
 
     __slots__ = ()
-
-    def _repr_latex_(self) -> str:
-        return _in_rows(self)
 
 
 class ShownText(str):
@@ -47,17 +65,17 @@ def shown(value: Any) -> Any:
     return [shown(part) for part in value] if isinstance(value, list) else value
 
 
-def rows_of_latex(value: Any, path: str = "") -> list[tuple[str, str]]:
-    """Return the formulas of a structure, each with where it stands, such as ``[0]["w"]``."""
+def rows_of(value: Any, text: Callable[[Array], str], path: str = "") -> list[tuple[str, str]]:
+    """Return the formulas of a structure as text, each with where it stands, such as ``[0]["w"]``."""
     if isinstance(value, Array):
-        return [(path, value.latex())]
+        return [(path, text(value))]
     if isinstance(value, Mapping):
-        return [row for name, part in value.items() for row in rows_of_latex(part, f'{path}["{name}"]')]
+        return [row for name, part in value.items() for row in rows_of(part, text, f'{path}["{name}"]')]
     fields = fields_of(value)
     if fields is not None:
-        return [row for name in fields for row in rows_of_latex(getattr(value, name), f"{path}.{name}")]
+        return [row for name in fields for row in rows_of(getattr(value, name), text, f"{path}.{name}")]
     if isinstance(value, list | tuple):
-        return [row for k, part in enumerate(value) for row in rows_of_latex(part, f"{path}[{k}]")]
+        return [row for k, part in enumerate(value) for row in rows_of(part, text, f"{path}[{k}]")]
     return [(path, rf"\text{{{value}}}")]
 
 
@@ -77,5 +95,5 @@ def _in_rows(value: Any) -> str:
     from ...printing.latex import aligned
 
     quote = str.maketrans({"_": r"\_", "{": r"\{", "}": r"\}", "#": r"\#", "%": r"\%", "&": r"\&", "$": r"\$"})
-    rows = [rf"\texttt{{{path.translate(quote)}}} &\colon {latex}" for path, latex in rows_of_latex(value)]
-    return rf"$\displaystyle {aligned(rows, ' ')}$"
+    rows = [rf"\texttt{{{path.translate(quote)}}} &\colon {latex}" for path, latex in rows_of(value, Array.latex)]
+    return aligned(rows, " ")

@@ -41,7 +41,7 @@ from .inputs import Inputs
 if TYPE_CHECKING:
     from .forms import Definitions
 
-__all__ = ["Definitions", "Inputs", "from_sympy", "is_sympy", "to_sympy"]
+__all__ = ["Definitions", "Inputs", "from_sympy", "is_sympy", "symbols_in", "to_sympy"]
 
 
 #: What SymPy raises where it cannot hold an expression, such as a comparison with nan.
@@ -53,6 +53,25 @@ def is_sympy(value: object) -> bool:
     # the class of an undefined function has no module
     packages = {str(cls.__module__).partition(".")[0] for cls in type(value).__mro__}
     return "sympy" in packages
+
+
+def symbols_in(value: object) -> list[Any] | None:
+    """Return the entries of an explicit matrix, array or Tuple of SymPy's that stands for several variables.
+
+    Returns
+    -------
+    list or None
+        None for anything else.
+    """
+    if not is_sympy(value):
+        return None
+    import sympy as sp
+
+    if isinstance(value, sp.MatrixBase):
+        return list(value.flat())
+    if isinstance(value, sp.NDimArray):
+        return list(sp.flatten(value.tolist()))
+    return list(value) if isinstance(value, sp.Tuple) else None
 
 
 def __getattr__(attribute: str) -> Any:

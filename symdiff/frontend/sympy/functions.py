@@ -17,6 +17,18 @@ from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
 from ...errors import UnsupportedError
 from ...graph import Node, constant
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, where
+from ...graph.scalars.polynomials import POLYNOMIALS
+
+#: Families of polynomials; of a whole order SymPy writes them out itself, of an index of a sum they stand as they are.
+_POLYNOMIALS: dict[Any, str] = {
+    sp.legendre: "eval_legendre",
+    sp.chebyshevt: "eval_chebyt",
+    sp.chebyshevu: "eval_chebyu",
+    sp.hermite: "eval_hermite",
+    sp.hermite_prob: "eval_hermitenorm",
+    sp.laguerre: "eval_laguerre",
+    sp.assoc_laguerre: "eval_genlaguerre",
+}
 
 
 def _f(name: str) -> Callable[..., Node]:
@@ -89,6 +101,55 @@ def _lambert(x: Node, *branch: Node) -> Node:
     return apply("lambertwm1" if k else "lambertw", x)
 
 
+def _whole(node: Node) -> int | None:
+    """Return the whole number that a node is, or None."""
+    return int(node.value) if node.op == "constant" and float(node.value).is_integer() else None
+
+
+def _exponential_integral(n: Node, x: Node) -> Node:
+    order = _whole(n)
+    if order is None or order < 0:
+        raise UnsupportedError("SymPy's expint of an order that is no whole number from 0 on; write it by uppergamma")
+    return apply("exp1", x) if order == 1 else apply("expn", n, x)
+
+
+def _of_degree(name: str) -> Callable[..., Node]:
+    """Return a polynomial of a degree that is a number, by its recurrence."""
+
+    def build(n: Node, *args: Node) -> Node:
+        degree = _whole(n)
+        if degree is None:
+            raise UnsupportedError(f"SymPy's {name.removeprefix('eval_')} of a degree that is no number")
+        return POLYNOMIALS[name][0](degree, *args)
+
+    return build
+
+
+def _harmonic(n: Node, *order: Node) -> Node:
+    if order and order[0] is not constant(1.0):
+        raise UnsupportedError("SymPy's harmonic of an order other than 1; write it as a Sum")
+    if _whole(n) is not None:
+        return constant(float(sp.harmonic(_whole(n))))
+    return apply("digamma", n + 1.0) + float(sp.EulerGamma)
+
+
+def _zeta(s: Node, *a: Node) -> Node:
+    if s.op == "constant" and not float(s.value) > 1.0:
+        raise UnsupportedError(f"SymPy's zeta of {float(s.value):g}, which is offered beyond 1")
+    return apply("zeta", s, *(a or (constant(1.0),)))
+
+
+def _polylog(s: Node, x: Node) -> Node:
+    if _whole(s) != 2:
+        raise UnsupportedError("SymPy's polylog of an order other than 2")
+    return apply("spence", 1.0 - x)
+
+
+def _betainc_regularized(a: Node, b: Node, low: Node, high: Node) -> Node:
+    above = apply("betainc", a, b, high)
+    return above if low is constant(0.0) else above - apply("betainc", a, b, low)
+
+
 def _ite(condition: Node, a: Node, b: Node) -> Node:
     other = apply("logical_and", apply("logical_not", condition), b)
     return apply("logical_or", apply("logical_and", condition, a), other)
@@ -135,8 +196,20 @@ SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     sp.erf2: lambda x, y: apply("erf", y) - apply("erf", x),
     sp.LambertW: _lambert,
     sp.jn: lambda n, x: apply("spherical_jn", n, x),
+    sp.Ei: _f("expi"),
+    sp.expint: _exponential_integral,
+    sp.li: lambda x: apply("expi", apply("log", x)),
+    sp.Li: lambda x: apply("expi", apply("log", x)) - float(sp.li(2)),
+    sp.zeta: _zeta,
+    sp.polylog: _polylog,
+    sp.erf2inv: lambda x, y: apply("erfinv", apply("erf", x) + y),
+    sp.betainc: lambda a, b, low, high: _betainc_regularized(a, b, low, high) * apply("beta", a, b),
+    sp.betainc_regularized: _betainc_regularized,
+    sp.lowergamma: lambda a, x: apply("gammainc", a, x) * _gamma(a),
+    sp.uppergamma: lambda a, x: apply("gammaincc", a, x) * _gamma(a),
+    **{cls: _of_degree(name) for cls, name in _POLYNOMIALS.items()},
     sp.trigamma: lambda x: apply("polygamma", constant(1.0), x),
-    sp.harmonic: lambda n: apply("digamma", n + 1.0) + float(sp.EulerGamma),
+    sp.harmonic: _harmonic,
     sp.RisingFactorial: _rising,
     sp.FallingFactorial: _falling,
     sp.KroneckerDelta: _kronecker_delta,

@@ -7,6 +7,7 @@ so that results can be written with the caller's own symbols again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ... import graph
@@ -50,6 +51,21 @@ class Inputs:
         self.symbols: dict[str, Any] = {}
         self.sizes: dict[str, Any] = {}
         self._nodes: dict[Any, graph.Node] = {}
+
+    @classmethod
+    def recalled(cls, known: Iterable[tuple[str, Any]]) -> Inputs:
+        """Return a registry for writing, of what :meth:`remembered` gave."""
+        found = cls()
+        found.symbols.update(known)
+        found.sizes.update(known)
+        return found
+
+    def remembered(self) -> list[tuple[str, Any]]:
+        """Return the objects behind names that are more than symbols of these names without assumptions."""
+        from sympy import Symbol
+
+        known = [*self.symbols.items(), *self.sizes.items()]
+        return [(name, symbol) for name, symbol in known if symbol != Symbol(name)]
 
     def scalar(self, symbol: Any) -> graph.Node:
         """Return the input of a symbol (of a size's symbol: the size as a number)."""

@@ -18,8 +18,8 @@ from ...graph import Item, Node, broadcast_to, constant, contract, extent, reduc
 from ...graph.scalars.functions import apply
 from ...graph.sizes import Dim, Size
 from .inputs import Scope, SymbolicIndex
-from .read_matrices import array_symbol
-from .read_scalars import ARRAYS, Reading, Steps, bound, each, pack, reads, refusal
+from .read_matrices import array_symbol, pack
+from .read_scalars import ARRAYS, Reading, Steps, bound, each, reads, refusal
 
 # ---------------------------------------------------------------------------- ranges
 
@@ -74,7 +74,22 @@ def names_of(size: Dim) -> set[str]:
 
 @reads(sp.Sum)
 def _sum(run: Reading, expr: Any, scope: Scope) -> Steps:
-    return (yield from _unroll(run, expr, scope, "add", 0.0))
+    return (yield from _unroll(run, _along_diagonals(expr), scope, "add", 0.0))
+
+
+def _along_diagonals(expr: Any) -> Any:
+    """Return a Sum with one index in place of two with the same range, of which a Kronecker delta is a factor."""
+    ranged = {limit[0]: tuple(limit[1:]) for limit in expr.limits}
+    factors = sp.Mul.make_args(expr.function)
+    for delta in factors:
+        if not isinstance(delta, sp.KroneckerDelta):
+            continue
+        i, j = delta.args
+        bounds = ranged.get(i, ())
+        if i != j and len(bounds) == 2 and ranged.get(j) == bounds and not {i, j} & sp.Tuple(*bounds).free_symbols:
+            rest = [factor.xreplace({j: i}) for factor in factors if factor is not delta]
+            return _along_diagonals(sp.Sum(sp.Mul(*rest), *(limit for limit in expr.limits if limit[0] != j)))
+    return expr
 
 
 @reads(sp.Product)
@@ -178,10 +193,16 @@ def _matrix_element(run: Reading, expr: Any, scope: Scope) -> Steps:
     return _element(run, x, indices, scope)
 
 
+@reads(sp.IndexedBase)
+def _indexed_base(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    return array_symbol(expr, run.inputs)
+
+
 @reads(sp.Indexed)
 def _indexed(run: Reading, expr: Any, scope: Scope) -> Steps:
     base = expr.base
-    x = array_symbol(base, run.inputs) if isinstance(base, sp.IndexedBase) else (yield base, scope)
+    x = yield base, scope
     return _element(run, x, expr.indices, scope)
 
 

@@ -13,7 +13,7 @@ from sympy.codegen.ast import none
 from sympy.matrices.expressions import diagonal, dotproduct, factorizations, permutation, special
 from sympy.tensor.array.expressions import array_expressions as arrays
 
-from ...errors import ShapeError, UnsupportedError
+from ...errors import ArgumentError, ShapeError, UnsupportedError
 from ...graph import (
     Item,
     Labels,
@@ -33,7 +33,7 @@ from ...graph import (
     zeros,
 )
 from ...graph import reduce as reduce_axes
-from ...graph.scalars.functions import apply
+from ...graph.scalars.functions import apply, to_real
 from .inputs import Inputs, Scope
 from .read_scalars import Reading, Steps, bound, each, reads, refusal
 
@@ -359,3 +359,31 @@ def _permute(run: Reading, expr: Any, scope: Scope) -> Steps:
 def _generic(run: Reading, expr: Any, scope: Scope) -> Steps:
     yield from ()
     raise refusal(expr)
+
+
+# ---------------------------------------------------------------------------- explicit matrices and arrays
+
+
+def pack(entries: list[Node], shape: tuple[int, ...]) -> Node:
+    """Return the array of the given shape with these entries, in C order."""
+    if any(entry.ndim for entry in entries):
+        raise UnsupportedError("a matrix with matrices as entries came; write it as a BlockMatrix")
+    if all(entry.op == "constant" for entry in entries):
+        return reshape(constant([float(entry.value) for entry in entries]), shape)
+    if entries and all(entry is entries[0] for entry in entries):
+        return broadcast_to(entries[0], shape)
+    return reshape(concatenate([reshape(to_real(entry), (1,)) for entry in entries], 0), shape)
+
+
+@reads(sp.MatrixBase, sp.NDimArray)
+def _explicit(run: Reading, expr: Any, scope: Scope) -> Steps:
+    shape = tuple(int(size) for size in expr.shape)
+    flat = expr.flat() if isinstance(expr, sp.MatrixBase) else sp.flatten(expr.tolist()) if shape else [expr[()]]
+    entries = yield from each(flat, scope)
+    return pack(entries, shape)
+
+
+@reads(sp.Tuple)
+def _tuple(run: Reading, expr: Any, scope: Scope) -> Steps:
+    yield from ()
+    raise ArgumentError("a SymPy Tuple came where one expression was expected; give its expressions one by one")

@@ -8,17 +8,19 @@ no recursion, and an object that occurs often is read once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.logic.boolalg import BooleanAtom
 from sympy.tensor.array.expressions.array_expressions import _ArrayExpr
 
 from ...errors import ArgumentError, LimitError, UnsupportedError
-from ...graph import Node, broadcast_to, concatenate, constant, cumulative, extent, reshape
-from ...graph.scalars.functions import apply, compare, to_real
+from ...graph import Node, broadcast_to, constant, cumulative, extent, reshape
+from ...graph.reference.interpret import evaluate
+from ...graph.scalars.functions import apply, compare
 from ...ground.limits import LIMITS
 from . import functions
 from .inputs import Inputs, Scope, SymbolicIndex
@@ -49,6 +51,8 @@ class Reading:
         self.ranged: set[str] = set()
         #: What symbols stand for that are no inputs.
         self.defined: dict[Any, Node] = {}
+        #: What is made of numbers alone.
+        self.numbers: set[Node] = set()
         # By identity, since hashing a deep expression recurses; the object is kept so that its id stays its own.
         self._done: dict[tuple[int, Scope], tuple[Any, Node]] = {}
 
@@ -80,6 +84,11 @@ class Reading:
         for cls in type(expr).__mro__:
             if cls in self.readers:
                 return self.readers[cls](self, expr, scope)
+        held = {symbol: sp.Integer(value) for symbol, value in scope if isinstance(value, int)}
+        if isinstance(expr, sp.Function) and held and expr.free_symbols <= held.keys():
+            value = expr.xreplace(held)  # what SymPy knows of numbers alone, such as the k-th of Fibonacci
+            if value.is_number and not isinstance(value, type(expr)):
+                return _of_number(value)
         raise refusal(expr)
 
     def _check_indices(self, expr: Any, scope: Scope) -> None:
@@ -89,6 +98,34 @@ class Reading:
                 f"a {type(expr).__name__} that depends on an index over a range of symbolic size came; write the sum "
                 "with matrices, or over the entries of a matrix, such as A[i, j]"
             )
+
+    def checked(self, expr: Any, node: Node, args: Sequence[Node]) -> Node:
+        """Return a node; refuse a number that is not real, such as ``asin(2)``, which would be nan.
+
+        Raises
+        ------
+        UnsupportedError
+            With the number.
+        """
+        if args and all(arg.op == "constant" or arg in self.numbers for arg in args):
+            self.numbers.add(node)
+            value = np.asarray(evaluate([node], {})[0])
+            if value.dtype.kind == "f" and np.isnan(value).any() and not any(_is_nan(arg) for arg in args):
+                raise UnsupportedError(
+                    f"the number {expr!s:.40} came, which is not real, or too large; complex numbers are not supported"
+                )
+        return node
+
+    def truth_of(self, condition: Node) -> bool | None:
+        """Return whether a condition of numbers alone holds, and None of any other."""
+        value = self.number_of(condition)
+        return None if value is None else bool(value)
+
+    def number_of(self, node: Node) -> Any:
+        """Return the number, or truth, of a node made of numbers alone, None of any other."""
+        if node.ndim or (node.op != "constant" and node not in self.numbers):
+            return None
+        return evaluate([node], {})[0]
 
     def count(self, terms: int) -> None:
         """Count terms of unrolled sums.
@@ -178,6 +215,15 @@ def each(parts: Iterable[Any], scope: Scope) -> Generator[Request, Node, list[No
         node = yield part, scope
         nodes.append(node)
     return nodes
+
+
+def _of_number(value: Any) -> Steps:
+    """Ask for the node of a number."""
+    return (yield value, ())
+
+
+def _is_nan(node: Node) -> bool:
+    return node.op == "constant" and bool(np.isnan(node.value).any())
 
 
 def bound(symbol: Any, scope: Scope) -> int | SymbolicIndex | Node | None:
@@ -277,7 +323,7 @@ def _function(name: str, build: Callable[..., Node]) -> Reader:
         nodes = yield from _scalars(expr, scope)
         if isinstance(expr, functions.ORDERED) and nodes[0].op != "constant":
             raise UnsupportedError(f"the order of {name} is a formula; expected a whole number")
-        return build(*nodes)
+        return run.checked(expr, build(*nodes), nodes)
 
     return read
 
@@ -287,22 +333,29 @@ READERS.update({cls: _function(cls.__name__, build) for cls, build in functions.
 
 @reads(sp.Add)
 def _add(run: Reading, expr: Any, scope: Scope) -> Steps:
-    total, *rest = yield from _scalars(expr, scope)
+    nodes = yield from _scalars(expr, scope)
+    total, *rest = nodes
     for term in rest:
         minus = term.op == "negative"
         total = apply("subtract", total, term.args[0]) if minus else apply("add", total, term)
-    return total
+    return run.checked(expr, total, nodes)
 
 
 @reads(sp.Mul)
 def _mul(run: Reading, expr: Any, scope: Scope) -> Steps:
     nodes = yield from _scalars(expr, scope)
+    if any(_vanishes(run, arg, node) for arg, node in zip(expr.args, nodes, strict=True)):
+        return constant(0.0)
     over: Node | None = None
     under: Node | None = None
+    wanted: Node | None = None
     negative = False
     for arg, node in zip(expr.args, nodes, strict=True):
         if arg is sp.S.NegativeOne:
             negative = not negative
+        elif isinstance(arg, sp.KroneckerDelta) and node.op == "where":
+            condition = node.args[0]
+            wanted = condition if wanted is None else apply("logical_and", wanted, condition)
         elif isinstance(arg, sp.Pow) and node.op == "divide" and node.args[0] is constant(1.0):
             under = node.args[1] if under is None else apply("multiply", under, node.args[1])
         else:
@@ -310,13 +363,22 @@ def _mul(run: Reading, expr: Any, scope: Scope) -> Steps:
     result = over if over is not None else constant(1.0)
     if under is not None:
         result = apply("divide", result, under)
-    return apply("negative", result) if negative else result
+    if negative:
+        result = apply("negative", result)
+    # where a delta is 0 SymPy has no term, whatever the other factors are
+    result = result if wanted is None else apply("where", wanted, result, constant(0.0))
+    return run.checked(expr, result, nodes)
+
+
+def _vanishes(run: Reading, arg: Any, node: Node) -> bool:
+    """Tell whether a factor is a 0 that came of an index, and not one that was written: SymPy drops such a product."""
+    return not arg.is_Number and not node.ndim and run.number_of(node) == 0.0
 
 
 @reads(sp.Pow)
 def _pow(run: Reading, expr: Any, scope: Scope) -> Steps:
     base, exponent = yield from _scalars(expr, scope)
-    return functions.power(base, expr.args[1], exponent)
+    return run.checked(expr, functions.power(base, expr.args[1], exponent), [base, exponent])
 
 
 @reads(sp.SingularityFunction)
@@ -359,39 +421,15 @@ def _unevaluated(run: Reading, expr: Any, scope: Scope) -> Steps:
 @reads(sp.Piecewise)
 def _piecewise(run: Reading, expr: Any, scope: Scope) -> Steps:
     result = constant(float("nan"))  # where no condition holds, as in SymPy
-    for value, condition in reversed(expr.args):
-        chosen = yield value, scope
-        if condition == sp.true:
-            result = chosen
-            continue
+    cases = []
+    for value, condition in expr.args:
         test = yield condition, scope
+        decided = run.truth_of(test)  # of an index of a sum
+        if decided is not False:
+            cases.append((test, (yield value, scope)))
+        if decided:
+            result = cases.pop()[1]
+            break
+    for test, chosen in reversed(cases):
         result = apply("where", test, chosen, result)
     return result
-
-
-# ---------------------------------------------------------------------------- explicit matrices and arrays
-
-
-def pack(entries: list[Node], shape: tuple[int, ...]) -> Node:
-    """Return the array of the given shape with these entries, in C order."""
-    if any(entry.ndim for entry in entries):
-        raise UnsupportedError("a matrix with matrices as entries came; write it as a BlockMatrix")
-    if all(entry.op == "constant" for entry in entries):
-        return reshape(constant([float(entry.value) for entry in entries]), shape)
-    if entries and all(entry is entries[0] for entry in entries):
-        return broadcast_to(entries[0], shape)
-    return reshape(concatenate([reshape(to_real(entry), (1,)) for entry in entries], 0), shape)
-
-
-@reads(sp.MatrixBase, sp.NDimArray)
-def _explicit(run: Reading, expr: Any, scope: Scope) -> Steps:
-    shape = tuple(int(size) for size in expr.shape)
-    flat = expr.flat() if isinstance(expr, sp.MatrixBase) else sp.flatten(expr.tolist()) if shape else [expr[()]]
-    entries = yield from each(flat, scope)
-    return pack(entries, shape)
-
-
-@reads(sp.Tuple)
-def _tuple(run: Reading, expr: Any, scope: Scope) -> Steps:
-    yield from ()
-    raise ArgumentError("a SymPy Tuple came where one expression was expected; give its expressions one by one")

@@ -28,7 +28,7 @@ from ...printing.text import TextStyle
 from ...simplify import inline
 from .forms import Adjugate, AdjugateDifferential, Definitions, operation
 from .inputs import Inputs
-from .write_entries import ENTRIES, SCALAR_TERMS, Entries, element
+from .write_entries import ENTRIES, SCALAR_TERMS, Entries, element, filled
 from .write_matrices import Wholes
 from .write_scalars import number, piecewise, size
 
@@ -202,7 +202,10 @@ class _Writer:
 
     def symbol(self, term: Term) -> Any:
         known = self.inputs.symbols.get(term.data)
-        if known is not None:
+        if isinstance(known, sp.IndexedBase):
+            if self.small(term):
+                return pack(filled(fixed(term.shape) or (), lambda *index: known[index]), term)
+        elif known is not None:
             return known
         if term.ndim == 0:
             return sp.Symbol(term.data, positive=True) if term.data in self.positive else sp.Symbol(term.data)

@@ -189,6 +189,73 @@ def _cbrt(x: Any) -> Any:
     return mul(sp.sign(x, evaluate=False), power(sp.Abs(x, evaluate=False), sp.Rational(1, 3)))
 
 
+def _over_gamma(cls: Any) -> Callable[..., Any]:
+    """Return an incomplete Gamma function over the whole one."""
+    return lambda a, x: mul(cls(a, x, evaluate=False), inverse(sp.gamma(a, evaluate=False)))
+
+
+def _of_order(cls: Any, order: int) -> Callable[..., Any]:
+    return lambda x: cls(sp.Integer(order), x, evaluate=False)
+
+
+def _falling_bessel(cls: Any, order: int, size: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a modified Bessel function times exp(-x), or exp(x), of what ``size`` makes of x."""
+    return lambda x: mul(exp(size(x)), cls(sp.Integer(order), x, evaluate=False))
+
+
+def _minus_size(x: Any) -> Any:
+    return negative(sp.Abs(x, evaluate=False))
+
+
+def _normal(x: Any) -> Any:
+    return mul(HALF, sp.erfc(negative(mul(x, power(sp.Integer(2), -HALF))), evaluate=False))
+
+
+def _unless_zero(x: Any, value: Any) -> Any:
+    """Return a product with x that is 0 where x is."""
+    return piecewise((sp.S.Zero, sp.Eq(x, 0, evaluate=False)), (value, True))
+
+
+def _entropy(x: Any) -> Any:
+    return _unless_zero(x, negative(mul(x, log(x))))
+
+
+def _relative_entropy(x: Any, y: Any) -> Any:
+    return _unless_zero(x, mul(x, log(mul(x, inverse(y)))))
+
+
+#: Special functions that have a name in SymPy, or are one times an elementary function.
+_SPECIAL: dict[str, Callable[..., Any]] = {
+    **{"jv": _f(sp.besselj), "yv": _f(sp.bessely), "iv": _f(sp.besseli), "kv": _f(sp.besselk)},
+    **{f"{letter}{n}": _of_order(cls, n) for n in (0, 1) for letter, cls in (("j", sp.besselj), ("y", sp.bessely))},
+    **{f"{letter}{n}": _of_order(cls, n) for n in (0, 1) for letter, cls in (("i", sp.besseli), ("k", sp.besselk))},
+    **{f"i{n}e": _falling_bessel(sp.besseli, n, _minus_size) for n in (0, 1)},
+    **{f"k{n}e": _falling_bessel(sp.besselk, n, lambda x: x) for n in (0, 1)},
+    "kve": lambda n, x: mul(exp(x), sp.besselk(n, x, evaluate=False)),
+    "erfinv": _f(sp.erfinv),
+    # SymPy computes no digits of erfcinv beyond 1
+    "erfcinv": lambda x: sp.erfinv(add([sp.S.One, negative(x)]), evaluate=False),
+    "erfcx": lambda x: mul(exp(power(x, sp.Integer(2))), sp.erfc(x, evaluate=False)),
+    "ndtr": _normal,
+    "log_ndtr": lambda x: log(_normal(x)),
+    "ndtri": lambda p: mul(power(sp.Integer(2), HALF), sp.erfinv(add([mul(sp.Integer(2), p), -1]), evaluate=False)),
+    "betaln": lambda x, y: log(sp.Abs(sp.beta(x, y, evaluate=False), evaluate=False)),
+    "gammainc": _over_gamma(sp.lowergamma),
+    "gammaincc": _over_gamma(sp.uppergamma),
+    "betainc": lambda a, b, x: sp.betainc_regularized(a, b, sp.S.Zero, x),
+    "zeta": _f(sp.zeta),
+    "exp1": lambda x: sp.expint(sp.S.One, x, evaluate=False),
+    "expn": _f(sp.expint),
+    "expi": _f(sp.Ei),
+    "spence": lambda x: sp.polylog(sp.Integer(2), add([sp.S.One, negative(x)]), evaluate=False),
+    "logit": lambda p: log(mul(p, inverse(add([sp.S.One, negative(p)])))),
+    "xlog1py": lambda x, y: _unless_zero(x, mul(x, log(add([sp.S.One, y])))),
+    "entr": _entropy,
+    "rel_entr": _relative_entropy,
+    "kl_div": lambda x, y: add([_relative_entropy(x, y), negative(x), y]),
+    "soft_sign": lambda x: mul(x, inverse(add([sp.S.One, sp.Abs(x, evaluate=False)]))),
+}
+
 #: What SymPy calls, or composes, each function of the table.
 SCALARS: dict[str, Callable[..., Any]] = {
     "negative": negative,
@@ -252,4 +319,5 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "equal": _relation(sp.Equality),
     "not_equal": _relation(sp.Unequality),
     "logical_xor": _f(sp.Xor),
+    **_SPECIAL,
 }

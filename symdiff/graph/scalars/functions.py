@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from enum import Enum
+from math import isnan, nan
 from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import ArgumentError, DtypeError
@@ -246,6 +247,15 @@ def _is_relabeling(node: Node) -> bool:
     return len(node.args) == 1 and set(labels[0]) <= set(out)
 
 
+def _without_value(node: Node) -> Node:
+    condition, *branches = node.args
+    missing = [isnan(scalar_constant(branch) or 0.0) for branch in branches]
+    if missing[0] == missing[1] or node.dtype is not REAL:
+        return node
+    marks = [nan if none else 1.0 for none in missing]
+    return elementwise("multiply", (branches[missing[0]], where(condition, *map(constant, marks))))
+
+
 #: Functions of products and quotients, by functions of two factors that have their slopes.
 _BY_FACTORS = {
     ("log", "multiply"): "log_product",
@@ -258,10 +268,15 @@ def by_factors(node: Node, independent: Container[Node]) -> Node:
     """Return a function of a product or quotient as one of its two factors, any other node as it is.
 
     The slope of a logarithm by a factor x is 1/x. By the chain rule it would be y/(x y), which is nan where y is 0.
-    So it is with the slopes of arctan(x/y), which are those of arctan2.
+    So it is with the slopes of arctan(x/y), which are those of arctan2. A choice that is nan in one branch is the other
+    branch times 1 or nan: where a formula has no value it has no slope, and not one of 0.
     """
+    if node.op == "where":
+        return _without_value(node)
     name = _BY_FACTORS.get((node.op, node.args[0].op)) if len(node.args) == 1 else None
     if name is None or node.args[0] in independent:
         return node
     factors = node.args[0].args
-    return node if any(scalar_constant(arg) is not None for arg in factors) else elementwise(name, factors)
+    # the logarithm of 2 x and arctan(x/2) have slopes without 0 times infinity, arctan(2/x) has not
+    constants = [scalar_constant(arg) is not None for arg in factors]
+    return node if constants[1] or (constants[0] and name != "arctan2") else elementwise(name, factors)

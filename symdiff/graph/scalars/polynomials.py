@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 
 from ...errors import UnsupportedError
-from .. import Node, as_node, constant
+from .. import Node, as_node, broadcast_to, constant
 from .functions import apply, scalar_constant
 
 __all__ = ["POLYNOMIALS", "factorial", "multigammaln"]
@@ -28,9 +28,9 @@ def degree_of(name: str, n: Node | float) -> int:
     return int(degree)
 
 
-def _recurrence(n: int, first: Node, x: Node, step: Callable[[int, Node, Node], Node]) -> Node:
+def _recurrence(n: int, first: Node, step: Callable[[int, Node, Node], Node]) -> Node:
     """Return the polynomial of degree ``n``, whose successors come from the two before them."""
-    before, here = constant(1.0) + 0.0 * x, first
+    before, here = broadcast_to(constant(1.0), first.shape), first
     if n == 0:
         return before
     for k in range(1, n):
@@ -41,34 +41,34 @@ def _recurrence(n: int, first: Node, x: Node, step: Callable[[int, Node, Node], 
 def eval_legendre(n: Node | float, x: Node) -> Node:
     """Return the Legendre polynomial of degree ``n`` (DLMF 18.9.1)."""
     degree = degree_of("eval_legendre", n)
-    return _recurrence(degree, x, x, lambda k, p, q: ((2 * k + 1) * (x * q) - k * p) / (k + 1))
+    return _recurrence(degree, x, lambda k, p, q: ((2 * k + 1) * (x * q) - k * p) / (k + 1))
 
 
 def eval_chebyt(n: Node | float, x: Node) -> Node:
     """Return the Chebyshev polynomial of the first kind (DLMF 18.9.1)."""
-    return _recurrence(degree_of("eval_chebyt", n), x, x, lambda k, p, q: 2.0 * (x * q) - p)
+    return _recurrence(degree_of("eval_chebyt", n), x, lambda k, p, q: 2.0 * (x * q) - p)
 
 
 def eval_chebyu(n: Node | float, x: Node) -> Node:
     """Return the Chebyshev polynomial of the second kind (DLMF 18.9.1)."""
-    return _recurrence(degree_of("eval_chebyu", n), 2.0 * x, x, lambda k, p, q: 2.0 * (x * q) - p)
+    return _recurrence(degree_of("eval_chebyu", n), 2.0 * x, lambda k, p, q: 2.0 * (x * q) - p)
 
 
 def eval_hermite(n: Node | float, x: Node) -> Node:
     """Return the physicists' Hermite polynomial (DLMF 18.9.1)."""
-    return _recurrence(degree_of("eval_hermite", n), 2.0 * x, x, lambda k, p, q: 2.0 * (x * q) - (2.0 * k) * p)
+    return _recurrence(degree_of("eval_hermite", n), 2.0 * x, lambda k, p, q: 2.0 * (x * q) - (2.0 * k) * p)
 
 
 def eval_hermitenorm(n: Node | float, x: Node) -> Node:
     """Return the probabilists' Hermite polynomial (DLMF 18.9.1)."""
-    return _recurrence(degree_of("eval_hermitenorm", n), x, x, lambda k, p, q: x * q - float(k) * p)
+    return _recurrence(degree_of("eval_hermitenorm", n), x, lambda k, p, q: x * q - float(k) * p)
 
 
 def eval_genlaguerre(n: Node | float, alpha: Node | float, x: Node) -> Node:
     """Return the generalized Laguerre polynomial (DLMF 18.9.13)."""
     a, degree = as_node(alpha), degree_of("eval_genlaguerre", n)
     return _recurrence(
-        degree, 1.0 + a - x, x, lambda k, p, q: ((2.0 * k + 1.0 + a - x) * q - (k + a) * p) / (k + 1.0)
+        degree, 1.0 + a - x, lambda k, p, q: ((2.0 * k + 1.0 + a - x) * q - (k + a) * p) / (k + 1.0)
     )
 
 

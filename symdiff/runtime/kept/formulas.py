@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from ...frontend.array import Array
+from ...frontend.provenance import Facts, Provenance
 from ...graph import INT, Node
 from ...graph.sizes import Shape, Span
 from ...ground.budget import Opened, balance, current, uncounted
@@ -23,6 +24,7 @@ from .values import UnkeepableError
 
 __all__ = [
     "Kept",
+    "Known",
     "LateNodes",
     "Problem",
     "facts_of",
@@ -31,6 +33,7 @@ __all__ = [
     "hessians_of",
     "in_budget",
     "kept_in",
+    "outputs_of",
     "spent_since",
 ]
 
@@ -181,10 +184,23 @@ def hessians_of(outputs: Sequence[Array]) -> list[int]:
     return [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]
 
 
-def facts_of(outputs: Sequence[Array]) -> list[tuple[tuple[str, ...], bool, bool, tuple[Span, ...]]]:
+#: What is kept of an output besides its node.
+Known: TypeAlias = tuple[tuple[str, ...], bool, bool, tuple[Span, ...]]
+
+
+def facts_of(outputs: Sequence[Array]) -> list[Known]:
     """Return what is known of each output besides its node: rewrites, if it is a Hessian, a derivative, and spans."""
     facts = [(output.node, output.provenance.facts) for output in outputs]
     return [(own.rewrites, node in own.hessians, own.derived, own.spans) for node, own in facts]
+
+
+def outputs_of(nodes: Sequence[Node], known: Sequence[Known], symbols: Sequence[tuple[str, Any]]) -> list[Array]:
+    """Return outputs with what :func:`facts_of` gave, and with the symbols of SymPy that stand for their inputs."""
+    facts = [
+        Facts((), rewrites, (node,) if is_hessian else (), derived, spans=spans, symbols=tuple(symbols))
+        for node, (rewrites, is_hessian, derived, spans) in zip(nodes, known, strict=True)
+    ]
+    return [Array(node, Provenance(own)) for node, own in zip(nodes, facts, strict=True)]
 
 
 def in_budget(read: Callable[[], Problem]) -> Callable[[], Problem]:

@@ -19,16 +19,20 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ....errors import LimitError, ParseError
+from ....errors import ArgumentError, LimitError, ParseError
+from ....ground.advice import names_near
 from ....ground.budget import spend
 from ....ground.limits import Limits
 from ....ground.names import NAME_PATTERN
 from ..tokens import read_number, too_large
 
-__all__ = ["KINDS", "Operation", "read_operations", "split_declarations"]
+__all__ = ["KINDS", "Operation", "kind_of", "read_operations", "split_declarations"]
 
 #: What a letter may be.
 KINDS = ("scalar", "vector", "row vector", "matrix", "symmetric matrix")
+
+#: What a kind may be called besides.
+_ALSO = {"column vector": "vector", "number": "scalar"}
 
 _TOKEN = re.compile(
     rf"""[ \t\f]*(?:
@@ -84,6 +88,29 @@ class Operation(NamedTuple):
     value: Any
     takes: int
     place: int
+
+
+def kind_of(what: str) -> str | None:
+    """Return the kind that words name, None where they may be a shape.
+
+    Raises
+    ------
+    ArgumentError
+        If they are nearly a kind.
+
+    Examples
+    --------
+    >>> kind_of("Symmetric Matrix"), kind_of("n")
+    ('symmetric matrix', None)
+    """
+    words = " ".join(what.lower().split())
+    kind = _ALSO.get(words, words)
+    if kind in KINDS:
+        return kind
+    parts = {part for known in (*KINDS, *_ALSO) for part in known.split()}
+    if len(words) > 2 and any(part in parts or names_near(part, parts) for part in words.split()):
+        raise ArgumentError(f"{what!r:.60} came for what a letter is; expected one of {', '.join(KINDS)}, or a shape")
+    return None
 
 
 def split_declarations(text: str) -> tuple[dict[str, str], int]:
@@ -179,6 +206,8 @@ class _Reader:
                 raise self.error("one formula is read; declarations stand in front of it: x is a vector", place)
             if kind == _END:
                 break
+            if kind == _OTHER and piece == ";" and not self.text[match.end() :].strip():
+                continue
             if kind == _OTHER:
                 hint = _HINTS.get(piece, "the language has names, numbers, + - * / ^ .* ./ .^ ' and functions")
                 raise self.error(f"{piece!r} has no meaning in this dialect; {hint}", place)
@@ -220,7 +249,8 @@ class _Reader:
                 return True
             if symbol == ")" and self.waiting and isinstance(self.waiting[-1], _Bracket) and self.waiting[-1].name:
                 raise self.error(f"{self.waiting[-1].name}() has no arguments; expected one", place)
-            raise self.error(f"expected a number, a name or a bracket, found {symbol!r}", place)
+            hint = "; powers are written ^, of elements .^" if symbol == "*" == self.text[place - 1] else ""
+            raise self.error(f"expected a number, a name or a bracket, found {symbol!r}{hint}", place)
         if symbol in ("'", ".'"):
             self.reduce(_POWER)  # as tight as a power, from the left
             self.done.append(Operation("transpose", "'", 1, place))

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
+from keyword import iskeyword
 from typing import Any
 
 from ....errors import ArgumentError, ParseError, ShapeError, SymdiffError, with_caret
 from ....graph import REAL, delta
 from ....graph.sizes import Dim, Size, check_elements, named
+from ....ground.advice import close_to
 from ....ground.budget import limits as limits_in_force
 from ....ground.budget import spend
 from ....ground.gc_pause import paused
@@ -26,9 +28,22 @@ from ..build import Parsed
 from ..vocabulary import TEXT_FUNCTIONS
 from .axes import SCALAR, Form, JoinedAxes
 from .functions import CONSTANTS_OF_DIALECT, FUNCTIONS_OF_DIALECT, Value
-from .grammar import KINDS, Operation, read_operations, split_declarations
+from .grammar import KINDS, Operation, kind_of, read_operations, split_declarations
 
 __all__ = ["parse_matrixcalculus"]
+
+#: What most formulas are made of, for messages.
+_MAIN = ("tr", "det", "logdet", "inv", "adj", "diag", "sum", "norm1", "norm2", "vector", "matrix", "exp", "log")
+#: What to write for functions that the default dialect has.
+_DEFAULT = ", but of the default dialect, whose text is that of NumPy"
+_OTHER_FUNCTIONS = {
+    **dict.fromkeys(("max", "min", "maximum", "minimum", "where", "mean", "softmax", "logsumexp"), _DEFAULT),
+    "eye": ", but the identity itself, eye, whose size follows",
+    "logistic": "; write sigmoid(x)",
+    "norm": "; write norm2(x)",
+    "transpose": "; write A'",
+    "dot": "; write x'*y",
+}
 
 #: Letters for lengths, in the order of their use.
 _LETTERS = "nmpqrstuvw"
@@ -92,7 +107,8 @@ class _Reader:
         for name, what in declared.items():
             spend(1)
             if not isinstance(name, str) or not is_name(name):
-                raise ArgumentError(f"an input is called {name!r:.80}; expected letters, digits and _")
+                word = ", which is a word of Python's" if isinstance(name, str) and iskeyword(name) else ""
+                raise ArgumentError(f"an input is called {name!r:.80}{word}; expected letters, digits and _")
             if name in FUNCTIONS_OF_DIALECT or name in CONSTANTS_OF_DIALECT:
                 raise ArgumentError(f"{name!r} is a function of this language; expected another name for an input")
             self.inputs[name] = self._declared(name, what)
@@ -100,6 +116,8 @@ class _Reader:
     def _declared(self, name: str, what: Any) -> tuple[Form, Any]:
         """Return the form of an input, and what is assumed of it."""
         new = self.axes.new
+        if isinstance(what, str):
+            what = kind_of(what) or what
         if what in KINDS[:4]:
             return {
                 "scalar": lambda: SCALAR,
@@ -169,6 +187,8 @@ class _Reader:
         if name in FUNCTIONS_OF_DIALECT:
             raise self.error(f"{name!r} is a function; expected its argument, {name}(...)", operation)
         known = ", ".join(self.inputs) or "none"
+        if name == "T" and self.text[: operation.place].rstrip()[-1:] == "^":
+            raise self.error("a transpose is written A'", operation)
         raise self.error(
             f"{name!r} is not declared (declared: {known}); say what it is, {name}='vector' or a line '{name} vector' "
             f"in front of the formula: {', '.join(KINDS)}",
@@ -182,8 +202,13 @@ class _Reader:
             raise self.error(message, operation)
         function = FUNCTIONS_OF_DIALECT.get(name)
         if function is None:
-            known = ", ".join(FUNCTIONS_OF_DIALECT)
-            raise self.error(f"{name!r} is no function of this language; it has {known}", operation)
+            advice = _OTHER_FUNCTIONS.get(name, close_to(name, FUNCTIONS_OF_DIALECT))
+            main = ", ".join(_MAIN)
+            raise self.error(
+                f"{name!r} is no function of this language{advice}; it has {main} and the functions of numbers of the "
+                "default dialect",
+                operation,
+            )
         if len(operands) != 1:
             raise self.error(f"{name}() takes 1 argument, found {len(operands)}", operation)
         return function.form(self, operation, operands[0])
