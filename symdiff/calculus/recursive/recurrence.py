@@ -232,7 +232,10 @@ def _transposed(node: Node, slope: Masked, active: Sequence[bool], prefix: int, 
                 marks[k] = placeholder(("counts", k), counts.shape(result.shape))
     seeds: list[Masked | None] = []  # of each result, as placeholders
     for k, result in enumerate(body.results):
-        usable = result in reached and (k < first or given[k] is not None)
+        # a state that no step makes of the one before has a cotangent too: that of the first step's state
+        usable = (result in reached or body.carried[k] in moving) if k < first else (
+            result in reached and given[k] is not None
+        )
         way = placeholder(("cotangent", k), (*seed, *result.shape))
         mark = marks[k]
         seeds.append(Masked(way, None if mark is None else as_mask(mark), True) if usable else None)
@@ -242,7 +245,7 @@ def _transposed(node: Node, slope: Masked, active: Sequence[bool], prefix: int, 
         roots: dict[Node, Masked] = {}
         for k, result in enumerate(body.results):
             one = seeds[k]
-            if one is not None and (k >= first or k in live):
+            if one is not None and result in reached and (k >= first or k in live):
                 roots[result] = add(roots[result], one, True) if result in roots else one
         pulled = dict(zip(wrt, _images(pull(roots, wrt, prefix, _within(node, walk))), strict=True)) if roots else {}
         more = {k for k in range(first) if seeds[k] is not None and pulled.get(body.carried[k]) is not None} - live
