@@ -6,6 +6,7 @@ definitions by them, from DLMF 4.14, 4.23, 4.28, 4.37 and 5.12.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import reduce
 from itertools import pairwise
@@ -56,8 +57,27 @@ def _gamma(x: Node) -> Node:
     return apply("gamma", x)
 
 
+#: Up to here a binomial of a number below is a product.
+_PRODUCT = 20
+
+
 def _binomial(n: Node, k: Node) -> Node:
-    return apply("binom", n, k)
+    below = _whole(k)
+    if below is None or not 0 <= below <= _PRODUCT or n.op == "constant":
+        return apply("binom", n, k)
+    total = constant(1.0 / math.factorial(below))  # of numbers below 0 too
+    for j in range(below):
+        total = total * (n - float(j) if j else n)
+    return total
+
+
+def _imaginary(x: Node) -> Node:
+    # of what has no real value there is none
+    return constant(0.0) if x.op == "input" else where(compare("equal", x, x), 0.0, math.nan)
+
+
+def _argument(x: Node) -> Node:
+    return where(compare("greater", x, 0.0), 0.0, where(compare("less", x, 0.0), math.pi, math.nan))
 
 
 def _rising(x: Node, k: Node) -> Node:
@@ -218,8 +238,8 @@ SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     # Every input is real.
     sp.re: lambda x: x,
     sp.conjugate: lambda x: x,
-    sp.im: lambda x: constant(0.0),
-    sp.arg: lambda x: where(compare("less", x, 0.0), float(sp.pi), where(compare("equal", x, 0.0), float("nan"), 0.0)),
+    sp.im: _imaginary,
+    sp.arg: _argument,
     cfunctions.expm1: _f("expm1"),
     cfunctions.log1p: _f("log1p"),
     cfunctions.exp2: _f("exp2"),

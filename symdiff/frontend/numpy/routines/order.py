@@ -188,6 +188,8 @@ def _place(share: float, n: int, method: str) -> tuple[int, float]:
 
 
 def _between(low: Node, high: Node, weight: Any) -> Node:
+    if weight == 0.5:  # as a mean, of which both may be infinite
+        return apply("add", apply("multiply", 0.5, low), apply("multiply", 0.5, high))
     return apply("add", low, apply("multiply", apply("subtract", high, low), weight))
 
 
@@ -210,4 +212,8 @@ def _interpolated(ordered: Node, share: float, method: str, count: Node) -> Node
         return sum(where(here, ordered, 0.0), -1)
 
     high = apply("minimum", apply("add", low, 1.0), apply("subtract", count, 1.0))
-    return _between(element(low), element(high), apply("subtract", place, low))
+    weight = apply("subtract", place, low)
+    # what has no weight is not observed: it may be infinite
+    is_middle = method == "linear" and share == 0.5
+    between = _between(element(low), element(high), 0.5 if is_middle else weight)
+    return where(compare("equal", weight, 0.0), element(low), between)
