@@ -114,6 +114,10 @@ FORMS = (
     ("rotations by rows of one array, with lengths `norm(w, axis=1)`", "at 0", "one vector a sample, in a batch"),
     ("the normal's density over its integral, `norm.pdf(x) / norm.cdf(x)`", "below -38", "`exp(logpdf - logcdf)`"),
     ("`log(x + sqrt(x**2 + 1))`", "below -1e8", "`arcsinh(x)`"),
+    ("Bessel functions and others of no elementary series over x, `j1(x) / x`", "near 0, slopes", "its series"),
+    ("`log(expm1(x) + y)`, and other sums of expm1 and what is no number", "above 709", "`softplus(x)` and a rest"),
+    ("sums of hyperbolic functions of different arguments, `log(cosh(x) + cosh(2*x))`", "near 0, slopes", "a product"),
+    ("slopes of `logsumexp` of formulas of one number, twice", "where one share is 1", "the differences of exponents"),
     ("slopes of `norm(x, p)`, p other than 2", "at 0", "`sum(abs(x)**p)`"),
 )
 

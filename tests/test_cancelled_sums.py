@@ -22,18 +22,18 @@ t = sd.scalar("t")
 
 #: Formulas, what they are differentiated by, and the last line of what is shown.
 SHOWN: list[tuple[Any, sd.Array, str]] = [
-    (-np.sum(p * np.log(p)), x, "softmax(x) * (softmax(x) @ log_softmax(x) - log_softmax(x))"),
+    (-np.sum(p * np.log(p)), x, "(softmax(x) @ log_softmax(x) - log_softmax(x)) * softmax(x)"),
     (np.sum(p), x, "0 * softmax(x)"),
     (
         -np.sum(P1 * np.log(P1)),
         X,
-        "softmax(X) * (sum(softmax(X) * log_softmax(X), axis=1)[:, None] - log_softmax(X))",
+        "(sum(softmax(X) * log_softmax(X), axis=1)[:, None] - log_softmax(X)) * softmax(X)",
     ),
     (np.sum(P0 * P0), X, "2 * (softmax(X, axis=0) ** 2 - softmax(X, axis=0) * sum(softmax(X, axis=0) ** 2, axis=0))"),
     (
         np.sum(p * np.log(p / q)),
         x,
-        "softmax(x) * (log_softmax(x) - log_softmax(y) - softmax(x) @ (log_softmax(x) - log_softmax(y)))",
+        "(log_softmax(x) - log_softmax(y) - softmax(x) @ (log_softmax(x) - log_softmax(y))) * softmax(x)",
     ),
     (-np.sum(q * np.log(p)), x, "softmax(x) - softmax(y)"),
     (

@@ -82,7 +82,10 @@ _OPERATIONS = {
         *("hypot", "power", "exp2"),
         *(*_SHAPES, *_REMAINDERS, *_OF_SQUARES),
     ],
-    INVERSE: ["divide", "power", "unit", "csch", "exp_share", *_REMAINDERS[-2:], "csch_quotient_of_square"],
+    INVERSE: [
+        *("divide", "power", "unit", "csch", "exp_share", *_REMAINDERS[-2:], "csch_quotient_of_square"),
+        *("lorentzian", "direction_cos", "direction_sin", "inversion_x", "inversion_y"),
+    ],
     OF_SQUARE: _OF_SQUARES,
     SPECTRUM: ["eigvalsh"],
 }

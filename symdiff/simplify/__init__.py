@@ -28,7 +28,7 @@ Add
 from __future__ import annotations
 
 from . import algebra, arrays, branches, declared, positions, stability
-from .cancelling import deviations, fractions, ratios, shares
+from .cancelling import deviations, fractions, quotients, ratios, shares
 from .facts import is_symmetric
 from .inlining import inline
 from .matrices import chains, diagonals, entries, invertible, merged, symmetry
@@ -40,7 +40,7 @@ from .stability.lengths import join_cosines
 #: The modules whose rules make up the table, in its order.
 SOURCES = (
     *(algebra, branches, arrays, positions, declared, merged, diagonals, entries, chains, invertible, symmetry),
-    *(stability, ratios, fractions, shares, deviations),
+    *(stability, ratios, quotients, fractions, shares, deviations),
 )
 
 __all__ = [

@@ -99,17 +99,22 @@ def _difference_forms(node: Node) -> Node | None:
 _WINDOW = 9
 
 
-@rule("add subtract", "a + b + a", "2 a + b", "reading", inside="add subtract negative")
+@rule("add subtract", "a + b + a, a + b - a", "2 a + b, b", "reading", inside="add subtract negative")
 def _like_terms(node: Node) -> Node | None:
-    """Collect terms that differ only by a number, unless they cancel (which could hide a NaN)."""
+    """Collect terms that differ only by a number; what cancels would take the digits of the others with it."""
     terms = [(sign, *scaled(term)) for sign, term in terms_of(node, _WINDOW).parts]
     total: dict[Node, float] = {}
     for sign, c, x in terms:
         total[x] = total.get(x, 0.0) + sign * c
-    if len(total) == len(terms) or 0.0 in total.values() or any(x.op == "constant" for x in total):
+    if len(total) == len(terms) or any(x.op == "constant" for x in total):
         return None
     result: Node | None = None
-    for x, c in total.items():
+    left = {x: c for x, c in total.items() if c}
+    if not left:
+        return spread(constant(0.0), node.shape)
+    if any(x.shape == node.shape for x in total.keys() - left.keys()) and all(x.shape != node.shape for x in left):
+        return None
+    for x, c in left.items():
         if result is None:
             result = make("multiply", constant(c), x)
         else:

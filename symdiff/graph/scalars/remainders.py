@@ -43,14 +43,17 @@ def _log1p(n: int, x: Node) -> Node:
 
 
 def _arctan(n: int, x: Node) -> Node:
-    # (n-1)! cos(a)^n sin(n (a + pi/2)) for a = arctan(x)
+    # (n-1)! cos(a)^n sin(n (a + pi/2)) for a = arctan(x); the angle itself would lose the digits of its cosine far out
     if n == 0:
         return _f("arctan", x)
     if n == 1:
         return _f("lorentzian", x)
-    angle = _f("arctan", x)
-    wave = _f("sin", constant(float(n)) * (angle + math.pi / 2))
-    return constant(float(math.factorial(n - 1))) * _power(_f("cos", angle), n) * wave
+    one = constant(1.0)
+    c, s = _f("direction_cos", one, x), _f("direction_sin", one, x)
+    real, imaginary = -s, c
+    for _ in range(n - 1):
+        real, imaginary = -(s * real + c * imaginary), c * real - s * imaginary
+    return constant(float(math.factorial(n - 1))) * _power(c, n) * imaginary
 
 
 def _arcsin(n: int, x: Node) -> Node:

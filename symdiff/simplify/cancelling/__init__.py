@@ -5,11 +5,14 @@ Takes
 Gives
     an equal node that is shorter, or None
 Invariants
-    * What stays is nan or infinite wherever what goes would have been.
+    * What stays is nan or infinite wherever what goes would have been, but for terms of derivatives that cancel: their
+      digits would take those of the others with them.
 Files
     parts        terms and factors, and sums and products of what is left
+    monomials    terms as a number times powers
     ratios       ratios that are 1
     fractions    sums of fractions with one denominator
+    quotients    derivatives of f(x y) / y by x
     shares       sums of softmax, which are 1
     deviations   means of deviations from a mean, which are 0
 Add

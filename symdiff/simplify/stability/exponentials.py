@@ -71,6 +71,8 @@ def _build(p: ExponentialProduct, shape: Shape) -> Node | None:
             continue
         (b, l1), (c, l2) = sorted(found.parts(), key=lambda part: bool(part[1]))
         t = added(l2, l1, -1.0)
+        if not t:
+            return None  # what moved has cancelled
         exponent = added(exponent, l1, power)
         b, c, t, exponent, number = _upright(b, c, t, exponent, number, power)
         if power > 0:
@@ -242,7 +244,7 @@ def _join(
     written: list[Node] = []
     left, kept = _taken_in(exponent, below)
     if _is_apart(left, below):
-        return multiplied(p, number, [*factors, _logarithmic(exponent, below)], shape)
+        return multiplied(p, number, [*factors, _logarithmic(left, kept)], shape)
     for share, moved in kept:
         scale, nodes = _write_share(share, moved)
         number *= scale
@@ -296,16 +298,20 @@ def _is_small(exponent: Linear) -> bool:
     return True
 
 
-def _logarithmic(exponent: Linear, below: Sequence[Share]) -> Node:
-    """Return exp(exponent - power log(b + c exp(t)) - ...): what exponents of several directions need."""
-    total = as_node(exponent)
-    for share in below:
+def _logarithmic(left: Linear, kept: Sequence[tuple[Share, float]]) -> Node:
+    """Return the exponential of what is left of an exponent and of the logarithms of shares, with what each has taken.
+
+    A share that has taken t is 1 / (c + b exp(-t)), whose logarithm keeps its digits: t - softplus(t) would lose them.
+    """
+    total = as_node(left)
+    for share, moved in kept:
         b, c = scalar_constant(share.b) or 1.0, scalar_constant(share.c) or 1.0
         shift = math.log(c / b)
         t = added(share.t, {None: shift} if shift else {})
-        total = total - scaled_node(share.power, elementwise("softplus", (as_node(t),)))
-        if b != 1.0:
-            total = total - share.power * math.log(b)
+        for size, power, exponent in ((b, share.power - moved, multiple(t, -1.0)), (c, moved, t)):
+            if power:
+                total = total + scaled_node(power, elementwise("log_sigmoid", (as_node(exponent),)))
+                total = total - power * math.log(size) if size != 1.0 else total
     return elementwise("exp", (total,))
 
 

@@ -109,11 +109,12 @@ def ratio(a: Linear, b: Linear) -> float | None:
 
 @dataclass(frozen=True)
 class ExponentialTerm:
-    """``number * product of factors * exp(exponent)``."""
+    """``number * product of factors * exp(exponent)``; ``taken`` is what a difference such as expm1 takes away."""
 
     number: float
     factors: tuple[Node, ...]
     exponent: Linear = field(hash=False)
+    taken: bool = False
 
 
 def exponential_terms(node: Node, room: list[int] | None = None) -> list[ExponentialTerm] | None:
@@ -138,7 +139,7 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Exponen
         axes = tuple(a for a, label in enumerate(node.payload.labels[0]) if label not in node.payload.out)
         return [ExponentialTerm(1.0, (), {reduce("logsumexp", x, axes): 1.0})]
     if node.op == "expm1":
-        return [ExponentialTerm(1.0, (), linear(node.args[0])), ExponentialTerm(-1.0, (), {})]
+        return [ExponentialTerm(1.0, (), linear(node.args[0])), ExponentialTerm(-1.0, (), {}, taken=True)]
     if node.op in ("cosh", "sinh"):
         sign = 0.5 if node.op == "cosh" else -0.5
         up = linear(node.args[0])
@@ -241,6 +242,7 @@ def _as_sum(node: Node) -> Sum | None:
         return None
     found: dict[frozenset[tuple[Node | None, float]], Node] = {}
     exponents: dict[frozenset[tuple[Node | None, float]], Linear] = {}
+    taken: set[frozenset[tuple[Node | None, float]]] = set()
     for term in terms:
         shift = term.exponent.get(None, 0.0)
         moving: Linear = {n: c for n, c in term.exponent.items() if n is not None}
@@ -253,9 +255,13 @@ def _as_sum(node: Node) -> Sum | None:
             coefficient = factor if i == 0 and number == 1.0 else coefficient * factor
         key = frozenset(moving.items())
         exponents.setdefault(key, moving)
+        if term.taken:
+            taken.add(key)
         if key in found:
             first, second = scalar_constant(found[key]), scalar_constant(coefficient)
             total = found[key] + coefficient if first is None or second is None else constant(first + second)
+            if key in taken and (first is None or second is None or 0.0 < abs(first + second) < 0.25):
+                return None  # expm1(x) + y is near y for a small x, and exp(x) + (y - 1) is not
             found[key] = total
         else:
             found[key] = coefficient

@@ -5,12 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ...graph import Node, axes_of, concatenate, constant, elementwise, normalize, reduce, reshape, slicing
+from ...graph import (
+    Node,
+    axes_of,
+    concatenate,
+    constant,
+    elementwise,
+    normalize,
+    reduce,
+    reshape,
+    slicing,
+    stop_gradient,
+)
 from ...graph.scalars.arithmetic import peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
 from ..rewriter import is_number, spread
-from .exponents import Linear, Sum, added, as_node, as_sum, exponential_terms, is_sum_along_axes, multiple
+from .exponents import Linear, Sum, added, as_node, as_sum, exponential_terms, is_sum_along_axes, multiple, ratio
 from .products import (
     ONE,
     ExponentialProduct,
@@ -27,6 +38,8 @@ def wide_form(p: ExponentialProduct, shape: Shape) -> Node | None:
     """Return a quotient with sums of many exponentials, by logsumexp and softmax of the exponents."""
     tops = [(found, power) for found, power in p.sums.items() if power > 0]
     bottoms = [(found, -power) for found, power in p.sums.items() if power < 0]
+    if any(_is_scaled(found) for found, _ in bottoms):
+        return None
     if len(tops) > 1 or any(power != 1.0 for _, power in tops):
         return None
     parts: list[tuple[Node, Linear]] = [(ONE, {})]
@@ -37,10 +50,17 @@ def wide_form(p: ExponentialProduct, shape: Shape) -> Node | None:
             return None
         total = sum_of([(c, added(e, p.exponent)) for c, e in parts])
         return multiplied(p, p.number, [total], shape)
-    wide = [(Wide(found, shape), power) for found, power in bottoms]
+    wide = [(wide_sum(found, shape), power) for found, power in bottoms]
+    shifted = [(c, added(e, p.exponent)) for c, e in parts]
+    if len(wide) == 1:
+        whole = wide[0][0].together(shifted, wide[0][1])
+        if whole is not None:
+            return multiplied(p, p.number, [whole, raised(wide[0][0].weight(), -wide[0][1])], shape)
+    difference = _difference_of(parts)
+    if difference:
+        shifted = [(constant(1.0), e) for _, e in shifted]
     terms = []
-    for coefficient, exponent in parts:
-        e = added(exponent, p.exponent)
+    for coefficient, e in shifted:
         share = wide[0][0].share(e) if len(wide) == 1 and wide[0][1] == 1.0 else None
         if share is None:
             logarithm = as_node(e)
@@ -52,13 +72,126 @@ def wide_form(p: ExponentialProduct, shape: Shape) -> Node | None:
     for term in terms[1:]:
         total = total + term
     weights = [raised(each.weight(), -power) for each, power in wide if not each.positive]
-    return multiplied(p, p.number, [total, *weights], shape)
+    return multiplied(p, p.number, [*difference, total, *weights], shape)
+
+
+def _is_scaled(found: Sum) -> bool:
+    """Tell whether all exponents are less a logarithm of the sum of their exponentials."""
+    first = found.exponents[0]
+    scales = [node for node, c in first.items() if node is not None and c == -1.0 and _is_scale(node)]
+    return any(all(e.get(node) == -1.0 for e in found.exponents) for node in scales)
+
+
+def _is_scale(node: Node) -> bool:
+    inner = node.args[0] if node.op == "stop_gradient" else node
+    return inner.op == "logsumexp"
+
+
+def _difference_of(parts: list[tuple[Node, Linear]]) -> tuple[Node, ...]:
+    """Return c tanh((l - m) / 2) for c exp(l) - c exp(m), which is that times the sum of the two; () for others."""
+    if len(parts) != 2:
+        return ()
+    (c, up), (d, down) = parts
+    first, second = scalar_constant(c), scalar_constant(d)
+    if first is None or second is None or first != -second or not first:
+        return ()
+    return constant(first), elementwise("tanh", (as_node(multiple(added(up, down, -1.0), 0.5)),))
+
+
+class AroundCosh:
+    """A sum ``exp(l) (a exp(t) + b exp(-t) + c)`` as ``exp(l) cosh(t)`` times ``a + b + (a - b) tanh(t) + c sech(t)``.
+
+    Parts that are odd keep their digits near 0, which they lose as differences of exponentials.
+
+    Parameters
+    ----------
+    level, t : Linear
+    up, down : float
+        The numbers of exp(t) and exp(-t).
+    rest : Node
+        The coefficient of the third.
+    """
+
+    positive = False
+
+    def __init__(self, level: Linear, t: Linear, up: float, down: float, rest: Node) -> None:
+        self.level, self.t = level, t
+        self.argument = as_node(t)
+        self.sum = self._part(up, down, rest)
+
+    def _part(self, up: float, down: float, rest: Node) -> Node:
+        """Return (up exp(t) + down exp(-t) + rest) / cosh(t)."""
+        terms = []
+        if up + down:
+            terms.append(constant(up + down))
+        if up - down:
+            terms.append((up - down) * elementwise("tanh", (self.argument,)))
+        if scalar_constant(rest) != 0.0:
+            terms.append(rest * elementwise("sech", (self.argument,)))
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        return total
+
+    def logarithm(self) -> Node:
+        """Return l + log(cosh(t))."""
+        large = elementwise("log_cosh", (self.argument,))
+        return as_node(self.level) + large if self.level else large
+
+    def together(self, parts: list[tuple[Node, Linear]], power: float) -> Node | None:
+        """Return a sum over a power of exp(l) cosh(t), of exp(l) times exp(t), exp(-t) and 1; None for another."""
+        if not power.is_integer():
+            return None
+        numbers, rest = {1.0: 0.0, -1.0: 0.0}, constant(0.0)
+        for coefficient, exponent in parts:
+            left = added(exponent, self.level, -power)
+            place = ratio(left, self.t) if left else 0.0
+            number = scalar_constant(coefficient)
+            if place == 0.0:
+                rest = coefficient if scalar_constant(rest) == 0.0 else rest + coefficient
+            elif place in numbers and number is not None:
+                numbers[place] += number
+            else:
+                return None
+        whole = self._part(numbers[1.0], numbers[-1.0], rest)
+        return whole if power == 1.0 else whole * raised(elementwise("sech", (self.argument,)), power - 1.0)
+
+    def share(self, exponent: Linear) -> Node | None:
+        """Return exp(exponent) over exp(l) cosh(t), where it moves with one of the two exponentials."""
+        left = added(exponent, self.level, -1.0)
+        ways = [(added(left, t, -1.0), t) for t in (self.t, multiple(self.t, -1.0))]
+        rest, t = min(ways, key=lambda way: len(way[0]))
+        if len(rest) >= len(left):
+            return None
+        # 2 sigmoid(2 t) is exp(t) over cosh(t)
+        logarithm = elementwise("log_sigmoid", (as_node(multiple(t, 2.0)),))
+        return elementwise("exp", (as_node(added(rest, {None: math.log(2.0)})) + logarithm,))
+
+    def weight(self) -> Node:
+        """Return what is multiplied by exp(l) cosh(t)."""
+        return self.sum
+
+
+def wide_sum(found: Sum, shape: Shape) -> Wide | AroundCosh:
+    """Return a sum of many exponentials in the form that suits it."""
+    parts = found.parts()
+    for k, (rest, level) in enumerate(parts if len(parts) == 3 else ()):
+        (c, up), (d, down) = [part for place, part in enumerate(parts) if place != k]
+        t = added(up, level, -1.0)
+        numbers = scalar_constant(c), scalar_constant(d)
+        if t and t == multiple(added(down, level, -1.0), -1.0) and numbers[0] is not None and numbers[1] is not None:
+            if next(iter(t.values())) < 0:
+                t, numbers = multiple(t, -1.0), numbers[::-1]
+            return AroundCosh(level, t, numbers[0] or 0.0, numbers[1] or 0.0, rest)
+    return Wide(found, shape)
 
 
 class Wide:
     """A sum of many exponentials as the sum of ``exp(l)`` times a mean of the coefficients.
 
-    Where all coefficients are positive numbers, they are part of the exponents and the mean is 1.
+    Where all coefficients are positive numbers, they are part of the exponents and the mean is 1. Otherwise the sum of
+    ``exp(l)`` only scales: any number would do in its place, so no derivative goes through it. That would be
+    differences of shares, which lose the digits that a derivative of the sum itself has.
     """
 
     def __init__(self, found: Sum, shape: Shape) -> None:
@@ -69,19 +202,40 @@ class Wide:
         self.shape = shape
         nodes = [as_node(added(e, {None: s} if s else {})) for e, s in zip(self.exponents, shifts, strict=True)]
         self.stacked = concatenate([reshape(spread(n, shape), (*shape, 1)) for n in nodes], len(shape))
+        self.total = reduce("logsumexp", self.stacked, (len(shape),))
+        self.scale = self.total if self.positive else stop_gradient(self.total)
 
     def logarithm(self) -> Node:
         """Return log(sum(exp(l)))."""
-        return reduce("logsumexp", self.stacked, (len(self.shape),))
+        return self.scale
 
     def _part(self, place: int) -> Node:
+        if not self.positive:
+            return elementwise("exp", (as_node(added(self.exponents[place], {self.scale: -1.0})),))
         shares = normalize("softmax", self.stacked, (len(self.shape),))
         return slicing(shares, (*((0, 1, n) for n in self.shape), (place, 1, None)))
 
+    def together(self, parts: list[tuple[Node, Linear]], power: float) -> Node | None:
+        """Return None: shares are computed one by one."""
+        return None
+
+    def _logarithm_of_part(self, place: int) -> Node:
+        if not self.positive:
+            return as_node(added(self.exponents[place], {self.scale: -1.0}))
+        shares = normalize("log_softmax", self.stacked, (len(self.shape),))
+        own = slicing(shares, (*((0, 1, n) for n in self.shape), (place, 1, None)))
+        c = scalar_constant(self.coefficients[place]) if self.positive else 1.0
+        return own - math.log(c) if c is not None and c != 1.0 else own
+
     def share(self, exponent: Linear) -> Node | None:
-        """Return exp(exponent) over the sum of exp(l), where it is one of these."""
+        """Return exp(exponent) over the sum of exp(l), where it is one of these, or moves with one."""
         if exponent not in self.exponents:
-            return None
+            nearest = min(self.exponents, key=lambda e: len(added(exponent, e, -1.0)))
+            left = added(exponent, nearest, -1.0)
+            if not nearest or len(left) >= len(exponent):
+                return None
+            # the exponent less the logarithm of the sum would lose the digits of what is left
+            return elementwise("exp", (as_node(left) + self._logarithm_of_part(self.exponents.index(nearest)),))
         place = self.exponents.index(exponent)
         c = scalar_constant(self.coefficients[place]) if self.positive else 1.0
         return self._part(place) if c == 1.0 or c is None else constant(1.0 / c) * self._part(place)
@@ -176,7 +330,9 @@ def log_of_sum(found: Sum, shape: Shape) -> Node | None:
             return _plus(as_node(l1) + inner if l1 else inner, scalar_constant(b) or 1.0)
     if sign == 0 and not all(e for _, e in parts) and len(parts) == 2:
         return elementwise("log_exp_sum", (parts[0][0], parts[1][0], as_node(parts[1][1])))
-    wide = Wide(found, shape)
+    if _is_scaled(found):
+        return None
+    wide = wide_sum(found, shape)
     total = wide.logarithm()
     return total if wide.positive else total + elementwise("log", (wide.weight(),))
 

@@ -1,0 +1,152 @@
+"""Terms as a number times powers, and sums of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...graph import Node, constant, elementwise
+from ...graph.scalars.arithmetic import PRODUCTS, factors_of, terms_of
+from ...graph.scalars.functions import scalar_constant
+from ..facts import is_positive
+from ..rewriter import make
+from .parts import FACTORS, TERMS
+
+#: The highest power that is taken apart.
+HIGHEST = 8
+
+
+class Monomial(NamedTuple):
+    """A number times powers of what is no product."""
+
+    number: float
+    powers: dict[Node, int]
+
+    def scaled(self, by: float) -> Monomial:
+        """Return it times a number."""
+        return self._replace(number=by * self.number)
+
+
+def monomial(sign: float, term: Node) -> Monomial | None:
+    """Return a term as a monomial; None for 0, and for more factors than are compared."""
+    number, powers, halves, lengths = sign, dict[Node, int](), dict[Node, int](), dict[Node, int]()
+    todo = [(term, 1)]
+    while todo:
+        part, power = todo.pop()
+        found = factors_of(part, FACTORS, enter=_enters)
+        if not found.whole or len(powers) > FACTORS:
+            return None
+        number *= found.sign**power
+        for base, n in found.parts:
+            value = scalar_constant(base)
+            if value == 0.0:
+                return None
+            if value is not None:
+                number *= value ** (n * power)
+            elif base.op in OF_LENGTHS and (length := _of_length(base)) is not None:
+                square, half, top = length
+                lengths[square] = lengths.get(square, 0) + half * int(n) * power
+                todo += [] if top is None else [(top, int(n) * power)]
+            elif _halves(base):
+                halves[base.args[0]] = halves.get(base.args[0], 0) + int(_halves(base) * n) * power
+            elif base.op == "contract" and _is_scaled(base):
+                todo += [(arg, int(n) * power) for arg in base.args]
+            else:
+                powers[base] = powers.get(base, 0) + int(n) * power
+    for base, n in halves.items():
+        # a root stays, since it is nan below 0, where its square is not
+        whole = int(n / 2) if n % 2 or is_positive(base) else 0
+        root = elementwise("sqrt", (base,))
+        powers[base] = powers.get(base, 0) + whole
+        powers[root] = powers.get(root, 0) + n - 2 * whole
+    for square, n in lengths.items():
+        root = elementwise("sqrt", (square,))
+        powers[square] = powers.get(square, 0) + int(n / 2)
+        powers[root] = powers.get(root, 0) + n - 2 * int(n / 2)
+    return Monomial(number, {base: n for base, n in powers.items() if n})
+
+
+#: Functions of the length of two numbers: what power of it they have, and which of the numbers they are multiplied by.
+OF_LENGTHS: dict[str, tuple[int, int | None]] = {
+    "hypot": (1, None),
+    "lorentzian": (-2, None),
+    "direction_cos": (-1, 0),
+    "direction_sin": (-1, 1),
+    "inversion_x": (-2, 0),
+    "inversion_y": (-2, 1),
+}
+
+
+def _of_length(node: Node) -> tuple[Node, int, Node | None] | None:
+    """Return the square of a length that is never 0, its power in halves, and what it is multiplied by."""
+    half, place = OF_LENGTHS[node.op]
+    args = (constant(1.0), *node.args)[-2:]
+    numbers = [scalar_constant(arg) for arg in args]
+    if not any(numbers):
+        return None
+    squares = [
+        make("power", arg, constant(2.0)) if number is None else constant(number * number)
+        for number, arg in zip(numbers, args, strict=True)
+    ]
+    return make("add", *squares), half, None if place is None else args[place]
+
+
+def _halves(node: Node) -> int:
+    """Return n for the power n / 2 of something, n odd, and 0 for anything else."""
+    if node.op == "sqrt":
+        return 1
+    exponent = scalar_constant(node.args[1]) if node.op == "power" else None
+    return int(2 * exponent) if exponent is not None and exponent % 1 == 0.5 and abs(exponent) < HIGHEST else 0
+
+
+def _is_scaled(node: Node) -> bool:
+    """Tell whether a contraction is a number times an array."""
+    labels, out, repeated = node.payload
+    return len(node.args) == 2 and not node.args[0].shape and labels[1] == out and not repeated
+
+
+def _enters(part: Node, power: float) -> bool:
+    if part.op != "power":
+        return part.op in PRODUCTS
+    n = scalar_constant(part.args[1])
+    return n is not None and n.is_integer() and abs(n) <= HIGHEST
+
+
+def times(a: Monomial, b: Monomial) -> Monomial:
+    """Return the product of two."""
+    powers = dict(a.powers)
+    for base, n in b.powers.items():
+        powers[base] = powers.get(base, 0) + n
+    return Monomial(a.number * b.number, {base: n for base, n in powers.items() if n})
+
+
+def like(terms: list[Monomial]) -> list[Monomial]:
+    """Add like terms; those that cancel are left out."""
+    total: dict[tuple[tuple[Node, int], ...], float] = {}
+    for number, powers in terms:
+        key = tuple(sorted(powers.items(), key=lambda item: id(item[0])))
+        total[key] = total.get(key, 0.0) + number
+    return [Monomial(number, dict(key)) for key, number in total.items() if number]
+
+
+def terms_in(node: Node) -> list[Monomial] | None:
+    """Return the terms of a sum; None if there are too many."""
+    terms = terms_of(node, TERMS)
+    parts = [monomial(sign, term) for sign, term in terms.parts] if terms.whole else []
+    found = [part for part in parts if part is not None]
+    return found if found and len(found) == len(parts) else None
+
+
+def written(term: Monomial) -> tuple[float, Node]:
+    """Return a product without its sign, and the sign."""
+    parts: dict[bool, Node | None] = {True: None, False: None}
+    for base, n in term.powers.items():
+        power = base if abs(n) == 1 else make("power", base, constant(float(abs(n))))
+        known = parts[n > 0]
+        parts[n > 0] = power if known is None else make("multiply", known, power)
+    size = abs(term.number)
+    above, below = parts[True], parts[False]
+    if above is None:
+        above = constant(size)
+    elif size != 1.0:
+        above = make("multiply", constant(size), above)
+    return (1.0 if term.number > 0 else -1.0), above if below is None else make("divide", above, below)

@@ -1,0 +1,201 @@
+"""Digits of values and derivatives where a rewritten form could lose them: far out, near 0, beside what is large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symdiff as sd
+
+
+def sigmoid(x: Any) -> Any:
+    return 1 / (1 + mp.exp(-x))
+
+
+def softplus(x: Any) -> Any:
+    return mp.log1p(mp.exp(x))
+
+
+def exact(function: Callable[..., Any], at: dict[str, float], by: str = "", order: int = 0) -> float:
+    """Return a derivative by differences with many digits."""
+    with mp.workdps(400):
+        values = {name: mp.mpf(value) for name, value in at.items()}
+        if not order:
+            return float(function(**values))
+        step = max(abs(values[by]), mp.mpf(10) ** -20) * mp.mpf(10) ** -70
+        weights = {1: (-0.5, 0, 0.5), 2: (1, -2, 1), 3: (-0.5, 1, 0, -1, 0.5)}[order]
+        middle = len(weights) // 2
+        moved = (w * function(**{**values, by: values[by] + (k - middle) * step}) for k, w in enumerate(weights) if w)
+        return float(mp.fsum(moved) / step**order)
+
+
+def agrees(text: str, function: Callable[..., Any], at: dict[str, float], by: str = "", order: int = 0) -> None:
+    """Compare a formula, or its derivative, with many digits on all backends."""
+    formula = sd.derivative(text, by, order) if order else sd.compile(text)
+    expected = exact(function, at, by, order)
+    for backend in ("native", "interpreter", "numpy"):
+        kernel = sd.compile(formula, backend=backend) if order else sd.compile(text, backend=backend)
+        named = {one.name: at[one.name] for one in kernel.inputs}
+        assert kernel(**named) == pytest.approx(expected, rel=2e-12, abs=1e-300), (text, backend, at, order)
+
+
+# ---------------------------------------------------------------------------- exponents that are joined
+
+JOINED: list[tuple[str, Callable[..., Any]]] = [
+    ("exp(y)*sigmoid(x)", lambda x, y: mp.exp(y) * sigmoid(x)),
+    ("exp(x)*exp(y)/(2 + 3*exp(x))", lambda x, y: mp.exp(x) * mp.exp(y) / (2 + 3 * mp.exp(x))),
+    ("exp(y)*exp(2*x)/(exp(x) + exp(2*x) + 1)", lambda x, y: mp.exp(y + 2 * x) / (mp.exp(x) + mp.exp(2 * x) + 1)),
+    ("exp(y)*sigmoid(x)*sigmoid(-x/2)", lambda x, y: mp.exp(y) * sigmoid(x) * sigmoid(-x / 2)),
+]
+
+
+@pytest.mark.parametrize(("text", "function"), JOINED, ids=[text for text, _ in JOINED])
+@pytest.mark.parametrize("x", [1e16, 1e9, 30.0, -0.5, -40.0])
+def test_exponents_that_cancel_are_not_added(text: str, function: Callable[..., Any], x: float) -> None:
+    if "x/2" in text:
+        x = min(x, 1000.0)
+    agrees(text, function, {"x": x, "y": 1.0})
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("y", [36.1, 25.1, 15.0, 2.0, -3.0])
+def test_softplus_of_an_exponential(y: float, order: int) -> None:
+    agrees("softplus(exp(y))", lambda y: softplus(mp.exp(y)), {"y": y}, "y", order)
+
+
+# ---------------------------------------------------------------------------- hyperbolic functions beside others
+
+BESIDE: list[tuple[str, Callable[..., Any]]] = [
+    ("log(cosh(y) + c)", lambda y, c: mp.log(mp.cosh(y) + c)),
+    ("1/(cosh(y) + c)", lambda y, c: 1 / (mp.cosh(y) + c)),
+    ("sinh(y)/(cosh(y) + c)", lambda y, c: mp.sinh(y) / (mp.cosh(y) + c)),
+    ("y/(cosh(y) + c)", lambda y, c: y / (mp.cosh(y) + c)),
+    ("1/(exp(y) + exp(-y) + c)", lambda y, c: 1 / (mp.exp(y) + mp.exp(-y) + c)),
+    ("log(exp(y) + exp(2*y) + c)", lambda y, c: mp.log(mp.exp(y) + mp.exp(2 * y) + c)),
+]
+
+
+@pytest.mark.parametrize(("text", "function"), BESIDE, ids=[text for text, _ in BESIDE])
+@pytest.mark.parametrize("c", [1e30, 1e12, 1.0, 1e-5])
+@pytest.mark.parametrize("y", [1e-20, 1e-8, 2.0, -40.0])
+def test_hyperbolic_functions_beside_a_number(text: str, function: Callable[..., Any], c: float, y: float) -> None:
+    for order in (0, 1, 2):
+        agrees(text, function, {"y": y, "c": c}, "y", order)
+
+
+def test_large_hyperbolic_functions_beside_a_number() -> None:
+    slope = sd.compile(sd.gradient("log(cosh(y) + c)", "y"))
+    assert [float(slope(c=c, y=y)) for c, y in ((1.0, 800.0), (1e30, -800.0))] == [1.0, -1.0]
+    assert sd.compile("log(cosh(y) + c)")(c=3.0, y=800.0) == pytest.approx(800 - np.log(2), rel=1e-15)
+
+
+SMALL: list[tuple[str, Callable[..., Any]]] = [
+    ("log(expm1(x) + y)", lambda x, y: mp.log(mp.expm1(x) + y)),
+    ("log(sinh(x) + y)", lambda x, y: mp.log(mp.sinh(x) + y)),
+    ("expm1(x)/(expm1(x) + exp(y))", lambda x, y: mp.expm1(x) / (mp.expm1(x) + mp.exp(y))),
+]
+
+
+@pytest.mark.parametrize(("text", "function"), SMALL, ids=[text for text, _ in SMALL])
+@pytest.mark.parametrize(("x", "y"), [(1e-12, 1e-12), (1e-20, 1e-18), (0.3, 2.0)])
+def test_small_arguments_of_differences(text: str, function: Callable[..., Any], x: float, y: float) -> None:
+    for order in (0, 1):
+        agrees(text, function, {"x": x, "y": y}, "x", order)
+
+
+# ---------------------------------------------------------------------------- quotients by a factor of the argument
+
+QUOTIENTS: dict[str, Callable[[Any], Any]] = {
+    "expm1": mp.expm1,
+    "sin": mp.sin,
+    "sinh": mp.sinh,
+    "tanh": mp.tanh,
+    "erf": mp.erf,
+    "arctan": mp.atan,
+    "arcsinh": mp.asinh,
+    "log1p": mp.log1p,
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(sorted(QUOTIENTS)),
+    st.sampled_from([1.0, -1.0, 2.0, 0.5]),
+    *(st.floats(0.05, 5.0), st.floats(0.05, 5.0), st.sampled_from([1, 2])),
+)
+def test_the_slope_by_the_other_factor_is_that_of_the_function(
+    name: str, c: float, x: float, y: float, order: int
+) -> None:
+    own = QUOTIENTS[name]
+    if name == "log1p":
+        c = abs(c)
+    agrees(f"{name}({c}*x*y)/y", lambda x, y: own(c * x * y) / y, {"x": x, "y": y}, "x", order)
+
+
+@pytest.mark.parametrize(("x", "y"), [(10.0, 4.0), (10.0, 10.0), (3.0, 5.0)])
+def test_the_factor_of_yield_curves(x: float, y: float) -> None:
+    text = "(1 - exp(-x*y))/y"
+    assert str(sd.gradient(text, "x")) == "exp(-x * y)"
+    assert sd.compile(sd.gradient(text, "x"))(x, y) == pytest.approx(np.exp(-x * y), rel=1e-14)
+    agrees(text, lambda x, y: (1 - mp.exp(-x * y)) / y, {"x": x, "y": y}, "y", 1)
+    agrees(text, lambda x, y: (1 - mp.exp(-x * y)) / y, {"x": x, "y": y * 1e-12}, "y", 1)
+
+
+# ---------------------------------------------------------------------------- functions of lengths, far out
+
+FAR: list[tuple[str, Callable[..., Any]]] = [
+    ("arctan(x)*x", lambda x: mp.atan(x) * x),
+    ("arctan(x)/x", lambda x: mp.atan(x) / x),
+    ("x**2*arctan(x)", lambda x: x * x * mp.atan(x)),
+    ("x - arctan(x)", lambda x: x - mp.atan(x)),
+    ("x*arctan(x) - log(1 + x**2)/2", lambda x: x * mp.atan(x) - mp.log(1 + x * x) / 2),
+    ("arctan2(x, 2)*x", lambda x: mp.atan2(x, 2) * x),
+    ("arcsinh(x)*x", lambda x: mp.asinh(x) * x),
+    ("x*sqrt(1 + x**2)", lambda x: x * mp.sqrt(1 + x * x)),
+    ("x**2/sqrt(1 + x**2)", lambda x: x * x / mp.sqrt(1 + x * x)),
+    ("x**3/(4 + x**2)", lambda x: x**3 / (4 + x * x)),
+]
+
+
+@pytest.mark.parametrize(("text", "function"), FAR, ids=[text for text, _ in FAR])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_derivatives_of_what_levels_off(text: str, function: Callable[..., Any], order: int) -> None:
+    for x in (0.7, 30.0, 1e8, 1e20, -1e30):
+        if abs(exact(function, {"x": x}, "x", order)) > 1e-200:
+            agrees(text, function, {"x": x}, "x", order)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x*arctan(x) - log(1 + x**2)/2", "arctan(x)"),
+        ("gradient(arctan(x)*x, x)", "2 / (1 + x ** 2) ** 2"),
+        ("gradient(gradient(x*sqrt(1 + x**2), x), x)", "3 / (1 + x ** 2) ** 2.5"),
+        ("gradient(gradient(x**2*arctan(x), x), x)", "2 * (3 - x ** 2) / (1 + x ** 2) ** 3"),
+        ("erf(x*y)/y", "2/sqrt(pi) * exp(-x ** 2 * y ** 2)"),
+    ],
+)
+def test_what_cancels_is_not_shown(text: str, expected: str) -> None:
+    assert str(sd.gradient(text, "x")) == expected
+
+
+# ---------------------------------------------------------------------------- medians
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sampled_from([-np.inf, -2.0, 0.0, 1.0, 3.5, np.inf, np.nan]), min_size=1, max_size=7))
+def test_medians_of_infinite_numbers_are_numpys(values: list[float]) -> None:
+    x = np.array(values)
+    with np.errstate(invalid="ignore"):
+        for name in ("median", "nanmedian"):
+            if name == "nanmedian" and np.isnan(x).all():
+                continue
+            expected = getattr(np, name)(x)
+            for size in ("n", len(values)):
+                np.testing.assert_array_equal(sd.compile(f"{name}(x)", x=size)(x), expected)
