@@ -149,7 +149,7 @@ def parse(
         return DIALECTS[dialect](text, _merge_shapes(shapes, named_shapes)).result
     if not isinstance(text, str):
         raise ParseError(f"a formula came as {type(text).__name__}; expected text (str)")
-    read = _read_formula(text, _merge_shapes(shapes, named_shapes), ("shapes",))
+    read = _read_formula(text, _merge_shapes(shapes, named_shapes), ("shapes", "dialect", "budget"))
     read.refuse_unused()
     return _pack(_template_of(read.value), (result.sympy for result in _leaves(read.value)))
 

@@ -395,7 +395,7 @@ def objective(
     read = read_formula(f, merge_shapes(shapes, named_shapes), _OPTIONS)
     if not isinstance(read.value, Array):
         raise ArgumentError("an objective of several formulas; expected one (stack them, or add them)")
-    variables = read.read(wrt)
+    variables = read.variables(wrt)
     first = None if time is None else _time_of(read, time)
     own = [str(one.node.name) for one in leaves(variables) if _is_input(one)]
     if len(own) < len(leaves(variables)) or not own or len(set(own)) < len(own):
