@@ -67,6 +67,7 @@ from .frontend.symbols import (
     vector,
 )
 from .frontend.symbols import stop as stop_gradient
+from .ground.advice import FOLDERS as _FOLDERS
 from .ground.advice import MODULE as _MODULE
 from .ground.advice import REFUSED as _REFUSED
 from .ground.advice import advice as _advice
@@ -199,7 +200,7 @@ def _found(attribute: str) -> Any:
         return found
     if attribute in _LIBRARY:
         return function(attribute)
-    told = _advice(attribute, {**_REFUSED, **_MODULE}, __dir__())
+    told = _advice(attribute, {**_REFUSED, **_MODULE, **_FOLDERS}, __dir__())
     raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}{told}")
 
 
