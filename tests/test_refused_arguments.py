@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -88,3 +90,30 @@ def test_an_input_that_gives_a_letter_of_the_text_is_not_unused() -> None:
         sd.compile("eye(n) + x @ x", x="n", z="n")
     with pytest.raises(sd.ArgumentError, match="y= is no option"):
         sd.parse("eye(n)", x="n", y="m")
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native", "numpy"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("number", [1.0, x[0]])
+def test_a_dict_of_the_inputs_by_position(backend: Any, count: int, place: int, number: Any) -> None:
+    """The message names what works; a kernel whose argument is a dict takes it."""
+    names = ["a", "b", "c"][:count]
+    kernel = sd.compile(" + ".join(names), backend=backend)
+    given = dict.fromkeys(names, number)
+    for args in ([1.0] * place + [given], [given] + [1.0] * place, [given]):
+        with pytest.raises(sd.DtypeError, match=r"a dict of 'a'.*expected a: \(\).*k\(\*\*d\)"):
+            kernel(*args)
+    assert str(kernel(**given)) == str(kernel(*given.values()))
+    nested = sd.compile(lambda d: reduce(add, d.values()), d=dict.fromkeys(names, ()), backend=backend)
+    assert str(nested(given)) == str(kernel(**given))
+
+
+def test_a_dict_beside_positions() -> None:
+    kernel = sd.compile("x[i]", x="n", i=(int, "m"))
+    with pytest.raises(sd.DtypeError, match=r"x is a dict of 'x', 'i'; expected x: \(n,\), i: int \(m,\)"):
+        kernel({"x": [1.0, 2.0], "i": [0]})
+    with pytest.raises(sd.DtypeError, match=r"i is a dict of 'i'.*k\(\*\*d\)"):
+        kernel([1.0, 2.0], {"i": [0]})
+    with pytest.raises(sd.DtypeError, match=r"x is a dict.*k\(\*\*d\)"):
+        sd.compile("h = x**2\nh + 1").values({"x": 1.0})
