@@ -61,12 +61,12 @@ from .frontend.symbols import (
     positive_definite,
     scalar,
     skew,
+    stop_gradient,
     symbol,
     symmetric,
     upper,
     vector,
 )
-from .frontend.symbols import stop as stop_gradient
 from .ground.advice import FOLDERS as _FOLDERS
 from .ground.advice import MODULE as _MODULE
 from .ground.advice import REFUSED as _REFUSED

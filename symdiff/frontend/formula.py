@@ -253,7 +253,7 @@ def _unknown(
     listed = f"inputs: {_listed(inputs)}"
     close = close_to(name, [*options, *inputs])
     if options:
-        return ArgumentError(f"{name}= is no option{close}, and {also}; options: {', '.join(options)}; {listed}")
+        return ArgumentError(f"{name}= is no option, and {also}{close}; options: {', '.join(options)}; {listed}")
     return ArgumentError(f"{what} for {name!r}, which the formula does not mention{close}; {listed}")
 
 
@@ -263,7 +263,8 @@ def _undeclared(
     """Say of keywords beside a formula that takes no shapes which is no option, or which input has its shape."""
     strange = next((name for name in given if name not in inputs), None)
     if strange is not None:
-        return _unknown(strange, options, list(inputs), "a shape", f"{kind} carry their own shapes")
+        unknown = _unknown(strange, options, list(inputs), "a shape")
+        return ArgumentError(f"{unknown}; {kind} carry their own shapes")
     name = next(iter(given))
     return ArgumentError(
         f"a shape for {name!r}, which has {show(inputs[name].node.shape)}: {kind} carry their own shapes; leave "

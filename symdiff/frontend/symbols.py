@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..graph import INT, input, label, stop_gradient
+from ..graph import INT, input, label
+from ..graph import stop_gradient as stopped
 from ..ground.guard import guarded
 from .array import Array, asarray, call
 from .numpy.library import LIBRARY
@@ -379,9 +380,9 @@ def name(x: Any, label_: str) -> Array:
 
 
 @guarded
-def stop(x: Any) -> Array:
+def stop_gradient(x: Any) -> Array:
     """Return ``x`` as a constant to every derivative."""
-    return Array(stop_gradient(as_node(x)), provenance_of(x))
+    return Array(stopped(as_node(x)), provenance_of(x))
 
 
 @guarded

@@ -225,6 +225,7 @@ KERNEL: Mapping[str, str] = {
     "diff": _OF_KERNEL.format("gradient"),
     "eval": "call the kernel: k(...)",
     "evaluate": "call the kernel: k(...)",
+    "export": "write sd.export(k, folder, name, target=...)",
     "formula": "k.sympy, k.latex() and k.source() show it, and k(*symbols) is the formula of them",
     "grad": _OF_KERNEL.format("gradient"),
     "gradient": _OF_KERNEL.format("gradient"),

@@ -10,6 +10,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from inspect import isfunction
 from numbers import Number
 from types import FrameType
 from typing import Any, NoReturn, Self
@@ -268,6 +269,7 @@ def as_node(value: Any) -> Node:
     if array.dtype == object:
         is_sympy = str(type(value).__module__).startswith("sympy.")
         own = "; write the whole formula in SymPy, or in symdiff's symbols" * is_sympy
+        own += "; call it, or run it n times by sd.iterate(function, start, n)" * isfunction(value)
         raise DtypeError(
             f"a value of type {type(value).__name__}; expected a symbol, a real number, or an array of them{own}"
         )
