@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError, UnsupportedError
-from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, postorder, spans_of
+from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, extent, postorder, spans_of
 from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
 from ...graph.sizes import Dim, Shape, Size, Span, show
@@ -76,9 +76,12 @@ class Operand:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise SymbolError("len() of a scalar symbol")
+            raise SymbolError("len() of a scalar symbol, which has no axes; expected an array: sd.vector('x', n)")
         if not isinstance(self.shape[0], int):
-            raise SymbolError(f"len() of an array of shape {show(self.shape)}: the size is known at call time only")
+            raise SymbolError(
+                f"len() of an array of shape {show(self.shape)}: the size is known at call time only; write "
+                "x.shape[0], which formulas take as a number"
+            )
         return self.shape[0]
 
     @property
@@ -258,6 +261,8 @@ def as_node(value: Any) -> Node:
         return constant(value if isinstance(value, float | bool) else operator.index(value))
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
         return _stack_list(value)
+    if isinstance(value, Size):
+        return extent(value)
     if is_masked(value):
         raise DtypeError("a masked array in a formula, whose mask would be lost; pass its .filled(...)")
     try:
