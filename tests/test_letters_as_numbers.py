@@ -64,3 +64,33 @@ def test_a_size_is_no_number_of_python(use: Callable[[Any], Any]) -> None:
     for size in (N, N + 1):
         with pytest.raises(sd.SymbolError, match=r"sd.zeros\(shape\).*sd.scan.*give the size a number"):
             use(size)
+
+
+#: Formulas of a number with a letter that no input has, each in another place.
+LOST: list[Callable[[], Any]] = [
+    lambda: S * sd.eye("k"),
+    lambda: sd.sum(S * sd.ones(("k", 2))),
+    lambda: sd.iterate(lambda c: 2 * c, S, "k"),
+    lambda: sd.sum_over("i", "k", lambda i: S * i),
+    lambda: sd.iterate(lambda c: c + sd.sum(c * sd.ones("k")), S, 3),
+    lambda: sd.sum(sd.iterate(lambda c: sd.iterate(lambda d: d + c, c, "k"), S, 3)),
+    lambda: S * sd.asarray(sd.vector("u", "k").shape[0]),
+    lambda: S * sd.arange("k"),
+]
+
+
+@pytest.mark.parametrize("backend", ["auto", "interpreter", "native", "numpy"])
+@pytest.mark.parametrize("place", range(len(LOST)))
+def test_a_size_that_no_input_has_is_refused_when_it_is_compiled(place: int, backend: Any) -> None:
+    formula = LOST[place]()
+    for f in (formula, [S, formula], sd.gradient(sd.sum(formula), S)):
+        with pytest.raises(sd.ShapeError, match=r"the size 'k' is in the shape of no input.*sd.vector\('t', 'k'\)"):
+            sd.compile(f, [S], backend=backend)
+        kernel = sd.compile(f, [S, sd.vector("t", "k")], backend=backend)  # as the message says
+        kernel(2.0, np.ones(3))
+
+
+def test_a_size_of_text_that_no_input_has() -> None:
+    assert sd.compile("c * eye(k)", c=(), t="k")(2.0, np.ones(2)).tolist() == [[2, 0], [0, 2]]
+    with pytest.raises(sd.ShapeError, match=r"\(inputs: c: \(\)\).*in inputs= beside symbols"):
+        sd.compile(lambda c: c * sd.eye("k"), c=())
