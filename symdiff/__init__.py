@@ -61,12 +61,13 @@ from .frontend.symbols import (
     positive_definite,
     scalar,
     skew,
+    stop_gradient,
     symbol,
     symmetric,
     upper,
     vector,
 )
-from .frontend.symbols import stop as stop_gradient
+from .ground.advice import FOLDERS as _FOLDERS
 from .ground.advice import MODULE as _MODULE
 from .ground.advice import REFUSED as _REFUSED
 from .ground.advice import advice as _advice
@@ -149,7 +150,7 @@ def parse(
         return DIALECTS[dialect](text, _merge_shapes(shapes, named_shapes)).result
     if not isinstance(text, str):
         raise ParseError(f"a formula came as {type(text).__name__}; expected text (str)")
-    read = _read_formula(text, _merge_shapes(shapes, named_shapes), ("shapes",))
+    read = _read_formula(text, _merge_shapes(shapes, named_shapes), ("shapes", "dialect", "budget"))
     read.refuse_unused()
     return _pack(_template_of(read.value), (result.sympy for result in _leaves(read.value)))
 
@@ -199,7 +200,7 @@ def _found(attribute: str) -> Any:
         return found
     if attribute in _LIBRARY:
         return function(attribute)
-    told = _advice(attribute, {**_REFUSED, **_MODULE}, __dir__())
+    told = _advice(attribute, {**_REFUSED, **_MODULE, **_FOLDERS}, __dir__())
     raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}{told}")
 
 

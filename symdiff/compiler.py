@@ -32,6 +32,7 @@ from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import join
 from .graph import INT, Node, flatten, postorder, unflatten
 from .graph.dump import listing
+from .graph.size_equations import check_told
 from .graph.sizes import Shape, Span
 from .ground.budget import balance, budgeted, charge
 from .ground.guard import guarded
@@ -214,8 +215,8 @@ def compile(
         outputs = leaves(read.value)
         if not outputs:
             raise ArgumentError("no outputs; expected at least one formula")
-        groups = group_inputs(read, inputs, arguments)
-        options = Options(batched, *given_options, groups, *checks)
+        check_told(arguments, [output.node for output in outputs])
+        options = Options(batched, *given_options, group_inputs(read, inputs, arguments), *checks)
         structure = template_of(read.value)
         formats = read_formats(sparse, triangle, structure, outputs) if is_sparse else None
         return Problem(arguments, outputs, structure, options, backend, formats)
@@ -223,8 +224,7 @@ def compile(
     is_sparse = sparse is not None or triangle is not None
     with traced("compile", formula), reported(verbose, STAGES):
         begin("read")
-        start, before = time.perf_counter(), balance()
-        known = (reduce, batch_axis, accuracy, backend)
+        start, before, known = time.perf_counter(), balance(), (reduce, batch_axis, accuracy, backend)
         record = None if is_sparse else find_text(formula, given, inputs, batch, known)
         if record is None:
             return build_kernel(read())

@@ -15,8 +15,7 @@ import numpy as np
 from .errors import ArgumentError, ShapeError, UnsupportedError
 from .frontend.array import Array, asarray
 from .frontend.derivatives import gradient
-from .frontend.symbols import array
-from .frontend.symbols import stop as stop_gradient
+from .frontend.symbols import array, stop_gradient
 from .graph.scalars.functions import apply as apply_node
 from .graph.traversal import inputs_of
 from .ground.guard import guarded

@@ -137,7 +137,7 @@ def test_derive_reads_standard_input(run: Run) -> None:
     [
         (["x +* 2", "--wrt", "x"], "expected a number, a name or a bracket, found '*'\n  x +* 2\n     ^"),
         (["x"], "add --wrt NAME"),
-        (["x**2", "--wrt", "z"], "'z' is not known here"),
+        (["x**2", "--wrt", "z"], "'z' is no input of the formula"),
         (["x**2", "--wrt", "x", "--wrt", "x"], "expected each once"),
         (["x**2", "--wrt", "x", "--shape", "x"], "expected --shape NAME=SIZES"),
         (["x**2", "--wrt", "x", "--shape", "x=2", "--shape", "x=3"], "comes twice"),

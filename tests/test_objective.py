@@ -230,3 +230,18 @@ def test_the_last_letter_of_parameters_is_told_by_the_vector() -> None:
     c = sd.vector("c", "m")
     with pytest.raises(sd.ShapeError, match="in the place of all letters but one"):
         sd.objective(np.sum(w) * np.sum(c), {"w": w, "c": c}).fun(np.ones(5))
+
+
+def test_the_repr_shows_formula_order_and_shapes() -> None:
+    told = repr(sd.objective("sum((A@x - b)**2)", "x", A=("m", "n"), x="n", b="m"))
+    assert told == (
+        "<symdiff.Objective fun(x, A, b) = sum((A @ x - b) ** 2) of x: (n,), given A: (m, n), b: (m,); "
+        "jac, hess, hessp, value_and_gradient>"
+    )
+    told = repr(sd.objective(lambda p, x: x @ p["w"] + p["b"], "p", p={"w": 3, "b": ()}, x=("n", 3)))
+    assert told == (
+        "<symdiff.Objective fun(vector, x) = x @ p_w + p_b of p_w: (3,), p_b: (), given x: (n, 3); jac, hess>"
+    )
+    assert repr(sd.objective("-c", "c", time="t", c=3)).startswith("<symdiff.Objective fun(t, x) = -c of c: (3,); jac")
+    assert "..." in repr(sd.objective(" + ".join(["sin(x)"] * 50), "x"))
+    assert "fun(x) = h = 2 * x; h ** 2 of" in repr(sd.objective("h = 2*x\nh**2", "x"))

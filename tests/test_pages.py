@@ -37,6 +37,13 @@ def test_examples_of_docstrings_run() -> None:
     assert attempted > 150
 
 
+def test_the_reference_has_every_public_name() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"auto(?:function|class):: (\w+)", page))
+    errors = {name for name in symdiff.__all__ if name.endswith("Error")}
+    assert set(symdiff.__all__) - errors == listed
+
+
 def test_the_site_has_every_page() -> None:
     listed = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     patterns = [line for block in re.findall(r"```{toctree}\n(.+?)```", listed, re.DOTALL) for line in block.split()]

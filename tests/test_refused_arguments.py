@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from inspect import signature
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -11,12 +14,28 @@ import pytest
 import symdiff as sd
 
 x, s = sd.vector("x", 3), sd.scalar("s")
+#: The package without its types, for calls that they forbid.
+anyway: Any = sd
 
 #: What is refused, and what is said of it.
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a step of one argument": (lambda: sd.scan(lambda c: c, s, x), "cannot be called with 2 arguments"),
     "a step of none": (lambda: sd.iterate(lambda: 1, s, 3), "cannot be called with 1 argument "),
     "a term of none": (lambda: sd.sum_over("i", 3, lambda: 0), "cannot be called with 1 argument "),
+    "a step that is none": (lambda: sd.iterate(s, lambda c: c, 3), r"step is Array.*expected.*iterate\(step"),
+    "a scan's step that is none": (lambda: sd.scan(s, lambda c, e: (c, e), x), "step is Array.*output or None"),
+    "steps that are no number": (lambda: sd.iterate(lambda c: c, s, 2.5), "n of iterate: the size 2.5 is neither"),
+    "steps that are an input": (lambda: sd.iterate(lambda c: c, 3, s), "n of iterate:.*a letter that is a size"),
+    "steps below 0": (lambda: sd.scan(lambda c, e: (c, e), s, n=-1), "n of scan:.*expected 0 or more"),
+    "a number to go along": (lambda: sd.scan(lambda c, e: (c, e), s, 3), "over is 3.*for 3 steps write n=3"),
+    "one thing of a scan's step": (lambda: sd.scan(lambda c, e: c, s, x), "expected two things.*output or None"),
+    "no number of steps": (lambda: anyway.iterate(lambda c: c, s), r"lacks an argument: 'n'; expected iterate\(step"),
+    "steps under another name": (lambda: anyway.iterate(lambda c: c, s, times=3), "no option 'times'; expected step"),
+    "a sum without a term": (lambda: anyway.sum_over("i", 3), "lacks an argument: 'formula'"),
+    "a sum over a number": (lambda: sd.sum_over(3, 3, s), r"expected one.*sum_over\(i, n, formula\) of a scalar"),
+    "a loop by repeat": (lambda: sd.repeat(lambda c: c, s, 3), "expected a symbol.*sd.iterate"),
+    "no count of repeat": (lambda: sd.repeat(x), r"takes 2 to 3 arguments; 1 came; expected repeat\(x, repeats"),
+    "an argument by place and name": (lambda: anyway.scan(lambda c, e: (c, e), s, x, start=s), "'start' by position"),
     "a seed of several numbers": (lambda: sd.check("x*s", seed=np.array([[1, 2]])), "seed=.*; expected a whole number"),
     "a seed that is text": (lambda: sd.check("x*s", seed="a"), "seed='a'; expected a whole number"),
     "a seed below 0": (lambda: sd.check("x*s", seed=-1), "seed=-1; expected a whole number"),
@@ -88,3 +107,46 @@ def test_an_input_that_gives_a_letter_of_the_text_is_not_unused() -> None:
         sd.compile("eye(n) + x @ x", x="n", z="n")
     with pytest.raises(sd.ArgumentError, match="y= is no option"):
         sd.parse("eye(n)", x="n", y="m")
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native", "numpy"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("number", [1.0, x[0]])
+def test_a_dict_of_the_inputs_by_position(backend: Any, count: int, place: int, number: Any) -> None:
+    """The message names what works; a kernel whose argument is a dict takes it."""
+    names = ["a", "b", "c"][:count]
+    kernel = sd.compile(" + ".join(names), backend=backend)
+    given = dict.fromkeys(names, number)
+    for args in ([1.0] * place + [given], [given] + [1.0] * place, [given]):
+        with pytest.raises(sd.DtypeError, match=r"a dict of 'a'.*expected a: \(\).*k\(\*\*d\)"):
+            kernel(*args)
+    assert str(kernel(**given)) == str(kernel(*given.values()))
+    nested = sd.compile(lambda d: reduce(add, d.values()), d=dict.fromkeys(names, ()), backend=backend)
+    assert str(nested(given)) == str(kernel(**given))
+
+
+def test_a_dict_beside_positions() -> None:
+    kernel = sd.compile("x[i]", x="n", i=(int, "m"))
+    with pytest.raises(sd.DtypeError, match=r"x is a dict of 'x', 'i'; expected x: \(n,\), i: int \(m,\)"):
+        kernel({"x": [1.0, 2.0], "i": [0]})
+    with pytest.raises(sd.DtypeError, match=r"i is a dict of 'i'.*k\(\*\*d\)"):
+        kernel([1.0, 2.0], {"i": [0]})
+    with pytest.raises(sd.DtypeError, match=r"x is a dict.*k\(\*\*d\)"):
+        sd.compile("h = x**2\nh + 1").values({"x": 1.0})
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in sd.__all__ if not isinstance(getattr(sd, name), type) and name != "merge_shapes"]
+)
+def test_a_wrong_count_of_arguments_is_told_with_the_parameters(name: str) -> None:
+    function = getattr(sd, name)
+    parameters = [*signature(function).parameters.values()]
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return
+    with pytest.raises(sd.SymdiffError, match=rf"{name} takes \d.*by position, 20 came; expected {name}\("):
+        function(*[s] * 20)
+    first = next((p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD), None)
+    if first is not None:
+        with pytest.raises(sd.SymdiffError, match=rf"lacks an argument: '{first}'.*; expected {name}\({first}"):
+            function()

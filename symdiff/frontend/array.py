@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
 from ..graph import BOOL, REAL, Node
 from ..graph.scalars.functions import apply, compare
+from ..graph.sizes import show
 from ..ground.advice import ARRAY, REFUSED, advice
 from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
@@ -57,7 +58,18 @@ class Array(Operand):
     __array_priority__ = 1000
 
     def __iter__(self) -> Iterator[Array]:
-        return (self[i] for i in range(len(self)))
+        size = self.shape[0] if self.shape else None
+        if not isinstance(size, int):
+            raise SymbolError(
+                f"going over {self._described()}; write what holds for all elements (2 * x, np.sum(x), np.max(x)), or "
+                "sd.scan(step, start, x) for a loop along an array"
+            )
+        return (self[i] for i in range(size))
+
+    def _described(self) -> str:
+        if not self.shape:
+            return "a scalar symbol, which has no axes"
+        return f"an array of shape {show(self.shape)}, whose length is known at call time only"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return written(Array, self.node, self._provenance)

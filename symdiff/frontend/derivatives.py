@@ -51,7 +51,7 @@ class Derivative(Protocol):
 
 def _widen(function: Any) -> Any:
     """Let a derivative of symbols take text and SymPy."""
-    options = [*list(signature(function).parameters)[2:], "shapes"]
+    options = [*list(signature(function).parameters)[2:], "shapes", "budget"]
 
     @guarded
     @wraps(function)

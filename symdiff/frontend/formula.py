@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError, ParseError, SymdiffError
 from ..graph import Node, inputs_of, walk_sizes
 from ..graph.dump import record_text
+from ..graph.sizes import show
 from ..ground.advice import close_to
-from ..ground.budget import limits
 from ..ground.guard import users
+from ..ground.names import is_name
 from .array import Array, asarray
 from .functions.closing import refuse_strays
 from .numpy.operands import as_node
-from .outputs import fields_of, is_structure, leaves, names, pack, template_of, transform
+from .outputs import is_structure, leaves, transform
 from .provenance import join, of_inputs
-from .shapes import words
-from .symbols import array, check_name
+from .shapes import another, two_of
+from .symbols import check_name, symbols_of
 from .sympy import Inputs, from_sympy, is_sympy, symbols_in
 
 if TYPE_CHECKING:
@@ -70,13 +71,35 @@ class Formula:
         Raises
         ------
         ArgumentError
-            If other inputs are functions of it, as in SymPy ``q(t)`` is of ``t``.
+            If it is unknown, has the name of an input and another shape, or is what other inputs are functions
+            of, as in SymPy ``q(t)`` is of ``t``.
         """
-        by = self.read(wrt)
+        try:
+            by = self.read(wrt)
+        except ParseError:
+            for one in leaves(wrt):
+                self._refuse_unknown(one)
+            raise
+        variables = [one.node for one in leaves(by) if isinstance(one, Array)]
+        for node in inputs_of(variables):
+            own = self.inputs.get(str(node.name))
+            if own is not None and own.node is not node:
+                raise ArgumentError(another(own.node, node))
         if self.registry is not None:
             for one in leaves(by):
                 self.registry.refuse_partial(as_node(one))
         return by
+
+    def _refuse_unknown(self, name: Any) -> None:
+        """Refuse a name that the formula does not have: a shape, which the parser asks for, would not help."""
+        if isinstance(name, str) and is_name(name):
+            try:
+                self.read(name)
+            except ParseError:
+                raise ArgumentError(
+                    f"{name!r} is no input of the formula, and no definition in it{close_to(name, self.inputs)}; "
+                    f"differentiate with respect to one of its inputs: {_listed(list(self.inputs))}"
+                ) from None
 
     def refuse_unused(self, what: str = "a shape") -> None:
         """Refuse a shape that nothing mentions: more likely its name, or that of an option, is misspelt.
@@ -130,10 +153,10 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
             raise ArgumentError("text and symbols (or SymPy) in one structure; give all parts in one form")
         return _read_text(formula, given, options)
     kind = "SymPy expressions" if any(is_sympy(part) for part in parts) else "symbols"
+    read = _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
     if given:
-        close = close_to(next(iter(given)), options)
-        raise ArgumentError(f"shapes for {', '.join(given)}{close}; {kind} carry their own shapes")
-    return _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
+        raise _undeclared(given, read.inputs, options, kind)
+    return read
 
 
 def _map(value: Any, read: Callable[[Any], Any]) -> Any:
@@ -151,7 +174,7 @@ def _inputs_of(value: Any) -> dict[str, Array]:
         other = found.setdefault(str(node.name), node)
         if other is not node and node in used:
             if other in used:
-                raise ArgumentError(_two_of(other, node))
+                raise ArgumentError(two_of(other, node))
             found[str(node.name)] = node
     return {name: Array(node) for name, node in found.items()}
 
@@ -198,16 +221,20 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
 
 
 def _refuse_misspelt(formula: Any, shapes: Mapping[str, Any], options: Sequence[str]) -> None:
-    """Refuse a shape whose name the text does not have, and that is close to an option's: it is what is wrong."""
-    from .text.tokens import NAME, scan
+    """Refuse a shape whose name the text does not have, if it is close to an option's, or is no shape."""
+    from .text.parse import declare
+    from .text.tokens import mentioned
 
-    try:
-        names = {token.text for text in leaves(formula) for token in scan(text, limits()) if token.kind == NAME}
-    except ParseError:
-        return
-    for name in shapes:
-        if close_to(name, options) and name not in names:
-            raise _unknown(name, options, [n for n in shapes if n in names], "a shape") from None
+    names = mentioned(leaves(formula))
+    for name in shapes if options else ():
+        if names is not None and name not in names:
+            unknown = _unknown(name, options, [n for n in shapes if n in names], "a shape")
+            if close_to(name, options):
+                raise unknown from None
+            try:
+                declare({name: shapes[name]})
+            except SymdiffError as error:
+                raise ArgumentError(f"{unknown}. As a shape: {error}") from None
 
 
 def _remembering(value: Any, inputs: Mapping[str, Array]) -> Any:
@@ -216,15 +243,37 @@ def _remembering(value: Any, inputs: Mapping[str, Array]) -> Any:
     return _map(value, lambda output: Array(output.node, record.joined(output.provenance)))
 
 
-def _unknown(name: str, options: Sequence[str], inputs: Sequence[str], what: str) -> ArgumentError:
-    listed = f"inputs: {', '.join(inputs[:20]) or 'none'}" + (", ..." if len(inputs) > 20 else "")
+def _unknown(
+    name: str,
+    options: Sequence[str],
+    inputs: Sequence[str],
+    what: str,
+    also: str = "the formula has no input of that name",
+) -> ArgumentError:
+    listed = f"inputs: {_listed(inputs)}"
     close = close_to(name, [*options, *inputs])
     if options:
-        return ArgumentError(
-            f"{name}= is no option, and the formula has no input of that name{close}; options: {', '.join(options)}; "
-            f"{listed}"
-        )
+        return ArgumentError(f"{name}= is no option, and {also}{close}; options: {', '.join(options)}; {listed}")
     return ArgumentError(f"{what} for {name!r}, which the formula does not mention{close}; {listed}")
+
+
+def _undeclared(
+    given: Mapping[str, Any], inputs: Mapping[str, Array], options: Sequence[str], kind: str
+) -> ArgumentError:
+    """Say of keywords beside a formula that takes no shapes which is no option, or which input has its shape."""
+    strange = next((name for name in given if name not in inputs), None)
+    if strange is not None:
+        unknown = _unknown(strange, options, list(inputs), "a shape")
+        return ArgumentError(f"{unknown}; {kind} carry their own shapes")
+    name = next(iter(given))
+    return ArgumentError(
+        f"a shape for {name!r}, which has {show(inputs[name].node.shape)}: {kind} carry their own shapes; leave "
+        f"{name}= out, and make {kind} of another shape where one is meant"
+    )
+
+
+def _listed(inputs: Sequence[str]) -> str:
+    return (", ".join(inputs[:20]) or "none") + (", ..." if len(inputs) > 20 else "")
 
 
 def _read_symbols(formula: Any) -> Formula:
@@ -292,12 +341,14 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
     missing = [name for name in wanted if name not in shapes]
     strange = [name for name in shapes if name not in wanted]
     if missing or strange:
+        if strange and options and not missing:
+            raise _unknown(strange[0], options, wanted, "a shape", "the function has no parameter of that name")
         close = close_to(strange[0], [*options, *missing]) if strange else ""
         raise ArgumentError(
             f"the function takes {', '.join(wanted) or 'nothing'}; shapes came for {', '.join(shapes) or 'none'}"
             f"{close}. Give one for each, e.g. {(missing or ['x'])[0]}=(3, 3)"
         )
-    given = {check_name(name): _symbols_of(name, shape) for name, shape in shapes.items()}
+    given = {check_name(name): symbols_of(name, shape) for name, shape in shapes.items()}
     symbols = {str(one.node.name): one for one in leaves(given)}
     if len(symbols) < len(leaves(given)):
         raise ArgumentError("two parts of the function's parameters get one name; expected other keys, or other names")
@@ -318,21 +369,6 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
         return _map(part, one)
 
     return Formula(value, used, read, options, groups=groups)
-
-
-def _symbols_of(name: str, shape: Any) -> Any:
-    """Return a symbol of a shape, or a structure of symbols where shapes come in one."""
-    template = template_of(shape, _is_shape)
-    paths = names(template, name)
-    if not paths:
-        raise ArgumentError(f"the parameter {name!r} is an empty {type(shape).__name__}; expected shapes in it")
-    arrays = [array(check_name(path), own) for path, own in zip(paths, leaves(shape, _is_shape), strict=True)]
-    return pack(template, iter(arrays))
-
-
-def _is_shape(value: Any) -> bool:
-    """Tell whether a value is the shape of one array: a tuple of sizes, and not of shapes."""
-    return isinstance(value, list | tuple) and fields_of(value) is None and not any(map(is_structure, value))
 
 
 def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, Node]:
@@ -372,21 +408,11 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
     for node in needed:
         same = ordered.get(str(node.name))
         if same is not None and same is not node:
-            raise ArgumentError(_two_of(node, same))
+            raise ArgumentError(two_of(node, same))
     missing = [str(node.name) for node in needed if str(node.name) not in ordered]
     if missing:
         raise ArgumentError(f"the formula depends on {', '.join(missing)}, which inputs= lacks; add it there")
     return ordered
-
-
-def _two_of(one: Node, other: Node) -> str:
-    """Say that two inputs have one name."""
-    if one.shape != other.shape:
-        differ = f"of shapes {one.shape} and {other.shape}; expected different names"
-    else:
-        facts = [" and ".join(words(node.assumptions)) or "nothing" for node in (one, other)]
-        differ = f"declared {facts[0]} and declared {facts[1]}; expected one declaration, the same everywhere"
-    return f"two inputs called {one.name!r} in one formula, {differ}"
 
 
 def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:

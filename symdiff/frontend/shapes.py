@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
-from ..graph import INT, REAL
+from ..graph import INT, REAL, Node
 from ..graph.primitives import NOTHING_KNOWN, Assumptions
 from ..graph.sizes import Dim, Shape, check_elements, named, show
 from ..ground.limits import LIMITS, Limits
@@ -236,3 +236,27 @@ def check_square(name: str, shape: Shape, assumptions: Assumptions) -> None:
 def split(shape: object) -> tuple[object, Assumptions]:
     """Return a shape, and what is declared together with it."""
     return (shape.shape, shape.assumptions) if isinstance(shape, Declaration) else (shape, NOTHING_KNOWN)
+
+
+def two_of(one: Node, other: Node) -> str:
+    """Say that two inputs of one formula have one name."""
+    if one.shape != other.shape:
+        differ = f"of shapes {one.shape} and {other.shape}; expected different names"
+    else:
+        differ = (
+            f"declared {_declared(one)} and declared {_declared(other)}; expected one declaration, the same everywhere"
+        )
+    return f"two inputs called {one.name!r} in one formula, {differ}"
+
+
+def another(own: Node, given: Node) -> str:
+    """Say that a variable has the name of a formula's own input and is another symbol."""
+    if own.shape != given.shape:
+        differ = f"has shape {show(given.shape)}, and the formula's input of that name {show(own.shape)}"
+    else:
+        differ = f"is declared {_declared(given)}, and the formula's input of that name {_declared(own)}"
+    return f"the variable {own.name!r} {differ}; expected the same symbol in both, or its name as text, {own.name!r}"
+
+
+def _declared(node: Node) -> str:
+    return " and ".join(words(node.assumptions)) or ("int" if node.dtype is INT else "nothing")

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..graph import INT, input, label, stop_gradient
+from ..graph import INT, input, label
+from ..graph import stop_gradient as stopped
 from ..ground.guard import guarded
 from .array import Array, asarray, call
 from .numpy.library import LIBRARY
 from .numpy.operands import as_node, provenance_of
 from .numpy.shaping import parse_shape
+from .outputs import fields_of, is_structure, leaves, names, pack, template_of
 from .shapes import Declaration, assume, check_square, joined, split, split_kind
 
 #: Length of the longest name an input may have.
@@ -378,9 +380,9 @@ def name(x: Any, label_: str) -> Array:
 
 
 @guarded
-def stop(x: Any) -> Array:
+def stop_gradient(x: Any) -> Array:
     """Return ``x`` as a constant to every derivative."""
-    return Array(stop_gradient(as_node(x)), provenance_of(x))
+    return Array(stopped(as_node(x)), provenance_of(x))
 
 
 @guarded
@@ -402,3 +404,18 @@ def function(entry_name: str) -> Callable[..., Any]:
     run.__name__ = run.__qualname__ = entry_name
     run.__doc__ = entry.call.__doc__
     return run
+
+
+def symbols_of(name: str, shape: Any) -> Any:
+    """Return a symbol of a shape, or a structure of symbols where shapes come in one."""
+    template = template_of(shape, _is_one_shape)
+    paths = names(template, name)
+    if not paths:
+        raise ArgumentError(f"the parameter {name!r} is an empty {type(shape).__name__}; expected shapes in it")
+    arrays = [array(check_name(path), own) for path, own in zip(paths, leaves(shape, _is_one_shape), strict=True)]
+    return pack(template, iter(arrays))
+
+
+def _is_one_shape(value: Any) -> bool:
+    """Tell whether a value is the shape of one array: a tuple of sizes, and not of shapes."""
+    return isinstance(value, list | tuple) and fields_of(value) is None and not any(map(is_structure, value))

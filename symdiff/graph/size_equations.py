@@ -6,14 +6,17 @@ that can be followed. Here they are followed; the NumPy emitter prints them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import ShapeError
+from .nodes import Node
+from .primitives import Extent, Recurrence
 from .sizes import Dim, Shape, Size, replaced, show, value
+from .traversal import postorder
 
-__all__ = ["Equation", "bind", "equations", "match"]
+__all__ = ["Equation", "bind", "check_told", "equations", "match"]
 
 
 class Equation(NamedTuple):
@@ -166,3 +169,38 @@ def match(names: Sequence[str], shapes: Sequence[Shape], given: Sequence[Shape])
         if wanted != own:
             raise ShapeError(f"{name} has shape {show(own)}; expected {show(wanted)}")
     return known
+
+
+def check_told(inputs: Mapping[str, Node], outputs: Sequence[Node]) -> None:
+    """Refuse a formula with a size that is in the shape of no input, so that no call could tell it.
+
+    Raises
+    ------
+    ShapeError
+
+    Examples
+    --------
+    >>> from symdiff.graph import delta, input
+    >>> from symdiff.graph.sizes import named
+    >>> check_told({"x": input("x", (named("n"),))}, [delta(named("n"), named("n"))])
+    """
+    told = {name for node in inputs.values() for size in node.shape if isinstance(size, Size) for name in size.names}
+    for size in _sizes_in(outputs):
+        for name in sorted(size.names - told) if isinstance(size, Size) else ():
+            own = ", ".join(f"{given}: {show(node.shape)}" for given, node in inputs.items()) or "none"
+            raise ShapeError(
+                f"the size {name!r} is in the shape of no input, so that no call could tell it (inputs: {own}); give a "
+                f"number in its place, or an input that has it, which need not be in the formula: t={name!r} beside "
+                f"text, sd.vector('t', {name!r}) in inputs= beside symbols"
+            )
+
+
+def _sizes_in(outputs: Iterable[Node]) -> Iterator[Dim]:
+    """Yield the sizes of all arrays of formulas, numbers that are sizes, and lengths of loops, inside of loops too."""
+    for node in postorder(list(outputs)):
+        yield from node.shape
+        if isinstance(node.payload, Extent):
+            yield node.payload.size
+        elif isinstance(node.payload, Recurrence):
+            yield node.payload.length
+            yield from _sizes_in(node.payload.body.results)

@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from ..errors import LimitError, ShapeError
+from ..errors import LimitError, ShapeError, SymbolError
 from ..ground.budget import spend
 from ..ground.limits import Limits
 
@@ -49,13 +49,15 @@ class Size:
         return isinstance(other, Size) and self.terms == other.terms
 
     def __add__(self, other: Dim) -> Dim:
+        if not isinstance(other, int | Size):
+            return self._refuse(other)
         return _collect([*self.terms, *_terms(other)])
 
     __radd__ = __add__
 
     def __mul__(self, other: Dim) -> Dim:
         if not isinstance(other, int | Size):
-            return NotImplemented
+            return self._refuse(other)
         spend(len(self.terms) * len(_terms(other)))
         return _collect([(tuple(sorted(m + k)), c * d) for m, c in self.terms for k, d in _terms(other)])
 
@@ -69,6 +71,35 @@ class Size:
 
     def __rsub__(self, other: Dim) -> Dim:
         return self * -1 + other
+
+    def _refuse(self, other: object) -> Any:
+        """Refuse what is no whole number of a size; what symbols do with a size is for them to say.
+
+        Raises
+        ------
+        SymbolError
+        """
+        if isinstance(other, int | float | Size):
+            raise SymbolError(
+                f"the size {self} in arithmetic that gives no size; make it a number of the formula: "
+                "sd.asarray(x.shape[0])"
+            )
+        return NotImplemented
+
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+
+    def __index__(self) -> int:
+        raise SymbolError(
+            f"the size {self} where Python needs a number: it is known at call time only; write sd.zeros(shape) and "
+            "the like for arrays, sd.asarray(x.shape[0]) for a number of the formula, sd.scan(step, start, x) for a "
+            "loop, or give the size a number"
+        )
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.__index__())
 
     def __repr__(self) -> str:
         text = ""

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from itertools import islice
+from types import ModuleType
+from typing import Any, NoReturn
 
-__all__ = ["ARRAY", "DOTTED", "KERNEL", "MODULE", "REFUSED", "TEXT", "advice"]
+from ..errors import ArgumentError
+
+__all__ = ["ARRAY", "DOTTED", "FOLDERS", "KERNEL", "MODULE", "REFUSED", "TEXT", "advice", "no_function"]
+
+#: Folders of the package that have the name of an act, for which users take them.
+FOLDERS: Mapping[str, str] = {
+    "plan": "write k.plan of a kernel k, which shows how it runs",
+    "simplify": "derivatives come simplified, and sd.compile simplifies what it compiles (k.rewrites says how); for "
+                "other forms of a formula write sympy.simplify(f.sympy)",
+    "sparse": 'write sd.compile(sd.jacobian(f, x), sparse="csr")',
+}
 
 #: Attributes of the package.
 MODULE: Mapping[str, str] = {
     "DM": "write sd.asarray(numbers), or numbers as they are",
     "MX": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
     "SX": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
+    "constant": "write numbers and arrays of them as they are",
+    **dict.fromkeys(("collect", "expand", "factor", "together"),
+                    "derivatives come collected; for other forms of a formula take SymPy's functions of f.sympy"),
+    "derive": "write sd.gradient(f, x), sd.jacobian(f, x) or sd.derivative(f, x, n)",
+    "eval": "write sd.compile(f)(...), with numbers for the inputs",
+    "fold": "write sd.scan(step, start, over), or sd.iterate(step, start, n)",
+    "for_loop": "write sd.iterate(step, start, n), sd.scan(step, start, over) or sd.sum_over(i, n, formula)",
+    "input": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
+    "integrate": "integrals are not offered; write sd.sum_over(i, n, formula) of a rule's points and weights",
+    "latex": "write f.latex() of a formula",
+    "subs": "write sd.compile(f)(...), with symbols or numbers for the inputs",
+    "taylor": "write sd.derivative(f, x, n) for the coefficients",
+    "variable": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
     "fori_loop": "write sd.iterate(function, x, n)",
     "horzcat": "write np.stack([...], axis=1) of vectors, or np.concatenate([...], axis=1)",
     "mtimes": "write A @ B",
@@ -199,6 +225,7 @@ KERNEL: Mapping[str, str] = {
     "diff": _OF_KERNEL.format("gradient"),
     "eval": "call the kernel: k(...)",
     "evaluate": "call the kernel: k(...)",
+    "export": "write sd.export(k, folder, name, target=...)",
     "formula": "k.sympy, k.latex() and k.source() show it, and k(*symbols) is the formula of them",
     "grad": _OF_KERNEL.format("gradient"),
     "gradient": _OF_KERNEL.format("gradient"),
@@ -257,6 +284,25 @@ def advice(name: str, table: Mapping[str, str], known: Iterable[str] = ()) -> st
         return ""
     near = names_near(name, [one for one in known if not one.startswith("_")])
     return f"; close: {', '.join(near)}" if near else ""
+
+
+class _Folder(ModuleType):
+    """A module that says what to write where it is called."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse a call.
+
+        Raises
+        ------
+        ArgumentError
+        """
+        package, _, name = self.__name__.rpartition(".")
+        raise ArgumentError(f"{package}.{name} is a folder of the package and no function; {FOLDERS[name]}")
+
+
+def no_function(name: str) -> None:
+    """Let an imported folder of :data:`FOLDERS` say what to write where it is called."""
+    sys.modules[name].__class__ = _Folder
 
 
 def names_near(name: str, known: Iterable[str]) -> list[str]:

@@ -26,7 +26,7 @@ from ..errors import (
 )
 from .advice import names_near
 
-__all__ = ["guarded", "refuse", "users"]
+__all__ = ["described", "guarded", "refuse", "users"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -71,24 +71,42 @@ def guarded(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            if isinstance(error, TypeError) and "unexpected keyword argument" in str(error):
-                _refuse_options(function, title, kwargs)
+            if isinstance(error, TypeError) and not isinstance(error, SymdiffError):
+                _refuse_call(function, title, args, kwargs, str(error))
             refuse(error, title, args, kwargs)
 
     return run
 
 
-def _refuse_options(function: Callable[..., Any], title: str, given: Mapping[str, Any]) -> None:
-    """Raise ``ArgumentError`` if a function has not all options that it was given."""
-    from inspect import signature
+def _refuse_call(
+    function: Callable[..., Any], title: str, args: Sequence[Any], given: Mapping[str, Any], words: str
+) -> None:
+    """Raise ``ArgumentError`` if Python could not call a function, in words about its parameters."""
+    from inspect import Signature, signature
 
-    all_of_them = signature(function).parameters.values()
+    all_of_them = [*signature(function).parameters.values()]
     known = [p.name for p in all_of_them if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    for name in given:
-        if name not in known:
-            close = names_near(name, known)
-            hint = f"did you mean {close[0]!r}? Expected" if close else "expected"
-            raise ArgumentError(f"{title} has no option {name!r}; {hint} {', '.join(known)}")
+    own = f"{function.__name__}() " in words or "<locals>." in words
+    if "unexpected keyword argument" in words:
+        for name in given:
+            if name not in known:
+                close = names_near(name, known[len(args) :])
+                hint = f"did you mean {close[0]!r}? Expected" if close else "expected"
+                raise ArgumentError(f"{title} has no option {name!r}; {hint} {', '.join(known)}")
+    plain = [p.replace(annotation=p.empty) for p in all_of_them if p.name != "self"]
+    form = str(Signature(plain))[1:-1]
+    if own and "required positional argument" in words:
+        missing = words.partition(": ")[2]
+        came = ", ".join([*map(described, args), *(f"{k}={described(v)}" for k, v in given.items())])
+        raise ArgumentError(f"{title}({came:.300}) lacks an argument: {missing}; expected {title}({form:.400})")
+    if own and "positional argument" in words:
+        most = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in plain)
+        count = len(args) - len(all_of_them) + len(plain)
+        places = f"{most} argument" + "s" * (most != 1)
+        raise ArgumentError(f"{title} takes {places} by position, {count} came; expected {title}({form:.400})")
+    if own and "multiple values for argument" in words:
+        twice = words.rpartition("argument ")[2]
+        raise ArgumentError(f"{title} has {twice} by position and by name; expected {title}({form:.400})")
 
 
 def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> NoReturn:
@@ -105,7 +123,7 @@ def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mappi
     """
     if isinstance(error, SymdiffError | Warning | FloatingPointError) or _MARK in error.__dict__:
         raise error
-    given = [*map(_described, args), *(f"{name}={_described(value)}" for name, value in (kwargs or {}).items())]
+    given = [*map(described, args), *(f"{name}={described(value)}" for name, value in (kwargs or {}).items())]
     call = f"{title}({', '.join(given):.300})"
     words = (str(error).strip().splitlines() or [""])[0]
     if "<locals>." in words and "()" in words:  # of a function that another made, under a name that nobody wrote
@@ -143,7 +161,7 @@ def users(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
     """Name an argument in a few words, whatever it is."""
     if isinstance(value, int) and not -(2**64) < value < 2**64:
         return f"a number of {value.bit_length()} bits"

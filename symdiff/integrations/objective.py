@@ -20,15 +20,16 @@ from ..frontend.array import Array
 from ..frontend.formula import Formula, merge_shapes, order_inputs, read_formula
 from ..frontend.outputs import leaves, template_of
 from ..frontend.symbols import array
+from ..frontend.text.values import shortened
 from ..graph import INT
-from ..graph.sizes import Size
+from ..graph.sizes import Size, show
 from ..ground.budget import budgeted
 from ..ground.guard import guarded
 from ..ground.limits import Budget
 from ..runtime.calls.arguments import as_floats
 from ..runtime.kernel import Kernel
 from ..runtime.options import Backend
-from .variables import Variables
+from .variables import Point, Variables
 
 __all__ = ["Objective", "objective"]
 
@@ -37,18 +38,6 @@ Floats = npt.NDArray[np.float64]
 #: Bytes of arguments, in total, up to which a point is remembered. A copy of the arguments is compared with those of
 #: the next call, so that data changed in place is never taken for the data before.
 MOST_REMEMBERED = 1 << 25
-
-
-class _Point:
-    """What was computed last, and at which inputs."""
-
-    def __init__(self, inputs: Sequence[npt.NDArray[Any]], results: Any) -> None:
-        self.inputs = [np.array(one) for one in inputs]
-        self.results = results
-
-    def is_at(self, inputs: Sequence[npt.NDArray[Any]]) -> bool:
-        """Tell whether inputs have the same numbers; nan, unequal to itself, is computed anew."""
-        return all(np.array_equal(own, one) for own, one in zip(self.inputs, inputs, strict=True))
 
 
 class Objective:
@@ -98,7 +87,7 @@ class Objective:
             [str(one.node.name) for one in self._symbols],
             [one.node.shape for one in self._symbols],
         )
-        self._point: _Point | None = None
+        self._point: Point | None = None
         self._is_followed = False
         self.args = tuple(name for name in self._others if name != time)
         self.is_scalar = formula.node.shape in ((), (1, 1))
@@ -227,17 +216,25 @@ class Objective:
         return self._variables.structure(x, self._known(args) if args else {})
 
     def __repr__(self) -> str:
-        first = "x" if self._time is None else f"{self._time}, x"
-        told = ", ".join([first, *self.args])
-        return f"<symdiff.Objective fun({told}) of {', '.join(self._variables.names)}>"
+        formula = shortened("; ".join(str(self._formula).splitlines()), 120)
+        by = zip(self._variables.names, self._variables.shapes, strict=True)
+        given = [(name, self._others[name].shape) for name in self.args]
+        listed = [", ".join(f"{name}: {show(shape)}" for name, shape in part) for part in (by, given)]
+        also = f", given {listed[1]}" if given else ""
+        more = "jac, hess, hessp, value_and_gradient" if self.is_scalar else "jac, hess"
+        return f"<symdiff.Objective fun({', '.join(self._arguments(0))}) = {formula} of {listed[0]}{also}; {more}>"
+
+    def _arguments(self, more: int) -> list[str]:
+        """Return the names of what functions take: the vector is x, or that of no other input."""
+        time = [] if self._time is None else [self._time]
+        return [*time, "vector" if "x" in [*time, *self.args] else "x", *["p", "v"][:more], *self.args]
 
     # ------------------------------------------------------------------ kernels
 
     def _taken(self, args: Sequence[Any], more: int) -> tuple[Any, Any, Sequence[Any], Sequence[Any]]:
         """Return the time, ``x``, what comes with it, and the other inputs."""
-        before = 0 if self._time is None else 1
-        names = [*([] if self._time is None else [self._time]), "x", *["p", "v"][:more], *self.args]
-        if len(args) != before + 1 + more + len(self.args):
+        before, names = 0 if self._time is None else 1, self._arguments(more)
+        if len(args) != len(names):
             raise ArgumentError(f"{len(args)} arguments; expected {len(names)}: {', '.join(names)}")
         x, *rest = args[before:]
         return args[0] if before else None, x, rest[:more], rest[more:]
@@ -273,7 +270,7 @@ class Objective:
             value, *slopes = self._first(*inputs)
             results = self._shaped(value), self._joined(slopes, lengths)
             few = sum(one.nbytes for one in inputs) <= MOST_REMEMBERED
-            self._point = _Point(inputs, results) if few else None
+            self._point = Point(inputs, results) if few else None
         value, slope = results
         return value if self.is_scalar else value.copy(), slope
 
@@ -350,6 +347,9 @@ def objective(
 ) -> Objective:
     """Return a formula as the functions that SciPy's optimizers and solvers call.
 
+    Each takes ``x``, one vector of all variables, then the other inputs in order: ``fun(x, *args)``, ``jac(x, *args)``,
+    ``hess(x, *args)``, ``hessp(x, p, *args)``, with the time before ``x`` where there is one; its ``repr`` shows them.
+
     Parameters
     ----------
     f : str, SymPy expression, Array or callable
@@ -395,7 +395,7 @@ def objective(
     read = read_formula(f, merge_shapes(shapes, named_shapes), _OPTIONS)
     if not isinstance(read.value, Array):
         raise ArgumentError("an objective of several formulas; expected one (stack them, or add them)")
-    variables = read.read(wrt)
+    variables = read.variables(wrt)
     first = None if time is None else _time_of(read, time)
     own = [str(one.node.name) for one in leaves(variables) if _is_input(one)]
     if len(own) < len(leaves(variables)) or not own or len(set(own)) < len(own):

@@ -30,6 +30,7 @@ from .calls.arguments import (
     holds_symbol,
     match,
     one_axis,
+    refuse_mappings,
     sample_shape,
     stack_batches,
 )
@@ -147,6 +148,7 @@ class Calls(CallPath):
         """Return the formula of arguments among which are symbols."""
         if out is not None:
             raise ArgumentError("out= in a call with symbols, whose result is a formula; call it without")
+        refuse_mappings(self.inputs, args)
         return self._origin.apply(list(args))
 
     def _refuse_nonfinite(self, batch: Batch, targets: Sequence[Floats]) -> None:

@@ -27,6 +27,7 @@ Add
 
 from __future__ import annotations
 
+from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, positions, stability
 from .cancelling import deviations, fractions, quotients, ratios, shares
 from .facts import is_symmetric
@@ -56,3 +57,5 @@ __all__ = [
     "simplify",
     "stabilize",
 ]
+
+no_function(__name__)

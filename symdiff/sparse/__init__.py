@@ -25,3 +25,9 @@ Add
     an operation: a rule in ``moves`` if it moves elements, in ``decompose`` if it is linear in an argument, and in
     ``structure`` in any case; a kind of index: a field of :class:`.places.IndexTerm`
 """
+
+from __future__ import annotations
+
+from ..ground.advice import no_function
+
+no_function(__name__)

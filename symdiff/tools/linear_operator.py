@@ -148,7 +148,7 @@ def linear_operator(
     )
     if not isinstance(read.value, Array):
         raise ArgumentError("linear_operator of several formulas; expected one")
-    by = read.read(wrt)
+    by = read.variables(wrt)
     if not isinstance(by, Array):
         raise ArgumentError(f"wrt={wrt!r:.60}; expected one array (stack several into one)")
     arguments = {name: Array(node) for name, node in order_inputs(read, inputs).items()}

@@ -23,13 +23,20 @@ from ...graph import (
 from ...graph.primitives import Body
 from ...graph.scalars.functions import compare, to_real
 from ...graph.sizes import Dim, show
-from ...ground.guard import guarded, users
+from ...ground.guard import described, guarded, users
 from ..array import Array
 from ..numpy.operands import as_node, provenance_of
 from ..numpy.shaping import parse_size
 from ..outputs import leaves, pack, template_of
 from ..symbols import scalar
 from .closing import Scope, called, captured_by, entered
+
+#: How each loop is called.
+_CALLS = {
+    "scan": "scan(step, start, over), or scan(step, start, n=n), with step(carried, x) -> (carried, output or None)",
+    "iterate": "iterate(step, start, n), with step(carried) -> carried",
+    "sum_over": "sum_over(i, n, formula) of a scalar symbol i, or sum_over('i', n, function)",
+}
 
 
 @guarded
@@ -95,16 +102,21 @@ def scan(
     """
     rows = [] if over is None else leaves(over)
     if not rows and n is None:
-        raise ArgumentError("a scan over nothing, and no n=; expected arrays to go along, or a number of steps")
+        raise ArgumentError(
+            f"a scan over nothing, and no n=; expected arrays to go along, or a number of steps: {_CALLS['scan']}"
+        )
+    _check_step("scan", step)
     nodes = [_real(value, "over") for value in rows]
-    for node in nodes:
+    for node, value in zip(nodes, rows, strict=True):
         if not node.ndim:
-            raise ShapeError("a scan over a number; expected arrays, along whose first axis the steps go")
-    lengths = [node.shape[0] for node in nodes] + ([] if n is None else [parse_size(n)])
+            steps = f"; for {value} steps write n={value}" if isinstance(value, int) else ""
+            raise ShapeError(
+                f"over is {described(value)}; expected arrays, along whose first axis the steps "
+                f"go{steps}: {_CALLS['scan']}"
+            )
+    lengths = [node.shape[0] for node in nodes] + ([] if n is None else [_length("scan", n)])
     if any(length != lengths[0] for length in lengths):
         raise ShapeError(f"a scan along axes of {' and '.join(map(str, lengths))} rows; expected one length")
-    if not callable(step):
-        raise ArgumentError(f"a step of type {type(step).__name__}; expected a function of what is carried and a row")
     run = _Run("scan", start, nodes, lengths[0], reverse)
     template = None if over is None else template_of(over)
     outputs: list[Any] = []
@@ -113,7 +125,9 @@ def scan(
         x = number if template is None else pack(template, iter(row))
         value = users(step)(carried, x)
         if not isinstance(value, tuple) or len(value) != 2:
-            raise ArgumentError(f"a step gave {_kind(value)}; expected two things: what is carried on, and an output")
+            raise ArgumentError(
+                f"a step gave {_kind(value)}; expected two things, what is carried on and an output: {_CALLS['scan']}"
+            )
         after, output = value
         outputs.append(output)
         return after, [] if output is None else leaves(output)
@@ -151,9 +165,8 @@ def iterate(step: Callable[..., Any], start: Any, n: Any) -> Any:
     >>> print(sd.compile(sd.gradient(root, x))(4.0))
     0.25
     """
-    if not callable(step):
-        raise ArgumentError(f"a step of type {type(step).__name__}; expected a function of what is carried")
-    run = _Run("iterate", start, [], parse_size(n), False)
+    _check_step("iterate", step)
+    run = _Run("iterate", start, [], _length("iterate", n), False)
     return run.close(lambda carried, row, number: (users(step)(carried), []), (start,))[0]
 
 
@@ -193,8 +206,11 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
         formula = users(formula)(i)
     symbol = as_node(i)
     if symbol.op != "input" or symbol.shape != () or symbol.dtype is INT:
-        raise ArgumentError("a sum over something else than a scalar symbol; expected one, as scalar('i') makes it")
-    first, length = 0, parse_size(0 if isinstance(n, tuple) else n)
+        raise ArgumentError(
+            "a sum over something else than a scalar symbol; expected one, as scalar('i') makes it: "
+            f"{_CALLS['sum_over']}"
+        )
+    first, length = 0, _length("sum_over", 0 if isinstance(n, tuple) else n)
     if isinstance(n, tuple):
         if len(n) != 2:
             raise ArgumentError(f"a sum over {len(n)} bounds; expected a number of terms, or the first and the last")
@@ -289,6 +305,22 @@ def _real(value: Any, what: str) -> Node:
     if node.dtype is INT:
         raise DtypeError(f"{what} is an array of positions; expected real numbers, taken at the positions before")
     return to_real(node)
+
+
+def _check_step(name: str, step: Any) -> None:
+    """Refuse a step that is no function."""
+    if not callable(step) or isinstance(step, Array):
+        raise ArgumentError(f"step is {described(step)}; expected a function: {_CALLS[name]}")
+
+
+def _length(name: str, n: Any) -> Dim:
+    """Return how many steps a loop has."""
+    try:
+        return parse_size(n)
+    except ShapeError as error:
+        raise ShapeError(
+            f"n of {name}: {error}. Expected {_CALLS[name]}; n is a number, or a letter that is a size of an input"
+        ) from None
 
 
 def _whole(value: Any) -> int:

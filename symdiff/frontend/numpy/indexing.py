@@ -48,7 +48,7 @@ def getitem(x: Node, key: Any) -> Node:
     keys = [k.item() if isinstance(k, np.generic) or (isinstance(k, np.ndarray) and k.ndim == 0) else k for k in keys]
     if any(is_masked(k) for k in keys):
         raise DtypeError("a masked array as an index, whose mask would be lost; select first")
-    keys = [np.asarray(k) if isinstance(k, (list, tuple)) else k for k in keys]
+    keys = [_constant_positions(k) if isinstance(k, (list, tuple)) else k for k in keys]
     used = sum(
         k.ndim if isinstance(k, np.ndarray) and k.dtype == bool else 1
         for k in keys
@@ -65,16 +65,14 @@ def getitem(x: Node, key: Any) -> Node:
     shape: list[Dim] = []
     arrays: list[tuple[int, np.ndarray[Any, Any]]] = []
     chosen: list[tuple[int, Node]] = []
-    spots: list[int] = []
     axis = 0
-    for spot, k in enumerate(keys):
+    for k in keys:
         if k is None:
             shape.append(1)
             continue
         size = x.shape[axis]
         if isinstance(k, Node):
             chosen.append((len(shape), k))
-            spots.append(spot)
             items.append(whole(size))
             shape.append(size)
         elif isinstance(k, np.ndarray):
@@ -101,11 +99,31 @@ def getitem(x: Node, key: Any) -> Node:
     result = slicing(x, tuple(items))
     result = reshape(result, tuple(shape))
     if chosen:
-        return _pick(result, chosen, spots, keys)
+        return _pick(result, chosen, keys, at if dots and used == x.ndim else 0)
     return _gather_points(result, arrays) if arrays else result
 
 
-def _pick(x: Node, chosen: list[tuple[int, Node]], spots: list[int], keys: list[Any]) -> Node:
+def _constant_positions(key: list[Any] | tuple[Any, ...]) -> np.ndarray[Any, Any]:
+    """Return a list in an index as an array.
+
+    Raises
+    ------
+    UnsupportedError
+        If symbols are in it.
+    """
+    left = list(key)
+    while left:
+        one = left.pop()
+        if isinstance(one, Node) or isinstance(getattr(one, "node", None), Node):
+            raise UnsupportedError(
+                "a list with symbols in it as an index; take elements one by one, sd.stack([x[0], x[i]]) with "
+                "i = sd.index('i'), or make the list an integer input: x[idx], with idx = sd.indices('idx', n)"
+            )
+        left.extend(one if isinstance(one, list | tuple) else ())
+    return np.asarray(key)
+
+
+def _pick(x: Node, chosen: list[tuple[int, Node]], keys: list[Any], gap: int) -> Node:
     if any(node.dtype is BOOL for _, node in chosen):
         raise UnsupportedError(
             "a condition as an index: how many elements it holds for is not known before the call; write "
@@ -116,17 +134,14 @@ def _pick(x: Node, chosen: list[tuple[int, Node]], spots: list[int], keys: list[
             "an index that is a symbol of real numbers; expected constants, or an integer input made by sd.indices or "
             "sd.index (to choose by a condition, write where)"
         )
-    between = keys[spots[0] : spots[-1] + 1]
-    others = [k for spot, k in enumerate(keys) if spot not in spots]
-    whole_numbers = any(not isinstance(k, slice | np.ndarray) and k is not None for k in others)
-    if any(isinstance(k, np.ndarray) for k in others):
-        raise UnsupportedError("an integer input beside a constant list in one index; index with one after the other")
-    apart = len(between) > len(spots)
-    if whole_numbers and (apart or len(keys) > 1 + len(spots)):
+    if any(isinstance(k, np.ndarray) for k in keys):
         raise UnsupportedError(
-            "an integer input beside a whole number and a slice in one index; index with one after the other: x[0][idx]"
+            "an integer input beside a constant list in one index, which picks points; for all combinations index with "
+            "one after the other, A[[0, 1]][:, idx], for points make the list an integer input as well, A[jdx, idx]"
         )
-    return pick(x, chosen, apart)
+    # NumPy's rule of where the axes of points go: whole numbers are positions, and '...' parts them though it is empty
+    spots = [spot for spot, k in enumerate(keys) if k is not None and not isinstance(k, slice)]
+    return pick(x, chosen, spots[-1] - spots[0] >= len(spots) or spots[0] < gap <= spots[-1])
 
 
 def pick(x: Node, chosen: list[tuple[int, Node]], apart: bool) -> Node:
@@ -136,16 +151,20 @@ def pick(x: Node, chosen: list[tuple[int, Node]], apart: bool) -> Node:
     ----------
     x : Node
     chosen : list of (int, Node)
-        Axes, in order, and the integers for each, of one shape.
+        Axes, in order, and the integers for each: single ones, and others of one shape.
     apart : bool
         Whether something else stands between them in the index: NumPy puts the points first then.
     """
+    alone = [axis for axis, at in chosen if not at.shape] if any(at.shape for _, at in chosen) else []
+    for axis, at in reversed(chosen):
+        x = take(x, at, axis) if axis in alone else x
+    chosen = [(axis - sum(one < axis for one in alone), at) for axis, at in chosen if axis not in alone]
     first = chosen[0][1]
     for _, at in chosen[1:]:
         if at.shape != first.shape:
             raise ShapeError(
-                f"integer inputs of shapes {show(first.shape)} and {show(at.shape)} in one index; expected one shape, "
-                "or an index after the other: x[i][:, j]"
+                f"integer inputs of shapes {show(first.shape)} and {show(at.shape)} in one index; expected one shape "
+                "for points, or an index after the other for all combinations: x[i][:, j]"
             )
     axes = [axis for axis, _ in chosen]
     start = axes[0]
@@ -171,7 +190,10 @@ def _slice_item(key: slice, size: Dim) -> Item:
         start, stop = (v if v is None or isinstance(v, Size) else operator.index(v) for v in (key.start, key.stop))
         step = None if key.step is None else operator.index(key.step)
     except TypeError:
-        raise UnsupportedError(f"the slice {key}; expected whole numbers known when the formula is built") from None
+        raise UnsupportedError(
+            f"the slice {key}; expected whole numbers known when the formula is built, or positions that a call "
+            "brings: x[idx], with idx = sd.indices('idx', n)"
+        ) from None
     if step == 0:
         raise ShapeError("a slice with step 0")
     if isinstance(size, int):
@@ -209,17 +231,22 @@ def _position(at: Dim, size: Dim) -> Dim:
 
 def _mask_index(mask: np.ndarray[Any, Any], x: Node, axis: int) -> np.ndarray[Any, Any]:
     if mask.ndim != 1 or mask.shape[0] != x.shape[axis]:
-        raise ShapeError(f"a mask of shape {mask.shape} for axis {axis} of an array of shape {show(x.shape)}")
+        advice = "; write np.ravel(x)[np.ravel(mask)]" if mask.shape == x.shape else ""
+        raise ShapeError(f"a mask of shape {mask.shape} for axis {axis} of an array of shape {show(x.shape)}{advice}")
     return np.flatnonzero(mask)
 
 
 def gather_array(x: Node, axis: int, indices: np.ndarray[Any, Any]) -> Node:
     """Take positions of one axis, which the axes of ``indices`` replace."""
     if indices.dtype.kind not in "iu" and indices.size:
-        raise DtypeError(f"an index array of dtype {indices.dtype}; expected whole numbers")
+        convert = "; convert it with .astype(int)" if indices.dtype.kind == "f" else ""
+        raise DtypeError(f"an index array of dtype {indices.dtype}; expected whole numbers{convert}")
     size = x.shape[axis]
     if not isinstance(size, int) and (indices < 0).any():
-        raise UnsupportedError(f"negative positions along an axis of symbolic size {size}; count from the front")
+        raise UnsupportedError(
+            f"negative positions along an axis of symbolic size {size}; count from the front, or take elements one by "
+            "one: sd.stack([x[0], x[-1]])"
+        )
     flat = indices.ravel().astype(np.int64)
     if isinstance(size, int) and flat.size:
         for i in (flat.min(), flat.max()):
@@ -240,7 +267,10 @@ def _gather_points(x: Node, arrays: list[tuple[int, np.ndarray[Any, Any]]]) -> N
         raise ShapeError(f"index arrays of shapes {[a.shape for _, a in arrays]} do not broadcast") from None
     sizes = [x.shape[a] for a in places]
     if not all(isinstance(n, int) for n in sizes):
-        raise UnsupportedError("several index arrays along axes of symbolic size; expected fixed sizes")
+        raise UnsupportedError(
+            "several index arrays along axes of symbolic size; expected fixed sizes, or elements one by one: "
+            "sd.stack([A[0, 1], A[1, 2]])"
+        )
     together = places == list(range(places[0], places[0] + len(places)))
     rest = [a for a in range(x.ndim) if a not in places]
     front = transpose(x, [*places, *rest])

@@ -10,6 +10,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from inspect import isfunction
 from numbers import Number
 from types import FrameType
 from typing import Any, NoReturn, Self
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError, UnsupportedError
-from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, postorder, spans_of
+from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, extent, postorder, spans_of
 from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
 from ...graph.sizes import Dim, Shape, Size, Span, show
@@ -75,9 +76,12 @@ class Operand:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise SymbolError("len() of a scalar symbol")
+            raise SymbolError("len() of a scalar symbol, which has no axes; expected an array: sd.vector('x', n)")
         if not isinstance(self.shape[0], int):
-            raise SymbolError(f"len() of an array of shape {show(self.shape)}: the size is known at call time only")
+            raise SymbolError(
+                f"len() of an array of shape {show(self.shape)}: the size is known at call time only; write "
+                "x.shape[0], which formulas take as a number"
+            )
         return self.shape[0]
 
     @property
@@ -257,6 +261,8 @@ def as_node(value: Any) -> Node:
         return constant(value if isinstance(value, float | bool) else operator.index(value))
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
         return _stack_list(value)
+    if isinstance(value, Size):
+        return extent(value)
     if is_masked(value):
         raise DtypeError("a masked array in a formula, whose mask would be lost; pass its .filled(...)")
     try:
@@ -268,6 +274,7 @@ def as_node(value: Any) -> Node:
     if array.dtype == object:
         is_sympy = str(type(value).__module__).startswith("sympy.")
         own = "; write the whole formula in SymPy, or in symdiff's symbols" * is_sympy
+        own += "; call it, or run it n times by sd.iterate(function, start, n)" * isfunction(value)
         raise DtypeError(
             f"a value of type {type(value).__name__}; expected a symbol, a real number, or an array of them{own}"
         )

@@ -120,7 +120,8 @@ def bind_options(entry: Entry, args: Sequence[Any], given: Mapping[str, Any]) ->
         named[name] = value
     if len(args) + sum(name in needed for name in named) < entry.least or len(args) > (entry.most or len(args)):
         wanted = str(entry.least) if entry.most == entry.least else f"{entry.least} to {entry.most or 'any number'}"
-        raise ArgumentError(f"{entry.name} takes {wanted} arguments; {len(args)} came")
+        form = f"; expected {entry.name}({', '.join(names)})" if names else ""
+        raise ArgumentError(f"{entry.name} takes {wanted} arguments; {len(args)} came{form}")
     if not names:
         return list(args), named
     named |= zip(names[arrays:], args[arrays:], strict=False)

@@ -32,7 +32,7 @@ from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .grammar import SyntaxNode, Tree
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
-from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, results_of, shape_of, shortened
+from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
 from .vocabulary import TextFunction
 
 #: Names with a value of their own. An input of the same name goes before them.
@@ -366,9 +366,7 @@ class _Builder:
         value = self.values[place]
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-        message = "expected a whole number, a slice, None, ... or a list of whole numbers as index, found "
-        message += "a list with other things" if isinstance(value, Listing) else described(value)
-        raise ParseError(message, self.text, self.terms[place].caret)
+        raise ParseError(no_index(value), self.text, self.terms[place].caret)
 
     def of_index(self, term: SyntaxNode) -> Any:
         base, *places = term.children

@@ -10,10 +10,11 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ...errors import LimitError, ParseError, with_caret
+from ...ground.budget import limits
 from ...ground.limits import Limits
 from ...ground.names import NAME_PATTERN
 
@@ -181,3 +182,17 @@ def _unknown_character(text: str, position: int) -> ParseError:
         hint += "; sd.parse(text, dialect='matrixcalculus') reads A'"
     named = "" if character.isascii() else f" ({code}, {unicodedata.name(character, 'unnamed')})"
     return ParseError(f"{character!r}{named} has no meaning here; {hint}", text, position)
+
+
+def mentioned(texts: Iterable[str]) -> set[str] | None:
+    """Return all names in texts, or None where one cannot be read.
+
+    Examples
+    --------
+    >>> sorted(mentioned(["x + sin(y)", "2 * z"]))
+    ['sin', 'x', 'y', 'z']
+    """
+    try:
+        return {token.text for text in texts for token in scan(text, limits()) if token.kind == NAME}
+    except ParseError:
+        return None

@@ -99,3 +99,16 @@ def shortened(text: str, length: int) -> str:
     """Return a text without its middle where it is longer than a message takes."""
     half = length // 2 - 2
     return text if len(text) <= length else f"{text[:half]} ... {text[-half:]}"
+
+
+def no_index(value: Any) -> str:
+    """Say of a value that it is no index, and what to write."""
+    message = "expected a whole number, a slice, None, ... or a list of whole numbers as index, found "
+    if isinstance(value, Listing):
+        return f"{message}a list with other things; take elements one by one, as in [x[0], x[i]]"
+    if isinstance(value, Array):
+        return (
+            f"{message}a formula; declare positions that a call brings: i=int for one, i=(int, 'm') for several (to "
+            "choose by a condition, write where)"
+        )
+    return message + described(value)

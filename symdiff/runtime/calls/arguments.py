@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
@@ -41,6 +41,7 @@ __all__ = [
     "match",
     "one_axis",
     "parameters_of",
+    "refuse_mappings",
     "sample_shape",
     "stack_batches",
 ]
@@ -113,9 +114,12 @@ def match(inputs: Sequence[Parameter], given: Sequence[Any], named: Mapping[str,
     ------
     ArgumentError
         Too many arguments, an unknown name, one given twice, one missing.
+    DtypeError
+        For a dict in place of arrays.
     """
     names = [p.name for p in inputs]
     if len(given) > len(names):
+        refuse_mappings(inputs, given)
         raise ArgumentError(f"{len(given)} arguments by position for {len(names)} inputs; expected {_listed(inputs)}")
     found = dict(zip(names, given, strict=False))
     for name, argument in named.items():
@@ -130,8 +134,25 @@ def match(inputs: Sequence[Parameter], given: Sequence[Any], named: Mapping[str,
         found[name] = argument
     missing = [p for p in inputs if p.name not in found]
     if missing:
+        refuse_mappings(inputs, given)
         raise ArgumentError(f"missing {_listed(missing)}; expected {_listed(inputs)}, by position or by name")
     return [found[name] for name in names]
+
+
+def refuse_mappings(inputs: Sequence[Parameter], given: Sequence[Any]) -> None:
+    """Refuse dicts by position, which are no arrays: the inputs by name are meant.
+
+    Raises
+    ------
+    DtypeError
+    """
+    for parameter, argument in zip_longest(inputs, given):
+        if isinstance(argument, Mapping):
+            keys = f"{type(argument).__name__} of {', '.join(map(repr, islice(argument, 5))) or 'nothing'}"
+            which = f"{parameter.name} is" if parameter is not None else "an argument is"
+            raise DtypeError(
+                f"{which} a {keys:.200}; expected {_listed(inputs)}, by position or by name: k(**d) of a dict d of them"
+            )
 
 
 def _listed(inputs: Sequence[Parameter]) -> str:
@@ -235,7 +256,11 @@ def stack_batches(
     batches: list[tuple[int, ...]] = []
     wrong: list[str] = []
     for p, argument in zip(inputs, arguments, strict=True):
-        array: npt.NDArray[Any] = as_floats(p.name, argument) if p.dtype is REAL else as_integers(p.name, argument)
+        try:
+            array: npt.NDArray[Any] = as_floats(p.name, argument) if p.dtype is REAL else as_integers(p.name, argument)
+        except DtypeError:
+            refuse_mappings(inputs, arguments)
+            raise
         own = len(p.shape)
         extra = array.ndim - own
         allowed = batched is None or p.name in batched

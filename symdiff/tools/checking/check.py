@@ -113,7 +113,7 @@ def check(
         raise ArgumentError(f"points={points!r:.60}; expected a whole number from 1 up")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise ArgumentError(f"seed={seed!r:.60}; expected a whole number from 0 up, or None")
-    read = read_formula(formula, merge_shapes(shapes, named_shapes), ("at", "wrt", "shapes", "seed", "points"))
+    read = read_formula(formula, merge_shapes(shapes, named_shapes), _OPTIONS)
     inputs = order_inputs(read, None)
     results = [leaf for leaf in leaves(read.value) if leaf.node.dtype is REAL]
     outputs = [result.node for result in results]
@@ -126,7 +126,7 @@ def check(
     if unknown:
         raise ArgumentError(f"at= holds {', '.join(unknown)}; the inputs are {', '.join(inputs) or 'none'}")
     moving = [node for node in inputs_of(outputs) if node.dtype is not INT]
-    chosen = list(map(Array, moving)) if wrt is None else read.read(wrt)
+    chosen = list(map(Array, moving)) if wrt is None else read.variables(wrt)
     chosen = list(chosen) if isinstance(chosen, tuple | list) else [chosen]
     for one in chosen:
         if not isinstance(one, Array):
@@ -134,6 +134,9 @@ def check(
     read.refuse_unused()
     rewrites = join(result.provenance for result in results).facts.rewrites
     return _Check(outputs, inputs, [a.node for a in chosen], given, np.random.default_rng(seed)).run(rewrites, points)
+
+
+_OPTIONS = ("wrt", "at", "shapes", "seed", "points", "budget")
 
 
 def _name_of(key: Any) -> str:

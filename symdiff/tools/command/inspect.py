@@ -79,7 +79,7 @@ def check_command(
     for name, one in numbers.items():
         given.setdefault(name, one.shape)
     read = read_any(formula_text(formula), declare(given, facts), dialect)
-    chosen = [read.read(one) for one in wrt] or None
+    chosen = [read.variables(one) for one in wrt] or None
     read.refuse_unused("--shape")
     report = check(read.value, chosen, at=numbers or None, seed=seed_number, points=points)
     if as_data:

@@ -98,7 +98,7 @@ def differentiate(
         raise ArgumentError("the formula gives several results; expected one (select it with [0])")
     if len(set(wrt)) != len(wrt):
         raise ArgumentError(f"--wrt {', '.join(wrt)}; expected each once")
-    group = tuple(read.read(one) for one in wrt)
+    group = tuple(read.variables(one) for one in wrt)
     if order is not None:
         if kind != "auto" or seeds:
             raise ArgumentError("--order with --kind or --seed; expected --order alone (the Jacobian taken so often)")

@@ -62,7 +62,7 @@ def print_steps(read: Formula, wrt: Sequence[str], form: str | None) -> None:
     """Print how a gradient or Jacobian is derived."""
     from ..reading.steps import steps
 
-    by = tuple(read.read(one) for one in wrt)
+    by = tuple(read.variables(one) for one in wrt)
     read.refuse_unused("--shape")
     found = steps(read.value, by if len(by) > 1 else by[0])
     if form == "json":

@@ -1,0 +1,96 @@
+"""A size that is a letter, where Python or a formula takes a number."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+
+V, A, S = sd.vector("v", "n"), sd.matrix("A", "n", "m"), sd.scalar("s")
+N: Any = V.shape[0]
+
+
+@pytest.mark.parametrize("use", [list, sum, max, sorted, enumerate, reversed, lambda x: [*zip(x, x, strict=True)]])
+@pytest.mark.parametrize("x", [V, A, S, V[1:]])
+def test_going_over_what_has_no_length_says_what_to_write(use: Callable[[Any], Any], x: sd.Array) -> None:
+    with pytest.raises(sd.SymbolError, match=r"going over a|len\(\) of a"):
+        use(x)
+
+
+def test_the_advice_works() -> None:
+    with pytest.raises(sd.SymbolError, match=r"np.sum\(x\).*sd.scan\(step, start, x\)"):
+        iter(V)
+    with pytest.raises(sd.SymbolError, match=r"x.shape\[0\], which formulas take as a number"):
+        len(V)
+    numbers = np.array([1.0, 2.0, 4.0])
+    total = sd.scan(lambda s, e: (s + e, None), 0.0, V)[0]
+    assert sd.compile(total)(numbers) == 7
+    assert sd.compile(np.sum(V) / V.shape[0])(numbers) == pytest.approx(7 / 3)
+    assert sd.compile(sd.zeros(V.shape) + V)(numbers).tolist() == numbers.tolist()
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "pow", "lt", "ge"])
+@pytest.mark.parametrize(("size", "number"), [(N, 3), (N + 1, 4), (A.shape[0] * A.shape[1], 6)])
+@pytest.mark.parametrize("x", [V, S])
+def test_a_size_is_a_number_beside_symbols(name: str, size: Any, number: int, x: sd.Array) -> None:
+    act = getattr(operator, name)
+    numbers = {"v": np.array([1.0, 2.0, 4.0]), "A": np.ones((3, 2)), "s": 1.5}
+    for made, meant in ((act(x, size), act(numbers[str(x)], number)), (act(size, x), act(number, numbers[str(x)]))):
+        kernel = sd.compile(made, [V, A, S])
+        assert np.array_equal(kernel(numbers["v"], numbers["A"], numbers["s"]), meant)
+
+
+@pytest.mark.parametrize("name", ["truediv", "floordiv", "mod", "pow", "lt", "le", "gt", "ge"])
+@pytest.mark.parametrize("other", [2, 2.5, N, True])
+def test_arithmetic_that_gives_no_size_says_what_to_write(name: str, other: Any) -> None:
+    act = getattr(operator, name)
+    with pytest.raises(sd.SymbolError, match=r"sd.asarray\(x.shape\[0\]\)"):
+        act(N, other)
+    with pytest.raises(sd.SymbolError, match=r"sd.asarray\(x.shape\[0\]\)"):
+        act(other, N)
+    if name not in ("floordiv", "mod"):
+        assert isinstance(act(sd.asarray(N), other), sd.Array)
+
+
+@pytest.mark.parametrize(
+    "use", [range, float, int, lambda n: [0] * n, lambda n: [0][n], lambda n: np.zeros((n, 2)), np.eye]
+)
+def test_a_size_is_no_number_of_python(use: Callable[[Any], Any]) -> None:
+    for size in (N, N + 1):
+        with pytest.raises(sd.SymbolError, match=r"sd.zeros\(shape\).*sd.scan.*give the size a number"):
+            use(size)
+
+
+#: Formulas of a number with a letter that no input has, each in another place.
+LOST: list[Callable[[], Any]] = [
+    lambda: S * sd.eye("k"),
+    lambda: sd.sum(S * sd.ones(("k", 2))),
+    lambda: sd.iterate(lambda c: 2 * c, S, "k"),
+    lambda: sd.sum_over("i", "k", lambda i: S * i),
+    lambda: sd.iterate(lambda c: c + sd.sum(c * sd.ones("k")), S, 3),
+    lambda: sd.sum(sd.iterate(lambda c: sd.iterate(lambda d: d + c, c, "k"), S, 3)),
+    lambda: S * sd.asarray(sd.vector("u", "k").shape[0]),
+    lambda: S * sd.arange("k"),
+]
+
+
+@pytest.mark.parametrize("backend", ["auto", "interpreter", "native", "numpy"])
+@pytest.mark.parametrize("place", range(len(LOST)))
+def test_a_size_that_no_input_has_is_refused_when_it_is_compiled(place: int, backend: Any) -> None:
+    formula = LOST[place]()
+    for f in (formula, [S, formula], sd.gradient(sd.sum(formula), S)):
+        with pytest.raises(sd.ShapeError, match=r"the size 'k' is in the shape of no input.*sd.vector\('t', 'k'\)"):
+            sd.compile(f, [S], backend=backend)
+        kernel = sd.compile(f, [S, sd.vector("t", "k")], backend=backend)  # as the message says
+        kernel(2.0, np.ones(3))
+
+
+def test_a_size_of_text_that_no_input_has() -> None:
+    assert sd.compile("c * eye(k)", c=(), t="k")(2.0, np.ones(2)).tolist() == [[2, 0], [0, 2]]
+    with pytest.raises(sd.ShapeError, match=r"\(inputs: c: \(\)\).*in inputs= beside symbols"):
+        sd.compile(lambda c: c * sd.eye("k"), c=())

@@ -1,0 +1,90 @@
+"""Options and variables that a formula does not have, and variables that are another symbol than its input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, signature
+from typing import Any
+
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+import symdiff as sd
+from symdiff.errors import ArgumentError
+
+#: Functions of a formula and a variable.
+OF_VARIABLES = ["gradient", "jacobian", "hessian", "derivative", "steps", "linear_operator", "objective", "check"]
+SIZES = st.lists(st.sampled_from([1, 2, 3, "n", "m"]), max_size=2).map(tuple)
+X = sd.vector("x", 3)
+
+
+def options(name: str) -> list[str]:
+    """Return the keywords of a function of the package that are no shapes."""
+    return [p.name for p in signature(getattr(sd, name)).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+
+
+@pytest.mark.parametrize("name", [*OF_VARIABLES, "value_and_gradient", "compile"])
+@pytest.mark.parametrize(
+    ("formula", "variable", "said"),
+    [
+        (sd.sum(X * X), X, "; symbols carry their own shapes"),
+        (sympy.Symbol("x") ** 2, sympy.Symbol("x"), "; SymPy expressions carry their own shapes"),
+        (lambda: "x**2", "x", ". As a shape: .*0.001 for a size"),
+    ],
+)
+def test_an_unknown_option_is_told_with_all_that_exist(name: str, formula: Any, variable: Any, said: str) -> None:
+    text = callable(formula) and not isinstance(formula, sd.Array | sympy.Expr)
+    shapes = {"x": ()} if text else {}
+    with pytest.raises(ArgumentError, match=f"tolerance= is no option.*inputs: x{said}") as caught:
+        getattr(sd, name)(formula() if text else formula, variable, tolerance=1e-3, **shapes)
+    listed = str(caught.value).partition("options: ")[2].partition(";")[0].split(", ")
+    assert set(options(name)) <= set(listed)
+
+
+def test_an_unknown_option_beside_a_function() -> None:
+    with pytest.raises(ArgumentError, match=r"bach= is no option.*no parameter of that name \(close: batch.*inputs: p"):
+        sd.compile(lambda p: 2 * p, p=3, bach=["p"])
+
+
+def test_a_shape_of_a_symbol_is_refused_as_such() -> None:
+    with pytest.raises(ArgumentError, match=r"a shape for 'x', which has \(3,\).*leave x= out"):
+        sd.compile(sd.sum(X), x="n")
+
+
+@pytest.mark.parametrize("name", OF_VARIABLES)
+@given(own=SIZES, other=SIZES)
+def test_a_variable_of_another_shape_is_refused(name: str, own: tuple[Any, ...], other: tuple[Any, ...]) -> None:
+    if own == other:
+        return
+    formula, given_one = sd.sum(sd.symbol("x", own) ** 2), sd.symbol("x", other)
+    for f in (formula, "sum(x**2)"):
+        shapes = {"x": own} if isinstance(f, str) else {}
+        with pytest.raises(ArgumentError, match=r"the variable 'x' has shape .*expected the same symbol"):
+            getattr(sd, name)(f, given_one, **shapes)
+    sd.gradient(formula, "x")  # as the message says
+
+
+@pytest.mark.parametrize("name", OF_VARIABLES)
+def test_a_variable_declared_otherwise_is_refused(name: str) -> None:
+    with pytest.raises(ArgumentError, match=r"is declared positive.*that name nothing"):
+        getattr(sd, name)(sd.sum(X * X), sd.symbol("x", (3,), positive=True))
+
+
+@pytest.mark.parametrize("name", OF_VARIABLES)
+@pytest.mark.parametrize("shapes", [{}, {"a": (), "b": ()}])
+@pytest.mark.parametrize("wrt", [lambda: "y", lambda: ("a", "y")])
+def test_a_name_that_is_no_input_is_told_with_those_that_are(
+    name: str, shapes: dict[str, Any], wrt: Callable[[], Any]
+) -> None:
+    with pytest.raises(ArgumentError, match=r"'y' is no input of the formula.*one of its inputs: a, b"):
+        getattr(sd, name)("sin(a) * b", wrt(), **shapes)
+
+
+def test_definitions_and_letters_stay_variables() -> None:
+    assert str(sd.gradient("h = 2*a\nh**2", "h")).endswith("2 * h")
+    with pytest.raises(ArgumentError, match=r"'alph' is no input.*close: alpha"):
+        sd.gradient("alpha**2", "alph")
+    with pytest.raises(sd.ParseError, match=r"'z' is not known here"):
+        sd.gradient("a**2", "a * z")
