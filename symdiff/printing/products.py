@@ -206,9 +206,9 @@ def _is_square_term(term: Node) -> bool:
 
 
 def whole_exponent(exponent: Node) -> int:
-    """Return a whole exponent from 2 on, or 0."""
+    """Return a whole exponent from 2 on or below 0, or 0."""
     n = number(exponent)
-    return int(n) if n is not None and n.is_integer() and 2 <= n <= WINDOW else 0
+    return int(n) if n is not None and n.is_integer() and abs(n) <= WINDOW and n != 1 else 0
 
 
 def times(factors: Mapping[Node, int]) -> Node | None:

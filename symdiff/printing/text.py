@@ -97,7 +97,7 @@ class TextStyle(Style):
         if len(digits) > 8 and math.isfinite(value):
             p, name, q = spelled(value)
             inside = name.strip("/").rstrip(")").rpartition("(")[2]
-            if q and inside not in self.taken:
+            if q and self.taken.isdisjoint(inside.split()):
                 top = f"{p}{name}" if name.startswith("/") else name if abs(p) == 1 and name else str(abs(p))
                 if name and not name.startswith("/") and abs(p) != 1:
                     top = f"{abs(p)} * {name}"

@@ -27,7 +27,7 @@ Add
 from __future__ import annotations
 
 from .from_graph import written
-from .numbers import spelled
+from .numbers import in_digits, spelled
 from .reader import Reader, Readings
 from .reading import read
 from .terms import LETTERS, Loop, Term, counted, names_in, postorder, reaches_outside, transpose
@@ -39,6 +39,7 @@ __all__ = [
     "Readings",
     "Term",
     "counted",
+    "in_digits",
     "names_in",
     "postorder",
     "reaches_outside",

@@ -8,6 +8,11 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from .reader import Reader, ReadingRules
+from .terms import Term
+
+RULES = ReadingRules()
+
 #: (name, value) of what is recognised, alone, as a multiple and as a divisor.
 CONSTANTS = {
     "pi": math.pi,
@@ -16,6 +21,7 @@ CONSTANTS = {
     "log(10)": math.log(10.0),
     "sqrt(2)": math.sqrt(2.0),
     "sqrt(pi)": math.sqrt(math.pi),
+    "sqrt(2 * pi)": math.sqrt(2.0 * math.pi),
 }
 LARGEST = 12
 
@@ -54,3 +60,37 @@ def _spelled(value: float) -> tuple[int, str, int]:
         if p and p / known == value:
             return p, f"/{name}", 1
     return 0, "", 0
+
+
+def in_digits(value: float) -> tuple[int, int] | None:
+    """Return p and q for a number that is written as p / q, since it has many digits."""
+    p, name, q = spelled(value)
+    return (p, q) if q > 1 and not name and p > 0 and len(repr(value)) > 8 else None
+
+
+@RULES.of("product")
+def _one_fraction(reader: Reader, term: Term) -> Term | None:
+    """Write numbers first, a fraction as what it multiplies by and what it divides by: 2 / (3 x) and not 2 / 3 / x."""
+    over, under = term.factors
+    if any(arg.ndim for arg in under):
+        return None
+    top = next((arg for arg in over if arg.kind == "number"), None)
+    parts = None if top is None else _as_quotient(top.data, bool(under))
+    if parts is not None:
+        p, divisor = parts
+        rest = [arg for arg in over if arg is not top]
+        over = [reader.number(p), *rest] if p != 1.0 else rest
+        under = [reader.number(divisor), *under]
+    ordered = sorted(under, key=lambda arg: arg.kind != "number")
+    if parts is None and all(a is b for a, b in zip(ordered, under, strict=True)):
+        return None
+    return reader.product(over, ordered, term.shape)
+
+
+def _as_quotient(value: float, divided: bool) -> tuple[float, float] | None:
+    """Return what to multiply and to divide by in place of a number; by a plain fraction only beside other divisors."""
+    fraction = in_digits(value) if divided else None
+    if fraction is not None:
+        return float(fraction[0]), float(fraction[1])
+    p, name, _ = spelled(value)
+    return (float(p), CONSTANTS[name[1:]]) if p > 0 and name.startswith("/") else None

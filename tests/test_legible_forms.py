@@ -1,0 +1,171 @@
+"""Forms that derivatives take in a book: what is shown, its value against differences at 80 digits, and read back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from exact import directional
+
+import symdiff as sd
+from symdiff.frontend.formula import read_formula
+from symdiff.graph import Node, input, inputs_of
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.scalars.arithmetic import fraction_of, one_less, product_of
+
+Floats = npt.NDArray[np.float64]
+SIZES = {"n": 3, "m": 4, "k": 2}
+
+
+class Row(NamedTuple):
+    """A formula, its variable, the shapes, what is shown, and how often it is differentiated."""
+
+    text: str
+    wrt: str
+    shapes: Mapping[str, Any]
+    shown: str
+    order: int = 1
+
+
+X: Mapping[str, Any] = {"x": ()}
+XY: Mapping[str, Any] = {"x": (), "y": ()}
+NORMAL = "exp(-(x - m)**2 / (2 * s**2)) / (s * sqrt(2 * pi))"
+XMS: Mapping[str, Any] = {"x": (), "m": (), "s": ()}
+NUMBERS = [
+    Row("x*x*y", "y", XY, "x ** 2"),
+    Row("gamma(4) * x", "x", X, "6"),
+    Row("x**3 / factorial(3)", "x", X, "0.5 * x ** 2"),
+    Row("binom(5, 2) * sqrt(4) * x", "x", X, "20"),
+    Row("x**(2/3)", "x", X, "2 / (3 * x ** (1 / 3))"),
+    Row("x**(2/3)", "x", X, "-2 / (9 * x ** (4 / 3))", 2),
+    Row("x**(5/3)", "x", X, "5 / 3 * x ** (2 / 3)"),
+    Row("(x**2 + 1)**(2/3)", "x", X, "4 * x / (3 * (x ** 2 + 1) ** (1 / 3))"),
+    Row("x**1.1", "x", X, "1.1 * x ** 0.1"),
+    Row("x**0.1", "x", X, "-0.09 / x ** 1.9", 2),
+    Row("cbrt(x)", "x", X, "1 / (3 * cbrt(x) ** 2)"),
+    Row("cbrt(x)", "x", X, "-2 / (9 * cbrt(x) ** 5)", 2),
+    Row("exp(-x**2 / 2) / sqrt(2 * pi)", "x", X, "-x * exp(-0.5 * x ** 2) / sqrt(2 * pi)"),
+    Row(NORMAL, "x", XMS, "-exp(-(x - m) ** 2 / (2 * s ** 2)) * (x - m) / (sqrt(2 * pi) * s ** 3)"),
+    Row(NORMAL, "m", XMS, "exp(-(x - m) ** 2 / (2 * s ** 2)) * (x - m) / (sqrt(2 * pi) * s ** 3)"),
+    Row(
+        NORMAL, "s", XMS,
+        "exp(-(x - m) ** 2 / (2 * s ** 2)) * ((x - m) ** 2 / s ** 2 - 1) / (sqrt(2 * pi) * s ** 2)",
+    ),
+]
+ROWS = [*NUMBERS]
+
+
+def computed(node: Node, point: Mapping[str, Any], inputs: list[Node]) -> Floats:
+    return np.asarray(evaluate([node], point, inputs)[0], dtype=float)
+
+
+def point_of(shapes: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:
+    """Return numbers that are what was declared."""
+    found = {}
+    for name, shape in shapes.items():
+        facts = getattr(shape, "assumptions", None)
+        plain: Any = getattr(shape, "shape", shape)
+        sizes: list[int] = [SIZES.get(s, s) for s in (plain if isinstance(plain, tuple) else (plain,))]
+        x = rng.uniform(0.3, 1.7, size=sizes)
+        if facts is not None and facts.definite:
+            x = x @ x.T + np.eye(len(x))
+        elif facts is not None and facts.symmetric:
+            x = x + x.T
+        found[name] = x
+    return found
+
+
+def derived(row: Row) -> Any:
+    found: Any = read_formula(row.text, row.shapes, ("shapes",)).value
+    for _ in range(row.order):
+        leaf = next(n for n in inputs_of([found.node]) if n.name == row.wrt)
+        found = sd.jacobian(found, sd.Array(leaf))
+    return found
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.text} {row.wrt} {row.order}")
+def test_what_is_shown_and_its_value(row: Row) -> None:
+    f = read_formula(row.text, row.shapes, ("shapes",)).value.node
+    found = derived(row)
+    assert str(found) == row.shown
+    again = read_formula(row.shown, row.shapes, ("shapes",)).value.node
+    inputs = inputs_of([f])
+    rng = np.random.default_rng(len(row.text))
+    for _ in range(3):
+        point = point_of(row.shapes, rng)
+        got = computed(found.node, point, inputs)
+        np.testing.assert_allclose(computed(again, point, inputs), got, rtol=1e-9, atol=1e-11)
+        ways = [{row.wrt: way} for way in directions(row, point, rng)]
+        want = np.asarray(directional([f], point, ways)[0], dtype=float)
+        for way in ways[::-1]:
+            got = np.tensordot(got, way[row.wrt], axes=way[row.wrt].ndim)
+        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-9)
+
+
+def directions(row: Row, point: Mapping[str, Floats], rng: np.random.Generator) -> list[Floats]:
+    ways = [rng.normal(size=point[row.wrt].shape) for _ in range(row.order)]
+    if getattr(row.shapes[row.wrt], "assumptions", None) is not None:
+        ways = [way + way.T for way in ways]
+    return ways
+
+
+# ---------------------------------------------------------------------------- numbers
+
+
+def test_fractions_are_those_that_a_double_is_nearest_to() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        p, q, r, t = (int(n) for n in rng.integers(-40, 41, size=4))
+        a, b = p / (q or 1), r / (t or 1)
+        fraction = fraction_of(a)
+        assert fraction is not None
+        assert float(fraction) == a
+        assert math.isclose(one_less(a), a - 1.0, rel_tol=1e-15, abs_tol=1e-15)
+        assert math.isclose(product_of(a, b), a * b, rel_tol=4e-16)
+        assert one_less(a) == float(fraction - 1)
+    for value in (*rng.normal(size=50), 1e300, -1e-300, 5e-324):
+        assert one_less(value) == value - 1.0
+        assert product_of(value, 3.0) == value * 3.0
+    for value in (np.inf, -np.inf, np.nan):
+        np.testing.assert_equal(product_of(value, 0.5), value * 0.5)
+
+
+@pytest.mark.parametrize("text", ["gamma(0)", "gamma(-1)", "gamma(25)", "gamma(4.5)", "binom(3, 5)", "binom(-2, 2)",
+                                  "poch(0, 2)", "poch(3, 4)", "gamma(7)", "exp(1)", "cos(0)", "binom(60, 30)"])
+def test_counting_functions_of_numbers_keep_their_value(text: str) -> None:
+    node = read_formula(f"{text} * x", {"x": ()}, ("shapes",)).value.node
+    alone = read_formula(text, {}, ("shapes",)).value.node
+    slope = sd.gradient(sd.Array(node), "x").node
+    np.testing.assert_allclose(evaluate([slope], {})[0], evaluate([alone], {})[0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("exponent", ["2/3", "1/3", "-1/3", "7/5", "-0.3", "-2", "3"])
+def test_powers_at_the_ends_of_their_domain(exponent: str) -> None:
+    """What is shown has the limits, signs and nan that SciPy's power has there."""
+    with np.errstate(all="ignore"):
+        for order in (1, 2):
+            found = derived(Row(f"x**({exponent})", "x", X, "", order))
+            again = read_formula(str(found), X, ("shapes",)).value.node
+            a = float(np.float64(eval_fraction(exponent)))
+            factor = a if order == 1 else a * (a - 1)
+            for x in (0.0, np.inf, -1.0, -np.inf, np.nan, 1e-12, 1e12):
+                want = factor * np.float64(x) ** (a - order)
+                for node in (found.node, again):
+                    got = computed(node, {"x": np.array(x)}, [input("x", ())])
+                    np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def eval_fraction(text: str) -> float:
+    top, _, bottom = text.partition("/")
+    return float(top) / float(bottom or "1")
+
+
+def test_a_name_of_an_input_is_no_constant() -> None:
+    shapes: dict[str, Any] = {"x": (), "pi": ()}
+    text = str(sd.gradient("x**2 * pi * 2.5066282746310002", "x", shapes=shapes))
+    assert "sqrt" not in text
+    assert str(sd.gradient("x * 2.5066282746310002 * y", "x", x=(), y=())) == "sqrt(2 * pi) * y"
