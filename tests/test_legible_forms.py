@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,12 +14,14 @@ from exact import directional
 
 import symdiff as sd
 from symdiff.frontend.formula import read_formula
-from symdiff.graph import Node, input, inputs_of
+from symdiff.graph import Node, contract, input, inputs_of, matmul, swap
+from symdiff.graph.primitives import Assumptions
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.arithmetic import fraction_of, one_less, product_of
+from symdiff.simplify import simplify
 
 Floats = npt.NDArray[np.float64]
-SIZES = {"n": 3, "m": 4, "k": 2}
+SIZES: Mapping[Any, Any] = {"n": 3, "m": 4, "k": 2}
 
 
 class Row(NamedTuple):
@@ -56,7 +59,25 @@ NUMBERS = [
         "exp(-(x - m) ** 2 / (2 * s ** 2)) * ((x - m) ** 2 / s ** 2 - 1) / (sqrt(2 * pi) * s ** 2)",
     ),
 ]
-ROWS = [*NUMBERS]
+S, PD = sd.symmetric, sd.positive_definite
+FIT: Mapping[str, Any] = {"X": ("m", "n"), "A": ("m", "k"), "B": ("k", "n"), "W": S("m")}
+FREE: Mapping[str, Any] = {**FIT, "W": ("m", "m")}
+SQUARE: Mapping[str, Any] = {"A": ("n", "n"), "B": ("n", "n"), "C": S("n"), "D": ("n", "n")}
+TRANSPOSES = [
+    Row("trace((X - A@B).T @ W @ (X - A@B))", "B", FIT, "-2 * (A.T @ W @ (X - A @ B))"),
+    Row("trace((X - A@B).T @ W @ (X - A@B))", "A", FIT, "-2 * (W @ (X - A @ B) @ B.T)"),
+    Row("trace((X - A@B).T @ W @ (X - A@B))", "X", FIT, "2 * (W @ (X - A @ B))"),
+    Row("trace((X.T - B.T@A.T) @ W @ (X - A@B))", "B", FIT, "-2 * (A.T @ W @ (X - A @ B))"),
+    Row("trace((2*X - A@B).T @ inv(W) @ (2*X - A@B))", "X", FIT, "4 * (inv(W) @ (2 * X - A @ B))"),
+    Row("trace((X - A@B).T @ W @ (X - A@B))", "B", FREE, "-A.T @ ((W.T + W) @ (X - A @ B))"),
+    Row("(y - X@b) @ W @ (y - X@b)", "b", {"y": "m", "X": ("m", "n"), "b": "n", "W": ("m", "m")},
+        "-X.T @ (W.T + W) @ (y - X @ b)"),
+    Row("trace((A - B.T).T @ C @ (A - B.T))", "B", SQUARE, "-2 * ((A.T - B) @ C)"),
+    Row("trace((A.T - B@D).T @ C @ (A.T - B@D))", "B", SQUARE, "-2 * (C @ (A.T - B @ D) @ D.T)"),
+    Row("a @ inv(Y) @ b", "Y", {"Y": PD("n"), "a": "n", "b": "n"},
+        "-0.5 * (inv(Y) @ (outer(a, b) + outer(b, a)) @ inv(Y))"),
+]
+ROWS = [*NUMBERS, *TRANSPOSES]
 
 
 def computed(node: Node, point: Mapping[str, Any], inputs: list[Node]) -> Floats:
@@ -69,7 +90,7 @@ def point_of(shapes: Mapping[str, Any], rng: np.random.Generator) -> dict[str, F
     for name, shape in shapes.items():
         facts = getattr(shape, "assumptions", None)
         plain: Any = getattr(shape, "shape", shape)
-        sizes: list[int] = [SIZES.get(s, s) for s in (plain if isinstance(plain, tuple) else (plain,))]
+        sizes = [SIZES.get(s, s) for s in (plain if isinstance(plain, tuple) else (plain,))]
         x = rng.uniform(0.3, 1.7, size=sizes)
         if facts is not None and facts.definite:
             x = x @ x.T + np.eye(len(x))
@@ -77,6 +98,11 @@ def point_of(shapes: Mapping[str, Any], rng: np.random.Generator) -> dict[str, F
             x = x + x.T
         found[name] = x
     return found
+
+
+def restricted(shapes: Mapping[str, Any], text: str) -> dict[str, Any]:
+    words = set(re.findall(r"[A-Za-z_]\w*", text))
+    return {name: shape for name, shape in shapes.items() if name in words}
 
 
 def derived(row: Row) -> Any:
@@ -89,7 +115,10 @@ def derived(row: Row) -> Any:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.text} {row.wrt} {row.order}")
 def test_what_is_shown_and_its_value(row: Row) -> None:
+    row = row._replace(shapes=restricted(row.shapes, row.text))
     f = read_formula(row.text, row.shapes, ("shapes",)).value.node
+    plain = {name: getattr(shape, "shape", shape) for name, shape in row.shapes.items()}
+    by_itself = read_formula(row.text, plain, ("shapes",)).value.node
     found = derived(row)
     assert str(found) == row.shown
     again = read_formula(row.shown, row.shapes, ("shapes",)).value.node
@@ -100,7 +129,7 @@ def test_what_is_shown_and_its_value(row: Row) -> None:
         got = computed(found.node, point, inputs)
         np.testing.assert_allclose(computed(again, point, inputs), got, rtol=1e-9, atol=1e-11)
         ways = [{row.wrt: way} for way in directions(row, point, rng)]
-        want = np.asarray(directional([f], point, ways)[0], dtype=float)
+        want = np.asarray(directional([by_itself], point, ways)[0], dtype=float)
         for way in ways[::-1]:
             got = np.tensordot(got, way[row.wrt], axes=way[row.wrt].ndim)
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-9)
@@ -111,6 +140,57 @@ def directions(row: Row, point: Mapping[str, Floats], rng: np.random.Generator) 
     if getattr(row.shapes[row.wrt], "assumptions", None) is not None:
         ways = [way + way.T for way in ways]
     return ways
+
+
+# ---------------------------------------------------------------------------- transposes
+
+
+def a_matrix(rng: np.random.Generator, depth: int) -> Node:
+    """Return a random sum or product of square matrices, some symmetric, and their transposes."""
+    kind = rng.integers(6) if depth else 5
+    if kind == 0:
+        return swap(a_matrix(rng, depth - 1))
+    if kind == 1:
+        return matmul(a_matrix(rng, depth - 1), a_matrix(rng, depth - 1))
+    if kind in (2, 3):
+        a, b = a_matrix(rng, depth - 1), a_matrix(rng, depth - 1)
+        return a + b if rng.integers(2) else a - float(rng.integers(1, 4)) * b
+    if kind == 4:
+        return swap(LEAVES[rng.integers(len(LEAVES))])
+    return LEAVES[rng.integers(len(LEAVES))]
+
+
+LEAVES = [input("A", (3, 3)), input("B", (3, 3)), input("C", (3, 3), assumptions=Assumptions(symmetric=True))]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_sums_of_transposes_keep_their_value(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y, z = (a_matrix(rng, 3) for _ in range(3))
+    roots = [matmul(x, y), matmul(swap(x - y), matmul(z, x - swap(y))), matmul(swap(x) + y, z) + matmul(x + swap(y), z)]
+    point = {name: rng.integers(-3, 4, size=(3, 3)).astype(float) for name in "AB"}
+    half = rng.integers(-3, 4, size=(3, 3)).astype(float)
+    point["C"] = half + half.T
+    shown = [read_formula(str(sd.gradient(sd.Array(contract([root, input("V", (3, 3))], [(0, 1), (0, 1)], ())), "V")),
+                          {"A": (3, 3), "B": (3, 3), "C": S(3)}, ("shapes",)).value.node for root in roots]
+    before = evaluate(roots, point, LEAVES)
+    for old, new, read in zip(
+        before, evaluate(simplify(roots), point, LEAVES), evaluate(shown, point, LEAVES), strict=True
+    ):
+        np.testing.assert_array_equal(new, old)
+        np.testing.assert_array_equal(read, old)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_sum_and_its_transpose_are_collected(seed: int) -> None:
+    """The gradient of tr((P - Q)ᵀ C (P - Q)) is one product, however P and Q are written."""
+    rng = np.random.default_rng(seed)
+    pool = ["A", "A.T", "2 * A", "A @ D", "D.T @ A.T"]
+    other = ["B", "B.T", "D @ B", "3 * B.T"]
+    gap = f"{pool[rng.integers(len(pool))]} - {other[rng.integers(len(other))]}"
+    shapes = restricted(SQUARE, f"{gap} C")
+    text = str(sd.gradient(f"trace(({gap}).T @ C @ ({gap}))", "B", shapes=shapes))
+    assert text.count("C") == 1, text
 
 
 # ---------------------------------------------------------------------------- numbers

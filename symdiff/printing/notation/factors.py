@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from itertools import combinations
 
 from ...graph.sizes import product
 from .named_forms import is_identity, is_number
 from .reader import Reader, ReadingRules
-from .terms import SHORT, Term, transpose
+from .terms import CHAIN, SHORT, Term, transpose
 
 RULES = ReadingRules()
 
@@ -57,6 +58,43 @@ def _without_identity(reader: Reader, term: Term) -> Term | None:
     """Leave an identity out of a product."""
     kept = [factor for factor in term.args if not is_identity(factor)]
     return reader.chain(kept or term.args[:1]) if len(kept) < len(term.args) else None
+
+
+@RULES.of("matmul")
+def _flat_chain(reader: Reader, term: Term) -> Term | None:
+    """Write a product of matrices and a vector behind matrices without brackets."""
+    *front, last = term.args
+    if last.kind != "matmul" or last.ndim != 1 or any(arg.ndim != 2 for arg in (*front, *last.args[:-1])):
+        return None
+    return reader.chain(term.args) if len(term.args) + len(last.args) <= CHAIN else None
+
+
+@RULES.of("transpose")
+def _transposed_inside(reader: Reader, term: Term) -> Term | None:
+    """Write the transpose of a product, or of a sum, without a sign of its own where there are fewer of them then."""
+    (x,) = term.args
+    before = _count_transposes(x)
+    if x.kind not in ("matmul", "sum") or before is None or any(part.shape != x.shape for part in _added(x)):
+        return None
+    if x.kind == "matmul":
+        found = reader.chain([_turned(reader, factor) for factor in x.args[::-1]])
+    else:
+        parts = [_turned(reader, part) for part in x.args]
+        found = reader.sum(list(zip(parts, x.data, strict=True)), term.shape)
+    after = _count_transposes(found)
+    return found if after is not None and after <= before else None
+
+
+def _added(x: Term) -> tuple[Term, ...]:
+    return x.args if x.kind == "sum" else ()
+
+
+def _count_transposes(x: Term, levels: int = 3) -> int | None:
+    """Return how many signs of transposes a sum, or a product, of matrices has; None where there is much below it."""
+    if x.kind not in ("matmul", "sum", "negative"):
+        return int(x.kind == "transpose")
+    counts = [_count_transposes(arg, levels - 1) for arg in x.args] if levels and len(x.args) <= _MOST else [None]
+    return None if None in counts else sum(count or 0 for count in counts)
 
 
 @RULES.of("inv")
@@ -193,6 +231,19 @@ def _signs(reader: Reader, term: Term) -> Term | None:
 
 
 @RULES.of("sum")
+def _same_terms(reader: Reader, term: Term) -> Term | None:
+    """Write a term that is added to itself with a number in front."""
+    parts = list(zip(term.args, term.data, strict=True))
+    if len(parts) > _MOST or len(set(parts)) == len(parts):
+        return None
+    made = []
+    for (arg, minus), times in Counter(parts).items():
+        repeated = arg if times == 1 else reader.product([reader.number(float(times)), arg], [], arg.shape)
+        made.append((repeated, minus))
+    return reader.sum(made, term.shape)
+
+
+@RULES.of("sum")
 def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
     """Write neighbours from the first to the last, and diagonals from the lowest."""
     if any(term.data) or {arg.kind for arg in term.args} not in ({"shift"}, {"eye"}):
@@ -263,6 +314,11 @@ def _split(reader: Reader, term: Term, front: bool) -> tuple[Term, Term] | None:
 
 
 def _turned(reader: Reader, matrix: Term) -> Term:
+    """Return the transpose; A + Aᵀ is its own."""
+    if matrix.kind == "sum" and matrix.data == (False, False) and _count_transposes(matrix) is not None:
+        a, b = matrix.args
+        if a.shape == b.shape == matrix.shape and _turned(reader, a) is b:
+            return matrix
     turned = transpose(matrix)
     return reader.make(turned.kind, turned.args, turned.data, turned.shape)
 
