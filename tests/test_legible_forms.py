@@ -71,13 +71,23 @@ TRANSPOSES = [
     Row("trace((2*X - A@B).T @ inv(W) @ (2*X - A@B))", "X", FIT, "4 * (inv(W) @ (2 * X - A @ B))"),
     Row("trace((X - A@B).T @ W @ (X - A@B))", "B", FREE, "-A.T @ ((W.T + W) @ (X - A @ B))"),
     Row("(y - X@b) @ W @ (y - X@b)", "b", {"y": "m", "X": ("m", "n"), "b": "n", "W": ("m", "m")},
-        "-X.T @ (W.T + W) @ (y - X @ b)"),
+        "X.T @ (W.T + W) @ (X @ b - y)"),
     Row("trace((A - B.T).T @ C @ (A - B.T))", "B", SQUARE, "-2 * ((A.T - B) @ C)"),
     Row("trace((A.T - B@D).T @ C @ (A.T - B@D))", "B", SQUARE, "-2 * (C @ (A.T - B @ D) @ D.T)"),
     Row("a @ inv(Y) @ b", "Y", {"Y": PD("n"), "a": "n", "b": "n"},
         "-0.5 * (inv(Y) @ (outer(a, b) + outer(b, a)) @ inv(Y))"),
 ]
-ROWS = [*NUMBERS, *TRANSPOSES]
+LOSS = "y * log(sigmoid({z})) + (1 - y) * log(1 - sigmoid({z}))"
+DATA: Mapping[str, Any] = {"X": ("m", "n"), "w": "n", "y": "m", "b": (), "v": (), "x": "n"}
+SHARES = [
+    Row(f"-sum({LOSS.format(z='X@w')})", "w", DATA, "X.T @ (sigmoid(X @ w) - y)"),
+    Row(f"-mean({LOSS.format(z='X@w')})", "w", DATA, "X.T @ (sigmoid(X @ w) - y) / m"),
+    Row(f"-sum({LOSS.format(z='(X@w + b)')})", "b", DATA, "sum(sigmoid(X @ w + b) - y)"),
+    Row(f"-({LOSS.format(z='(x@w)').replace('y', 'v')})", "w", DATA, "(sigmoid(x @ w) - v) * x"),
+    Row("-(y @ log(1 / (1 + exp(-X@w))) + (1 - y) @ log(1 - 1 / (1 + exp(-X@w))))", "w", DATA,
+        "X.T @ (sigmoid(X @ w) - y)"),
+]
+ROWS = [*NUMBERS, *TRANSPOSES, *SHARES]
 
 
 def computed(node: Node, point: Mapping[str, Any], inputs: list[Node]) -> Floats:
@@ -140,6 +150,37 @@ def directions(row: Row, point: Mapping[str, Floats], rng: np.random.Generator) 
     if getattr(row.shapes[row.wrt], "assumptions", None) is not None:
         ways = [way + way.T for way in ways]
     return ways
+
+
+# ---------------------------------------------------------------------------- shares
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_sums_of_a_share_and_its_complement_keep_their_value(seed: int) -> None:
+    """``a sigmoid(z) + b sigmoid(-z)`` is shown by one of both where that is shorter, and nan stays nan."""
+    rng = np.random.default_rng(seed)
+    f = str(rng.choice(["sigmoid", "ndtr"]))
+    z = str(rng.choice(["x", "2*x", "x*u"]))
+    factors = ["y", "(y - 1)", "(1 - y)", "u", "(u + y)", "3"]
+    a, b = (factors[rng.integers(len(factors))] for _ in range(2))
+    text = f"{a}*{f}({z}) {rng.choice(['+', '-'])} {b}*{f}(-({z}))"
+    shapes: dict[str, Any] = {"x": (), "u": (), "y": ()}
+    node = read_formula(text, shapes, ("shapes",)).value.node
+    shown = str(sd.gradient(f"t * ({text})", "t", t=(), shapes=restricted(shapes, text)))
+    again = read_formula(shown, restricted(shapes, shown), ("shapes",)).value.node
+    inputs = [input(name, ()) for name in shapes]
+    for at in (*rng.normal(size=(4, 3)), (1.0, 2.0, np.nan), (np.nan, 1.0, 1.0), (1.0, np.nan, 1.0)):
+        point = dict(zip(shapes, map(np.array, at), strict=True))
+        want = computed(node, point, inputs)
+        np.testing.assert_allclose(computed(again, point, inputs), want, rtol=1e-12, atol=1e-15)
+
+
+def test_the_slope_of_a_confident_prediction_keeps_its_digits() -> None:
+    """What is computed has sigmoid(-z), which the difference that is shown has not."""
+    loss = f"-sum({LOSS.format(z='X@w')})"
+    slope = sd.compile(sd.gradient(loss, "w", shapes=restricted(DATA, loss)))
+    got = slope(X=np.array([[40.0]]), w=np.array([1.0]), y=np.array([1.0]))
+    np.testing.assert_allclose(got, [-40.0 * math.exp(-40.0)], rtol=1e-12)
 
 
 # ---------------------------------------------------------------------------- transposes

@@ -53,6 +53,28 @@ def _twice_negative(reader: Reader, term: Term) -> Term | None:
     return x.args[0] if x.kind == "negative" else None
 
 
+@RULES.of("negative")
+def _negative_difference(reader: Reader, term: Term) -> Term | None:
+    """Write the sign of a product with a difference as that of the other difference.
+
+    Of numbers this is a difference from a function that the product begins with; x - m stays as it is.
+    """
+    (x,) = term.args
+    first = len(x.args) if x.kind == "matmul" else 1
+    place = next((k for k, arg in enumerate(x.args[:first]) if arg.kind == "sum" and arg.data == (False, True)), None)
+    if place is None or x.kind not in ("matmul", "product", "total"):
+        return None
+    if x.kind == "product" and (x.data[0] or not any(arg.kind == "call" for arg in x.args[0].args)):
+        return None
+    args = [*x.args[:place], _other_way(reader, x.args[place]), *x.args[place + 1 :]]
+    return reader.chain(args) if x.kind == "matmul" else reader.make(x.kind, args, x.data, x.shape)
+
+
+def _other_way(reader: Reader, difference: Term) -> Term:
+    a, b = difference.args
+    return reader.sum([(b, False), (a, True)], difference.shape)
+
+
 @RULES.of("matmul")
 def _without_identity(reader: Reader, term: Term) -> Term | None:
     """Leave an identity out of a product."""
