@@ -87,7 +87,29 @@ SHARES = [
     Row("-(y @ log(1 / (1 + exp(-X@w))) + (1 - y) @ log(1 - 1 / (1 + exp(-X@w))))", "w", DATA,
         "X.T @ (sigmoid(X @ w) - y)"),
 ]
-ROWS = [*NUMBERS, *TRANSPOSES, *SHARES]
+LAYER: Mapping[str, Any] = {"X": ("m", "n"), "W": ("n", "k"), "w": "n", "y": "m", "u": "k"}
+POS: Mapping[str, Any] = {"x": sd.positive(), "y": (), "a": ()}
+CHOICES = [
+    Row("sum(relu(X@w))", "X", LAYER, "outer(heaviside(X @ w, 0.5), w)"),
+    Row("sum(maximum(X@w, 0))", "w", LAYER, "X.T @ heaviside(X @ w, 0.5)"),
+    Row("sum(maximum(X@W, 0)**2)", "X", LAYER, "2 * (maximum(X @ W, 0) @ W.T)"),
+    Row("sum(relu(X@W) @ u)", "W", LAYER, "X.T @ (heaviside(X @ W, 0.5) * u)"),
+    Row("sum(maximum(0, 1 - y*(X@w))**2)", "w", LAYER, "-X.T @ (2 * y * maximum(0, 1 - y * (X @ w)))"),
+    Row("where((x != 0) | (y > 0), x**2, y)", "x", POS, "2 * x"),
+    Row("where((x != 0) & (y > 0), x**2, y)", "x", POS, "where(0 < y, 2 * x, 0)"),
+    Row("where(x == 0, 0, x * log(x))", "x", POS, "log(x) + 1"),
+    Row("where(-x < 0, x**2, x)", "x", POS, "2 * x"),
+    Row("where(1 + x > 0, x**2, x)", "x", POS, "2 * x"),
+    Row("x**y", "x", POS, "y * x ** (y - 1)"),
+    Row("relu(x)", "x", POS, "1"),
+    Row("where(x < 0, x**3, where(x < 1, x**2, 0))", "x", X,
+        "where(x < 0, 3 * x ** 2, where(x < 1, 2 * x, 0))"),
+    Row("where(x < 0, x**3, where(x < 1, x**2, where(x < 2, x, 0)))", "x", X,
+        "where(x < 0, 3 * x ** 2, where(x < 1, 2 * x, where(x < 2, 1, 0)))"),
+    Row("where(x < 0, 0, where(x < 1, x**2, 1))", "x", X, "where((0 <= x) & (x < 1), 2 * x, 0)"),
+    Row("where(x > 1, 1, where(x > 0, x**2, 0))", "x", X, "where((0 < x) & (x <= 1), 2 * x, 0)"),
+]
+ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES]
 
 
 def computed(node: Node, point: Mapping[str, Any], inputs: list[Node]) -> Floats:
@@ -150,6 +172,80 @@ def directions(row: Row, point: Mapping[str, Floats], rng: np.random.Generator) 
     if getattr(row.shapes[row.wrt], "assumptions", None) is not None:
         ways = [way + way.T for way in ways]
     return ways
+
+
+# ---------------------------------------------------------------------------- choices
+
+
+def a_condition(rng: np.random.Generator, depth: int) -> str:
+    kind = rng.integers(5) if depth else 4
+    if kind == 0:
+        return f"~({a_condition(rng, depth - 1)})"
+    if kind in (1, 2):
+        return f"({a_condition(rng, depth - 1)}) {'&|'[kind - 1]} ({a_condition(rng, depth - 1)})"
+    return f"{rng.choice(['x', 'y'])} {rng.choice(['<', '<=', '==', '!='])} {rng.choice(['0', '1', 'y', 'x'])}"
+
+
+def a_choice(rng: np.random.Generator, conditions: list[str], depth: int) -> str:
+    if depth == 0:
+        return str(rng.choice(["x", "y", "x*y", "0", "1", "sin(x)"]))
+    one, other = (str(rng.choice(conditions)) for _ in range(2))
+    condition = one if rng.integers(2) else f"({one}) {rng.choice(['&', '|'])} {rng.choice(['~', ''])}({other})"
+    return f"where({condition}, {a_choice(rng, conditions, depth - 1)}, {a_choice(rng, conditions, depth - 1)})"
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_choices_keep_their_value(seed: int) -> None:
+    """Conditions that are known, turned or left out hold for the same numbers, nan and infinities among them."""
+    rng = np.random.default_rng(seed)
+    text = a_choice(rng, [a_condition(rng, 2) for _ in range(2)], 3)
+    node = read_formula(text, XY, ("shapes",)).value.node
+    (new,) = simplify([node])
+    # of a derivative, which may be shown by other conditions
+    shown = str(sd.gradient(f"t * ({text})", "t", t=(), shapes=restricted(XY, text)))
+    again = read_formula(shown, restricted(XY, shown), ("shapes",)).value.node
+    inputs = [input("x", ()), input("y", ())]
+    for x in (-1.0, -0.0, 0.0, 0.5, 1.0, 2.0, np.inf, np.nan):
+        for y in (0.0, 0.3, 1.0, -np.inf, np.nan):
+            point = {"x": np.array(x), "y": np.array(y)}
+            with np.errstate(all="ignore"):
+                want = computed(node, point, inputs)
+                np.testing.assert_array_equal(computed(new, point, inputs), want)
+                np.testing.assert_array_equal(computed(again, point, inputs), want)
+
+
+@pytest.mark.parametrize("text", ["s {} {}", "-s {} {}", "{1} {0} s", "{1} {0} -s", "1 + s {} {}", "s + t {} {}"])
+@pytest.mark.parametrize("bound", ["0", "-1", "1", "0 - nan", "-inf"])
+def test_comparisons_of_positive_numbers_are_decided_as_they_are(text: str, bound: str) -> None:
+    for sign in ("<", "<=", ">", ">=", "==", "!="):
+        condition = text.format(sign, bound)
+        declared = {"s": sd.positive(), "t": sd.positive()}
+        free = {"s": (), "t": ()}
+        chosen = f"where({condition}, 1, 0) + 0 * s + 0 * t"
+        inputs = [input("s", ()), input("t", ())]
+        known, plain = (read_formula(chosen, shapes, ("shapes",)).value.node for shapes in (declared, free))
+        (new,) = simplify([known])
+        for s in (5e-324, 1e-3, 1.0, 1e308):
+            point = {"s": np.array(s), "t": np.array(1e-300)}
+            want = computed(plain, point, inputs)
+            np.testing.assert_array_equal(computed(new, point, inputs_of([new])), want)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_products_with_steps_keep_their_value(seed: int) -> None:
+    """Unit steps in outer products, beside rows and columns: with the value of the choices, kinks among them."""
+    rng = np.random.default_rng(seed)
+    inner = str(rng.choice(["X@w", "X@w - 1", "y*(X@w)", "1 - X@w"]))
+    f = str(rng.choice(["relu({0})", "maximum({0}, 0)", "maximum(0, {0})", "maximum({0}, 0)**2"])).format(inner)
+    text = f"sum({rng.choice(['', 'y * ', '2 * y * '])}{f})"
+    shapes = restricted(LAYER, text)
+    for wrt in "Xw":
+        slope = sd.gradient(text, wrt, shapes=shapes)
+        assert "where" not in str(slope)
+        again = read_formula(str(slope), restricted(shapes, str(slope)), ("shapes",)).value.node
+        inputs = [input(name, tuple(np.shape(value))) for name, value in point_of(shapes, rng).items()]
+        point = {n.name: rng.integers(-2, 3, size=tuple(map(int, n.shape))).astype(float) for n in inputs}
+        np.testing.assert_allclose(computed(again, point, inputs), computed(slope.node, point, inputs), atol=1e-12)
 
 
 # ---------------------------------------------------------------------------- shares

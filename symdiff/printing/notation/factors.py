@@ -7,9 +7,9 @@ from collections import Counter
 from itertools import combinations
 
 from ...graph.sizes import product
-from .named_forms import is_identity, is_number
+from .named_forms import is_identity
 from .reader import Reader, ReadingRules
-from .terms import CHAIN, SHORT, Term, transpose
+from .terms import CHAIN, SHORT, Term, is_number, transpose
 
 RULES = ReadingRules()
 
@@ -131,7 +131,7 @@ def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
     """Leave out the step of what is 0 below 0: step(z) max(z, 0) is max(z, 0)."""
     over, under = term.factors
     calls = [x for x in over if x.kind == "call" and x.data == "maximum"]
-    ramps = {id(x.args[0]) for x in calls if is_number(x.args[1], 0.0)}
+    ramps = {id(x.args[1 - k]) for x in calls for k in (0, 1) if is_number(x.args[k], 0.0)}
     for step in over:
         if step.kind == "step" and id(step.args[0]) in ramps:
             return reader.product([arg for arg in over if arg is not step], under, term.shape)

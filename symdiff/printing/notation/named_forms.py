@@ -1,8 +1,7 @@
-"""Forms that have a name of their own: unit steps, cross products, arrays put into zeros, permuted vectors."""
+"""Forms that have a name of their own: cross products, arrays put into zeros, permuted vectors."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,90 +15,6 @@ RULES = ReadingRules()
 _PAIRS = 16
 #: The two cyclic permutations of three places, of which cross products are made.
 _FORTH, _BACK = (1, 2, 0), (2, 0, 1)
-
-
-def is_number(term: Term, value: float) -> bool:
-    """Tell whether a term is this number."""
-    return term.kind == "number" and term.data == value
-
-
-# ---------------------------------------------------------------------------- steps
-
-
-@RULES.of("where")
-def _step(reader: Reader, term: Term) -> Term | None:
-    """Read where(x < y, 0, where(x == y, 1/2, 1)) as a unit step, and a product with one as that."""
-    condition, nothing, rest = term.args
-    if condition.kind != "compare" or condition.data != "less" or not is_number(nothing, 0.0):
-        return None
-    low, high = condition.args
-    if _is_half_or_one(rest, (low, high)):
-        return _step_of(reader, low, high, rest)
-    negative = rest.kind == "negative"
-    product = rest.args[0] if negative else rest
-    if product.kind != "product" or any(product.data):
-        return None
-    steps = [factor for factor in product.args if _is_half_or_one(factor, (low, high))]
-    others = [factor for factor in product.args if factor not in steps]
-    if len(steps) != 1 or len(others) != len(product.args) - 1 or not all(map(_is_finite, others)):
-        return None
-    step = _step_of(reader, low, high, steps[0])
-    if step is None:
-        return None
-    result = reader.product([*others, step], [], term.shape)
-    return reader.negative(result) if negative else result
-
-
-def _is_half_or_one(term: Term, sides: tuple[Term, Term]) -> bool:
-    if term.kind != "where" or not is_number(term.args[1], 0.5) or not is_number(term.args[2], 1.0):
-        return False
-    condition = term.args[0]
-    return condition.kind == "compare" and condition.data == "equal" and condition.args in (sides, sides[::-1])
-
-
-def _step_of(reader: Reader, low: Term, high: Term, at: Term) -> Term | None:
-    """Return the step of low - high, where it has the sign of the difference for all numbers."""
-    if is_number(high, 0.0):
-        return reader.make("step", (low,), None, low.shape)
-    if is_number(low, 0.0):
-        return reader.make("step", (reader.negative(high),), None, high.shape)
-    for side, other in ((low, high), (high, low)):
-        if side.kind == "number" and math.isfinite(side.data) and other.ndim:
-            break
-    else:
-        return None
-    return reader.make("step", (reader.sum([(low, False), (high, True)], at.shape),), None, at.shape)
-
-
-#: Kinds of terms that are finite where their arguments are, but for numbers too large for a double.
-_FINITE = frozenset({
-    "name", "named", "eye", "unit", "size", "sum", "negative", "matmul", "transpose", "permute", "outer", "dot",
-    "trace", "diag", "diagonal", "total", "rows", "columns", "expand", "broadcast", "tensor", "index", "take",
-    "reshape", "concatenate", "stack", "pad", "shift", "cross", "skew", "step", "triangle",
-})
-
-
-#: Functions that are finite wherever their arguments are.
-_BOUNDED = frozenset({"abs", "arctan", "cos", "erf", "maximum", "minimum", "sech", "sigmoid", "sign", "sin", "tanh"})
-
-
-def _is_finite(term: Term) -> bool:
-    """Tell whether a term is finite for finite inputs, so that 0 times it is 0."""
-    todo, seen = [term], 0
-    while todo:
-        part = todo.pop()
-        seen += 1
-        if part.kind in ("number", "filled"):
-            if not math.isfinite(part.data):
-                return False
-        elif seen > 64 or not (
-            part.kind in _FINITE
-            or (part.kind == "product" and not any(part.data))
-            or (part.kind == "call" and part.data in _BOUNDED)
-        ):
-            return False
-        todo.extend(part.args)
-    return True
 
 
 # ---------------------------------------------------------------------------- zeros around an array

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import constants, entries, factors, named_forms, numbers
+from . import choices, entries, factors, named_forms, numbers
 from .reader import Reader, Readings
 from .terms import Term
 
@@ -30,5 +30,5 @@ def read(roots: Sequence[Term], *, derived: bool, more: Sequence[Readings] = ())
     -------
     list of Term
     """
-    rules = [*more, constants.RULES, named_forms.RULES]
+    rules = [*more, numbers.ARRAYS, choices.RULES, named_forms.RULES]
     return Reader([*rules, factors.RULES, entries.RULES, numbers.RULES] if derived else rules).read(roots)
