@@ -109,7 +109,19 @@ CHOICES = [
     Row("where(x < 0, 0, where(x < 1, x**2, 1))", "x", X, "where((0 <= x) & (x < 1), 2 * x, 0)"),
     Row("where(x > 1, 1, where(x > 0, x**2, 0))", "x", X, "where((0 < x) & (x <= 1), 2 * x, 0)"),
 ]
-ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES]
+ALONG: Mapping[str, Any] = {"x": "n", "y": "n", "X": ("n", "m")}
+SUMS = [
+    Row("mean(x)", "x", ALONG, "ones((n,)) / n"),
+    Row("mean(X)", "X", ALONG, "ones((n, m)) / (m*n)"),
+    Row("cumsum(x)", "x", ALONG, "tril(ones((n, n)))"),
+    Row("sum(cumsum(x)**2)", "x", ALONG, "2 * cumsum(cumsum(x)[::-1])[::-1]"),
+    Row("sum(diff(x)**2)", "x", ALONG, "-2 * diff(pad(diff(x), (1, 1)))"),
+    Row("sum(diff(X)**2)", "X", ALONG, "-2 * diff(pad(diff(X), ((0, 0), (1, 1))))"),
+    Row("sum((x[:-1] - x[1:])**2 / 2)", "x", ALONG, "-diff(pad(diff(x), (1, 1)))"),
+    Row("sum(exp(x[1:] - x[:-1]))", "x", ALONG, "-diff(pad(exp(diff(x)), (1, 1)))"),
+    Row("sum(diff(x, n=2)**2)", "x", ALONG, "2 * diff(pad(diff(pad(diff(diff(x)), (1, 1))), (1, 1)))"),
+]
+ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES, *SUMS]
 
 
 def computed(node: Node, point: Mapping[str, Any], inputs: list[Node]) -> Floats:
@@ -172,6 +184,36 @@ def directions(row: Row, point: Mapping[str, Floats], rng: np.random.Generator) 
     if getattr(row.shapes[row.wrt], "assumptions", None) is not None:
         ways = [way + way.T for way in ways]
     return ways
+
+
+# ---------------------------------------------------------------------------- along an axis
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_differences_of_neighbours_keep_their_value(seed: int) -> None:
+    """Slices and paddings of a vector or of rows, subtracted from each other, those that are no differences too."""
+    rng = np.random.default_rng(seed)
+    shape: dict[str, Any] = {"x": 5} if rng.integers(2) else {"x": (2, 5)}
+    front = "" if shape["x"] == 5 else ":, "
+    parts = [f"x[{front}{part}]" for part in ("1:", ":-1")]
+    zeros = "({}, {})" if not front else "((0, 0), ({}, {}))"
+    pads = [f"pad(x, {zeros.format(*widths)})" for widths in ((0, 2), (1, 1), (2, 0))]
+    pool = parts if rng.integers(2) else pads
+    terms = [f"{rng.choice(['+', '-'])} {rng.choice(['', '2 * ', 't * '])}{rng.choice(pool)}" for _ in range(3)]
+    text = f"0 {' '.join(terms)}"
+    point = {"x": rng.normal(size=shape["x"]), "t": np.array(1.5)}
+    inputs = [input("x", point["x"].shape), input("t", ())]
+    node = read_formula(f"({text}) * t", {**shape, "t": ()}, ("shapes",)).value.node
+    total = sd.gradient(f"sum(V * ({text}) * t)", "V", shapes={**shape, "t": (), "V": node.shape})
+    again = read_formula(str(total), {**shape, "t": ()}, ("shapes",)).value.node
+    np.testing.assert_allclose(computed(again, point, inputs), computed(node, point, inputs), atol=1e-14)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_the_jacobian_of_cumulated_sums_is_a_triangle_of_ones(size: int) -> None:
+    text = str(sd.jacobian("cumsum(x)", "x", x=size))
+    triangle = computed(read_formula(text, {}, ("shapes",)).value.node, {}, [])
+    np.testing.assert_array_equal(triangle, np.tri(size))
 
 
 # ---------------------------------------------------------------------------- choices

@@ -27,12 +27,14 @@ Add
 from __future__ import annotations
 
 from .from_graph import written
+from .named_forms import DIFFERENCES
 from .numbers import in_digits, spelled
 from .reader import Reader, Readings
 from .reading import read
 from .terms import LETTERS, Loop, Term, counted, names_in, postorder, reaches_outside, transpose
 
 __all__ = [
+    "DIFFERENCES",
     "LETTERS",
     "Loop",
     "Reader",

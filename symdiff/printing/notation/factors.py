@@ -32,9 +32,11 @@ def _apart(term: Term) -> tuple[bool, list[Term], list[Term], Term]:
     return negative, [arg for arg in over if not arg.ndim], under, arrays[0]
 
 
-@RULES.of("matmul", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns")
+@RULES.of("matmul", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns", "cumulative")
 def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     """Write signs and scalars in front of a linear operation."""
+    if term.kind == "cumulative" and term.data[0] != "cumsum":
+        return None
     parts = [_apart(arg) for arg in term.args]
     if all(array is arg for (_, _, _, array), arg in zip(parts, term.args, strict=True)):
         return None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from ...graph.sizes import Dim, is_room
 from .reader import Reader, ReadingRules
 from .terms import Term, reaches_outside, transpose
 
-RULES = ReadingRules()
+#: Rules for all formulas, for derivatives alone, and for those that are written with diff.
+RULES, DERIVED, DIFFERENCES = ReadingRules(), ReadingRules(), ReadingRules()
 
 #: Most terms of a sum that are compared in pairs.
 _PAIRS = 16
@@ -109,6 +111,64 @@ def _diagonal(reader: Reader, term: Term) -> Term | None:
     if (above != 0 and start + left != 0) or (below != 0 and start + rows + left != term.shape[1]):
         return None  # a row of zeros would have its one within the matrix
     return reader.make("eye", (), (start + left - above, 1), term.shape)
+
+
+# ---------------------------------------------------------------------------- differences and sums along an axis
+
+
+@DIFFERENCES.of("sum")
+def _differences(reader: Reader, term: Term) -> Term | None:
+    """Write x[1:] - x[:-1] as diff(x), and what differences are derived to, x[:-1] - x[1:] with zeros around, too."""
+    if len(term.args) > _PAIRS:
+        return None
+    for (i, one), (j, other) in combinations(enumerate(term.args), 2):
+        if one.kind != other.kind or one.args != other.args or term.data[i] == term.data[j]:
+            continue
+        found = _difference(reader, one, other)
+        if found is not None:
+            gap, minus = found
+            parts = list(zip(term.args, term.data, strict=True))
+            rest = [part for k, part in enumerate(parts) if k not in (i, j)]
+            return reader.sum([(gap, minus != term.data[i]), *rest], term.shape)
+    return None
+
+
+def _difference(reader: Reader, one: Term, other: Term) -> tuple[Term, bool] | None:
+    """Return one - other as differences of neighbours along the last axis, and whether they are subtracted."""
+    if one.kind not in ("index", "pad") or not one.ndim or one.data[:-1] != other.data[:-1]:
+        return None
+    (x,), ahead, behind = one.args, one.data[-1], other.data[-1]
+    if one.kind == "index":
+        whole = all(item == (0, 1, size) for item, size in zip(one.data[:-1], x.shape[:-1], strict=True))
+        parts = [(0, 1, x.shape[-1] - 1), (1, 1, x.shape[-1] - 1)]
+        if not whole or x.kind == "eye" or [ahead, behind] not in (parts, parts[::-1]):
+            return None
+        return reader.make("function", (x,), "diff", one.shape), ahead == parts[0]
+    (p, q), (r, s) = ahead, behind
+    if any(widths != (0, 0) for widths in one.data[:-1]) or (p - r, q - s) not in ((1, -1), (-1, 1)):
+        return None
+    around = padded(reader, x, x.ndim - 1, (p, s) if p - r == 1 else (r, q))
+    return reader.make("function", (around,), "diff", one.shape), p - r == 1
+
+
+@DERIVED.of("cumulative")
+def _sums_of_ones(reader: Reader, term: Term) -> Term | None:
+    """Write the Jacobian of cumulated sums as a triangle of ones."""
+    (x,), (name, axis, backwards) = term.args, term.data
+    if name == "cumsum" and is_identity(x):
+        ones = reader.make("filled", (), 1.0, x.shape)
+        return reader.make("triangle", (ones,), ((axis == 1) is not backwards, 0), x.shape)
+    return None
+
+
+@DERIVED.of("broadcast")
+def _repeated_quotient(reader: Reader, term: Term) -> Term | None:
+    """Write a number over sizes, repeated, as ones over these: ones / n."""
+    (x,) = term.args
+    if x.kind != "product" or x.ndim or any(arg.kind != "number" for arg in x.factors[0]):
+        return None
+    over, under = x.factors
+    return reader.product([*over, reader.make("filled", (), 1.0, term.shape)], under, term.shape)
 
 
 # ---------------------------------------------------------------------------- products of vectors
