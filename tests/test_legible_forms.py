@@ -121,7 +121,22 @@ SUMS = [
     Row("sum(exp(x[1:] - x[:-1]))", "x", ALONG, "-diff(pad(exp(diff(x)), (1, 1)))"),
     Row("sum(diff(x, n=2)**2)", "x", ALONG, "2 * diff(pad(diff(pad(diff(diff(x)), (1, 1))), (1, 1)))"),
 ]
-ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES, *SUMS]
+FORM: Mapping[str, Any] = {"x": "n", "A": S("n"), "B": ("n", "n")}
+FUNCTIONS = [
+    Row("hypot(x, y)", "x", XY, "y ** 2 / hypot(x, y) ** 3", 2),
+    Row("cot(x)", "x", X, "-1 / sin(x) ** 2"),
+    Row("1 / tanh(x)", "x", X, "-1 / sinh(x) ** 2"),
+    Row("1 / tanh(x)**2", "x", X, "-2 / (tanh(x) * sinh(x) ** 2)"),
+    Row("jv(0, x)", "x", X, "-jv(1, x)"),
+    Row("yv(0, x)", "x", X, "-yv(1, x)"),
+    Row("iv(0, x)", "x", X, "iv(1, x)"),
+    Row("kv(0, x)", "x", X, "-kv(1, x)"),
+    Row("log(x @ A @ x)", "x", FORM, "2 * (A - 2 * outer(A @ x, A @ x) / (x @ A @ x)) / (x @ A @ x)", 2),
+    Row("log(x @ x)", "x", FORM, "2 * (eye(n) - 2 * outer(x, x) / (x @ x)) / (x @ x)", 2),
+    Row("log(x @ B @ x)", "x", FORM,
+        "(B - outer((B + B.T) @ x, (B.T + B) @ x) / (x @ B @ x) + B.T) / (x @ B @ x)", 2),
+]
+ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES, *SUMS, *FUNCTIONS]
 
 
 def computed(node: Node, point: Mapping[str, Any], inputs: list[Node]) -> Floats:
@@ -184,6 +199,58 @@ def directions(row: Row, point: Mapping[str, Floats], rng: np.random.Generator) 
     if getattr(row.shapes[row.wrt], "assumptions", None) is not None:
         ways = [way + way.T for way in ways]
     return ways
+
+
+# ---------------------------------------------------------------------------- functions
+
+
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv"])
+@pytest.mark.parametrize("order", ["-1", "-2", "-3", "-0.5", "0", "-7"])
+def test_bessel_functions_of_orders_below_0_keep_their_value(name: str, order: str) -> None:
+    node = read_formula(f"{name}({order}, x)", X, ("shapes",)).value.node
+    (new,) = simplify([node])
+    for x in (-np.inf, -2.5, -0.0, 0.0, 1e-300, 0.7, 12.0, 800.0, np.inf, np.nan):
+        point = {"x": np.array(x)}
+        with np.errstate(all="ignore"):
+            got, want = (computed(each, point, [input("x", ())]) for each in (new, node))
+            assert abs(got - want) <= 1e-12 * abs(want) or got == want or (np.isnan(got) and np.isnan(want))
+
+
+@pytest.mark.parametrize("text", ["cot(x)", "1 / tan(x)**3", "1 / tanh(x)**2", "log(tan(x))", "y / tanh(2 * x)",
+                                  "sqrt(x**2 + y**2)**3", "arctan2(y, x)", "x / hypot(x, y)", "tan(x) / tan(y)"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_quotients_by_fewer_functions_keep_their_value(text: str, order: int) -> None:
+    shapes = restricted(XY, text)
+    found = derived(Row(text, "x", shapes, "", order))
+    again = read_formula(str(found), shapes, ("shapes",)).value.node
+    inputs = [input(name, ()) for name in shapes]
+    special = [(0.0, 1.0), (np.nan, 1.0), (1.0, np.nan), (np.inf, 2.0)]
+    for at in ((0.3, 0.8), (-1.2, 2.5), (1e-9, 1.0), (4.0, -3.0), *special):
+        point = {name: np.array(value) for name, value in zip(("x", "y"), at, strict=True) if name in shapes}
+        with np.errstate(all="ignore"):
+            got, want = computed(again, point, inputs), computed(found.node, point, inputs)
+        if np.isfinite(want):
+            np.testing.assert_allclose(got, want, rtol=1e-9)
+        else:
+            assert not np.isfinite(got) or not np.isfinite(at).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_sums_of_outer_products_keep_their_value(seed: int) -> None:
+    """Whole numbers and vectors in common are written once."""
+    rng = np.random.default_rng(seed)
+    pool = ["outer(x, B @ x)", "outer(B.T @ x, x)", "outer(x, x)", "B", "eye(3)", "outer(B @ x, B.T @ x)",
+            "outer(x, B.T @ x)"]
+    numbers = ["2", "4", "6", "3", "1", "10"]
+    terms = [f"{rng.choice(['+', '-'])} {rng.choice(numbers)} * {rng.choice(pool)} / {rng.choice(['1', '(x @ x)'])}"
+             for _ in range(4)]
+    text = f"0 * B {' '.join(terms)}"
+    shapes: dict[str, Any] = {"x": 3, "B": (3, 3)}
+    shown = str(sd.gradient(f"sum(V * ({text}))", "V", V=(3, 3), shapes=shapes))
+    again, node = (read_formula(each, shapes, ("shapes",)).value.node for each in (shown, text))
+    point = {"x": rng.normal(size=3), "B": rng.normal(size=(3, 3))}
+    inputs = [input("x", (3,)), input("B", (3, 3))]
+    np.testing.assert_allclose(computed(again, point, inputs), computed(node, point, inputs), rtol=1e-11, atol=1e-12)
 
 
 # ---------------------------------------------------------------------------- along an axis

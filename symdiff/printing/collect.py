@@ -35,6 +35,7 @@ from .products import (
     WINDOW,
     CollectedProduct,
     as_number,
+    by_fewer_functions,
     by_one_share,
     common_product,
     directed,
@@ -209,7 +210,7 @@ class _Collector:
 
     def written(self, product: CollectedProduct, shape: Shape | None = None) -> Node:
         """Build a product, repeated to a shape if one is given."""
-        product = directed(product)
+        product = by_fewer_functions(directed(product))
         made = [base for base in (*product.over, *product.under) if base in self.parts]
         if any(product.meets(part) for base in made for part in (self.parts[base], self.inside(base)) if part):
             product = self.deep(product)

@@ -146,6 +146,38 @@ def directed(product: CollectedProduct) -> CollectedProduct:
     return product
 
 
+def by_fewer_functions(product: CollectedProduct) -> CollectedProduct:
+    """Write (1 + tan²) / tan² as 1 / sin², sech / tanh as 1 / sinh, and x² + y² beside hypot(x, y) as its square."""
+    two = constant(2.0)
+    for base, n in list(product.under.items()):
+        if base.op == "tan" and n >= 2:
+            whole = elementwise("add", (constant(1.0), elementwise("power", (base, two))))
+            _in_place_of(product, product.over, whole, base, 2, "sin")
+        elif base.op == "tanh":
+            other = elementwise("sech", base.args)
+            for _ in range(min(n, product.over.get(other, 0))):
+                _in_place_of(product, product.over, other, base, 1, "sinh")
+        elif base.op == "hypot":
+            squares = [elementwise("power", (x, two)) for x in base.args]
+            square = elementwise("add", tuple(squares))
+            if n and product.under.get(square):
+                product.under[base] += 2 * product.under.pop(square)
+    return product
+
+
+def _in_place_of(
+    product: CollectedProduct, side: dict[Node, int], other: Node, base: Node, times_: int, name: str
+) -> None:
+    """Divide by a function in the place of a factor on one side and of divisors."""
+    if not side.get(other):
+        return
+    for factors, factor, count in ((side, other, 1), (product.under, base, times_)):
+        factors[factor] -= count
+        if not factors[factor]:
+            del factors[factor]
+    product.take(elementwise(name, base.args), -times_)
+
+
 def without_roots(term: CollectedProduct, outside: CollectedProduct) -> CollectedProduct:
     """Write the square of a root as what is below it, where the root is a divisor outside: a nan there stays."""
     for base, n in list(term.under.items()):

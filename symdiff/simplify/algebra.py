@@ -73,6 +73,17 @@ def _counted(node: Node) -> Node | None:
     return constant(float(found)) if 0 < found <= 2**53 else None
 
 
+@rule("jv yv iv kv", "jv(-1, x), iv(-1, x), kv(-1, x)", "-jv(1, x), iv(1, x), kv(1, x)", inside="constant")
+def _mirrored_order(node: Node) -> Node | None:
+    """Write a Bessel function of a whole order below 0 as that of the order without the sign."""
+    order, x = node.args
+    n = number(order)
+    if n is None or n >= 0.0 or not n.is_integer():
+        return None
+    found = make(node.op, constant(-n), x)
+    return make("negative", found) if node.op in ("jv", "yv") and n % 2.0 == 1.0 else found
+
+
 # ---------------------------------------------------------------------------- algebra of scalars
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from .reader import Reader, ReadingRules
 from .terms import Term, is_number
 
-RULES = ReadingRules()
+#: Rules for all formulas, and for derivatives alone.
+RULES, DERIVED = ReadingRules(), ReadingRules()
 
 # ---------------------------------------------------------------------------- steps
 
@@ -114,6 +115,18 @@ def _is_finite(term: Term) -> bool:
             return False
         todo.extend(part.args)
     return True
+
+
+@DERIVED.of("product")
+def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
+    """Leave out the step of what is 0 below 0: step(z) max(z, 0) is max(z, 0)."""
+    over, under = term.factors
+    calls = [x for x in over if x.kind == "call" and x.data == "maximum"]
+    ramps = {id(x.args[1 - k]) for x in calls for k in (0, 1) if is_number(x.args[k], 0.0)}
+    for step in over:
+        if step.kind == "step" and id(step.args[0]) in ramps:
+            return reader.product([arg for arg in over if arg is not step], under, term.shape)
+    return None
 
 
 # ---------------------------------------------------------------------------- conditions

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from itertools import combinations
 
-from ...graph.sizes import product
 from .named_forms import is_identity
+from .numbers import without_common_number
 from .reader import Reader, ReadingRules
-from .terms import CHAIN, SHORT, Term, is_number, transpose
+from .terms import CHAIN, SHORT, Term, transpose
 
 RULES = ReadingRules()
 
@@ -32,7 +31,7 @@ def _apart(term: Term) -> tuple[bool, list[Term], list[Term], Term]:
     return negative, [arg for arg in over if not arg.ndim], under, arrays[0]
 
 
-@RULES.of("matmul", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns", "cumulative")
+@RULES.of("matmul", "outer", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns", "cumulative")
 def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     """Write signs and scalars in front of a linear operation."""
     if term.kind == "cumulative" and term.data[0] != "cumsum":
@@ -129,52 +128,6 @@ def _transposed_inverse(reader: Reader, term: Term) -> Term | None:
 
 
 @RULES.of("product")
-def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
-    """Leave out the step of what is 0 below 0: step(z) max(z, 0) is max(z, 0)."""
-    over, under = term.factors
-    calls = [x for x in over if x.kind == "call" and x.data == "maximum"]
-    ramps = {id(x.args[1 - k]) for x in calls for k in (0, 1) if is_number(x.args[k], 0.0)}
-    for step in over:
-        if step.kind == "step" and id(step.args[0]) in ramps:
-            return reader.product([arg for arg in over if arg is not step], under, term.shape)
-    return None
-
-
-@RULES.of("product")
-def _by_standard_deviation(reader: Reader, term: Term) -> Term | None:
-    """Write sqrt(n) / norm(x - mean(x)) as 1 / std(x)."""
-    over, under = term.factors
-    for length in under:
-        own = _centred(length)
-        root = next((arg for arg in over if own is not None and _is_root_of_count(arg, own)), None)
-        if own is None or root is None or len(over) == 1:
-            continue
-        deviation = reader.make("reduce", (own,), ("std", length.data[1]), length.shape)
-        below = [deviation if arg is length else arg for arg in under]
-        return reader.product([arg for arg in over if arg is not root], below, term.shape)
-    return None
-
-
-def _centred(length: Term) -> Term | None:
-    """Return x for the norm of all of x - mean(x)."""
-    if length.kind != "reduce" or length.data[0] != "norm" or length.args[0].kind != "sum" or length.ndim:
-        return None
-    gap = length.args[0]
-    if len(gap.args) != 2 or gap.data != (False, True):
-        return None
-    own, mean = gap.args
-    is_mean = mean.kind == "reduce" and mean.data == ("mean", length.data[1]) and mean.args[0] is own
-    return own if is_mean else None
-
-
-def _is_root_of_count(term: Term, x: Term) -> bool:
-    count = product(x.shape)
-    if term.kind == "number":
-        return isinstance(count, int) and term.data == math.sqrt(count)
-    return term.kind == "call" and term.data == "sqrt" and term.args[0].kind == "size" and term.args[0].data == count
-
-
-@RULES.of("product")
 def _flat(reader: Reader, term: Term) -> Term | None:
     """Write a product among the factors as part of the product, and the sign in front."""
     if not any(arg.kind in ("negative", "product") for arg in term.args):
@@ -268,18 +221,6 @@ def _same_terms(reader: Reader, term: Term) -> Term | None:
 
 
 @RULES.of("sum")
-def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
-    """Write neighbours from the first to the last, and diagonals from the lowest."""
-    if any(term.data) or {arg.kind for arg in term.args} not in ({"shift"}, {"eye"}):
-        return None
-    places = [-arg.data[0] if arg.kind == "shift" else arg.data[0] for arg in term.args]
-    if not all(isinstance(place, int) for place in places) or places == sorted(places):
-        return None
-    order = sorted(range(len(places)), key=places.__getitem__)
-    return reader.sum([(term.args[at], False) for at in order], term.shape)
-
-
-@RULES.of("sum")
 def _common_scalars(reader: Reader, term: Term) -> Term | None:
     """Write a scalar that stands in front of every term once, and the sign where all are subtracted."""
     if len(term.args) > _MOST:
@@ -298,6 +239,28 @@ def _common_scalars(reader: Reader, term: Term) -> Term | None:
         for scalars, divisors, (*_, array), minus in zip(left, below, parts, term.data, strict=True)
     ]
     return reader.product([*over, reader.sum(terms, term.shape)], under, term.shape)
+
+
+@RULES.of("product", "outer", "matmul")
+def _number_of_sum(reader: Reader, term: Term) -> Term | None:
+    """Write a whole number of which all numbers in a sum are multiples in front: (2 A - 4 B) / c is 2 (A - 2 B) / c."""
+    for place, arg in enumerate(term.factors[0] if term.kind == "product" else term.args):
+        if arg.kind != "sum" or not arg.ndim or len(arg.args) > _MOST:
+            continue
+        parts = [_apart(part) for part in arg.args]
+        found = without_common_number([scalars for _, scalars, _, _ in parts])
+        if found is None or any(array.shape != arg.shape for *_, array in parts):
+            continue
+        common, numbers = found
+        rests = []
+        for value, (negative, scalars, divisors, array), minus in zip(numbers, parts, arg.data, strict=True):
+            own = [reader.number(value)] if value != 1.0 else []
+            own += [factor for factor in scalars if factor.kind != "number"]
+            rests.append((reader.product([*own, array], divisors, arg.shape), minus != negative))
+        args = [*term.args[:place], reader.sum(rests, arg.shape), *term.args[place + 1 :]]
+        rest = reader.chain(args) if term.kind == "matmul" else reader.make(term.kind, args, term.data, term.shape)
+        return reader.product([reader.number(common), rest], [], term.shape)
+    return None
 
 
 def _in_common(several: list[list[Term]]) -> tuple[list[Term], list[list[Term]]]:
@@ -368,6 +331,28 @@ def _common_matrix(reader: Reader, term: Term) -> Term | None:
             continue
         inner = reader.sum(list(zip(rests, term.data, strict=True)), rests[0].shape)
         return reader.chain([matrix, inner] if front else [inner, matrix])
+    return None
+
+
+@RULES.of("sum")
+def _common_outer(reader: Reader, term: Term) -> Term | None:
+    """Write outer products that have a vector in common as one: v aᵀ + v bᵀ is v (a + b)ᵀ."""
+    if term.ndim != 2 or not 2 < len(term.args) <= _MOST:
+        return None
+    parts = [_apart(arg) for arg in term.args]
+    for (i, one), (j, other) in combinations(enumerate(parts), 2):
+        if one[3].kind != "outer" or other[3].kind != "outer" or one[1:3] != other[1:3]:
+            continue
+        for kept in (0, 1):
+            shared, mine, its = one[3].args[kept], one[3].args[1 - kept], other[3].args[1 - kept]
+            if other[3].args[kept] is not shared or mine is its:
+                continue
+            sign, turned = one[0] != term.data[i], other[0] != term.data[j]
+            both = reader.sum([(mine, False), (its, sign != turned)], mine.shape)
+            pair = (shared, both) if kept == 0 else (both, shared)
+            made = reader.product([*one[1], reader.make("outer", pair, None, term.shape)], one[2], term.shape)
+            rest = [(made, sign) if k == i else (arg, term.data[k]) for k, arg in enumerate(term.args) if k != j]
+            return reader.sum(rest, term.shape)
     return None
 
 

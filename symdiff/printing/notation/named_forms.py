@@ -151,6 +151,18 @@ def _difference(reader: Reader, one: Term, other: Term) -> tuple[Term, bool] | N
     return reader.make("function", (around,), "diff", one.shape), p - r == 1
 
 
+@DERIVED.of("sum")
+def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
+    """Write neighbours from the first to the last, and diagonals from the lowest."""
+    if any(term.data) or {arg.kind for arg in term.args} not in ({"shift"}, {"eye"}):
+        return None
+    places = [-arg.data[0] if arg.kind == "shift" else arg.data[0] for arg in term.args]
+    if not all(isinstance(place, int) for place in places) or places == sorted(places):
+        return None
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return reader.sum([(term.args[at], False) for at in order], term.shape)
+
+
 @DERIVED.of("cumulative")
 def _sums_of_ones(reader: Reader, term: Term) -> Term | None:
     """Write the Jacobian of cumulated sums as a triangle of ones."""

@@ -6,10 +6,12 @@ A spelling is used only where its value is the very same double. Arrays that are
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
+from ...graph.sizes import product
 from .reader import Reader, ReadingRules
 from .terms import Term
 
@@ -97,6 +99,49 @@ def _as_quotient(value: float, divided: bool) -> tuple[float, float] | None:
         return float(fraction[0]), float(fraction[1])
     p, name, _ = spelled(value)
     return (float(p), CONSTANTS[name[1:]]) if p > 0 and name.startswith("/") else None
+
+
+def without_common_number(several: Sequence[Sequence[Term]]) -> tuple[float, list[float]] | None:
+    """Return the largest whole number that all products are multiples of, from 2 on, and their numbers without it."""
+    numbers = [next((factor.data for factor in factors if factor.kind == "number"), 1.0) for factors in several]
+    if not all(value.is_integer() and 0 < value < 1e6 for value in numbers):
+        return None
+    common = float(math.gcd(*map(int, numbers)))
+    return (common, [value / common for value in numbers]) if common > 1.0 else None
+
+
+@RULES.of("product")
+def _by_standard_deviation(reader: Reader, term: Term) -> Term | None:
+    """Write sqrt(n) / norm(x - mean(x)) as 1 / std(x)."""
+    over, under = term.factors
+    for length in under:
+        own = _centred(length)
+        root = next((arg for arg in over if own is not None and _is_root_of_count(arg, own)), None)
+        if own is None or root is None or len(over) == 1:
+            continue
+        deviation = reader.make("reduce", (own,), ("std", length.data[1]), length.shape)
+        below = [deviation if arg is length else arg for arg in under]
+        return reader.product([arg for arg in over if arg is not root], below, term.shape)
+    return None
+
+
+def _centred(length: Term) -> Term | None:
+    """Return x for the norm of all of x - mean(x)."""
+    if length.kind != "reduce" or length.data[0] != "norm" or length.args[0].kind != "sum" or length.ndim:
+        return None
+    gap = length.args[0]
+    if len(gap.args) != 2 or gap.data != (False, True):
+        return None
+    own, mean = gap.args
+    is_mean = mean.kind == "reduce" and mean.data == ("mean", length.data[1]) and mean.args[0] is own
+    return own if is_mean else None
+
+
+def _is_root_of_count(term: Term, x: Term) -> bool:
+    count = product(x.shape)
+    if term.kind == "number":
+        return isinstance(count, int) and term.data == math.sqrt(count)
+    return term.kind == "call" and term.data == "sqrt" and term.args[0].kind == "size" and term.args[0].data == count
 
 
 # ---------------------------------------------------------------------------- arrays

@@ -36,5 +36,5 @@ def read(
     """
     rules = [*more, numbers.ARRAYS, choices.RULES, named_forms.RULES]
     if derived:
-        rules += [factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED, *behind]
+        rules += [choices.DERIVED, factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED, *behind]
     return Reader(rules).read(roots)
