@@ -69,7 +69,7 @@ ROWS: list[tuple[str, str, str, dict[str, Any], str, str, str, Reference]] = [
     ),
     (
         "gradient", "sum(abs(x[1:] - x[:-1]))", "x", {"x": "n"},
-        "pad(sign(x[1:] - x[:-1]), (1, 0)) - pad(sign(x[1:] - x[:-1]), (0, 1))",
+        "-diff(pad(sign(diff(x)), (1, 1)))",
         "[0, sign(x[1:] - x[:-1])] - [sign(x[1:] - x[:-1]), 0]",
         r"\begin{bmatrix}0 \\ \operatorname{sign}\left(x_{1:} - x_{:-1}\right)\end{bmatrix} - "
         r"\begin{bmatrix}\operatorname{sign}\left(x_{1:} - x_{:-1}\right) \\ 0\end{bmatrix}",
@@ -94,7 +94,7 @@ ROWS: list[tuple[str, str, str, dict[str, Any], str, str, str, Reference]] = [
     ),
     (
         "gradient", "sum(diff(X, axis=1)**2)", "X", {"X": ("m", "n")},
-        "2 * (pad(X[:, 1:] - X[:, :-1], ((0, 0), (1, 0))) - pad(X[:, 1:] - X[:, :-1], ((0, 0), (0, 1))))", "", "",
+        "-2 * diff(pad(diff(X), ((0, 0), (1, 1))))", "", "",
         lambda v: 2 * np.array([_padded_difference(np.diff(row)) for row in v["X"]]),
     ),
     (

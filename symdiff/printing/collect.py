@@ -35,6 +35,8 @@ from .products import (
     WINDOW,
     CollectedProduct,
     as_number,
+    by_fewer_functions,
+    by_one_share,
     common_product,
     directed,
     is_nothing,
@@ -85,11 +87,6 @@ def _named_throughout(order: Sequence[Node]) -> Node:
         made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
         new[node] = label(made, names[node]) if node in names else made
     return new[bare[order[-1]]]
-
-
-def _is_wide(product: CollectedProduct) -> bool:
-    """Tell whether a product has so many factors that it stays one factor: chains would be copied in every link."""
-    return len(product.over) + len(product.under) > WINDOW
 
 
 class _Collector:
@@ -146,7 +143,7 @@ class _Collector:
             power = int(exponent)
             if part is not node and part not in self.inner:
                 made = self.new[part]
-                if made not in self.parts or _is_wide(self.parts[made]):
+                if made not in self.parts or self.parts[made].is_wide:
                     result.take(made, power)
                 elif self.users[part] == 1:
                     result.merge(self.parts[made], power)
@@ -205,7 +202,7 @@ class _Collector:
         if base in self.parts and base not in self.deeper:
             self.deeper[base] = self.deep(self.parts[base])
         inside = self.deeper.get(base)
-        return None if inside is None or _is_wide(inside) else inside
+        return None if inside is None or inside.is_wide else inside
 
     def factors(self, node: Node) -> CollectedProduct:
         """Return what a node consists of: itself, if it was not put together here."""
@@ -213,7 +210,7 @@ class _Collector:
 
     def written(self, product: CollectedProduct, shape: Shape | None = None) -> Node:
         """Build a product, repeated to a shape if one is given."""
-        product = directed(product)
+        product = by_fewer_functions(directed(product))
         made = [base for base in (*product.over, *product.under) if base in self.parts]
         if any(product.meets(part) for base in made for part in (self.parts[base], self.inside(base)) if part):
             product = self.deep(product)
@@ -342,6 +339,8 @@ class _Collector:
             terms = self.linear(terms)
             if terms == before:
                 break
+        if (shared := by_one_share(terms, self.expanded)) and self.length(shared) < self.length(terms):
+            terms = shared
         if len(terms) > 1:
             common = common_product(terms)
             if common.over or common.under or common.number != 1.0:

@@ -134,6 +134,10 @@ class LatexStyle(MathStyle):
         sign = r"\circ " if each else ""
         return f"{base}^{{{sign}{exponent}}}"
 
+    def raised_fraction(self, text: str) -> str:
+        """Return an exponent that is a fraction."""
+        return text
+
     def transposed(self, text: str) -> str:
         """Return a transpose."""
         return rf"{text}^{{\top}}"
@@ -193,6 +197,7 @@ class LatexStyle(MathStyle):
             "pi": r"\pi",
             "sqrt(pi)": r"\sqrt{\pi}",
             "sqrt(2)": r"\sqrt{2}",
+            "sqrt(2 * pi)": r"\sqrt{2 \pi}",
             "log(2)": r"\log 2",
             "log(10)": r"\log 10",
         }

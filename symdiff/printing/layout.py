@@ -47,6 +47,8 @@ class Style(ABC):
     neighbours: ClassVar[bool] = False
     #: Rules of reading that the style has besides those of all.
     readings: ClassVar[Sequence[Readings]] = ()
+    #: Rules of reading derivatives that it has besides.
+    derived_readings: ClassVar[Sequence[Readings]] = ()
 
     def __init__(self) -> None:
         self.pieces: dict[int, Piece] = {}
@@ -96,7 +98,7 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
     """
     from .notation.by_index import by_index
 
-    tops = read(written(roots), derived=derived, more=style.readings)
+    tops = read(written(roots), derived=derived, more=style.readings, behind=style.derived_readings)
     tops = [by_index(top, neighbours=style.neighbours, taken=taken) or top for top in tops]
     order = postorder(tops)
     uses, weight = counted(order, SHORT + 1)

@@ -11,7 +11,7 @@ from functools import partial
 from operator import is_
 
 from ..graph import Node, axes_of, constant, contract, elementwise, number, reduce
-from ..graph.scalars.arithmetic import terms_of
+from ..graph.scalars.arithmetic import scaled, terms_of
 from ..simplify.algebra import is_leaf
 from ..simplify.facts import is_surely_positive
 from ..simplify.stability.lengths import squares_of
@@ -87,6 +87,11 @@ class CollectedProduct:
             (*other.over, *other.under)
         )
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether there are so many factors that it stays one factor: chains would be copied in every link."""
+        return len(self.over) + len(self.under) > WINDOW
+
     def key(self) -> tuple[object, ...]:
         """Return what two like terms have in common."""
         return frozenset(self.over.items()), frozenset(self.under.items())
@@ -139,6 +144,38 @@ def directed(product: CollectedProduct) -> CollectedProduct:
             _exchange(product, unit, unit, unit.args[0])
             product.take(length, 1)
     return product
+
+
+def by_fewer_functions(product: CollectedProduct) -> CollectedProduct:
+    """Write (1 + tan²) / tan² as 1 / sin², sech / tanh as 1 / sinh, and x² + y² beside hypot(x, y) as its square."""
+    two = constant(2.0)
+    for base, n in list(product.under.items()):
+        if base.op == "tan" and n >= 2:
+            whole = elementwise("add", (constant(1.0), elementwise("power", (base, two))))
+            _in_place_of(product, product.over, whole, base, 2, "sin")
+        elif base.op == "tanh":
+            other = elementwise("sech", base.args)
+            for _ in range(min(n, product.over.get(other, 0))):
+                _in_place_of(product, product.over, other, base, 1, "sinh")
+        elif base.op == "hypot":
+            squares = [elementwise("power", (x, two)) for x in base.args]
+            square = elementwise("add", tuple(squares))
+            if n and product.under.get(square):
+                product.under[base] += 2 * product.under.pop(square)
+    return product
+
+
+def _in_place_of(
+    product: CollectedProduct, side: dict[Node, int], other: Node, base: Node, times_: int, name: str
+) -> None:
+    """Divide by a function in the place of a factor on one side and of divisors."""
+    if not side.get(other):
+        return
+    for factors, factor, count in ((side, other, 1), (product.under, base, times_)):
+        factors[factor] -= count
+        if not factors[factor]:
+            del factors[factor]
+    product.take(elementwise(name, base.args), -times_)
 
 
 def without_roots(term: CollectedProduct, outside: CollectedProduct) -> CollectedProduct:
@@ -206,9 +243,9 @@ def _is_square_term(term: Node) -> bool:
 
 
 def whole_exponent(exponent: Node) -> int:
-    """Return a whole exponent from 2 on, or 0."""
+    """Return a whole exponent from 2 on or below 0, or 0."""
     n = number(exponent)
-    return int(n) if n is not None and n.is_integer() and 2 <= n <= WINDOW else 0
+    return int(n) if n is not None and n.is_integer() and abs(n) <= WINDOW and n != 1 else 0
 
 
 def times(factors: Mapping[Node, int]) -> Node | None:
@@ -246,6 +283,55 @@ def like_terms(terms: Iterable[CollectedProduct]) -> list[CollectedProduct]:
         else:
             found[object()] = term
     return list(found.values())
+
+
+#: Functions with f(-x) = 1 - f(x).
+_SHARES = frozenset({"sigmoid", "ndtr"})
+
+
+def by_one_share(
+    terms: Sequence[CollectedProduct], expanded: Callable[[Sequence[CollectedProduct], bool], list[CollectedProduct]]
+) -> list[CollectedProduct] | None:
+    """Write sigmoid(-z) beside sigmoid(z) as 1 - sigmoid(z), multiplied out; None where there are not both.
+
+    What then cancels leaves factors of other terms alone, so that a nan stays one. It is for reading: sigmoid(-z) has
+    digits that the difference has not.
+    """
+    found = dict.fromkeys(base for term in terms for base, n in term.over.items() if n == 1 and base.op in _SHARES)
+    pair = next(((a, b) for a in found for b in found if a.op == b.op and _is_opposite(a.args[0], b.args[0])), None)
+    if pair is None or len(terms) > WINDOW:
+        return None
+    share, other = pair
+    apart: list[CollectedProduct] = []
+    for term in terms:
+        if term.over.get(other) != 1:
+            apart.append(term)
+            continue
+        for sign in (1.0, -1.0):
+            part = CollectedProduct(sign * term.number, dict(term.over), dict(term.under))
+            del part.over[other]
+            if sign < 0:
+                part.take(share, 1)
+            apart.append(part)
+    return without_opposites(like_terms(expanded(apart, False)))
+
+
+def _is_opposite(x: Node, y: Node) -> bool:
+    """Tell whether y = -x, and x is written without the sign."""
+    (p, a), (q, b) = scaled(x), scaled(y)
+    return (a is b and p == -q and p > 0) or (y.op == x.op == "subtract" and x.args == y.args[::-1])
+
+
+def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] | None:
+    """Cancel terms with their negatives, whose factors all stand in what is left; None where one does not."""
+    left = list(terms)
+    gone: set[Node] = set()
+    for term in terms:
+        other = next((each for each in left if each.number == -term.number and each.key() == term.key()), None)
+        if other is not None and any(each is term for each in left):
+            left = [each for each in left if each is not term and each is not other]
+            gone |= {*term.over, *term.under}
+    return left if left and gone <= {base for each in left for base in (*each.over, *each.under)} else None
 
 
 def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:

@@ -70,6 +70,10 @@ class MathSigns(Style):
         plain = exponent.lstrip("-").isdigit()
         return base + ("∘" if each else "") + (exponent.translate(_SUPERSCRIPT) if plain else f"^{exponent}")
 
+    def raised_fraction(self, text: str) -> str:
+        """Return an exponent that is a fraction."""
+        return f"({text})"
+
     def transposed(self, text: str) -> str:
         """Return a transpose."""
         return f"{text}ᵀ"
@@ -125,4 +129,4 @@ class MathSigns(Style):
 
     def constant(self, name: str) -> str:
         """Return pi, e, log(2), ..."""
-        return {"pi": "π"}.get(name, name.replace("sqrt(pi)", "√π").replace("sqrt(2)", "√2"))
+        return {"pi": "π", "sqrt(pi)": "√π", "sqrt(2)": "√2", "sqrt(2 * pi)": "√(2π)"}.get(name, name)

@@ -11,7 +11,7 @@ from ..graph.sizes import Dim, Shape
 from ..ground.names import is_name
 from .layout import Piece, Style
 from .loops import group, parts_of_loop, summand
-from .notation import Loop, Term, reaches_outside, spelled
+from .notation import DIFFERENCES, Loop, Term, reaches_outside, spelled
 
 ARROW, COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(10)
 COMPARE = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
@@ -69,6 +69,8 @@ class TextStyle(Style):
         Names of inputs: a constant with one of these names is written in digits.
     """
 
+    derived_readings = (DIFFERENCES,)
+
     def __init__(self, taken: Sequence[str] = ()) -> None:
         super().__init__()
         self.taken = set(taken)
@@ -97,7 +99,7 @@ class TextStyle(Style):
         if len(digits) > 8 and math.isfinite(value):
             p, name, q = spelled(value)
             inside = name.strip("/").rstrip(")").rpartition("(")[2]
-            if q and inside not in self.taken:
+            if q and self.taken.isdisjoint(inside.split()):
                 top = f"{p}{name}" if name.startswith("/") else name if abs(p) == 1 and name else str(abs(p))
                 if name and not name.startswith("/") and abs(p) != 1:
                     top = f"{abs(p)} * {name}"
@@ -367,7 +369,8 @@ class TextStyle(Style):
         name, axis, backwards = term.data
         flip = "[" + ", ".join([":"] * axis + ["::-1"]) + "]" if backwards else ""
         inner = self.wrapped(term.args[0], POSTFIX) if backwards else self.plain(term.args[0])
-        return Piece(f"{name}({inner}{flip}, axis={axis}){flip}", POSTFIX)
+        along = f", axis={axis}" if term.ndim > 1 else ""
+        return Piece(f"{name}({inner}{flip}{along}){flip}", POSTFIX)
 
     def _write_triangle(self, term: Term) -> Piece:
         upper, offset = term.data

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from .layout import Piece
 from .loops import group, parts_of_loop, summand
-from .notation import LETTERS, Term, reaches_outside, spelled
+from .notation import LETTERS, Term, in_digits, reaches_outside, spelled
 from .signs import AND, ATOM, COMPARISON, HADAMARD, OR, POWER, PRODUCT, SUM, MathSigns
 from .text import decimal, show_shape, subscripts
 
@@ -149,8 +149,14 @@ class MathStyle(MathSigns):
         base, exponent = term.args
         if exponent.kind == "number" and exponent.data == 0.5:
             return Piece(self.root(base), POWER)
-        text = self.wrapped(exponent, ATOM) if exponent.kind != "number" else decimal(exponent.data)
+        text = self.wrapped(exponent, ATOM) if exponent.kind != "number" else self._exponent(exponent.data)
         return Piece(self.raised(self.wrapped(base, ATOM), text, each=term.ndim > 0), POWER)
+
+    def _exponent(self, value: float) -> str:
+        fraction = in_digits(abs(value))
+        if fraction is None:
+            return decimal(value)
+        return self.raised_fraction("{}{}/{}".format("-" if value < 0 else "", *fraction))
 
     def _write_compare(self, term: Term) -> Piece:
         a, b = (self.fitted(arg, term.ndim, SUM) for arg in term.args)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..graph import BOOL, Node, constant, elementwise, number
-from ..graph.scalars.arithmetic import factors_of, scaled, terms_of
+from ..graph.scalars.arithmetic import factors_of, product_of, scaled, terms_of
 from ..graph.scalars.functions import where
 from .rewriter import make, rule, spread
 
@@ -48,6 +48,40 @@ NUMBERS: dict[str, Callable[..., float]] = {
     "logical_not": np.logical_not,
 }
 rule(" ".join(NUMBERS), "f(2, 3)", "its value", inside="constant")(folded)
+
+#: Functions of whole numbers, wherever they are whole numbers that doubles have.
+_COUNTING: dict[str, Callable[..., int]] = {
+    "gamma": lambda n: math.factorial(n - 1),
+    "binom": math.comb,
+    "poch": lambda n, k: math.perm(n + k - 1, k),
+    "exp": lambda n: 1,
+    "cos": lambda n: 1,
+    "cosh": lambda n: 1,
+}
+#: Arguments from and up to which they are computed.
+_COUNTED = {"gamma": (1, 19), "binom": (0, 60), "poch": (1, 60), "exp": (0, 0), "cos": (0, 0), "cosh": (0, 0)}
+
+
+@rule(" ".join(_COUNTING), "gamma(4), binom(5, 2), exp(0)", "6, 10, 1", inside="constant")
+def _counted(node: Node) -> Node | None:
+    """Compute a function of whole numbers that is one."""
+    low, high = _COUNTED[node.op]
+    values = [number(arg) for arg in node.args]
+    if not all(value is not None and value.is_integer() and low <= value <= high for value in values):
+        return None
+    found = _COUNTING[node.op](*[int(value) for value in values if value is not None])
+    return constant(float(found)) if 0 < found <= 2**53 else None
+
+
+@rule("jv yv iv kv", "jv(-1, x), iv(-1, x), kv(-1, x)", "-jv(1, x), iv(1, x), kv(1, x)", inside="constant")
+def _mirrored_order(node: Node) -> Node | None:
+    """Write a Bessel function of a whole order below 0 as that of the order without the sign."""
+    order, x = node.args
+    n = number(order)
+    if n is None or n >= 0.0 or not n.is_integer():
+        return None
+    found = make(node.op, constant(-n), x)
+    return make("negative", found) if node.op in ("jv", "yv") and n % 2.0 == 1.0 else found
 
 
 # ---------------------------------------------------------------------------- algebra of scalars
@@ -224,7 +258,7 @@ def _product_forms(node: Node) -> Node | None:
             return make("multiply", constant(-c), b.args[0])
         return make("negative", make("multiply", a, b.args[0]))
     if c is not None and b.op == "multiply" and number(b.args[0]) is not None:
-        return make("multiply", constant(c * float(b.args[0].value)), b.args[1])
+        return make("multiply", constant(product_of(c, float(b.args[0].value))), b.args[1])
     if c is not None:
         if b.op == "divide" and (number(b.args[0]) is not None or scaled(b.args[0])[0] not in (1.0, -1.0)):
             return make("divide", make("multiply", a, b.args[0]), b.args[1])

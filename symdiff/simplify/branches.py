@@ -69,6 +69,39 @@ def _undefined_product(node: Node) -> Node | None:
     return None
 
 
+@rule("where", "where(c, a, where(d and not c, b, e))", "where(c, a, where(d, b, e))", inside="where")
+def _known_condition(node: Node) -> Node | None:
+    """Leave out of a choice within a branch what the branch says of the outer condition."""
+    c, *branches = node.args
+    made = list(branches)
+    for place, branch in enumerate(branches):
+        if branch.op != "where":
+            continue
+        inner, first, second = branch.args
+        found = _given(inner, c, place == 0)
+        if isinstance(found, bool):
+            made[place] = first if found else second
+        elif found is not inner:
+            made[place] = settle(where(found, first, second))
+    return spread(settle(where(c, *made)), node.shape) if made != branches else None
+
+
+def _given(condition: Node, known: Node, truth: bool) -> Node | bool:
+    """Return what is left of a condition, part of which is known, or what it is then."""
+    if condition is known:
+        return truth
+    if condition.op == "logical_not" and condition.args[0] is known:
+        return not truth
+    if condition.op not in ("logical_and", "logical_or"):
+        return condition
+    decides = condition.op == "logical_or"
+    for place in (0, 1):
+        part, rest = condition.args[place], condition.args[1 - place]
+        if part is known or (part.op == "logical_not" and part.args[0] is known):
+            return rest if ((part is known) == truth) is not decides else decides
+    return condition
+
+
 @rule("add subtract", "where(c, x, 0) + where(c, 0, y)", "where(c, x, y)", inside="where")
 def _sum_of_choices(node: Node) -> Node | None:
     """Add choices by one condition branch by branch, where one of two branches is 0."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..graph import Node, broadcast_to, constant, contract, delta, elementwise, matrix, number, reduce
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import DECLARED
-from ..graph.scalars.arithmetic import peel
+from ..graph.scalars.arithmetic import peel, terms_of
 from ..graph.scalars.functions import scalar_constant
 from .facts import (
     factors_along,
@@ -86,17 +86,34 @@ def _root_of_positive_power(node: Node) -> Node | None:
     return make("power", inside.args[0], constant(0.5 * a)) if a is not None and is_positive(inside.args[0]) else None
 
 
-@rule("sign maximum less less_equal", "sign(s), max(s, 0), 0 < s, s <= 0, s positive",
-      "1, s, true, false", below=(DECLARED,))
+@rule("sign maximum less less_equal equal not_equal",
+      "sign(s), max(s, 0), 0 < s, -s < 0, s == 0, s positive", "1, s, true, true, false", below=(DECLARED,))
 def _sign_of_positive(node: Node) -> Node | None:
     if node.op == "sign":
-        return spread(constant(1.0), node.shape) if is_surely_positive(node.args[0]) else None
-    for place, s in enumerate(node.args):
+        return spread(constant(1.0), node.shape) if _is_above_zero(node.args[0]) else None
+    for place, arg in enumerate(node.args):
         bound = scalar_constant(node.args[1 - place])
-        if bound is None or bound > 0.0 or not is_surely_positive(s):
+        negative = arg.op == "negative" and node.op != "maximum"
+        s = arg.args[0] if negative else arg
+        if bound is None or not (-bound if negative else bound) <= 0.0 or not _is_above_zero(s):
             continue
-        return spread(s, node.shape) if node.op == "maximum" else broadcast_to(constant(place == 1), node.shape)
+        if node.op == "maximum":
+            return spread(s, node.shape)
+        told = node.op == "not_equal" if node.op in ("equal", "not_equal") else (place == 1) is not negative
+        return broadcast_to(constant(told), node.shape)
     return None
+
+
+def _is_above_zero(node: Node) -> bool:
+    """Tell whether every element is above 0 and no nan: an input that is checked to be so, and sums of such."""
+    parts, whole = terms_of(node, _TERMS)
+    return whole and all(
+        sign > 0 and (is_surely_positive(part) or (scalar_constant(part) or 0.0) > 0.0) for sign, part in parts
+    )
+
+
+#: Most terms of a sum that are looked at.
+_TERMS = 8
 
 
 # ---------------------------------------------------------------------------- skew matrices

@@ -48,6 +48,7 @@ _CONSTANTS = {
     "log(10)": sp.log(10),
     "sqrt(2)": sp.sqrt(2),
     "sqrt(pi)": sp.sqrt(sp.pi),
+    "sqrt(2 * pi)": sp.sqrt(2 * sp.pi),
 }
 
 

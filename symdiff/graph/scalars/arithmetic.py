@@ -7,7 +7,10 @@ put together of the parts is theirs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from .. import Node, number
@@ -189,3 +192,36 @@ def without_numbers(part: Node) -> tuple[float, Node]:
         scale = scale / value if part.op == "divide" else scale * value
         part = peel(part.args[part.op == "multiply"])
     return scale, part
+
+
+#: The largest denominator of a number that is taken for a fraction.
+_DENOMINATOR = 1024
+
+
+@lru_cache(maxsize=4096)
+def fraction_of(value: float) -> Fraction | None:
+    """Return the fraction that a person means by a double, which is the nearest to it; None where that is not short.
+
+    Examples
+    --------
+    >>> fraction_of(2 / 3), fraction_of(0.1), fraction_of(2**0.5)
+    (Fraction(2, 3), Fraction(1, 10), None)
+    """
+    if not math.isfinite(value):
+        return None
+    found = Fraction(value).limit_denominator(_DENOMINATOR)
+    return found if found.numerator / found.denominator == value else None
+
+
+def one_less(value: float) -> float:
+    """Return value - 1, for a fraction the double nearest to the fraction: -1/3 for 2/3."""
+    found = None if value.is_integer() else fraction_of(value)
+    return value - 1.0 if found is None else float(found - 1)
+
+
+def product_of(a: float, b: float) -> float:
+    """Return a b, for fractions the double nearest to their product: 0.3 for 3 and 0.1."""
+    if a.is_integer() and b.is_integer():
+        return a * b
+    p, q = fraction_of(a), fraction_of(b)
+    return a * b if p is None or q is None or not p or not q else float(p * q)

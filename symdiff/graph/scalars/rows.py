@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 
 from .. import BOOL, Node, broadcast_to, constant, elementwise
+from .arithmetic import one_less
 from .functions import Formula, Interval, Partial, compare, scalar_constant, to_real, where
 from .logarithms import entr, kl_div, log1mexp, log_ratio, logit, part_of, rel_entr, xlog1py, xlog_sigmoid
 from .making import ANY, NONE, POSITIVE, UNIT, ZERO
@@ -41,7 +42,7 @@ def _power_base(x: Node, y: Node, f: Node) -> Node | None:
         return None
     if n == 1:
         return constant(1.0)
-    return 2.0 * x if n == 2 else n * power(x, n - 1)
+    return 2.0 * x if n == 2 else n * power(x, one_less(n))
 
 
 def _not_both_zero(x: Node, y: Node, f: Node) -> Node | None:

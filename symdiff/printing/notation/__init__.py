@@ -9,15 +9,15 @@ Invariants
     * A number is spelled (1/3, 2 pi, log(2)) only where the spelling has the same double.
 Files
     terms          terms and their constructors
-    numbers        numbers as a reader knows them
+    numbers        numbers as a reader knows them, arrays of numbers that have a name
     contractions   the names of contractions in matrix notation
     from_graph     the term of each node
     bodies         the terms of loops and of functions of matrices, which hold formulas
     reading        the forms that have names, put in the place of what spells them out
     reader         the pass that makes terms again by rules
     by_index       results of three and more axes as products of elements
-    constants      arrays of numbers that have a name
-    named_forms    unit steps, cross products, zeros around an array, permutations
+    choices        unit steps, conditions of an interval
+    named_forms    cross products, zeros around an array, permutations
     factors        signs, numbers and matrices in common, in derivatives
     entries        matrices of a few entries, in derivatives
 Add
@@ -27,18 +27,21 @@ Add
 from __future__ import annotations
 
 from .from_graph import written
-from .numbers import spelled
+from .named_forms import DIFFERENCES
+from .numbers import in_digits, spelled
 from .reader import Reader, Readings
 from .reading import read
 from .terms import LETTERS, Loop, Term, counted, names_in, postorder, reaches_outside, transpose
 
 __all__ = [
+    "DIFFERENCES",
     "LETTERS",
     "Loop",
     "Reader",
     "Readings",
     "Term",
     "counted",
+    "in_digits",
     "names_in",
     "postorder",
     "reaches_outside",

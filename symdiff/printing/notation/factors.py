@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from itertools import combinations
 
-from ...graph.sizes import product
-from .named_forms import is_identity, is_number
+from .named_forms import is_identity
+from .numbers import without_common_number
 from .reader import Reader, ReadingRules
-from .terms import SHORT, Term, transpose
+from .terms import CHAIN, SHORT, Term, transpose
 
 RULES = ReadingRules()
 
@@ -31,9 +31,11 @@ def _apart(term: Term) -> tuple[bool, list[Term], list[Term], Term]:
     return negative, [arg for arg in over if not arg.ndim], under, arrays[0]
 
 
-@RULES.of("matmul", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns")
+@RULES.of("matmul", "outer", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns", "cumulative")
 def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     """Write signs and scalars in front of a linear operation."""
+    if term.kind == "cumulative" and term.data[0] != "cumsum":
+        return None
     parts = [_apart(arg) for arg in term.args]
     if all(array is arg for (_, _, _, array), arg in zip(parts, term.args, strict=True)):
         return None
@@ -52,6 +54,28 @@ def _twice_negative(reader: Reader, term: Term) -> Term | None:
     return x.args[0] if x.kind == "negative" else None
 
 
+@RULES.of("negative")
+def _negative_difference(reader: Reader, term: Term) -> Term | None:
+    """Write the sign of a product with a difference as that of the other difference.
+
+    Of numbers this is a difference from a function that the product begins with; x - m stays as it is.
+    """
+    (x,) = term.args
+    first = len(x.args) if x.kind == "matmul" else 1
+    place = next((k for k, arg in enumerate(x.args[:first]) if arg.kind == "sum" and arg.data == (False, True)), None)
+    if place is None or x.kind not in ("matmul", "product", "total"):
+        return None
+    if x.kind == "product" and (x.data[0] or not any(arg.kind == "call" for arg in x.args[0].args)):
+        return None
+    args = [*x.args[:place], _other_way(reader, x.args[place]), *x.args[place + 1 :]]
+    return reader.chain(args) if x.kind == "matmul" else reader.make(x.kind, args, x.data, x.shape)
+
+
+def _other_way(reader: Reader, difference: Term) -> Term:
+    a, b = difference.args
+    return reader.sum([(b, False), (a, True)], difference.shape)
+
+
 @RULES.of("matmul")
 def _without_identity(reader: Reader, term: Term) -> Term | None:
     """Leave an identity out of a product."""
@@ -59,57 +83,48 @@ def _without_identity(reader: Reader, term: Term) -> Term | None:
     return reader.chain(kept or term.args[:1]) if len(kept) < len(term.args) else None
 
 
+@RULES.of("matmul")
+def _flat_chain(reader: Reader, term: Term) -> Term | None:
+    """Write a product of matrices and a vector behind matrices without brackets."""
+    *front, last = term.args
+    if last.kind != "matmul" or last.ndim != 1 or any(arg.ndim != 2 for arg in (*front, *last.args[:-1])):
+        return None
+    return reader.chain(term.args) if len(term.args) + len(last.args) <= CHAIN else None
+
+
+@RULES.of("transpose")
+def _transposed_inside(reader: Reader, term: Term) -> Term | None:
+    """Write the transpose of a product, or of a sum, without a sign of its own where there are fewer of them then."""
+    (x,) = term.args
+    before = _count_transposes(x)
+    if x.kind not in ("matmul", "sum") or before is None or any(part.shape != x.shape for part in _added(x)):
+        return None
+    if x.kind == "matmul":
+        found = reader.chain([_turned(reader, factor) for factor in x.args[::-1]])
+    else:
+        parts = [_turned(reader, part) for part in x.args]
+        found = reader.sum(list(zip(parts, x.data, strict=True)), term.shape)
+    after = _count_transposes(found)
+    return found if after is not None and after <= before else None
+
+
+def _added(x: Term) -> tuple[Term, ...]:
+    return x.args if x.kind == "sum" else ()
+
+
+def _count_transposes(x: Term, levels: int = 3) -> int | None:
+    """Return how many signs of transposes a sum, or a product, of matrices has; None where there is much below it."""
+    if x.kind not in ("matmul", "sum", "negative"):
+        return int(x.kind == "transpose")
+    counts = [_count_transposes(arg, levels - 1) for arg in x.args] if levels and len(x.args) <= _MOST else [None]
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
 @RULES.of("inv")
 def _transposed_inverse(reader: Reader, term: Term) -> Term | None:
     """Write the inverse of a transpose as the transpose of an inverse, as other inverses are."""
     (x,) = term.args
     return _turned(reader, reader.make("inv", x.args, None, term.shape)) if x.kind == "transpose" else None
-
-
-@RULES.of("product")
-def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
-    """Leave out the step of what is 0 below 0: step(z) max(z, 0) is max(z, 0)."""
-    over, under = term.factors
-    calls = [x for x in over if x.kind == "call" and x.data == "maximum"]
-    ramps = {id(x.args[0]) for x in calls if is_number(x.args[1], 0.0)}
-    for step in over:
-        if step.kind == "step" and id(step.args[0]) in ramps:
-            return reader.product([arg for arg in over if arg is not step], under, term.shape)
-    return None
-
-
-@RULES.of("product")
-def _by_standard_deviation(reader: Reader, term: Term) -> Term | None:
-    """Write sqrt(n) / norm(x - mean(x)) as 1 / std(x)."""
-    over, under = term.factors
-    for length in under:
-        own = _centred(length)
-        root = next((arg for arg in over if own is not None and _is_root_of_count(arg, own)), None)
-        if own is None or root is None or len(over) == 1:
-            continue
-        deviation = reader.make("reduce", (own,), ("std", length.data[1]), length.shape)
-        below = [deviation if arg is length else arg for arg in under]
-        return reader.product([arg for arg in over if arg is not root], below, term.shape)
-    return None
-
-
-def _centred(length: Term) -> Term | None:
-    """Return x for the norm of all of x - mean(x)."""
-    if length.kind != "reduce" or length.data[0] != "norm" or length.args[0].kind != "sum" or length.ndim:
-        return None
-    gap = length.args[0]
-    if len(gap.args) != 2 or gap.data != (False, True):
-        return None
-    own, mean = gap.args
-    is_mean = mean.kind == "reduce" and mean.data == ("mean", length.data[1]) and mean.args[0] is own
-    return own if is_mean else None
-
-
-def _is_root_of_count(term: Term, x: Term) -> bool:
-    count = product(x.shape)
-    if term.kind == "number":
-        return isinstance(count, int) and term.data == math.sqrt(count)
-    return term.kind == "call" and term.data == "sqrt" and term.args[0].kind == "size" and term.args[0].data == count
 
 
 @RULES.of("product")
@@ -193,15 +208,16 @@ def _signs(reader: Reader, term: Term) -> Term | None:
 
 
 @RULES.of("sum")
-def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
-    """Write neighbours from the first to the last, and diagonals from the lowest."""
-    if any(term.data) or {arg.kind for arg in term.args} not in ({"shift"}, {"eye"}):
+def _same_terms(reader: Reader, term: Term) -> Term | None:
+    """Write a term that is added to itself with a number in front."""
+    parts = list(zip(term.args, term.data, strict=True))
+    if len(parts) > _MOST or len(set(parts)) == len(parts):
         return None
-    places = [-arg.data[0] if arg.kind == "shift" else arg.data[0] for arg in term.args]
-    if not all(isinstance(place, int) for place in places) or places == sorted(places):
-        return None
-    order = sorted(range(len(places)), key=places.__getitem__)
-    return reader.sum([(term.args[at], False) for at in order], term.shape)
+    made = []
+    for (arg, minus), times in Counter(parts).items():
+        repeated = arg if times == 1 else reader.product([reader.number(float(times)), arg], [], arg.shape)
+        made.append((repeated, minus))
+    return reader.sum(made, term.shape)
 
 
 @RULES.of("sum")
@@ -223,6 +239,28 @@ def _common_scalars(reader: Reader, term: Term) -> Term | None:
         for scalars, divisors, (*_, array), minus in zip(left, below, parts, term.data, strict=True)
     ]
     return reader.product([*over, reader.sum(terms, term.shape)], under, term.shape)
+
+
+@RULES.of("product", "outer", "matmul")
+def _number_of_sum(reader: Reader, term: Term) -> Term | None:
+    """Write a whole number of which all numbers in a sum are multiples in front: (2 A - 4 B) / c is 2 (A - 2 B) / c."""
+    for place, arg in enumerate(term.factors[0] if term.kind == "product" else term.args):
+        if arg.kind != "sum" or not arg.ndim or len(arg.args) > _MOST:
+            continue
+        parts = [_apart(part) for part in arg.args]
+        found = without_common_number([scalars for _, scalars, _, _ in parts])
+        if found is None or any(array.shape != arg.shape for *_, array in parts):
+            continue
+        common, numbers = found
+        rests = []
+        for value, (negative, scalars, divisors, array), minus in zip(numbers, parts, arg.data, strict=True):
+            own = [reader.number(value)] if value != 1.0 else []
+            own += [factor for factor in scalars if factor.kind != "number"]
+            rests.append((reader.product([*own, array], divisors, arg.shape), minus != negative))
+        args = [*term.args[:place], reader.sum(rests, arg.shape), *term.args[place + 1 :]]
+        rest = reader.chain(args) if term.kind == "matmul" else reader.make(term.kind, args, term.data, term.shape)
+        return reader.product([reader.number(common), rest], [], term.shape)
+    return None
 
 
 def _in_common(several: list[list[Term]]) -> tuple[list[Term], list[list[Term]]]:
@@ -263,6 +301,11 @@ def _split(reader: Reader, term: Term, front: bool) -> tuple[Term, Term] | None:
 
 
 def _turned(reader: Reader, matrix: Term) -> Term:
+    """Return the transpose; A + Aᵀ is its own."""
+    if matrix.kind == "sum" and matrix.data == (False, False) and _count_transposes(matrix) is not None:
+        a, b = matrix.args
+        if a.shape == b.shape == matrix.shape and _turned(reader, a) is b:
+            return matrix
     turned = transpose(matrix)
     return reader.make(turned.kind, turned.args, turned.data, turned.shape)
 
@@ -288,6 +331,28 @@ def _common_matrix(reader: Reader, term: Term) -> Term | None:
             continue
         inner = reader.sum(list(zip(rests, term.data, strict=True)), rests[0].shape)
         return reader.chain([matrix, inner] if front else [inner, matrix])
+    return None
+
+
+@RULES.of("sum")
+def _common_outer(reader: Reader, term: Term) -> Term | None:
+    """Write outer products that have a vector in common as one: v aᵀ + v bᵀ is v (a + b)ᵀ."""
+    if term.ndim != 2 or not 2 < len(term.args) <= _MOST:
+        return None
+    parts = [_apart(arg) for arg in term.args]
+    for (i, one), (j, other) in combinations(enumerate(parts), 2):
+        if one[3].kind != "outer" or other[3].kind != "outer" or one[1:3] != other[1:3]:
+            continue
+        for kept in (0, 1):
+            shared, mine, its = one[3].args[kept], one[3].args[1 - kept], other[3].args[1 - kept]
+            if other[3].args[kept] is not shared or mine is its:
+                continue
+            sign, turned = one[0] != term.data[i], other[0] != term.data[j]
+            both = reader.sum([(mine, False), (its, sign != turned)], mine.shape)
+            pair = (shared, both) if kept == 0 else (both, shared)
+            made = reader.product([*one[1], reader.make("outer", pair, None, term.shape)], one[2], term.shape)
+            rest = [(made, sign) if k == i else (arg, term.data[k]) for k, arg in enumerate(term.args) if k != j]
+            return reader.sum(rest, term.shape)
     return None
 
 

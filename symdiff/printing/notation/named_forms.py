@@ -1,105 +1,22 @@
-"""Forms that have a name of their own: unit steps, cross products, arrays put into zeros, permuted vectors."""
+"""Forms that have a name of their own: cross products, arrays put into zeros, permuted vectors."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from ...graph.sizes import Dim, is_room
 from .reader import Reader, ReadingRules
 from .terms import Term, reaches_outside, transpose
 
-RULES = ReadingRules()
+#: Rules for all formulas, for derivatives alone, and for those that are written with diff.
+RULES, DERIVED, DIFFERENCES = ReadingRules(), ReadingRules(), ReadingRules()
 
 #: Most terms of a sum that are compared in pairs.
 _PAIRS = 16
 #: The two cyclic permutations of three places, of which cross products are made.
 _FORTH, _BACK = (1, 2, 0), (2, 0, 1)
-
-
-def is_number(term: Term, value: float) -> bool:
-    """Tell whether a term is this number."""
-    return term.kind == "number" and term.data == value
-
-
-# ---------------------------------------------------------------------------- steps
-
-
-@RULES.of("where")
-def _step(reader: Reader, term: Term) -> Term | None:
-    """Read where(x < y, 0, where(x == y, 1/2, 1)) as a unit step, and a product with one as that."""
-    condition, nothing, rest = term.args
-    if condition.kind != "compare" or condition.data != "less" or not is_number(nothing, 0.0):
-        return None
-    low, high = condition.args
-    if _is_half_or_one(rest, (low, high)):
-        return _step_of(reader, low, high, rest)
-    negative = rest.kind == "negative"
-    product = rest.args[0] if negative else rest
-    if product.kind != "product" or any(product.data):
-        return None
-    steps = [factor for factor in product.args if _is_half_or_one(factor, (low, high))]
-    others = [factor for factor in product.args if factor not in steps]
-    if len(steps) != 1 or len(others) != len(product.args) - 1 or not all(map(_is_finite, others)):
-        return None
-    step = _step_of(reader, low, high, steps[0])
-    if step is None:
-        return None
-    result = reader.product([*others, step], [], term.shape)
-    return reader.negative(result) if negative else result
-
-
-def _is_half_or_one(term: Term, sides: tuple[Term, Term]) -> bool:
-    if term.kind != "where" or not is_number(term.args[1], 0.5) or not is_number(term.args[2], 1.0):
-        return False
-    condition = term.args[0]
-    return condition.kind == "compare" and condition.data == "equal" and condition.args in (sides, sides[::-1])
-
-
-def _step_of(reader: Reader, low: Term, high: Term, at: Term) -> Term | None:
-    """Return the step of low - high, where it has the sign of the difference for all numbers."""
-    if is_number(high, 0.0):
-        return reader.make("step", (low,), None, low.shape)
-    if is_number(low, 0.0):
-        return reader.make("step", (reader.negative(high),), None, high.shape)
-    for side, other in ((low, high), (high, low)):
-        if side.kind == "number" and math.isfinite(side.data) and other.ndim:
-            break
-    else:
-        return None
-    return reader.make("step", (reader.sum([(low, False), (high, True)], at.shape),), None, at.shape)
-
-
-#: Kinds of terms that are finite where their arguments are, but for numbers too large for a double.
-_FINITE = frozenset({
-    "name", "named", "eye", "unit", "size", "sum", "negative", "matmul", "transpose", "permute", "outer", "dot",
-    "trace", "diag", "diagonal", "total", "rows", "columns", "expand", "broadcast", "tensor", "index", "take",
-    "reshape", "concatenate", "stack", "pad", "shift", "cross", "skew", "step", "triangle",
-})
-
-
-#: Functions that are finite wherever their arguments are.
-_BOUNDED = frozenset({"abs", "arctan", "cos", "erf", "maximum", "minimum", "sech", "sigmoid", "sign", "sin", "tanh"})
-
-
-def _is_finite(term: Term) -> bool:
-    """Tell whether a term is finite for finite inputs, so that 0 times it is 0."""
-    todo, seen = [term], 0
-    while todo:
-        part = todo.pop()
-        seen += 1
-        if part.kind in ("number", "filled"):
-            if not math.isfinite(part.data):
-                return False
-        elif seen > 64 or not (
-            part.kind in _FINITE
-            or (part.kind == "product" and not any(part.data))
-            or (part.kind == "call" and part.data in _BOUNDED)
-        ):
-            return False
-        todo.extend(part.args)
-    return True
 
 
 # ---------------------------------------------------------------------------- zeros around an array
@@ -194,6 +111,76 @@ def _diagonal(reader: Reader, term: Term) -> Term | None:
     if (above != 0 and start + left != 0) or (below != 0 and start + rows + left != term.shape[1]):
         return None  # a row of zeros would have its one within the matrix
     return reader.make("eye", (), (start + left - above, 1), term.shape)
+
+
+# ---------------------------------------------------------------------------- differences and sums along an axis
+
+
+@DIFFERENCES.of("sum")
+def _differences(reader: Reader, term: Term) -> Term | None:
+    """Write x[1:] - x[:-1] as diff(x), and what differences are derived to, x[:-1] - x[1:] with zeros around, too."""
+    if len(term.args) > _PAIRS:
+        return None
+    for (i, one), (j, other) in combinations(enumerate(term.args), 2):
+        if one.kind != other.kind or one.args != other.args or term.data[i] == term.data[j]:
+            continue
+        found = _difference(reader, one, other)
+        if found is not None:
+            gap, minus = found
+            parts = list(zip(term.args, term.data, strict=True))
+            rest = [part for k, part in enumerate(parts) if k not in (i, j)]
+            return reader.sum([(gap, minus != term.data[i]), *rest], term.shape)
+    return None
+
+
+def _difference(reader: Reader, one: Term, other: Term) -> tuple[Term, bool] | None:
+    """Return one - other as differences of neighbours along the last axis, and whether they are subtracted."""
+    if one.kind not in ("index", "pad") or not one.ndim or one.data[:-1] != other.data[:-1]:
+        return None
+    (x,), ahead, behind = one.args, one.data[-1], other.data[-1]
+    if one.kind == "index":
+        whole = all(item == (0, 1, size) for item, size in zip(one.data[:-1], x.shape[:-1], strict=True))
+        parts = [(0, 1, x.shape[-1] - 1), (1, 1, x.shape[-1] - 1)]
+        if not whole or x.kind == "eye" or [ahead, behind] not in (parts, parts[::-1]):
+            return None
+        return reader.make("function", (x,), "diff", one.shape), ahead == parts[0]
+    (p, q), (r, s) = ahead, behind
+    if any(widths != (0, 0) for widths in one.data[:-1]) or (p - r, q - s) not in ((1, -1), (-1, 1)):
+        return None
+    around = padded(reader, x, x.ndim - 1, (p, s) if p - r == 1 else (r, q))
+    return reader.make("function", (around,), "diff", one.shape), p - r == 1
+
+
+@DERIVED.of("sum")
+def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
+    """Write neighbours from the first to the last, and diagonals from the lowest."""
+    if any(term.data) or {arg.kind for arg in term.args} not in ({"shift"}, {"eye"}):
+        return None
+    places = [-arg.data[0] if arg.kind == "shift" else arg.data[0] for arg in term.args]
+    if not all(isinstance(place, int) for place in places) or places == sorted(places):
+        return None
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return reader.sum([(term.args[at], False) for at in order], term.shape)
+
+
+@DERIVED.of("cumulative")
+def _sums_of_ones(reader: Reader, term: Term) -> Term | None:
+    """Write the Jacobian of cumulated sums as a triangle of ones."""
+    (x,), (name, axis, backwards) = term.args, term.data
+    if name == "cumsum" and is_identity(x):
+        ones = reader.make("filled", (), 1.0, x.shape)
+        return reader.make("triangle", (ones,), ((axis == 1) is not backwards, 0), x.shape)
+    return None
+
+
+@DERIVED.of("broadcast")
+def _repeated_quotient(reader: Reader, term: Term) -> Term | None:
+    """Write a number over sizes, repeated, as ones over these: ones / n."""
+    (x,) = term.args
+    if x.kind != "product" or x.ndim or any(arg.kind != "number" for arg in x.factors[0]):
+        return None
+    over, under = x.factors
+    return reader.product([*over, reader.make("filled", (), 1.0, term.shape)], under, term.shape)
 
 
 # ---------------------------------------------------------------------------- products of vectors

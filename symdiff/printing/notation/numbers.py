@@ -1,12 +1,22 @@
-"""Numbers as a reader knows them: 1/3 and log(2), not their first sixteen digits.
+"""Numbers as a reader knows them: 1/3 and log(2), not their first sixteen digits; and arrays of numbers by their names.
 
-A spelling is used only where its value is the very same double.
+A spelling is used only where its value is the very same double. Arrays that are too long are not printed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
+
+import numpy as np
+
+from ...graph.sizes import product
+from .reader import Reader, ReadingRules
+from .terms import Term
+
+#: Rules for products in derivatives, and for arrays in all formulas.
+RULES, ARRAYS = ReadingRules(), ReadingRules()
 
 #: (name, value) of what is recognised, alone, as a multiple and as a divisor.
 CONSTANTS = {
@@ -16,6 +26,7 @@ CONSTANTS = {
     "log(10)": math.log(10.0),
     "sqrt(2)": math.sqrt(2.0),
     "sqrt(pi)": math.sqrt(math.pi),
+    "sqrt(2 * pi)": math.sqrt(2.0 * math.pi),
 }
 LARGEST = 12
 
@@ -54,3 +65,131 @@ def _spelled(value: float) -> tuple[int, str, int]:
         if p and p / known == value:
             return p, f"/{name}", 1
     return 0, "", 0
+
+
+def in_digits(value: float) -> tuple[int, int] | None:
+    """Return p and q for a number that is written as p / q, since it has many digits."""
+    p, name, q = spelled(value)
+    return (p, q) if q > 1 and not name and p > 0 and len(repr(value)) > 8 else None
+
+
+@RULES.of("product")
+def _one_fraction(reader: Reader, term: Term) -> Term | None:
+    """Write numbers first, a fraction as what it multiplies by and what it divides by: 2 / (3 x) and not 2 / 3 / x."""
+    over, under = term.factors
+    if any(arg.ndim for arg in under):
+        return None
+    top = next((arg for arg in over if arg.kind == "number"), None)
+    parts = None if top is None else _as_quotient(top.data, bool(under))
+    if parts is not None:
+        p, divisor = parts
+        rest = [arg for arg in over if arg is not top]
+        over = [reader.number(p), *rest] if p != 1.0 else rest
+        under = [reader.number(divisor), *under]
+    ordered = sorted(under, key=lambda arg: arg.kind != "number")
+    if parts is None and all(a is b for a, b in zip(ordered, under, strict=True)):
+        return None
+    return reader.product(over, ordered, term.shape)
+
+
+def _as_quotient(value: float, divided: bool) -> tuple[float, float] | None:
+    """Return what to multiply and to divide by in place of a number; by a plain fraction only beside other divisors."""
+    fraction = in_digits(value) if divided else None
+    if fraction is not None:
+        return float(fraction[0]), float(fraction[1])
+    p, name, _ = spelled(value)
+    return (float(p), CONSTANTS[name[1:]]) if p > 0 and name.startswith("/") else None
+
+
+def without_common_number(several: Sequence[Sequence[Term]]) -> tuple[float, list[float]] | None:
+    """Return the largest whole number that all products are multiples of, from 2 on, and their numbers without it."""
+    numbers = [next((factor.data for factor in factors if factor.kind == "number"), 1.0) for factors in several]
+    if not all(value.is_integer() and 0 < value < 1e6 for value in numbers):
+        return None
+    common = float(math.gcd(*map(int, numbers)))
+    return (common, [value / common for value in numbers]) if common > 1.0 else None
+
+
+@RULES.of("product")
+def _by_standard_deviation(reader: Reader, term: Term) -> Term | None:
+    """Write sqrt(n) / norm(x - mean(x)) as 1 / std(x)."""
+    over, under = term.factors
+    for length in under:
+        own = _centred(length)
+        root = next((arg for arg in over if own is not None and _is_root_of_count(arg, own)), None)
+        if own is None or root is None or len(over) == 1:
+            continue
+        deviation = reader.make("reduce", (own,), ("std", length.data[1]), length.shape)
+        below = [deviation if arg is length else arg for arg in under]
+        return reader.product([arg for arg in over if arg is not root], below, term.shape)
+    return None
+
+
+def _centred(length: Term) -> Term | None:
+    """Return x for the norm of all of x - mean(x)."""
+    if length.kind != "reduce" or length.data[0] != "norm" or length.args[0].kind != "sum" or length.ndim:
+        return None
+    gap = length.args[0]
+    if len(gap.args) != 2 or gap.data != (False, True):
+        return None
+    own, mean = gap.args
+    is_mean = mean.kind == "reduce" and mean.data == ("mean", length.data[1]) and mean.args[0] is own
+    return own if is_mean else None
+
+
+def _is_root_of_count(term: Term, x: Term) -> bool:
+    count = product(x.shape)
+    if term.kind == "number":
+        return isinstance(count, int) and term.data == math.sqrt(count)
+    return term.kind == "call" and term.data == "sqrt" and term.args[0].kind == "size" and term.args[0].data == count
+
+
+# ---------------------------------------------------------------------------- arrays
+
+#: Elements from which on a vector is read as a range or a unit vector.
+_LONG = 9
+#: Elements beyond which an array is not printed.
+MOST = 1_000
+
+
+@ARRAYS.of("array")
+def _known(reader: Reader, term: Term) -> Term | None:
+    """Read an array of numbers by its name, if it has one."""
+    values: np.ndarray = term.data
+    if values.dtype != bool and np.isfinite(values).all():
+        if values.ndim == 2 and min(values.shape) >= 3:
+            found = _diagonal(reader, values)
+        else:
+            found = _range(reader, values) if values.ndim == 1 and values.size >= _LONG else None
+        if found is not None:
+            return found
+    return reader.make("elided", (), id(values), term.shape) if values.size > MOST else None
+
+
+def _diagonal(reader: Reader, values: np.ndarray) -> Term | None:
+    rows, columns = np.nonzero(values)
+    if rows.size == 0 or np.signbit(values[values == 0]).any():
+        return None
+    offset = int(columns[0] - rows[0])
+    length = len(np.diagonal(values, offset))
+    numbers = values[rows, columns]
+    if (columns - rows != offset).any() or rows.size != length:
+        return None
+    if (numbers == numbers[0]).all():
+        eye = reader.make("eye", (), (offset, 1), values.shape)
+        return reader.product([*([] if numbers[0] == 1 else [reader.number(float(numbers[0]))]), eye], [], values.shape)
+    if offset or values.shape[0] != values.shape[1]:
+        return None
+    return reader.make("diag", (reader.make("array", (), numbers, numbers.shape),), None, values.shape)
+
+
+def _range(reader: Reader, values: np.ndarray) -> Term | None:
+    places = np.flatnonzero(values)
+    if places.size == 1 and values[places[0]] == 1 and not np.signbit(values).any():
+        return reader.make("unit", (), int(places[0]), values.shape)
+    first, step = float(values[0]), float(values[1] - values[0])
+    stop = first + step * values.size
+    again = first + step * np.arange(values.size)
+    if step == 0 or not np.array_equal(again, values) or not all(v.is_integer() for v in (first, step)):
+        return None
+    return reader.make("arange", (), (first, stop, step), values.shape)

@@ -45,18 +45,22 @@ class Reader:
         """Return the terms of ``roots``, made again."""
         made: dict[int, Term] = {}
         for term in postorder(roots):
-            made[id(term)] = self.make(term.kind, [made[id(arg)] for arg in term.args], term.data, term.shape)
+            args = [made[id(arg)] for arg in term.args]
+            made[id(term)] = self.make(term.kind, args, term.data, term.shape, term.even)
         return [made[id(root)] for root in roots]
 
-    def make(self, kind: str, args: Sequence[Term] = (), data: Any = None, shape: Shape = ()) -> Term:
-        """Return the term of this kind, or what a rule reads it as."""
+    def make(
+        self, kind: str, args: Sequence[Term] = (), data: Any = None, shape: Shape = (), even: bool = False
+    ) -> Term:
+        """Return the term of this kind, or what a rule reads it as; what is known to be symmetric stays known so."""
         key = (kind, tuple(map(id, args)), _key(data), shape)
-        if key not in self.known:
-            term = Term(kind, tuple(args), data, shape)
+        known = self.known.get(key)
+        if known is None or (even and not known.even and known.kind == kind):
+            term = Term(kind, tuple(args), data, shape, even)
             rules = (rule for table in self.rules for rule in table.get(kind, ()))
             readings = (rule(self, term) for rule in rules)
-            self.known[key] = next((reading for reading in readings if reading is not None), term)
-        return self.known[key]
+            known = self.known[key] = next((reading for reading in readings if reading is not None), term)
+        return known
 
     # ------------------------------------------------------------ what rules make
 

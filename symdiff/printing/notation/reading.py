@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import constants, entries, factors, named_forms
+from . import choices, entries, factors, named_forms, numbers
 from .reader import Reader, Readings
 from .terms import Term
 
 
-def read(roots: Sequence[Term], *, derived: bool, more: Sequence[Readings] = ()) -> list[Term]:
+def read(
+    roots: Sequence[Term], *, derived: bool, more: Sequence[Readings] = (), behind: Sequence[Readings] = ()
+) -> list[Term]:
     """Return the terms of ``roots`` in the forms that have names.
 
     Parameters
@@ -25,10 +27,14 @@ def read(roots: Sequence[Term], *, derived: bool, more: Sequence[Readings] = ())
         Whether they are derivatives, whose signs, numbers and matrices may be factored out.
     more : sequence of mapping of str to rules, optional
         Rules besides these, which come before them.
+    behind : sequence of mapping of str to rules, optional
+        Rules for derivatives besides these, which come behind them.
 
     Returns
     -------
     list of Term
     """
-    rules = [*more, constants.RULES, named_forms.RULES]
-    return Reader([*rules, factors.RULES, entries.RULES] if derived else rules).read(roots)
+    rules = [*more, numbers.ARRAYS, choices.RULES, named_forms.RULES]
+    if derived:
+        rules += [choices.DERIVED, factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED, *behind]
+    return Reader(rules).read(roots)

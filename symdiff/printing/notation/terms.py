@@ -105,6 +105,11 @@ def number(value: float) -> Term:
     return Term("number", (), float(value), ())
 
 
+def is_number(term: Term, value: float) -> bool:
+    """Tell whether a term is this number."""
+    return term.kind == "number" and bool(term.data == value)
+
+
 def transpose(x: Term, levels: int = 3) -> Term:
     """Return the transpose of a matrix.
 
