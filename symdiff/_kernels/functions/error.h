@@ -37,7 +37,7 @@ static __attribute__((unused)) double sd_ierfcx(double order, double x) {
     return here;
   }
   {
-    double quotients[31], value = two_over_root_pi;
+    double quotients[31] = {0}, value = two_over_root_pi;
     sd_ierfcx_quotients(n, x, quotients);
     for (int k = 0; k <= n; k++) value *= quotients[k];
     return value;
@@ -53,7 +53,7 @@ static __attribute__((unused)) double sd_log_ndtr_derivative(double order, doubl
   int n = (int)order;
   if (x != x || !(order >= 1 && order <= 10)) return __builtin_nan("");
   if (x < -0.85) { /* cumulants of the density exp(-t u - u^2 / 2) of u > 0, t = -x, from its moments */
-    double quotients[11], moment[11], cumulant[11];
+    double quotients[11] = {0}, moment[11], cumulant[11];
     sd_ierfcx_quotients(n, -x * root_half, quotients);
     moment[0] = 1;
     for (int k = 1; k <= n; k++) moment[k] = moment[k - 1] * quotients[k] * k * root_two;
