@@ -223,3 +223,33 @@ def test_the_inverse_cotangent_has_a_slope_at_zero(top: str) -> None:
         assert slope(at) == pytest.approx(-c / (c * c + at * at), rel=1e-14)
     if c == 1:
         assert str(sd.gradient(sp.acot(x), x)) == "-1 / (x ** 2 + 1)"
+
+
+# ---------------------------------------------------------------------------- explicit matrices, densities
+
+
+def test_derivatives_of_explicit_matrices_are_explicit() -> None:
+    t = sp.Symbol("t")
+    R = sp.Matrix([[sp.cos(t), -sp.sin(t)], [sp.sin(t), sp.cos(t)]])
+    assert str(sd.derivative(R, t)) == "[[-sin(t), -cos(t)], [cos(t), -sin(t)]]"
+    assert sd.derivative(R, t).sympy == R.diff(t)
+    column = sp.Matrix([x * y, x**2, sp.sin(y)])
+    assert str(sd.jacobian(column, x)) == "[y, 2 * x, 0][:, None]"
+    three = sp.Matrix(2, 3, [x, 1, x * y, 0, sp.exp(x), y])
+    assert str(sd.derivative(three, x)) == "[[1, 0, y], [0, exp(x), 0]]"
+    at = {"x": 0.3, "y": -0.7}
+    exact = np.array(three.diff(x).subs(at), float)
+    kernel = sd.compile(sd.derivative(three, x))
+    np.testing.assert_allclose(kernel(**{one.name: at[one.name] for one in kernel.inputs}), exact, rtol=1e-15)
+
+
+def test_numbers_that_a_reader_knows_are_one() -> None:
+    m, s = sp.symbols("m s")
+    density = sp.exp(-((x - m) ** 2) / (2 * s**2)) / (s * sp.sqrt(2 * sp.pi))
+    shown = "exp(-0.5 * (x - m) ** 2 / s ** 2) * ((x - m) ** 2 / s ** 2 - 1) / (sqrt(2 * pi) * s ** 2)"
+    assert str(sd.gradient(density, s)) == shown
+    assert sp.simplify(sd.compile(density).sympy - density) == 0
+    slope = sd.compile(sd.gradient(density, s))
+    at = {"x": 0.3, "m": 0.1, "s": 0.8}
+    exact = float(density.diff(s).subs(at).evalf(20))
+    assert slope(**at) == pytest.approx(exact, rel=1e-14)

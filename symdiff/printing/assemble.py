@@ -8,9 +8,13 @@ right form to compute with (the zeros are structure), but a person wants to read
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from ..graph import Node, concatenate, constant, postorder, rebuild, reshape
+import numpy as np
+
+from ..graph import REAL, Node, concatenate, constant, postorder, rebuild, reshape
 from ..graph.deltas.affine import STRUCTURE
+from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import fixed
 from ..simplify.rewriter import finish, make
 from .collect import collect
@@ -83,7 +87,55 @@ def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict
         return result
     if node.op in STRUCTURE or node.op == "contract":
         return _unit_entry(node)
-    return None
+    if node.size == 1 and node.dtype is REAL and node.op in FUNCTIONS:
+        return _of_one(node, known)
+    move = _MOVED.get(node.op)
+    return None if move is None else move(node, known)
+
+
+def _of_one(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+    """Return a function of arrays of one element as one of their elements."""
+    args = []
+    for arg in node.args:
+        first = (0,) * arg.ndim
+        own = constant(float(arg.value.ravel()[0])) if arg.op == "constant" else known.get(arg, {}).get(first)
+        args.append(arg if not arg.ndim else own)
+    found = [arg for arg in args if arg is not None]
+    return {(0,) * node.ndim: make(node.op, *found)} if len(found) == len(args) else None
+
+
+def _reshaped(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+    (x,), shape = node.args, fixed(node.shape)
+    if x.shape == ():
+        return {(0,) * node.ndim: x}
+    before = fixed(x.shape)
+    if x not in known or shape is None or before is None:
+        return None
+    return {
+        tuple(map(int, np.unravel_index(np.ravel_multi_index(index, before), shape))): value
+        for index, value in known[x].items()
+    }
+
+
+def _padded(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+    (x,), items = node.args, node.payload.items
+    inside = known.get(x)
+    if x.op == "constant" and x.size == 1 and x.dtype is REAL:
+        inside = {(0,) * x.ndim: constant(float(x.value.ravel()[0]))}
+    if inside is None or not all(isinstance(start, int) and isinstance(step, int) for start, step, _ in items):
+        return None
+    found = {}
+    for index, value in inside.items():
+        place = iter(index)
+        found[tuple(start if size is None else start + step * next(place) for start, step, size in items)] = value
+    return found
+
+
+#: What moves entries to other places.
+_MOVED: dict[str, Callable[[Node, dict[Node, dict[tuple[int, ...], Node]]], dict[tuple[int, ...], Node] | None]] = {
+    "reshape": _reshaped,
+    "pad": _padded,
+}
 
 
 def _unit_entry(node: Node) -> dict[tuple[int, ...], Node] | None:
@@ -115,6 +167,8 @@ def _assembled(new: dict[Node, Node], entries: dict[Node, dict[tuple[int, ...], 
     found = entries[node]
     if len(found) == 1 and math.prod(shape) > 4 and node.op in (*STRUCTURE, "contract"):
         return new[node]
+    if len(shape) == 2 and shape[1] == 1:
+        return reshape(_stack({index[:1]: value for index, value in found.items()}, shape[:1], ()), shape)
     return _stack(found, shape, ())
 
 

@@ -8,6 +8,7 @@ no recursion, and an object that occurs often is read once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -22,6 +23,7 @@ from ...graph import Node, broadcast_to, constant, cumulative, extent, reshape
 from ...graph.reference.interpret import evaluate
 from ...graph.scalars.functions import apply, compare
 from ...ground.limits import LIMITS
+from ...printing.notation import spelled
 from . import functions
 from .inputs import Inputs, Scope, SymbolicIndex
 
@@ -350,7 +352,7 @@ def _mul(run: Reading, expr: Any, scope: Scope) -> Steps:
     under: Node | None = None
     wanted: Node | None = None
     negative = False
-    for arg, node in zip(expr.args, nodes, strict=True):
+    for arg, node in _with_one_number(list(zip(expr.args, nodes, strict=True))):
         if arg is sp.S.NegativeOne:
             negative = not negative
         elif isinstance(arg, sp.KroneckerDelta) and node.op == "where":
@@ -368,6 +370,18 @@ def _mul(run: Reading, expr: Any, scope: Scope) -> Steps:
     # where a delta is 0 SymPy has no term, whatever the other factors are
     result = result if wanted is None else apply("where", wanted, result, constant(0.0))
     return run.checked(expr, result, nodes)
+
+
+def _with_one_number(factors: list[tuple[Any, Node]]) -> list[tuple[Any, Node]]:
+    """Put numbers such as sqrt(2)/(2 sqrt(pi)) together, where a reader knows the product by a name."""
+    numbers = [arg for arg, _ in factors if arg.is_number]
+    if len(numbers) < 2 or sum(not arg.is_Rational for arg in numbers) < 2:
+        return factors
+    whole = sp.Mul(*numbers)
+    value = float(whole.evalf(20)) if whole.is_real else math.nan
+    if not math.isfinite(value) or not spelled(value)[2]:
+        return factors
+    return [(whole, constant(value)), *((arg, node) for arg, node in factors if not arg.is_number)]
 
 
 def _vanishes(run: Reading, arg: Any, node: Node) -> bool:
