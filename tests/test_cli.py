@@ -213,7 +213,7 @@ def test_eval_from_csv_with_values_and_reduce(run: Run) -> None:
     given = ["--wrt", "w", "--data", "x=t.csv:a,b", "--batch", "x", "--value", "w=[1, 2]"]
     assert "[[10. 20.]\n [66. 88.]]" in run("eval", "sum(w * x)**2", *given).stdout
     run("eval", "sum(w * x)**2 * s", *given, "--value", "s=0.5", "--reduce", "sum", "--out", "r.csv")
-    assert Path("r.csv").read_text() == "38\n54\n"
+    assert Path("r.csv").read_text() == "w\n38\n54\n"
 
 
 @pytest.mark.parametrize("backend", ["native", "interpreter", "numpy", "auto"])
@@ -488,9 +488,9 @@ def test_what_nobody_foresaw_is_a_message(run: Run, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("symdiff.tools.command.frame.differentiate", lost)
     said = run("derive", "x", "--wrt", "x", code=2).stderr
-    assert "which is a defect of it" in said
-    assert "the cause" in said
-    assert "Traceback" not in said
+    assert "which is a defect of it" in said.output
+    assert "the cause" in said.output
+    assert "Traceback" not in said.output
 
 
 # ---------------------------------------------------------------------------- the rest
@@ -608,3 +608,12 @@ def test_check_prints_a_certificate_and_says_by_its_code_whether_all_is_right(
     assert wrong.startswith("NOT OK")
     assert "WRONG" in wrong
     run("check", "x +", code=2)
+
+
+@pytest.mark.parametrize("form", [[], ["--batch", "S"], ["--batch", "auto"]])
+def test_a_table_for_a_number_is_refused_with_its_columns(run: Run, form: list[str]) -> None:
+    Path("t.csv").write_text("a,b,c\n1,2,3\n4,5,6\n")
+    given = ["eval", "S * 2", "--shape", "S=()", *form]
+    said = run(*given, "--data", "S=t.csv", code=2)
+    assert "t.csv has 3 columns, and S is one number a row" in said.output
+    assert "4. 10." in run(*given, "--data", "S=t.csv:b").stdout

@@ -94,3 +94,21 @@ def test_a_size_of_text_that_no_input_has() -> None:
     assert sd.compile("c * eye(k)", c=(), t="k")(2.0, np.ones(2)).tolist() == [[2, 0], [0, 2]]
     with pytest.raises(sd.ShapeError, match=r"\(inputs: c: \(\)\).*in inputs= beside symbols"):
         sd.compile(lambda c: c * sd.eye("k"), c=())
+
+
+@pytest.mark.parametrize("shape", [(), ("n",), (2,)])
+@pytest.mark.parametrize("name", ["compile", "gradient", "check", "steps", "objective"])
+def test_an_input_that_has_the_name_of_a_size_is_refused(name: str, shape: Any) -> None:
+    n, x = sd.symbol("n", shape), sd.vector("x", "n")
+    more = () if name == "check" else (["n", "x"],) if name == "compile" else ("x",)
+    with pytest.raises(sd.ArgumentError, match=r"'n' is an input and a size of .*text has it as n, symbols as x.shape"):
+        getattr(sd, name)("sum(n) * sum(x)", *more, shapes={"x": "n", "n": shape})
+    with pytest.raises(sd.ArgumentError, match="expected two names"):
+        getattr(sd, name)(sd.sum(n) * sd.sum(x), *more)
+    with pytest.raises(sd.ArgumentError, match="expected two names"):
+        sd.compile(lambda n, x: sd.sum(n) * sd.sum(x), n=shape, x="n")
+
+
+def test_the_size_itself_needs_no_input() -> None:
+    x: Any = sd.vector("x", "n")
+    assert str(sd.gradient("n * mean(x**2)", "x", x="n")) == str(sd.gradient(np.mean(x**2) * x.shape[0], x)) == "2 * x"

@@ -88,3 +88,14 @@ def test_definitions_and_letters_stay_variables() -> None:
         sd.gradient("alpha**2", "alph")
     with pytest.raises(sd.ParseError, match=r"'z' is not known here"):
         sd.gradient("a**2", "a * z")
+
+
+@pytest.mark.parametrize("name", ["e", "pi"])
+@pytest.mark.parametrize("of", OF_VARIABLES)
+def test_a_constant_is_an_input_where_it_has_a_shape(name: str, of: str) -> None:
+    """Without one it is a number, and no variable, though a number may be taken for a part of the formula."""
+    with pytest.raises(ArgumentError, match=rf"'{name}' is a number here.*a shape: e=\(\)"):
+        getattr(sd, of)(f"{name} * x", name)
+    getattr(sd, of)(f"{name} * x", name, shapes={name: (), "x": ()})
+    kernel = sd.compile(sd.gradient(f"{name}**2 * x", name, shapes={name: (), "x": ()}))
+    assert kernel(3.0, 5.0) == 30

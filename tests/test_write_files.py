@@ -10,6 +10,7 @@ import pytest
 from symdiff.errors import DataError
 from symdiff.ground.files import replace_file
 from symdiff.tools.command.write_files import check_target, write_arrays
+from symdiff.tools.read_files import read_array
 
 
 def test_results_read_back(tmp_path: Path) -> None:
@@ -75,3 +76,15 @@ def test_a_write_goes_through_a_link_and_keeps_the_usual_mode(tmp_path: Path) ->
     assert link.is_symlink()
     np.testing.assert_array_equal(np.load(target), np.ones(3))
     assert target.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (4, 1)])
+def test_csv_has_names_of_columns_and_is_read_back(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    path, array = tmp_path / "r.csv", np.arange(float(np.prod(shape))).reshape(shape) / 7
+    write_arrays(path, {"slope": array})
+    names = path.read_text().partition("\n")[0].split(",")
+    assert names == (["slope"] if array.ndim < 2 else [f"slope[{k}]" for k in range(shape[1])])
+    assert np.array_equal(read_array(str(path)).ravel(), array.ravel())
+    for k, name in enumerate(names):
+        column = array if array.ndim < 2 else array[:, k]
+        assert np.array_equal(read_array(f"{path}:{name}").ravel(), column.ravel())

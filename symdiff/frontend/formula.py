@@ -24,7 +24,7 @@ from .functions.closing import refuse_strays
 from .numpy.operands import as_node
 from .outputs import is_structure, leaves, transform
 from .provenance import join, of_inputs
-from .shapes import another, two_of
+from .shapes import another, check_names, two_of
 from .symbols import check_name, symbols_of
 from .sympy import Inputs, from_sympy, is_sympy, symbols_in
 
@@ -80,7 +80,9 @@ class Formula:
             for one in leaves(wrt):
                 self._refuse_unknown(one)
             raise
-        variables = [one.node for one in leaves(by) if isinstance(one, Array)]
+        variables = [as_node(one) for one in leaves(by) if isinstance(one, Array | float)]
+        if any(node.op == "constant" for node in variables) and any(isinstance(one, str) for one in leaves(wrt)):
+            raise ArgumentError(f"{wrt!r:.60} is a number here; expected inputs, which names are by a shape: e=()")
         for node in inputs_of(variables):
             own = self.inputs.get(str(node.name))
             if own is not None and own.node is not node:
@@ -144,7 +146,12 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
     text from left to right, in symbols operand by operand, in SymPy in the order in which it keeps its
     terms (``expr.args``; it sorts them, alike in every process).
     """
-    given = dict(shapes or {})
+    read = _read(formula, dict(shapes or {}), options)
+    check_names({name: one for name, one in read.inputs.items() if name not in read.unused})
+    return read
+
+
+def _read(formula: Any, given: dict[str, Any], options: Sequence[str]) -> Formula:
     if callable(formula) and not isinstance(formula, Array) and not is_sympy(formula):
         return _trace(formula, given, options)
     parts = [formula] if is_sympy(formula) else leaves(formula)
@@ -400,7 +407,7 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
     ordered: dict[str, Node] = {}
     for node in leaves(_map(inputs, read)):
         if node.op != "input" or not isinstance(node.name, str):
-            raise ArgumentError("inputs= holds something that is not an input; expected symbols as they were made")
+            raise ArgumentError("inputs= holds something that is not an input; expected symbols, or names with shapes")
         if node.name in ordered:
             raise ArgumentError(f"inputs= names {node.name!r} twice")
         ordered[node.name] = node

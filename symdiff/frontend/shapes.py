@@ -6,6 +6,7 @@ or from a program, so every wrong form of one is met with the right forms.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from ..graph import INT, REAL, Node
 from ..graph.primitives import NOTHING_KNOWN, Assumptions
-from ..graph.sizes import Dim, Shape, check_elements, named, show
+from ..graph.sizes import Dim, Shape, Size, check_elements, named, show
 from ..ground.limits import LIMITS, Limits
 from ..ground.names import is_name
 
@@ -247,6 +248,23 @@ def two_of(one: Node, other: Node) -> str:
             f"declared {_declared(one)} and declared {_declared(other)}; expected one declaration, the same everywhere"
         )
     return f"two inputs called {one.name!r} in one formula, {differ}"
+
+
+def check_names(inputs: Mapping[str, Any]) -> None:
+    """Refuse an input that has the name of a letter of a size: formulas would show two things under one name.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    for node in (one.node for one in inputs.values()):
+        for size in node.shape:
+            for letter in sorted(size.names & inputs.keys()) if isinstance(size, Size) else ():
+                raise ArgumentError(
+                    f"{letter!r} is an input and a size of {node.name!r}, of shape {show(node.shape)}; expected two "
+                    "names, since formulas show both alike. Where the size is meant no input is needed: text has it as "
+                    f"{letter}, symbols as x.shape[0]"
+                )
 
 
 def another(own: Node, given: Node) -> str:

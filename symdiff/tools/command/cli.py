@@ -53,6 +53,7 @@ from .inspect import bench_command, check_command, completion_command, report_co
 from .options import (
     Numbers,
     batched,
+    check_tables,
     declare,
     read_data,
     read_shapes,
@@ -189,6 +190,7 @@ def evaluate(
     numbers |= {name: stream.first for name, stream in streams.items()}
     rows = batched(batch, numbers, list(sources))
     samples = sample_shapes(numbers, read_shapes(asked.shapes), rows)
+    check_tables(sources, numbers, samples)
     declared = declare(samples, asked.facts, sizes=False)
     read = _read_samples(formula, samples, declared, asked.dialect)
     for name in read.inputs:

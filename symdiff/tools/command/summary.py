@@ -45,6 +45,15 @@ def ran(backend: str, kernel: Kernel, seconds: float) -> str:
     stats = kernel.stats
     built = stats.get("build_seconds", 0.0)
     words = {"c": "native code", "interpreter": "the interpreter", "numpy": "NumPy"}.get(backend, backend)
-    if backend == "c" and built:
-        words += f", built in {built * 1e3:.0f} ms"
-    return f"computed in {seconds * 1e3:.3g} ms by {words} ({stats['reason']})"
+    if backend == "c":
+        words += f", built in {built * 1e3:.0f} ms" if built else ", which was built before"
+    reason = _REASONS.get((backend, stats["reason"]), f" ({stats['reason']})")
+    return f"computed in {seconds * 1e3:.3g} ms by {words}{reason}"
+
+
+#: Reasons in the words of someone who sees one call only.
+_REASONS = {
+    ("c", "native code is built"): "",
+    ("interpreter", "native code is built"): "; native code was built meanwhile, and is kept for the next run",
+    ("interpreter", "native code is being built"): "; native code was still being built, as --backend native waits for",
+}

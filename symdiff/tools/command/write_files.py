@@ -6,6 +6,8 @@ something else, an input that would be overwritten) is found out before it begin
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,7 @@ from ...ground.files import check_writable, replace_file
 from ..parquet import parquet_writer
 from ..read_files import SUFFIXES
 
-__all__ = ["check_target", "write_arrays"]
+__all__ = ["check_target", "column_names", "write_arrays"]
 
 Numbers: TypeAlias = npt.NDArray[Any]
 
@@ -90,6 +92,21 @@ def write_arrays(path: Path, arrays: Mapping[str, Numbers]) -> int:
         elif kind == ".npy":
             np.save(stream, first, allow_pickle=False)
         else:
+            stream.write(column_names(next(iter(arrays)), first))
             np.savetxt(stream, np.atleast_1d(first), fmt="%.17g", delimiter=",")
 
     return replace_file(path, fill)
+
+
+def column_names(name: str, array: Numbers) -> bytes:
+    r"""Return the first line of a .csv file: the result's name, or that of each column.
+
+    Examples
+    --------
+    >>> column_names("x", np.ones((5, 3)))
+    b'x[0],x[1],x[2]\n'
+    """
+    columns = [name] if array.ndim < 2 else [f"{name}[{column}]" for column in range(array.shape[1])]
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(columns)
+    return line.getvalue().encode()
