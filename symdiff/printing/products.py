@@ -5,6 +5,7 @@ What :mod:`symdiff.printing.collect` works with.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +23,9 @@ WINDOW = 64
 
 def _is_finite(base: Node) -> bool:
     """Tell whether a factor is neither 0 nor infinite nor nan in any call."""
+    c = number(base)
+    if c is not None:
+        return c != 0.0 and math.isfinite(c)
     return (base.args[0] if base.op == "sqrt" else base).op == "size" or is_surely_positive(base)
 
 
@@ -39,6 +43,10 @@ class CollectedProduct:
             (base,) = base.args
         if as_number(self, base, power):
             return
+        c = number(base)
+        if c is not None and c < 0.0:  # equal numbers cancel, whatever their signs are
+            self.number *= (-1.0) ** power
+            base = constant(-c)
         side, other = (self.over, self.under) if power > 0 else (self.under, self.over)
         count = abs(power)
         more, less = side.get(base, 0) + count, other.get(base, 0)
