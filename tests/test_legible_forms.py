@@ -136,7 +136,20 @@ FUNCTIONS = [
     Row("log(x @ B @ x)", "x", FORM,
         "(B - outer((B + B.T) @ x, (B.T + B) @ x) / (x @ B @ x) + B.T) / (x @ B @ x)", 2),
 ]
-ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES, *SUMS, *FUNCTIONS]
+GAUSS: Mapping[str, Any] = {"x": "n", "m": "n", "P": PD("n"), "s": (), "t": (), "u": ()}
+DENSITIES = [
+    Row("exp(-(x - m) @ inv(P) @ (x - m) / 2)", "x", GAUSS,
+        "exp(-0.5 * ((x - m) @ inv(P) @ (x - m))) * (inv(P) @ (m - x))"),
+    Row("exp(-(x - m) @ inv(P) @ (x - m) / 2) / sqrt(det(2 * pi * P))", "m", GAUSS,
+        "exp(-0.5 * ((x - m) @ inv(P) @ (x - m))) * (inv(P) @ (x - m)) / sqrt(det(2 * pi * P))"),
+    Row(NORMAL, "x", XMS,
+        "exp(-(x - m) ** 2 / (2 * s ** 2)) * ((x - m) ** 2 / s ** 2 - 1) / (sqrt(2 * pi) * s ** 3)", 2),
+    Row("exp(-x**2 / 2) / sqrt(2 * pi)", "x", X, "exp(-0.5 * x ** 2) * (x ** 2 - 1) / sqrt(2 * pi)", 2),
+    Row("2*pi*t / ((2*pi) * s)", "s", GAUSS, "-t / s ** 2"),
+    Row("2*pi*t / ((2*pi) * s)", "t", GAUSS, "1 / s"),
+    Row("beta(x, y)", "x", XY, "beta(x, y) * (digamma(x) - digamma(x + y))"),
+]
+ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES, *SUMS, *FUNCTIONS, *DENSITIES]
 
 
 def computed(node: Node, point: Mapping[str, Any], inputs: list[Node]) -> Floats:
@@ -199,6 +212,32 @@ def directions(row: Row, point: Mapping[str, Floats], rng: np.random.Generator) 
     if getattr(row.shapes[row.wrt], "assumptions", None) is not None:
         ways = [way + way.T for way in ways]
     return ways
+
+
+# ---------------------------------------------------------------------------- signs
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_products_with_opposite_differences_keep_their_value(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pool = ["(x - m)", "(m - x)", "(x - 1)", "(1 - x)"]
+    first, last, third = (str(rng.choice(pool)) for _ in range(3))
+    middle = str(rng.choice(["", " @ P", " @ P @ P.T", " @ (P @ P)"]))
+    text = f"{first}{middle} @ {last} * {rng.choice(['1', '0.5', '-3', '2.5'])} + {first} @ {third}"
+    shapes: dict[str, Any] = {"x": 3, "m": 3, "P": (3, 3)}
+    node = read_formula(text, restricted(shapes, text), ("shapes",)).value.node
+    (new,) = simplify([node])
+    shown = str(sd.gradient(f"t * ({text})", "t", t=(), shapes=restricted(shapes, text)))
+    again = read_formula(shown, restricted(shapes, shown), ("shapes",)).value.node
+    inputs = [input(name, (3, 3) if name == "P" else (3,)) for name in shapes]
+    for special in (0.5, np.inf, np.nan):
+        point = {name: rng.integers(-3, 4, size=(3, 3) if name == "P" else 3).astype(float) for name in shapes}
+        point["x"][0] = special
+        with np.errstate(all="ignore"):
+            want = computed(node, point, inputs)
+            np.testing.assert_array_equal(computed(new, point, inputs), want)
+            if np.isfinite(special):
+                np.testing.assert_array_equal(computed(again, point, inputs), want)
 
 
 # ---------------------------------------------------------------------------- functions

@@ -5,6 +5,7 @@ What :mod:`symdiff.printing.collect` works with.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +23,9 @@ WINDOW = 64
 
 def _is_finite(base: Node) -> bool:
     """Tell whether a factor is neither 0 nor infinite nor nan in any call."""
+    c = number(base)
+    if c is not None:
+        return c != 0.0 and math.isfinite(c)
     return (base.args[0] if base.op == "sqrt" else base).op == "size" or is_surely_positive(base)
 
 
@@ -39,6 +43,10 @@ class CollectedProduct:
             (base,) = base.args
         if as_number(self, base, power):
             return
+        c = number(base)
+        if c is not None and c < 0.0:  # equal numbers cancel, whatever their signs are
+            self.number *= (-1.0) ** power
+            base = constant(-c)
         side, other = (self.over, self.under) if power > 0 else (self.under, self.over)
         count = abs(power)
         more, less = side.get(base, 0) + count, other.get(base, 0)
@@ -297,9 +305,13 @@ def by_one_share(
     What then cancels leaves factors of other terms alone, so that a nan stays one. It is for reading: sigmoid(-z) has
     digits that the difference has not.
     """
-    found = dict.fromkeys(base for term in terms for base, n in term.over.items() if n == 1 and base.op in _SHARES)
-    pair = next(((a, b) for a in found for b in found if a.op == b.op and _is_opposite(a.args[0], b.args[0])), None)
-    if pair is None or len(terms) > WINDOW:
+    if len(terms) > WINDOW:
+        return None
+    shares = {base for term in terms for base, n in term.over.items() if n == 1 and base.op in _SHARES}
+    if len(shares) < 2:
+        return None
+    pair = _opposites([base for term in terms for base in term.over if base in shares])
+    if pair is None:
         return None
     share, other = pair
     apart: list[CollectedProduct] = []
@@ -316,10 +328,21 @@ def by_one_share(
     return without_opposites(like_terms(expanded(apart, False)))
 
 
-def _is_opposite(x: Node, y: Node) -> bool:
-    """Tell whether y = -x, and x is written without the sign."""
-    (p, a), (q, b) = scaled(x), scaled(y)
-    return (a is b and p == -q and p > 0) or (y.op == x.op == "subtract" and x.args == y.args[::-1])
+def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
+    """Return f(x) and f(-x), the first written without a sign where one is."""
+    known: dict[object, Node] = {}
+    for share in shares:
+        (x,) = share.args
+        c, inside = scaled(x)
+        other = known.get((share.op, -c, inside))
+        if other is None and x.op == "subtract":
+            other = known.get((share.op, *x.args[::-1]))
+        if other is not None:
+            return (other, share) if c < 0 else (share, other)
+        known[share.op, c, inside] = share
+        if x.op == "subtract":
+            known[(share.op, *x.args)] = share
+    return None
 
 
 def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] | None:

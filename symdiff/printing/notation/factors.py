@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import combinations
 
 from .named_forms import is_identity
-from .numbers import without_common_number
+from .numbers import exact_product, without_common_number
 from .reader import Reader, ReadingRules
 from .terms import CHAIN, SHORT, Term, transpose
 
@@ -58,14 +58,18 @@ def _twice_negative(reader: Reader, term: Term) -> Term | None:
 def _negative_difference(reader: Reader, term: Term) -> Term | None:
     """Write the sign of a product with a difference as that of the other difference.
 
-    Of numbers this is a difference from a function that the product begins with; x - m stays as it is.
+    In a product of numbers, it is one from a number or a function; x - m stays as it is.
     """
     (x,) = term.args
-    first = len(x.args) if x.kind == "matmul" else 1
-    place = next((k for k, arg in enumerate(x.args[:first]) if arg.kind == "sum" and arg.data == (False, True)), None)
-    if place is None or x.kind not in ("matmul", "product", "total"):
+    if x.kind not in ("matmul", "product", "total"):
         return None
-    if x.kind == "product" and (x.data[0] or not any(arg.kind == "call" for arg in x.args[0].args)):
+    differences = (k for k, arg in enumerate(x.args) if arg.kind == "sum" and arg.data == (False, True))
+    if x.kind == "product":
+        differences = (
+            k for k in differences if not x.data[k] and any(arg.kind in ("call", "number") for arg in x.args[k].args)
+        )
+    place = next(differences, None)
+    if place is None:
         return None
     args = [*x.args[:place], _other_way(reader, x.args[place]), *x.args[place + 1 :]]
     return reader.chain(args) if x.kind == "matmul" else reader.make(x.kind, args, x.data, x.shape)
@@ -148,13 +152,10 @@ def _flat(reader: Reader, term: Term) -> Term | None:
     if not changed:
         return None
     numbers = [factor.data for factor in over if factor.kind == "number"]
-    if len(numbers) > 1 and all(value.is_integer() for value in numbers):
-        total = 1.0
-        for value in numbers:
-            total *= value
-        if abs(total) < 1e6:
-            over = [factor for factor in over if factor.kind != "number"]
-            over = over if total == 1 and over else [reader.number(total), *over]
+    total = exact_product(numbers)
+    if len(numbers) > 1 and total is not None:
+        over = [factor for factor in over if factor.kind != "number"]
+        over = over if total == 1 and over else [reader.number(total), *over]
     result = reader.product(over, under, term.shape)
     return reader.negative(result) if minus else result
 

@@ -101,6 +101,16 @@ def _as_quotient(value: float, divided: bool) -> tuple[float, float] | None:
     return (float(p), CONSTANTS[name[1:]]) if p > 0 and name.startswith("/") else None
 
 
+def exact_product(numbers: Sequence[float]) -> float | None:
+    """Return a product of whole numbers and of fractions by powers of 2 that is a whole number; None of others."""
+    result = 1.0
+    for value in numbers:
+        if not (value * 64.0).is_integer() or abs(value) > 1e6:
+            return None
+        result *= value
+    return result if result.is_integer() and abs(result) < 1e6 else None
+
+
 def without_common_number(several: Sequence[Sequence[Term]]) -> tuple[float, list[float]] | None:
     """Return the largest whole number that all products are multiples of, from 2 on, and their numbers without it."""
     numbers = [next((factor.data for factor in factors if factor.kind == "number"), 1.0) for factors in several]
