@@ -199,3 +199,28 @@ def test_medians_of_infinite_numbers_are_numpys(values: list[float]) -> None:
             expected = getattr(np, name)(x)
             for size in ("n", len(values)):
                 np.testing.assert_array_equal(sd.compile(f"{name}(x)", x=size)(x), expected)
+
+
+# ---------------------------------------------------------------------------- roots of quotients below 0
+
+SIGNED: dict[str, Callable[[Any], Any]] = {"expm1": mp.expm1, "erf": mp.erf, "sinh": mp.sinh, "tanh": mp.tanh}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(sorted(SIGNED)),
+    st.sampled_from(["({f}/y)**{p}", "(y/{f})**{p}", "({f}*y)**{p}", "(exp(x)/y*{f})**{p}"]),
+    *(st.sampled_from([1.5, 0.5, -0.5, 2.5]), st.floats(0.3, 3.0), st.floats(0.3, 3.0), st.sampled_from([-1, 1])),
+)
+def test_roots_of_two_numbers_below_zero(name: str, form: str, p: float, x: float, y: float, sign: int) -> None:
+    own = SIGNED[name]
+    inside: dict[str, Callable[[Any, Any], Any]] = {
+        "({f}/y)": lambda x, y: own(x) / y,
+        "(y/{f})": lambda x, y: y / own(x),
+        "({f}*y)": lambda x, y: own(x) * y,
+        "(exp(x)/y*{f})": lambda x, y: mp.exp(x) / y * own(x),
+    }
+    base = inside[form.partition("**")[0]]
+    for order in (0, 1, 2):
+        text = form.format(f=f"{name}(x)", p=p)
+        agrees(text, lambda x, y: base(x, y) ** p, {"x": sign * x, "y": sign * y}, "x", order)

@@ -10,6 +10,7 @@ from ...graph import Node, constant, elementwise
 from ...graph.scalars.arithmetic import factors_of, peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
+from ..facts import is_positive
 from ..rewriter import spread
 from .exponents import FACTORS, Linear, Sum, added, as_node, as_sum, is_sum_along_axes, linear, multiple
 
@@ -112,7 +113,9 @@ def _is_product(part: Node, power: float) -> bool:
         return power.is_integer()
     if part.op == "power":
         return _whole_power(part, power) is not None
-    return part.op == "divide" or (part.op == "sqrt" and _is_positive(peel(part.args[0])))
+    if part.op == "divide":  # roots of two numbers below 0 are nan, that of their quotient is not
+        return power.is_integer() or any(_is_positive(peel(arg)) for arg in part.args)
+    return part.op == "sqrt" and _is_positive(peel(part.args[0]))
 
 
 #: What overflows only when it is divided by.
@@ -127,7 +130,7 @@ def _is_positive(node: Node) -> bool:
         return found is not None and found.sign() == 1
     if node.op == "exp_share":
         return all((scalar_constant(c) or 0.0) > 0 for c in node.args[:2])
-    return node.op in _POSITIVE
+    return node.op in _POSITIVE or (scalar_constant(node) or 0.0) > 0 or is_positive(node)
 
 
 def _whole_power(part: Node, power: float) -> float | None:
@@ -162,7 +165,7 @@ def _take(result: ExponentialProduct, part: Node, power: float) -> None:
         result.number *= 2.0**power
         result.take_sum(_one_and(ONE, ONE, multiple(t, -2.0)), -power)
         result.exponent = added(result.exponent, t, -power)
-    elif part.op == "csch":
+    elif part.op == "csch" and power.is_integer():
         t = linear(part.args[0])
         result.number *= (-2.0) ** power
         result.take_sum(_one_and(ONE, constant(-1.0), multiple(t, -2.0)), -power)
