@@ -287,7 +287,9 @@ def _put_along(part: Node, shape: Shape, items: Sequence[Item]) -> Node:
     places = tuple(whole(1) if size == 1 else item for item, size in zip(items, lined, strict=True))
     wide = tuple(1 if size == 1 else n for size, n in zip(lined, shape, strict=True))
     part = reshape(part, lined)
-    return part if lined == wide else compare("not_equal", pad(to_real(part), places, wide), 0.0)
+    if places == tuple(map(whole, wide)):  # a reversal moves as many elements as there are
+        return part
+    return compare("not_equal", pad(to_real(part), places, wide), 0.0)
 
 
 def _reshape_along(part: Node, before: Shape, after: Shape) -> Node:
