@@ -131,3 +131,26 @@ def test_a_divisor_has_one_pair_of_parentheses() -> None:
     assert (x / (1 + y)).latex() == r"x \oslash \left(1 + y\right)"
     assert (x / (y * x)).unicode() == "x ⊘ (y ⊙ x)"
     assert (sd.matrix("A", "n", "n") / (1 + x)).unicode() == "A ⊘ 𝟏 (1 + x)ᵀ"
+
+
+@pytest.mark.parametrize(
+    ("formula", "shapes", "title", "step"),
+    [
+        ("sum(exp(-v**2))", {"v": "n"}, "one sample:", "i0<n"),
+        ("exp(v) * sum(v**2)", {"v": "k"}, "one sample (times for k = 1000):", "i0<k"),
+        ("v * exp(-v**2) @ A", {"v": "n", "A": ("n", "m")}, "one sample (times for m = 1000):", "for each of n"),
+        ("2 * v", {"v": 100_000}, "one sample:", "for each of 100000"),
+    ],
+)
+def test_plans_say_for_which_sizes_their_times_are(formula: str, shapes: dict[str, Any], title: str, step: str) -> None:
+    plan = sd.compile(formula, shapes=shapes).plan
+    assert plan.splitlines()[0] == title
+    assert step in plan
+    assert "(batch)" not in plan
+    assert "sample by sample" not in plan
+
+
+def test_plans_of_batches_speak_of_samples() -> None:
+    kernel = sd.compile("A @ x", A=("n", "m"), x="m")
+    kernel(np.ones((30, 40)), np.ones((500, 40)))
+    assert "a sample; " in kernel.plan.partition("a batch of x")[2]

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..graph import Node
 from ..graph.dump import brief, word
+from ..graph.sizes import Size
 from ..lowering.dump import program_lines
 from .cost import estimate
 from .loops.access import BATCH, Access, Check, LoopInput
 from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Repacked, Repeated, Routine, Scan, Step
 
-__all__ = ["plan_lines", "step_lines"]
+__all__ = ["letters_in", "plan_lines", "rows_of", "step_lines"]
 
 _WHY = {
     LoopStep: "element by element, fused",
@@ -27,14 +28,37 @@ _WHY = {
 }
 
 
-def step_lines(inputs: Sequence[Node], steps: Sequence[Step]) -> Iterator[str]:
-    """Give one line for each step: what it makes, its estimated time, and why it is such a step."""
+def step_lines(inputs: Sequence[Node], steps: Sequence[Step], rows: str | None = None) -> Iterator[str]:
+    """Give one line for each step: what it makes, its estimated time, and why it is such a step.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+    steps : sequence of Step
+    rows : str, optional
+        The axis of one sample that stands in the place of the batch, where one does.
+    """
     names = _names(inputs, steps)
+    each = "a sample" if rows is None else f"for each of {rows}"
     for number, step in enumerate(steps):
         took = estimate(step)
-        times = f"{_time(took.once)} a call" + (f" + {_time(took.sample)} a sample" if took.sample else "")
+        times = f"{_time(took.once)} a call" + (f" + {_time(took.sample)} {each}" if took.sample else "")
         results = ", ".join([names[node] for node in step.results])
-        yield f"step {number}: {_title(step)} -> {results}; {times}; {_why(step)}"
+        title = _title(step) if rows is None else _title(step).replace(str(BATCH), rows)
+        yield f"step {number}: {title} -> {results}; {times}; {_why(step, rows is None)}"
+
+
+def rows_of(inputs: Sequence[Node], own: Sequence[Node]) -> str | None:
+    """Return the axis of one sample that a plan's inputs have in the place of the batch, None where there is none."""
+    pairs = zip(inputs, own, strict=False)
+    return next((word(node.shape[0]) for node, other in pairs if node.shape and other.shape[:1] == (BATCH,)), None)
+
+
+def letters_in(inputs: Sequence[Node], steps: Sequence[Step]) -> list[str]:
+    """Return the letters of sizes on which the estimated times of steps depend."""
+    shapes = [node.shape for node in (*inputs, *(node for step in steps for node in step.results))]
+    sizes = {size for shape in shapes for size in shape if isinstance(size, Size) and size != BATCH}
+    return sorted({name for size in sizes for name in size.names - {str(BATCH)}})
 
 
 def plan_lines(
@@ -125,11 +149,11 @@ def _sizes(sizes: Iterable[object]) -> str:
     return ", ".join([f"i{k}<{word(size)}" for k, size in enumerate(sizes)])
 
 
-def _why(step: Step) -> str:
+def _why(step: Step, samples: bool) -> str:
     if isinstance(step, LoopStep) and not step.loops:
         return "the same for all elements"
     if isinstance(step, LoopStep) and BATCH in step.loops and len(step.loops) == 1:
-        return "sample by sample, fused"
+        return "sample by sample, fused" if samples else "element by element, fused"
     return _WHY[type(step)]
 
 

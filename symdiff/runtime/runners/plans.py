@@ -27,8 +27,8 @@ from ...graph.sizes import Size, value
 from ...graph.traversal import resize
 from ...lowering.program import Program
 from ...plan.calls import plan_call
-from ...plan.cost import program_cost
-from ...plan.dump import step_lines
+from ...plan.cost import NOMINAL, program_cost
+from ...plan.dump import letters_in, rows_of, step_lines
 from ...plan.loops.access import INNER
 from ...plan.plan import Plan
 from ...plan.steps import Call
@@ -265,8 +265,13 @@ class PlanRunner:
                 continue
             names = [str(node.name) for node, has in zip(self.inputs, batched, strict=True) if has]
             numbers = "".join([f", {name} = {size}" for name, size in sizes])
-            yield f"a batch of {', '.join(names)}{numbers}:" if names else f"one sample{numbers}:"
-            yield from (f"  {line}" for line in step_lines(pattern.plan.inputs, pattern.plan.steps))
+            plan = pattern.plan
+            letters = letters_in(plan.inputs, plan.steps)
+            counts = f" (times for {', '.join([f'{name} = {NOMINAL}' for name in letters])})" if letters else ""
+            title = f"a batch of {', '.join(names)}{numbers}" if names else f"one sample{numbers}"
+            yield f"{title}{counts}:"
+            rows = None if names else rows_of(self.inputs, plan.inputs)
+            yield from (f"  {line}" for line in step_lines(plan.inputs, plan.steps, rows))
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until nothing is being built for this kernel; tell whether that is so."""

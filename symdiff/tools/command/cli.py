@@ -42,7 +42,6 @@ from .frame import (
     as_json,
     data_option,
     derivative_options,
-    formula_text,
     json_option,
     named_results,
     read_any,
@@ -183,7 +182,6 @@ def evaluate(
     symdiff eval "sum(w * x)**2" --wrt w --data x=t.csv --batch x --value "w=[1,2]"
     symdiff eval @loss.txt --value x=2 --json
     """
-    formula = formula_text(asked.formula)
     sources = dict(split_pair("--data", one, "X=x.npy") for one in data)
     streams = open_streams(data, batch) if rows_at_once else {}
     numbers = read_data([one for one in data if one.partition("=")[0].strip() not in streams], values)
@@ -192,7 +190,7 @@ def evaluate(
     samples = sample_shapes(numbers, read_shapes(asked.shapes), rows)
     check_tables(sources, numbers, samples)
     declared = declare(samples, asked.facts, sizes=False)
-    read = _read_samples(formula, samples, declared, asked.dialect)
+    read = _read_samples(asked.formula, samples, declared, asked.dialect)
     for name in read.inputs:
         if name not in numbers:
             raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")

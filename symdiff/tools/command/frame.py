@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ from ...frontend.formula import Formula, read_formula
 from ...frontend.outputs import leaves
 from ...frontend.text.dialects import DIALECTS
 from ...frontend.text.dialects.grammar import KINDS as DIALECT_KINDS
+from ...frontend.text.grammar import SyntaxNode, Tree, parse_tree
+from ...frontend.text.vocabulary import DERIVATIVES
 from ...ground.budget import Opened, limits
 from ...ground.guard import refuse
 from ...simplify import stabilize
@@ -148,7 +151,7 @@ json_option = click.option("--json", "as_data", is_flag=True, help="Print one JS
 
 
 class Asked(NamedTuple):
-    """What a command line asks for: a formula or its derivative, by the options that several commands have."""
+    """What a command line asks for: the text of a formula, and its derivative by the options of several commands."""
 
     formula: str
     wrt: tuple[str, ...]
@@ -166,13 +169,13 @@ class Asked(NamedTuple):
 
     def read(self) -> Formula:
         """Read the formula."""
-        return read_any(formula_text(self.formula), declare(read_shapes(self.shapes), self.facts), self.dialect)
+        return read_any(self.formula, declare(read_shapes(self.shapes), self.facts), self.dialect)
 
     def results(self, read: Formula) -> tuple[str, dict[str, Array]]:
         """Return what is computed, in a word, and the results by names: of the derivative, or of the formula."""
         if self.wrt:
             return differentiate(read, self.wrt, self.kind, self.order, self.seeds, self.convention)
-        return "value", dict(_values_of(read.value))
+        return "value", dict(_values_of(self.formula, read.value))
 
 
 def derivative_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -187,6 +190,7 @@ def derivative_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**given: Any) -> None:
         asked = Asked(**{name: given.pop(name) for name in Asked._fields})
+        asked = asked._replace(formula=formula_text(asked.formula))  # once: standard input is read
         if not asked.wrt and asked._replace(convention="projected").has_options():
             raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
         command(asked=asked, **given)
@@ -241,9 +245,37 @@ def named_results(kind: str, results: Mapping[str, Array]) -> dict[str, Array]:
     return {label if kind == "value" else f"{kind.split(maxsplit=1)[0]}_{label}": one for label, one in results.items()}
 
 
-def _values_of(value: Any) -> Mapping[str, Array]:
-    """Return the results of a formula by names."""
-    return {"value": value} if isinstance(value, Array) else {f"value{k}": one for k, one in enumerate(leaves(value))}
+def _values_of(text: str, value: Any) -> Mapping[str, Array]:
+    """Return the results of a formula by names: derivatives are called as with ``--wrt``, ``gradient_x``."""
+    if isinstance(value, Array):
+        return {"value": value}
+    tree = parse_tree(text, limits())
+    root = tree.terms[-1]
+    several = root.kind == "tuple"
+    terms = [tree.terms[child] for child in root.children] if several else [root]
+    values = value if several else [value]
+    labels = [label for term, own in zip(terms, values, strict=True) for label in _labels(tree, term, own)]
+    found: dict[str, Array] = {}
+    for label, one in zip(labels, leaves(value), strict=True):
+        alone = labels.count(label) == 1
+        numbers = (f"{label}{k}" for k in count())
+        found[label if alone else next(name for name in numbers if name not in (*found, *labels))] = one
+    return found
+
+
+def _labels(tree: Tree, term: SyntaxNode, value: Any) -> list[str]:
+    """Return the names of the arrays that a term of a formula gives."""
+    many = len(leaves(value))
+    if term.kind == "name":
+        return [term.value] * many
+    if term.kind != "call" or term.value[0] not in DERIVATIVES:
+        return ["value"] * many
+    by = tree.terms[term.children[1]]
+    parts = [tree.terms[child] for child in by.children] if by.kind in ("tuple", "list") else [by]
+    names = [tree.text[part.start : part.end] for part in parts]
+    pairs = [f"{one}_{other}" for one in names for other in names]
+    own = next((group for group in (names, pairs) if len(group) == many), ["_".join(names)] * many)
+    return [f"{term.value[0]}_{name}" for name in own]
 
 
 def rewrites_of(f: Array) -> list[str]:
