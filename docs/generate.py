@@ -118,7 +118,7 @@ FORMS = (
     ("`log(expm1(x) + y)`, and other sums of expm1 and what is no number", "above 709", "`softplus(x)` and a rest"),
     ("sums of hyperbolic functions of different arguments, `log(cosh(x) + cosh(2*x))`", "near 0, slopes", "a product"),
     ("slopes of `logsumexp` of formulas of one number, twice", "where one share is 1", "the differences of exponents"),
-    ("quotients of what levels off, `x / tanh(x)`, `tanh(x) / erf(x)`", "beyond 10, digits of slopes", "each by itself"),
+    ("quotients of what levels off, `x / tanh(x)`, `tanh(x) / erf(x)`", "beyond 10, slopes", "each by itself"),
     ("roots of products of exponentials, `sqrt(y * exp(x))`, second slopes", "below 1e-154", "`sqrt(y) * exp(x / 2)`"),
     ("products of eigenvalues, `prod(eigvalsh(A))`, slopes", "at equal ones", "`det(A)`"),
     ("`nbinom.logpmf(0, n, p)`", "p near 1, digits", "`n * log(p)`"),
