@@ -134,7 +134,7 @@ def slope(f, v):
 for shape, axis in (((4,), 0), ((2, 3), 1), ((3, 2), 0)):
     X = sd.array("X", shape)
     f = sd.cumnorm(X, axis=axis)
-    assert str(f) == f"cumnorm(X, axis={axis})"
+    assert str(f) == ("cumnorm(X)" if len(shape) == 1 else f"cumnorm(X, axis={axis})")
     again = sd.compile(str(f), X=shape, backend="numpy")
     J, H = sd.jacobian(f, X), sd.jacobian(sd.jacobian(f, X), X)
     assert "cumnorm" in str(J)

@@ -149,8 +149,9 @@ def test_joined_records_say_what_lists_would_say(data: st.DataObject) -> None:
     derived = st.lists(st.tuples(*[st.sampled_from(nodes)] * 3), unique=True, max_size=2).map(tuple)
     spans = st.lists(st.builds(Span, st.integers(0, 2), st.just(1), st.none(), st.just(named("n"))), unique=True)
     spans = spans.map(tuple)
-    plain = st.builds(Facts, some, st.just(()), st.just(()), st.just(False), st.just(()), st.just(()), spans)
-    facts = plain | st.builds(Facts, some, lines, some, st.just(True), rows, derived, spans)
+    symbols = st.dictionaries(st.sampled_from("xyz"), st.integers(0, 2), max_size=2).map(lambda own: tuple(own.items()))
+    plain = st.builds(Facts, some, st.just(()), st.just(()), st.just(False), st.just(()), st.just(()), spans, symbols)
+    facts = plain | st.builds(Facts, some, lines, some, st.just(True), rows, derived, spans, symbols)
     drawn = data.draw(st.lists(facts, min_size=1, max_size=6))
     known = [(NOTHING, Facts()), *((Provenance(one), one) for one in drawn)]
     for _ in range(data.draw(st.integers(1, 12))):
@@ -159,7 +160,9 @@ def test_joined_records_say_what_lists_would_say(data: st.DataObject) -> None:
         rows_of_both = tuple(dict.fromkeys((*own.rows, *new.rows)))
         derivations = tuple(dict.fromkeys((*own.derivations, *new.derivations)))
         taken = tuple(dict.fromkeys((*own.spans, *new.spans)))
-        both = Facts(merged[0], merged[1], merged[2], own.derived or new.derived, rows_of_both, derivations, taken)
+        symbols_of_both = {**dict(own.symbols), **dict(new.symbols), **dict(own.symbols)}
+        lists = rows_of_both, derivations, taken, tuple(symbols_of_both.items())
+        both = Facts(merged[0], merged[1], merged[2], own.derived or new.derived, *lists)
         made = first.joined(second)
         if data.draw(st.booleans()):
             assert made.facts == both

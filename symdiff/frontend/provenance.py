@@ -137,7 +137,8 @@ def _read(*records: Provenance) -> Facts:
             rows.update(dict.fromkeys(facts.rows))
             derivations.update(dict.fromkeys(facts.derivations))
             spans.update(dict.fromkeys(facts.spans))
-            symbols = {**dict(facts.symbols), **symbols}
+            for name, symbol in facts.symbols:
+                symbols.setdefault(name, symbol)
     lists = tuple(rows), tuple(derivations), tuple(spans), tuple(symbols.items())
     return Facts(tuple(inputs), tuple(rewrites), tuple(hessians), derived, *lists)
 

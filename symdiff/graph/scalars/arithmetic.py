@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import Node, number
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 from .functions import scalar_constant
 
 #: Operations that a sum, and a product, is made of.
@@ -207,6 +209,8 @@ def fraction_of(value: float) -> Fraction | None:
     >>> fraction_of(2 / 3), fraction_of(0.1), fraction_of(2**0.5)
     (Fraction(2, 3), Fraction(1, 10), None)
     """
+    from fractions import Fraction  # not needed by most programs
+
     if not math.isfinite(value):
         return None
     found = Fraction(value).limit_denominator(_DENOMINATOR)

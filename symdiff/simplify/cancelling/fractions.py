@@ -13,7 +13,7 @@ from ...graph import Node, constant
 from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, terms_of, without_numbers
 from ..rewriter import make, rule, spread
-from .monomials import HIGHEST, OF_LENGTHS, Monomial, like, monomial, terms_in, times, written
+from .monomials import HIGHEST, OF_LENGTHS, PowerProduct, like, monomial, terms_in, times, written
 from .parts import TERMS, total_of
 
 #: How many operations are looked through from a term to the sum that it is divided by.
@@ -23,7 +23,7 @@ _OPENED = 32
 
 
 #: The terms of denominators.
-_Known: TypeAlias = dict[Node, list[Monomial] | None]
+_Known: TypeAlias = dict[Node, list[PowerProduct] | None]
 
 
 @rule("add subtract", "y - y z / (c + z), y / z + y (1 / z)", "c y / (c + z), 2 y / z", "reading", below=(INVERSE,))
@@ -50,7 +50,7 @@ def _sum_of_fractions(node: Node) -> Node | None:
     return None if whole is None else spread(whole, node.shape)
 
 
-def _all_together(parts: list[Monomial]) -> Node | None:
+def _all_together(parts: list[PowerProduct]) -> Node | None:
     """Return a sum over the highest power of one divisor, where the numerator has no more terms than the divisor.
 
     Products of sums are multiplied out: in ``(2 + s)(1 - s) / (1 + s)**2 + 1`` what is left is ``3 + s``.
@@ -60,10 +60,10 @@ def _all_together(parts: list[Monomial]) -> Node | None:
         height = max(-part.powers.get(below, 0) for part in parts)
         if bottom is None or height > HIGHEST:
             continue
-        top: list[Monomial] = []
+        top: list[PowerProduct] = []
         for part in parts:
             rest = {base: n for base, n in part.powers.items() if base is not below}
-            opened = _multiplied_out(Monomial(part.number, rest), [bottom] * (part.powers.get(below, 0) + height))
+            opened = _multiplied_out(PowerProduct(part.number, rest), [bottom] * (part.powers.get(below, 0) + height))
             if opened is None:
                 break
             top += opened
@@ -77,7 +77,7 @@ def _all_together(parts: list[Monomial]) -> Node | None:
     return None
 
 
-def _multiplied_out(term: Monomial, sums: list[list[Monomial]]) -> list[Monomial] | None:
+def _multiplied_out(term: PowerProduct, sums: list[list[PowerProduct]]) -> list[PowerProduct] | None:
     """Return the terms of a product with sums, those among its own factors too; None if there are too many."""
     powers = dict(term.powers)
     for base, n in term.powers.items():
@@ -85,7 +85,7 @@ def _multiplied_out(term: Monomial, sums: list[list[Monomial]]) -> list[Monomial
         if inside is not None:
             sums = [*sums, *[inside] * n]
             del powers[base]
-    total = [Monomial(term.number, powers)]
+    total = [PowerProduct(term.number, powers)]
     for inside in sums:
         if len(total) * len(inside) > _OPENED:
             return None
@@ -93,7 +93,7 @@ def _multiplied_out(term: Monomial, sums: list[list[Monomial]]) -> list[Monomial
     return total
 
 
-def _together(a: Monomial, b: Monomial, sign: float, term: Node, known: _Known) -> Node | None:
+def _together(a: PowerProduct, b: PowerProduct, sign: float, term: Node, known: _Known) -> Node | None:
     """Return a + b as one product, where ``term`` is a without the sign that it has in the sum."""
     number = sign * a.number
     if a.powers == b.powers:
@@ -135,7 +135,7 @@ def _base(node: Node) -> Node:
     return node.args[0] if node.op in ("power", "sqrt") else node
 
 
-def _numerator(a: Monomial, b: Monomial, below: Node, known: _Known) -> Node | None:
+def _numerator(a: PowerProduct, b: PowerProduct, below: Node, known: _Known) -> Node | None:
     """Return c for a + b = c x / below, where x is a without its number, and ``below`` divides b."""
     if a.powers.get(below, 0) - b.powers[below] != 1:
         return None
@@ -158,10 +158,10 @@ def _numerator(a: Monomial, b: Monomial, below: Node, known: _Known) -> Node | N
     return total_of([written(term) for term in left])
 
 
-def _ratio(b: Monomial, a: Monomial, below: Node) -> Monomial:
+def _ratio(b: PowerProduct, a: PowerProduct, below: Node) -> PowerProduct:
     """Return the number of b, and the powers of b times ``below`` over a."""
     powers = dict(b.powers)
     powers[below] += 1
     for base, n in a.powers.items():
         powers[base] = powers.get(base, 0) - n
-    return Monomial(b.number, {base: n for base, n in powers.items() if n})
+    return PowerProduct(b.number, {base: n for base, n in powers.items() if n})

@@ -15,18 +15,18 @@ from .parts import FACTORS, TERMS
 HIGHEST = 8
 
 
-class Monomial(NamedTuple):
+class PowerProduct(NamedTuple):
     """A number times powers of what is no product."""
 
     number: float
     powers: dict[Node, int]
 
-    def scaled(self, by: float) -> Monomial:
+    def scaled(self, by: float) -> PowerProduct:
         """Return it times a number."""
         return self._replace(number=by * self.number)
 
 
-def monomial(sign: float, term: Node) -> Monomial | None:
+def monomial(sign: float, term: Node) -> PowerProduct | None:
     """Return a term as a monomial; None for 0, and for more factors than are compared."""
     number, powers, halves, lengths = sign, dict[Node, int](), dict[Node, int](), dict[Node, int]()
     todo = [(term, 1)]
@@ -62,7 +62,7 @@ def monomial(sign: float, term: Node) -> Monomial | None:
         root = elementwise("sqrt", (square,))
         powers[square] = powers.get(square, 0) + int(n / 2)
         powers[root] = powers.get(root, 0) + n - 2 * int(n / 2)
-    return Monomial(number, {base: n for base, n in powers.items() if n})
+    return PowerProduct(number, {base: n for base, n in powers.items() if n})
 
 
 #: Functions of the length of two numbers: what power of it they have, and which of the numbers they are multiplied by.
@@ -111,24 +111,24 @@ def _enters(part: Node, power: float) -> bool:
     return n is not None and n.is_integer() and abs(n) <= HIGHEST
 
 
-def times(a: Monomial, b: Monomial) -> Monomial:
+def times(a: PowerProduct, b: PowerProduct) -> PowerProduct:
     """Return the product of two."""
     powers = dict(a.powers)
     for base, n in b.powers.items():
         powers[base] = powers.get(base, 0) + n
-    return Monomial(a.number * b.number, {base: n for base, n in powers.items() if n})
+    return PowerProduct(a.number * b.number, {base: n for base, n in powers.items() if n})
 
 
-def like(terms: list[Monomial]) -> list[Monomial]:
+def like(terms: list[PowerProduct]) -> list[PowerProduct]:
     """Add like terms; those that cancel are left out."""
     total: dict[tuple[tuple[Node, int], ...], float] = {}
     for number, powers in terms:
         key = tuple(sorted(powers.items(), key=lambda item: id(item[0])))
         total[key] = total.get(key, 0.0) + number
-    return [Monomial(number, dict(key)) for key, number in total.items() if number]
+    return [PowerProduct(number, dict(key)) for key, number in total.items() if number]
 
 
-def terms_in(node: Node) -> list[Monomial] | None:
+def terms_in(node: Node) -> list[PowerProduct] | None:
     """Return the terms of a sum; None if there are too many."""
     terms = terms_of(node, TERMS)
     parts = [monomial(sign, term) for sign, term in terms.parts] if terms.whole else []
@@ -136,7 +136,7 @@ def terms_in(node: Node) -> list[Monomial] | None:
     return found if found and len(found) == len(parts) else None
 
 
-def written(term: Monomial) -> tuple[float, Node]:
+def written(term: PowerProduct) -> tuple[float, Node]:
     """Return a product without its sign, and the sign."""
     parts: dict[bool, Node | None] = {True: None, False: None}
     for base, n in term.powers.items():

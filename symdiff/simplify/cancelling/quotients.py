@@ -15,7 +15,7 @@ from ...graph.scalars.arithmetic import terms_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...graph.scalars.remainders import DERIVATIVES, REMAINDERS
 from ..rewriter import make, rule, settle, spread
-from .monomials import Monomial, monomial, times, written
+from .monomials import PowerProduct, monomial, times, written
 from .parts import TERMS, total_of
 
 #: Functions over their argument, by the names of their rows: the quotient's n-th derivative has n for an argument.
@@ -47,7 +47,7 @@ def _derivative_of_quotient(node: Node) -> Node | None:
     return None
 
 
-def _with_quotient(sign: float, term: Node) -> tuple[Monomial, Node] | None:
+def _with_quotient(sign: float, term: Node) -> tuple[PowerProduct, Node] | None:
     """Return a term without a quotient that is one of its factors, and the quotient."""
     whole = monomial(sign, term)
     if whole is None:
@@ -59,7 +59,7 @@ def _with_quotient(sign: float, term: Node) -> tuple[Monomial, Node] | None:
     return whole._replace(powers={base: n for base, n in whole.powers.items() if base is not quotient}), quotient
 
 
-def _joined(a: Monomial, b: Monomial, t: Node, order: int) -> tuple[float, Node] | None:
+def _joined(a: PowerProduct, b: PowerProduct, t: Node, order: int) -> tuple[float, Node] | None:
     """Return k, with its sign, for ``a = order k`` and ``b = t k``."""
     argument = monomial(1.0, t)
     if argument is None:
