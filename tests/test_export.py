@@ -450,3 +450,13 @@ def test_a_module_refuses_wrong_arguments(tmp_path: Path) -> None:
             evaluate(*wrong)
     with pytest.raises(TypeError, match="complex"):
         evaluate(np.eye(2) * 1j, np.ones(2))
+
+
+@pytest.mark.parametrize("shape", [(), 3, "n"])
+@pytest.mark.parametrize("form", ["{}", "gradient({}, x)"])
+def test_the_way_out_of_what_numpy_lacks_works(form: str, shape: Any, tmp_path: Path) -> None:
+    """The logarithm of a distribution function is rewritten to one that has no form in NumPy alone."""
+    kernel = sd.compile(form.format("sum(log(ndtr(x)))" if shape else "log(ndtr(x))"), x=shape, backend="numpy")
+    with pytest.raises(sd.UnsupportedError, match=r"log_ndtr.* is a function that NumPy lacks.*target='c'"):
+        sd.export(kernel, tmp_path, "slope", target="numpy")
+    assert {path.suffix for path in sd.export(kernel, tmp_path, "slope", target="c")} == {".c", ".h"}
