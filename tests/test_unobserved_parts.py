@@ -31,6 +31,9 @@ PARTS: dict[str, Callable[[Any], Any]] = {
     "padded": lambda y: np.pad(y[1:], 1).sum(),
     "running": lambda y: np.cumsum(y[1:])[-1],
     "rows": lambda y: (np.ones((2, 3)) @ y[1:4]).sum(),
+    "row of a product": lambda y: np.outer(y, y)[1, 1:3].sum(),
+    "column of a product": lambda y: (y[:, None] * np.cos(y))[1:, 2].sum(),
+    "part of a product": lambda y: np.outer(y, y)[1:3, 2:].sum(),
 }
 #: Numbers that the smallest of some does not reach.
 CHOSEN: dict[str, Callable[[Any], Any]] = {

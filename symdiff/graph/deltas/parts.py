@@ -19,6 +19,7 @@ from .. import (
     label_sizes,
     pad,
     rebuild,
+    reshape,
     scatter,
     slicing,
     whole,
@@ -28,16 +29,45 @@ from ..sizes import Dim
 from .affine import STRUCTURE
 from .einsum import einsum, is_structured, is_zero, scale_by
 
-__all__ = ["is_part", "narrowed", "plain", "scaled_part", "summed", "support"]
+__all__ = ["as_pad", "is_part", "narrowed", "plain", "scaled_part", "summed", "support"]
 
 
 def is_part(value: Node) -> bool:
     """Tell whether an array is zeros around a part, or around rows at some positions."""
-    return value.op in ("pad", "scatter")
+    return value.op in ("pad", "scatter") or as_pad(value) is not None
+
+
+def as_pad(value: Node) -> Node | None:
+    """Return zeros around a part, also for a row of another array, and times numbers; None for others."""
+    return value if value.op == "pad" else _around(value, 1)
+
+
+def _around(value: Node, least: int) -> Node | None:
+    """Return unit vectors times numbers, and times zeros around a part unless ``least`` is 0 of them, as one pad."""
+    if value.op != "contract":
+        return None
+    labels, out, repeated = value.payload
+    pads = [k for k, arg in enumerate(value.args) if arg.op == "pad"]
+    units = {labels[k][0]: arg.payload.at for k, arg in enumerate(value.args) if arg.op == "onehot"}
+    numbers = [arg for arg in value.args if arg.shape == ()]
+    if not least <= len(pads) <= 1 or len(pads) + len(units) + len(numbers) < len(value.args):
+        return None
+    inner = value.args[pads[0]] if pads else None
+    own = labels[pads[0]] if pads else ()
+    places = [*own, *units]
+    if repeated or not places or len(set(places)) < len(places) or sorted(places) != sorted(out):
+        return None
+    items = dict(zip(own, inner.payload.items, strict=True)) if inner is not None else {}
+    rest = [label for label in own if items[label][2] is not None]
+    parts = numbers if inner is None else [*numbers, inner.args[0]]
+    kept = [()] * len(numbers) + ([tuple(rest)] if inner is not None else [])
+    part = einsum(parts or [constant(1.0)], kept or [()], tuple(label for label in out if label in rest), {})
+    return pad(part, tuple(items.get(label, (units.get(label, 0), 1, None)) for label in out), value.shape)
 
 
 def scaled_part(factor: Node, value: Node) -> Node:
     """Return a factor, which may be broadcast, times zeros around a part: zeros around a product."""
+    value = as_pad(value) or value
     if value.op == "scatter":
         axis, indices = value.payload
         own = factor.ndim + axis
@@ -55,6 +85,8 @@ def scaled_part(factor: Node, value: Node) -> Node:
 
 def summed(a: Node, b: Node) -> Node:
     """Return the sum of two arrays: of zeros around two parts, zeros around the least part that holds both."""
+    if a.op != b.op and "pad" in (a.op, b.op):  # an element beside a part
+        a, b = (_around(one, 0) or one for one in (a, b))
     joined = _least_part(a, b) if a.op == b.op == "pad" else None
     if joined is None:
         return elementwise("add", (a, b))
@@ -69,15 +101,18 @@ def summed(a: Node, b: Node) -> Node:
 def _least_part(a: Node, b: Node) -> tuple[Item, ...] | None:
     """Return the least part that holds two, None where that is not known, or all."""
     found: list[Item] = []
-    for one, other in zip(a.payload.items, b.payload.items, strict=True):
-        (start, step, count), (first, pace, number) = one, other
-        if step != 1 or pace != 1 or count is None or number is None:
+    for one, other, size in zip(a.payload.items, b.payload.items, a.shape, strict=True):
+        (start, step, many), (first, pace, few) = one, other
+        count, number = 1 if many is None else many, 1 if few is None else few
+        if step != 1 or pace != 1:
             return None
-        ahead, behind = first - start, (first + number) - (start + count)
-        if not isinstance(ahead, int) or not isinstance(behind, int):
+        ahead, ends = first - start, (start + count, first + number)
+        behind = ends[1] - ends[0]
+        if not isinstance(ahead, int) or not (isinstance(behind, int) or size in ends):
             return None
         low = start if ahead >= 0 else first
-        high = first + number if behind >= 0 else start + count
+        # what reaches the end of the axis reaches as far as any
+        high = size if size in ends else ends[isinstance(behind, int) and behind >= 0]
         found.append((low, 1, high - low))
     is_all = all(item == whole(size) for item, size in zip(found, a.shape, strict=True))
     return None if is_all else tuple(found)
@@ -89,9 +124,23 @@ _MOVING = frozenset(("pad", "slice", "scatter", "gather", "reshape"))
 
 def plain(value: Node) -> Node:
     """Return zeros around zeros around a part, or a slice of such, as zeros around a part where that can be told."""
+    if value.op == "reshape" and value.args[0].op == "pad":
+        return _squeezed(value)
     if value.op not in ("pad", "slice") or value.args[0].op != "pad":
         return zeros(value.shape) if value.args and value.op in _MOVING and is_zero(value.args[0]) else value
     return _taken(value) if value.op == "slice" else _joined(value)
+
+
+def _squeezed(value: Node) -> Node:
+    """Return zeros around a part, less axes of size 1, as that."""
+    (padded,) = value.args
+    kept = [(item, size) for item, size in zip(padded.payload.items, padded.shape, strict=True) if size != 1]
+    shape = tuple(size for _, size in kept)
+    if shape != value.shape or any(item[2] is None for item, _ in kept) or 0 in padded.args[0].shape:
+        return value
+    items = tuple(item for item, _ in kept)
+    counts = tuple(count for _, _, count in items if count is not None)
+    return pad(reshape(padded.args[0], counts), items, shape)
 
 
 def _joined(value: Node) -> Node:
@@ -176,8 +225,11 @@ def narrowed(
     at : int
         The operand that may be zeros around a part.
     """
-    value, own = operands[at], labels[at]
-    if value.op != "pad" or len(set(own)) < len(own) or len(set(out)) < len(out):
+    found, own = as_pad(operands[at]), labels[at]
+    if found is None:
+        return None
+    value = found
+    if len(set(own)) < len(own) or len(set(out)) < len(out):
         return None
     places = zip(own, value.payload.items, value.shape, strict=True)
     cuts = {label: item for label, item, size in places if item != whole(size)}
