@@ -97,6 +97,8 @@ def test_large_hyperbolic_functions_beside_a_number() -> None:
 
 SMALL: list[tuple[str, Callable[..., Any]]] = [
     ("log(expm1(x) + y)", lambda x, y: mp.log(mp.expm1(x) + y)),
+    ("log(3*expm1(2*x) + y)", lambda x, y: mp.log(3 * mp.expm1(2 * x) + y)),
+    ("log(y*expm1(x) + y**2)", lambda x, y: mp.log(y * mp.expm1(x) + y**2)),
     ("log(sinh(x) + y)", lambda x, y: mp.log(mp.sinh(x) + y)),
     ("expm1(x)/(expm1(x) + exp(y))", lambda x, y: mp.expm1(x) / (mp.expm1(x) + mp.exp(y))),
 ]

@@ -156,7 +156,9 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Exponen
         left, right = (exponential_terms(arg, room) for arg in node.args)
         if left is not None and right is not None and (_moves(left) or _moves(right)) and len(left) * len(right) <= 4:
             return [
-                ExponentialTerm(a.number * b.number, a.factors + b.factors, added(a.exponent, b.exponent))
+                ExponentialTerm(
+                    a.number * b.number, a.factors + b.factors, added(a.exponent, b.exponent), a.taken or b.taken
+                )
                 for a in left
                 for b in right
             ]
