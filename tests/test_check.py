@@ -259,3 +259,16 @@ def test_an_input_that_the_formula_does_not_have_has_no_ends() -> None:
     x, y = sd.scalar("x"), sd.vector("y", 3)
     for wrt in (y, [y, x]):
         assert sd.check(np.log(x) * 2, wrt).ok
+
+
+def test_second_derivatives_are_held_against_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symdiff.tools.checking import second
+
+    assert sd.check("sum(sin(x)**2)", x=3).ok
+    whole = second.hvp
+    monkeypatch.setattr(second, "hvp", lambda f, by, along, **kw: 0.5 * whole(f, by, along, **kw))  # symmetric too
+    report = sd.check("sum(sin(x)**2)", x=3)
+    assert not report.ok
+    assert "second derivatives with differences of first ones by x" in str(report)
+    monkeypatch.undo()
+    assert sd.check("sum(maximum(x, x[::-1])[1:]**2) + x[0]*abs(x[1])", x=3).ok

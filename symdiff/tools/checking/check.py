@@ -346,8 +346,10 @@ class _Check:
             if not at_kink:
                 self._settle(adjoint, "")
                 second = Tally(f"second derivatives with their transposes by {title}")
-                compare_second(self.outputs, self.inputs, w, point, self._fixed, self.rng, second)
+                moved = Tally(f"second derivatives with differences of first ones by {title}")
+                compare_second(self.outputs, self.inputs, w, point, self._fixed, self.rng, second, moved)
                 self._settle(second, "")
+                self._settle(moved, "")
             if at_kink and forward.wrong:
                 one_sided = f"are not the mean of the one-sided ones, {forward.example}"
                 self._find("kink", f"derivatives with respect to {title} {one_sided}")

@@ -1,24 +1,34 @@
-"""Second derivatives: a product of two directions with them is one number, whichever direction comes first."""
+"""Second derivatives: a product of two directions with them is one number, whichever direction comes first.
+
+It is also the change of the first derivative along one of them, in the other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from ...calculus.wrt import InputPart
 from ...compiler import compile
 from ...errors import LimitError, NotDifferentiableError, SingularMatrixError
 from ...frontend.array import Array
-from ...frontend.array_derivatives import hvp
+from ...frontend.array_derivatives import gradient, hvp
 from ...frontend.symbols import array
 from ...graph import Node, postorder
 from ...graph.sizes import Shape
-from .differences import Numbers, Tally
+from .differences import Numbers, Tally, extrapolate
+from .rules import move
+from .ways import charge, fresh
 
 __all__ = ["compare_second"]
 
 #: Pairs of directions that are tried.
 _PAIRS = 3
+#: Up to this share of a difference its doubt may be for it to count; a gradient may have kinks near by.
+_SETTLED = 1e-5
 
 
 def compare_second(
@@ -29,8 +39,11 @@ def compare_second(
     fixed: Callable[[Shape], tuple[int, ...]],
     rng: np.random.Generator,
     tally: Tally,
+    moved: Tally,
 ) -> None:
-    """Compare v·H u with u·H v, for a random weighted sum of the outputs with the Hessian H.
+    """Compare v·H u with u·H v, and with the change of v·g along u, for a random weighted sum of the outputs.
+
+    H is the sum's Hessian and g its gradient. An H that is wrong and symmetric is told by the change alone.
 
     Parameters
     ----------
@@ -42,9 +55,9 @@ def compare_second(
     fixed : callable
         Gives the numbers of a shape with letters.
     rng : Generator
-    tally : Tally
-        Counts; nothing is added for custom functions, whose rules need not be derivatives of anything, and for formulas
-        without second derivatives.
+    tally, moved : Tally
+        Count the two comparisons; nothing is added for custom functions, whose rules need not be derivatives of
+        anything, and for formulas without second derivatives.
     """
     if any(node.op == "custom" for node in postorder(outputs)):
         return
@@ -52,8 +65,7 @@ def compare_second(
     symbols: list[Array] = []
 
     def symbol(name: str, shape: Shape) -> Array:
-        while name in inputs:
-            name += "_"
+        name = fresh(name, inputs)
         drawn[name] = rng.normal(size=fixed(shape))
         symbols.append(array(name, shape))
         return symbols[-1]
@@ -65,10 +77,28 @@ def compare_second(
     names = [name for name in drawn if name not in weights]
     try:
         products = [np.sum(left * hvp(total, Array(w), right, disconnected="zero")) for left, right in ((v, u), (u, v))]
-        kernel = compile(products, [*map(Array, inputs.values()), *symbols])
+        known = [*map(Array, inputs.values()), *symbols]
+        kernel = compile(products, known)
+        slope = np.sum(v * gradient(total, Array(w), disconnected="zero"))
+        step = array(fresh("step", inputs), ())
+        view = InputPart(w)
+        (along,) = move([slope.node], view.base, view.push((step * u).node, 0))
+        sloping = compile([Array(along)], [*known, step], batch=[step])
         for _ in range(_PAIRS):
             one, other = kernel(inputs={**point, **drawn})
+            values = {**point, **drawn}
+            change, error = extrapolate(partial(_at_steps, sloping, values, str(step.node.name)))
+            if np.isfinite(change).all() and (error <= _SETTLED * np.abs(change) + 1e-12).all():
+                moved.add(np.atleast_1d(one), change, error)
             tally.add(np.atleast_1d(one), np.atleast_1d(other), np.atleast_1d(1e-9 * np.abs(one)))
             drawn.update({name: rng.normal(size=drawn[name].shape) for name in names})
     except (NotDifferentiableError, LimitError, SingularMatrixError):
         return
+
+
+def _at_steps(kernel: Callable[..., Any], values: Mapping[str, Numbers], name: str, steps: Numbers) -> Numbers:
+    """Return the value at each step, (steps, 1)."""
+    charge(len(steps))
+    found: Numbers = np.reshape(kernel(inputs={**values, name: steps})[0], (len(steps), 1))
+    return found
+

@@ -21,7 +21,7 @@ from ...ground.budget import require, spend
 from .differences import STEPS, Numbers
 from .rules import move
 
-__all__ = ["Ways", "charge"]
+__all__ = ["Ways", "charge", "fresh"]
 
 
 def charge(operations: float) -> None:
@@ -40,9 +40,9 @@ class Ways:
         self.shapes = [fixed(node.shape) for node in outputs]
         self.wrt_shape = fixed(w.shape)
         known = list(map(Array, inputs.values()))
-        self._direction = array(_fresh("direction", inputs), w.shape)
-        self._step = array(_fresh("step", inputs), ())
-        self._seeds = [array(_fresh(f"seed{i}", inputs), node.shape) for i, node in enumerate(outputs)]
+        self._direction = array(fresh("direction", inputs), w.shape)
+        self._step = array(fresh("step", inputs), ())
+        self._seeds = [array(fresh(f"seed{i}", inputs), node.shape) for i, node in enumerate(outputs)]
         # the array moves along the direction
         view = InputPart(w)
         change = view.push((self._step * self._direction).node, 0)
@@ -101,7 +101,8 @@ class Ways:
         return np.concatenate([np.reshape(result, (lead, -1)) for result in results], axis=1)
 
 
-def _fresh(name: str, taken: Mapping[str, Node]) -> str:
+def fresh(name: str, taken: Mapping[str, Any]) -> str:
+    """Return a name that no input has."""
     while name in taken:
         name += "_"
     return name
