@@ -26,7 +26,7 @@ FORMULAS: dict[str, dict[str, Any]] = {
     "kron(B, B)[0] * s": {"B": ("n", "m"), "s": ()},
     "sort(x) * mean(y)": {"x": "n", "y": "n"},
     "gradient(det(A), A)": {"A": ("n", "n")},
-    "gradient(sum(cumprod(x)**2), x) + n": {"x": "n", "n": ()},
+    "gradient(sum(cumprod(x)**2), x) + t": {"x": "n", "t": ()},
 }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..graph import (
@@ -80,39 +78,6 @@ def _transposed_sum(node: Node) -> Node | None:
     if terms is None or not any(t.op in STRUCTURE or t.op == "contract" for _, t in terms):
         return None
     return add_terms([(sign, einsum([term], labels, out)) for sign, term in terms])
-
-
-@rule("contract", "(b - a) C (a - b)", "-(a - b) C (a - b)", "form", inside="subtract")
-def _opposite_differences(node: Node) -> Node | None:
-    """Write a difference beside the same one the other way around as its negative, so that both are one node."""
-    known = [arg for arg in node.args if arg.op == "subtract"]
-    if node.dtype is not REAL or len(node.args) < 2:
-        return None
-    for k, arg in enumerate(node.args):
-        found = _without_opposite(arg, known, _NESTED)
-        if found is not None:
-            labels, out, repeated = node.payload
-            args = [*node.args[:k], found, *node.args[k + 1 :]]
-            return settle(elementwise("negative", (settle(contract(args, labels, out, dict(repeated))),)))
-    return None
-
-
-#: How many products within products are looked into.
-_NESTED = 3
-
-
-def _without_opposite(node: Node, known: Sequence[Node], levels: int) -> Node | None:
-    """Return minus a difference, or minus a product with it, where the difference the other way around is known."""
-    if node.op == "subtract":
-        a, b = node.args
-        return next((x for x in known if x.args[0] is b and x.args[1] is a and a is not b), None)
-    if node.op != "contract" or not levels or node.payload.repeated:
-        return None
-    for k, arg in enumerate(node.args):
-        found = _without_opposite(arg, known, levels - 1)
-        if found is not None:
-            return contract([*node.args[:k], found, *node.args[k + 1 :]], node.payload.labels, node.payload.out)
-    return None
 
 
 @rule("add subtract", "A ⊗ x + B ⊗ x", "(A + B) ⊗ x", "reading", inside="contract multiply negative")

@@ -352,7 +352,7 @@ def _mul(run: Reading, expr: Any, scope: Scope) -> Steps:
     under: Node | None = None
     wanted: Node | None = None
     negative = False
-    for arg, node in _with_one_number(list(zip(expr.args, nodes, strict=True))):
+    for arg, node in _with_one_number(run, list(zip(expr.args, nodes, strict=True))):
         if arg is sp.S.NegativeOne:
             negative = not negative
         elif isinstance(arg, sp.KroneckerDelta) and node.op == "where":
@@ -372,16 +372,17 @@ def _mul(run: Reading, expr: Any, scope: Scope) -> Steps:
     return run.checked(expr, result, nodes)
 
 
-def _with_one_number(factors: list[tuple[Any, Node]]) -> list[tuple[Any, Node]]:
+def _with_one_number(run: Reading, factors: list[tuple[Any, Node]]) -> list[tuple[Any, Node]]:
     """Put numbers such as sqrt(2)/(2 sqrt(pi)) together, where a reader knows the product by a name."""
-    numbers = [arg for arg, _ in factors if arg.is_number]
+    known = {node for _, node in factors if node.op == "constant" or node in run.numbers}
+    numbers = [arg for arg, node in factors if node in known]
     if len(numbers) < 2 or sum(not arg.is_Rational for arg in numbers) < 2:
         return factors
     whole = sp.Mul(*numbers)
-    value = float(whole.evalf(20)) if whole.is_real else math.nan
+    value = float(whole.evalf(20)) if whole.is_number and whole.is_real else math.nan
     if not math.isfinite(value) or not spelled(value)[2]:
         return factors
-    return [(whole, constant(value)), *((arg, node) for arg, node in factors if not arg.is_number)]
+    return [(whole, constant(value)), *((arg, node) for arg, node in factors if node not in known)]
 
 
 def _vanishes(run: Reading, arg: Any, node: Node) -> bool:
