@@ -74,10 +74,11 @@ def lower(request: Request, *, insist: bool) -> Program | Plan:
     if has_steps(request.inputs, request.nodes):
         plan, why = _plan(request, short, insist)
     no_plan = why
-    # a program of many elements is scheduled for longer than it is run
-    enough = math.inf if has_many(postorder(request.nodes)) else GAIN * ALONE * cost(request.nodes)
-    if plan is not None and (plan.estimate.once < enough or (is_map(plan) and not request.columns)):
-        return plan
+    if plan is not None:
+        # a program of many elements is scheduled for longer than it is run
+        enough = math.inf if has_many(postorder(request.nodes)) else GAIN * ALONE * cost(request.nodes)
+        if plan.estimate.once < enough or (is_map(plan) and not request.columns):
+            return plan
     if all(fixed(node.shape) is not None for node in request.inputs):
         other = plan.estimate.once if plan is not None else math.inf if insist else array_time(request.nodes)
         most = most_operations(other)
