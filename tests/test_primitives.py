@@ -14,7 +14,7 @@ from symdiff._kernels.functions import special
 from symdiff._kernels.interpreter import OPCODES
 from symdiff.calculus.linear import LINEAR
 from symdiff.calculus.rules import DIFFERENTIALS, NONLINEAR
-from symdiff.codegen.c.texts import text_with
+from symdiff.codegen.c.texts import text_with, with_needs
 from symdiff.codegen.numpy.emit import NUMERIC_NAMES, emit_numpy, load_numpy
 from symdiff.errors import InternalError, SingularMatrixError, UnsupportedError
 from symdiff.frontend.sympy.write_entries import ENTRIES, SCALAR_TERMS
@@ -283,6 +283,14 @@ def test_each_operation_of_the_program_is_known_to_the_interpreter() -> None:
     library = {row.c for row in FUNCTIONS.values() if row.library}
     missing = [op for op in SIGNATURES if op not in instructions | library and f'("{op}", ' not in header]
     assert missing == []
+
+
+def test_each_instruction_of_a_row_is_a_function_of_vectors() -> None:
+    rows = [row for row in FUNCTIONS.values() if row.instruction]
+    assert {"sqrt", "floor", "sign"} <= {row.c for row in rows}
+    for row in rows:
+        assert f"do_{row.c})(" in with_needs(f"do_{row.c}", "vector.h")[-1]
+        assert f"{row.c}_a" in OPCODES
 
 
 def test_special_functions_have_their_text() -> None:
