@@ -35,7 +35,7 @@ from ..graph import (
 from ..graph.deltas.einsum import is_structured
 from ..graph.deltas.parts import support
 from ..graph.kinds import BRANCHING, CHOICE
-from ..graph.primitives import PRIMITIVES, SELECTING, SINGULAR, Mixes
+from ..graph.primitives import LISTED, PRIMITIVES, SELECTING, SINGULAR, Mixes
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real, where
 from ..graph.sizes import Dim, Shape
 from .linear import LINEAR, Linear, LinearProduct, part_items
@@ -245,7 +245,7 @@ def _places(move: Callable[[Node, int, Node, int], Node], node: Node, i: int, ba
                 shape = (*[1] * axis, n, *[1] * (len(made) - axis - 1))
                 found.append(reshape(compare("not_equal", line, 0.0), shape))
         return found
-    keeps = (node.payload.axis,) if node.op in ("gather", "scatter") else (-2, -1) if node.op == "triangle" else None
+    keeps = (node.payload.axis,) if node.op in LISTED else (-2, -1) if node.op == "triangle" else None
     shape = tuple(n if keeps is None or a - given.ndim in keeps else 1 for a, n in enumerate(given.shape))
     return [compare("not_equal", move(node, i, broadcast_to(constant(1.0), shape), 0), 0.0)]
 
@@ -260,7 +260,7 @@ def _along_axes(node: Node, i: int, part: Node, back: bool) -> Node | None:
         return _take_along(part, given.shape, items) if taking else _put_along(part, made, items)
     if node.op == "reshape":
         return _reshape_along(part, given.shape, made)
-    if node.op in ("gather", "scatter", "cumsum"):
+    if node.op in LISTED or node.op == "cumsum":
         axis = node.payload.axis + node.ndim
         if part.shape[axis] == 1:
             return part

@@ -402,10 +402,18 @@ TOGETHER, EACH, FIRST, SECOND = (
 )
 
 
+#: Rows of the identity: zeros and ones by arithmetic on indices.
+DELTAS = costing(Cost.STRUCTURE)
+#: Positions that the formula lists, and positions that a call brings.
+LISTED, BY_POSITION = (
+    frozenset(name for name, row in PRIMITIVES.items() if row.payload is kind) for kind in (Picks, Taken)
+)
 #: What is iterated until it converges, by LAPACK.
 ITERATED = frozenset({"eigvalsh", "eigenvectors"})
 #: Cofactors, which straight-line code has for few rows only.
 ADJUGATES = frozenset({"adjugate", "adjugate_differential"})
+#: One number for each matrix.
+DETERMINANTS = frozenset(name for name in MATRIX_OPS - ITERATED if not PRIMITIVES[name].keeps)
 
 
 def complete(
