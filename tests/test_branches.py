@@ -17,7 +17,7 @@ from rule_tables import inputs_of, real
 
 import symdiff as sd
 from symdiff import Array
-from symdiff.calculus.demand import guard
+from symdiff.calculus.demand import mask_matrices
 from symdiff.calculus.rules import DIFFERENTIALS
 from symdiff.graph import BOOL, Node, delta, matrix, postorder, verify
 from symdiff.graph.reference.interpret import evaluate
@@ -34,7 +34,7 @@ ORDERED = tuple(name for name, row in FUNCTIONS.items() if row.domain[0][0] == r
 
 def compute(results: Sequence[Any], symbols: Sequence[Array], values: Sequence[npt.ArrayLike]) -> list[Floats]:
     """Compute formulas by the reference interpreter, on the graph that kernels are made of."""
-    nodes = guard(simplify(inline([sd.asarray(r).node for r in results])))
+    nodes = mask_matrices(simplify(inline([sd.asarray(r).node for r in results])))
     verify(nodes)
     point = {str(s.node.name): v for s, v in zip(symbols, values, strict=True)}
     return evaluate(nodes, point, [s.node for s in symbols])
@@ -358,10 +358,10 @@ def test_nothing_is_guarded_where_nothing_branches(op: str) -> None:
     A = sd.matrix("A", 3, 3).node
     f = matrix(op, A, A) if op == "solve" else matrix(op, A)
     g = sd.where(sd.scalar("c") > 0, 1.0, 2.0) * Array(f)
-    assert guard([f, g.node]) == [f, g.node]
+    assert mask_matrices([f, g.node]) == [f, g.node]
 
 
-def test_every_array_operation_is_known_to_the_guard() -> None:
+def test_every_array_operation_is_known_to_masks_of_matrices() -> None:
     """Through each operation the inverse behind it is looked at under the condition alone."""
     from rule_tables import RULES
 
@@ -374,7 +374,7 @@ def test_every_array_operation_is_known_to_the_guard() -> None:
             continue
         A = sd.array("A", np.shape(first))
         f = rule.make(sd.inv(A).node, *(sd.asarray(v).node for v in rest))
-        (safe,) = guard([sd.where(c > 0, Array(f), 0.0).node])
+        (safe,) = mask_matrices([sd.where(c > 0, Array(f), 0.0).node])
         assert any(node.op == "where" and node.args[2].op in ("delta", "contract") for node in postorder([safe]))
         (value,) = evaluate([safe], {"A": np.zeros(np.shape(first)), "c": -1.0})
         assert not value.any(), rule.op
@@ -407,7 +407,7 @@ def test_work_is_linear_in_the_formula() -> None:
         v = p
         for i in range(steps):
             v = sd.where(c > i, sd.solve(A + np.diag(v), v / c), v * c)
-        nodes = guard(simplify([sd.gradient(sd.sum(v), p).node]))
+        nodes = mask_matrices(simplify([sd.gradient(sd.sum(v), p).node]))
         return len(postorder(nodes))
 
     assert length(16) < 2.3 * length(8)

@@ -319,7 +319,7 @@ _row("input", "input", object, 0, Linearity.NO, Mixes.NOTHING, Cost.FREE)
 _row("constant", "constant", bytes, 0, Linearity.NO, Mixes.NOTHING, Cost.FREE)
 _row("size", "extent", Extent, 0, Linearity.NO, Mixes.NOTHING, Cost.FREE)
 _row("delta", "delta", Diagonal, 0, Linearity.NO, Mixes.NOTHING, Cost.STRUCTURE, notation="eye")
-_row("onehot", "onehot", Place, 0, Linearity.NO, Mixes.NOTHING, Cost.STRUCTURE, notation="unit")
+_row("onehot", "onehot", Place, 0, Linearity.NO, Mixes.NOTHING, Cost.STRUCTURE)
 
 # Products and sums
 _row("contract", "contract", Contraction, None, Linearity.EACH, Mixes.LABELS, Cost.PRODUCT, notation="tensor")
