@@ -8,7 +8,7 @@ somewhere below.
 from __future__ import annotations
 
 from .._kernels.system.unique import assign_bits
-from .primitives import FALLIBLE, Declared, Placeholder
+from .primitives import FALLIBLE, SELECTING, Declared, Placeholder
 
 __all__ = [
     "BRANCHING",
@@ -77,7 +77,7 @@ _OPERATIONS = {
     FAILING: [*FALLIBLE],
     CHOICE: ["where"],
     SHARES: ["softmax"],
-    BRANCHING: ["max", "min", "sort", "cummax", "cummin", "custom"],
+    BRANCHING: [*SELECTING, "custom"],
     REPEATED: ["recurrence"],
     EXPONENTIAL: [*_SHAPES, "csch_quotient_of_square"],
     VANISHING: [

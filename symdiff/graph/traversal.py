@@ -14,7 +14,7 @@ from ..ground.pickles import written
 from .contractions import contract, matrix, spectral
 from .kinds import REPEATED
 from .nodes import BOOL, INT, REAL, Node, elementwise, intern, placeholder
-from .primitives import INNER, PRIMITIVES, Body, complete
+from .primitives import INNER, LISTED, PRIMITIVES, Body, complete
 from .sizes import Dim, Size, Span, replaced, show
 from .structural import (
     arrange,
@@ -266,7 +266,7 @@ def spans_of(roots: Iterable[Node]) -> list[Span]:
             axes = node.args[0].shape if node.op == "slice" else node.shape
             for (start, step, length), size in zip(node.payload.items, axes, strict=True):
                 found[Span(start, step, length, size)] = None
-        elif node.op in ("gather", "scatter") and node.payload.indices:
+        elif node.op in LISTED and node.payload.indices:
             axes = node.args[0].shape if node.op == "gather" else node.shape
             found[Span(max(node.payload.indices), 1, None, axes[node.payload.axis])] = None
     return [span for span in found if not span.always_fits]
