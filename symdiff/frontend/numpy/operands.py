@@ -22,7 +22,7 @@ from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError, Unsupp
 from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, extent, postorder, spans_of
 from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
-from ...graph.sizes import Dim, Shape, Size, Span, show
+from ...graph.sizes import Dim, Shape, Size, Span, show, told_unknown
 from ...ground.advice import REFUSED
 from ...ground.guard import users
 from ..provenance import NOTHING, Provenance, join, of_node
@@ -147,7 +147,8 @@ class Operand:
     def _one(self, kind: str, told: str) -> Any:
         numbers = self._numbers()
         if numbers is None:
-            raise SymbolError(told)
+            is_of_sizes = self.node.op != "input" and not self.provenance.facts.inputs
+            raise SymbolError(told_unknown(str(self)) if is_of_sizes else told)
         if numbers.ndim:
             raise SymbolError(f"{kind}() of an array of shape {show(self.shape)}; expected one number")
         return numbers[()]
