@@ -164,7 +164,7 @@ STRANGE: dict[str, tuple[Callable[[], Any], str, Callable[[Any], Any] | None]] =
     "a set": (lambda: {1.0, 2.0, 3.0}, "a set has no order, pass a list", list),
     "a generator": (lambda: (i / 2 for i in range(3)), r"pass list\(x\)", list),
     "a map": (lambda: map(float, "123"), r"pass list\(x\)", list),
-    "values of a dict": (lambda: {"a": 1, "b": 2, "c": 3}.values(), r"pass list\(x\)", list),
+    "values of a dict": ({"a": 1, "b": 2, "c": 3}.values, r"pass list\(x\)", list),
     "decimal numbers": (lambda: [Decimal(1), 2.0, 3.0], r"of Decimal among them.*asarray\(x, float\)", _as_floats),
     "a fraction behind whole numbers": (lambda: [1, 2, Fraction(1, 3)], r"asarray\(x, float\)", _as_floats),
     "numbers of many bits": (lambda: [1, 2, 2**70], r"of int among them.*asarray\(x, float\)", _as_floats),
@@ -190,3 +190,36 @@ def test_a_table_by_name_is_told_of_inputs() -> None:
     with pytest.raises(sd.ArgumentError, match=r"no input is called 'name'.*k\(inputs=table\)"):
         kernel(**table)
     assert kernel(inputs={key: table[key] for key in "ab"}).tolist() == [3.0, 8.0]
+
+
+KERNEL = sd.compile("x @ x", x="n", backend="interpreter")
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda: anyway.compile(KERNEL), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
+        (lambda: sd.gradient(KERNEL, "x"), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
+        (lambda: sd.check(KERNEL), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
+        (lambda: sd.compile({"value": "x**2", "slope": sd.gradient("x**2", "x")}), r"write sd.parse\(text, x=3\)"),
+        (lambda: s ^ 2, r"a power is written \*\*"),
+        (lambda: 2 ^ s, r"a power is written \*\*"),
+        (lambda: sd.jacobian(x, x @ x), r"the formula x does not depend on .* x @ x, which is made of it; the"),
+        (lambda: sd.vjp(x * 2, np.sin(x * 2), [1.0] * 3), "the formula comes first"),
+        (lambda: sd.parse(r"\sin(x)"), "LaTeX is not read"),
+        (lambda: sd.parse("sum(x) / len(x)", x=3), 'a size that is a letter is a number: sum\\(x\\) / n with x="n"'),
+        (lambda: sd.parse("sum(x) / x.shape", x=3), 'a size that is a letter is a number'),
+        (lambda: sd.parse("A.I", A=(3, 3)), r"write inv\(A\)"),
+    ],
+)
+def test_what_is_meant_is_named(act: Callable[[], Any], said: str) -> None:
+    with pytest.raises(sd.SymdiffError, match=said):
+        act()
+
+
+def test_what_is_named_in_their_place_works() -> None:
+    v = sd.vector("v", "n")
+    assert str(sd.gradient(KERNEL(v), v)) == "2 * v"
+    both = sd.compile({"value": sd.parse("x**2", x=()), "slope": sd.gradient("x**2", "x")}, backend="interpreter")
+    assert both(3.0) == {"value": 9.0, "slope": 6.0}
+    assert sd.compile("sum(x) / n", x="n", backend="interpreter")([1.0, 2.0, 6.0]) == 3.0

@@ -378,7 +378,8 @@ def _logic(name: str, a: Any, b: Any) -> Array:
         refuse(error, name, (a, b))
     if left.dtype is REAL or right.dtype is REAL:
         sign = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}[name]
-        raise DtypeError(f"{sign} of real numbers; expected conditions, e.g. (x > 0) {sign} (y > 0)")
+        power = "; a power is written **" * (sign == "^")
+        raise DtypeError(f"{sign} of real numbers; expected conditions, e.g. (x > 0) {sign} (y > 0){power}")
     return Array(apply(name, left, right), provenance_of(a, b))
 
 
