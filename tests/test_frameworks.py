@@ -181,3 +181,22 @@ def test_a_library_that_is_not_there_is_named(library: str, monkeypatch: pytest.
     monkeypatch.setitem(__import__("sys").modules, library, None)
     with pytest.raises(sd.UnsupportedError, match=f"{library} is not installed here"):
         getattr(sd.compile("x", x=()), library)()
+
+
+def test_a_kernel_called_inside_of_jax_says_what_to_call() -> None:
+    jax = pytest.importorskip("jax")
+    kernel = sd.compile("x @ x", x=3)
+    for act in (jax.grad, jax.jit):
+        with pytest.raises(sd.DtypeError, match=r"x is a .*Tracer of jax.*call k.jax\(\)"):
+            act(lambda x: kernel(x))(np.ones(3))  # noqa: PLW0108 (JAX reads the signature of what it is given)
+    assert jax.grad(kernel.jax())(np.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_a_kernel_called_with_a_tensor_that_is_followed_says_what_to_call() -> None:
+    torch = pytest.importorskip("torch")
+    kernel = sd.compile("x @ x", x=3)
+    tensor = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(sd.DtypeError, match=r"x is a Tensor of torch.*call k.torch\(\)"):
+        kernel(tensor)
+    kernel.torch()(tensor).backward()
+    assert tensor.grad.tolist() == [2, 2, 2]
