@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ...graph import Node, constant, elementwise
 from ...graph.scalars.arithmetic import PRODUCTS, factors_of, terms_of
 from ...graph.scalars.functions import scalar_constant
+from ...ground.gc_pause import noted
 from ..facts import is_positive
 from ..rewriter import make
 from .parts import FACTORS, TERMS
@@ -28,7 +29,13 @@ class PowerProduct(NamedTuple):
 
 def monomial(sign: float, term: Node) -> PowerProduct | None:
     """Return a term as a monomial; None for 0, and for more factors than are compared."""
-    number, powers, halves, lengths = sign, dict[Node, int](), dict[Node, int](), dict[Node, int]()
+    found = _decomposed(term)
+    return found if found is None or sign == 1.0 else found.scaled(sign)
+
+
+@noted
+def _decomposed(term: Node) -> PowerProduct | None:
+    number, powers, halves, lengths = 1.0, dict[Node, int](), dict[Node, int](), dict[Node, int]()
     todo = [(term, 1)]
     while todo:
         part, power = todo.pop()
@@ -128,6 +135,7 @@ def like(terms: list[PowerProduct]) -> list[PowerProduct]:
     return [PowerProduct(number, dict(key)) for key, number in total.items() if number]
 
 
+@noted
 def terms_in(node: Node) -> list[PowerProduct] | None:
     """Return the terms of a sum; None if there are too many."""
     terms = terms_of(node, TERMS)
