@@ -127,12 +127,13 @@ def times(a: PowerProduct, b: PowerProduct) -> PowerProduct:
 
 
 def like(terms: list[PowerProduct]) -> list[PowerProduct]:
-    """Add like terms; those that cancel are left out."""
-    total: dict[tuple[tuple[Node, int], ...], float] = {}
-    for number, powers in terms:
-        key = tuple(sorted(powers.items(), key=lambda item: id(item[0])))
-        total[key] = total.get(key, 0.0) + number
-    return [PowerProduct(number, dict(key)) for key, number in total.items() if number]
+    """Add like terms; those that cancel are left out. Factors stand as in the first of them."""
+    total: dict[frozenset[tuple[Node, int]], PowerProduct] = {}
+    for term in terms:
+        key = frozenset(term.powers.items())
+        known = total.get(key)
+        total[key] = term if known is None else known._replace(number=known.number + term.number)
+    return [term for term in total.values() if term.number]
 
 
 @noted
