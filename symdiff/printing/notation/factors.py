@@ -18,17 +18,20 @@ _MOST = 16
 _QUOTIENTS = ("dot", "total", "trace", "matrix", "sum")
 
 
-def _apart(term: Term) -> tuple[bool, list[Term], list[Term], Term]:
-    """Return the sign, the scalars and the scalar divisors of a product with one array, and the array."""
+def _apart(reader: Reader, term: Term) -> tuple[bool, list[Term], list[Term], Term]:
+    """Return the sign, the scalars and the scalar divisors of a product with arrays, and the product of these."""
     negative = term.kind == "negative"
     core = term.args[0] if negative else term
     if core.kind != "product" or len(core.args) > _MOST:
         return negative, [], [], core
     over, under = core.factors
     arrays = [arg for arg in over if arg.ndim]
-    if len(arrays) != 1 or arrays[0].shape != core.shape or any(arg.ndim for arg in under):
+    scalars = [arg for arg in over if not arg.ndim]
+    if any(arg.ndim for arg in under) or not all(arg.shape == core.shape for arg in arrays) or not arrays:
         return negative, [], [], core
-    return negative, [arg for arg in over if not arg.ndim], under, arrays[0]
+    if len(arrays) > 1 and not scalars and not under:
+        return negative, [], [], core
+    return negative, scalars, under, reader.product(arrays, [], core.shape)
 
 
 @RULES.of("matmul", "outer", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns", "cumulative")
@@ -36,14 +39,14 @@ def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     """Write signs and scalars in front of a linear operation."""
     if term.kind == "cumulative" and term.data[0] != "cumsum":
         return None
-    parts = [_apart(arg) for arg in term.args]
+    parts = [_apart(reader, arg) for arg in term.args]
     if all(array is arg for (_, _, _, array), arg in zip(parts, term.args, strict=True)):
         return None
     over = [scalar for _, scalars, _, _ in parts for scalar in scalars]
     under = [divisor for _, _, divisors, _ in parts for divisor in divisors]
     arrays = [array for _, _, _, array in parts]
     inner = reader.chain(arrays) if term.kind == "matmul" else reader.make(term.kind, arrays, term.data, term.shape)
-    minus, scalars, divisors, core = _apart(inner)
+    minus, scalars, divisors, core = _apart(reader, inner)
     result = reader.product([*over, *scalars, core], [*under, *divisors], term.shape)
     return reader.negative(result) if sum(negative for negative, *_ in parts) % 2 != minus else result
 
@@ -222,13 +225,30 @@ def _same_terms(reader: Reader, term: Term) -> Term | None:
 
 
 @RULES.of("sum")
+def _transposes_together(reader: Reader, term: Term) -> Term | None:
+    """Write a matrix and its transpose side by side in a sum, in the same order wherever they are added."""
+    if term.ndim != 2 or len(term.args) > _MOST:
+        return None
+    order = list(range(len(term.args)))
+    for i, j in combinations(order, 2):
+        if term.data[i] == term.data[j] and _turned(reader, term.args[i]) is term.args[j] is not term.args[i]:
+            order.remove(j)
+            order.insert(order.index(i) + 1, j)
+    if len(order) == 2 and not any(term.data) and _turned(reader, term.args[0]) is term.args[1]:
+        return reader.made("sum", term.args[::-1], term.data, term.shape)
+    if order == sorted(order):
+        return None
+    return reader.sum([(term.args[at], term.data[at]) for at in order], term.shape)
+
+
+@RULES.of("sum")
 def _common_scalars(reader: Reader, term: Term) -> Term | None:
     """Write a scalar that stands in front of every term once, and the sign where all are subtracted."""
     if len(term.args) > _MOST:
         return None
     if all(term.data):
         return reader.negative(reader.sum([(arg, False) for arg in term.args], term.shape))
-    parts = [_apart(arg) for arg in term.args]
+    parts = [_apart(reader, arg) for arg in term.args]
     if any(array.shape != term.shape or not term.ndim for *_, array in parts):
         return None
     over, left = _in_common([scalars for _, scalars, _, _ in parts])
@@ -248,7 +268,7 @@ def _number_of_sum(reader: Reader, term: Term) -> Term | None:
     for place, arg in enumerate(term.factors[0] if term.kind == "product" else term.args):
         if arg.kind != "sum" or not arg.ndim or len(arg.args) > _MOST:
             continue
-        parts = [_apart(part) for part in arg.args]
+        parts = [_apart(reader, part) for part in arg.args]
         found = without_common_number([scalars for _, scalars, _, _ in parts])
         if found is None or any(array.shape != arg.shape for *_, array in parts):
             continue
@@ -340,7 +360,7 @@ def _common_outer(reader: Reader, term: Term) -> Term | None:
     """Write outer products that have a vector in common as one: v aᵀ + v bᵀ is v (a + b)ᵀ."""
     if term.ndim != 2 or not 2 < len(term.args) <= _MOST:
         return None
-    parts = [_apart(arg) for arg in term.args]
+    parts = [_apart(reader, arg) for arg in term.args]
     for (i, one), (j, other) in combinations(enumerate(parts), 2):
         if one[3].kind != "outer" or other[3].kind != "outer" or one[1:3] != other[1:3]:
             continue
@@ -362,7 +382,7 @@ def _matrix_and_transpose(reader: Reader, term: Term) -> Term | None:
     """Write two terms that differ by a transpose as one: b + A x + Aᵀ x is b + (A + Aᵀ) x."""
     if not 2 < len(term.args) <= _MOST:
         return None
-    parts = [_apart(arg) for arg in term.args]
+    parts = [_apart(reader, arg) for arg in term.args]
     chains = [(place, part[3]) for place, part in enumerate(parts) if part[3].kind == "matmul"]
     for (i, one), (j, other) in combinations(chains, 2):
         minus, *scalars = parts[i][:3]
