@@ -41,9 +41,13 @@ class CollectedProduct:
         """Multiply by ``base**power``; what is cancelled leaves a divisor that was there, but for sizes of arrays."""
         if base.op == "reshape" and base.args[0].shape == ():
             (base,) = base.args
-        if as_number(self, base, power):
-            return
         c = number(base)
+        if c is not None and c.is_integer() and abs(c) > 1.0:
+            while power < 0 and self.number.is_integer() and self.number % c == 0.0 != self.number:
+                self.number /= c  # 3 / 3**2 is 1 / 3
+                power += 1
+        if not power or as_number(self, base, power):
+            return
         if c is not None and c < 0.0:  # equal numbers cancel, whatever their signs are
             self.number *= (-1.0) ** power
             base = constant(-c)
