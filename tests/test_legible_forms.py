@@ -94,7 +94,7 @@ CHOICES = [
     Row("sum(maximum(X@w, 0))", "w", LAYER, "X.T @ heaviside(X @ w, 0.5)"),
     Row("sum(maximum(X@W, 0)**2)", "X", LAYER, "2 * (maximum(X @ W, 0) @ W.T)"),
     Row("sum(relu(X@W) @ u)", "W", LAYER, "X.T @ (heaviside(X @ W, 0.5) * u)"),
-    Row("sum(maximum(0, 1 - y*(X@w))**2)", "w", LAYER, "-X.T @ (2 * y * maximum(0, 1 - y * (X @ w)))"),
+    Row("sum(maximum(0, 1 - y*(X@w))**2)", "w", LAYER, "-2 * (X.T @ (y * maximum(0, 1 - y * (X @ w))))"),
     Row("where((x != 0) | (y > 0), x**2, y)", "x", POS, "2 * x"),
     Row("where((x != 0) & (y > 0), x**2, y)", "x", POS, "where(0 < y, 2 * x, 0)"),
     Row("where(x == 0, 0, x * log(x))", "x", POS, "log(x) + 1"),
@@ -134,7 +134,7 @@ FUNCTIONS = [
     Row("log(x @ A @ x)", "x", FORM, "2 * (A - 2 * outer(A @ x, A @ x) / (x @ A @ x)) / (x @ A @ x)", 2),
     Row("log(x @ x)", "x", FORM, "2 * (eye(n) - 2 * outer(x, x) / (x @ x)) / (x @ x)", 2),
     Row("log(x @ B @ x)", "x", FORM,
-        "(B - outer((B + B.T) @ x, (B.T + B) @ x) / (x @ B @ x) + B.T) / (x @ B @ x)", 2),
+        "(B + B.T - outer((B + B.T) @ x, (B + B.T) @ x) / (x @ B @ x)) / (x @ B @ x)", 2),
 ]
 GAUSS: Mapping[str, Any] = {"x": "n", "m": "n", "P": PD("n"), "s": (), "t": (), "u": ()}
 DENSITIES = [
@@ -149,7 +149,32 @@ DENSITIES = [
     Row("2*pi*t / ((2*pi) * s)", "t", GAUSS, "1 / s"),
     Row("beta(x, y)", "x", XY, "beta(x, y) * (digamma(x) - digamma(x + y))"),
 ]
-ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES, *SUMS, *FUNCTIONS, *DENSITIES]
+PAIR: Mapping[str, Any] = {"S": PD("n"), "T": PD("n"), "u": "n", "v": "n"}
+KL = "(trace(inv(T)@S) + (v - u)@inv(T)@(v - u) - log(det(S)/det(T))) / 2"
+CONTROL: Mapping[str, Any] = {"A": ("n", "n"), "P": S("n"), "Q": S("n"), "X": ("n", "n"), "B": ("n", "n")}
+TRIPLET: Mapping[str, Any] = {"a": "n", "p": "n", "q": "n", "c": ()}
+STATISTICS = [
+    Row("sum(maximum(X@w, 0)**2)", "w", LAYER, "2 * ((X.T * heaviside(X @ w, 0.5)) @ X)", 2),
+    Row("sum(minimum(x, 0)**2)", "x", ALONG, "2 * minimum(x, 0)"),
+    Row("sum(maximum(x, 0)**3)", "x", ALONG, "6 * diag(maximum(x, 0))", 2),
+    Row("sum(maximum(0, 1 - y*(X@w))**2)", "w", LAYER,
+        "2 * ((X.T * (y ** 2 * heaviside(1 - y * (X @ w), 0.5))) @ X)", 2),
+    Row("maximum(0, norm(a - p) - norm(a - q) + c)", "a", TRIPLET,
+        "heaviside(norm(a - p) - norm(a - q) + c, 0.5) * (unit(a - p) - unit(a - q))"),
+    Row(f"-sum({LOSS.format(z='X@w')})", "w", DATA, "(X.T * (sigmoid(X @ w) * sigmoid(-X @ w))) @ X", 2),
+    Row(f"-mean({LOSS.format(z='X@w')})", "w", DATA, "(X.T * (sigmoid(X @ w) * sigmoid(-X @ w))) @ X / m", 2),
+    Row(f"-({LOSS.format(z='(x@w)').replace('y', 'v')})", "w", DATA,
+        "sigmoid(x @ w) * sigmoid(-x @ w) * outer(x, x)", 2),
+    Row(KL, "S", PAIR, "0.5 * (inv(T) - inv(S))"),
+    Row(KL, "u", PAIR, "inv(T) @ (u - v)"),
+    Row("log(det((S + T)/2)) - log(det(S@T))/2", "S", PAIR, "inv(S + T) - 0.5 * inv(S)"),
+    Row("log(det(S)*det(T))", "T", PAIR, "inv(T)"),
+    Row("log(abs(det(A@X@B)))", "X", CONTROL, "inv(X).T"),
+    Row("trace(inv(3*X))", "X", CONTROL, "-inv(X).T @ inv(X).T / 3"),
+    Row("sum((A.T@P + P@A + Q)**2)", "P", CONTROL,
+        "2 * ((A.T @ P + P @ A + Q) @ A.T + A @ (A.T @ P + P @ A + Q))"),
+]
+ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES, *SUMS, *FUNCTIONS, *DENSITIES, *STATISTICS]
 
 
 def computed(node: Node, point: Mapping[str, Any], inputs: list[Node]) -> Floats:
