@@ -119,6 +119,12 @@ SUMS = [
     Row("sum(diff(X)**2)", "X", ALONG, "-2 * diff(pad(diff(X), ((0, 0), (1, 1))))"),
     Row("sum((x[:-1] - x[1:])**2 / 2)", "x", ALONG, "-diff(pad(diff(x), (1, 1)))"),
     Row("sum(exp(x[1:] - x[:-1]))", "x", ALONG, "-diff(pad(exp(diff(x)), (1, 1)))"),
+    Row("sum(diff(x)**2)", "x", ALONG, "-2 * diff(pad(diff(eye(n)), ((0, 0), (1, 1))))", 2),
+    Row("sum(exp(x[1:] - x[:-1]))", "x", ALONG, "-diff(pad(diff(eye(n)) * exp(diff(x)), ((0, 0), (1, 1))))", 2),
+    Row("sum((x[1:] - x[:-1]**2)**2)", "x", ALONG,
+        "pad(2 * eye(n)[1:].T - 4 * (eye(n, n - 1) * x[:-1]), ((0, 0), (1, 0))) + "
+        "pad(eye(n, n - 1) * (8 * x[:-1] * x[:-1] - 4 * (x[1:] - x[:-1] ** 2)) - 4 * (eye(n)[1:].T * x[:-1]), "
+        "((0, 0), (0, 1)))", 2),
     Row("sum(diff(x, n=2)**2)", "x", ALONG, "2 * diff(pad(diff(pad(diff(diff(x)), (1, 1))), (1, 1)))"),
 ]
 FORM: Mapping[str, Any] = {"x": "n", "A": S("n"), "B": ("n", "n")}

@@ -18,7 +18,7 @@ _MOST = 16
 _QUOTIENTS = ("dot", "total", "trace", "matrix", "sum")
 
 
-def _apart(reader: Reader, term: Term) -> tuple[bool, list[Term], list[Term], Term]:
+def split_scalars(reader: Reader, term: Term) -> tuple[bool, list[Term], list[Term], Term]:
     """Return the sign, the scalars and the scalar divisors of a product with arrays, and the product of these."""
     negative = term.kind == "negative"
     core = term.args[0] if negative else term
@@ -39,14 +39,14 @@ def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     """Write signs and scalars in front of a linear operation."""
     if term.kind == "cumulative" and term.data[0] != "cumsum":
         return None
-    parts = [_apart(reader, arg) for arg in term.args]
+    parts = [split_scalars(reader, arg) for arg in term.args]
     if all(array is arg for (_, _, _, array), arg in zip(parts, term.args, strict=True)):
         return None
     over = [scalar for _, scalars, _, _ in parts for scalar in scalars]
     under = [divisor for _, _, divisors, _ in parts for divisor in divisors]
     arrays = [array for _, _, _, array in parts]
     inner = reader.chain(arrays) if term.kind == "matmul" else reader.make(term.kind, arrays, term.data, term.shape)
-    minus, scalars, divisors, core = _apart(reader, inner)
+    minus, scalars, divisors, core = split_scalars(reader, inner)
     result = reader.product([*over, *scalars, core], [*under, *divisors], term.shape)
     return reader.negative(result) if sum(negative for negative, *_ in parts) % 2 != minus else result
 
@@ -248,7 +248,7 @@ def _common_scalars(reader: Reader, term: Term) -> Term | None:
         return None
     if all(term.data):
         return reader.negative(reader.sum([(arg, False) for arg in term.args], term.shape))
-    parts = [_apart(reader, arg) for arg in term.args]
+    parts = [split_scalars(reader, arg) for arg in term.args]
     if any(array.shape != term.shape or not term.ndim for *_, array in parts):
         return None
     over, left = _in_common([scalars for _, scalars, _, _ in parts])
@@ -268,7 +268,7 @@ def _number_of_sum(reader: Reader, term: Term) -> Term | None:
     for place, arg in enumerate(term.factors[0] if term.kind == "product" else term.args):
         if arg.kind != "sum" or not arg.ndim or len(arg.args) > _MOST:
             continue
-        parts = [_apart(reader, part) for part in arg.args]
+        parts = [split_scalars(reader, part) for part in arg.args]
         found = without_common_number([scalars for _, scalars, _, _ in parts])
         if found is None or any(array.shape != arg.shape for *_, array in parts):
             continue
@@ -360,7 +360,7 @@ def _common_outer(reader: Reader, term: Term) -> Term | None:
     """Write outer products that have a vector in common as one: v aᵀ + v bᵀ is v (a + b)ᵀ."""
     if term.ndim != 2 or not 2 < len(term.args) <= _MOST:
         return None
-    parts = [_apart(reader, arg) for arg in term.args]
+    parts = [split_scalars(reader, arg) for arg in term.args]
     for (i, one), (j, other) in combinations(enumerate(parts), 2):
         if one[3].kind != "outer" or other[3].kind != "outer" or one[1:3] != other[1:3]:
             continue
@@ -382,7 +382,7 @@ def _matrix_and_transpose(reader: Reader, term: Term) -> Term | None:
     """Write two terms that differ by a transpose as one: b + A x + Aᵀ x is b + (A + Aᵀ) x."""
     if not 2 < len(term.args) <= _MOST:
         return None
-    parts = [_apart(reader, arg) for arg in term.args]
+    parts = [split_scalars(reader, arg) for arg in term.args]
     chains = [(place, part[3]) for place, part in enumerate(parts) if part[3].kind == "matmul"]
     for (i, one), (j, other) in combinations(chains, 2):
         minus, *scalars = parts[i][:3]
