@@ -159,7 +159,35 @@ PAIR: Mapping[str, Any] = {"S": PD("n"), "T": PD("n"), "u": "n", "v": "n"}
 KL = "(trace(inv(T)@S) + (v - u)@inv(T)@(v - u) - log(det(S)/det(T))) / 2"
 CONTROL: Mapping[str, Any] = {"A": ("n", "n"), "P": S("n"), "Q": S("n"), "X": ("n", "n"), "B": ("n", "n")}
 TRIPLET: Mapping[str, Any] = {"a": "n", "p": "n", "q": "n", "c": ()}
+KERNEL: Mapping[str, Any] = {"x": "n", "y": "n", "r": (), "l": ()}
+MATERN_3, MATERN_5 = (
+    "(1 + sqrt(3)*{r}/l) * exp(-sqrt(3)*{r}/l)",
+    "(1 + sqrt(5)*{r}/l + 5*{r}**2/(3*l**2)) * exp(-sqrt(5)*{r}/l)",
+)
+SHARE: Mapping[str, Any] = {"p": sd.positive("n"), "q": sd.positive("n"), "a": sd.positive(), "b": sd.positive()}
+OPTION: Mapping[str, Any] = {name: sd.positive() for name in "SKTs"} | {"r": ()}
+PRICE = (
+    "S*ndtr((log(S/K) + (r + s**2/2)*T)/(s*sqrt(T))) - K*exp(-r*T)*ndtr((log(S/K) + (r - s**2/2)*T)/(s*sqrt(T)))"
+)
+D1 = "(log(S / K) + T * (r + 0.5 * s ** 2))"
 STATISTICS = [
+    Row(PRICE, "S", OPTION, f"ndtr({D1} / (s * sqrt(T)))"),
+    Row(PRICE, "s", OPTION,
+        f"S * sqrt(T) * exp(-0.5 * {D1} ** 2 / (s ** 2 * sqrt(T) ** 2)) / sqrt(2 * pi)"),
+    Row(PRICE, "s", OPTION,
+        f"t1 = {D1[1:-1]}\n"
+        "-S * exp(-0.5 * (t1 / (s * sqrt(T))) ** 2) * (T - t1 / s ** 2) * t1 / (sqrt(2 * pi) * s * sqrt(T))", 2),
+    Row(PRICE, "T", OPTION,
+        "K * r * ndtr((log(S / K) + T * (r - 0.5 * s ** 2)) / (s * sqrt(T))) * exp(-r * T) + "
+        f"0.5 * s * S * exp(-0.5 * {D1} ** 2 / (s * sqrt(T)) ** 2) / (sqrt(2 * pi) * sqrt(T))"),
+    Row("sum(p*log(2*p/(p + q))) + sum(q*log(2*q/(p + q)))", "p", SHARE, "log(2 * p / (p + q))"),
+    Row("a*log(a/(a + 2*b)) + 2*b*log(b/(a + 2*b))", "a", SHARE, "log(a / (a + 2 * b))"),
+    Row(MATERN_3.format(r="norm(x - y)"), "x", KERNEL,
+        "-3 * exp(-sqrt(3) * norm(x - y) / l) * (x - y) / l ** 2"),
+    Row(MATERN_5.format(r="norm(x - y)"), "x", KERNEL,
+        "q = sqrt(5) * norm(x - y) / l\n-5 * exp(-q) * (1 + q) * (x - y) / (3 * l ** 2)"),
+    Row(MATERN_3.format(r="r"), "r", KERNEL, "-3 * r * exp(-sqrt(3) * r / l) / l ** 2"),
+    Row(MATERN_3.format(r="r"), "l", KERNEL, "3 * r ** 2 * exp(-sqrt(3) * r / l) / l ** 3"),
     Row("sum(maximum(X@w, 0)**2)", "w", LAYER, "2 * ((X.T * heaviside(X @ w, 0.5)) @ X)", 2),
     Row("sum(minimum(x, 0)**2)", "x", ALONG, "2 * minimum(x, 0)"),
     Row("sum(maximum(x, 0)**3)", "x", ALONG, "6 * diag(maximum(x, 0))", 2),

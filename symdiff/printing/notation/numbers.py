@@ -25,6 +25,8 @@ CONSTANTS = {
     "log(2)": math.log(2.0),
     "log(10)": math.log(10.0),
     "sqrt(2)": math.sqrt(2.0),
+    "sqrt(3)": math.sqrt(3.0),
+    "sqrt(5)": math.sqrt(5.0),
     "sqrt(pi)": math.sqrt(math.pi),
     "sqrt(2 * pi)": math.sqrt(2.0 * math.pi),
 }
