@@ -30,7 +30,7 @@ from ...simplify.arrays import broadcast_labels
 from ...simplify.rewriter import spread
 from ...simplify.stability.lengths import shown_lengths
 from .contractions import components, turned, without_unit_axes
-from .likes import by_one_share, common_product, like_terms, without_opposites, without_shares
+from .likes import by_one_share, common_product, like_terms, regrouped, without_opposites, without_shares
 from .products import (
     WINDOW,
     CollectedProduct,
@@ -328,6 +328,8 @@ class _Collector:
                 rest = [without_roots(without(term, common), common) for term in terms]
                 common.take(self.total(rest, shape), 1)
                 return self.written(common, shape)
+        if len(terms) <= WINDOW:
+            terms = regrouped(terms, self.sums, lambda whole: self.lengths[whole] > 2 and whole.shape == shape)
         return self.added(terms, shape)
 
     def expanded(self, terms: Sequence[CollectedProduct], alone: bool) -> list[CollectedProduct]:

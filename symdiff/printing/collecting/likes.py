@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from ...graph import Node, constant, number
+from ...graph import Node, constant, number, postorder
 from ...graph.scalars.arithmetic import scaled
 from ...simplify.algebra import is_leaf
 from ...simplify.facts import is_surely_positive
@@ -51,6 +51,28 @@ def _without_numbers(term: CollectedProduct) -> tuple[Fraction, CollectedProduct
         else:
             (rest.over if n > 0 else rest.under)[base] = abs(n)
     return scale, rest
+
+
+def regrouped(
+    terms: list[CollectedProduct], sums: Mapping[Node, Sequence[CollectedProduct]], used: Callable[[Node], bool]
+) -> list[CollectedProduct]:
+    """Write terms that make up a sum which stands in another term as that sum: r - s + a (r - s) by r - s twice."""
+    numbers = {term.key(): term.number for term in terms}
+    for whole, inside in sums.items():
+        if not 1 < len(inside) < len(terms) or not used(whole):
+            continue
+        scale = numbers.get(inside[0].key(), 0.0) / inside[0].number
+        if scale and all(numbers.get(part.key()) == scale * part.number for part in inside):
+            keys = {part.key() for part in inside}
+            rest = [term for term in terms if term.key() not in keys]
+            if any(whole in (*term.over, *term.under) or _holds(term, whole) for term in rest):
+                return [CollectedProduct(scale, {whole: 1}), *rest]
+    return terms
+
+
+def _holds(term: CollectedProduct, whole: Node) -> bool:
+    """Tell whether a product has a sum in a contraction, or a function of it, among its factors."""
+    return any(whole in postorder([base]) for base in (*term.over, *term.under) if base.args)
 
 
 def without_shares(

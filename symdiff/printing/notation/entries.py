@@ -1,4 +1,4 @@
-"""Matrices of a few entries, each written where it stands, and differences of neighbours.
+"""Matrices of a few entries, each written where it stands, matrices beside transposes, differences of neighbours.
 
 Matrices by their entries are what sums of products of lists with unit vectors are.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TypeAlias
 
-from .factors import split_scalars
+from .factors import split_scalars, turned_over
 from .named_forms import padded, shift_of
 from .reader import Reader, ReadingRules
 from .terms import Term, number, quotient, times
@@ -139,6 +139,41 @@ def _total(reader: Reader, parts: Sequence[tuple[Entries, bool]]) -> Entries:
                 else:
                     result[i][j] = reader.sum([(known, False), (x, minus)], ())
     return result
+
+
+# ---------------------------------------------------------------------------- matrices and their transposes
+
+
+@RULES.of("sum")
+def _transposes_of_sums(reader: Reader, term: Term) -> Term | None:
+    """Write the transpose of a sum, of which one term at most is not symmetric, as terms: S - Aᵀ for (S - A)ᵀ."""
+    if term.ndim != 2 or len(term.args) > _MOST:
+        return None
+    parts: list[tuple[Term, bool]] = []
+    for arg, minus in zip(term.args, term.data, strict=True):
+        inner = arg.args[0] if arg.kind == "transpose" else arg
+        opened = [(turned_over(reader, part), minus != own) for part, own in zip(inner.args, inner.data, strict=True)
+                  ] if inner is not arg and inner.kind == "sum" else []  # fmt: skip
+        moved = sum(part is not before for (part, _), before in zip(opened, inner.args, strict=False))
+        parts += opened if opened and moved <= 1 else [(arg, minus)]
+    return reader.sum(parts, term.shape) if len(parts) > len(term.args) else None
+
+
+@RULES.of("sum")
+def _transposes_together(reader: Reader, term: Term) -> Term | None:
+    """Write a matrix and its transpose side by side in a sum, in the same order wherever they are added."""
+    if term.ndim != 2 or len(term.args) > _MOST:
+        return None
+    order = list(range(len(term.args)))
+    for i, j in combinations(order, 2):
+        if term.data[i] == term.data[j] and turned_over(reader, term.args[i]) is term.args[j] is not term.args[i]:
+            order.remove(j)
+            order.insert(order.index(i) + 1, j)
+    if len(order) == 2 and not any(term.data) and turned_over(reader, term.args[0]) is term.args[1]:
+        return reader.made("sum", term.args[::-1], term.data, term.shape)
+    if order == sorted(order):
+        return None
+    return reader.sum([(term.args[at], term.data[at]) for at in order], term.shape)
 
 
 # ---------------------------------------------------------------------------- matrices with vectors along them

@@ -8,7 +8,7 @@ from itertools import combinations
 from .named_forms import is_identity
 from .numbers import exact_product, without_common_number
 from .reader import Reader, ReadingRules
-from .terms import CHAIN, SHORT, Term, transpose
+from .terms import CHAIN, SHORT, Term, postorder, transpose
 
 RULES = ReadingRules()
 
@@ -107,9 +107,9 @@ def _transposed_inside(reader: Reader, term: Term) -> Term | None:
     if x.kind not in ("matmul", "sum") or before is None or any(part.shape != x.shape for part in _added(x)):
         return None
     if x.kind == "matmul":
-        found = reader.chain([_turned(reader, factor) for factor in x.args[::-1]])
+        found = reader.chain([turned_over(reader, factor) for factor in x.args[::-1]])
     else:
-        parts = [_turned(reader, part) for part in x.args]
+        parts = [turned_over(reader, part) for part in x.args]
         found = reader.sum(list(zip(parts, x.data, strict=True)), term.shape)
     after = _count_transposes(found)
     return found if after is not None and after <= before else None
@@ -131,7 +131,7 @@ def _count_transposes(x: Term, levels: int = 3) -> int | None:
 def _transposed_inverse(reader: Reader, term: Term) -> Term | None:
     """Write the inverse of a transpose as the transpose of an inverse, as other inverses are."""
     (x,) = term.args
-    return _turned(reader, reader.make("inv", x.args, None, term.shape)) if x.kind == "transpose" else None
+    return turned_over(reader, reader.make("inv", x.args, None, term.shape)) if x.kind == "transpose" else None
 
 
 @RULES.of("product")
@@ -202,13 +202,21 @@ def _signs(reader: Reader, term: Term) -> Term | None:
         inner = arg
         if inner.kind == "negative":
             inner, minus = inner.args[0], not minus
-        if inner.kind == "sum" and len(inner.args) <= SHORT and inner.shape == term.shape:
+        flat = inner.kind == "sum" and len(inner.args) <= SHORT and inner.shape == term.shape
+        if flat and not _is_repeated(inner, term):
             parts += [(each, minus != sign) for each, sign in zip(inner.args, inner.data, strict=True)]
         else:
             parts.append((inner, minus))
     if parts == list(zip(term.args, term.data, strict=True)):
         return None
     return reader.sum(parts, term.shape)
+
+
+def _is_repeated(inner: Term, term: Term) -> bool:
+    """Tell whether a sum that gets a name stands in another term of a sum, too."""
+    if len(inner.args) == 2 and inner.args[1].kind != "reduce":
+        return False
+    return any(arg is not inner and any(part is inner for part in postorder([arg])) for arg in term.args)
 
 
 @RULES.of("sum")
@@ -222,23 +230,6 @@ def _same_terms(reader: Reader, term: Term) -> Term | None:
         repeated = arg if times == 1 else reader.product([reader.number(float(times)), arg], [], arg.shape)
         made.append((repeated, minus))
     return reader.sum(made, term.shape)
-
-
-@RULES.of("sum")
-def _transposes_together(reader: Reader, term: Term) -> Term | None:
-    """Write a matrix and its transpose side by side in a sum, in the same order wherever they are added."""
-    if term.ndim != 2 or len(term.args) > _MOST:
-        return None
-    order = list(range(len(term.args)))
-    for i, j in combinations(order, 2):
-        if term.data[i] == term.data[j] and _turned(reader, term.args[i]) is term.args[j] is not term.args[i]:
-            order.remove(j)
-            order.insert(order.index(i) + 1, j)
-    if len(order) == 2 and not any(term.data) and _turned(reader, term.args[0]) is term.args[1]:
-        return reader.made("sum", term.args[::-1], term.data, term.shape)
-    if order == sorted(order):
-        return None
-    return reader.sum([(term.args[at], term.data[at]) for at in order], term.shape)
 
 
 @RULES.of("sum")
@@ -317,15 +308,15 @@ def _split(reader: Reader, term: Term, front: bool) -> tuple[Term, Term] | None:
         first, vector = own.args[0], reader.chain(own.args[1:])
         pair = (vector, b) if front else (a, vector)
         whole = reader.make("outer", pair, None, pair[0].shape + pair[1].shape)
-        return (first if front else _turned(reader, first)), whole
+        return (first if front else turned_over(reader, first)), whole
     return None
 
 
-def _turned(reader: Reader, matrix: Term) -> Term:
+def turned_over(reader: Reader, matrix: Term) -> Term:
     """Return the transpose; A + Aᵀ is its own."""
     if matrix.kind == "sum" and matrix.data == (False, False) and _count_transposes(matrix) is not None:
         a, b = matrix.args
-        if a.shape == b.shape == matrix.shape and _turned(reader, a) is b:
+        if a.shape == b.shape == matrix.shape and turned_over(reader, a) is b:
             return matrix
     turned = transpose(matrix)
     return reader.make(turned.kind, turned.args, turned.data, turned.shape)
@@ -391,7 +382,7 @@ def _matrix_and_transpose(reader: Reader, term: Term) -> Term | None:
         if sign != turned or scalars != [*parts[j][1:3]] or len(one.args) != len(other.args) or len(apart) != 1:
             continue
         f, g = one.args[apart[0]], other.args[apart[0]]
-        if f.ndim != 2 or _turned(reader, f) is not g:
+        if f.ndim != 2 or turned_over(reader, f) is not g:
             continue
         both = reader.sum([(f, False), (g, False)], f.shape)
         chain = reader.chain([*one.args[: apart[0]], both, *one.args[apart[0] + 1 :]])
@@ -430,7 +421,7 @@ def _diagonal_and_outer(reader: Reader, term: Term) -> Term | None:
     matrix, row = inside.args
     if matrix.shape != term.shape or row.ndim != 1 or row.kind != "matmul" or row.args[-1] is not p:
         return None
-    if reader.chain([_turned(reader, matrix), p]) is not row:
+    if reader.chain([turned_over(reader, matrix), p]) is not row:
         return None
     diagonal = reader.make("diag", (p,), None, p.shape * 2)
     outer = reader.make("outer", (p, p), None, p.shape * 2)
