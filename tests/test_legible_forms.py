@@ -205,6 +205,14 @@ STATISTICS = [
     Row("log(det(S)*det(T))", "T", PAIR, "inv(T)"),
     Row("log(abs(det(A@X@B)))", "X", CONTROL, "inv(X).T"),
     Row("trace(inv(3*X))", "X", CONTROL, "-inv(X).T @ inv(X).T / 3"),
+    Row("sum((A@P@A.T - P + Q)**2)", "P", CONTROL,
+        "2 * (A.T @ (A @ P @ A.T - P + Q) @ A - (A @ P @ A.T - P + Q))"),
+    Row("norm(A - X@X.T)**2", "X", CONTROL, "-2 * ((A + A.T - 2 * (X @ X.T)) @ X)"),
+    Row("sum((x - mean(x))*(y - mean(y))) / sqrt(sum((x - mean(x))**2) * sum((y - mean(y))**2))", "x", KERNEL,
+        "c = y - mean(y)\nc1 = x - mean(x)\nu = unit(c1)\n(c - (u @ c) * u) / (norm(c1) * norm(c))"),
+    Row("x @ A @ x / (x @ x)", "x", FORM,
+        "q = x @ A @ x / (x @ x)\n2 * (2 * outer(2 * q * x - A @ x, x) / (x @ x) - q * eye(n) - "
+        "2 * outer(x, A @ x) / (x @ x) + A) / (x @ x)", 2),
     Row("sum((A.T@P + P@A + Q)**2)", "P", CONTROL,
         "2 * ((A.T @ P + P @ A + Q) @ A.T + A @ (A.T @ P + P @ A + Q))"),
 ]

@@ -173,9 +173,20 @@ def _quotient(reader: Reader, term: Term) -> Term | None:
                 continue
             parts = [_with_quotient(reader, part, divisor) for part in arg.args]
             if any(part is not old for part, old in zip(parts, arg.args, strict=True)):
+                parts = [_quotients_inside(reader, part, divisor) for part in parts]
                 whole = reader.sum(list(zip(parts, arg.data, strict=True)), arg.shape)
                 return reader.product([*over[:place], whole, *over[place + 1 :]], under, term.shape)
     return None
+
+
+def _quotients_inside(reader: Reader, term: Term, divisor: Term, levels: int = 4) -> Term:
+    """Name the quotient in sums among the factors of a term, too."""
+    if levels == 0 or term.kind not in ("sum", "product", "outer", "negative", "matmul"):
+        return term
+    args = [_with_quotient(reader, arg, divisor) for arg in term.args] if term.kind == "sum" else list(term.args)
+    args = [_quotients_inside(reader, arg, divisor, levels - 1) for arg in args]
+    changed = any(new is not old for new, old in zip(args, term.args, strict=True))
+    return reader.make(term.kind, args, term.data, term.shape) if changed else term
 
 
 def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
