@@ -225,6 +225,37 @@ def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
     return None
 
 
+@DERIVED.of("product", "negative")
+def _nothing(reader: Reader, term: Term) -> Term | None:
+    """Write 0 for a product with 0 whose other factors are finite."""
+    if not any(_is_zero(arg) for arg in term.args) or (term.kind == "product" and any(term.data)):
+        return None
+    if not all(_is_zero(arg) or _is_finite(arg) for arg in term.args):
+        kept = [arg for arg in term.args if arg.kind != "number" or _is_zero(arg)]
+        return reader.product(kept, [], term.shape) if len(kept) < len(term.args) else None
+    return reader.make("filled", (), 0.0, term.shape) if term.ndim else reader.number(0.0)
+
+
+@DERIVED.of("sum")
+def _without_nothing(reader: Reader, term: Term) -> Term | None:
+    """Leave zeros out of a sum, and finite terms beside their negatives."""
+    kept: list[tuple[Term, bool]] = []
+    for arg, minus in zip(term.args, term.data, strict=True):
+        if (arg, not minus) in kept and arg.shape == term.shape and _is_finite(arg):
+            kept.remove((arg, not minus))
+        elif not _is_zero(arg):
+            kept.append((arg, minus))
+    if not kept:
+        return reader.make("filled", (), 0.0, term.shape) if term.ndim else reader.number(0.0)
+    if len(kept) == len(term.args) or not any(arg.shape == term.shape for arg, _ in kept):
+        return None
+    return reader.sum(kept, term.shape)
+
+
+def _is_zero(term: Term) -> bool:
+    return term.kind in ("number", "filled") and term.data == 0.0
+
+
 def _zeros_of(calls: Sequence[Term]) -> list[tuple[Term, Term]]:
     """Return z and 0 for maxima and minima of the two."""
     return [(x.args[1 - k], x.args[k]) for x in calls for k in (0, 1) if is_number(x.args[k], 0.0)]
