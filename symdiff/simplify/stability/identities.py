@@ -10,16 +10,25 @@ A part is left out where the others are nan wherever it is: they have its inputs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from ...graph import Node
+from ...graph import Node, constant, elementwise, postorder
 from ...graph.kinds import EXPONENTIAL
-from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, peel, terms_of
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, fraction_of, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
 from ..facts import hides_nan
 from ..rewriter import make, rule, spread
 
+if TYPE_CHECKING:
+    from .laurent import ExponentialTerm
+
+#: Numbers that densities have below others.
+_ROOTS = (math.sqrt(2 * math.pi), math.sqrt(math.pi), math.sqrt(2))
+#: Most nodes of a sum of exponentials that is written anew.
+_LOOKED = 200
 #: Most terms of a sum and factors of a term that are looked at.
 _TERMS, _FACTORS = 6, 12
 #: Operations that the normal form looks into; they are defined wherever their arguments are, but for poles.
@@ -40,6 +49,45 @@ def _identically_zero(node: Node) -> Node | None:
     for sign, part in others:
         total = make("add" if sign > 0 else "subtract", total, part)
     return spread(total, node.shape)
+
+
+@rule("add subtract", "K t exp(a) + S u exp(b), K exp(a) = S exp(b)", "S (t + u) exp(b)", "reading",
+      below=(EXPONENTIAL,))
+def _fewer_exponentials(node: Node) -> Node | None:
+    """Write a sum by its normal form, where that has fewer terms and shows all that may be nan."""
+    terms = terms_of(node, _TERMS)
+    if not terms.whole or node.shape or not any(part.below & EXPONENTIAL for _, part in terms.parts):
+        return None
+    exponentials = [part for part in postorder([node], most=_LOOKED) if part.op == "exp"]
+    if len(exponentials) < 2:
+        return None
+    from .laurent import by_few_exponentials
+
+    found = by_few_exponentials(terms.parts, exponentials)
+    if found is None or len(found) >= len(terms.parts):
+        return None
+    result: Node | None = None
+    for term in found:
+        part = _written(term)
+        result = part if result is None else make("add", result, part)
+    if result is None or not _leaves([part for _, part in terms.parts], _INSIDE) <= _leaves([result], None):
+        return None
+    return result
+
+
+def _written(term: ExponentialTerm) -> Node:
+    result = constant(term.number)
+    for root in _ROOTS:
+        value = fraction_of(term.number * root)
+        if value is not None and float(value) / root == term.number:
+            result = elementwise("divide", (constant(float(value)), constant(root)))
+            break
+    for base, n in term.powers:
+        factor = base
+        if abs(n) != 1:
+            factor = make("sqrt", base) if abs(n) == 0.5 else make("power", base, constant(float(abs(n))))
+        result = make("multiply" if n > 0 else "divide", result, factor)
+    return result if term.exponential is None else make("multiply", result, term.exponential)
 
 
 def _candidates(parts: list[tuple[float, Node]]) -> Iterator[tuple[int, ...]]:
