@@ -351,9 +351,9 @@ class PlanRunner:
         found = self._bound(batched, [array.shape for array in given], single)
         if found is None:
             dtype = np.float32 if single else np.float64
-            if several and count >= SEVERAL and not self.reproducible and self._has_loops():
-                if self._together.run(given, outs, batched, single, self.threads or get_num_threads()):
-                    return
+            joint = several and count >= SEVERAL and not self.reproducible and self._has_loops()
+            if joint and self._together.run(given, outs, batched, single, self.threads or get_num_threads()):
+                return
             alone = self._alone(given, batched, single) if several and (self.reproducible or count <= ALONE) else None
             if alone is not None:
                 one_by_one(alone, outs, count, self.reduce, dtype)
