@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from symdiff.graph import Node, inputs_of, label_sizes, postorder
+from symdiff.graph import Node, inputs_of, label_sizes, postorder, step_number
 from symdiff.graph.reference.interpret import bind_sizes
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.graph.scalars.remainders import REMAINDERS, Remainder
@@ -665,6 +665,7 @@ def _repeated(node: Node, args: list[Exact]) -> Exact:
         given = dict(zip(body.carried, carried, strict=True))
         given |= {own: np.asarray(rows[k], dtype=object) for own, rows in along}
         given |= dict(zip(body.held, args[second:], strict=True))
+        given[step_number()] = np.asarray(mpmath.mpf(k), dtype=object)
         results = evaluate_exact(body.results, {own.payload: value for own, value in given.items()})
         carried, written[k] = results[:first], results[first:]
     rows = [part for j in range(len(body.results) - first) for part in (written[k][j] for k in range(length))]
