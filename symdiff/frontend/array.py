@@ -8,6 +8,7 @@ nodes stay comparable by identity. Ordinary array code runs on it unchanged; wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -326,9 +327,13 @@ class Array(Operand):
         kwargs.pop("out", None)
         if kwargs and name != "vecdot":
             raise UnsupportedError(f"np.{name} of symbols with {', '.join(kwargs)}=")
+        if not kwargs and any(map(is_complex, inputs)):
+            return import_module("symdiff.complexes").apply(name, inputs)
         return call(_entry(name), inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func.__module__ == "numpy.fft":  # its results are complex arrays, which a later stage makes
+            return import_module("symdiff.complexes.fourier").transform(func.__name__, args, kwargs)
         own = OF_LINALG.get(func.__name__) if func.__module__ == "numpy.linalg" else None
         return call(own or _entry(func.__name__), args, kwargs)
 
@@ -360,6 +365,8 @@ def _binary(name: str, a: Any, b: Any) -> Array:
             return Array(apply(name, a.node, b.node), a.provenance.joined(b.provenance))
         if getattr(b, "__array_priority__", 0) > Array.__array_priority__:
             return NotImplemented  # type: ignore[no-any-return]  # a complex array knows what a real one times it is
+        if is_complex(a) or is_complex(b):
+            return import_module("symdiff.complexes").apply(name, (a, b))  # type: ignore[no-any-return]
         left = a.node if isinstance(a, Array) else as_node(a)
         right = b.node if isinstance(b, Array) else as_node(b)
         if name == "matmul":
@@ -369,6 +376,14 @@ def _binary(name: str, a: Any, b: Any) -> Array:
         return Array(apply(name, left, right), provenance_of(a, b))
     except Exception as error:
         refuse(error, name, (a, b))
+
+
+def is_complex(value: Any) -> bool:
+    """Tell whether a value is a complex number or an array of them."""
+    kind = type(value)
+    if kind is Array or kind is float or kind is int:
+        return False
+    return isinstance(value, complex) or (isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "c")
 
 
 def _logic(name: str, a: Any, b: Any) -> Array:

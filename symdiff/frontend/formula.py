@@ -398,14 +398,14 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
     if isinstance(inputs, str | Array) or is_sympy(inputs):
         inputs = symbols_in(inputs) or [inputs]
 
-    def read(wanted: Any) -> Any:
+    def read(wanted: Any) -> list[Node]:
         try:
-            return _map(formula.read(wanted), as_node)
+            return [as_node(one) for one in leaves(formula.read(wanted), is_sympy)]
         except ParseError as error:
             raise ArgumentError(f"inputs= holds {wanted!r:.60}, which is not an input: {error}") from None
 
     ordered: dict[str, Node] = {}
-    for node in leaves(_map(inputs, read)):
+    for node in (node for one in leaves(inputs, is_sympy) for node in read(one)):
         if node.op != "input" or not isinstance(node.name, str):
             raise ArgumentError("inputs= holds something that is not an input; expected symbols, or names with shapes")
         if node.name in ordered:

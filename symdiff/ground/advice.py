@@ -146,13 +146,11 @@ REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("histogram", "histogram2d", "histogramdd"),
                     "counts are constant in pieces; write sums of a smooth weight, such as "
                     "sum(sigmoid((x - a) / w) - sigmoid((x - b) / w))"),
-    **dict.fromkeys(("fft", "fft2", "fftn", "hfft", "rfft", "rfft2", "rfftn"),
-                    "complex numbers are not offered; write real and imaginary part as products with constant "
-                    "matrices, cos(t) @ x and -sin(t) @ x with t = 2 pi outer(k, arange(n)) / n, for k = arange(n), or "
-                    "arange(n // 2 + 1) for rfft"),
-    **dict.fromkeys(("ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "ihfft"),
-                    "complex numbers are not offered; of a real part a and an imaginary part b write "
-                    "(cos(t) @ a - sin(t) @ b) / n with t = 2 pi outer(k, k) / n for k = arange(n)"),
+    **dict.fromkeys(("fft", "fft2", "fftn", "hfft", "rfft", "rfft2", "rfftn", "ifft", "ifft2", "ifftn", "irfft",
+                     "irfft2", "irfftn", "ihfft"),
+                    "write NumPy's function on symbols, whose result is a complex array: np.fft.rfft(x). Formula text "
+                    "and the array API have real numbers alone: there write products with constant matrices, "
+                    "cos(t) @ x and -sin(t) @ x with t = 2 pi outer(k, arange(n)) / n, for k = arange(n // 2 + 1)"),
     "putmask": "symbols cannot be assigned to; write where(mask, value, x)",
     "place": "symbols cannot be assigned to; write where(mask, value, x)",
     "put_along_axis": "symbols cannot be assigned to; build the array with where, stack or concatenate",
@@ -166,7 +164,7 @@ REFUSED: Mapping[str, str] = {
                     "call"),
     **dict.fromkeys(("gcd", "lcm"), "it is of whole numbers and has no derivative; take it of numbers, before the "
                     "call"),
-    **dict.fromkeys(("left_shift", "ldexp"), "write x * 2.0**n"),
+    "left_shift": "write x * 2.0**n",
     "right_shift": "write floor(x / 2.0**n)",
     "frexp": "write n = floor(log2(abs(x))) + 1 and x / 2.0**n",
     "modf": "write x - trunc(x) and trunc(x)",
@@ -181,8 +179,6 @@ REFUSED: Mapping[str, str] = {
     "roots": "roots of polynomials are eigenvalues of a matrix that is not symmetric; they are not offered. Write "
              "custom(f, jvp=...) of a solver and the implicit derivative -dp(r) / p'(r)",
     "poly": "write polymul of the factors stack([1, -r])",
-    "boxcox": "write expm1(a * log(x)) / a, or log(x) for a = 0",
-    "boxcox1p": "write expm1(a * log1p(x)) / a, or log1p(x) for a = 0",
     **dict.fromkeys(("lu", "lu_factor", "lu_solve"), "write solve(A, b), or qr(A)"),
     "polar": "write u, s, v = svd(A), and u @ v for the orthogonal factor",
     **dict.fromkeys(("schur", "rsf2csf", "hessenberg"), "write eigh of a symmetric matrix, or qr(A)"),
@@ -201,7 +197,7 @@ REFUSED: Mapping[str, str] = {
     "bessel_jn": "write jv(n, x)",
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
-    **dict.fromkeys(("dawsn", "owens_t", "hyp1f1", "hyp2f1", "hyp0f1", "hyperu", "wofz"),
+    **dict.fromkeys(("hyp2f1", "hyperu", "wofz", "voigt_profile"),
                     "there is no rule for it; write custom(f, jvp=...) with its derivative"),
     "isclose": "write abs(a - b) < tolerance",
     "allclose": "compare numbers after calling the compiled kernel",

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ..errors import UnsupportedError
-from ..graph import Node, postorder
+from ..graph import Node, postorder, rebuild, within
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import LEAST, sizes_from
+from ..lowering.expand import FOLDS, as_recurrence
+from .bound import SCANS
 from .loops.access import INNER, OrderError, inner_axes, is_iterated, is_long
 from .passes.batch import lift
 from .passes.inverses import is_factored
@@ -27,6 +29,8 @@ APART = is_product, is_factored, is_iterated
 MOST_ELEMENTS, FEWER = 4096, (8, 2)
 #: What letters are taken to be at least, one after the other, until it is known how places in arrays follow each other.
 LARGER = LEAST, 4 * LEAST, 16 * LEAST, 64 * LEAST
+#: Running operations that no step of a plan is for.
+LOOPED = FOLDS.keys() - set(SCANS)
 
 
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
@@ -70,6 +74,7 @@ def plan_call(
         If a part of it cannot be planned; the message says why.
     """
     check_length(outputs)
+    outputs = _looped(outputs) if LOOPED else outputs
     if has_many([*inputs, *postorder(outputs)]):
         for most in FEWER:
             with inner_axes(most), sizes_from(LEAST), suppress(UnsupportedError):
@@ -78,6 +83,19 @@ def plan_call(
         with sizes_from(least), suppress(OrderError):
             return _planned(inputs, outputs, batched, limit, total=total)
     return _planned(inputs, outputs, batched, limit, total=total)
+
+
+def _looped(roots: Sequence[Node]) -> list[Node]:
+    """Write running operations along long axes as loops, where no step of a plan is for them."""
+    roots = within(roots, _looped)
+    order = postorder(roots)
+    if LOOPED.isdisjoint([node.op for node in order]):
+        return list(roots)
+    new: dict[Node, Node] = {}
+    for node in order:
+        made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        new[node] = as_recurrence(made) if node.op in LOOPED and is_long(node.shape[node.payload.axis]) else made
+    return [new[root] for root in roots]
 
 
 def _planned(

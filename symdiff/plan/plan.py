@@ -15,7 +15,7 @@ from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
 from .steps import LoopStep, Repeated, Step, is_tiled, sources
 
-__all__ = ["Plan", "check_phases", "programs_of"]
+__all__ = ["Plan", "check_phases", "is_map", "programs_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +48,15 @@ class Plan(Listed):
     def lines(self) -> Iterator[str]:
         """Give each step, with the program of an element."""
         return plan_lines(self.inputs, self.outputs, self.steps, self.checks)
+
+
+def is_map(plan: Plan) -> bool:
+    """Tell whether a plan is one loop along one axis, each element of which takes one number of each input."""
+    if len(plan.steps) != 1 or not isinstance(step := plan.steps[0], LoopStep) or step.total or step.fills:
+        return False
+    program = step.pieces[0].program
+    ports = (*program.inputs, *program.outputs)
+    return len(step.loops) == len(step.pieces) == 1 and all(port.size == 1 for port in ports)
 
 
 def check_phases(steps: Sequence[Step]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...calculus.cost import cost, extent
-from ...calculus.demand import guard
+from ...calculus.demand import mask_matrices
 from ...compiler import compile
 from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError
 from ...frontend.array import Array
@@ -195,7 +195,7 @@ class _Check:
 
     def _look_at_ends(self, point: dict[str, Numbers]) -> None:
         """Compare derivatives at the ends of functions' domains, by inputs that were drawn."""
-        plain = guard(simplify(inline(self.outputs)))
+        plain = mask_matrices(simplify(inline(self.outputs)))
         drawn = [w for w in self.wrt if w.op == "input" and w.name not in self.given]
         tally = Tally("both modes at the ends of domains")
         for end in ends_of(plain, drawn, point):
@@ -224,7 +224,7 @@ class _Check:
             self._find("point", f"the value {told}", wrong=True)
             return Report(tuple(self.findings), {}, 0, 0.0)
         rewrites = list(known)
-        plain = guard(simplify(inline(self.outputs), rewrites))
+        plain = mask_matrices(simplify(inline(self.outputs), rewrites))
         kinks = find_kinks(plain, inputs_of(self.wrt), point)
         for message in kinks:
             self._find("kink", message)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...calculus.demand import guard
+from ...calculus.demand import mask_matrices
 from ...calculus.modes import pullback, pushforward
 from ...calculus.rules import CustomRule
 from ...errors import SingularMatrixError
@@ -121,7 +121,7 @@ class _Placed:
 
     def _values(self, nodes: Sequence[Node], more: Mapping[Any, Numbers] | None = None) -> list[Numbers]:
         try:
-            return evaluate(guard(nodes), {**self.here, **(more or {})}, self.inputs)
+            return evaluate(mask_matrices(nodes), {**self.here, **(more or {})}, self.inputs)
         except SingularMatrixError:
             return [np.full(self._fixed(node.shape), np.nan) for node in nodes]
 
