@@ -20,6 +20,7 @@ from ..frontend.array import Array
 from ..frontend.formula import Formula, merge_shapes, order_inputs, read_formula
 from ..frontend.outputs import leaves, template_of
 from ..frontend.symbols import array
+from ..frontend.sympy import symbols_in
 from ..frontend.text.values import shortened
 from ..graph import INT
 from ..graph.sizes import show
@@ -394,7 +395,7 @@ def objective(
     read = read_formula(f, merge_shapes(shapes, named_shapes), _OPTIONS)
     if not isinstance(read.value, Array):
         raise ArgumentError("an objective of several formulas; expected one (stack them, or add them)")
-    variables = read.variables(wrt)
+    variables = read.variables(symbols_in(wrt) or wrt)
     first = None if time is None else _time_of(read, time)
     own = [str(one.node.name) for one in leaves(variables) if _is_input(one)]
     if len(own) < len(leaves(variables)) or not own or len(set(own)) < len(own):
