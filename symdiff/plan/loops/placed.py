@@ -181,7 +181,8 @@ def _diagonal(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
         labels, sizes = (out,), dict(zip(out, node.shape, strict=True))
     else:
         (labels, out, _), args, sizes = node.payload, node.args, label_sizes(node)
-    dense, structure = [], []
+    dense: list[tuple[Node, tuple[int, ...]]] = []
+    structure: list[tuple[Node, tuple[int, ...]]] = []
     for arg, own in zip(args, labels, strict=True):  # what is summed is no place, but a number
         (structure if arg.op in _STRUCTURE and set(own) <= set(out) else dense).append((arg, own))
     if any(label not in out for _, own in dense for label in own):
