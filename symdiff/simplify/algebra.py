@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..graph import BOOL, Node, constant, elementwise, number
-from ..graph.scalars.arithmetic import factors_of, product_of, scaled, terms_of
+from ..graph.scalars.arithmetic import PRODUCTS, factors_of, product_of, scaled, terms_of
 from ..graph.scalars.functions import where
 from .rewriter import make, rule, spread
 
@@ -177,9 +177,10 @@ def _absorbed_term(node: Node) -> Node | None:
     back = -1.0 if node.op == "subtract" else 1.0
     for alone, other, signs in ((a, b, (1.0, back)), (b, a, (back, 1.0))):
         (p, x), (q, y) = scaled(alone), scaled(other)
-        if y.op != "multiply" or x not in y.args or x.shape != node.shape:
+        found = _further_factor(x, y) if y.op == "multiply" and x.shape == node.shape else None
+        if found is None:
             continue
-        inside = y.args[y.args[0] is x]
+        inside, q = found[0], q * found[1]
         if inside.op not in ("add", "subtract"):
             continue
         for place in (0, 1):
@@ -189,6 +190,29 @@ def _absorbed_term(node: Node) -> Node | None:
                 rest = make("multiply", constant(signs[1] * q * turns[1 - place]), inside.args[1 - place])
                 return make("multiply", rest, x)
     return None
+
+
+def _further_factor(x: Node, y: Node) -> tuple[Node, float] | None:
+    """Return z and a number c with y = c x z, for products."""
+    if x in y.args:
+        return y.args[y.args[0] is x], 1.0
+    if x.op not in PRODUCTS:
+        return None
+    powers: dict[Node, float] = {}
+    ratio = 1.0
+    for product, side in ((y, 1.0), (x, -1.0)):
+        sign, parts, whole = factors_of(product, _WINDOW)
+        if not whole:
+            return None
+        ratio *= sign
+        for base, n in parts:
+            c = number(base)
+            if c == 0.0:
+                return None
+            ratio *= 1.0 if c is None else c ** (side * n)
+            powers[base] = powers.get(base, 0.0) + (side * n if c is None else 0.0)
+    left = [(base, n) for base, n in powers.items() if n]
+    return (left[0][0], ratio) if len(left) == 1 and left[0][1] == 1.0 else None
 
 
 @rule("add subtract", "1 - x / (1 + x), 1 / y - (x / (1 + x)) / y", "1 / (1 + x), (1 / (1 + x)) / y", "reading",
