@@ -50,6 +50,14 @@ def _decided_condition(node: Node) -> Node | None:
     return None
 
 
+@rule("equal not_equal", "-x == 0", "x == 0", inside="negative")
+def _negative_and_zero(node: Node) -> Node | None:
+    for x, zero in (node.args, node.args[::-1]):
+        if x.op == "negative" and number(zero) == 0.0:
+            return spread(settle(elementwise(node.op, (x.args[0], zero), BOOL)), node.shape)
+    return None
+
+
 @rule("where", "where(not c, a, b)", "where(c, b, a)", inside="logical_not")
 def _negated_condition(node: Node) -> Node | None:
     c, a, b = node.args

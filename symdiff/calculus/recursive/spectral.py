@@ -248,7 +248,7 @@ def _own(n: Dim) -> Node:
     return compare("equal", delta(n, n), 1.0)
 
 
-def _single(x: Node) -> Node:
+def simple_eigenvalues(x: Node) -> Node:
     """Return 1 for eigenvalues that are apart from all others, and nan for those that are not."""
     gap, _ = _gaps(x)
     nearest = reduce("min", where(_own(x.shape[-1]), inf, apply("abs", gap)), (x.ndim,))
@@ -264,7 +264,7 @@ def _eigvalsh(node: Node, tangents: Sequence[Node | None]) -> Node:
     own = lead[len(lead) - (a.ndim - 2) :]
     i, p, q = da.ndim, da.ndim - 2, da.ndim - 1
     slopes = einsum([v, da, v], [(*own, p, i), (*lead, p, q), (*own, q, i)], (*lead, i))
-    return scale_by(_single(node), slopes)
+    return scale_by(simple_eigenvalues(node), slopes)
 
 
 def _eigenvectors(node: Node, tangents: Sequence[Node | None]) -> Node:
@@ -292,7 +292,8 @@ def _spread(node: Node, i: int, ct: Node, prefix: int) -> Node:
     lead = tuple(range(ct.ndim - 1))
     own = lead[len(lead) - (a.ndim - 2) :]
     k, p, q = ct.ndim - 1, ct.ndim, ct.ndim + 1
-    return einsum([v, scale_by(_single(node), ct), v], [(*own, p, k), (*lead, k), (*own, q, k)], (*lead, p, q))
+    rates = scale_by(simple_eigenvalues(node), ct)
+    return einsum([v, rates, v], [(*own, p, k), (*lead, k), (*own, q, k)], (*lead, p, q))
 
 
 # ---------------------------------------------------------------------------- forward mode

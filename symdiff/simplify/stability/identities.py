@@ -22,7 +22,7 @@ from ..facts import hides_nan
 from ..rewriter import make, rule, spread
 
 if TYPE_CHECKING:
-    from .laurent import ExponentialTerm
+    from .laurent import WrittenTerm
 
 #: Numbers that densities have below others.
 _ROOTS = (math.sqrt(2 * math.pi), math.sqrt(math.pi), math.sqrt(2))
@@ -74,7 +74,7 @@ def _fewer_exponentials(node: Node) -> Node | None:
     return result
 
 
-def _written(term: ExponentialTerm) -> Node:
+def _written(term: WrittenTerm) -> Node:
     result = constant(term.number)
     for root in _ROOTS:
         value = fraction_of(term.number * root)
