@@ -233,6 +233,9 @@ STATISTICS = [
     Row("x @ A @ x / (x @ x)", "x", FORM,
         "q = x @ A @ x / (x @ x)\n2 * (2 * outer(2 * q * x - A @ x, x) / (x @ x) - q * eye(n) - "
         "2 * outer(x, A @ x) / (x @ x) + A) / (x @ x)", 2),
+    Row("sum(eigvalsh(P)**2)", "P", CONTROL, "2 * P"),
+    Row("sum(eigvalsh(P)**2) / 2", "P", CONTROL, "P"),
+    Row("sum(eigvalsh(P)**3)", "P", CONTROL, "3 * (P @ P)"),
     Row("eigvalsh(P)[1]", "P", CONTROL,
         "simple_eigenvalues(eigvalsh(P))[1] * outer(eigenvectors(P)[:, 1], eigenvectors(P)[:, 1])"),
     Row("eigvalsh(P) @ x", "P", {**CONTROL, "x": "n"},

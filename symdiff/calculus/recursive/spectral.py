@@ -21,7 +21,9 @@ from ...graph import (
     constant,
     delta,
     dependents,
+    elementwise,
     matrix,
+    number,
     placeholder,
     postorder,
     reduce,
@@ -70,7 +72,32 @@ def function_of(function: Node, a: Node, parameters: Sequence[Node] = (), name: 
         return apply("multiply", reshape(value, (*value.shape, 1, 1)), lead)
     if function is apply("divide", one, point(0)) and is_symmetric(a):
         return matrix("inv", a)
+    power = _power_of(function, a, name)
+    if power is not None:
+        return power
     return spectral(Spectral(name, function, function, len(parameters)), (a, *parameters))
+
+
+#: Powers that are products of a matrix, and no function of its eigenvalues.
+_PRODUCTS = 4
+
+
+def _power_of(function: Node, a: Node, name: str) -> Node | None:
+    """Return c A**n for the function c x**n of a symmetric matrix; None for another one, or one with a name of its own."""
+    if name != "funm" or a.ndim != 2 or not is_symmetric(a):
+        return None
+    c, base = 1.0, function
+    while base.op == "multiply" and number(base.args[0]) is not None:
+        c, base = c * (number(base.args[0]) or 0.0), base.args[1]
+    n = 1.0 if base is point(0) else None
+    if base.op == "power" and base.args[0] is point(0):
+        n = number(base.args[1])
+    if n is None or not n.is_integer() or not 1 <= n <= _PRODUCTS:
+        return None
+    product = a
+    for _ in range(int(n) - 1):
+        product = matmul(product, a)
+    return product if c == 1.0 else elementwise("multiply", (constant(c), product))
 
 
 def _without_one(function: Node) -> Node:
@@ -286,7 +313,7 @@ def _spread(node: Node, i: int, ct: Node, prefix: int) -> Node:
         factor, formula = factored(found)
         result = function_of(formula, a, found.parameters)
         if factor is not None:
-            result = scale_by(reshape(factor, (*factor.shape, 1, 1)), result)
+            result = scale_by(reshape(factor, (*factor.shape, 1, 1)) if factor.shape else factor, result)
         return result if result.shape == whole_shape else broadcast_to(result, whole_shape)
     v = matrix("eigenvectors", a)
     lead = tuple(range(ct.ndim - 1))
