@@ -125,7 +125,9 @@ _CHOICES = {
     ),
 }
 #: Functions of whole vectors that the interpreter has in the same words.
-_SHARED = frozenset(("rint", "floor", "ceil", "trunc", "sign", "copysign", "sqrt", "fma", "fraction", "exponent"))
+_SHARED = frozenset(
+    ("copysign", "fma", "fraction", "exponent", *[row.c for row in FUNCTIONS.values() if row.instruction])
+)
 
 #: Functions evaluated lane by lane, by the scalar function.
 _LANES = {

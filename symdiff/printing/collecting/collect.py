@@ -104,9 +104,9 @@ class _Collector:
                 self.new[node] = self.written(self.product(node), node.shape)
             else:
                 made = rebuild(node, tuple([self.new[arg] for arg in node.args])) if node.args else node
-                if node.op == "reshape":
+                if made.op == "reshape":  # of what was put together it may be a plain number
                     made = self.reshaped(made)
-                elif node.op == "solve":
+                elif made.op == "solve":
                     made = self.solved(made)
                 self.new[node] = self.contraction(made) if made.op == "contract" else made
         return self.new[self.order[-1]]

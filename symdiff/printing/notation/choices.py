@@ -173,7 +173,7 @@ def _step_of(reader: Reader, low: Term, high: Term, at: Term) -> Term | None:
 
 #: Kinds of terms that are finite where their arguments are, but for numbers too large for a double.
 _FINITE = frozenset({
-    "name", "named", "eye", "unit", "size", "sum", "negative", "matmul", "transpose", "permute", "outer", "dot",
+    "name", "named", "eye", "onehot", "size", "sum", "negative", "matmul", "transpose", "permute", "outer", "dot",
     "trace", "diag", "diagonal", "total", "rows", "columns", "expand", "broadcast", "tensor", "index", "take",
     "reshape", "concatenate", "stack", "pad", "shift", "cross", "skew", "step", "triangle",
 })

@@ -89,7 +89,7 @@ def _elements(vector: Term) -> list[Term] | None:
     if vector.kind == "array" and vector.ndim == 1:
         return [number(float(value)) for value in vector.data]
     (length,) = vector.shape
-    if vector.kind == "unit" and isinstance(length, int):
+    if vector.kind == "onehot" and isinstance(length, int):
         return [number(float(place == vector.data)) for place in range(length)]
     if vector.kind == "stack" and vector.ndim == 1 and vector.data == 0:
         return list(vector.args)

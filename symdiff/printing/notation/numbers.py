@@ -198,7 +198,7 @@ def _diagonal(reader: Reader, values: np.ndarray) -> Term | None:
 def _range(reader: Reader, values: np.ndarray) -> Term | None:
     places = np.flatnonzero(values)
     if places.size == 1 and values[places[0]] == 1 and not np.signbit(values).any():
-        return reader.make("unit", (), int(places[0]), values.shape)
+        return reader.make("onehot", (), int(places[0]), values.shape)
     first, step = float(values[0]), float(values[1] - values[0])
     stop = first + step * values.size
     again = first + step * np.arange(values.size)

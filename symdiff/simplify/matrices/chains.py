@@ -17,6 +17,7 @@ from ...graph import REAL, Labels, Node, constant, delta, matrix
 from ...graph.deltas.affine import STRUCTURE
 from ...graph.deltas.einsum import einsum
 from ...graph.kinds import FAILING
+from ...graph.primitives import DETERMINANTS
 from ...graph.scalars.arithmetic import SUMS, scaled, terms_of
 from ..facts import factors_along, is_definite, is_symmetric
 from ..rewriter import make, rule
@@ -320,7 +321,7 @@ def word_of(node: Node) -> tuple[Link, ...]:
 
 def _holds_inverse(node: Node, inverse: Node) -> bool:
     """Tell whether a factor is nan, or raises, wherever an inverse does."""
-    return node is inverse or (node.op in ("det", "logdet", "logabsdet") and node.args[0] is inverse)
+    return node is inverse or (node.op in DETERMINANTS and node.args[0] is inverse)
 
 
 def _rebuilt(chains: Sequence[Chain], node: Node) -> Node:

@@ -18,6 +18,7 @@ from ...graph import Node, constant, elementwise, postorder
 from ...graph.kinds import EXPONENTIAL
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, fraction_of, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
+from ...ground.gc_pause import noted
 from ..facts import hides_nan
 from ..rewriter import make, rule, spread
 
@@ -94,8 +95,7 @@ def _candidates(parts: list[tuple[float, Node]]) -> Iterator[tuple[int, ...]]:
     moving = [i for i, (_, part) in enumerate(parts) if part.below & EXPONENTIAL]
     for i in moving:
         factors = factors_of(parts[i][1], _FACTORS, look=peel).parts
-        sums = [base for base, n in factors if n > 0 and base.op in SUMS and _has_exponentials(base)]
-        if any(_is_zero([(1.0, base)]) for base in sums):
+        if any(n > 0 and base.op in SUMS and _is_nothing(base) for base, n in factors):
             yield (i,)
     exponential = [i for i in moving if _is_exponential(parts[i][1])]
     for a, i in enumerate(exponential):
@@ -110,12 +110,15 @@ def _is_zero(parts: list[tuple[float, Node]]) -> bool:
     return is_zero(parts)
 
 
-def _has_exponentials(node: Node) -> bool:
-    """Tell whether two terms of a sum are exponentials with factors."""
+@noted
+def _is_nothing(node: Node) -> bool:
+    """Tell whether a sum is 0 of which two terms are exponentials with factors."""
     terms = terms_of(node, _TERMS, look=peel)
-    return terms.whole and sum(_is_exponential(term) for _, term in terms.parts) > 1
+    exponentials = terms.whole and sum(_is_exponential(term) for _, term in terms.parts) > 1
+    return exponentials and _is_zero([(1.0, node)])
 
 
+@noted
 def _is_exponential(term: Node) -> bool:
     return any(base.op == "exp" for base, _ in factors_of(term, _FACTORS, look=peel).parts)
 
