@@ -83,7 +83,7 @@ _PRODUCTS = 4
 
 
 def _power_of(function: Node, a: Node, name: str) -> Node | None:
-    """Return c A**n for the function c x**n of a symmetric matrix; None for another one, or one with a name of its own."""
+    """Return c A**n for the function c x**n of a symmetric matrix; None for another one, or one with its own name."""
     if name != "funm" or a.ndim != 2 or not is_symmetric(a):
         return None
     c, base = 1.0, function

@@ -153,7 +153,7 @@ def polar(a: Node, side: str = "right") -> Polar:
     m, n = a.shape[-2:]
     tall = side == "right" if m == n or not isinstance(m, int) or not isinstance(n, int) else m > n
     inner = stack_matmul(swap(a), a) if tall else stack_matmul(a, swap(a))
-    turn = function_of(apply("power", point(0), -0.5), inner)
+    turn = spectral.function_of(apply("power", point(0), -0.5), inner)
     u = stack_matmul(a, turn) if tall else stack_matmul(turn, a)
     if tall == (side == "right"):
         return Polar(u, sqrtm(inner))
