@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan
 
 from ..graph import BOOL, REAL, Node, constant, elementwise, number
+from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.scalars.arithmetic import factors_of
 from ..graph.scalars.functions import FUNCTIONS, where
 from .algebra import NUMBERS, folded
@@ -81,7 +82,7 @@ def _undefined_product(node: Node) -> Node | None:
     return None
 
 
-@rule("multiply", "where(x == 0, 1/2, 1) max(x, 0)", "max(x, 0)")
+@rule("multiply", "where(x == 0, 1/2, 1) max(x, 0)", "max(x, 0)", below=(CHOICE, BRANCHING))
 def _half_of_ramp(node: Node) -> Node | None:
     """Leave out the share that a maximum with 0 has where both are equal, beside the maximum, which is 0 there."""
     sign, parts, whole = factors_of(node, FACTORS)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ...graph import Node, constant, elementwise, postorder
@@ -21,6 +22,7 @@ from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
 from ..facts import hides_nan
 from ..rewriter import make, rule, spread
+from .points import is_nonzero
 
 if TYPE_CHECKING:
     from .laurent import WrittenTerm
@@ -58,9 +60,9 @@ def _fewer_exponentials(node: Node) -> Node | None:
     terms = terms_of(node, _TERMS)
     if not terms.whole or node.shape or not any(part.below & EXPONENTIAL for _, part in terms.parts):
         return None
-    exponentials = [part for part in postorder([node], most=_LOOKED) if part.op == "exp"]
-    if len(exponentials) < 2:
+    if not _may_join([part for _, part in terms.parts]):
         return None
+    exponentials = [part for part in postorder([node], most=_LOOKED) if part.op == "exp"]
     from .laurent import by_few_exponentials
 
     found = by_few_exponentials(terms.parts, exponentials)
@@ -73,6 +75,31 @@ def _fewer_exponentials(node: Node) -> Node | None:
     if result is None or not _leaves([part for _, part in terms.parts], _INSIDE) <= _leaves([result], None):
         return None
     return result
+
+
+def _may_join(terms: list[Node]) -> bool:
+    """Tell whether exponentials of two terms may be multiples of each other: by a logarithm, or at a random point."""
+    found: dict[Node, None] = {}
+    for term in terms:
+        found |= dict.fromkeys(_exponentials(term))
+    if len(found) < 2:
+        return False
+    exponents = [node.args[0] for node in found]
+    if any(node.op == "log" for node in postorder(exponents, most=_LOOKED)):
+        return True
+    pairs = combinations(exponents, 2)
+    return any(not is_nonzero([(1.0, a), (-1.0, b)]) for a, b in pairs)
+
+
+@noted
+def _exponentials(term: Node) -> tuple[Node, ...]:
+    """Return the exponentials among the factors of a term, and among those of sums that are factors."""
+    found: list[Node] = []
+    for base, _ in factors_of(term, _FACTORS, look=peel).parts:
+        inside = [part for _, part in terms_of(base, _TERMS, look=peel).parts] if base.op in SUMS else [base]
+        for part in inside:
+            found += [each for each, _ in factors_of(part, _FACTORS, look=peel).parts if each.op == "exp"]
+    return tuple(found)
 
 
 def _written(term: WrittenTerm) -> Node:
