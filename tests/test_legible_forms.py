@@ -174,6 +174,8 @@ PARTICLES: Mapping[str, Any] = {**dict.fromkeys("dareslc", ()), "x": "n"}
 WELL, PAIRED = "d * (1 - exp(-a*(r - c)))**2", "4*e*((s/{r})**12 - (s/{r})**6)"
 TAILS: Mapping[str, Any] = {"x": "n", "y": "n", **{name: sd.positive() for name in "ual"}}
 POSITIVE: Mapping[str, Any] = {"p": sd.positive("n"), "q": sd.positive("n"), "a": sd.positive()}
+BLOCK: Mapping[str, Any] = {"A": (2, 2), "B": (2, 3), "D": (3, 3), "X": (5, 2)}
+BLOCKS = "concatenate([concatenate([A, B], axis=1), concatenate([B.T, D], axis=1)])"
 STATISTICS = [
     Row(WELL, "r", PARTICLES, "-2 * a * d * exp(-a * (r - c)) * expm1(-a * (r - c))"),
     Row(WELL, "a", PARTICLES, "-2 * d * (r - c) * exp(-a * (r - c)) * expm1(-a * (r - c))"),
@@ -233,6 +235,9 @@ STATISTICS = [
     Row("x @ A @ x / (x @ x)", "x", FORM,
         "q = x @ A @ x / (x @ x)\n2 * (2 * outer(2 * q * x - A @ x, x) / (x @ x) - q * eye(n) - "
         "2 * outer(x, A @ x) / (x @ x) + A) / (x @ x)", 2),
+    Row(f"sum(({BLOCKS}.T)[:2]**2)", "A", BLOCK, "2 * A"),
+    Row(f"sum(({BLOCKS}.T)[2:]**2)", "B", BLOCK, "2 * B"),
+    Row(f"trace({BLOCKS}.T[:2] @ X)", "B", BLOCK, "X[2:].T"),
     Row("sum(eigvalsh(P)**2)", "P", CONTROL, "2 * P"),
     Row("sum(eigvalsh(P)**2) / 2", "P", CONTROL, "P"),
     Row("sum(eigvalsh(P)**3)", "P", CONTROL, "3 * (P @ P)"),
