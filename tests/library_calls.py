@@ -323,6 +323,7 @@ CALLS = [
     ),
     Call("eigvalsh", sd.eigvalsh, lambda a: np.linalg.eigvalsh((a + a.mT) / 2), (regular(38, 2, (2,)),)),
     Call("eigh", lambda a: sd.eigh(a)[0], lambda a: np.linalg.eigvalsh((a + a.T) / 2), (regular(38, 2),)),
+    Call("simple_eigenvalues", sd.simple_eigenvalues, np.ones_like, (np.array([-1.0, 2.0, 3.0, 5.0]),)),
     Call("eigenvectors", sd.eigenvectors, lambda a: np.linalg.eigh((a + a.T) / 2).eigenvectors, (regular(38, 2),)),
     *(
         Call(

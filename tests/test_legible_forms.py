@@ -170,7 +170,24 @@ PRICE = (
     "S*ndtr((log(S/K) + (r + s**2/2)*T)/(s*sqrt(T))) - K*exp(-r*T)*ndtr((log(S/K) + (r - s**2/2)*T)/(s*sqrt(T)))"
 )
 D1 = "(log(S / K) + T * (r + 0.5 * s ** 2))"
+PARTICLES: Mapping[str, Any] = {**dict.fromkeys("dareslc", ()), "x": "n"}
+WELL, PAIRED = "d * (1 - exp(-a*(r - c)))**2", "4*e*((s/{r})**12 - (s/{r})**6)"
+TAILS: Mapping[str, Any] = {"x": "n", "y": "n", **{name: sd.positive() for name in "ual"}}
+POSITIVE: Mapping[str, Any] = {"p": sd.positive("n"), "q": sd.positive("n"), "a": sd.positive()}
+BLOCK: Mapping[str, Any] = {"A": (2, 2), "B": (2, 3), "D": (3, 3), "X": (5, 2)}
+BLOCKS = "concatenate([concatenate([A, B], axis=1), concatenate([B.T, D], axis=1)])"
 STATISTICS = [
+    Row(WELL, "r", PARTICLES, "-2 * a * d * exp(-a * (r - c)) * expm1(-a * (r - c))"),
+    Row(WELL, "a", PARTICLES, "-2 * d * (r - c) * exp(-a * (r - c)) * expm1(-a * (r - c))"),
+    Row("(1 - exp(-x))**2", "x", X, "2 * (exp(-x) * expm1(-x) + exp(-2 * x))", 2),
+    Row(PAIRED.format(r="r"), "r", PARTICLES, "24 * e * s ** 6 * (1 - 2 * s ** 6 / r ** 6) / r ** 7"),
+    Row(PAIRED.format(r="norm(x)"), "x", PARTICLES,
+        "24 * e * s ** 6 * (1 - 2 * s ** 6 / norm(x) ** 6) * x / norm(x) ** 8"),
+    Row("sum((u + 1)/2 * log(1 + x**2/u))", "x", TAILS, "(u + 1) * x / (u + x ** 2)"),
+    Row("(1 + sum((x - y)**2)/(2*a*l**2))**(-a)", "x", TAILS,
+        "-(1 + 0.5 * sum((x - y) ** 2) / (a * l ** 2)) ** -(a + 1) * (x - y) / l ** 2"),
+    Row("(p@q)**a", "p", POSITIVE, "a * (p @ q) ** (a - 1) * q"),
+    Row("sum(p**a)**(1/a)", "p", POSITIVE, "sum(p ** a) ** (1 / a - 1) * p ** (a - 1)"),
     Row(PRICE, "S", OPTION, f"ndtr({D1} / (s * sqrt(T)))"),
     Row(PRICE, "s", OPTION,
         f"S * sqrt(T) * exp(-0.5 * {D1} ** 2 / (s ** 2 * sqrt(T) ** 2)) / sqrt(2 * pi)"),
@@ -218,6 +235,16 @@ STATISTICS = [
     Row("x @ A @ x / (x @ x)", "x", FORM,
         "q = x @ A @ x / (x @ x)\n2 * (2 * outer(2 * q * x - A @ x, x) / (x @ x) - q * eye(n) - "
         "2 * outer(x, A @ x) / (x @ x) + A) / (x @ x)", 2),
+    Row(f"sum(({BLOCKS}.T)[:2]**2)", "A", BLOCK, "2 * A"),
+    Row(f"sum(({BLOCKS}.T)[2:]**2)", "B", BLOCK, "2 * B"),
+    Row(f"trace({BLOCKS}.T[:2] @ X)", "B", BLOCK, "X[2:].T"),
+    Row("sum(eigvalsh(P)**2)", "P", CONTROL, "2 * P"),
+    Row("sum(eigvalsh(P)**2) / 2", "P", CONTROL, "P"),
+    Row("sum(eigvalsh(P)**3)", "P", CONTROL, "3 * (P @ P)"),
+    Row("eigvalsh(P)[1]", "P", CONTROL,
+        "simple_eigenvalues(eigvalsh(P))[1] * outer(eigenvectors(P)[:, 1], eigenvectors(P)[:, 1])"),
+    Row("eigvalsh(P) @ x", "P", {**CONTROL, "x": "n"},
+        "(eigenvectors(P) * (x * simple_eigenvalues(eigvalsh(P)))) @ eigenvectors(P).T"),
     Row("sum((A.T@P + P@A + Q)**2)", "P", CONTROL,
         "2 * ((A.T @ P + P @ A + Q) @ A.T + A @ (A.T @ P + P @ A + Q))"),
 ]

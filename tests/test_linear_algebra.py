@@ -475,3 +475,11 @@ def test_jacobians_of_solutions_factorize_once(sizes: tuple[Any, Any], backend: 
     wide = np.einsum("ij,jk,jl->ikl", np.linalg.inv(values["A"]), given["W"], values["C"])
     kernel = sd.compile(columns, inputs=[a, c, x, w], backend="auto" if letters else backend)
     np.testing.assert_allclose(kernel(**given), wide, rtol=1e-11, atol=1e-13)
+
+
+def test_simple_eigenvalues_are_those_that_no_other_one_equals() -> None:
+    found = sd.compile("simple_eigenvalues(x)", x=4)
+    np.testing.assert_array_equal(found([-1.0, 2.0, 2.0 + 1e-15, 5.0]), [1, np.nan, np.nan, 1])
+    np.testing.assert_array_equal(found([-1.0, 0.0, 1e-9, 5.0]), 1)
+    with pytest.raises(sd.ShapeError, match="the eigenvalues of a matrix"):
+        sd.parse("simple_eigenvalues(x)", x=())

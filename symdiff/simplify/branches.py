@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan
 
 from ..graph import BOOL, REAL, Node, constant, elementwise, number
+from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.scalars.arithmetic import factors_of
 from ..graph.scalars.functions import FUNCTIONS, where
 from .algebra import NUMBERS, folded
@@ -50,6 +51,14 @@ def _decided_condition(node: Node) -> Node | None:
     return None
 
 
+@rule("equal not_equal", "-x == 0", "x == 0", inside="negative")
+def _negative_and_zero(node: Node) -> Node | None:
+    for x, zero in (node.args, node.args[::-1]):
+        if x.op == "negative" and number(zero) == 0.0:
+            return spread(settle(elementwise(node.op, (x.args[0], zero), BOOL)), node.shape)
+    return None
+
+
 @rule("where", "where(not c, a, b)", "where(c, b, a)", inside="logical_not")
 def _negated_condition(node: Node) -> Node | None:
     c, a, b = node.args
@@ -73,7 +82,7 @@ def _undefined_product(node: Node) -> Node | None:
     return None
 
 
-@rule("multiply", "where(x == 0, 1/2, 1) max(x, 0)", "max(x, 0)")
+@rule("multiply", "where(x == 0, 1/2, 1) max(x, 0)", "max(x, 0)", below=(CHOICE, BRANCHING))
 def _half_of_ramp(node: Node) -> Node | None:
     """Leave out the share that a maximum with 0 has where both are equal, beside the maximum, which is 0 there."""
     sign, parts, whole = factors_of(node, FACTORS)

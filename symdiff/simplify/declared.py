@@ -107,9 +107,18 @@ def _sign_of_positive(node: Node) -> Node | None:
 def _is_above_zero(node: Node) -> bool:
     """Tell whether every element is above 0 and no nan: an input that is checked to be so, and sums of such."""
     parts, whole = terms_of(node, _TERMS)
-    return whole and all(
-        sign > 0 and (is_surely_positive(part) or (scalar_constant(part) or 0.0) > 0.0) for sign, part in parts
-    )
+    return whole and all(sign > 0 and _is_positive_term(part) for sign, part in parts)
+
+
+def _is_positive_term(part: Node) -> bool:
+    """Tell whether a term is an input that is checked to be above 0, a number above 0, or one over such an input."""
+    if part.op == "divide" and 1.0 <= (scalar_constant(part.args[0]) or 0.0) < _LARGE:
+        part = part.args[1]
+    return is_surely_positive(part) or (scalar_constant(part) or 0.0) > 0.0
+
+
+#: Numbers up to this over a number that is finite are above 0.
+_LARGE = 1e15
 
 
 #: Most terms of a sum that are looked at.

@@ -21,7 +21,9 @@ from ...graph import (
     constant,
     delta,
     dependents,
+    elementwise,
     matrix,
+    number,
     placeholder,
     postorder,
     reduce,
@@ -70,7 +72,32 @@ def function_of(function: Node, a: Node, parameters: Sequence[Node] = (), name: 
         return apply("multiply", reshape(value, (*value.shape, 1, 1)), lead)
     if function is apply("divide", one, point(0)) and is_symmetric(a):
         return matrix("inv", a)
+    power = _power_of(function, a, name)
+    if power is not None:
+        return power
     return spectral(Spectral(name, function, function, len(parameters)), (a, *parameters))
+
+
+#: Powers that are products of a matrix, and no function of its eigenvalues.
+_PRODUCTS = 4
+
+
+def _power_of(function: Node, a: Node, name: str) -> Node | None:
+    """Return c A**n for the function c x**n of a symmetric matrix; None for another one, or one with its own name."""
+    if name != "funm" or a.ndim != 2 or not is_symmetric(a):
+        return None
+    c, base = 1.0, function
+    while base.op == "multiply" and number(base.args[0]) is not None:
+        c, base = c * (number(base.args[0]) or 0.0), base.args[1]
+    n = 1.0 if base is point(0) else None
+    if base.op == "power" and base.args[0] is point(0):
+        n = number(base.args[1])
+    if n is None or not n.is_integer() or not 1 <= n <= _PRODUCTS:
+        return None
+    product = a
+    for _ in range(int(n) - 1):
+        product = matmul(product, a)
+    return product if c == 1.0 else elementwise("multiply", (constant(c), product))
 
 
 def _without_one(function: Node) -> Node:
@@ -248,7 +275,7 @@ def _own(n: Dim) -> Node:
     return compare("equal", delta(n, n), 1.0)
 
 
-def _single(x: Node) -> Node:
+def simple_eigenvalues(x: Node) -> Node:
     """Return 1 for eigenvalues that are apart from all others, and nan for those that are not."""
     gap, _ = _gaps(x)
     nearest = reduce("min", where(_own(x.shape[-1]), inf, apply("abs", gap)), (x.ndim,))
@@ -264,7 +291,7 @@ def _eigvalsh(node: Node, tangents: Sequence[Node | None]) -> Node:
     own = lead[len(lead) - (a.ndim - 2) :]
     i, p, q = da.ndim, da.ndim - 2, da.ndim - 1
     slopes = einsum([v, da, v], [(*own, p, i), (*lead, p, q), (*own, q, i)], (*lead, i))
-    return scale_by(_single(node), slopes)
+    return scale_by(simple_eigenvalues(node), slopes)
 
 
 def _eigenvectors(node: Node, tangents: Sequence[Node | None]) -> Node:
@@ -286,13 +313,14 @@ def _spread(node: Node, i: int, ct: Node, prefix: int) -> Node:
         factor, formula = factored(found)
         result = function_of(formula, a, found.parameters)
         if factor is not None:
-            result = scale_by(reshape(factor, (*factor.shape, 1, 1)), result)
+            result = scale_by(reshape(factor, (*factor.shape, 1, 1)) if factor.shape else factor, result)
         return result if result.shape == whole_shape else broadcast_to(result, whole_shape)
     v = matrix("eigenvectors", a)
     lead = tuple(range(ct.ndim - 1))
     own = lead[len(lead) - (a.ndim - 2) :]
     k, p, q = ct.ndim - 1, ct.ndim, ct.ndim + 1
-    return einsum([v, scale_by(_single(node), ct), v], [(*own, p, k), (*lead, k), (*own, q, k)], (*lead, p, q))
+    rates = scale_by(simple_eigenvalues(node), ct)
+    return einsum([v, rates, v], [(*own, p, k), (*lead, k), (*own, q, k)], (*lead, p, q))
 
 
 # ---------------------------------------------------------------------------- forward mode

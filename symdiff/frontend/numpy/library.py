@@ -215,6 +215,7 @@ for _name in ("eigvalsh", "expm", "logm", "sqrtm", "svdvals"):
 _add("expm_frechet", exponential.expm_frechet, 2, 2, 2, in_text=False)
 _add("eigenvectors", lambda x: spectra.eigh(x).eigenvectors)
 _add("eigh", spectra.eigh, in_text=False)
+_add("simple_eigenvalues", spectra.simple_eigenvalues)
 _add("funm", spectra.funm, "mapped", 2, 2)
 _add("svd", spectra.svd, 1, 1, 3, ("full_matrices", "compute_uv"), in_text=False)
 _add("lstsq", spectra.lstsq, 2, 2, 3, ("rcond",), in_text=False)

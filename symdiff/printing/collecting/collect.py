@@ -38,6 +38,7 @@ from .products import (
     by_fewer_functions,
     directed,
     is_nothing,
+    multiplied_in,
     named_throughout,
     powers_within,
     times,
@@ -165,6 +166,11 @@ class _Collector:
             if pushed := powers_within(product, terms):
                 del product.over[base]
                 product.take(self.added(pushed, base.shape), 1)
+        for side in (product.over, product.under):
+            for base in [base for base, n in side.items() if n == 1 and base in self.sums]:
+                if found := multiplied_in(side, self.sums[base], base):
+                    del side[base]
+                    product.take(self.added(found, base.shape), 1 if side is product.over else -1)
 
     def deep(self, product: CollectedProduct) -> CollectedProduct:
         """Decompose the factors of a product that were put together here."""

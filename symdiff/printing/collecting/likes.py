@@ -168,7 +168,25 @@ def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] |
 
 
 def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
-    """Return what all terms have in common: divisors, factors that are no plain variables, a number."""
+    """Return what all terms have in common: divisors, factors that are no plain variables, a number.
+
+    Plain variables count where they and the number are several.
+    """
+    common = _common(terms, lambda base: not is_leaf(base))
+    whole = _common(terms, lambda base: True)
+    numbers = [abs(term.number) for term in terms]
+    if whole.number == 1.0 and all(c.is_integer() and c < _LARGEST for c in numbers):
+        whole.number = float(math.gcd(*map(int, numbers)))
+    factors = (whole.number != 1.0) + len(whole.over)
+    scalars = all(base.shape == () for term in terms for base in (*term.over, *term.under))
+    return whole if scalars and factors >= _SEVERAL else common
+
+
+#: Numbers up to which common divisors are looked for, and factors in common that are written in front of a sum.
+_LARGEST, _SEVERAL = 1e9, 3
+
+
+def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -> CollectedProduct:
     first, *rest = terms
     numbers = {abs(term.number) for term in terms}
     result = CollectedProduct(numbers.pop() if len(numbers) == 1 else 1.0)
@@ -180,6 +198,6 @@ def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
             result.under[base] = least
     for base, n in first.over.items():
         least = min([n, *(term.over.get(base, 0) for term in rest)])
-        if least and not is_leaf(base):
+        if least and counts(base):
             result.over[base] = least
     return result

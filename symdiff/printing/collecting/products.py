@@ -319,6 +319,22 @@ def powers_within(product: CollectedProduct, terms: Sequence[CollectedProduct]) 
     return result
 
 
+def multiplied_in(
+    side: dict[Node, int], terms: Sequence[CollectedProduct], whole: Node
+) -> list[CollectedProduct] | None:
+    """Multiply a positive scalar beside a sum into its terms where that is shorter: v (1 + x / v) is v + x."""
+    for base in [base for base, n in side.items() if n == 1 and base is not whole and is_surely_positive(base)]:
+        below = sum(term.under.get(base, 0) == 1 for term in terms)
+        if base.shape or not below or 2 * below < len(terms):
+            continue
+        del side[base]
+        result = [term.copy() for term in terms]
+        for term in result:
+            term.take(base, 1)
+        return result
+    return None
+
+
 def without(term: CollectedProduct, common: CollectedProduct) -> CollectedProduct:
     """Return a term divided by what it has in common with others."""
     over = {base: n - common.over.get(base, 0) for base, n in term.over.items()}

@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 
-from ...graph import Node, constant, reshape
+from ...graph import Node, concatenate, constant, reshape, slicing
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import fixed
 from ..rewriter import make, rule, settle
@@ -40,6 +40,36 @@ def entries_of(node: Node) -> npt.NDArray[np.object_] | None:
     parts = [entries_of(arg) for arg in node.args]
     known = [part for part in parts if part is not None]
     return np.concatenate(known, axis=node.payload.axis) if len(known) == len(parts) else None
+
+
+@rule("slice", "[[A, B], [C, D]][:, :k]", "[[A], [C]]", "reading", inside="concatenate")
+def _slice_of_blocks(node: Node) -> Node | None:
+    """Take a part of a matrix of blocks along the other axis, where it is made of whole blocks."""
+    (x,), items = node.args, node.payload.items
+    at = x.payload.axis % x.ndim
+    whole = [(0, 1, size) for size in x.shape]
+    if any(length is None for _, _, length in items) or all(items[k] == whole[k] for k in range(x.ndim) if k != at):
+        return None
+    parts = []
+    for part in x.args:
+        own = tuple((0, 1, part.shape[at]) if k == at else item for k, item in enumerate(items))
+        parts.append(settle(slicing(part, own)))
+        if parts[-1].op == "slice":
+            return None
+    blocks = settle(concatenate(parts, at))
+    rest = tuple(items[at] if k == at else (0, 1, size) for k, size in enumerate(blocks.shape))
+    return settle(slicing(blocks, rest)) if rest[at] != (0, 1, blocks.shape[at]) else blocks
+
+
+@rule("slice", "(2 [A, B])[:k]", "2 A", "reading", inside="multiply")
+def _slice_of_multiple(node: Node) -> Node | None:
+    """Take a part of an array before a number multiplies it, where that part has a form of its own."""
+    (x,) = node.args
+    for c, array in (x.args, x.args[::-1]):
+        if not c.ndim and array.op == "concatenate" and array.shape == x.shape:
+            part = settle(slicing(array, node.payload.items))
+            return None if part.op == "slice" else make("multiply", c, part)
+    return None
 
 
 @rule("det", "det([[a, b], [c, d]])", "a d - b c", "form", inside="concatenate")

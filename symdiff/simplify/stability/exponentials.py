@@ -44,7 +44,7 @@ def normal_form(node: Node) -> Node | None:
     if not may_hold_exponentials(node):
         return None
     product = as_product(node)
-    if product is None or not _wants_form(product):
+    if product is None or not _wants_form(product) or _goes_together(product):
         return None
     result = _build(product, node.shape)
     return None if result is None or result is node else result
@@ -57,6 +57,24 @@ def _wants_form(p: ExponentialProduct) -> bool:
     if any(power < 0 for power in p.sums.values()) and (p.under or p.exponentials or p.raw):
         return True
     return bool(p.exponentials and p.sums)
+
+
+def _goes_together(p: ExponentialProduct) -> bool:
+    """Tell whether one exponential stands beside differences exp(t) - 1 alone that grow where it grows.
+
+    Then neither is 0 where the other is infinite, and the product is right and short as it is.
+    """
+    if p.exponentials != 1 or p.raw > len(p.sums) or not p.sums:
+        return False
+    for found, power in p.sums.items():
+        parts = sorted(found.parts(), key=lambda part: bool(part[1]))
+        if power < 0 or len(parts) != 2 or parts[0][1]:
+            return False
+        (b, _), (c, t) = parts
+        reach = ratio(p.exponent, t)
+        if Share(b, c, t).kind != -1 or reach is None or reach <= 0:
+            return False
+    return True
 
 
 def _build(p: ExponentialProduct, shape: Shape) -> Node | None:

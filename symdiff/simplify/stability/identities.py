@@ -25,7 +25,7 @@ from ..rewriter import make, rule, spread
 from .points import is_nonzero
 
 if TYPE_CHECKING:
-    from .laurent import ExponentialTerm
+    from .laurent import WrittenTerm
 
 #: Numbers that densities have below others.
 _ROOTS = (math.sqrt(2 * math.pi), math.sqrt(math.pi), math.sqrt(2))
@@ -102,7 +102,7 @@ def _exponentials(term: Node) -> tuple[Node, ...]:
     return tuple(found)
 
 
-def _written(term: ExponentialTerm) -> Node:
+def _written(term: WrittenTerm) -> Node:
     result = constant(term.number)
     for root in _ROOTS:
         value = fraction_of(term.number * root)

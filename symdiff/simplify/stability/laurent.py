@@ -66,7 +66,7 @@ def _total(reader: _NormalForm, parts: Iterable[tuple[float, Node]]) -> Form | N
     return total
 
 
-class ExponentialTerm(NamedTuple):
+class WrittenTerm(NamedTuple):
     """A number times powers times one exponential, or none."""
 
     number: float
@@ -76,7 +76,7 @@ class ExponentialTerm(NamedTuple):
 
 def by_few_exponentials(
     parts: Iterable[tuple[float, Node]], exponentials: Iterable[Node]
-) -> list[ExponentialTerm] | None:
+) -> list[WrittenTerm] | None:
     """Return the terms of a sum, where each has one of some exponentials: of those with equal exponents, the first.
 
     None where the sum is 0, its normal form long, or an exponent none of theirs.
@@ -99,7 +99,7 @@ def by_few_exponentials(
             return None
         exponential, own, c = known[exponent]
         scale, rest = _joined(powers, frozenset((base, -n) for base, n in own))
-        found.append(ExponentialTerm(float(number * scale / c), sorted(rest, key=_place), exponential))
+        found.append(WrittenTerm(float(number * scale / c), sorted(rest, key=_place), exponential))
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any, NamedTuple
 
-from ....calculus.recursive.spectral import function_of
+from ....calculus.recursive import spectral
 from ....errors import ArgumentError, ShapeError, UnsupportedError
 from ....graph import BOOL, Node, concatenate, dependents, elementwise, matrix, postorder, reshape, swap, zeros
 from ....graph import matmul as stack_matmul
@@ -59,6 +59,13 @@ def eigh(x: Node) -> Spectrum:
     return Spectrum(eigvalsh(x), matrix("eigenvectors", to_real(x)))
 
 
+def simple_eigenvalues(x: Node) -> Node:
+    """Return 1 for eigenvalues that no other one equals, by 43 bits of the largest, and nan for the others."""
+    if not x.ndim:
+        raise ShapeError("simple_eigenvalues of one number; expected the eigenvalues of a matrix, as of eigvalsh(A)")
+    return spectral.simple_eigenvalues(to_real(x))
+
+
 def funm(x: Node, func: Callable[[Node], Node | None]) -> Node:
     """Return f(x) for a symmetric matrix, or a stack of them: f of its eigenvalues, in the basis of its eigenvectors.
 
@@ -96,7 +103,7 @@ def _function_of(formula: Node, x: Node) -> Node:
         if node.op not in FUNCTIONS:
             raise UnsupportedError(f"funm of a function that calls {node.op}; expected functions of numbers alone")
         new[node] = elementwise(node.op, tuple([taken(arg) for arg in node.args]), node.dtype)
-    return function_of(taken(formula), x, parameters)
+    return spectral.function_of(taken(formula), x, parameters)
 
 
 def _symmetric(x: Node, what: str) -> Node:
@@ -112,7 +119,7 @@ def _symmetric(x: Node, what: str) -> Node:
 
 
 def _named(name: str, function: str, x: Node) -> Node:
-    return function_of(apply(function, point(0)), _symmetric(x, name), name=name)
+    return spectral.function_of(apply(function, point(0)), _symmetric(x, name), name=name)
 
 
 def expm(x: Node) -> Node:
@@ -146,7 +153,7 @@ def polar(a: Node, side: str = "right") -> Polar:
     m, n = a.shape[-2:]
     tall = side == "right" if m == n or not isinstance(m, int) or not isinstance(n, int) else m > n
     inner = stack_matmul(swap(a), a) if tall else stack_matmul(a, swap(a))
-    turn = function_of(apply("power", point(0), -0.5), inner)
+    turn = spectral.function_of(apply("power", point(0), -0.5), inner)
     u = stack_matmul(a, turn) if tall else stack_matmul(turn, a)
     if tall == (side == "right"):
         return Polar(u, sqrtm(inner))
