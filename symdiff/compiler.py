@@ -1,9 +1,9 @@
 """The whole way from a formula to a kernel, one stage a line.
 
     text ────parse──▶┐
-    SymPy ───read────▶ graph ──inline──▶ graph ──simplify──▶ graph ──guard──▶ graph
-    symbols ─────────▶┘                                                         │
-             ┌──────────────────────────────────────────────────────────────────┘
+    SymPy ───read────▶ graph ──inline──▶ graph ──simplify──▶ graph ──mask──▶ graph
+    symbols ─────────▶┘                                                        │
+             ┌─────────────────────────────────────────────────────────────────┘
              ├──unroll──▶ program ───┬──emit C──▶ build ──▶ Kernel
              ├──plan────▶ programs ──┴──assemble (bytecode)──▶ Kernel
              └──emit NumPy────────────────────────────────────▶ Kernel
@@ -21,7 +21,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
-from .calculus.demand import guard
+from .calculus.demand import mask_matrices
 from .calculus.recursive.joined import join_recurrences
 from .calculus.recursive.lifted import lift_products
 from .errors import ArgumentError
@@ -349,9 +349,9 @@ def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
     trace("graph.txt", lambda: listing(graph))
     inlined = inline(graph)
     trace("inlined.txt", lambda: listing(inlined))
-    simplified = finish(join_cosines(inline(simplify(inlined, rewrites)), rewrites))  # rewrites make barriers too
+    simplified = finish(join_cosines(inline(simplify(inlined, rewrites, written=True)), rewrites))  # they make barriers
     trace("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
-    nodes = guard(lift_products(join_recurrences(simplified)))
+    nodes = mask_matrices(lift_products(join_recurrences(simplified)))
     trace("guarded.txt", lambda: listing(nodes))
     return nodes
 

@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,7 +16,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 import symdiff as sd
-from symdiff.runtime.toolchain import cache
 from symdiff.tools.command import cli, inspect
 
 Run = Callable[..., Result]
@@ -36,21 +34,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         return result
 
     return call
-
-
-def real(*args: str, folder: Path, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line as a shell would."""
-    return subprocess.run(
-        [sys.executable, "-m", "symdiff", *args],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        input=stdin,
-        cwd=folder,
-        env={**os.environ, "PYTHONUTF8": "1", **environment},
-        check=False,
-        timeout=120,
-    )
 
 
 # ---------------------------------------------------------------------------- derive
@@ -431,6 +414,7 @@ def test_examples_of_the_page_run(run: Run, line: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(inspect, "LEAST", 1e-5)
     np.save("x.npy", np.array([0.0, 1.0]))
     Path("loss.txt").write_text("r = X @ w - y\nr @ r\n")
+    Path("t.csv").write_text("s,r,t\n100,0.01,1\n50,0.02,2\n")
     assert run(*shlex.split(line)[1:]).stdout
 
 
@@ -504,102 +488,6 @@ def test_what_nobody_foresaw_is_a_message(run: Run, monkeypatch: pytest.MonkeyPa
     assert "Traceback" not in said
 
 
-# ---------------------------------------------------------------------------- the rest
-
-
-def test_doctor(run: Run) -> None:
-    output = run("doctor").stdout
-    assert str(cache.cache_folder()) in output
-    assert f"numpy         {np.__version__}" in output
-    assert re.search(r"^compiler +/.*: .*\d+\.\d+", output, re.MULTILINE)
-    assert re.search(r"^vector math +\w", output, re.MULTILINE)
-    assert re.search(r"^backend +auto takes ", output, re.MULTILINE)
-
-
-def test_doctor_tells_what_is_wrong_with_the_cache(tmp_path: Path) -> None:
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    shared.chmod(0o777)
-    done = real("doctor", folder=tmp_path, SYMDIFF_CACHE_DIR=str(shared))
-    assert done.returncode == 0, done.stderr
-    assert "it can be written by others (mode 0777)" in " ".join(done.stdout.split())
-    done = real("cache", "show", folder=tmp_path, SYMDIFF_CACHE_DIR=str(shared))
-    assert "The folder can be written by others (mode 0777)." in " ".join(done.stdout.split())
-
-
-def test_doctor_without_a_compiler(tmp_path: Path) -> None:
-    done = real("doctor", folder=tmp_path, PATH=str(tmp_path), CC="")
-    assert done.returncode == 0, done.stderr
-    assert "none found ($CC, cc, gcc, clang)" in done.stdout
-    assert "auto takes the interpreter" in done.stdout
-
-
-def test_doctor_with_a_compiler_that_fails(tmp_path: Path) -> None:
-    broken = tmp_path / "cc"
-    broken.write_text("#!/bin/sh\ncase $1 in --version) echo fine;; *) echo out of order >&2; exit 1;; esac\n")
-    broken.chmod(0o755)
-    done = real("doctor", folder=tmp_path, CC=str(broken), SYMDIFF_CACHE_DIR=str(tmp_path / "cache"))
-    assert done.returncode == 1
-    assert "out of order" in done.stdout
-
-
-def test_cache_show_and_clear(run: Run) -> None:
-    sd.compile("x + 12345", backend="native")
-    names = [name for name, _, _ in cache.entries(cache.cache_folder())]
-    plans = sum(name.startswith("plan-") for name in names)
-    assert 0 < plans < len(names)
-    held = f"{len(names) - plans} kernels and {plans} records of formulas"
-    assert held in run("cache", "show").stdout
-    assert f"removed {held}" in run("cache", "clear").stdout
-    assert not cache.entries(cache.cache_folder())
-
-
-def test_version_and_help(run: Run) -> None:
-    assert run("--version").stdout == f"symdiff, version {sd.__version__}\n"
-    for command in ("derive", "eval", "demo", "doctor", "cache"):
-        assert command in run("--help").stdout
-        assert "Usage:" in run(command, "-h").stdout
-
-
-def test_eval_without_a_compiler(tmp_path: Path) -> None:
-    done = real("eval", "x * 2", "--value", "x=4", folder=tmp_path, PATH=str(tmp_path), CC="")
-    assert done.returncode == 0
-    assert done.stderr.startswith("Warning: no C compiler was found")
-    assert len(done.stderr.splitlines()) == 1
-    assert "by the interpreter" in done.stdout
-
-
-def test_a_warning_is_one_line(tmp_path: Path) -> None:
-    done = real("eval", "x * 2", "--value", "x=4", "--backend", "native", folder=tmp_path, CC="no-such-compiler")
-    assert done.returncode == 0
-    assert done.stderr.startswith("Warning: CC='no-such-compiler' does not run")
-    assert len(done.stderr.splitlines()) == 1
-    assert "8" in done.stdout
-
-
-@pytest.mark.parametrize("columns", ["1", "20", "200"])
-def test_no_width_breaks_a_formula(tmp_path: Path, columns: str) -> None:
-    formula = " + ".join(f"sin({k} * x)" for k in range(2, 12))
-    done = real("derive", formula, "--wrt", "x", folder=tmp_path, COLUMNS=columns, NO_COLOR="1")
-    assert done.returncode == 0
-    assert "\x1b" not in done.stdout
-    assert done.stdout.splitlines()[0].count("cos") == 10
-
-
-def test_a_terminal_without_unicode_reads_another_spelling(tmp_path: Path) -> None:
-    args = ("derive", "log(det(A))", "--wrt", "A", "--shape", "A=n,n")
-    done = real(*args, folder=tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="ascii")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "inv(A).T"
-    assert done.stdout.isascii()
-
-
-def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m symdiff derive 'x**2' --wrt x | true"
-    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert "Traceback" not in done.stderr
-
-
 # ---------------------------------------------------------------------------- check
 
 
@@ -628,3 +516,61 @@ def test_a_table_for_a_number_is_refused_with_its_columns(run: Run, form: list[s
     said = run(*given, "--data", "S=t.csv", code=2)
     assert "t.csv has 3 columns, and S is one number a row" in said.output
     assert "4. 10." in run(*given, "--data", "S=t.csv:b").stdout
+
+
+def test_the_list_of_commands_says_whole_sentences(run: Run) -> None:
+    for command in ([], ["cache"]):
+        said = run(*command, "--help").stdout
+        assert "..." not in said.partition("Commands:")[2]
+    assert "the derivative of FORMULA as a formula." in run("--help").stdout
+
+
+TABLE = "S,K,name\n1,2,3\n4,5,6\n"
+
+
+def test_a_table_without_a_name_gives_its_columns_by_name(run: Run) -> None:
+    Path("t.csv").write_text(TABLE, encoding="utf-8")
+    one_by_one = ("--data", "S=t.csv:S", "--data", "K=t.csv:K")
+    wanted = json.loads(run("eval", "S*K", *one_by_one, "--batch", "auto", "--json").stdout)
+    for data in (["t.csv"], ["t.csv", "K=t.csv:K"]):
+        given = [part for one in data for part in ("--data", one)]
+        found = json.loads(run("eval", "S*K", *given, "--batch", "auto", "--json").stdout)
+        assert found["results"] == wanted["results"]
+    found = json.loads(run("eval", "S*K*r", "--data", "t.csv", "--value", "r=2", "--batch", "auto", "--json").stdout)
+    assert found["results"]["value"]["values"] == [4.0, 40.0]
+    # what a formula calls or defines is no input
+    text = "K = 2\nname = log(S)\nK * exp(name)"
+    found = json.loads(run("eval", text, "--data", "t.csv", "--batch", "auto", "--json").stdout)
+    assert found["results"]["value"]["values"] == pytest.approx([2.0, 8.0])
+
+
+def test_a_table_that_nothing_is_taken_of_is_refused(run: Run) -> None:
+    Path("t.csv").write_text(TABLE, encoding="utf-8")
+    Path("bare.csv").write_text("1,2\n3,4\n", encoding="utf-8")
+    said = run("eval", "x*log(y)", "--data", "t.csv", "--batch", "auto", code=2)
+    assert "t.csv has no column that the formula mentions (x, y); its columns: S, K, name" in said.output
+    said = run("eval", "x*y", "--data", "bare.csv", "--batch", "auto", code=2)
+    assert "it has no header. Give a column by --data NAME=bare.csv:COLUMN" in said.output
+
+
+def test_all_columns_are_not_taken_for_the_one_of_the_inputs_name(run: Run) -> None:
+    Path("t.csv").write_text(TABLE, encoding="utf-8")
+    said = run("eval", "S*K", "--data", "S=t.csv", "--data", "K=t.csv", "--batch", "auto", code=2)
+    assert "one of them called S; write --data S=t.csv:S for that one" in said.output
+    for given in (["--data", "S=t.csv:S,K,name"], ["--data", "S=t.csv", "--shape", "S=3"], ["--data", "x=t.csv"]):
+        name = given[1][0]
+        found = json.loads(run("eval", f"sum({name})", *given, "--batch", name, "--json").stdout)
+        assert found["results"]["value"]["values"] == [6.0, 15.0]
+
+
+def test_rows_of_a_table_by_name_are_streamed(run: Run) -> None:
+    Path("t.csv").write_text(TABLE, encoding="utf-8")
+    run("eval", "S*K", "--data", "t.csv", "--batch", "auto", "--rows-at-once", "1", "--out", "r.npy")
+    assert np.load("r.npy").tolist() == [2.0, 20.0]
+
+
+def test_files_that_exist_are_told_with_the_option(run: Run) -> None:
+    given = ("export", "x**2", "--wrt", "x", "--target", "c", "--name", "slope", "--out", "ex")
+    run(*given)
+    assert "--overwrite" in run(*given, code=2).output
+    run(*given, "--overwrite")

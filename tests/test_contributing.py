@@ -83,7 +83,8 @@ PLACES = "|".join(sorted({path.name.removesuffix(".py") for path in (ROOT / "sym
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [("CONTRIBUTING.md", 20), ("docs/design.md", 60), ("docs/measurements.md", 3)]
+    ("page", "least"),
+    [("CONTRIBUTING.md", 20), ("docs/design.md", 20), ("docs/internals.md", 50), ("docs/measurements.md", 3)],
 )
 def test_pages_name_places_that_exist(page: str, least: int) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -153,9 +154,77 @@ for shape, axis in (((4,), 0), ((2, 3), 1), ((3, 2), 0)):
         np.testing.assert_allclose(got, second, atol=1e-5)
         back = sd.compile(sd.gradient((f * f).sum(), X), [X], backend=backend)(x)
         np.testing.assert_allclose(back, np.tensordot(2 * exact(x), first, x.ndim).reshape(shape), atol=1e-8)
-n = sd.vector("v", "n")
-long = sd.compile(sd.gradient(sd.cumnorm(n).sum(), n), [n])
-np.testing.assert_allclose(long(np.ones(40)), np.cumsum(1 / np.sqrt(np.arange(40, 0, -1)))[::-1])
+
+# axes of any length, which no scalar program has: in vectors and matrices, alone and in batches, from either end
+A, v = sd.array("A", ("n", "m")), sd.vector("v", "n")
+exact = lambda x, axis: np.sqrt(np.cumsum(x * x, axis))
+forms = [sd.cumnorm(A, axis=0), sd.cumnorm(sd.cumnorm(A, axis=1), axis=0), sd.cumnorm(A[::-1], axis=0)[::-1]]
+for backend in ("native", "interpreter", "numpy"):
+    kernels = [sd.compile(str(form), A=("n", "m"), backend=backend) for form in forms]
+    slopes = sd.compile(sd.gradient((sd.cumnorm(v * v) * v).sum(), v), [v], backend=backend)
+    for n, m in ((1, 1), (5, 3), (40, 2)):
+        a, x = rng.uniform(0.5, 1.5, (2, n, m)), rng.uniform(0.5, 1.5, n)
+        wanted = exact(a, 1), exact(exact(a, 2), 1), exact(a[:, ::-1], 1)[:, ::-1]
+        for kernel, value in zip(kernels, wanted):
+            np.testing.assert_allclose(kernel(a), value)
+            np.testing.assert_allclose(kernel(a[0]), value[0])
+        wanted = slope(lambda v: np.sum(exact(v * v, 0) * v), x)
+        np.testing.assert_allclose(slopes(x), wanted.ravel(), rtol=1e-6)
+
+# where it is zero by its form
+from symdiff.sparse.structure import nonzeros
+front = np.array([0.0, 0.0, 1.0, 0.0])
+w = sd.vector("w", 4)
+(found,) = nonzeros([sd.cumnorm(w * front).node], {})
+assert found.tolist() == [False, False, True, True]
+"""
+
+#: A sum of absolute values over axes, in the same five places.
+TAXICAB = [
+    Step(
+        "symdiff/graph/primitives.py",
+        '_over_axes("reduce", "norm"',
+        '_over_axes("reduce", "taxicab", zeros=Zeros.ALL)',
+    ),
+    Step(
+        "symdiff/graph/reference/numeric.py",
+        "def norm(",
+        "def taxicab(x: Array, axes: tuple[int, ...]) -> Array:\n    return np.sum(np.abs(x), axes)",
+    ),
+    Step(
+        "symdiff/calculus/rules.py",
+        "def _norm(",
+        """\
+@_rule("taxicab", "differential of a sum", "sum_i sign(x_i) dx_i", "chain rule")
+def _taxicab(node: Node, tangents: Sequence[Node | None]) -> Node:
+    slopes = elementwise("sign", (node.args[0],))
+    return _sum_last(scale_by(slopes, _only(tangents)), node.payload.axes)
+""",
+    ),
+    Step("symdiff/lowering/expand.py", '"norm": norm,', '"taxicab": lambda values, x: values.total("abs", x),'),
+    Step("symdiff/frontend/numpy/library.py", '_add("cov"', """\
+_add("taxicab", reductions._reduction("taxicab"), 1, 1, 2, ("axis", "keepdims"))
+"""),
+]
+#: Uses of it: small and of any size, both modes, patterns, with data in rows.
+USES_OF_TAXICAB = """
+import numpy as np, symdiff as sd
+from symdiff.sparse.structure import nonzeros
+rng = np.random.default_rng(1)
+for shape in ((4, 3), ("n", "m")):
+    X = sd.array("X", shape)
+    f = sd.taxicab(X, axis=1)
+    assert str(f) == "taxicab(X, axis=1)" and "taxicab" in f.latex()
+    g, J = sd.gradient((f * f).sum(), X), sd.jacobian(sd.taxicab(X), X)
+    x = rng.normal(size=(2, 4, 3))
+    total = abs(x).sum(-1)
+    for backend in ("native", "interpreter", "numpy"):
+        np.testing.assert_allclose(sd.compile(f, [X], backend=backend)(x), total)
+        np.testing.assert_allclose(sd.compile(g, [X], backend=backend)(x), 2 * total[..., None] * np.sign(x))
+        np.testing.assert_allclose(sd.compile(J, [X], backend=backend)(x), np.sign(x))
+w = sd.array("X", (4, 3))
+(found,) = nonzeros([sd.taxicab(w * np.eye(4, 3), axis=1).node], {})
+assert found.tolist() == [True, True, True, False]
 """
 
 
@@ -166,12 +235,18 @@ def test_array_primitive_is_five_files(copy: Path) -> None:
     check(copy, CUMNORM)
 
 
+def test_reduction_is_five_files(copy: Path) -> None:
+    assert len({step.path for step in TAXICAB}) == 5
+    follow(copy, TAXICAB)
+    check(copy, USES_OF_TAXICAB)
+
+
 @pytest.mark.parametrize(
     ("left_out", "named"),
     [
         ("symdiff/graph/reference/numeric.py", "cumnorm"),
         ("symdiff/calculus/rules.py", "symdiff.calculus.rules lacks cumnorm"),
-        ("symdiff/lowering/arrays.py", "symdiff.lowering.arrays lacks cumnorm"),
+        ("symdiff/lowering/expand.py", "symdiff.lowering.arrays lacks cumnorm"),
         ("symdiff/graph/primitives.py", "symdiff.calculus.rules has cumnorm"),
     ],
 )

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_declared_checks import conforming
 
 import symdiff as sd
-from symdiff._kernels.unit import is_declared
 from symdiff.frontend.shapes import assume
 from symdiff.graph.primitives import Assumptions
-from symdiff.runtime.calls.declared import bits, check
 
 N = 3
 SPACES = ["symmetric", "skew", "diagonal", "lower", "upper", "positive_definite", "orthogonal"]
@@ -273,158 +272,6 @@ def test_rewrites_by_orthogonality_do_not_change_further_derivatives() -> None:
             np.testing.assert_allclose(run(found, point), run(wanted, point), rtol=1e-9, atol=1e-9)
         again = sd.jacobian(sd.gradient(build(Q), Q), Q)
         np.testing.assert_allclose(run(again, point), run(wanted, point), rtol=1e-9, atol=1e-9)
-
-
-# ---------------------------------------------------------------------------- checks of the numbers of a call
-
-FACTS: list[Assumptions] = [
-    assume(symmetric=True),
-    assume(skew=True),
-    assume(diagonal=True),
-    assume(triangular="lower"),
-    assume(triangular="upper"),
-    assume(positive_definite=True),
-    assume(diagonal=True, positive_definite=True),
-    assume(positive=True),
-    assume(symmetric=True, positive=True),
-]
-
-
-def conforming(facts: Assumptions, rng: np.random.Generator, stack: tuple[int, ...], n: int) -> np.ndarray:
-    a: Any = rng.normal(size=(*stack, n, n))
-    if facts.positive:
-        a = np.abs(a) + 0.1
-    if facts.definite:
-        a = a @ a.swapaxes(-1, -2) + np.eye(n)
-    if facts.symmetric:
-        a = a + a.swapaxes(-1, -2)
-    if facts.skew:
-        a = a - a.swapaxes(-1, -2)
-    if facts.lower:
-        a = np.tril(a)
-    return np.asarray(np.triu(a) if facts.upper else a)
-
-
-def told(facts: Assumptions, array: np.ndarray, lead: int) -> str:
-    """Return what the reference implementation says, "" where it has no objection."""
-    try:
-        check("S", facts, array, lead)
-    except sd.ArgumentError as error:
-        return str(error)
-    return ""
-
-
-@pytest.mark.parametrize("facts", FACTS, ids=str)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_compiled_checks_agree_with_the_slow_ones(facts: Assumptions, dtype: type) -> None:
-    rng = np.random.default_rng(5)
-    refused = 0
-    for trial in range(300):
-        n, stack = int(rng.integers(0, 5)), (3, 1, 2)[: int(rng.integers(0, 4))]
-        a: Any = conforming(facts, rng, stack, n).astype(dtype)
-        if a.size and trial % 3:
-            at = tuple(int(rng.integers(size)) for size in a.shape)
-            odd = [np.nan, np.inf, -np.inf, 0.0, -a[at], a[at] * (1 + 1e-3), a[at] * (1 + 2 * np.finfo(dtype).eps)]
-            a[at] = odd[int(rng.integers(len(odd)))]
-        behind = bool(rng.integers(2))
-        given = np.moveaxis(a, (-2, -1), (0, 1)) if behind else a
-        if rng.integers(2):
-            given = np.asfortranarray(given)
-        fast = is_declared(given, 0 if behind else a.ndim - 2, bits(facts))
-        slow = told(facts, a, len(stack))
-        assert fast == (slow == ""), (a, slow)
-        refused += not fast
-    assert 10 < refused < 260
-
-
-def test_rounding_is_allowed_and_more_is_not() -> None:
-    S = sd.matrix("S", 3, 3, symmetric=True)
-    kernel = sd.compile(S @ S, backend="interpreter")
-    a = np.random.default_rng(0).normal(size=(3, 3))
-    product = a @ np.diag([1.0, 1e-3, 1e3]) @ a.T
-    kernel(np.linalg.inv(np.linalg.inv(product + np.eye(3) * 1e3)) * (1 + 0))
-    rounded = product + product.T
-    rounded[0, 1] *= 1 + 1e-15
-    kernel(rounded)
-    rounded[0, 1] *= 1 + 1e-10
-    with pytest.raises(sd.ArgumentError, match=r"S is declared symmetric, and is not: S\[0, 1\] = .* and S\[1, 0\]"):
-        kernel(rounded)
-
-
-@pytest.mark.parametrize("backend", ["interpreter", "native", "numpy", "auto"])
-@pytest.mark.parametrize("size", [3, "n"])
-def test_every_backend_checks_every_call(backend: str, size: Any) -> None:
-    if backend == "native" and size == "n":
-        pytest.skip("one native size is enough")
-    S, x = sd.matrix("S", size, size, symmetric=True), sd.vector("x", size)
-    kernel = sd.compile({"g": sd.gradient(x @ S @ S @ x, S), "v": S @ x}, [S, x], backend=backend)
-    rng = np.random.default_rng(1)
-    good = conforming(assume(symmetric=True), rng, (6,), 3)
-    xs = rng.normal(size=(6, 3))
-    bad = good.copy()
-    bad[4, 2, 0] += 1.0
-    for dtype in (np.float64, np.float32):
-        for _ in range(3):  # the first calls go another way than later ones
-            for batch in (good[0], good, good[:, None]):
-                kernel(batch.astype(dtype), xs[0].astype(dtype))  # x is shared
-                kernel(S=batch.astype(dtype), x=xs[0].astype(dtype))
-            kernel(good[1].astype(dtype), xs.astype(dtype))  # the matrix is
-            with pytest.raises(sd.ArgumentError, match=r"S\[0, 2\] = .*\(sample 4 of the batch\)"):
-                kernel(bad.astype(dtype), xs.astype(dtype))
-            with pytest.raises(sd.ArgumentError, match=r"S\[0, 2\] = .*\(sample \(4, 0\) of the batch\)"):
-                kernel(bad[:, None].astype(dtype), xs[0].astype(dtype))
-            with pytest.raises(sd.ArgumentError, match=r"S\[2, 0\] = [^(]*; expected"):
-                kernel(bad[4].astype(dtype), xs.astype(dtype))
-            with pytest.raises(sd.ArgumentError, match="declared symmetric"):
-                kernel(bad[4].tolist(), xs[0].tolist())
-
-
-def test_columns_and_sums_are_checked() -> None:
-    s, D = sd.scalar("s", positive=True), sd.matrix("D", 2, 2, diagonal=True)
-    kernel = sd.compile(s * np.trace(D), [s, D], reduce="sum", batch_axis=-1, backend="interpreter")
-    diagonals = np.zeros((2, 2, 5))
-    diagonals[0, 0], diagonals[1, 1] = 1.0, 2.0
-    for _ in range(3):
-        assert kernel(np.ones(5), diagonals) == 15.0
-        with pytest.raises(sd.ArgumentError, match=r"s is declared positive, and is not: s = -1.0 \(sample 3 of"):
-            kernel(np.array([1, 1, 1, -1.0, 1]), diagonals)
-        wrong = diagonals.copy()
-        wrong[0, 1, 2] = 1e-300
-        with pytest.raises(sd.ArgumentError, match=r"D is declared diagonal, .* D\[0, 1\] = 1e-300 \(sample 2"):
-            kernel(np.ones(5), wrong)
-        for value in (0.0, -0.0, np.inf, np.nan, 0, -2):
-            with pytest.raises(sd.ArgumentError, match="expected finite numbers above 0"):
-                kernel(value, diagonals)
-
-
-def test_validation_looks_at_orthogonal_and_definite_matrices() -> None:
-    Q, P, x = sd.matrix("Q", 2, 2, orthogonal=True), sd.matrix("P", 2, 2, positive_definite=True), sd.vector("x", 2)
-    kernel = sd.compile(P @ Q @ x, [P, Q, x], validate=True)
-    indefinite, one = np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones(2)
-    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    for _ in range(2):
-        np.testing.assert_allclose(kernel(np.eye(2), turn, one), turn @ one)
-        with pytest.raises(sd.ArgumentError, match="Q is declared orthogonal, and is not"):
-            kernel(np.eye(2), 2 * turn, one)
-        with pytest.raises(sd.ArgumentError, match=r"P is declared positive definite.*\(sample 1 of the batch\)"):
-            kernel(np.stack([np.eye(2), indefinite]), turn, one)
-    plain = sd.compile(P @ Q @ x, [P, Q, x])
-    np.testing.assert_allclose(plain(indefinite, turn, one), indefinite @ turn @ one)
-    with pytest.raises(sd.ArgumentError, match="numbers above 0 on the diagonal"):
-        plain(-np.eye(2), turn, one)
-
-
-@pytest.mark.parametrize("n", [5, 20, 70])
-@pytest.mark.parametrize("text", ["logdet(S)", "sum(inv(S))", "sum(cholesky(S))", "det(S)"])
-def test_failure_of_a_factorization_names_the_definite_input(n: int, text: str) -> None:
-    rng = np.random.default_rng(n)
-    a = rng.normal(size=(n, n))
-    definite, indefinite = a @ a.T + np.eye(n), np.full((n, n), 2.0) - np.eye(n)
-    kernel = sd.compile(text, S=sd.positive_definite("n"), backend="interpreter")
-    free = sd.compile(text, S=("n", "n"), backend="numpy")
-    np.testing.assert_allclose(kernel(np.stack([definite] * 3)), [free(definite)] * 3, rtol=1e-9)
-    with pytest.raises(sd.SingularMatrixError, match=r"S is declared positive definite, .*\(sample 1 of the batch\)"):
-        kernel(np.stack([definite, indefinite]))
 
 
 # ---------------------------------------------------------------------------- ways to declare

@@ -242,8 +242,8 @@ FROM_SCIPY = [name for name, row in FUNCTIONS.items() if row.library]
 def test_every_scalar_function(bare: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     groups: list[list[str]] = [[], [*COMPILED]]
-    of_such = ("iv", "kv", "beta_slope", "dawsn_derivative")  # formulas of functions of SciPy
-    others = ("where", *COMPILED, *FROM_SCIPY, *of_such)
+    # the last are formulas of such ones
+    others = ("where", *COMPILED, *FROM_SCIPY, "iv", "kv", "beta_slope", "dawsn_derivative")
     names = [name for name, row in FUNCTIONS.items() if row.takes is REAL and name not in others]
     groups[0] = names
     cases = []
@@ -496,3 +496,30 @@ def test_the_way_out_of_what_numpy_lacks_works(form: str, shape: Any, tmp_path: 
     with pytest.raises(sd.UnsupportedError, match=r"log_ndtr.* is a function that NumPy lacks.*target='c'"):
         sd.export(kernel, tmp_path, "slope", target="numpy")
     assert {path.suffix for path in sd.export(kernel, tmp_path, "slope", target="c")} == {".c", ".h"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "targets"),
+    [
+        ("x @ A @ x", {"A": ("n", "n"), "x": "n"}, ["c", "numpy"]),
+        ("digamma(x) * y", {"x": (), "y": ()}, ["c", "cython"]),
+        ("gradient(eigvalsh(S)[0], S)", {"S": sd.symmetric(3)}, []),
+        ("eigvalsh(S)[0]", {"S": sd.symmetric("n")}, None),
+    ],
+)
+def test_targets_that_are_named_can_write_it(
+    text: str, shapes: dict[str, Any], targets: list[str] | None, tmp_path: Path
+) -> None:
+    kernel = sd.compile(text, shapes=shapes, backend="numpy")
+    written, told = set(), {}
+    for target in ("c", "cython", "numpy"):
+        try:
+            sd.export(kernel, tmp_path / target, "f", target=target)
+            written.add(target)
+        except UnsupportedError as error:
+            told[target] = str(error)
+    assert targets is None or written == set(targets)
+    for words in told.values():
+        named = set(re.findall(r"target='(\w+)'", words))
+        assert named == written
+        assert ("no target can write it; call the kernel" in words) == (not written)

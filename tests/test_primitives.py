@@ -14,12 +14,12 @@ from symdiff._kernels.functions import special
 from symdiff._kernels.interpreter import OPCODES
 from symdiff.calculus.linear import LINEAR
 from symdiff.calculus.rules import DIFFERENTIALS, NONLINEAR
-from symdiff.codegen.c.texts import text_with
+from symdiff.codegen.c.texts import text_with, with_needs
 from symdiff.codegen.numpy.emit import NUMERIC_NAMES, emit_numpy, load_numpy
 from symdiff.errors import InternalError, SingularMatrixError, UnsupportedError
 from symdiff.frontend.sympy.write_entries import ENTRIES, SCALAR_TERMS
 from symdiff.graph import Node, elementwise, primitives
-from symdiff.graph.primitives import PRIMITIVES, Linearity, Mixes, Primitive, complete
+from symdiff.graph.primitives import PRIMITIVES, Linearity, Mixes, Primitive, Zeros, complete
 from symdiff.graph.reference import numeric
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS
@@ -30,6 +30,7 @@ from symdiff.printing.notation.from_graph import WRITERS
 from symdiff.printing.text import TextStyle
 from symdiff.printing.unicode import MathStyle
 from symdiff.simplify import inline
+from symdiff.sparse.structure import nonzeros
 
 X, Y, Z, V = graph.input("X", (4, 4)), graph.input("Y", (4, 4)), graph.input("Z", (2, 3, 3)), graph.input("V", (4,))
 S = graph.placeholder(("carried", 0), (4,))
@@ -147,7 +148,8 @@ def test_mixed_axes_are_those_of_the_row(row: Primitive, node: Node) -> None:
     elif row.mixes is Mixes.UNKNOWN:
         assert (places.sum(axis=1) > 1).any()
     elif row.mixes is not Mixes.LABELS:
-        own = {Mixes.MATRIX: (-2, -1), Mixes.AXIS: (getattr(node.payload, "axis", 0),)}
+        along = (getattr(node.payload, "axis", 0),)
+        own = {Mixes.MATRIX: (-2, -1), Mixes.AXIS: along, Mixes.SO_FAR: along}
         axes = {a + arg.ndim for a in own.get(row.mixes, getattr(node.payload, "axes", ()))}
         assert (places.sum(axis=1) > 1).any()
         for result, source in zip(*np.divmod(np.flatnonzero(places), places.shape[1]), strict=True):
@@ -158,6 +160,40 @@ def test_mixed_axes_are_those_of_the_row(row: Primitive, node: Node) -> None:
             assert kept == [int(i) for i in out[: len(kept)]]
         if row.name != "scatter":
             assert row.keeps == (node.shape == arg.shape)
+
+
+@pytest.mark.parametrize("name", sorted(primitives.CUMULATIVE))
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_operations_mix_what_came_so_far(name: str, reverse: bool) -> None:
+    change = jacobian(graph.cumulative(name, V, 0, reverse), 0) != 0
+    later = np.tri(4, dtype=bool).T if reverse else np.tri(4, dtype=bool)
+    assert (PRIMITIVES[name].mixes is Mixes.SO_FAR) == (name != "sort")
+    assert name == "sort" or (change <= later).all()
+
+
+ALONG = [row for row in ROWS if row.id in primitives.CUMULATIVE | primitives.REDUCTIONS | primitives.NORMALIZATIONS]
+
+
+@pytest.mark.parametrize(("row", "node"), ALONG)
+@pytest.mark.parametrize("seed", range(4))
+def test_zeros_of_the_row_are_those_of_values_and_patterns(row: Primitive, node: Node, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mask = rng.random((4, 4)) < 0.6
+    mask[:, 0] = False
+    x = np.where(mask, rng.uniform(0.5, 1.0, mask.shape), 0.0)
+    found = np.stack([evaluate([node], {"X": each})[0] != 0 for each in (x, -x)]).any(axis=0)
+    (pattern,) = nonzeros(graph.substitute([node], {X: X * graph.constant(mask.astype(float))}), {})
+    pattern = np.broadcast_to(pattern, node.shape)
+    assert (found <= pattern).all()
+    # how many are ahead of a zero in order is not looked at
+    assert row.name == "sort" or (pattern == (found | (row.zeros is Zeros.UNKNOWN))).all()
+
+
+@pytest.mark.parametrize(("row", "node"), ALONG)
+def test_elements_of_selecting_rows_are_those_of_the_argument(row: Primitive, node: Node) -> None:
+    values = point(node)
+    (result,) = evaluate([node], values)
+    assert bool(np.isin(result, values["X"]).all()) == row.selects
 
 
 @pytest.mark.parametrize(("row", "node"), INNER)
@@ -247,6 +283,14 @@ def test_each_operation_of_the_program_is_known_to_the_interpreter() -> None:
     library = {row.c for row in FUNCTIONS.values() if row.library}
     missing = [op for op in SIGNATURES if op not in instructions | library and f'("{op}", ' not in header]
     assert missing == []
+
+
+def test_each_instruction_of_a_row_is_a_function_of_vectors() -> None:
+    rows = [row for row in FUNCTIONS.values() if row.instruction]
+    assert {"sqrt", "floor", "sign"} <= {row.c for row in rows}
+    for row in rows:
+        assert f"do_{row.c})(" in with_needs(f"do_{row.c}", "vector.h")[-1]
+        assert f"{row.c}_a" in OPCODES
 
 
 def test_special_functions_have_their_text() -> None:

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from symdiff._kernels.system.unique import Unique, count, mark, unique, walk
-from symdiff.calculus import strong_zeros
 from symdiff.graph import Node, constant, elementwise, input, kinds, postorder
-from symdiff.graph.primitives import PRIMITIVES, Items
+from symdiff.graph.primitives import PRIMITIVES, SELECTING, Items
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.simplify.stability import factors, lengths, products, removable
 
@@ -181,7 +180,7 @@ def test_kinds_name_operations() -> None:
 def test_kinds_hold_what_passes_look_for() -> None:
     expanded = {name for name, row in FUNCTIONS.items() if row.expansion is not None and not row.c}
     assert expanded == {op for op in FUNCTIONS if kinds.holds(op) & kinds.EXPANDED}
-    branching = {name for name, row in FUNCTIONS.items() if row.supports} | {"custom"} | strong_zeros.SELECTING
+    branching = {name for name, row in FUNCTIONS.items() if row.supports} | {"custom"} | SELECTING
     assert branching == {op for op in (*FUNCTIONS, *PRIMITIVES) if kinds.holds(op) & kinds.BRANCHING}
     assert all(kinds.holds(op) & kinds.EXPONENTIAL for op in products.SHAPES)
     vanishing = {*removable._VANISH, *factors.NAMES, *factors.ROWS, "expm1"}

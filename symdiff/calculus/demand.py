@@ -22,7 +22,7 @@ from .rules import DIFFERENTIALS
 from .strong_zeros import pull_mask, pull_reach
 
 
-def guard(roots: Sequence[Node]) -> list[Node]:
+def mask_matrices(roots: Sequence[Node]) -> list[Node]:
     """Return ``roots`` with the identity in place of each matrix that is not observed.
 
     Parameters
@@ -35,7 +35,7 @@ def guard(roots: Sequence[Node]) -> list[Node]:
     list of Node
         The same nodes where nothing that may fail stands in a branch.
     """
-    roots = within(roots, guard)
+    roots = within(roots, mask_matrices)
     below = 0
     for root in roots:
         below |= root.below

@@ -29,7 +29,7 @@ from ..graph import (
 from ..graph.deltas.einsum import is_structured, is_zero
 from ..graph.deltas.parts import plain
 from ..graph.deltas.structural import identity, single_entries
-from ..graph.primitives import FIRST, MATRIX_OPS
+from ..graph.primitives import FIRST, MATRIX_OPS, SELECTING
 from ..graph.scalars.functions import FUNCTIONS, by_factors
 from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
@@ -51,7 +51,6 @@ from .masking import (
 )
 from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule, partial_of
 from .strong_zeros import (
-    SELECTING,
     Walk,
     passes,
     pull_mask,

@@ -15,7 +15,7 @@ from ..graph import Node, axes_of, dependents, placeholder, postorder, substitut
 from ..graph.deltas.einsum import einsum
 from ..graph.deltas.structural import identity
 from ..graph.deltas.taken import rows_of
-from ..graph.primitives import CUMULATIVE, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
+from ..graph.primitives import CUMULATIVE, DETERMINANTS, LISTED, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape, product
 from .modes import pullback, pushforward
@@ -199,9 +199,9 @@ _RULES: dict[str, Callable[[Node, Sequence[Node], dict[Node, int]], int | None]]
     "reshape": _reshape,
     "named": _beside(lambda node: set()),
     "triangle": _MATRIX,
-    **dict.fromkeys((*CUMULATIVE, "gather", "scatter", "concatenate"), _beside(lambda node: {node.payload.axis})),
+    **dict.fromkeys((*CUMULATIVE, *LISTED, "concatenate"), _beside(lambda node: {node.payload.axis})),
     **dict.fromkeys(REDUCTIONS, _reduction),
     **dict.fromkeys(NORMALIZATIONS, _beside(lambda node: set(node.payload.axes))),
-    **{name: _MATRIX for name in MATRIX_OPS if name not in ("det", "logdet", "logabsdet")},
-    **dict.fromkeys(("det", "logdet", "logabsdet"), _folded_matrix),
+    **dict.fromkeys(MATRIX_OPS, _MATRIX),
+    **dict.fromkeys(DETERMINANTS, _folded_matrix),
 }

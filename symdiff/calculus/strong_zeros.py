@@ -35,7 +35,7 @@ from ..graph import (
 from ..graph.deltas.einsum import is_structured
 from ..graph.deltas.parts import support
 from ..graph.kinds import BRANCHING, CHOICE
-from ..graph.primitives import PRIMITIVES, SINGULAR, Mixes
+from ..graph.primitives import LISTED, PRIMITIVES, SELECTING, SINGULAR, Mixes
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real, where
 from ..graph.sizes import Dim, Shape
 from .linear import LINEAR, Linear, LinearProduct, part_items
@@ -245,7 +245,7 @@ def _places(move: Callable[[Node, int, Node, int], Node], node: Node, i: int, ba
                 shape = (*[1] * axis, n, *[1] * (len(made) - axis - 1))
                 found.append(reshape(compare("not_equal", line, 0.0), shape))
         return found
-    keeps = (node.payload.axis,) if node.op in ("gather", "scatter") else (-2, -1) if node.op == "triangle" else None
+    keeps = (node.payload.axis,) if node.op in LISTED else (-2, -1) if node.op == "triangle" else None
     shape = tuple(n if keeps is None or a - given.ndim in keeps else 1 for a, n in enumerate(given.shape))
     return [compare("not_equal", move(node, i, broadcast_to(constant(1.0), shape), 0), 0.0)]
 
@@ -260,7 +260,7 @@ def _along_axes(node: Node, i: int, part: Node, back: bool) -> Node | None:
         return _take_along(part, given.shape, items) if taking else _put_along(part, made, items)
     if node.op == "reshape":
         return _reshape_along(part, given.shape, made)
-    if node.op in ("gather", "scatter", "cumsum"):
+    if node.op in LISTED or node.op == "cumsum":
         axis = node.payload.axis + node.ndim
         if part.shape[axis] == 1:
             return part
@@ -380,10 +380,6 @@ def _pull_together(node: Node, arg: Node, mask: Node, together: tuple[int, ...])
     return reshape(mask, tuple(1 if axis in together else next(sizes) for axis in range(arg.ndim)))
 
 
-#: Operations whose elements are elements of what they are of, which the numbers choose.
-SELECTING = frozenset(("max", "min", "sort", "cummax", "cummin"))
-
-
 def selected(node: Node, arg: Node, slope: Masked, prefix: int) -> Node | None:
     """Return where chosen elements of ``arg`` reach what counts of a cotangent, which may be zeros in part."""
     mask = slope.mask
@@ -397,6 +393,8 @@ def selected(node: Node, arg: Node, slope: Masked, prefix: int) -> Node | None:
         assert together is not None
         shape = tuple(1 if axis in together else size for axis, size in enumerate(arg.shape))
         return both(pull_reach(node, arg, mask), reaches(node, arg, reshape(node, shape)))
+    if node.op not in ("sort", "cummax", "cummin"):
+        return pull_reach(node, arg, mask)
     if mask is None:
         return None
     axis = node.payload.axis
@@ -437,7 +435,7 @@ def _together(node: Node, arg: Node) -> tuple[int, ...] | None:
         return (arg.ndim - 2, arg.ndim - 1)
     if row.mixes is Mixes.AXES:
         return axes_of(node, arg)
-    return (node.payload.axis + arg.ndim,) if row.mixes is Mixes.AXIS else None
+    return (node.payload.axis + arg.ndim,) if row.mixes in (Mixes.AXIS, Mixes.SO_FAR) else None
 
 
 def _with_rank(mask: Node, rank: int) -> Node:

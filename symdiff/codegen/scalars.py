@@ -31,9 +31,12 @@ ARITHMETIC = {
     "not_equal": "{} != {}",
 }
 
+_INSTRUCTIONS = {row.c: row.instruction for row in FUNCTIONS.values() if row.instruction}
+
 #: Operations by the names that C's mathematical library has for them.
 LIBM = {
-    **{op: op for op in ("sqrt", "floor", "ceil", "rint", "trunc", "copysign", "fma")},
+    **{op: name for op, name in _INSTRUCTIONS.items() if not name.startswith("sd_")},
+    **{op: op for op in ("copysign", "fma")},
     **{row.c: row.vector for row in FUNCTIONS.values() if row.vector and row.c in SIGNATURES},
     "abs": "fabs",
     "exponent": "logb",
@@ -43,7 +46,8 @@ LIBM = {
 
 #: Operations by the package's own functions.
 OWN = {
-    **{op: f"sd_{op}" for op in ("minimum", "maximum", "sign", "fraction", "mod")},
+    **{op: f"sd_{op}" for op in ("minimum", "maximum", "fraction", "mod")},
+    **{op: name for op, name in _INSTRUCTIONS.items() if name.startswith("sd_")},
     **{row.c: row.special for row in FUNCTIONS.values() if row.special},
 }
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
-from ..graph import BOOL, REAL, Node
+from ..graph import BOOL, REAL, Node, extent
 from ..graph.scalars.functions import apply, compare
-from ..graph.sizes import show
+from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
 from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
@@ -393,7 +393,8 @@ def _logic(name: str, a: Any, b: Any) -> Array:
         refuse(error, name, (a, b))
     if left.dtype is REAL or right.dtype is REAL:
         sign = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}[name]
-        raise DtypeError(f"{sign} of real numbers; expected conditions, e.g. (x > 0) {sign} (y > 0)")
+        power = "; a power is written **" * (sign == "^")
+        raise DtypeError(f"{sign} of real numbers; expected conditions, e.g. (x > 0) {sign} (y > 0){power}")
     return Array(apply(name, left, right), provenance_of(a, b))
 
 
@@ -401,6 +402,14 @@ def _logic(name: str, a: Any, b: Any) -> Array:
 def asarray(value: Any) -> Array:
     """Return a symbol, number, array or (nested) list of them as a symbolic array."""
     return value if isinstance(value, Array) else Array(as_node(value), provenance_of(value))
+
+
+def _number_of(size: Size) -> Array:
+    """Return a size as a number of the formula."""
+    return Array(extent(size))
+
+
+Size.as_number = staticmethod(_number_of)
 
 
 def wrap(value: Any, provenance: Provenance) -> Any:

@@ -16,7 +16,8 @@ here knows derivatives.
 Takes
     nodes and plain Python values, by the constructors that this folder exports
 Gives
-    :class:`Node`; walks over graphs (``postorder``, ``rebuild``, ``substitute``, ``flatten``, ``tabulate``, ``verify``)
+    :class:`Node`; walks over graphs (``postorder``, ``described``, ``rebuild``, ``substitute``, ``flatten``,
+    ``tabulate``, ``verify``)
 Invariants
     * Equal nodes are the same object; ``is`` compares formulas, and passes memoise by node.
     * A constructor refuses what would break a rule of the graph; ``verify`` checks a whole graph.
@@ -86,6 +87,7 @@ from .structural import (
     label,
     normalize,
     pad,
+    part_of_part,
     parts_of,
     put,
     recurrence,
@@ -104,6 +106,7 @@ from .traversal import (
     axes_of,
     canonical,
     dependents,
+    described,
     flatten,
     inputs_of,
     postorder,
@@ -142,6 +145,7 @@ __all__ = [
     "custom",
     "delta",
     "dependents",
+    "described",
     "elementwise",
     "extent",
     "flatten",
@@ -159,6 +163,7 @@ __all__ = [
     "number",
     "onehot",
     "pad",
+    "part_of_part",
     "parts_of",
     "placeholder",
     "places",

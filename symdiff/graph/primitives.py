@@ -206,9 +206,19 @@ class Mixes(Enum):
     NOTHING = "at most one: elements are moved, and are not computed with"
     AXES = "all along the axes of the payload"
     AXIS = "those along the one axis of the payload"
+    SO_FAR = "those along the one axis of the payload, up to its own place"
     MATRIX = "all of a matrix, in the last two axes"
     LABELS = "as the labels say"
     UNKNOWN = "any"
+
+
+class Zeros(Enum):
+    """Which elements of an argument have to be 0 for an element of the result to be 0 whatever the others are."""
+
+    UNKNOWN = "nothing is known"
+    OWN = "the one at its own place"
+    ANY = "one of those that it is computed from"
+    ALL = "all of those that it is computed from"
 
 
 class Cost(Enum):
@@ -255,6 +265,11 @@ class Primitive(NamedTuple):
         Whether a derivative can be infinite or undefined where the value is finite.
     raises : bool
         Whether it may fail at call time, where there is no such value.
+    selects : bool
+        Whether elements of the result are elements of the argument, which the numbers choose: the others
+        have no influence.
+    zeros : Zeros
+        Of what is computed along axes: where it is 0 because of zeros in its argument.
     """
 
     name: str
@@ -271,6 +286,8 @@ class Primitive(NamedTuple):
     drops: bool = False
     singular: bool = False
     raises: bool = False
+    selects: bool = False
+    zeros: Zeros = Zeros.UNKNOWN
 
 
 PRIMITIVES: dict[str, Primitive] = {}
@@ -287,6 +304,11 @@ def _over_axes(constructor: str, *names: str, **rest: Any) -> None:
         _row(name, constructor, Axes, 1, Linearity.NO, Mixes.AXES, Cost.CALL, **row)
 
 
+def _so_far(name: str, linear: Linearity = Linearity.NO, **rest: Any) -> None:
+    row = {"numpy": name, "notation": "cumulative", "keeps": True, **rest}
+    _row(name, "cumulative", Along, 1, linear, Mixes.SO_FAR, Cost.CALL, **row)
+
+
 def _matrix(name: str, arity: int = 1, linear: Linearity = Linearity.NO, **rest: Any) -> None:
     row = {"numpy": name, "notation": "matrix", "keeps": True, **rest}
     _row(name, "matrix", type(None), arity, linear, Mixes.MATRIX, Cost.CUBIC, **row)
@@ -297,7 +319,7 @@ _row("input", "input", object, 0, Linearity.NO, Mixes.NOTHING, Cost.FREE)
 _row("constant", "constant", bytes, 0, Linearity.NO, Mixes.NOTHING, Cost.FREE)
 _row("size", "extent", Extent, 0, Linearity.NO, Mixes.NOTHING, Cost.FREE)
 _row("delta", "delta", Diagonal, 0, Linearity.NO, Mixes.NOTHING, Cost.STRUCTURE, notation="eye")
-_row("onehot", "onehot", Place, 0, Linearity.NO, Mixes.NOTHING, Cost.STRUCTURE, notation="unit")
+_row("onehot", "onehot", Place, 0, Linearity.NO, Mixes.NOTHING, Cost.STRUCTURE)
 
 # Products and sums
 _row("contract", "contract", Contraction, None, Linearity.EACH, Mixes.LABELS, Cost.PRODUCT, notation="tensor")
@@ -314,21 +336,21 @@ _row("concatenate", "concatenate", Joint, None, Linearity.TOGETHER, Mixes.NOTHIN
 _row("triangle", "triangle", Half, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.MOVE, pads=True, drops=True)
 
 # Along one axis
-_row("cumsum", "cumulative", Along, 1, Linearity.TOGETHER, Mixes.AXIS, Cost.CALL, notation="cumulative", keeps=True)
-
-for _name in ("cumprod", "cummax", "cummin", "sort"):
-    _row(_name, "cumulative", Along, 1, Linearity.NO, Mixes.AXIS, Cost.CALL, numpy=_name, notation="cumulative",
-         keeps=True)
-
+_so_far("cumsum", Linearity.TOGETHER, numpy="", zeros=Zeros.ALL)
+_so_far("cumprod", zeros=Zeros.ANY)
+_so_far("cummax", zeros=Zeros.ALL, selects=True)
+_so_far("cummin", zeros=Zeros.ALL, selects=True)
+_row("sort", "cumulative", Along, 1, Linearity.NO, Mixes.AXIS, Cost.CALL, numpy="sort", notation="cumulative",
+     keeps=True, selects=True, zeros=Zeros.ALL)
 _row("arrange", "arrange", Along, 2, Linearity.FIRST, Mixes.UNKNOWN, Cost.CALL, notation="arranged")
 
 # Over axes
-_over_axes("reduce", "max", "min", numpy="")
-_over_axes("reduce", "prod", numpy="np.prod")
+_over_axes("reduce", "max", "min", numpy="", selects=True, zeros=Zeros.ALL)
+_over_axes("reduce", "prod", numpy="np.prod", zeros=Zeros.ANY)
 _over_axes("reduce", "logsumexp")
-_over_axes("reduce", "norm", singular=True)
+_over_axes("reduce", "norm", singular=True, zeros=Zeros.ALL)
 _over_axes("normalize", "softmax", "log_softmax")
-_over_axes("normalize", "unit", singular=True)
+_over_axes("normalize", "unit", singular=True, zeros=Zeros.OWN)
 
 # Square matrices
 _matrix("det", keeps=False)
@@ -372,6 +394,7 @@ REDUCTIONS, NORMALIZATIONS, CUMULATIVE, MATRIX_OPS = map(made_by, ("reduce", "no
 #: Operations with arguments.
 INNER = frozenset(name for name, row in PRIMITIVES.items() if row.arity != 0)
 SINGULAR = frozenset(name for name, row in PRIMITIVES.items() if row.singular)
+SELECTING = frozenset(name for name, row in PRIMITIVES.items() if row.selects)
 FALLIBLE = frozenset(name for name, row in PRIMITIVES.items() if row.raises)
 TOGETHER, EACH, FIRST, SECOND = (
     frozenset(name for name, row in PRIMITIVES.items() if row.linear is kind)
@@ -379,10 +402,18 @@ TOGETHER, EACH, FIRST, SECOND = (
 )
 
 
+#: Rows of the identity: zeros and ones by arithmetic on indices.
+DELTAS = costing(Cost.STRUCTURE)
+#: Positions that the formula lists, and positions that a call brings.
+LISTED, BY_POSITION = (
+    frozenset(name for name, row in PRIMITIVES.items() if row.payload is kind) for kind in (Picks, Taken)
+)
 #: What is iterated until it converges, by LAPACK.
 ITERATED = frozenset({"eigvalsh", "eigenvectors"})
 #: Cofactors, which straight-line code has for few rows only.
 ADJUGATES = frozenset({"adjugate", "adjugate_differential"})
+#: One number for each matrix.
+DETERMINANTS = frozenset(name for name in MATRIX_OPS - ITERATED if not PRIMITIVES[name].keeps)
 
 
 def complete(

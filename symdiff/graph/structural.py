@@ -91,6 +91,19 @@ def whole(size: Dim) -> Item:
     return (0, 1, size)
 
 
+def part_of_part(items: Sequence[Item], inner: Sequence[Item]) -> tuple[Item, ...]:
+    """Return where a part of a part is, from where the part is and where the inner one is within it."""
+    rest = iter(inner)
+    joined: list[Item] = []
+    for start, step, length in items:
+        if length is None:
+            joined.append((start, step, None))
+        else:
+            begin, pace, count = next(rest)
+            joined.append((start + begin * step, step * pace, count))
+    return tuple(joined)
+
+
 def slicing(x: Node, items: tuple[Item, ...]) -> Node:
     """Take a regular part of each axis; see :data:`symdiff.graph.primitives.Item`."""
     if len(items) != x.ndim:

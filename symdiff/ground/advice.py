@@ -227,6 +227,8 @@ KERNEL: Mapping[str, str] = {
     "vmap": "call the kernel with arrays that have batch axes in front",
 }
 
+_SIZE = 'a size that is a letter is a number: sum(x) / n with x="n"'
+
 #: Functions in formula text.
 TEXT: Mapping[str, str] = {
     "T": "a transpose is written X.T",
@@ -238,11 +240,15 @@ TEXT: Mapping[str, str] = {
     "jac": "write jacobian(f, x)",
     "norm1": "write sum(abs(x))",
     "norm2": "write norm(x)",
+    **dict.fromkeys(("len", "numel", "shape", "size"), _SIZE),
 }
 
 
 #: Names behind a dot in formula text.
 DOTTED: Mapping[str, str] = {
+    **dict.fromkeys(("shape", "size"), _SIZE),
+    "I": "write inv(A)",
+    "H": "write A.T",
     **{
         name: f"write norm_{name}(x, loc, scale), and so for other distributions"
         for name in ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf", "logpmf", "pmf")

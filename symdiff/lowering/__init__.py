@@ -21,7 +21,7 @@ Files
     pivoting     elimination with partial pivoting
     ordering     sorting, and arrays in the order of others
     matrices     inverses, determinants, solutions, Cholesky factors, cofactors
-    expand       softmax, logsumexp, norm and unit in maxima and sums, once for scalars and nodes
+    expand       what works along axes in maxima, sums and functions of numbers, once for scalars and nodes
     contraction  products of arrays, summed, without their structural zeros
     arrays       each array operation, element by element
     factorize    common factors and divisors factored out of sums

@@ -15,7 +15,7 @@ from ..graph.primitives import NORMALIZATIONS, complete
 from . import ordering, polygamma
 from .builder import ZERO, Ids, ProgramBuilder, fixed_shape
 from .contraction import lower_contract
-from .expand import EXPANSIONS, expand_row
+from .expand import EXPANSIONS, FOLDS, Fold, expand_row
 from .matrices import MATRICES
 from .program import MAX_ORDER, SIGNATURES
 
@@ -146,8 +146,10 @@ def _reduction(fold: Callable[[ProgramBuilder, list[int]], int]) -> Callable[[Pr
 
 
 def _emitted(op: str) -> Callable[..., int]:
+    if op in _DIRECT:
+        return _DIRECT[op]
     if op not in SIGNATURES:  # as a function with an expansion is
-        raise LookupError(f"{__name__} names {op}, which is no operation of the scalar program")
+        raise LookupError(f"a running operation names {op}, which is no operation of the scalar program")
 
     def step(builder: ProgramBuilder, *args: int) -> int:
         return builder.emit(op, *map(builder.real, args))
@@ -188,9 +190,9 @@ def _put_rows(rows: list[list[int]], like: Ids, axes: tuple[int, ...]) -> Ids:
     return moved.transpose(np.argsort(order))
 
 
-def _cumulative(
-    step: Callable[[ProgramBuilder, int, int], int], first: Callable[[ProgramBuilder, int], int] | None = None
-) -> Callable[[ProgramBuilder, Node, list[Ids]], Ids]:
+def _cumulative(fold: Fold) -> Callable[[ProgramBuilder, Node, list[Ids]], Ids]:
+    step, first = _emitted(fold.step), _emitted(fold.first) if fold.first else None
+
     def lower(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
         axis, reverse = node.payload
         moved = np.moveaxis(args[0], axis, -1).copy()
@@ -312,10 +314,7 @@ ARRAYS: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "min": _reduction(_fold("minimum")),
     "prod": _reduction(_fold_prod),
     **dict.fromkeys(EXPANSIONS, _lower_expanded),
-    "cumsum": _cumulative(ProgramBuilder.add),
-    "cumprod": _cumulative(ProgramBuilder.multiply),
-    "cummax": _cumulative(_emitted("maximum")),
-    "cummin": _cumulative(_emitted("minimum")),
+    **{name: _cumulative(fold) for name, fold in FOLDS.items()},
     "sort": ordering.lower_sort,
     "arrange": ordering.lower_arrange,
     "triangle": _lower_triangle,

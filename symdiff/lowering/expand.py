@@ -1,4 +1,4 @@
-"""What norm, logsumexp, softmax, log_softmax and unit are in terms of maxima, sums and functions of numbers.
+"""What operations along axes are in terms of maxima, sums and functions of numbers: norm, softmax, cumprod and others.
 
 Two stages need it. Loops are found in nodes, where a softmax over a long axis becomes a maximum, a sum and a map.
 Straight-line code is written from scalars, where it is one row of them after the other. Each expansion is written
@@ -16,10 +16,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from operator import add
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from ..graph import Node, constant, contract, elementwise, reduce, reshape
-from ..graph.scalars.functions import FUNCTIONS
+from ..graph import (
+    Node,
+    constant,
+    contract,
+    elementwise,
+    extent,
+    parts_of,
+    placeholder,
+    recurrence,
+    reduce,
+    reshape,
+    result_of,
+    step_number,
+    transpose,
+    zeros,
+)
+from ..graph.primitives import Body
+from ..graph.scalars.functions import FUNCTIONS, compare, where
 from .builder import ZERO, ProgramBuilder
 
 #: Scalars by their numbers: a row, or one for all elements of a row.
@@ -129,6 +145,24 @@ EXPANSIONS: dict[str, Callable[[Values[Any], Any], Any]] = {
 }
 _OF_EXPONENTIALS = frozenset({"logsumexp", "softmax", "log_softmax"})
 
+
+class Fold(NamedTuple):
+    """What a running operation makes of the value so far and the next element, and what of the first element.
+
+    Both are operations of the scalar program, since straight-line code has one after the other.
+    """
+
+    step: str
+    first: str = ""
+
+
+FOLDS: dict[str, Fold] = {
+    "cumsum": Fold("add"),
+    "cumprod": Fold("multiply"),
+    "cummax": Fold("maximum"),
+    "cummin": Fold("minimum"),
+}
+
 # ---------------------------------------------------------------------------- on nodes
 
 
@@ -178,6 +212,24 @@ def expand_node(op: str, x: Node, axes: tuple[int, ...]) -> Node:
     """Return an operation over axes, not negative, in terms of maxima, sums and functions of numbers."""
     found: Node = EXPANSIONS[op](_Nodes(x, axes), x)
     return found
+
+
+def as_recurrence(node: Node) -> Node:
+    """Return a running operation as a loop along its axis, which carries the value so far."""
+    (x,) = node.args
+    step, first = FOLDS[node.op]
+    axis, n = node.payload.axis + x.ndim, x.shape[node.payload.axis]
+    order = (axis, *(a for a in range(x.ndim) if a != axis))
+    rows = transpose(x, order)
+    shape = rows.shape[1:]
+    so_far, row = placeholder(("carried", 0), shape), placeholder(("read", 0), shape)
+    start = placeholder(("held", 0), ())
+    alone = elementwise(first, (row,)) if first else row
+    value = where(compare("equal", step_number(), start), alone, elementwise(step, (so_far, row)))
+    begin = elementwise("subtract", (extent(n), constant(1.0))) if node.payload.reverse else constant(0.0)
+    body = Body((so_far,), (row,), (start,), (value, value))
+    loop = recurrence(body, [zeros(shape), rows, begin], n, node.payload.reverse)
+    return transpose(result_of(loop, parts_of(loop)[1]), tuple(order.index(a) for a in range(x.ndim)))
 
 
 # ---------------------------------------------------------------------------- on scalars

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ..errors import UnsupportedError
-from ..graph import Node, placeholder, postorder
+from ..graph import Node, placeholder, postorder, rebuild, within
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import LEAST, Size, named, sizes_from
 from ..graph.traversal import resize
+from ..lowering.expand import FOLDS, as_recurrence
+from .bound import SCANS
 from .loops.access import BATCH, INNER, OrderError, inner_axes, is_iterated, is_long
 from .passes.batch import lift
 from .passes.inverses import is_factored
@@ -31,6 +33,8 @@ APART = is_product, is_factored, is_iterated
 MOST_ELEMENTS, FEWER = 4096, (8, 2)
 #: What letters are taken to be at least, one after the other, until it is known how places in arrays follow each other.
 LARGER = LEAST, 4 * LEAST, 16 * LEAST, 64 * LEAST
+#: Running operations that no step of a plan is for.
+LOOPED = FOLDS.keys() - set(SCANS)
 
 
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
@@ -108,6 +112,7 @@ def _with_letters(
     inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool
 ) -> Plan:
     """Plan a call, for the least that letters may be at which it can be."""
+    outputs = _looped(outputs) if LOOPED else outputs
     if has_many([*inputs, *postorder(outputs)]):
         for most in FEWER:
             with inner_axes(most), sizes_from(LEAST), suppress(UnsupportedError):
@@ -116,6 +121,19 @@ def _with_letters(
         with sizes_from(least), suppress(OrderError):
             return _planned(inputs, outputs, batched, limit, total=total)
     return _planned(inputs, outputs, batched, limit, total=total)
+
+
+def _looped(roots: Sequence[Node]) -> list[Node]:
+    """Write running operations along long axes as loops, where no step of a plan is for them."""
+    roots = within(roots, _looped)
+    order = postorder(roots)
+    if LOOPED.isdisjoint([node.op for node in order]):
+        return list(roots)
+    new: dict[Node, Node] = {}
+    for node in order:
+        made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        new[node] = as_recurrence(made) if node.op in LOOPED and is_long(node.shape[node.payload.axis]) else made
+    return [new[root] for root in roots]
 
 
 def _planned(

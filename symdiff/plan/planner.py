@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from ..graph import BOOL, Item, Node, axes_of, contract, elementwise, label_sizes, postorder, substitute
-from ..graph.primitives import Placeholder
+from ..graph.primitives import LISTED, Placeholder
 from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, Size, least_size, sizes_from
@@ -183,7 +183,7 @@ class _Planner:
             return self._reduction(node)
         if node.op in SCANS and is_long(node.shape[node.payload.axis]):
             return self._scan(node)
-        if node.op in ("gather", "scatter") and _moves(node):
+        if node.op in LISTED and _moves(node):
             return self._move(node)
         if node.op == "contract" and sums_rows(node) and kept_label(node) is None:
             return self._sum(node)
@@ -399,7 +399,7 @@ def _checks(outputs: Sequence[Node]) -> tuple[Check, ...]:
             places += zip(node.payload.items, node.args[0].shape, strict=True)
         elif node.op == "onehot":
             places.append(((node.payload.at, 1, None), node.shape[0]))
-        elif node.op in ("gather", "scatter") and node.payload.indices:
+        elif node.op in LISTED and node.payload.indices:
             indexed = node.args[0] if node.op == "gather" else node
             size = indexed.shape[node.payload.axis]
             # the first index that is out of range is one that is larger than all before

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ..errors import UnsupportedError
 from ..graph import BOOL, Node, inputs_of, placeholder, step_number, substitute
-from ..graph.primitives import ADJUGATES, ITERATED
+from ..graph.primitives import ADJUGATES, BY_POSITION, DELTAS, ITERATED
 from ..graph.sizes import Dim
 from .loops.access import BATCH, NoLoopError, is_long
 from .plan import Plan
@@ -77,7 +77,7 @@ def routine(node: Node) -> Routine | None:
     if node.op == "sort" and is_long(node.shape[node.payload.axis]):
         axis, back = node.payload
         return Routine("sort", (node,), node.args, axis + node.ndim, 0, back)
-    if node.op in ("take", "put"):
+    if node.op in BY_POSITION:
         indexed = node.args[0] if node.op == "take" else node
         axis, own = node.payload.axis + indexed.ndim, node.payload.shared
         return Routine(node.op, (node,), node.args, axis, own)
@@ -111,7 +111,7 @@ def with_joined_spectra(steps: Sequence[Step]) -> list[Step]:
 
 
 #: What NumPy does to an array without touching its elements, or needs to see together with what uses it.
-_STRUCTURAL = ("reshape", "slice", "delta", "onehot", "constant", "input", "size")
+_STRUCTURAL = frozenset(("reshape", "slice", "constant", "input", "size")) | DELTAS
 
 
 def called(node: Node) -> Call:

@@ -148,7 +148,7 @@ class TextStyle(Style):
         every = f"[::{step}]" if step != 1 else ""
         return Piece(f"eye({abs(step) * (rows - 1) + 1}, {columns}{diagonal}){every}", POSTFIX)
 
-    def _write_unit(self, term: Term) -> Piece:
+    def _write_onehot(self, term: Term) -> Piece:
         size = term.shape[0]
         return Piece(f"eye({size})[{_from_end(term.data, size)}]", POSTFIX)
 

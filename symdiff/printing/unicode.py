@@ -81,7 +81,7 @@ class MathStyle(MathSigns):
             return Piece(self.function("eye", str(rows), str(columns), *diagonal), ATOM)
         return Piece(self.indexed(self.identity, subscripts(((start, step, rows),), (columns,))), ATOM)
 
-    def _write_unit(self, term: Term) -> Piece:
+    def _write_onehot(self, term: Term) -> Piece:
         return Piece(self.unit(str(term.data)), ATOM)
 
     def _write_size(self, term: Term) -> Piece:

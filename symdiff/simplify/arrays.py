@@ -16,6 +16,7 @@ from ..graph import (
     elementwise,
     matrix,
     pad,
+    part_of_part,
     reshape,
     slicing,
 )
@@ -330,15 +331,7 @@ def _slice_contract(x: Node, items: tuple[Item, ...]) -> Node | None:
 
 
 def _compose(x: Node, items: tuple[Item, ...]) -> Node:
-    rest = iter(items)
-    joined: list[Item] = []
-    for start, step, length in x.payload.items:
-        if length is None:
-            joined.append((start, step, None))
-        else:
-            begin, pace, count = next(rest)
-            joined.append((start + begin * step, step * pace, count))
-    return slicing(x.args[0], tuple(joined))
+    return slicing(x.args[0], part_of_part(x.payload.items, items))
 
 
 def _slice_concatenate(x: Node, items: tuple[Item, ...]) -> Node | None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..errors import LimitError
 from ..graph import BOOL, Node, constant, elementwise, label_sizes, postorder, resize
-from ..graph.primitives import CUMULATIVE, PRIMITIVES, complete
+from ..graph.primitives import CUMULATIVE, NORMALIZATIONS, PRIMITIVES, REDUCTIONS, Mixes, Zeros
 from ..graph.reference.interpret import evaluate
 from ..graph.sizes import show, value
 
@@ -267,30 +267,20 @@ def _triangle(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     return (np.triu if upper else np.tril)(_spread(masks[0], _shape(node, sizes)), offset)
 
 
-def _cumulative(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
-    if not masks[0].ndim:
-        return masks[0]
-    axis, reverse = node.payload
-    own = np.flip(masks[0], axis) if reverse else masks[0]
-    # one zero makes a product 0, only zeros a sum or an extremum
-    result: Mask = (np.logical_and if node.op == "cumprod" else np.logical_or).accumulate(own, axis)
-    return np.flip(result, axis) if reverse else result
-
-
-def _sort(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
-    if not masks[0].ndim:
-        return masks[0]
-    line = masks[0].any(axis=node.payload.axis, keepdims=True)
-    result: Mask = np.broadcast_to(line, masks[0].shape)
-    return result
-
-
-def _some(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
-    return masks[0].any(axis=node.payload.axes) if masks[0].ndim else masks[0]
-
-
-def _every(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
-    return masks[0].all(axis=node.payload.axes) if masks[0].ndim else masks[0]
+def _along_axes(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    """Say where an operation along axes is zero, as its row tells."""
+    row, (mask,) = PRIMITIVES[node.op], masks
+    if not mask.ndim or row.zeros is Zeros.OWN:
+        return mask
+    if row.mixes is Mixes.SO_FAR:
+        axis, reverse = node.payload
+        fold = np.logical_and if row.zeros is Zeros.ANY else np.logical_or
+        found: Mask = fold.accumulate(np.flip(mask, axis) if reverse else mask, axis)
+        return np.flip(found, axis) if reverse else found
+    axes = node.payload.axes if row.mixes is Mixes.AXES else (node.payload.axis,)
+    combine = np.all if row.zeros is Zeros.ANY else np.any
+    found = np.asarray(combine(mask, axes, keepdims=row.keeps))
+    return np.broadcast_to(found, mask.shape) if row.keeps else found
 
 
 def _same(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
@@ -338,8 +328,12 @@ def _cholesky(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
 
 
 _RULES: dict[str, _Rule] = {
-    **dict.fromkeys(("size", "logsumexp", "softmax", "log_softmax", "custom", "recurrence"), _full),
-    **dict.fromkeys(("spectral", "det", "logdet", "logabsdet", "adjugate", "eigvalsh", "eigenvectors"), _full),
+    **dict.fromkeys(PRIMITIVES, _full),  # where nothing is known of zeros there are none
+    **{
+        name: _along_axes
+        for name in (*REDUCTIONS, *NORMALIZATIONS, *CUMULATIVE)
+        if PRIMITIVES[name].zeros is not Zeros.UNKNOWN
+    },
     "constant": _constant,
     "delta": _delta,
     "onehot": _onehot,
@@ -350,17 +344,12 @@ _RULES: dict[str, _Rule] = {
     "scatter": _scatter,
     "reshape": _reshape,
     "concatenate": _concatenate,
-    "sort": _sort,
     **dict.fromkeys(("take", "put", "arrange"), lambda node, masks, sizes: NONE if masks[0] is NONE else FULL),
     "input": _input,
     "triangle": _triangle,
-    **dict.fromkeys(CUMULATIVE - {"sort"}, _cumulative),
-    **dict.fromkeys(("max", "min", "norm"), _some),
-    "prod": _every,
-    **dict.fromkeys(("unit", "named", "stop_gradient"), _same),
+    **dict.fromkeys(("named", "stop_gradient"), _same),
     "inv": _inverse,
     "solve": _solve,
     "cholesky": _cholesky,
     "adjugate_differential": lambda node, masks, sizes: NONE if masks[1] is NONE else FULL,
 }
-complete(_RULES, "symdiff.sparse.structure", PRIMITIVES)

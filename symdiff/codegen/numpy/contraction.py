@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ...errors import LimitError, ShapeError
 from ...graph import Labels, Node, label_sizes
 from ...graph.deltas.contraction_order import cheapest_step, growth, multiplications
+from ...graph.primitives import DELTAS
 from ...graph.sizes import Dim, nominal, value
 from .writer import Writer, number
 
@@ -69,7 +70,7 @@ def emit_contraction(writer: Writer, node: Node, names: Mapping[Node, str]) -> s
     labels, out, _ = node.payload
     product = _Product(writer, label_sizes(node), _Target(list(out)))
     for arg, own in zip(node.args, labels, strict=True):
-        if arg.op in ("delta", "onehot"):
+        if arg.op in DELTAS:
             product.structure.append((arg, own))
         elif arg.op == "constant" and arg.shape == ():
             product.numbers.append(number(arg.value.item()))

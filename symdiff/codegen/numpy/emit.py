@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ...errors import ArgumentError, ShapeError
 from ...graph import BOOL, REAL, Node, parts_of, postorder, step_number
-from ...graph.primitives import PRIMITIVES, complete
+from ...graph.primitives import DELTAS, PRIMITIVES, complete
 from ...graph.reference import numeric
 from ...graph.reference import positions as taken
 from ...graph.reference import scipy_special as special
@@ -198,7 +198,7 @@ class _Emitter:
                 if arg.op == "constant" and arg.shape != ():
                     self._variable(arg)
             self.names[node] = emit_contraction(self.writer, node, self.names)
-        elif node.op not in ("constant", "delta", "onehot"):  # those are written where they are used
+        elif node.op != "constant" and node.op not in DELTAS:  # those are written where they are used
             self.names[node] = _METHODS[node.op](self, node)
 
     def _input(self, node: Node) -> str:
@@ -435,7 +435,7 @@ _METHODS: dict[str, Callable[[_Emitter, Node], str]] = {
     **dict.fromkeys(("custom", "spectral"), _Emitter._custom),
     "recurrence": _Emitter._recurrence,
 }
-complete(_METHODS, __name__, without=("contract", "constant", "delta", "onehot"))
+complete(_METHODS, __name__, without=("contract", "constant", *DELTAS))
 
 
 def _axes(axes: tuple[int, ...]) -> str:

@@ -326,27 +326,28 @@ def _outer(nodes: Sequence[Node]) -> Node:
     return contract(nodes, labels, tuple(range(first)))
 
 
+def _joined_axes(x: Node, groups: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return labels for the axes of an array, one for each group of axes, and the axes that are in no group."""
+    own = list(range(x.ndim))
+    for group in groups:
+        for axis in group:
+            own[int(axis)] = int(group[0])
+    grouped = {int(axis) for group in groups for axis in group}
+    return tuple(own), tuple(axis for axis in range(x.ndim) if axis not in grouped)
+
+
 @reads(arrays.ArrayContraction)
 def _contraction(run: Reading, expr: Any, scope: Scope) -> Steps:
     x = yield expr.expr, scope
-    own = list(range(x.ndim))
-    for group in expr.contraction_indices:
-        for axis in group:
-            own[int(axis)] = int(group[0])
-    dropped = {int(axis) for group in expr.contraction_indices for axis in group}
-    return contract([x], [tuple(own)], tuple(axis for axis in range(x.ndim) if axis not in dropped))
+    labels, kept = _joined_axes(x, expr.contraction_indices)
+    return contract([x], [labels], kept)
 
 
 @reads(arrays.ArrayDiagonal)
 def _array_diagonal(run: Reading, expr: Any, scope: Scope) -> Steps:
     x = yield expr.expr, scope
-    own = list(range(x.ndim))
-    for group in expr.diagonal_indices:
-        for axis in group:
-            own[int(axis)] = int(group[0])
-    joined = [int(group[0]) for group in expr.diagonal_indices]
-    dropped = {int(axis) for group in expr.diagonal_indices for axis in group}
-    return contract([x], [tuple(own)], (*(axis for axis in range(x.ndim) if axis not in dropped), *joined))
+    labels, kept = _joined_axes(x, expr.diagonal_indices)
+    return contract([x], [labels], (*kept, *(int(group[0]) for group in expr.diagonal_indices)))
 
 
 @reads(arrays.PermuteDims)

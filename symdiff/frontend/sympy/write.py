@@ -40,7 +40,7 @@ BLOCK, JOINS = 7, ("concatenate", "stack")
 SHORT, WORTH = 200, 6
 #: Entries an explicit array may have.
 ENTRIES_LIMIT = 4096
-ELEMENTWISE = ("sum", "product", "power", "call", "where", "triangle", "compare", "and", "or", "not", "eye", "unit")
+ELEMENTWISE = ("sum", "product", "power", "call", "where", "triangle", "compare", "and", "or", "not", "eye", "onehot")
 CONDITIONS = ("compare", "and", "or", "not", "truth")
 
 
@@ -264,7 +264,7 @@ class _Writer:
             places = own[term.ndim - arg.ndim :]
             index = tuple(sp.S.Zero if n == 1 else k for n, k in zip(arg.shape, places, strict=True))
             parts.append(np.array(element(x, index), dtype=object))
-        if term.kind in ("eye", "unit"):
+        if term.kind in ("eye", "onehot"):
             start, step = term.data if term.kind == "eye" else (term.data, 0)
             place = self.wholes.size(start) + step * i
             body = piecewise((sp.S.One, sp.Eq(own[-1], place)), (sp.S.Zero, True))

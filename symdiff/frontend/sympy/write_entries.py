@@ -209,7 +209,7 @@ ENTRIES: dict[str, Callable[..., Entries]] = {
     "array": lambda term: filled(term.shape, lambda *i: number(float(term.data[i]))),
     "filled": lambda term: filled(term.shape, lambda *i: number(term.data)),
     "eye": _eye,
-    "unit": lambda term: filled(term.shape, lambda i: sp.Integer(int(i == term.data))),
+    "onehot": lambda term: filled(term.shape, lambda i: sp.Integer(int(i == term.data))),
     "sum": _sum,
     "product": _product,
     "negative": lambda term, x: each(negative, x),

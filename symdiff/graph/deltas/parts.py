@@ -18,6 +18,7 @@ from .. import (
     gather,
     label_sizes,
     pad,
+    part_of_part,
     rebuild,
     reshape,
     scatter,
@@ -145,15 +146,7 @@ def _squeezed(value: Node) -> Node:
 
 def _joined(value: Node) -> Node:
     (inner,) = value.args
-    rest = iter(inner.payload.items)
-    items: list[Item] = []
-    for start, step, length in value.payload.items:
-        if length is None:
-            items.append((start, step, None))
-        else:
-            begin, pace, count = next(rest)
-            items.append((start + begin * step, step * pace, count))
-    return pad(inner.args[0], tuple(items), value.shape)
+    return pad(inner.args[0], part_of_part(value.payload.items, inner.payload.items), value.shape)
 
 
 def _taken(value: Node) -> Node:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
 from .. import BOOL, INT, REAL, Item, Node, inputs_of, label_sizes, parts_of, placeholder, postorder, step_number
-from ..primitives import PRIMITIVES, complete
+from ..primitives import DELTAS, PRIMITIVES, complete
 from ..scalars.functions import FUNCTIONS, expanded
 from ..size_equations import bind
 from ..sizes import show, value
@@ -192,7 +192,7 @@ def _contract(node: Node, args: list[Values], sizes: Bindings) -> Any:
     if not own:
         return np.ones(())
     parts = dict(enumerate([*map(_real, args), *ones]))
-    choosing = [i for i, arg in enumerate(node.args) if arg.op in ("delta", "onehot")]
+    choosing = [i for i, arg in enumerate(node.args) if arg.op in DELTAS]
     if not choosing or len(choosing) == len(parts):
         return np.einsum(f"{','.join(own)}->{result}", *parts.values())
     # a delta chooses: what it leaves out may be infinite and is not seen, so nothing is multiplied by its zeros

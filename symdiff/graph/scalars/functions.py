@@ -52,6 +52,9 @@ class Function(NamedTuple):
         Name in C's mathematical library, and in the platform's library of the same functions of vectors, or "".
     special : str
         The function in the headers of ``symdiff/_kernels/functions``, where C's library has none, or "".
+    instruction : str
+        C's function of one number where the interpreter has an instruction for it, which generated code has as a
+        function of whole vectors (``symdiff/_kernels/functions/vector.h``), or "".
     library : str
         The function in ``scipy.special.cython_special`` whose address compiled code calls, or "".
     orders : int
@@ -91,6 +94,7 @@ class Function(NamedTuple):
     source: str = ""
     singular: bool = False
     special: str = ""
+    instruction: str = ""
     rule: str = "chain rule"
     library: str = ""
     orders: int = 0

@@ -182,7 +182,7 @@ _row("power_log", (NONE, _power_log_base, lambda n, x, y, f: _power_log(_order(n
      ((1.0, 1.0), POSITIVE, ANY), numpy="power_log", source="4.4.4", expansion=_power_times_log,
      written=lambda n, x, y: power(x, y) * (log(x) if _order(n) == 1 else power(log(x), n)), singular=True)
 _unary("negative", lambda x, f: constant(-1.0), source="1.4.8", rule="linearity")
-_unary("sqrt", lambda x, f: 0.5 / f, POSITIVE, sympy="sqrt", source="4.4.4", singular=True)
+_unary("sqrt", lambda x, f: 0.5 / f, POSITIVE, sympy="sqrt", source="4.4.4", instruction="sqrt", singular=True)
 _unary("cbrt", lambda x, f: power(f, -2.0) / 3.0, POSITIVE, sympy="cbrt", source="4.4.4", vector="cbrt", singular=True)
 
 # Exponentials and logarithms
@@ -336,11 +336,11 @@ _unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1"
 # what a quotient's rule would subtract far out is not there in its square
 _unary("soft_sign", lambda x, f: 1.0 / power(1.0 + absolute(x), 2.0), numpy="", source="1.4.10",
        expansion=lambda x: x / (1.0 + absolute(x)))
-_unary("sign", ZERO, sympy="sign", source="constant pieces")
-_unary("floor", ZERO, sympy="floor", source="constant pieces")
-_unary("ceil", ZERO, sympy="ceiling", source="constant pieces")
-_unary("rint", ZERO, source="constant pieces")
-_unary("trunc", ZERO, source="constant pieces")
+_unary("sign", ZERO, sympy="sign", source="constant pieces", instruction="sd_sign")
+_unary("floor", ZERO, sympy="floor", source="constant pieces", instruction="floor")
+_unary("ceil", ZERO, sympy="ceiling", source="constant pieces", instruction="ceil")
+_unary("rint", ZERO, source="constant pieces", instruction="rint")
+_unary("trunc", ZERO, source="constant pieces", instruction="trunc")
 _row("mod", (lambda x, y, f: constant(1.0), lambda x, y, f: -_f("floor_divide")(x, y)), (ANY, POSITIVE), sympy="Mod",
      source="x - y floor(x/y)", singular=True)
 _row("floor_divide", (ZERO, ZERO), (ANY, POSITIVE), source="constant pieces", expansion=_floor_divide)

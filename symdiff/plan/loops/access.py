@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...errors import UnsupportedError
 from ...graph import Item, Node
-from ...graph.primitives import ADJUGATES, ITERATED
+from ...graph.primitives import ADJUGATES, DELTAS, ITERATED
 from ...graph.sizes import Dim, Shape, Size, named
 from ...lowering.matrices import COFACTOR_LIMIT
 
@@ -128,7 +128,7 @@ def is_iterated(node: Node) -> bool:
 
 def is_given(node: Node) -> bool:
     """Tell whether an array is there without a step: an input, a constant or a size."""
-    return not node.args and node.op not in ("delta", "onehot")
+    return not node.args and node.op not in DELTAS
 
 
 def all_of(size: Dim) -> AxisIndex:

@@ -38,7 +38,7 @@ from ...graph import (
     whole,
     zeros,
 )
-from ...graph.primitives import CUMULATIVE, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
+from ...graph.primitives import CUMULATIVE, DELTAS, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
 from ...graph.scalars.functions import FUNCTIONS, to_real
 from ...graph.sizes import Dim, same_elements, sign
 from .access import (
@@ -101,7 +101,7 @@ class Elements:
 
     def make(self, node: Node, access: Access) -> Node | None:
         """Return the element of ``node`` at a place, or None where the node is no loop's work."""
-        if not node.args and node.op not in ("delta", "onehot"):
+        if not node.args and node.op not in DELTAS:
             return self.at((node, access))
         first = self._rule(node, access, top=True)
         return None if first is None else first[1]([self.at(place) for place in first[0]])

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, contract, elementwise, label_sizes
 from ...graph.dump import record_text
+from ...graph.primitives import DELTAS
 from ...graph.scalars.arithmetic import scaled
 from ...graph.sizes import Dim, sign
 from .access import BATCH, Access, AxisIndex, NoLoopError, all_of, is_long, over_long_axes
@@ -21,8 +22,6 @@ __all__ = ["PlacedTerm", "placed_terms"]
 
 #: Most terms of one array.
 TERMS = 32
-#: What has ones among zeros.
-_STRUCTURE = frozenset({"delta", "onehot"})
 #: Makes the element of a term, or None where it is no loop's work.
 Element: TypeAlias = Callable[[Elements], Node | None]
 #: Takes the place of an element in a part to its place in the whole.
@@ -124,13 +123,13 @@ def _within(node: Node, frame: Frame) -> Frame:
 
 def _is_diagonal(node: Node) -> bool:
     """Tell whether a node is a long delta, or a product with one whose rows and columns it has."""
-    if node.op in _STRUCTURE:
+    if node.op in DELTAS:
         return any(map(is_long, node.shape))
     if node.op != "contract":
         return False
     labels, out, _ = node.payload
     return any(
-        arg.op in _STRUCTURE and any(map(is_long, arg.shape)) and set(own) <= set(out)
+        arg.op in DELTAS and any(map(is_long, arg.shape)) and set(own) <= set(out)
         for arg, own in zip(node.args, labels, strict=True)
     )
 
@@ -175,14 +174,14 @@ def _block(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
 
 def _diagonal(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
     """Return a product with deltas as a loop over the elements that are not zero."""
-    if node.op in _STRUCTURE:
+    if node.op in DELTAS:
         args: tuple[Node, ...] = (node,)
         out = tuple(range(node.ndim))
         labels, sizes = (out,), dict(zip(out, node.shape, strict=True))
     else:
         (labels, out, _), args, sizes = node.payload, node.args, label_sizes(node)
-    dense = [(arg, own) for arg, own in zip(args, labels, strict=True) if arg.op not in _STRUCTURE]
-    structure = [(arg, own) for arg, own in zip(args, labels, strict=True) if arg.op in _STRUCTURE]
+    dense = [(arg, own) for arg, own in zip(args, labels, strict=True) if arg.op not in DELTAS]
+    structure = [(arg, own) for arg, own in zip(args, labels, strict=True) if arg.op in DELTAS]
     if any(label not in out for _, own in dense for label in own):
         # a product of its own, which is summed before it is placed
         kept = tuple(dict.fromkeys(label for _, own in dense for label in own if label in out))

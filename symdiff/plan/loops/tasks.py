@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...graph import Node, label_sizes
+from ...graph.primitives import DELTAS
 from ...graph.sizes import Dim
 from .access import BATCH, Access, AxisIndex, all_of, is_long, over_long_axes
 from .element import Elements
@@ -85,6 +86,6 @@ def sums_rows(node: Node) -> bool:
     """Tell whether a contraction sums along a long axis and leaves another: no loop's element is such a sum."""
     sizes = label_sizes(node)
     long = {label for label in sizes if is_long(sizes[label])}
-    if any(arg.op in ("delta", "onehot") for arg in node.args) or node.payload.repeated:
+    if any(arg.op in DELTAS for arg in node.args) or node.payload.repeated:
         return False
     return not long.issubset(node.payload.out) and not long.isdisjoint(node.payload.out)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from ...graph import Node, contract, intern, matrix, postorder, rebuild, reshape, swap
-from ...graph.primitives import Labels
+from ...graph.primitives import DETERMINANTS, Labels
 from ...graph.sizes import Dim, product
 from ...lowering.matrices import ELIMINATION_LIMIT
 from ..loops.access import BATCH, is_long
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 #: Functions of matrices that a factorization gives.
-FACTORED = frozenset({"inv", "solve", "det", "logdet", "logabsdet", "cholesky"})
+FACTORED = frozenset({"inv", "solve", "cholesky"}) | DETERMINANTS
 
 
 def is_large_matrix(node: Node) -> bool:

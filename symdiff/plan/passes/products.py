@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...graph import Node, contract, elementwise, label_sizes, postorder, rebuild
 from ...graph.deltas.contraction_order import Step, cheapest_step
-from ...graph.primitives import Labels
+from ...graph.primitives import DELTAS, Labels
 from ...graph.sizes import Dim, nominal
 from ..loops.access import BATCH, is_long
 from .inverses import is_large_matrix
@@ -33,7 +33,7 @@ def is_product(node: Node) -> bool:
     """Tell whether a contraction is a step of its own: two whole arrays, a sum over both, and work enough."""
     if node.op != "contract" or len(node.args) != 2 or any(not own for own in node.payload.labels):
         return False
-    if any(arg.op in ("delta", "onehot") for arg in node.args):
+    if any(arg.op in DELTAS for arg in node.args):
         return False
     a, b = node.payload.labels
     return worth(a, b, node.payload.out, label_sizes(node))
@@ -122,7 +122,7 @@ def _split(node: Node) -> Node:
     labels, out, repeated = node.payload
     sizes = label_sizes(node)
     dense = [(arg, own) for arg, own in zip(node.args, labels, strict=True) if arg.ndim]
-    if any(arg.op in ("delta", "onehot") for arg, _ in dense) or len(dense) < 2 or repeated:
+    if any(arg.op in DELTAS for arg, _ in dense) or len(dense) < 2 or repeated:
         return node
     factors = [*dense]
     numbers = {label: nominal(size, NOMINAL) for label, size in sizes.items()}

@@ -27,7 +27,7 @@ from ...graph import (
     substitute,
     whole,
 )
-from ...graph.primitives import CUMULATIVE, INNER, complete
+from ...graph.primitives import CUMULATIVE, DELTAS, LISTED, NORMALIZATIONS, REDUCTIONS
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Dim, Size, named, same_elements
 from ..loops.access import BATCH
@@ -41,7 +41,7 @@ LEAST = 512
 _FOLDS = frozenset({"contract", "max", "min", "prod"})
 _MOVES = frozenset(
     (
-        *("slice", "pad", "reshape", "softmax", "log_softmax", "unit", *CUMULATIVE, "gather", "scatter", "concatenate"),
+        *("slice", "pad", "reshape", *NORMALIZATIONS, *CUMULATIVE, *LISTED, "concatenate"),
         *("triangle", "inv", "cholesky", "solve", "adjugate", "adjugate_differential"),
     )
 )
@@ -63,7 +63,7 @@ def tile_rows(inputs: Sequence[Node], outputs: Sequence[Node]) -> Lifted | None:
     same = _Classes()
     for node in order:
         if node.args:
-            (_elementwise if node.op in FUNCTIONS else _RULES[node.op])(same, node)
+            (_elementwise if node.op in FUNCTIONS else _RULES.get(node.op, _nothing))(same, node)
     candidates: dict[Axis, Dim] = {}
     for node in inputs:
         if node.ndim and _is_long(node.shape[0]) and node in same.nodes:
@@ -90,11 +90,13 @@ def _may_be_tiles(order: Sequence[Node], members: set[Axis]) -> bool:
     """Tell whether a class of axes is the first of all arrays that have it, and nothing moves along it."""
     for node in order:
         own = [axis for axis in range(node.ndim) if (node, axis) in members]
-        if len(own) > 1 or (own and node.op in ("constant", "delta", "onehot")):
+        if len(own) > 1 or (own and (node.op == "constant" or node.op in DELTAS)):
             return False
         below = [axis for arg in node.args for axis in range(arg.ndim) if (arg, axis) in members]
         if node.op != "contract" and any([*own, *below]):
             return False
+        if node.op == "contract" and len(_labels(node, members)) > 1:
+            return False  # each element along the axis meets each
         if below and node.op not in _FOLDS and not own:
             return False
         if node.op in ("take", "put", "sort", "arrange") and (own or below):
@@ -102,6 +104,13 @@ def _may_be_tiles(order: Sequence[Node], members: set[Axis]) -> bool:
         if own and node.op in _MOVES and not _stays(node, bool(below)):
             return False
     return True
+
+
+def _labels(node: Node, members: set[Axis]) -> set[int]:
+    """Return the indices of a contraction that run along a class of axes."""
+    labels, out, _ = node.payload
+    pairs = ((node, out), *zip(node.args, labels, strict=True))
+    return {label for each, own in pairs for axis, label in enumerate(own) if (each, axis) in members}
 
 
 def _stays(node: Node, below: bool) -> bool:
@@ -112,9 +121,9 @@ def _stays(node: Node, below: bool) -> bool:
         return bool(node.payload.items[0] == whole(node.args[0].shape[0]))
     if node.op == "pad":
         return bool(node.payload.items[0] == whole(node.shape[0]))
-    if node.op in ("softmax", "log_softmax", "unit"):
+    if node.op in NORMALIZATIONS:
         return -node.ndim not in node.payload.axes
-    if node.op in ("gather", "scatter", "concatenate") or node.op in CUMULATIVE:
+    if node.op == "concatenate" or node.op in CUMULATIVE | LISTED:
         return bool(node.payload.axis != -node.ndim)
     if node.op == "reshape":
         return same_elements(node.args[0].shape, node.shape)[0] == ([0], [0])
@@ -225,14 +234,11 @@ _RULES: dict[str, Rule] = {
     "slice": _slice,
     "pad": _pad,
     "reshape": _reshape,
-    **dict.fromkeys(("max", "min", "prod", "logsumexp", "norm"), _reduction),
-    **dict.fromkeys(("softmax", "log_softmax", "unit"), _beside(lambda n: set(axes_of(n, n)))),
-    **dict.fromkeys((*CUMULATIVE, "gather", "scatter", "concatenate"), _beside(lambda n: {n.payload.axis + n.ndim})),
+    **dict.fromkeys(REDUCTIONS, _reduction),
+    **dict.fromkeys(NORMALIZATIONS, _beside(lambda n: set(axes_of(n, n)))),
+    **dict.fromkeys((*CUMULATIVE, *LISTED, "concatenate"), _beside(lambda n: {n.payload.axis + n.ndim})),
     **dict.fromkeys(("triangle", "inv", "cholesky", "solve", "adjugate", "eigenvectors"), _MATRIX),
-    **dict.fromkeys(("det", "logdet", "logabsdet", "eigvalsh", "adjugate_differential"), _nothing),
-    **dict.fromkeys(("take", "put", "arrange"), _nothing),
 }
-complete(_RULES, "symdiff.plan.passes.tiles", INNER, ("stop_gradient", "named", "custom", "spectral", "recurrence"))
 
 
 def _renamed(

@@ -324,7 +324,7 @@ def write_pad(node: Node, args: Sequence[Term]) -> Term:
     for axis, (item, size) in enumerate(zip(node.payload.items, node.shape, strict=True)):
         start, step, length = item
         if length is None:
-            factors.append(Term("unit", (), start, (size,)))
+            factors.append(Term("onehot", (), start, (size,)))
             labels.append((axis,))
         elif (start, step, length) == (0, 1, size):
             own.append(axis)
@@ -393,7 +393,7 @@ _NOTATIONS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "input": write_input,
     "constant": write_constant,
     "eye": lambda node, args: Term("eye", (), tuple(node.payload), node.shape),
-    "unit": lambda node, args: Term("unit", (), node.payload.at, node.shape),
+    "onehot": lambda node, args: Term("onehot", (), node.payload.at, node.shape),
     "size": lambda node, args: Term("size", (), node.payload.size, ()),
     "tensor": written_contraction,
     "reshape": write_reshape,

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ...codegen.numpy.emit import emit_numpy, load_numpy
 from ...errors import ArgumentError, ShapeError, UnsupportedError
 from ...graph import INT, Node, inputs_of, postorder
+from ...graph.primitives import BY_POSITION
 from ...graph.size_equations import bind
 from ...graph.sizes import Dim, Size, named, show, value
 from .arguments import Batch, Parameter, as_integers, coded
@@ -58,7 +59,7 @@ def ranges_of(outputs: Iterable[Node]) -> list[PositionRange]:
     """Return where the positions of a formula have to lie."""
     found: dict[PositionRange, None] = {}
     for node in postorder(outputs):
-        if node.op in ("take", "put"):
+        if node.op in BY_POSITION:
             at = node.args[1]
             size = (node.args[0] if node.op == "take" else node).shape[node.payload.axis]
             (source,) = inputs_of([at])

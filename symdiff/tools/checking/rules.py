@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...calculus.demand import guard
+from ...calculus.demand import mask_matrices
 from ...calculus.modes import pullback, pushforward
 from ...calculus.rules import CustomRule
 from ...errors import SingularMatrixError
@@ -121,7 +121,7 @@ class _Placed:
 
     def _values(self, nodes: Sequence[Node], more: Mapping[Any, Numbers] | None = None) -> list[Numbers]:
         try:
-            return evaluate(guard(nodes), {**self.here, **(more or {})}, self.inputs)
+            return evaluate(mask_matrices(nodes), {**self.here, **(more or {})}, self.inputs)
         except SingularMatrixError:
             return [np.full(self._fixed(node.shape), np.nan) for node in nodes]
 
@@ -135,7 +135,7 @@ class _Placed:
     def compare(self) -> Iterator[Verdict]:
         """Compare the rule, argument by argument; beside the point, if that is a kink of the value."""
         rule = self.rule
-        if self._is_finite() and find_kinks(simplify(inline([self.body])), rule.parameters, self.here):
+        if self._is_finite() and find_kinks(simplify(inline([self.body]), written=True), rule.parameters, self.here):
             for p in rule.parameters:
                 if p.dtype is REAL:
                     self.here[p.name] = self.here[p.name] + self.rng.uniform(0.01, 0.03, self._fixed(p.shape))
