@@ -463,8 +463,8 @@ X, V = sd.matrix("X", 3, 4), sd.vector("v", "n")
     [
         (lambda: np.histogram(X), "smooth weight"),
         (lambda: np.unique(X), "integer input"),
-        (lambda: np.fft.fft(X[0]), "constant"),
-        (lambda: np.fft.irfft(X[0]), "real part"),
+        (lambda: np.fft.fft(V), "symbolic size"),
+        (lambda: sd.compile("rfft(x)", x=4), "real numbers alone"),
         (lambda: np.flatnonzero(X), "where"),
         (lambda: np.putmask(X, X > 0, 1.0), "where"),
         (lambda: np.gradient(X, [0.0, 1.0], axis=0), "coordinates"),
