@@ -159,6 +159,18 @@ def index(x: Term, items: tuple[Any, ...], shape: Shape) -> Term:
     """Return a part of ``x``."""
     if x.kind == "filled":
         return Term("filled", (), x.data, shape) if shape else number(x.data)
+    if x.kind == "array" and not shape and all(isinstance(start, int) for start, _, _ in items):
+        return number(float(x.data[tuple(start for start, _, _ in items)]))
+    if x.kind == "stack":
+        start, step, length = items[x.data]
+        if isinstance(start, int) and (length is None or isinstance(length, int)):
+            rest = items[: x.data] + items[x.data + 1 :]
+            axis = sum(size is not None for _, _, size in items[: x.data])
+            if length is None:
+                return _part(x.args[start], rest, shape)
+            inside = shape[:axis] + shape[axis + 1 :]
+            parts = tuple(_part(x.args[start + step * k], rest, inside) for k in range(length))
+            return Term("stack", parts, axis, shape) if parts else Term("index", (x,), items, shape)
     if x.kind == "expand":
         # of an axis of size 1 that is new, nothing is left where a slice takes none of it
         stays = [item == (0, 1, size) for item, size in zip(items, x.shape, strict=True)]
@@ -166,6 +178,12 @@ def index(x: Term, items: tuple[Any, ...], shape: Shape) -> Term:
             kept = tuple(own for own, (_, _, length) in zip(x.data, items, strict=True) if length is not None)
             return expand(x.args[0], kept, shape)
     return Term("index", (x,), items, shape)
+
+
+def _part(x: Term, items: tuple[Any, ...], shape: Shape) -> Term:
+    """Return a part of ``x``, which may be all of it."""
+    is_whole = all(item == (0, 1, size) for item, size in zip(items, x.shape, strict=True))
+    return x if is_whole else index(x, items, shape)
 
 
 def matmul(a: Term, b: Term) -> Term:
