@@ -421,3 +421,32 @@ def test_lists_are_joined_and_their_parts_taken(make: Any, shown: str) -> None:
     assert str(made) == shown
     at = np.array([0.5, 2.0, -1.0])
     assert np.array_equal(sd.compile(shown, x=3, backend="numpy")(at), make(at))
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt", "shown", "book"),
+    [
+        ("solve(A, b) @ x", "A", "-outer(solve(A.T, x), solve(A, b))", "-(A⁻ᵀ x) (A⁻¹ b)ᵀ"),
+        (
+            "y @ solve(t * A + eye(n), y)",
+            "t",
+            "-y @ solve(t * A + eye(n), A @ solve(t * A + eye(n), y))",
+            "-yᵀ ((t A + I)⁻¹ A ((t A + I)⁻¹ y))",
+        ),
+        ("sum(solve(A, b)**2)", "A", "-2 * outer(solve(A.T, solve(A, b)), solve(A, b))", "-2 (A⁻ᵀ (A⁻¹ b)) (A⁻¹ b)ᵀ"),
+        ("A @ solve(A, -(A @ b))", None, "A @ solve(A, -A @ b)", None),
+    ],
+)
+def test_solutions_for_vectors_are_vectors(text: str, wrt: str | None, shown: str, book: str | None) -> None:
+    shapes: Any = {"A": ("n", "n"), "b": "n", "x": "n", "y": "n", "t": ()}
+    shapes = {name: shape for name, shape in shapes.items() if re.search(rf"\b{name}\b", text)}
+    result: Any = sd.gradient(text, wrt, shapes=shapes) if wrt else parse_graph(text, shapes).result
+    assert str(result) == shown
+    assert book is None or result.unicode() == book
+    rng = np.random.default_rng(3)
+    at = {"A": rng.normal(size=(3, 3)) + 3 * np.eye(3), "b": rng.normal(size=3), "x": rng.normal(size=3)}
+    at |= {"y": rng.normal(size=3), "t": np.array(0.4)}
+    own = sd.compile(result, backend="numpy")
+    again = sd.compile(str(result), shapes=shapes, backend="numpy")
+    given = {p.name: at[p.name] for p in own.inputs}
+    assert np.allclose(again(inputs={name: at[name] for name in shapes}), own(inputs=given), rtol=1e-13)

@@ -404,7 +404,11 @@ class MathStyle(MathSigns):
     def _write_matrix(self, term: Term) -> Piece:
         if term.data == "solve":
             a, b = term.args
-            return Piece(f"{self.raised(self.wrapped(a, ATOM), '-1')}{self.times}{self.chained(b)}", PRODUCT)
+            if a.kind == "transpose":
+                inverse = self.inverse_transposed(self.wrapped(a.args[0], ATOM))
+            else:
+                inverse = self.raised(self.wrapped(a, ATOM), "-1")
+            return Piece(f"{inverse}{self.times}{self.chained(b)}", PRODUCT)
         if term.data == "logabsdet":
             return Piece(self.function("log", "|" + self.function("det", self.plain(term.args[0])) + "|"), ATOM)
         if term.data == "adjugate_differential":

@@ -18,7 +18,7 @@ from ...graph.sizes import Shape, product
 from ...simplify.facts import is_symmetric
 from .bodies import INNER
 from .contractions import is_kronecker, recognise, written_contraction
-from .terms import SHORT, Term, expand, index, number, quotient, total_of
+from .terms import SHORT, Term, expand, index, number, quotient, total_of, vector_of
 
 #: Sums and products that continue in one that they are part of, whatever sign they have there.
 _ADDED, _MULTIPLIED = ("add", "subtract"), ("multiply", "divide")
@@ -273,8 +273,9 @@ def write_reshape(node: Node, args: Sequence[Term]) -> Term:
         return expand(x, added, node.shape)
     dropped = _insertion(node.shape, x.shape)
     if dropped is not None:
-        if x.kind == "matrix" and x.data == "solve" and dropped == (True, False) and _is_column(x.args[1]):
-            return Term("matrix", (x.args[0], x.args[1].args[0]), "solve", node.shape)
+        vector = vector_of(x) if dropped == (True, False) else None
+        if vector is not None:
+            return vector
         items = tuple((0, 1, size) if own else (0, 1, None) for own, size in zip(dropped, x.shape, strict=True))
         return index(x, items, node.shape)
     if is_kronecker(x) and node.shape == tuple(p * q for p, q in zip(x.args[0].shape, x.args[1].shape, strict=True)):

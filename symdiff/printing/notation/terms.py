@@ -145,6 +145,31 @@ def transpose(x: Term, levels: int = 3) -> Term:
     return Term("transpose", (x,), None, shape)
 
 
+def vector_of(column: Term) -> Term | None:
+    """Return a matrix of one column as the vector that it is, if it is made of one; None of any other.
+
+    Examples
+    --------
+    >>> A, b = Term("name", (), "A", (3, 3)), Term("name", (), "b", (3,))
+    >>> vector_of(matmul(A, Term("expand", (b,), (True, False), (3, 1)))).args[1].data
+    'b'
+    """
+    shape = column.shape[:1]
+    match column.kind:
+        case "expand" if column.data == (True, False):
+            return column.args[0]
+        case "matrix" if column.data == "solve":
+            right = vector_of(column.args[1])
+            return None if right is None else Term("matrix", (column.args[0], right), "solve", shape)
+        case "matmul" if column.ndim == 2:
+            last = vector_of(column.args[-1])
+            return None if last is None else Term("matmul", (*column.args[:-1], last), None, shape)
+        case "negative":
+            inside = vector_of(column.args[0])
+            return None if inside is None else Term("negative", (inside,), None, shape)
+    return None
+
+
 def expand(x: Term, old: tuple[bool, ...], shape: Shape) -> Term:
     """Return ``x`` with new axes of size 1 where ``old`` is False."""
     if x.kind == "filled":
@@ -188,6 +213,10 @@ def _part(x: Term, items: tuple[Any, ...], shape: Shape) -> Term:
 
 def matmul(a: Term, b: Term) -> Term:
     """Return the product of matrices, or of a matrix and a vector behind it."""
+    if a.ndim == b.ndim == 2 and a.shape[1] == 1:  # a column and a row
+        left, right = vector_of(a), vector_of(transpose(b))
+        if left is not None and right is not None:
+            return Term("outer", (left, right), None, a.shape[:1] + b.shape[1:])
     factors: list[Term] = []
     for side, other in ((a, b), (b, a)):
         joins = side.kind == "matmul" and (side is a or all(arg.ndim == 2 for arg in side.args[:-1]))
