@@ -76,11 +76,27 @@ def test_a_long_formula_of_numbers_is_served_at_once() -> None:
     np.testing.assert_allclose(k(point), want, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("n", "expected"), [(33, Program), (3_000, Plan), (30_000, Plan)])
+@pytest.mark.parametrize(("n", "expected"), [(33, Program), (199, Program), (200, Plan), (30_000, Plan)])
 def test_a_long_axis_is_a_loop_from_some_length_on(n: int, expected: type) -> None:
     x, y = sd.vector("x", n), sd.vector("y", n)
     for insist in (False, True):
-        assert isinstance(form(np.exp(-(x**2)) * y.sum(), inputs=[x, y], insist=insist)[0], expected)
+        for f in (np.exp(-(x**2)) * y.sum(), sd.softmax(x * y), sd.gradient(np.log(1 + np.exp(x @ y)), x)):
+            assert isinstance(form(f, inputs=[x, y], insist=insist)[0], expected)
+
+
+@pytest.mark.parametrize("n", [40, 150, 199, 200, 300])
+@pytest.mark.parametrize("text", ["x * exp(y)", "sum((x - y)**2)", "softmax(x * y)", "logsumexp(x) + x @ y"])
+def test_rows_and_columns_have_the_same_bits_on_both_sides_of_the_border(text: str, n: int) -> None:
+    x, y = np.random.default_rng(n).normal(size=(2, 20, n))
+    rows = sd.compile(text, x=n, y=n, backend="interpreter")(x, y)
+    columns = sd.compile(text, x=n, y=n, backend="interpreter", batch_axis=-1)(x.T, y.T)
+    np.testing.assert_array_equal(rows, np.asarray(columns).T)
+
+
+def test_steps_over_several_axes_are_chosen_by_what_they_take() -> None:
+    A, x = sd.matrix("A", 33, 33), sd.vector("x", 33)
+    made = form(sd.gradient(np.sum(np.tanh(A @ x) ** 2), A), inputs=[A, x])[0]
+    assert isinstance(made, Program)
 
 
 @pytest.mark.parametrize(("n", "expected"), [(32, Program), (33, Plan), (100, Plan)])

@@ -172,7 +172,7 @@ cdef class CallPath:
             self.elements += self.sizes[p]
         self.behind, self.reduce, self.structure = behind, reduce, structure
         self.alone = structure is None
-        if isinstance(structure, (list, tuple)) and all(isinstance(part, str) for part in structure):
+        if isinstance(structure, (list, tuple)) and all([isinstance(part, str) for part in structure]):
             self.flat = type(structure)
         self.threads = threads or 0
         self.letters = letters

@@ -3,6 +3,8 @@
 SciPy lacks them, or its bits are not those of a generated kernel; its polygamma gives nan below zero.
 """
 
+cimport numpy as cnp
+
 import numpy as np
 
 from ...errors import UnsupportedError
@@ -41,6 +43,8 @@ cdef extern from "functions/airy.h":
     double sd_airyaiprime(double x) noexcept nogil
     double sd_airybi(double x) noexcept nogil
     double sd_airybiprime(double x) noexcept nogil
+
+cnp.import_array()
 
 ctypedef double (*One)(double) noexcept nogil
 ctypedef double (*Two)(double, double) noexcept nogil
@@ -198,29 +202,35 @@ def within(order, int least, int most, name):
     return orders
 
 
+cdef cnp.ndarray contiguous(array):
+    """Return the numbers of an array of float64, one after the other."""
+    # no memoryviews: their code is two thirds of a file that has them
+    return cnp.PyArray_FROMANY(array, cnp.NPY_FLOAT64, 0, 0, cnp.NPY_ARRAY_C_CONTIGUOUS)
+
+
 cdef each(Two function, order, x):
     """Apply ``function`` to every element, without the GIL."""
     order, x = np.broadcast_arrays(order, np.asarray(x, dtype=np.float64))
-    result = np.empty(x.shape)
-    cdef const double[::1] orders = np.ascontiguousarray(order).reshape(-1)
-    cdef const double[::1] source = np.ascontiguousarray(x).reshape(-1)
-    cdef double[::1] target = result.reshape(-1)
-    cdef Py_ssize_t i
+    cdef cnp.ndarray first = contiguous(order), second = contiguous(x), result = np.empty(x.shape)
+    cdef const double *orders = <const double *>cnp.PyArray_DATA(first)
+    cdef const double *source = <const double *>cnp.PyArray_DATA(second)
+    cdef double *target = <double *>cnp.PyArray_DATA(result)
+    cdef Py_ssize_t i, count = cnp.PyArray_SIZE(result)
     with nogil:
-        for i in range(source.shape[0]):
+        for i in range(count):
             target[i] = function(orders[i], source[i])
     return result
 
 
 cdef of_one(One function, x):
     """Apply a function of one number to every element, without the GIL."""
-    x = np.asarray(x, dtype=np.float64)
-    result = np.empty(x.shape)
-    cdef const double[::1] source = np.ascontiguousarray(x).reshape(-1)
-    cdef double[::1] target = result.reshape(-1)
-    cdef Py_ssize_t i
+    cdef cnp.ndarray array = contiguous(np.asarray(x, dtype=np.float64))
+    cdef cnp.ndarray result = np.empty((<object>array).shape)
+    cdef const double *source = <const double *>cnp.PyArray_DATA(array)
+    cdef double *target = <double *>cnp.PyArray_DATA(result)
+    cdef Py_ssize_t i, count = cnp.PyArray_SIZE(result)
     with nogil:
-        for i in range(source.shape[0]):
+        for i in range(count):
             target[i] = function(source[i])
     return result
 
@@ -228,13 +238,13 @@ cdef of_one(One function, x):
 cdef every(Three function, order, x, y):
     """Apply a function of three numbers to every element, without the GIL."""
     order, x, y = np.broadcast_arrays(order, np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))
-    result = np.empty(x.shape)
-    cdef const double[::1] orders = np.ascontiguousarray(order).reshape(-1)
-    cdef const double[::1] first = np.ascontiguousarray(x).reshape(-1)
-    cdef const double[::1] second = np.ascontiguousarray(y).reshape(-1)
-    cdef double[::1] target = result.reshape(-1)
-    cdef Py_ssize_t i
+    cdef cnp.ndarray one = contiguous(order), two = contiguous(x), three = contiguous(y), result = np.empty(x.shape)
+    cdef const double *orders = <const double *>cnp.PyArray_DATA(one)
+    cdef const double *first = <const double *>cnp.PyArray_DATA(two)
+    cdef const double *second = <const double *>cnp.PyArray_DATA(three)
+    cdef double *target = <double *>cnp.PyArray_DATA(result)
+    cdef Py_ssize_t i, count = cnp.PyArray_SIZE(result)
     with nogil:
-        for i in range(first.shape[0]):
+        for i in range(count):
             target[i] = function(orders[i], first[i], second[i])
     return result

@@ -27,7 +27,7 @@ ROUTINES = {"take": SD_TAKE, "put": SD_PUT, "arrange": SD_ARRANGE, "sort": SD_SO
             "triangle": SD_TRIANGLE, "spectrum": SD_SPECTRUM, "adjugate": SD_ADJUGATE}
 
 
-def demand(condition, what):
+cdef int demand(bint condition, what) except -1:
     """Raise a ValueError that says what is wrong, unless the condition holds."""
     if not condition:
         raise ValueError(f"a plan with {what}")
@@ -63,7 +63,7 @@ cdef class BoundPlan:
                 self.plan.steps[phase][k].number = number
                 self.add_step(&self.plan.steps[phase][k], step, units)
             self.refuse(sd_bad_bodies(&self.plan, phase))
-        demand(all(0 <= step.phase < SD_PHASES for step in steps), "a step of no phase")
+        demand(all([0 <= step.phase < SD_PHASES for step in steps]), "a step of no phase")
         sd_fuse(&self.plan)
         demand(self.plan.tile_bytes + self.plan.scratch_bytes + self.plan.kept_bytes <= MOST_BYTES,
                "an arena that no memory holds")
@@ -82,7 +82,7 @@ cdef class BoundPlan:
         cdef sd_array *a = &self.plan.arrays[k]
         cdef long i, span
         demand(SD_INPUT <= array.kind <= SD_WINDOW, f"an array of kind {array.kind}")
-        demand(len(array.shape) <= SD_RANK and all(0 <= n <= MOST_BYTES for n in array.shape),
+        demand(len(array.shape) <= SD_RANK and all([0 <= n <= MOST_BYTES for n in array.shape]),
                f"an array of shape {array.shape}")
         a.kind, a.tiled, a.integer, a.rank = array.kind, array.tiled, array.integer, len(array.shape)
         demand(not a.integer or a.kind == SD_ARENA, "integers outside the arena")
@@ -188,7 +188,7 @@ cdef class BoundPlan:
         s.phase, s.tiled, s.listed, s.shared = step.phase, step.tiled, -1, not step.tiled
         demand(not s.tiled or s.phase == SD_TILE, "a tiled step outside the tiles")
         lengths = getattr(step, "lengths", ())
-        demand(len(lengths) <= LOOPS and all(0 <= n <= MOST_BYTES for n in lengths), f"loops of {lengths}")
+        demand(len(lengths) <= LOOPS and all([0 <= n <= MOST_BYTES for n in lengths]), f"loops of {lengths}")
         demand(not s.tiled or lengths or name in WHOLE, "a tiled step without a loop")
         s.loops = len(lengths)
         for k, length in enumerate(lengths):
@@ -240,7 +240,7 @@ cdef class BoundPlan:
             # programs fill diagonals: one loop goes along two axes
             demand(sorted(set(found) if s.kind == SD_PROGRAM and not s.sums else found) == sorted(loops),
                    f"an output of the loops {found} where {sorted(loops)} were expected")
-            demand(all(v.axes[x].step for x in range(v.rank) if v.axes[x].loop >= 0), "results on top of each other")
+            demand(all([v.axes[x].step for x in range(v.rank) if v.axes[x].loop >= 0]), "results on top of each other")
             if accumulate:
                 dense = &s.dense[k]
                 dense.count = v.size

@@ -195,7 +195,7 @@ class _Check:
 
     def _look_at_ends(self, point: dict[str, Numbers]) -> None:
         """Compare derivatives at the ends of functions' domains, by inputs that were drawn."""
-        plain = mask_matrices(simplify(inline(self.outputs)))
+        plain = mask_matrices(simplify(inline(self.outputs), written=True))
         drawn = [w for w in self.wrt if w.op == "input" and w.name not in self.given]
         tally = Tally("both modes at the ends of domains")
         for end in ends_of(plain, drawn, point):
@@ -224,7 +224,7 @@ class _Check:
             self._find("point", f"the value {told}", wrong=True)
             return Report(tuple(self.findings), {}, 0, 0.0)
         rewrites = list(known)
-        plain = mask_matrices(simplify(inline(self.outputs), rewrites))
+        plain = mask_matrices(simplify(inline(self.outputs), rewrites, written=True))
         kinks = find_kinks(plain, inputs_of(self.wrt), point)
         for message in kinks:
             self._find("kink", message)
