@@ -73,6 +73,24 @@ def _counted(node: Node) -> Node | None:
     return constant(float(found)) if 0 < found <= 2**53 else None
 
 
+#: Bases of logarithms.
+_BASES = {"log": math.e, "log2": 2.0, "log10": 10.0}
+
+
+@rule(" ".join(_BASES), "log(e), log2(2), log(1)", "1, 1, 0", inside="constant")
+def _logarithm_of_base(node: Node) -> Node | None:
+    """Compute the logarithm of its base, as the slope of ``e**x`` has it, and of 1."""
+    value = number(node.args[0])
+    return constant(float(value != 1.0)) if value in (1.0, _BASES[node.op]) else None
+
+
+@rule("power_log", "e**x log(e)", "e**x", inside="constant")
+def _power_of_e(node: Node) -> Node | None:
+    """Leave out the logarithm of e in derivatives of its powers."""
+    _, base, exponent = node.args
+    return make("power", base, exponent) if number(base) == math.e else None
+
+
 @rule("jv yv iv kv", "jv(-1, x), iv(-1, x), kv(-1, x)", "-jv(1, x), iv(1, x), kv(1, x)", inside="constant")
 def _mirrored_order(node: Node) -> Node | None:
     """Write a Bessel function of a whole order below 0 as that of the order without the sign."""

@@ -169,6 +169,8 @@ def as_floats(name: str, argument: Any) -> Floats:
     DtypeError
         For anything but real numbers.
     """
+    if type(argument) is np.ndarray and argument.dtype == np.float64 and argument.flags.aligned:
+        return argument
     if is_masked(argument):
         raise DtypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(...) or select first")
     argument = numbers_of(name, argument)
