@@ -213,7 +213,7 @@ rng = np.random.default_rng(1)
 for shape in ((4, 3), ("n", "m")):
     X = sd.array("X", shape)
     f = sd.taxicab(X, axis=1)
-    assert str(f) == "taxicab(X, axis=1)" and "taxicab" in f.latex()
+    assert str(f) == "taxicab(X, axis=1)" and "taxicab" in f.latex() and "taxicab" in str(f.sympy)
     g, J = sd.gradient((f * f).sum(), X), sd.jacobian(sd.taxicab(X), X)
     x = rng.normal(size=(2, 4, 3))
     total = abs(x).sum(-1)
@@ -238,6 +238,62 @@ def test_reduction_is_five_files(copy: Path) -> None:
     assert len({step.path for step in TAXICAB}) == 5
     follow(copy, TAXICAB)
     check(copy, USES_OF_TAXICAB)
+
+
+#: The trace of the square of a matrix.
+SQUARE_TRACE = [
+    Step("symdiff/graph/primitives.py", '_matrix("det"', '_matrix("square_trace", keeps=False)'),
+    Step(
+        "symdiff/graph/reference/numeric.py",
+        "def norm(",
+        'def square_trace(a: Array) -> Array:\n    return np.einsum("...ij,...ji->...", a, a)',
+    ),
+    Step(
+        "symdiff/calculus/rules.py",
+        "def _norm(",
+        """\
+@_rule("square_trace", "product rule", "2 tr(A dA)", "chain rule")
+def _square_trace(node: Node, tangents: Sequence[Node | None]) -> Node:
+    return _sum_last(scale_by(2.0 * transposed(node.args[0]), _only(tangents)), (-2, -1))
+""",
+    ),
+    Step(
+        "symdiff/lowering/matrices.py",
+        '"inv": _each_matrix(_inv, 2),',
+        """\
+"square_trace": _each_matrix(
+    lambda builder, op, a: builder.sum(builder.multiply(x, y) for p, q in zip(a, zip(*a)) for x, y in zip(p, q)), 0
+),""",
+    ),
+    Step("symdiff/frontend/numpy/library.py", '_add("cov"', '_add("square_trace", partial(matrix, "square_trace"))'),
+]
+#: Uses of it: small, in stacks, and of any size, where no plan has a step for it and NumPy computes it.
+USES_OF_SQUARE_TRACE = """
+import numpy as np, symdiff as sd
+rng = np.random.default_rng(1)
+for shape in ((3, 3), (20, 20), ("n", "n")):
+    A = sd.array("A", shape)
+    f = sd.square_trace(A)
+    assert str(f) == "square_trace(A)" and "square_trace" in str(f.sympy)
+    a = rng.normal(size=(2, 3, 3) if shape[0] != 20 else (2, 20, 20))
+    wanted = np.trace(a @ a, axis1=1, axis2=2)
+    for backend in ("native", "interpreter", "numpy", "auto"):
+        try:
+            kernels = [sd.compile(form, [A], backend=backend) for form in (f, sd.gradient(f * f, A))]
+        except sd.UnsupportedError:
+            assert shape[0] == "n" and backend in ("native", "interpreter")
+            continue
+        for k in range(2):
+            np.testing.assert_allclose(kernels[0](a[k]), wanted[k])
+        np.testing.assert_allclose(kernels[0](a), wanted)
+        np.testing.assert_allclose(kernels[1](a), 4 * wanted[:, None, None] * a.swapaxes(1, 2))
+"""
+
+
+def test_function_of_matrices_is_five_files(copy: Path) -> None:
+    assert len({step.path for step in SQUARE_TRACE}) == 5
+    follow(copy, SQUARE_TRACE)
+    check(copy, USES_OF_SQUARE_TRACE)
 
 
 @pytest.mark.parametrize(
