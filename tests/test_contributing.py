@@ -221,6 +221,9 @@ for shape in ((4, 3), ("n", "m")):
         np.testing.assert_allclose(sd.compile(f, [X], backend=backend)(x), total)
         np.testing.assert_allclose(sd.compile(g, [X], backend=backend)(x), 2 * total[..., None] * np.sign(x))
         np.testing.assert_allclose(sd.compile(J, [X], backend=backend)(x), np.sign(x))
+for backend in ("native", "interpreter", "numpy"):
+    empty = sd.compile(sd.taxicab(sd.array("X", (2, 0)), axis=1), backend=backend)
+    np.testing.assert_array_equal(empty(np.ones((2, 0))), np.zeros(2))
 w = sd.array("X", (4, 3))
 (found,) = nonzeros([sd.taxicab(w * np.eye(4, 3), axis=1).node], {})
 assert found.tolist() == [True, True, True, False]
