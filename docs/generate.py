@@ -52,8 +52,9 @@ DENSITIES = """## Distributions
 `norm_logpdf(x, loc, scale)`. Names, parameters and their order are those of `scipy.stats`, and parameters broadcast.
 Outside of its support a log density is -inf, and its derivatives are 0; at an end of it the value is SciPy's, and the
 derivatives are 0 where the density has none. Parameters outside of their domain are not looked for: the value is what
-the formula gives there. The distribution functions of gamma, chi2, invgamma and beta have no derivative with respect to
-a shape; one is refused by name. `ppf` and `isf` take a probability q, and are nan where it is none. Letters are books:
+the formula gives there. The distribution functions and quantiles of t, gamma, chi2, invgamma, beta and gennorm
+have no derivative with respect to a shape; one is refused by name. `ppf` and `isf` take a probability q, and are nan
+where it is none. Letters are books:
 JKB and JKK the *univariate distributions* of Johnson, Kotz and others, KBJ
 the multivariate ones, by chapter.
 """

@@ -349,7 +349,7 @@ def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
     trace("graph.txt", lambda: listing(graph))
     inlined = inline(graph)
     trace("inlined.txt", lambda: listing(inlined))
-    simplified = finish(join_cosines(inline(simplify(inlined, rewrites)), rewrites))  # rewrites make barriers too
+    simplified = finish(join_cosines(inline(simplify(inlined, rewrites, written=True)), rewrites))  # they make barriers
     trace("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
     nodes = mask_matrices(lift_products(join_recurrences(simplified)))
     trace("guarded.txt", lambda: listing(nodes))

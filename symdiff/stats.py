@@ -24,8 +24,10 @@ from .ground.advice import advice as _advice
 _REFUSED = {
     "rvs": "random numbers are no formula; draw them by scipy.stats, before the call",
     "fit": "write the sum of the log densities, and minimize by sd.objective",
-    "ppf": "quantiles are offered where they have a closed form; take others by scipy.stats, before the call",
-    "isf": "quantiles are offered where they have a closed form; take others by scipy.stats, before the call",
+    **dict.fromkeys(("ppf", "isf"), "quantiles are offered where there is a function for them; take others by "
+                    "scipy.stats, before the call"),
+    "logcdf": "write log(cdf), which is -inf where the probability is below the smallest number",
+    "logsf": "write log(sf), which is -inf where the probability is below the smallest number",
 }
 
 

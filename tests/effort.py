@@ -19,7 +19,9 @@ def stale() -> list[str]:
     """Return the modules whose compiled form, which is what is imported, is older than their source."""
     sources = [] if FROM_SOURCES else Path(symdiff.__file__).parent.rglob("*.py")
     pairs = [(source, source.with_suffix(suffix)) for source in sources for suffix in EXTENSION_SUFFIXES]
-    return [source.name for source, built in pairs if built.exists() and built.stat().st_mtime < source.stat().st_mtime]
+    compiled = [(source, built.stat().st_mtime) for source, built in pairs if built.exists()]
+    read = [(part, made) for source, made in compiled for part in (source, source.with_suffix(".pxd")) if part.exists()]
+    return [part.name for part, made in read if made < part.stat().st_mtime]
 
 
 def calls(function: Callable[..., Any], *args: Any) -> tuple[int, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from symdiff.graph import Node, inputs_of, label_sizes, postorder
+from symdiff.graph import Node, inputs_of, label_sizes, postorder, step_number
 from symdiff.graph.reference.interpret import bind_sizes
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.graph.scalars.remainders import REMAINDERS, Remainder
@@ -172,6 +172,80 @@ def remainder(each: Remainder) -> Callable[..., Any]:
     return value
 
 
+def dawson(n: Any, x: Any) -> Any:
+    """DLMF 7.5.1 and 7.10.3, in digits that what cancels does not reach."""
+    with mpmath.workdps(2 * mpmath.mp.dps):
+        value = mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-x * x) * mpmath.erfi(x)
+        found = [value, 1 - 2 * x * value]
+        for k in range(1, int(n)):
+            found.append(-2 * x * found[k] - 2 * k * found[k - 1])
+        return +found[int(n)]
+
+
+def owens_t(h: Any, a: Any) -> Any:
+    """Owen (1956), 2.1, by a series in a**2 within 1 and by 2.3 beyond; odd in a and even in h."""
+    if a < 0:
+        return -owens_t(h, -a)
+    if a > 1:
+        one, other = ncdf(h), ncdf(a * h)
+        return (one + other) / 2 - one * other - owens_t(a * h, 1 / a) - (mpmath.mpf(1) / 2 if h < 0 else 0)
+    half, power = h * h / 2, a
+    term = share = mpmath.exp(-half)
+    total, j = mpmath.mpf(0), 0
+    while abs(power) > mpmath.eps * abs(a) / 1000:  # 1.5: integrals of the powers of x, term by term
+        total += (-1) ** j * share * power / (2 * j + 1)
+        j += 1
+        term *= half / j
+        share += term
+        power *= a * a
+    return total / (2 * mpmath.pi)
+
+
+def ncdf(x: Any) -> Any:
+    return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+
+
+def solved(function: Callable[..., Any], slope: Callable[..., Any], guess: Any, y: Any) -> Any:
+    """Newton's method from a double's digits on."""
+    x = mpmath.mpf(float(guess))
+    for _ in range(14):
+        step = (function(x) - y) / slope(x)
+        x -= step
+        if abs(step) <= abs(x) * mpmath.eps * 100:
+            break
+    return x
+
+
+def gammaincinv(a: Any, y: Any, upper: bool) -> Any:
+    sign = -1 if upper else 1
+    guess = (special.gammainccinv if upper else special.gammaincinv)(float(a), float(y))
+    value = SCALARS["gammaincc" if upper else "gammainc"]
+    return solved(lambda x: value(a, x), lambda x: sign * SCALARS["gamma_density"](0, a, x), guess, y)
+
+
+def betaincinv(a: Any, b: Any, y: Any) -> Any:
+    guess = special.betaincinv(float(a), float(b), float(y))
+    return solved(
+        lambda x: mpmath.betainc(a, b, 0, x, regularized=True),
+        lambda x: x ** (a - 1) * (1 - x) ** (b - 1) / mpmath.beta(a, b),
+        guess,
+        y,
+    )
+
+
+def stdtr(df: Any, t: Any) -> Any:
+    half = mpmath.mpf(1) / 2
+    inner = t * mpmath.hyp2f1(half, (df + 1) / 2, half * 3, -t * t / df)
+    return half + inner / mpmath.sqrt(df) / mpmath.beta(df / 2, half)
+
+
+def stdtrit(df: Any, p: Any) -> Any:
+    def slope(t: Any) -> Any:
+        return (1 + t * t / df) ** (-(df + 1) / 2) / mpmath.sqrt(df) / mpmath.beta(df / 2, mpmath.mpf(1) / 2)
+
+    return solved(lambda t: stdtr(df, t), slope, special.stdtrit(float(df), float(p)), p)
+
+
 #: Scalar functions by the names of the table, in mpmath's words.
 SCALARS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
@@ -270,6 +344,14 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "gamma_density": lambda n, a, x: mpmath.power(x, a - 1 - n) * mpmath.exp(-x) / mpmath.gamma(a),
     "beta_slope": lambda a, b: mpmath.beta(a, b) * (mpmath.digamma(a) - mpmath.digamma(a + b)),
     "betainc": lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True),
+    "dawsn": lambda x: dawson(0, x),
+    "dawsn_derivative": dawson,
+    "owens_t": owens_t,
+    "gammaincinv": lambda a, y: gammaincinv(a, y, False),
+    "gammainccinv": lambda a, y: gammaincinv(a, y, True),
+    "betaincinv": betaincinv,
+    "stdtr": stdtr,
+    "stdtrit": stdtrit,
     "zeta": mpmath.zeta,
     "exp1": mpmath.e1,
     "expi": mpmath.ei,
@@ -583,6 +665,7 @@ def _repeated(node: Node, args: list[Exact]) -> Exact:
         given = dict(zip(body.carried, carried, strict=True))
         given |= {own: np.asarray(rows[k], dtype=object) for own, rows in along}
         given |= dict(zip(body.held, args[second:], strict=True))
+        given[step_number()] = np.asarray(mpmath.mpf(k), dtype=object)
         results = evaluate_exact(body.results, {own.payload: value for own, value in given.items()})
         carried, written[k] = results[:first], results[first:]
     rows = [part for j in range(len(body.results) - first) for part in (written[k][j] for k in range(length))]

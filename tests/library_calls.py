@@ -93,6 +93,12 @@ CALLS = [
     both("logaddexp2", (a23, v3)),
     both("isposinf", (np.array([1.0, np.nan, np.inf, -np.inf]),)),
     both("isneginf", (np.array([1.0, np.nan, np.inf, -np.inf]),)),
+    *(
+        Call(name, getattr(sd, name), getattr(special, name), (2.0 + a23, 0.5 + 0.1 * v3))
+        for name in ("boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p", "pseudo_huber")
+    ),
+    Call("exprel", sd.exprel, special.exprel, (a23,)),
+    Call("ldexp", sd.ldexp, lambda x, n: x * 2.0**n, (a23, v3)),
     Call("exp10", sd.exp10, special.exp10, (a23,)),
     Call("huber", sd.huber, special.huber, (np.array([0.3, 0.5, 0.7]), a23)),
     *(
@@ -280,6 +286,41 @@ CALLS = [
     Call("toeplitz", sd.toeplitz, linalg.toeplitz, (v3, draw((2,), 38))),
     both("vander", (v3,)),
     both("vander", (v3,), 2, increasing=True),
+    Call("expm", sd.expm, linalg.expm, (regular(39, 2),)),
+    Call(
+        "expm_frechet",
+        lambda a, e: sd.expm_frechet(a, e)[1],
+        lambda a, e: linalg.expm_frechet(a, e)[1],
+        (regular(39, 2), draw((2, 2), 12)),
+    ),
+    *(
+        Call(name, getattr(sd, name), getattr(linalg, name), (2.0 + v3,))
+        for name in ("circulant", "companion", "fiedler")
+    ),
+    Call("hankel", sd.hankel, linalg.hankel, (v3, w3)),
+    Call("hankel", sd.hankel, linalg.hankel, (v3,)),
+    Call("leslie", lambda f: sd.leslie(f, f[:2]), lambda f: linalg.leslie(f, f[:2]), (v3,)),
+    *(
+        Call(
+            "convolution_matrix",
+            lambda a, n=n, mode=mode: sd.convolution_matrix(a, n, mode),
+            lambda a, n=n, mode=mode: linalg.convolution_matrix(a, n, mode),
+            (v3,),
+        )
+        for n, mode in ((2, "full"), (4, "same"), (2, "same"), (5, "valid"), (1, "full"))
+    ),
+    Call("solve_sylvester", sd.solve_sylvester, linalg.solve_sylvester, (a33, regular(7), b33)),
+    *(
+        Call("polar", lambda a, k=k: sd.polar(a)[k], lambda a, k=k: linalg.polar(a)[k], (regular(39, 2),))
+        for k in (0, 1)
+    ),
+    Call("polar", lambda a: sd.polar(a, "left")[1], lambda a: linalg.polar(a, "left")[1], (regular(39, 2),)),
+    Call(
+        "eigh_tridiagonal",
+        lambda d, e: sd.eigh_tridiagonal(d, e[:2], eigvals_only=True),
+        lambda d, e: linalg.eigh_tridiagonal(d, e[:2], eigvals_only=True),
+        (np.array([1.0, 2.5, 4.0]), w3),
+    ),
     Call("eigvalsh", sd.eigvalsh, lambda a: np.linalg.eigvalsh((a + a.mT) / 2), (regular(38, 2, (2,)),)),
     Call("eigh", lambda a: sd.eigh(a)[0], lambda a: np.linalg.eigvalsh((a + a.T) / 2), (regular(38, 2),)),
     Call("eigenvectors", sd.eigenvectors, lambda a: np.linalg.eigh((a + a.T) / 2).eigenvectors, (regular(38, 2),)),

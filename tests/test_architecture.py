@@ -26,8 +26,12 @@ def folders() -> list[Path]:
 
 
 def entries(folder: Path) -> dict[str, list[Path]]:
-    """Return what stands directly in a folder: each file by its name, each folder with the files in it."""
-    found = {path.name: [path] for path in sorted(folder.iterdir()) if path.suffix in SOURCES}
+    """Return what stands directly in a folder: each file by its name, each folder with the files in it.
+
+    The C types of a Python file, in a .pxd beside it, are a part of that file.
+    """
+    files = [path for path in sorted(folder.iterdir()) if path.suffix in SOURCES]
+    found = {path.name: [path] for path in files if path.suffix != ".pxd" or not path.with_suffix(".py").exists()}
     for inner in folder.iterdir():
         if any(path.suffix in SOURCES for path in inner.rglob("*")):
             found[inner.name] = sorted(inner.rglob("*.py"))

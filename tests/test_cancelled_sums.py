@@ -23,7 +23,7 @@ t = sd.scalar("t")
 #: Formulas, what they are differentiated by, and the last line of what is shown.
 SHOWN: list[tuple[Any, sd.Array, str]] = [
     (-np.sum(p * np.log(p)), x, "(softmax(x) @ log_softmax(x) - log_softmax(x)) * softmax(x)"),
-    (np.sum(p), x, "0 * softmax(x)"),
+    (np.sum(p), x, "zeros((n,))"),
     (
         -np.sum(P1 * np.log(P1)),
         X,
@@ -39,10 +39,10 @@ SHOWN: list[tuple[Any, sd.Array, str]] = [
     (
         (c @ d) / (np.linalg.norm(c) * np.linalg.norm(d)),
         x,
-        "(y - mean(y) - (u @ c1) * u) / (norm(c) * norm(c1))",
+        "(c - (u @ c) * u) / (norm(c1) * norm(c))",
     ),
     ((c @ d) / (c @ c), y, "c / (c @ c)"),
-    ((c @ d) / (c @ c), x, "(y - 2 * q * c - mean(y)) / (c @ c)"),
+    ((c @ d) / (c @ c), x, "(c - 2 * q * c1) / (c1 @ c1)"),
     (np.sum((d - t * c) ** 2), x, "-2 * t * (y - mean(y) - t * (x - mean(x)))"),
     (np.log((y @ x) ** 2), x, "2 * y / (y @ x)"),
     (np.trace(P @ sd.logm(P)), P, "logm(P) + eye(n)"),

@@ -272,3 +272,21 @@ def test_second_derivatives_are_held_against_differences(monkeypatch: pytest.Mon
     assert "second derivatives with differences of first ones by x" in str(report)
     monkeypatch.undo()
     assert sd.check("sum(maximum(x, x[::-1])[1:]**2) + x[0]*abs(x[1])", x=3).ok
+
+
+@pytest.mark.parametrize(
+    "text", ["sum(solve(A.T @ A, A.T @ y))", "log(det(A.T @ A)) * sum(y)", "y @ A @ inv(A.T @ A) @ A.T @ y"]
+)
+@pytest.mark.parametrize("names", [("m", "n"), ("n", "m")])
+def test_letters_get_sizes_for_which_matrices_are_regular(text: str, names: tuple[str, str]) -> None:
+    report = sd.check(text, shapes={"A": names, "y": names[0]})
+    assert report.ok, report
+    assert report.compared
+
+
+def test_matrices_that_are_always_singular_are_told() -> None:
+    for text, shapes in (("log(det(outer(x, x)))", {"x": 3}), ("sum(inv(A.T @ A))", {"A": (2, 4)})):
+        report = sd.check(text, shapes=shapes)
+        assert not report.ok
+        assert report.compared == 0
+        assert "a matrix of the formula is singular; give one in at=" in str(report)

@@ -414,6 +414,7 @@ def test_examples_of_the_page_run(run: Run, line: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(inspect, "LEAST", 1e-5)
     np.save("x.npy", np.array([0.0, 1.0]))
     Path("loss.txt").write_text("r = X @ w - y\nr @ r\n")
+    Path("t.csv").write_text("s,r,t\n100,0.01,1\n50,0.02,2\n")
     assert run(*shlex.split(line)[1:]).stdout
 
 
@@ -515,3 +516,61 @@ def test_a_table_for_a_number_is_refused_with_its_columns(run: Run, form: list[s
     said = run(*given, "--data", "S=t.csv", code=2)
     assert "t.csv has 3 columns, and S is one number a row" in said.output
     assert "4. 10." in run(*given, "--data", "S=t.csv:b").stdout
+
+
+def test_the_list_of_commands_says_whole_sentences(run: Run) -> None:
+    for command in ([], ["cache"]):
+        said = run(*command, "--help").stdout
+        assert "..." not in said.partition("Commands:")[2]
+    assert "the derivative of FORMULA as a formula." in run("--help").stdout
+
+
+TABLE = "S,K,name\n1,2,3\n4,5,6\n"
+
+
+def test_a_table_without_a_name_gives_its_columns_by_name(run: Run) -> None:
+    Path("t.csv").write_text(TABLE, encoding="utf-8")
+    one_by_one = ("--data", "S=t.csv:S", "--data", "K=t.csv:K")
+    wanted = json.loads(run("eval", "S*K", *one_by_one, "--batch", "auto", "--json").stdout)
+    for data in (["t.csv"], ["t.csv", "K=t.csv:K"]):
+        given = [part for one in data for part in ("--data", one)]
+        found = json.loads(run("eval", "S*K", *given, "--batch", "auto", "--json").stdout)
+        assert found["results"] == wanted["results"]
+    found = json.loads(run("eval", "S*K*r", "--data", "t.csv", "--value", "r=2", "--batch", "auto", "--json").stdout)
+    assert found["results"]["value"]["values"] == [4.0, 40.0]
+    # what a formula calls or defines is no input
+    text = "K = 2\nname = log(S)\nK * exp(name)"
+    found = json.loads(run("eval", text, "--data", "t.csv", "--batch", "auto", "--json").stdout)
+    assert found["results"]["value"]["values"] == pytest.approx([2.0, 8.0])
+
+
+def test_a_table_that_nothing_is_taken_of_is_refused(run: Run) -> None:
+    Path("t.csv").write_text(TABLE, encoding="utf-8")
+    Path("bare.csv").write_text("1,2\n3,4\n", encoding="utf-8")
+    said = run("eval", "x*log(y)", "--data", "t.csv", "--batch", "auto", code=2)
+    assert "t.csv has no column that the formula mentions (x, y); its columns: S, K, name" in said.output
+    said = run("eval", "x*y", "--data", "bare.csv", "--batch", "auto", code=2)
+    assert "it has no header. Give a column by --data NAME=bare.csv:COLUMN" in said.output
+
+
+def test_all_columns_are_not_taken_for_the_one_of_the_inputs_name(run: Run) -> None:
+    Path("t.csv").write_text(TABLE, encoding="utf-8")
+    said = run("eval", "S*K", "--data", "S=t.csv", "--data", "K=t.csv", "--batch", "auto", code=2)
+    assert "one of them called S; write --data S=t.csv:S for that one" in said.output
+    for given in (["--data", "S=t.csv:S,K,name"], ["--data", "S=t.csv", "--shape", "S=3"], ["--data", "x=t.csv"]):
+        name = given[1][0]
+        found = json.loads(run("eval", f"sum({name})", *given, "--batch", name, "--json").stdout)
+        assert found["results"]["value"]["values"] == [6.0, 15.0]
+
+
+def test_rows_of_a_table_by_name_are_streamed(run: Run) -> None:
+    Path("t.csv").write_text(TABLE, encoding="utf-8")
+    run("eval", "S*K", "--data", "t.csv", "--batch", "auto", "--rows-at-once", "1", "--out", "r.npy")
+    assert np.load("r.npy").tolist() == [2.0, 20.0]
+
+
+def test_files_that_exist_are_told_with_the_option(run: Run) -> None:
+    given = ("export", "x**2", "--wrt", "x", "--target", "c", "--name", "slope", "--out", "ex")
+    run(*given)
+    assert "--overwrite" in run(*given, code=2).output
+    run(*given, "--overwrite")

@@ -1,5 +1,6 @@
 """Complex arrays as pairs of real ones: values against NumPy, gradients against differences."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -76,11 +77,13 @@ def test_quotients_stay_in_range() -> None:
     [
         (lambda z: z < 1, "abs"),
         (lambda z: z == 1, "z.real"),
-        (np.fft.fft, "not offered"),
         (np.arctan, "not offered"),
         (lambda z: z**0.5, "np.exp"),
         (lambda z: z**-1, "1 / z"),
-        (sd.compile, "w.parts"),
+        (lambda z: sd.hessian(np.sum(abs(z)), z), "z.real"),
+        (lambda z: sd.jacobian(z * z, z), "structure"),
+        (lambda z: sd.compile(z * z, [z])(["a", "b", "c"]), "complex numbers"),
+        (lambda z: sd.compile(z * z, [z])([1j, 2j]), "shape"),
         (lambda z: np.sum(z, initial=1.0), "initial"),
         (lambda z: sd.wirtinger(sd.scalar("t"), z), "depend"),
         (lambda z: sd.wirtinger(z * z, z), "expected a real one"),
@@ -109,3 +112,44 @@ def test_roots_and_tangents_at_hard_points() -> None:
         re, im = tangent(point.real, point.imag)
         want = np.tanh(point)
         np.testing.assert_allclose(re + 1j * im, want, rtol=1e-7 if abs(want) > 1e3 else 1e-14, atol=1e-300)
+
+
+def test_kernels_take_and_give_complex_numbers() -> None:
+    """Arrays of either precision, lists, batches, views and names; the gradient of a real result, and pickles."""
+    z, t = sd.complex_array("z", 3), sd.scalar("t")
+    kernel = sd.compile(t * np.exp(z) * 2j + np.array([1j, 2, 3]), [z, t])
+    rng = np.random.default_rng(5)
+    batch = rng.normal(size=(4, 6)) + 1j * rng.normal(size=(4, 6))
+
+    def wanted(w: Any) -> Any:
+        return 0.5 * np.exp(w) * 2j + np.array([1j, 2, 3])
+
+    for given in (batch[:, ::2], batch[0, :3], batch[0, 2::-1], [1j, 2, 3 - 1j], np.arange(3)):
+        got = kernel(given, 0.5)
+        assert got.dtype == complex
+        np.testing.assert_allclose(got, wanted(np.asarray(given)), rtol=1e-14)
+    assert kernel(batch[0, :3].astype(np.complex64), np.float32(0.5)).dtype == np.complex64
+    out = np.empty(3, complex)
+    assert kernel(z=batch[0, :3], t=0.5, out=out) is out
+    np.testing.assert_array_equal(out, kernel(batch[0, :3], 0.5))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(kernel))(batch[0, :3], 0.5), out)
+    one = sd.compile(z[0] * z[1], z)(batch[0, :3])
+    assert isinstance(one, np.complex128)
+    infinite = sd.compile(z + 1.0, [z])([complex(np.inf, 0), 1, 2])
+    np.testing.assert_array_equal(infinite.imag, 0)
+    symbolic = kernel(sd.complex_array("q", 3), 2.0)
+    assert isinstance(symbolic, sd.ComplexArray)
+    f = np.sum(abs(z) ** 2 * t)
+    slope = sd.compile({"slope": sd.gradient(f, z), "by t": sd.gradient(f, t)}, [z, t])(batch[0, :3], 2.0)
+    np.testing.assert_allclose(slope["slope"], 4 * batch[0, :3], rtol=1e-13)
+    assert sd.compile(sd.jvp(f, z, np.array([1j, 0, 0])), [z, t])([1 + 3j, 0.5, 0.5], 2.0) == pytest.approx(12)
+
+
+def test_real_arrays_times_complex_numbers() -> None:
+    """A real array and a complex number are a complex array, whatever comes first."""
+    x = sd.vector("x", 3)
+    turned = np.array([1j, -1, 2 + 1j])
+    kernel = sd.compile([x * 1j, 2 - 1j + x, turned * x, x / turned, np.exp(1j * x)], [x])
+    at = np.array([0.5, 1.0, -2.0])
+    for got, want in zip(kernel(at), (at * 1j, 2 - 1j + at, turned * at, at / turned, np.exp(1j * at)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-15, atol=1e-300)

@@ -133,6 +133,10 @@ UFUNCS: dict[str, tuple[Callable[..., Any], int]] = {
     "round": (np.round, 1),
     "exp10": (scipy.special.exp10, 1),
     "huber": (scipy.special.huber, 2),
+    **{name: (getattr(scipy.special, name), 2) for name in ("boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p")},
+    "pseudo_huber": (scipy.special.pseudo_huber, 2),
+    "exprel": (scipy.special.exprel, 1),
+    "ldexp": (lambda x, n: np.ldexp(x, np.trunc(n).astype(int) if isinstance(n, np.ndarray) else np.trunc(n)), 2),
     "entr": (scipy.special.entr, 1),
     "rel_entr": (scipy.special.rel_entr, 2),
     "kl_div": (scipy.special.kl_div, 2),
@@ -243,3 +247,56 @@ def test_text_knows_the_activations() -> None:
 def test_sd_nn_is_told_where_its_functions_are() -> None:
     with pytest.raises(sd.AbsentError, match=r"sd\.relu, sd\.gelu"):
         sd.nn  # noqa: B018
+
+
+#: Transforms by their definitions, and places for them: near a power of 0, near 0 and 1, and far out.
+TRANSFORMS: dict[str, tuple[Callable[[Real, Real], Real], list[tuple[float, float]]]] = {
+    "boxcox": (
+        lambda x, a: (x**a - 1) / a,
+        [(2.0, 0.5), (2.0, 1e-9), (1.0 + 1e-9, 3.0), (1e-9, 0.3), (1e-9, -0.3), (0.3, 1e-3), (40.0, -20.0)],
+    ),
+    "boxcox1p": (
+        lambda x, a: ((1 + x) ** a - 1) / a,
+        [(2.0, 0.5), (2.0, 1e-9), (1e-9, 3.0), (-1 + 2**-30, 0.3), (-0.5, 1e-3), (-1e-3, 1e4), (40.0, -20.0)],
+    ),
+    "inv_boxcox": (
+        lambda y, a: (1 + a * y) ** (1 / a),
+        [(2.0, 0.5), (2.0, 1e-9), (1e-9, 3.0), (-1.0, 0.3), (40.0, 1e-3), (0.01, -20.0)],
+    ),
+    "inv_boxcox1p": (
+        lambda y, a: (1 + a * y) ** (1 / a) - 1,
+        [(2.0, 0.5), (2.0, 1e-9), (1e-9, 3.0), (-1.0, 0.3), (40.0, 1e-3), (0.01, -20.0)],
+    ),
+    "pseudo_huber": (
+        lambda d, r: d**2 * (mp.sqrt(1 + (r / d) ** 2) - 1),
+        [(2.0, 0.5), (1e-9, 3.0), (0.5, -40.0)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms_to_second_order(name: str) -> None:
+    reference, places = TRANSFORMS[name]
+    args = [sd.scalar("x"), sd.scalar("y")]
+    f = getattr(sd, name)(*args)
+    slopes = [sd.gradient(f, one) for one in args]
+    curves = [sd.gradient(slopes[i], args[j]) for i, j in ((0, 0), (0, 1), (1, 1))]
+    kernel = sd.compile([f, *slopes, *curves], args, backend="interpreter")
+    with mp.workdps(120):
+        for place in places:
+            at = [mp.mpf(one) for one in place]
+            for got, order in zip(kernel(*place), ((0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)), strict=True):
+                want = mp.diff(reference, tuple(at), order) if any(order) else reference(*at)
+                assert abs(float(got) - want) <= 1e-11 * abs(want), f"{name}{place} {order}: {got} {float(want)}"
+
+
+def test_transforms_at_their_ends() -> None:
+    """A power of 0 has a value and a slope; the limit for an exponent of 0 is a logarithm or an exponential."""
+    x = sd.scalar("x")
+    kernel = sd.compile([sd.boxcox(x, 2.0), sd.gradient(sd.boxcox(x, 1.0), x)], [x], backend="interpreter")
+    assert tuple(kernel(0.0)) == (-0.5, 1.0)
+    assert str(sd.boxcox(x, 0.0)) == "log(x)"
+    assert str(sd.inv_boxcox1p(x, 0.0)) == "expm1(x)"
+    a = sd.scalar("a")
+    at_zero = sd.compile(sd.gradient(sd.boxcox(x, a), a), [x, a], backend="interpreter")(3.0, 0.0)
+    assert at_zero == pytest.approx(math.log(3.0) ** 2 / 2, rel=1e-14)

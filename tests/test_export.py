@@ -143,6 +143,41 @@ def test_c_is_the_kernel(cases: list[Case], tmp_path: Path) -> None:
             assert call_c(library, f"f{k}", case, 0)[0] == -1
 
 
+def filters() -> list[Any]:
+    """Loops over rows and numbers: a filter with solutions, its gradient backwards, sums, loops in loops, matrices."""
+    t, x, y = sd.matrix("t", 2, 2), sd.matrix("x", "n", 2), sd.vector("y", 5)
+
+    def step(carried: Any, row: Any) -> Any:
+        v, m = carried
+        m = np.tanh(m @ t) + 0.1 * np.outer(v, row)
+        v = np.linalg.solve(3 * np.eye(2) + m, v + row)
+        return (np.where(v > 0.1, v, np.sin(v)), m), v * row
+
+    (v, m), rows = sd.scan(step, (x[0], 0 * t), x)
+    loss = np.sum(v * v) + np.sum(m) + np.sum(np.cos(rows))
+    inner = sd.scan(lambda s, a: (sd.iterate(lambda u: np.cos(u + a), s, 3), s * a), y[0], y, reverse=True)
+    return [
+        [loss, rows],
+        [sd.gradient(loss, t), sd.gradient(loss, x)],
+        [*inner, sd.sum_over("k", "n", lambda k: np.exp(-k * x[0, 0])) + y[0]],
+        sd.expm(t),
+        [sd.iterate(lambda s: s + 0.1 * np.sin(t @ s), x[1], 1000), x],
+    ]
+
+
+def test_loops_are_c(tmp_path: Path) -> None:
+    """What is carried changes places, rows move along; what a loop wrote is there for the next one."""
+    cases = [case_of(formula, {"n": 7}, seed=k) for k, formula in enumerate(filters())]
+    for k, case in enumerate(cases):
+        sd.export(case.kernel, tmp_path, f"f{k}", target="c")
+    for library in (build(tmp_path, C), build(tmp_path, CPP)):
+        for k, case in enumerate(cases):
+            status, outs = call_c(library, f"f{k}", case, 3)
+            assert status == -1
+            for out, want in zip(outs, expected(case), strict=True):
+                near(out, want)
+
+
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder that has NumPy and nothing else."""
@@ -207,7 +242,8 @@ FROM_SCIPY = [name for name, row in FUNCTIONS.items() if row.library]
 def test_every_scalar_function(bare: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     groups: list[list[str]] = [[], [*COMPILED]]
-    others = ("where", *COMPILED, *FROM_SCIPY, "iv", "kv", "beta_slope")  # the last are formulas of such ones
+    # the last are formulas of such ones
+    others = ("where", *COMPILED, *FROM_SCIPY, "iv", "kv", "beta_slope", "dawsn_derivative")
     names = [name for name, row in FUNCTIONS.items() if row.takes is REAL and name not in others]
     groups[0] = names
     cases = []
@@ -460,3 +496,30 @@ def test_the_way_out_of_what_numpy_lacks_works(form: str, shape: Any, tmp_path: 
     with pytest.raises(sd.UnsupportedError, match=r"log_ndtr.* is a function that NumPy lacks.*target='c'"):
         sd.export(kernel, tmp_path, "slope", target="numpy")
     assert {path.suffix for path in sd.export(kernel, tmp_path, "slope", target="c")} == {".c", ".h"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "targets"),
+    [
+        ("x @ A @ x", {"A": ("n", "n"), "x": "n"}, ["c", "numpy"]),
+        ("digamma(x) * y", {"x": (), "y": ()}, ["c", "cython"]),
+        ("gradient(eigvalsh(S)[0], S)", {"S": sd.symmetric(3)}, []),
+        ("eigvalsh(S)[0]", {"S": sd.symmetric("n")}, None),
+    ],
+)
+def test_targets_that_are_named_can_write_it(
+    text: str, shapes: dict[str, Any], targets: list[str] | None, tmp_path: Path
+) -> None:
+    kernel = sd.compile(text, shapes=shapes, backend="numpy")
+    written, told = set(), {}
+    for target in ("c", "cython", "numpy"):
+        try:
+            sd.export(kernel, tmp_path / target, "f", target=target)
+            written.add(target)
+        except UnsupportedError as error:
+            told[target] = str(error)
+    assert targets is None or written == set(targets)
+    for words in told.values():
+        named = set(re.findall(r"target='(\w+)'", words))
+        assert named == written
+        assert ("no target can write it; call the kernel" in words) == (not written)

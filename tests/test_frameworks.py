@@ -14,6 +14,9 @@ from scipy import integrate, ndimage
 import symdiff as sd
 from symdiff.integrations.signature import check_one_sample, symbols_of, template_of_results
 
+#: Its own rules of forward mode are deprecated scripts.
+of_torch = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+
 FORMULAS = [
     ("sum(sin(A @ x)) * exp(y)", {"A": (3, 2), "x": 2, "y": ()}),
     ("softmax(A @ x) * y", {"A": (3, 2), "x": 2, "y": ()}),
@@ -181,3 +184,78 @@ def test_a_library_that_is_not_there_is_named(library: str, monkeypatch: pytest.
     monkeypatch.setitem(__import__("sys").modules, library, None)
     with pytest.raises(sd.UnsupportedError, match=f"{library} is not installed here"):
         getattr(sd.compile("x", x=()), library)()
+
+
+def test_a_kernel_called_inside_of_jax_says_what_to_call() -> None:
+    jax = pytest.importorskip("jax")
+    kernel = sd.compile("x @ x", x=3)
+    for act in (jax.grad, jax.jit):
+        with pytest.raises(sd.DtypeError, match=r"x is a .*Tracer of jax.*call k.jax\(\)"):
+            act(lambda x: kernel(x))(np.ones(3))  # noqa: PLW0108 (JAX reads the signature of what it is given)
+    assert jax.grad(kernel.jax())(np.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_a_kernel_called_with_a_tensor_that_is_followed_says_what_to_call() -> None:
+    torch = pytest.importorskip("torch")
+    kernel = sd.compile("x @ x", x=3)
+    tensor = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(sd.DtypeError, match=r"x is a Tensor of torch.*call k.torch\(\)"):
+        kernel(tensor)
+    kernel.torch()(tensor).backward()
+    assert tensor.grad.tolist() == [2, 2, 2]
+
+
+@of_torch
+@pytest.mark.parametrize(("text", "shapes"), FORMULAS)
+def test_transforms_of_torch_are_those_of_its_own_functions(text: str, shapes: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    from torch.func import hessian, jacfwd, jacrev, vmap
+
+    written = {
+        FORMULAS[0][0]: lambda A, x, y: torch.sum(torch.sin(A @ x)) * torch.exp(y),
+        FORMULAS[1][0]: lambda A, x, y: torch.softmax(A @ x, 0) * y,
+        FORMULAS[2][0]: lambda A, x, y: torch.logdet(A.T @ A + y**2 * torch.eye(2, dtype=A.dtype)) + x @ x,
+    }[text]
+    own = sd.compile(text, shapes=shapes).torch()
+    A, x, y = (torch.tensor(array) for array in point(shapes))
+    rows, numbers = torch.tensor(np.random.default_rng(8).normal(size=(2, 5, 2))), torch.tensor([0.5, 1.5])
+    which = (0, 1, 2)
+    transforms = {
+        "jacrev": lambda f: jacrev(f, which)(A, x, y),
+        "jacfwd": lambda f: jacfwd(f, which)(A, x, y),
+        "hessian": lambda f: hessian(f, which)(A, x, y),
+        "vmap": lambda f: vmap(f, (None, 0, None))(A, rows[0], y),
+        "vmap along the last axis": lambda f: vmap(f, (None, 1, None))(A, rows[0].T, y),
+        "vmap of vmap": lambda f: vmap(vmap(f, (None, 0, None)), (None, 0, 0))(A, rows, numbers),
+        "vmap of jacrev": lambda f: vmap(jacrev(f, which), (None, 0, None))(A, rows[0], y),
+        "vmap of jacfwd": lambda f: vmap(jacfwd(f, 1), (None, 0, None))(A, rows[0], y),
+        "jacrev of vmap": lambda f: jacrev(vmap(f, (None, 0, None)), which)(A, rows[0], y),
+        "hessian of vmap": lambda f: hessian(vmap(f, (None, 0, None)), 2)(A, rows[0], y),
+    }
+
+    def flat(value: Any) -> list[Any]:
+        return [value] if isinstance(value, torch.Tensor) else [leaf for part in value for leaf in flat(part)]
+
+    for name, transform in transforms.items():
+        for got, wanted in zip(flat(transform(own)), flat(transform(written)), strict=True):
+            torch.testing.assert_close(got, wanted, msg=name)
+
+
+def test_axes_of_a_batch_lie_behind_what_torch_maps() -> None:
+    torch = pytest.importorskip("torch")
+    own = sd.compile({"y": "tanh(W @ x)", "n": "x @ x"}, W=("m", "n"), x="n").torch()
+    rng = np.random.default_rng(9)
+    W, x = torch.tensor(rng.normal(size=(4, 3, 2))), torch.tensor(rng.normal(size=(5, 2)))
+    mapped = torch.func.vmap(own, (0, None))(W, x)
+    assert mapped["y"].shape == (4, 5, 3)
+    torch.testing.assert_close(mapped["y"], torch.stack([own(one, x)["y"] for one in W]), rtol=0, atol=0)
+    torch.testing.assert_close(mapped["n"], (x * x).sum(1).expand(4, 5))
+
+
+@of_torch
+def test_torch_differentiates_forward() -> None:
+    torch = pytest.importorskip("torch")
+    own = sd.compile("exp(x) @ A @ y", A=(2, 3), x=2, y=3).torch()
+    args = [torch.tensor(array, requires_grad=True) for array in point({"A": (2, 3), "x": 2, "y": 3})]
+    assert torch.autograd.gradcheck(own, args, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(own, args, check_fwd_over_rev=True)

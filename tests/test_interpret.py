@@ -146,8 +146,8 @@ def operands(name: str, count: int = 6) -> Any:
 def applied(name: str) -> Any:
     row = FUNCTIONS[name]
     inputs = tuple(
-        constant(0.0)  # an order that is known beforehand
-        if i == 0 and name.partition("_of_square")[0] in QUOTIENTS
+        constant(row.domain[0][0])  # an order that is known beforehand
+        if i == 0 and name.partition("_of_square")[0] in {*QUOTIENTS, "dawsn_derivative"}
         else variable(f"x{i}", (), BOOL if row.takes is BOOL or (name == "where" and i == 0) else "real")
         for i in range(row.arity)
     )

@@ -94,7 +94,7 @@ CHOICES = [
     Row("sum(maximum(X@w, 0))", "w", LAYER, "X.T @ heaviside(X @ w, 0.5)"),
     Row("sum(maximum(X@W, 0)**2)", "X", LAYER, "2 * (maximum(X @ W, 0) @ W.T)"),
     Row("sum(relu(X@W) @ u)", "W", LAYER, "X.T @ (heaviside(X @ W, 0.5) * u)"),
-    Row("sum(maximum(0, 1 - y*(X@w))**2)", "w", LAYER, "-X.T @ (2 * y * maximum(0, 1 - y * (X @ w)))"),
+    Row("sum(maximum(0, 1 - y*(X@w))**2)", "w", LAYER, "-2 * (X.T @ (y * maximum(0, 1 - y * (X @ w))))"),
     Row("where((x != 0) | (y > 0), x**2, y)", "x", POS, "2 * x"),
     Row("where((x != 0) & (y > 0), x**2, y)", "x", POS, "where(0 < y, 2 * x, 0)"),
     Row("where(x == 0, 0, x * log(x))", "x", POS, "log(x) + 1"),
@@ -119,6 +119,12 @@ SUMS = [
     Row("sum(diff(X)**2)", "X", ALONG, "-2 * diff(pad(diff(X), ((0, 0), (1, 1))))"),
     Row("sum((x[:-1] - x[1:])**2 / 2)", "x", ALONG, "-diff(pad(diff(x), (1, 1)))"),
     Row("sum(exp(x[1:] - x[:-1]))", "x", ALONG, "-diff(pad(exp(diff(x)), (1, 1)))"),
+    Row("sum(diff(x)**2)", "x", ALONG, "-2 * diff(pad(diff(eye(n)), ((0, 0), (1, 1))))", 2),
+    Row("sum(exp(x[1:] - x[:-1]))", "x", ALONG, "-diff(pad(diff(eye(n)) * exp(diff(x)), ((0, 0), (1, 1))))", 2),
+    Row("sum((x[1:] - x[:-1]**2)**2)", "x", ALONG,
+        "pad(2 * eye(n)[1:].T - 4 * (eye(n, n - 1) * x[:-1]), ((0, 0), (1, 0))) + "
+        "pad(eye(n, n - 1) * (8 * x[:-1] * x[:-1] - 4 * (x[1:] - x[:-1] ** 2)) - 4 * (eye(n)[1:].T * x[:-1]), "
+        "((0, 0), (0, 1)))", 2),
     Row("sum(diff(x, n=2)**2)", "x", ALONG, "2 * diff(pad(diff(pad(diff(diff(x)), (1, 1))), (1, 1)))"),
 ]
 FORM: Mapping[str, Any] = {"x": "n", "A": S("n"), "B": ("n", "n")}
@@ -134,7 +140,7 @@ FUNCTIONS = [
     Row("log(x @ A @ x)", "x", FORM, "2 * (A - 2 * outer(A @ x, A @ x) / (x @ A @ x)) / (x @ A @ x)", 2),
     Row("log(x @ x)", "x", FORM, "2 * (eye(n) - 2 * outer(x, x) / (x @ x)) / (x @ x)", 2),
     Row("log(x @ B @ x)", "x", FORM,
-        "(B - outer((B + B.T) @ x, (B.T + B) @ x) / (x @ B @ x) + B.T) / (x @ B @ x)", 2),
+        "(B + B.T - outer((B + B.T) @ x, (B + B.T) @ x) / (x @ B @ x)) / (x @ B @ x)", 2),
 ]
 GAUSS: Mapping[str, Any] = {"x": "n", "m": "n", "P": PD("n"), "s": (), "t": (), "u": ()}
 DENSITIES = [
@@ -149,7 +155,73 @@ DENSITIES = [
     Row("2*pi*t / ((2*pi) * s)", "t", GAUSS, "1 / s"),
     Row("beta(x, y)", "x", XY, "beta(x, y) * (digamma(x) - digamma(x + y))"),
 ]
-ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES, *SUMS, *FUNCTIONS, *DENSITIES]
+PAIR: Mapping[str, Any] = {"S": PD("n"), "T": PD("n"), "u": "n", "v": "n"}
+KL = "(trace(inv(T)@S) + (v - u)@inv(T)@(v - u) - log(det(S)/det(T))) / 2"
+CONTROL: Mapping[str, Any] = {"A": ("n", "n"), "P": S("n"), "Q": S("n"), "X": ("n", "n"), "B": ("n", "n")}
+TRIPLET: Mapping[str, Any] = {"a": "n", "p": "n", "q": "n", "c": ()}
+KERNEL: Mapping[str, Any] = {"x": "n", "y": "n", "r": (), "l": ()}
+MATERN_3, MATERN_5 = (
+    "(1 + sqrt(3)*{r}/l) * exp(-sqrt(3)*{r}/l)",
+    "(1 + sqrt(5)*{r}/l + 5*{r}**2/(3*l**2)) * exp(-sqrt(5)*{r}/l)",
+)
+SHARE: Mapping[str, Any] = {"p": sd.positive("n"), "q": sd.positive("n"), "a": sd.positive(), "b": sd.positive()}
+OPTION: Mapping[str, Any] = {name: sd.positive() for name in "SKTs"} | {"r": ()}
+PRICE = (
+    "S*ndtr((log(S/K) + (r + s**2/2)*T)/(s*sqrt(T))) - K*exp(-r*T)*ndtr((log(S/K) + (r - s**2/2)*T)/(s*sqrt(T)))"
+)
+D1 = "(log(S / K) + T * (r + 0.5 * s ** 2))"
+STATISTICS = [
+    Row(PRICE, "S", OPTION, f"ndtr({D1} / (s * sqrt(T)))"),
+    Row(PRICE, "s", OPTION,
+        f"S * sqrt(T) * exp(-0.5 * {D1} ** 2 / (s ** 2 * sqrt(T) ** 2)) / sqrt(2 * pi)"),
+    Row(PRICE, "s", OPTION,
+        f"t1 = {D1[1:-1]}\n"
+        "-S * exp(-0.5 * (t1 / (s * sqrt(T))) ** 2) * (T - t1 / s ** 2) * t1 / (sqrt(2 * pi) * s * sqrt(T))", 2),
+    Row(PRICE, "T", OPTION,
+        "K * r * ndtr((log(S / K) + T * (r - 0.5 * s ** 2)) / (s * sqrt(T))) * exp(-r * T) + "
+        f"0.5 * s * S * exp(-0.5 * {D1} ** 2 / (s * sqrt(T)) ** 2) / (sqrt(2 * pi) * sqrt(T))"),
+    Row("sum(p*log(2*p/(p + q))) + sum(q*log(2*q/(p + q)))", "p", SHARE, "log(2 * p / (p + q))"),
+    Row("a*log(a/(a + 2*b)) + 2*b*log(b/(a + 2*b))", "a", SHARE, "log(a / (a + 2 * b))"),
+    Row(MATERN_3.format(r="norm(x - y)"), "x", KERNEL,
+        "-3 * exp(-sqrt(3) * norm(x - y) / l) * (x - y) / l ** 2"),
+    Row(MATERN_5.format(r="norm(x - y)"), "x", KERNEL,
+        "q = sqrt(5) * norm(x - y) / l\n-5 * exp(-q) * (1 + q) * (x - y) / (3 * l ** 2)"),
+    Row(MATERN_3.format(r="r"), "r", KERNEL, "-3 * r * exp(-sqrt(3) * r / l) / l ** 2"),
+    Row(MATERN_3.format(r="r"), "l", KERNEL, "3 * r ** 2 * exp(-sqrt(3) * r / l) / l ** 3"),
+    Row("sum(maximum(X@w, 0)**2)", "w", LAYER, "2 * ((X.T * heaviside(X @ w, 0.5)) @ X)", 2),
+    Row("sum(minimum(x, 0)**2)", "x", ALONG, "2 * minimum(x, 0)"),
+    Row("sum(maximum(x, 0)**3)", "x", ALONG, "6 * diag(maximum(x, 0))", 2),
+    Row("sum(maximum(0, 1 - y*(X@w))**2)", "w", LAYER,
+        "2 * ((X.T * (y ** 2 * heaviside(1 - y * (X @ w), 0.5))) @ X)", 2),
+    Row("maximum(0, norm(a - p) - norm(a - q) + c)", "a", TRIPLET,
+        "heaviside(norm(a - p) - norm(a - q) + c, 0.5) * (unit(a - p) - unit(a - q))"),
+    Row(f"-sum({LOSS.format(z='X@w')})", "w", DATA, "(X.T * (sigmoid(X @ w) * sigmoid(-X @ w))) @ X", 2),
+    Row(f"-mean({LOSS.format(z='X@w')})", "w", DATA, "(X.T * (sigmoid(X @ w) * sigmoid(-X @ w))) @ X / m", 2),
+    Row(f"-({LOSS.format(z='(x@w)').replace('y', 'v')})", "w", DATA,
+        "sigmoid(x @ w) * sigmoid(-x @ w) * outer(x, x)", 2),
+    Row(KL, "S", PAIR, "0.5 * (inv(T) - inv(S))"),
+    Row(KL, "u", PAIR, "inv(T) @ (u - v)"),
+    Row("log(det((S + T)/2)) - log(det(S@T))/2", "S", PAIR, "inv(S + T) - 0.5 * inv(S)"),
+    Row("log(det(S)*det(T))", "T", PAIR, "inv(T)"),
+    Row("log(abs(det(A@X@B)))", "X", CONTROL, "inv(X).T"),
+    Row("trace(inv(3*X))", "X", CONTROL, "-inv(X).T @ inv(X).T / 3"),
+    Row("sum((A@P@A.T - P + Q)**2)", "P", CONTROL,
+        "2 * (A.T @ (A @ P @ A.T - P + Q) @ A - (A @ P @ A.T - P + Q))"),
+    Row("(y*cos(x))**2 + (y*sin(x))**2", "y", XY, "2 * y"),
+    Row("(y*cos(x))**2 + (y*sin(x))**2", "x", XY, "0"),
+    Row("sum((x*cos(y))**2 + (x*sin(y))**2)", "x", KERNEL, "2 * x"),
+    Row("x*y + y*(x - x)", "x", XY, "y"),
+    Row("trace(A@B - B@A + B@A@Q)", "A", CONTROL, "B.T @ Q"),
+    Row("norm(A - X@X.T)**2", "X", CONTROL, "-2 * ((A + A.T - 2 * (X @ X.T)) @ X)"),
+    Row("sum((x - mean(x))*(y - mean(y))) / sqrt(sum((x - mean(x))**2) * sum((y - mean(y))**2))", "x", KERNEL,
+        "c = y - mean(y)\nc1 = x - mean(x)\nu = unit(c1)\n(c - (u @ c) * u) / (norm(c1) * norm(c))"),
+    Row("x @ A @ x / (x @ x)", "x", FORM,
+        "q = x @ A @ x / (x @ x)\n2 * (2 * outer(2 * q * x - A @ x, x) / (x @ x) - q * eye(n) - "
+        "2 * outer(x, A @ x) / (x @ x) + A) / (x @ x)", 2),
+    Row("sum((A.T@P + P@A + Q)**2)", "P", CONTROL,
+        "2 * ((A.T @ P + P @ A + Q) @ A.T + A @ (A.T @ P + P @ A + Q))"),
+]
+ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES, *SUMS, *FUNCTIONS, *DENSITIES, *STATISTICS]
 
 
 def computed(node: Node, point: Mapping[str, Any], inputs: list[Node]) -> Floats:

@@ -45,7 +45,7 @@ def test_a_size_is_a_number_beside_symbols(name: str, size: Any, number: int, x:
         assert np.array_equal(kernel(numbers["v"], numbers["A"], numbers["s"]), meant)
 
 
-@pytest.mark.parametrize("name", ["truediv", "floordiv", "mod", "pow", "lt", "le", "gt", "ge"])
+@pytest.mark.parametrize("name", ["floordiv", "mod", "lt", "le", "gt", "ge"])
 @pytest.mark.parametrize("other", [2, 2.5, N, True])
 def test_arithmetic_that_gives_no_size_says_what_to_write(name: str, other: Any) -> None:
     act = getattr(operator, name)
@@ -55,6 +55,63 @@ def test_arithmetic_that_gives_no_size_says_what_to_write(name: str, other: Any)
         act(other, N)
     if name not in ("floordiv", "mod"):
         assert isinstance(act(sd.asarray(N), other), sd.Array)
+
+
+#: Arithmetic of one number, as likelihoods have it: -n / 2 * log(2 * pi).
+FRACTIONS: list[Callable[[Any], Any]] = [
+    lambda n: n / 2,
+    lambda n: 2 / n,
+    lambda n: n / n,
+    lambda n: True / n,
+    lambda n: 0.5 * n,
+    lambda n: n + 0.5,
+    lambda n: 1.5 - n,
+    lambda n: n - 1.5,
+    lambda n: n**0.5,
+    lambda n: n**-1,
+    lambda n: 2**n,
+    lambda n: (n - 1) / (n + 1),
+    lambda n: -n / 2 * np.log(2 * np.pi),
+    lambda n: np.float64(3.0) * n,
+    lambda n: np.float32(2.0) * n,
+    np.log,
+    lambda n: np.sqrt(n * n + 1),
+    lambda n: np.maximum(n, 4),
+    lambda n: np.ones(3) * n,
+    lambda n: np.array([1.0, 2.0]) / (n + 1),
+]
+
+
+@pytest.mark.parametrize("make", FRACTIONS)
+@pytest.mark.parametrize("length", [3, 7])
+def test_what_is_no_size_is_a_number_of_the_formula(make: Callable[[Any], Any], length: int) -> None:
+    made = make(N)
+    assert isinstance(made, sd.Array)
+    assert np.allclose(sd.compile(made + 0 * np.sum(V), [V])(np.zeros(length)), make(length), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: n**2,
+        lambda n: n**0 * n**1,
+        lambda n: np.int64(2) * n - np.int32(1),
+        lambda n: np.add(n, 1),
+        lambda n: np.prod((n, n + 1)),
+        lambda n: 3 * n - n,
+    ],
+)
+def test_whole_sums_and_products_of_sizes_are_sizes(make: Callable[[Any], Any]) -> None:
+    made = make(N)
+    assert not isinstance(made, sd.Array)
+    assert sd.compile(sd.zeros(made) + 0 * np.sum(V), [V])(np.zeros(4)).shape == (make(4),)
+
+
+@pytest.mark.parametrize("other", ["a", None, 1j])
+@pytest.mark.parametrize("name", ["add", "sub", "truediv", "pow"])
+def test_a_size_and_what_is_no_number_are_refused(name: str, other: Any) -> None:
+    with pytest.raises(TypeError):
+        getattr(operator, name)(N, other)
 
 
 @pytest.mark.parametrize(

@@ -377,7 +377,13 @@ def test_least_squares() -> None:
 
 SPECTRA_REFUSED: dict[str, tuple[Callable[[], Any], type[sd.SymdiffError], str]] = {
     "eig": (lambda: np.linalg.eig(M), sd.UnsupportedError, "eigh"),
-    "expm of any matrix": (lambda: sd.expm(M), sd.UnsupportedError, "symmetric"),
+    "logm of any matrix": (lambda: sd.logm(M), sd.UnsupportedError, "symmetric"),
+    "expm of a rectangle": (lambda: sd.expm(A), sd.ShapeError, "square"),
+    "expm_frechet of two shapes": (lambda: sd.expm_frechet(M, A), sd.ShapeError, "one shape"),
+    "polar of a side": (lambda: sd.polar(M, "both"), sd.ArgumentError, "left"),
+    "sylvester": (lambda: sd.solve_sylvester(M, M, A), sd.ShapeError, "n by m"),
+    "leslie": (lambda: sd.leslie(V, V), sd.ShapeError, "one rate less"),
+    "companion of a number": (lambda: sd.companion(V[:1]), sd.ShapeError, "2 at least"),
     "logm of a vector": (lambda: sd.logm(V), sd.ShapeError, "square"),
     "eigvalsh of a rectangle": (lambda: np.linalg.eigvalsh(A), sd.ShapeError, "square"),
     "full matrices": (lambda: np.linalg.svd(A), sd.UnsupportedError, "full_matrices=False"),

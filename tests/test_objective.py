@@ -161,7 +161,7 @@ def test_sympy_and_symbols_are_taken_alike() -> None:
         (lambda: sd.objective("sum(x)", "x", x=3).fun(np.ones((1, 3))), ShapeError, "expected a vector"),
         (lambda: sd.objective("sum(x)*a", "x", x=3, a=()).fun([1.0, 2.0, 3.0]), ArgumentError, "expected 2: x, a"),
         (lambda: sd.objective("x*2", "x", x=3).hessp([1.0] * 3, [1.0] * 3), UnsupportedError, "several numbers"),
-        (lambda: sd.objective("sum(x)*a", "x", x=3, a=()).fun([1.0] * 3, [1.0, 2.0]), ShapeError, "a has shape"),
+        (lambda: sd.objective("sum(x)*a", "x", x=3, a=()).fun([1.0] * 3, [1.0, 2.0]), ShapeError, r"a \(2,\); exp"),
         (lambda: sd.objective("sum(A)", "A", A=("n", "m")).fun([1.0] * 6), ShapeError, "cannot be told"),
         (lambda: sd.objective("sum(x)", "x", x=3, time="x"), ArgumentError, "no scalar input"),
     ],
@@ -245,3 +245,49 @@ def test_the_repr_shows_formula_order_and_shapes() -> None:
     assert repr(sd.objective("-c", "c", time="t", c=3)).startswith("<symdiff.Objective fun(t, x) = -c of c: (3,); jac")
     assert "..." in repr(sd.objective(" + ".join(["sin(x)"] * 50), "x"))
     assert "fun(x) = h = 2 * x; h ** 2 of" in repr(sd.objective("h = 2*x\nh**2", "x"))
+
+
+SUM = ("sum((y - X @ b)**2) + c * b @ b", {"X": ("n", "p"), "y": "n", "b": "p", "c": ()})
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy"])
+def test_inputs_come_by_name(backend: Any) -> None:
+    f = sd.objective(SUM[0], "b", shapes=SUM[1], backend=backend, inputs=["y", "c", "X"])
+    rng = np.random.default_rng(2)
+    b, X, y, c, p = rng.normal(size=3), rng.normal(size=(5, 3)), rng.normal(size=5), 0.5, rng.normal(size=3)
+    for name in ("fun", "jac", "hess", "value_and_gradient"):
+        function = getattr(f, name)
+        wanted = function(b, y, c, X)
+        for got in (function(b, X=X, y=y, c=c), function(b, y, X=X, c=c)):
+            assert all(np.array_equal(one, two) for one, two in zip(got, wanted, strict=True)) if name[0] == "v" else (
+                np.array_equal(got, wanted)
+            )
+    assert np.array_equal(f.hessp(b, p, X=X, y=y, c=c), f.hessp(b, p, y, c, X))
+
+
+@pytest.mark.parametrize(
+    ("args", "named", "said"),
+    [
+        (([0.0, 0.0],), {"X": np.ones((3, 2)), "y": np.ones(3)}, "missing c; expected x, X, y, c"),
+        (([0.0, 0.0],), {"X": np.ones((3, 2)), "z": np.ones(3)}, "no argument is called 'z'; expected x, X, y, c"),
+        (([0.0, 0.0], np.ones((3, 2))), {"X": np.ones((3, 2))}, "X came by position and by name"),
+    ],
+)
+def test_names_that_do_not_fit_are_told(args: tuple[Any, ...], named: dict[str, Any], said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        sd.objective(SUM[0], "b", shapes=SUM[1]).fun(*args, **named)
+
+
+def test_inputs_in_each_others_place_are_told_with_the_order() -> None:
+    X, y, w = sd.matrix("X", "n", "p"), sd.vector("y", "n"), {"w": sd.vector("w", "p"), "c": sd.scalar("c")}
+    f = sd.objective(np.sum((y - X @ w["w"] - w["c"]) ** 2), w)
+    for call in (f.fun, f.jac, f.value_and_gradient, f.hess):
+        with pytest.raises(ShapeError, match=r"the shapes y \(4, 2\), X \(4,\); expected y \(n,\), X \(n, p\)"):
+            call(np.zeros(3), np.ones((4, 2)), np.ones(4))
+
+
+def test_least_squares_takes_inputs_by_name() -> None:
+    fit = sd.objective("a*exp(-b*t) - y", ("a", "b"), a=(), b=(), t="n", y="n")
+    t = np.linspace(0, 3, 20)
+    given = {"y": 2.5 * np.exp(-1.3 * t), "t": t}
+    assert np.allclose(optimize.least_squares(fit.fun, [1.0, 1.0], fit.jac, kwargs=given).x, [2.5, 1.3])

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial, reduce
 from inspect import signature
 from operator import add
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import symdiff as sd
 
 x, s = sd.vector("x", 3), sd.scalar("s")
 #: The package without its types, for calls that they forbid.
 anyway: Any = sd
+_as_floats = partial(np.asarray, dtype=float)
 
 #: What is refused, and what is said of it.
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
@@ -150,3 +154,72 @@ def test_a_wrong_count_of_arguments_is_told_with_the_parameters(name: str) -> No
     if first is not None:
         with pytest.raises(sd.SymdiffError, match=rf"lacks an argument: '{first}'.*; expected {name}\({first}"):
             function()
+
+
+#: Arguments without numbers for NumPy, what is said of each, and what that makes of it.
+STRANGE: dict[str, tuple[Callable[[], Any], str, Callable[[Any], Any] | None]] = {
+    "None": (lambda: None, "None has no number, pass one", None),
+    "a list with None": (lambda: [1.0, None, 2.0], r"put a number in place of x\[1\]", None),
+    "rows with None": (lambda: [[1.0, 2.0, 3.0], [1.0, 2.0, None]], r"in place of x\[1, 2\]", None),
+    "a set": (lambda: {1.0, 2.0, 3.0}, "a set has no order, pass a list", list),
+    "a generator": (lambda: (i / 2 for i in range(3)), r"pass list\(x\)", list),
+    "a map": (lambda: map(float, "123"), r"pass list\(x\)", list),
+    "values of a dict": ({"a": 1, "b": 2, "c": 3}.values, r"pass list\(x\)", list),
+    "decimal numbers": (lambda: [Decimal(1), 2.0, 3.0], r"of Decimal among them.*asarray\(x, float\)", _as_floats),
+    "a fraction behind whole numbers": (lambda: [1, 2, Fraction(1, 3)], r"asarray\(x, float\)", _as_floats),
+    "numbers of many bits": (lambda: [1, 2, 2**70], r"of int among them.*asarray\(x, float\)", _as_floats),
+    "text": (lambda: ["1", "2", "3"], r"array of <U1.*astype\(float\)", lambda x: np.asarray(x).astype(float)),
+    "a sparse array": (lambda: sparse.eye_array(3), r"\.toarray\(\)", lambda x: x.toarray()),
+    "an object": (object, "pass numbers in its place", None),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_what_is_said_of_an_argument_works(name: str) -> None:
+    make, said, remedy = STRANGE[name]
+    kernel = sd.compile(x @ x, backend="interpreter")
+    with pytest.raises(sd.DtypeError, match=said):
+        kernel(make())
+    if remedy is not None:
+        assert np.isfinite(kernel(remedy(make()))).all()
+
+
+def test_a_table_by_name_is_told_of_inputs() -> None:
+    kernel = sd.compile("a * b", a=(), b=(), backend="interpreter")
+    table = {"a": [1.0, 2.0], "b": [3.0, 4.0], "name": ["u", "v"]}
+    with pytest.raises(sd.ArgumentError, match=r"no input is called 'name'.*k\(inputs=table\)"):
+        kernel(**table)
+    assert kernel(inputs={key: table[key] for key in "ab"}).tolist() == [3.0, 8.0]
+
+
+KERNEL = sd.compile("x @ x", x="n", backend="interpreter")
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda: anyway.compile(KERNEL), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
+        (lambda: sd.gradient(KERNEL, "x"), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
+        (lambda: sd.check(KERNEL), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
+        (lambda: sd.compile({"value": "x**2", "slope": sd.gradient("x**2", "x")}), r"write sd.parse\(text, x=3\)"),
+        (lambda: s ^ 2, r"a power is written \*\*"),
+        (lambda: 2 ^ s, r"a power is written \*\*"),
+        (lambda: sd.jacobian(x, x @ x), r"the formula x does not depend on .* x @ x, which is made of it; the"),
+        (lambda: sd.vjp(x * 2, np.sin(x * 2), [1.0] * 3), "the formula comes first"),
+        (lambda: sd.parse(r"\sin(x)"), "LaTeX is not read"),
+        (lambda: sd.parse("sum(x) / len(x)", x=3), 'a size that is a letter is a number: sum\\(x\\) / n with x="n"'),
+        (lambda: sd.parse("sum(x) / x.shape", x=3), 'a size that is a letter is a number'),
+        (lambda: sd.parse("A.I", A=(3, 3)), r"write inv\(A\)"),
+    ],
+)
+def test_what_is_meant_is_named(act: Callable[[], Any], said: str) -> None:
+    with pytest.raises(sd.SymdiffError, match=said):
+        act()
+
+
+def test_what_is_named_in_their_place_works() -> None:
+    v = sd.vector("v", "n")
+    assert str(sd.gradient(KERNEL(v), v)) == "2 * v"
+    both = sd.compile({"value": sd.parse("x**2", x=()), "slope": sd.gradient("x**2", "x")}, backend="interpreter")
+    assert both(3.0) == {"value": 9.0, "slope": 6.0}
+    assert sd.compile("sum(x) / n", x="n", backend="interpreter")([1.0, 2.0, 6.0]) == 3.0

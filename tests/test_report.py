@@ -189,6 +189,28 @@ def test_long_expressions_name_their_parts() -> None:
         assert number is None or told == texts[int(number[1])]
 
 
+def test_times_of_letters_say_what_the_letters_were() -> None:
+    kernel = sd.compile("gradient(sum((X @ w - y)**2), w)", X=("n", "p"), w="p", y="n")
+    found = kernel.benchmark([1], sizes={"p": 3})
+    assert found.sizes == {"n": 16, "p": 3}
+    assert "n = 16, p = 3" in str(found)
+    assert "n = 16, p = 3" in found._repr_html_()
+    assert "on random numbers, with n = 16, p = 16." in page(kernel)
+    assert "=" not in str(sd.compile("x * y").benchmark([1])).splitlines()[0]
+
+
+def test_one_time_is_no_curve() -> None:
+    kernel = sd.compile("hessian(sum((x[1:] - x[:-1]**2)**2), x)", x=5, sparse="csr")
+    assert "seconds for a sample against" not in page(kernel)
+    assert "<th>a sample</th>" in page(kernel)
+
+
+def test_steps_of_a_page_stand_below_each_other_on_a_phone() -> None:
+    made = page(sd.compile("gradient(log(det(A)), A)", A=(2, 2)), timed=False)
+    narrow = made[made.index("@media (max-width: 40rem)") :]
+    assert ".steps td { display: block;" in narrow
+
+
 def test_large_graphs_are_not_drawn() -> None:
     x = sd.scalar("x")
     f: Any = x

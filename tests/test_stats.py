@@ -19,7 +19,8 @@ from symdiff.frontend.text.vocabulary import TEXT_FUNCTIONS, VOCABULARY
 CONTINUOUS = [row for row in DISTRIBUTIONS.values() if row.module == "continuous"]
 DISCRETE = [row for row in DISTRIBUTIONS.values() if row.module == "discrete"]
 #: Where a standard variable is drawn from, and places beyond the support.
-PLACES = {"beta": (0.05, 0.95), "uniform": (0.05, 0.95), "pareto": (1.1, 6.0), "vonmises": (-3.0, 3.0)}
+PLACES = {"beta": (0.05, 0.95), "uniform": (0.05, 0.95), "pareto": (1.1, 6.0), "vonmises": (-3.0, 3.0),
+          "wrapcauchy": (0.1, 6.0), "truncnorm": (-0.15, 0.25)}  # fmt: skip
 OUTSIDE = {"beta": (-0.5, 1.5), "uniform": (-0.5, 1.5), "pareto": (0.5,), "halfnorm": (-1.0,), "expon": (-1.0,),
            **dict.fromkeys(("lognorm", "gamma", "chi2", "invgamma", "weibull_min"), (-1.0,))}  # fmt: skip
 
@@ -52,6 +53,12 @@ LOGARITHMS: dict[str, Callable[..., Real]] = {
     "gumbel_l": lambda z: z - mp.exp(z),
     "pareto": lambda z, b: mp.log(b) - (b + 1) * mp.log(z),
     "vonmises": lambda z, k: k * mp.cos(z) - mp.log(2 * mp.pi * mp.besseli(0, k)),
+    "wrapcauchy": lambda z, c: mp.log((1 - c * c) / (2 * mp.pi * (1 + c * c - 2 * c * mp.cos(z)))),
+    "gennorm": lambda z, b: mp.log(b / 2) - mp.loggamma(1 / b) - abs(z) ** b,
+    "truncnorm": lambda z, a, b: -z * z / 2 - mp.log(2 * mp.pi) / 2 - mp.log(mp.ncdf(b) - mp.ncdf(a)),
+    "betabinom": lambda k, n, a, b: (
+        -lbeta(n - k + 1, k + 1) - mp.log(n + 1) + lbeta(k + a, n - k + b) - lbeta(a, b)
+    ),
     "bernoulli": lambda k, p: mp.log(p if k else 1 - p),
     "binom": lambda k, n, p: -lbeta(n - k + 1, k + 1) - mp.log(n + 1) + k * mp.log(p) + (n - k) * mp.log1p(-p),
     "poisson": lambda k, mu: k * mp.log(mu) - mu - mp.loggamma(k + 1),
@@ -69,10 +76,10 @@ def seeded(name: str) -> np.random.Generator:
 def drawn(row: Distribution, rng: np.random.Generator) -> list[float]:
     """Return a place and parameters, as plain numbers."""
     shapes = [float(rng.uniform(*bounds)) for bounds in row.draws]
-    if row.name == "binom":
+    if row.name in ("binom", "betabinom"):
         shapes[0] = float(round(shapes[0]))
     if row.module == "discrete":
-        top = {"bernoulli": 1, "binom": int(shapes[0])}.get(row.name, 9)
+        top = {"bernoulli": 1, "binom": int(shapes[0]), "betabinom": int(shapes[0])}.get(row.name, 9)
         start = int(row.name == "geom")
         loc = float(rng.integers(-3, 4))
         return [float(rng.integers(start, top + 1)) + loc, *shapes, loc]
@@ -82,7 +89,8 @@ def drawn(row: Distribution, rng: np.random.Generator) -> list[float]:
 
 
 def symbols(row: Distribution) -> list[sd.Array]:
-    return [sd.scalar(name) for name in (row.place, *row.shapes, *(name for name, _ in row.defaults))]
+    names = row.place, *row.shapes, *(name for name, _ in row.defaults)
+    return [sd.scalar(name if name != "beta" else "shape") for name in names]  # beta is a function of text
 
 
 def of(name: str) -> Any:
@@ -218,6 +226,45 @@ def test_tails_keep_their_digits(
                 assert abs(float(got) - float(want)) <= 1e-11 * abs(float(want)) + 1e-290, f"{at}: {got} {float(want)}"
 
 
+def test_truncated_normal_distributions_far_out_and_at_their_ends() -> None:
+    """Intervals in either tail, across 0, tiny and without an end, to second order in each argument."""
+    args = [sd.scalar(name) for name in "xab"]
+    outputs = []
+    for function in ("logpdf", "logcdf", "logsf"):
+        f = getattr(sd.stats.truncnorm, function)(*args)
+        outputs += [f, *(sd.gradient(f, one) for one in args), sd.gradient(sd.gradient(f, args[0]), args[0])]
+    kernel = sd.compile(outputs, args, backend="interpreter")
+
+    def between(a: Real, b: Real) -> Real:
+        return mp.log(mp.ncdf(b) - mp.ncdf(a))
+
+    def density(x: Real, a: Real, b: Real) -> Real:
+        return -x * x / 2 - mp.log(2 * mp.pi) / 2 - between(a, b)
+
+    references = (
+        density,
+        lambda x, a, b: between(a, x) - between(a, b),
+        lambda x, a, b: between(x, b) - between(a, b),
+    )
+    for place in ((8.5, 8.0, 9.0), (-30.2, -31.0, -30.0), (0.1, -2.0, 1.0), (1e-3, -2e-3, 3e-3), (20.5, 20.0, 60.0)):
+        with mp.workdps(1200):
+            at = tuple(map(mp.mpf, place))
+            wanted = []
+            for reference in references:
+                orders = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (2, 0, 0))
+                wanted += [mp.diff(reference, at, order) if any(order) else reference(*at) for order in orders]
+        for k, (got, want) in enumerate(zip(kernel(*place), wanted, strict=True)):
+            assert abs(float(got) - float(want)) <= 2e-10 * (1 + abs(float(want))), (place, k, got, float(want))
+    for function in ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf"):
+        with np.errstate(all="ignore"):
+            want = getattr(scipy.stats.truncnorm, function)([-3.0, -1.0, 2.0, 3.0], -1.0, 2.0)
+        got = getattr(sd.stats.truncnorm, function)([-3.0, -1.0, 2.0, 3.0], -1.0, 2.0)
+        np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(
+        sd.stats.wrapcauchy.pdf([-0.1, 0.0, 1.0, 7.0], 0.3), scipy.stats.wrapcauchy.pdf([-0.1, 0.0, 1.0, 7.0], 0.3)
+    )
+
+
 @pytest.mark.parametrize("form", ["gumbel_r_logsf(-x, 0, 1)", "gumbel_l_logcdf(x, 0, 1)", "log1mexp(exp(x))"])
 @pytest.mark.parametrize("backend", ["numpy", "interpreter"])
 def test_tails_of_gumbel_at_random_places(form: str, backend: str) -> None:
@@ -241,7 +288,7 @@ def test_between_and_beyond_whole_numbers_there_is_nothing(row: Distribution) ->
     kernel = sd.compile([f, *(sd.gradient(f, x, disconnected="zero") for x in args[1:-1])], args, backend="interpreter")
     middle = {name: round(sum(bounds) / 2, 1) for name, bounds in zip(row.shapes, row.draws, strict=True)}
     shapes = list((middle | ({"n": 6.0} if "n" in middle else {})).values())
-    for place in (-1.0, 0.5, 1.5, *((9.0,) if row.name in ("bernoulli", "binom") else ())):
+    for place in (-1.0, 0.5, 1.5, *((9.0,) if row.name in ("bernoulli", "binom", "betabinom") else ())):
         value, *slopes = kernel(place, *shapes, 0.0)
         assert value == -math.inf == getattr(scipy.stats, row.name).logpmf(place, *shapes)
         assert not any(slopes)

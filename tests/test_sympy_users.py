@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 import symdiff as sd
 from symdiff.errors import UnsupportedError
@@ -72,6 +73,25 @@ def test_a_matrix_of_symbols_stands_for_its_variables() -> None:
     direction = sp.Matrix([1, y])
     assert sp.expand(sd.jvp(value, both, direction).sympy - value.diff(x) - y * value.diff(y)) == 0
     assert [one.name for one in sd.compile(value, inputs=sp.Matrix([y, x])).inputs] == ["y", "x"]
+
+
+@pytest.mark.parametrize("make", [sp.Matrix, sp.ImmutableMatrix, sp.Array])
+def test_a_gradient_has_the_shape_of_its_matrix_of_symbols(make: Any) -> None:
+    X = make([[x, y, k], list(sp.symbols("a b c"))])
+    value = sum(sp.sin(one) * (k + 1) for k, one in enumerate(sp.flatten(X.tolist())))
+    slope = sd.gradient(value, X)
+    assert slope.shape == (2, 3)
+    assert slope.sympy == sp.Matrix(2, 3, [value.diff(one) for one in sp.flatten(X.tolist())])
+    same, also = sd.value_and_gradient(value, X)
+    assert (same.shape, also.shape, also.sympy) == ((), (2, 3), slope.sympy)
+    assert sd.value_and_gradient(x * y**2, sp.Matrix([x, y]))[1].sympy == sp.Matrix([y**2, 2 * x * y])
+    assert sd.gradient(x * y**2, sp.Matrix([[x, y]])).shape == (2,)
+
+
+def test_an_objective_takes_a_matrix_of_symbols() -> None:
+    f = sd.objective((x - 1) ** 2 + 10 * (y - x**2) ** 2, sp.Matrix([x, y]))
+    found = minimize(f.fun, [0.0, 0.0], jac=f.jac, hess=f.hess, method="trust-exact")
+    assert np.allclose(found.x, 1.0, atol=1e-3)
 
 
 def test_structures_of_derivatives_are_shown_as_single_ones_are() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from ..graph import Node, number, postorder
+from ..graph import Node, described, number, postorder
 from ..graph.deltas.contraction_order import cheapest_step, multiplications, volume
 from ..graph.primitives import BY_POSITION, DELTAS, Cost, costing
 from ..graph.scalars.functions import FUNCTIONS
@@ -67,7 +67,7 @@ def operations(roots: Sequence[Node]) -> float:
     Products of several factors are multiplied two at a time, as a program does it, and what is taken at a position that
     a call brings is chosen among all elements of the axis.
     """
-    return _total(roots, 1.0, _planned) + sum(_choices(node) for node in postorder(roots) if node.op in BY_POSITION)
+    return _total(roots, 1.0, _planned) + sum(_choices(node) for node in described(roots) if node.op in BY_POSITION)
 
 
 def _choices(node: Node) -> float:
@@ -76,15 +76,20 @@ def _choices(node: Node) -> float:
     return 2.0 * _elements(listed) * _number(indexed.shape[node.payload.axis])
 
 
+class _Counts(dict[Node, float]):
+    """How many elements nodes have: one, where nothing else is noted."""
+
+    def __missing__(self, node: Node) -> float:
+        return 1.0
+
+
 def _total(roots: Sequence[Node], function: float, product: _Product) -> float:
     total = 0.0
     #: How many elements a node has, and how many may be other than zero.
-    sizes: dict[Node, float] = {}
-    filled: dict[Node, float] = {}
+    sizes, filled = _Counts(), _Counts()
     for node in postorder(roots):
         op = node.op
         if op in _OF_NUMBERS and not node.shape:  # so are its arguments
-            sizes[node] = filled[node] = 1.0
             total += (1.0 if op in _SIMPLE else function) + _NODE
             continue
         sizes[node] = size = _elements(node) if node.shape else 1.0

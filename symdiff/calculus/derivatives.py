@@ -19,7 +19,7 @@ from ..graph.sizes import Shape, Size, check_elements, show
 from ..ground.budget import current, uncounted
 from ..ground.gc_pause import paused
 from ..ground.tracing import record
-from ..simplify import as_polynomial, by_inverses, simplify
+from ..simplify import as_polynomial, by_inverses, opened_shares, simplify
 from .cost import cost
 from .modes import pullback, pushforward
 from .recursive import determinant, recurrence, spectral
@@ -105,7 +105,7 @@ def jacobian(node: Node, w: Node, disconnected: str, known: Known, trail: Trail)
     """Return all partial derivatives, by the mode that costs less; ``known`` is kept from call to call."""
     if node.shape == () and _magnitude(w.shape) != 1:
         return vjp(node, ONE, [w], disconnected, trail)[0]
-    cut = Cut(node, [w], disconnected)
+    cut = Cut(opened_shares(node, [w]), [w], disconnected)
     (view,) = cut.views
     shape = (*node.shape, *w.shape)
     _check_size(shape)
@@ -147,7 +147,9 @@ def hvp(node: Node, group: Sequence[Node], directions: Sequence[Node], disconnec
     """Return the product of the Hessian of a scalar with a vector, a part for each array."""
     orders = Orders(node, group, disconnected)
     slopes = gradient(orders.formula, orders.wrt, disconnected, trail)
-    return orders.finish([jvp(s, orders.wrt, directions, "zero", trail) for s in slopes])
+    return orders.finish(
+        [jvp(opened_shares(s, orders.wrt), orders.wrt, directions, "zero", trail) for s in slopes]
+    )
 
 
 def derivative(node: Node, wrt: Node, order: int, disconnected: str, trail: Trail) -> Node:

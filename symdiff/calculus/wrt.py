@@ -213,6 +213,11 @@ def _put_back(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Node]:
 def disconnection(f: Node, w: Node) -> str:
     """Say that a formula does not depend on a variable."""
     known = ", ".join(n.name for n in inputs_of([f]) if isinstance(n.name, str)) or "no input"
+    if f is not w and f in set(postorder([w])):
+        return (
+            f"the formula {_shown(f)} does not depend on {_name(w)}, which is made of it; the formula comes first, and "
+            "then what it is differentiated with respect to: gradient(f, wrt)"
+        )
     return (
         f"the formula of shape {show(f.shape)} does not depend on {_name(w)} (it depends on: {known}); differentiate "
         "with respect to one of those, or pass disconnected='zero' for zeros"
@@ -222,7 +227,11 @@ def disconnection(f: Node, w: Node) -> str:
 def _name(node: Node) -> str:
     if node.op in ("input", "named") and isinstance(node.name, str):
         return repr(node.name)
+    return f"the sub-formula {_shown(node)}"
+
+
+def _shown(node: Node) -> str:
     from ..printing import text
 
     shown = text(node)
-    return f"the sub-formula {shown if len(shown) <= 60 else shown[:57] + '...'}"
+    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -30,6 +30,7 @@ class _Family(NamedTuple):
     high: float = math.inf
     ends: Callable[..., Node] | None = None
     closed: bool = True  # whether the formulas hold at the ends of the support as well
+    support: Callable[..., tuple[Node, Node]] | None = None  # the ends, where the shapes say them
 
     def __repr__(self) -> str:
         return record_text(self)
@@ -45,6 +46,8 @@ def formula(name: str, function: str) -> Callable[..., Node]:
         *shapes, loc, scale = parameters
         z = standard(x, loc, scale)
         value = scaled(function, _of_standard(family, function, z, shapes), scale)
+        if family.support is not None:
+            return within(function, z, *family.support(*shapes), value, family.closed)
         if family.low == -math.inf and family.high == math.inf:
             return value
         ends = family.ends
@@ -129,6 +132,26 @@ def _log_laplace(z: Node) -> Node:
     return where(compare("less", z, 0.0), tail - math.log(2.0), _log1p(-0.5 * _exp(tail)))
 
 
+def _log_between(a: Node, b: Node) -> Node:
+    """Return the logarithm of a normal distribution's probability from a to b, by the tail that both lie in."""
+
+    def in_tail(inner: Node, outer: Node) -> Node:
+        whole = _log_ndtr(inner)
+        return whole + _log1mexp(whole - _log_ndtr(outer))
+
+    root_half = math.sqrt(0.5)
+    across = log(0.5 * apply("erf", root_half * b) + 0.5 * apply("erf", -root_half * a))
+    return where(
+        compare("less", 0.0, a), in_tail(-a, -b), where(compare("less", b, 0.0), in_tail(b, a), across)
+    )
+
+
+def _gennorm(z: Node, beta: Node) -> Node:
+    """Return the probability below z."""
+    tail = 0.5 * apply("gammaincc", 1.0 / beta, _power(apply("abs", z), beta))
+    return where(compare("less", z, 0.0), tail, 1.0 - tail)
+
+
 def _weibull_end(z: Node, c: Node) -> Node:
     return log(c) + apply("xlogy", c - 1.0, z)
 
@@ -159,6 +182,8 @@ _FAMILIES: dict[str, _Family] = {
         "logpdf": lambda z, df: (
             -0.5 * ((df + 1.0) * _log1p(_square(z) / df)) - apply("betaln", 0.5 * df, 0.5) - 0.5 * log(df)
         ),
+        "cdf": lambda z, df: apply("stdtr", df, z),
+        "sf": lambda z, df: apply("stdtr", df, -z),
     }),
     "cauchy": _Family({
         "logpdf": lambda z: -_log1p(_square(z)) - math.log(math.pi),
@@ -249,6 +274,23 @@ _FAMILIES: dict[str, _Family] = {
     "vonmises": _Family({
         "logpdf": lambda z, kappa: kappa * (apply("cos", z) - 1.0) - log(2.0 * math.pi * apply("i0e", kappa)),
     }),
+    # 1 - 2 c cos z + c^2 without loss beside the mode
+    "wrapcauchy": _Family({
+        "logpdf": lambda z, c: (
+            _log1p(-_square(c)) - math.log(2.0 * math.pi)
+            - log(_square(1.0 - c) + 4.0 * c * _square(apply("sin", 0.5 * z)))
+        ),
+    }, low=0.0, high=2.0 * math.pi),
+    "gennorm": _Family({
+        "logpdf": lambda z, beta: log(0.5 * beta) - _lgamma(1.0 / beta) - _power(apply("abs", z), beta),
+        "cdf": _gennorm,
+        "sf": lambda z, beta: _gennorm(-z, beta),
+    }),
+    "truncnorm": _Family({
+        "logpdf": lambda z, a, b: -0.5 * _square(z) - LOG_ROOT_TWO_PI - _log_between(a, b),
+        "logcdf": lambda z, a, b: _log_between(a, z) - _log_between(a, b),
+        "logsf": lambda z, a, b: _log_between(z, b) - _log_between(a, b),
+    }, support=lambda a, b: (a, b)),
 }  # fmt: skip
 
 
@@ -271,6 +313,17 @@ def _cauchy_quantile(q: Node) -> Node:
     return where(compare("less", q, 0.5), -size, size)
 
 
+def _gennorm_quantile(q: Node, beta: Node) -> Node:
+    below = compare("less", q, 0.5)
+    size = _power(apply("gammainccinv", 1.0 / beta, 2.0 * where(below, q, 1.0 - q)), 1.0 / beta)
+    return where(below, -size, size)
+
+
+def _t_quantile(q: Node, df: Node) -> Node:
+    # SciPy's function is inf at 0; -1 / q has the value and the slope of that end
+    return where(compare("equal", q, 0.0), -1.0 / q, apply("stdtrit", df, q))
+
+
 def _laplace_quantile(q: Node) -> Node:
     return where(compare("less", q, 0.5), log(2.0 * q), -log(2.0 - 2.0 * q))
 
@@ -289,5 +342,17 @@ _QUANTILES: dict[str, tuple[Callable[..., Node], Callable[..., Node]]] = {
     "uniform": (lambda q: q, lambda q: 1.0 - q),
     "gumbel_r": (lambda q: -log(-log(q)), lambda q: -log(-_log1p(-q))),
     "gumbel_l": (lambda q: log(-_log1p(-q)), lambda q: log(-log(q))),
+    "t": (_t_quantile, lambda q, df: -_t_quantile(q, df)),
+    "gamma": (lambda q, a: apply("gammaincinv", a, q), lambda q, a: apply("gammainccinv", a, q)),
+    "chi2": (
+        lambda q, df: 2.0 * apply("gammaincinv", 0.5 * df, q),
+        lambda q, df: 2.0 * apply("gammainccinv", 0.5 * df, q),
+    ),
+    "invgamma": (lambda q, a: 1.0 / apply("gammainccinv", a, q), lambda q, a: 1.0 / apply("gammaincinv", a, q)),
+    "beta": (
+        lambda q, a, b: apply("betaincinv", a, b, q),
+        lambda q, a, b: 1.0 - apply("betaincinv", b, a, q),
+    ),
+    "gennorm": (_gennorm_quantile, lambda q, beta: -_gennorm_quantile(q, beta)),
     "pareto": (lambda q, b: _exp(-_log1p(-q) / b), lambda q, b: _power(q, -1.0 / b)),
 }

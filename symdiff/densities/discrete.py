@@ -75,6 +75,9 @@ _LOGARITHMS: dict[str, Callable[..., Node]] = {
     "poisson": _poisson,
     "geom": lambda k, p: log(p) + _xlog1py(k - 1.0, -p),
     "nbinom": _nbinom,
+    "betabinom": lambda k, n, a, b: (
+        _log_binomial(n, k) + apply("betaln", k + a, n - k + b) - apply("betaln", a, b)
+    ),
 }
 #: The smallest and the largest number, by the shapes.
 _ENDS: dict[str, Callable[..., tuple[Node, Node | None]]] = {
@@ -83,4 +86,5 @@ _ENDS: dict[str, Callable[..., tuple[Node, Node | None]]] = {
     "poisson": lambda mu: (as_node(0.0), None),
     "geom": lambda p: (as_node(1.0), None),
     "nbinom": lambda n, p: (as_node(0.0), None),
+    "betabinom": lambda n, a, b: (as_node(0.0), n),
 }

@@ -56,16 +56,22 @@ def unless_nan(z: Node, value: float) -> Node:
     return where(compare("equal", z, z), value, math.nan)
 
 
-def outside(function: str, z: Node, low: float, high: float) -> Node:
+def outside(function: str, z: Node, low: Node | float, high: Node | float) -> Node:
     """Return what stands beyond a support."""
     below, above = BELOW[function], ABOVE[function]
-    if below == above or high == math.inf:
+    if below == above or (not isinstance(high, Node) and high == math.inf):
         return as_node(below)
     return where(compare("less_equal", z, low), below, above)
 
 
 def within(
-    function: str, z: Node, low: float, high: float, value: Node, closed: bool, end: Node | None = None
+    function: str,
+    z: Node,
+    low: Node | float,
+    high: Node | float,
+    value: Node,
+    closed: bool,
+    end: Node | None = None,
 ) -> Node:
     """Return a value between two ends, and what stands beyond them.
 
@@ -73,7 +79,7 @@ def within(
     ----------
     function : str
     z : Node
-    low, high : float
+    low, high : Node or float
         The ends; there may be one.
     value : Node
     closed : bool
@@ -82,9 +88,10 @@ def within(
         What stands at the ends themselves, as a constant; without it that is what stands beyond them.
     """
     past = "less" if closed else "less_equal"
-    bounds = [end_ for end_ in (low, high) if math.isfinite(end_)]
+    has_low, has_high = (isinstance(one, Node) or math.isfinite(one) for one in (low, high))
+    bounds = [low] * has_low + [high] * has_high
     # as what is outside and not as what is inside: of nan neither is true, and the value of it is nan
-    gone = [compare(past, z, low)] * (low in bounds) + [compare(past, high, z)] * (high in bounds)
+    gone = [compare(past, z, low)] * has_low + [compare(past, high, z)] * has_high
     beyond = outside(function, z, low, high)
     if end is not None:
         beyond = where(any_of(*[compare("equal", z, bound) for bound in bounds]), stop_gradient(end), beyond)

@@ -8,14 +8,15 @@ nodes stay comparable by identity. Ordinary array code runs on it unchanged; wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
-from ..graph import BOOL, REAL, Node
+from ..graph import BOOL, REAL, Node, extent
 from ..graph.scalars.functions import apply, compare
-from ..graph.sizes import show
+from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
 from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
@@ -326,9 +327,13 @@ class Array(Operand):
         kwargs.pop("out", None)
         if kwargs and name != "vecdot":
             raise UnsupportedError(f"np.{name} of symbols with {', '.join(kwargs)}=")
+        if not kwargs and any(map(is_complex, inputs)):
+            return import_module("symdiff.complexes").apply(name, inputs)
         return call(_entry(name), inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func.__module__ == "numpy.fft":  # its results are complex arrays, which a later stage makes
+            return import_module("symdiff.complexes.fourier").transform(func.__name__, args, kwargs)
         own = OF_LINALG.get(func.__name__) if func.__module__ == "numpy.linalg" else None
         return call(own or _entry(func.__name__), args, kwargs)
 
@@ -360,6 +365,8 @@ def _binary(name: str, a: Any, b: Any) -> Array:
             return Array(apply(name, a.node, b.node), a.provenance.joined(b.provenance))
         if getattr(b, "__array_priority__", 0) > Array.__array_priority__:
             return NotImplemented  # type: ignore[no-any-return]  # a complex array knows what a real one times it is
+        if is_complex(a) or is_complex(b):
+            return import_module("symdiff.complexes").apply(name, (a, b))  # type: ignore[no-any-return]
         left = a.node if isinstance(a, Array) else as_node(a)
         right = b.node if isinstance(b, Array) else as_node(b)
         if name == "matmul":
@@ -371,6 +378,14 @@ def _binary(name: str, a: Any, b: Any) -> Array:
         refuse(error, name, (a, b))
 
 
+def is_complex(value: Any) -> bool:
+    """Tell whether a value is a complex number or an array of them."""
+    kind = type(value)
+    if kind is Array or kind is float or kind is int:
+        return False
+    return isinstance(value, complex) or (isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "c")
+
+
 def _logic(name: str, a: Any, b: Any) -> Array:
     try:
         left, right = as_node(a), as_node(b)
@@ -378,7 +393,8 @@ def _logic(name: str, a: Any, b: Any) -> Array:
         refuse(error, name, (a, b))
     if left.dtype is REAL or right.dtype is REAL:
         sign = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}[name]
-        raise DtypeError(f"{sign} of real numbers; expected conditions, e.g. (x > 0) {sign} (y > 0)")
+        power = "; a power is written **" * (sign == "^")
+        raise DtypeError(f"{sign} of real numbers; expected conditions, e.g. (x > 0) {sign} (y > 0){power}")
     return Array(apply(name, left, right), provenance_of(a, b))
 
 
@@ -386,6 +402,14 @@ def _logic(name: str, a: Any, b: Any) -> Array:
 def asarray(value: Any) -> Array:
     """Return a symbol, number, array or (nested) list of them as a symbolic array."""
     return value if isinstance(value, Array) else Array(as_node(value), provenance_of(value))
+
+
+def _number_of(size: Size) -> Array:
+    """Return a size as a number of the formula."""
+    return Array(extent(size))
+
+
+Size.as_number = staticmethod(_number_of)
 
 
 def wrap(value: Any, provenance: Provenance) -> Any:

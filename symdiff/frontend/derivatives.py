@@ -13,7 +13,7 @@ from ..ground.guard import guarded
 from ..ground.limits import Budget
 from ..ground.tracing import traced
 from . import array_derivatives as derivatives
-from .array import Array
+from .array import Array, asarray
 from .formula import merge_shapes, read_formula
 from .outputs.display import FormulaTuple
 from .sympy import is_sympy, symbols_in
@@ -72,7 +72,7 @@ def _widen(function: Any) -> Any:
         if function is derivatives.derivative and "order" in named_shapes:
             args = (named_shapes.pop("order"),)
         joined = {"joined": named_shapes.pop("joined")} if "joined" in options and "joined" in named_shapes else {}
-        entries = symbols_in(wrt)
+        entries, shape = symbols_in(wrt), getattr(wrt, "shape", ())
         if entries is not None:  # of a matrix of symbols, as SymPy has it: one result for all
             wrt, args = entries, tuple(symbols_in(arg) or arg for arg in args)
             if "joined" in options and not (function is derivatives.jacobian and hasattr(f, "jacobian")):
@@ -96,10 +96,20 @@ def _widen(function: Any) -> Any:
             if function is derivatives.jacobian:
                 value, joined["joined"] = _outputs(read.value, joined.get("joined"))
             chosen |= joined
-            return function(value, by, *rest, disconnected=disconnected, invertible=invertible, **chosen)
+            found = function(value, by, *rest, disconnected=disconnected, invertible=invertible, **chosen)
+            return found if entries is None else _in_shape(function, found, shape)
 
     run.__doc__ = (function.__doc__ or "") + _NOTE
     return run
+
+
+def _in_shape(function: Any, found: Any, shape: tuple[int, ...]) -> Any:
+    """Return the derivative by a matrix of symbols as one array: a gradient in its shape, of a column as a vector."""
+    if function is derivatives.value_and_gradient:
+        value, slopes = found
+        return FormulaTuple((value, _in_shape(derivatives.gradient, asarray(list(slopes)), shape)))
+    is_vector = sum(size != 1 for size in shape) < 2
+    return found if is_vector or function is not derivatives.gradient else found.reshape([int(size) for size in shape])
 
 
 def _outputs(value: Any, joined: bool | None) -> tuple[Any, bool]:

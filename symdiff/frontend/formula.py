@@ -157,7 +157,7 @@ def _read(formula: Any, given: dict[str, Any], options: Sequence[str]) -> Formul
     parts = [formula] if is_sympy(formula) else leaves(formula)
     if any(isinstance(part, str) for part in parts):
         if not all(isinstance(part, str) for part in parts):
-            raise ArgumentError("text and symbols (or SymPy) in one structure; give all parts in one form")
+            raise ArgumentError("text and symbols in one structure; write sd.parse(text, x=3), with shapes, for text")
         return _read_text(formula, given, options)
     kind = "SymPy expressions" if any(is_sympy(part) for part in parts) else "symbols"
     read = _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
@@ -345,14 +345,14 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
     except (TypeError, ValueError):
         raise ArgumentError(f"{function!r:.60} has no parameters symdiff can read; call it with symbols") from None
     wanted = [p.name for p in parameters if p.default is p.empty or p.name in shapes]
-    missing = [name for name in wanted if name not in shapes]
-    strange = [name for name in shapes if name not in wanted]
+    missing, strange = [n for n in wanted if n not in shapes], [n for n in shapes if n not in wanted]
     if missing or strange:
         if strange and options and not missing:
             raise _unknown(strange[0], options, wanted, "a shape", "the function has no parameter of that name")
         close = close_to(strange[0], [*options, *missing]) if strange else ""
+        what = "kernel, whose formula is kernel(*symbols)," if hasattr(function, "stats") else "function"
         raise ArgumentError(
-            f"the function takes {', '.join(wanted) or 'nothing'}; shapes came for {', '.join(shapes) or 'none'}"
+            f"the {what} takes {', '.join(wanted) or 'nothing'}; shapes came for {', '.join(shapes) or 'none'}"
             f"{close}. Give one for each, e.g. {(missing or ['x'])[0]}=(3, 3)"
         )
     given = {check_name(name): symbols_of(name, shape) for name, shape in shapes.items()}
@@ -398,14 +398,14 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
     if isinstance(inputs, str | Array) or is_sympy(inputs):
         inputs = symbols_in(inputs) or [inputs]
 
-    def read(wanted: Any) -> Any:
+    def read(wanted: Any) -> list[Node]:
         try:
-            return _map(formula.read(wanted), as_node)
+            return [as_node(one) for one in leaves(formula.read(wanted), is_sympy)]
         except ParseError as error:
             raise ArgumentError(f"inputs= holds {wanted!r:.60}, which is not an input: {error}") from None
 
     ordered: dict[str, Node] = {}
-    for node in leaves(_map(inputs, read)):
+    for node in (node for one in leaves(inputs, is_sympy) for node in read(one)):
         if node.op != "input" or not isinstance(node.name, str):
             raise ArgumentError("inputs= holds something that is not an input; expected symbols, or names with shapes")
         if node.name in ordered:

@@ -18,7 +18,8 @@ here knows derivatives.
 Takes
     nodes and plain Python values, by the constructors that this folder exports
 Gives
-    :class:`Node`; walks over graphs (``postorder``, ``rebuild``, ``substitute``, ``flatten``, ``tabulate``, ``verify``)
+    :class:`Node`; walks over graphs (``postorder``, ``described``, ``rebuild``, ``substitute``, ``flatten``,
+    ``tabulate``, ``verify``)
 Invariants
     * Equal nodes are the same object; ``is`` compares formulas, and passes memoise by node.
     * A constructor refuses what would break a rule of the graph; ``verify`` checks a whole graph.
@@ -107,6 +108,7 @@ from .traversal import (
     axes_of,
     canonical,
     dependents,
+    described,
     flatten,
     inputs_of,
     postorder,
@@ -145,6 +147,7 @@ __all__ = [
     "custom",
     "delta",
     "dependents",
+    "described",
     "elementwise",
     "extent",
     "flatten",

@@ -19,6 +19,7 @@ __all__ = [
     "FAILING",
     "INVERSE",
     "OF_SQUARE",
+    "QUOTIENT",
     "REPEATED",
     "SHARES",
     "SPECTRUM",
@@ -55,6 +56,8 @@ REPEATED = 1024
 SPECTRUM = 2048
 #: Shares, which add up to 1.
 SHARES = 4096
+#: Functions over their argument, and the derivatives of these.
+QUOTIENT = 8192
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -87,6 +90,7 @@ _OPERATIONS = {
         *("lorentzian", "direction_cos", "direction_sin", "inversion_x", "inversion_y"),
     ],
     OF_SQUARE: _OF_SQUARES,
+    QUOTIENT: [f"{name}_remainder_1" for name, orders in _ORDERS.items() if 1 in orders],
     SPECTRUM: ["eigvalsh"],
 }
 

@@ -9,10 +9,11 @@ A size without names is always a plain ``int``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from ..errors import LimitError, ShapeError, SymbolError
 from ..ground.budget import spend
@@ -35,6 +36,9 @@ class Size:
 
     __slots__ = ("_hash", "terms")
 
+    #: Makes a number of the formula of a size. What has formulas, a later stage, puts it here.
+    as_number: ClassVar[Callable[[Size], Any]]
+
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
         self.terms = terms
         self._hash = hash(terms)
@@ -48,53 +52,76 @@ class Size:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Size) and self.terms == other.terms
 
-    def __add__(self, other: Dim) -> Dim:
+    def __add__(self, other: Any) -> Any:
         if not isinstance(other, int | Size):
-            return self._refuse(other)
+            return _formula(operator.add, self, other)
         return _collect([*self.terms, *_terms(other)])
 
     __radd__ = __add__
 
-    def __mul__(self, other: Dim) -> Dim:
+    def __mul__(self, other: Any) -> Any:
         if not isinstance(other, int | Size):
-            return self._refuse(other)
+            return _formula(operator.mul, self, other)
         spend(len(self.terms) * len(_terms(other)))
         return _collect([(tuple(sorted(m + k)), c * d) for m, c in self.terms for k, d in _terms(other)])
 
     __rmul__ = __mul__
 
     def __neg__(self) -> Dim:
-        return self * -1
+        return _collect((monomial, -coefficient) for monomial, coefficient in self.terms)
 
-    def __sub__(self, other: Dim) -> Dim:
-        return self + other * -1
+    def __sub__(self, other: Any) -> Any:
+        return self + other * -1 if isinstance(other, int | Size) else _formula(operator.sub, self, other)
 
-    def __rsub__(self, other: Dim) -> Dim:
-        return self * -1 + other
+    def __rsub__(self, other: Any) -> Any:
+        return self * -1 + other if isinstance(other, int | Size) else _formula(operator.sub, other, self)
 
-    def _refuse(self, other: object) -> Any:
-        """Refuse what is no whole number of a size; what symbols do with a size is for them to say.
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, int) and 0 <= other <= _DEGREE:
+            return product([self] * other)
+        return _formula(operator.pow, self, other)
 
-        Raises
-        ------
-        SymbolError
-        """
-        if isinstance(other, int | float | Size):
-            raise SymbolError(
-                f"the size {self} in arithmetic that gives no size; make it a number of the formula: "
-                "sd.asarray(x.shape[0])"
-            )
-        return NotImplemented
+    def __rpow__(self, other: Any) -> Any:
+        return _formula(operator.pow, other, self)
 
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
-    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    def __truediv__(self, other: Any) -> Any:
+        return _formula(operator.truediv, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _formula(operator.truediv, other, self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Apply a function of NumPy's: of whole numbers a sum or product is a size, anything else a formula."""
+        of_sizes = _OF_SIZES.get(ufunc.__name__) if method == "__call__" and not options else None
+        if of_sizes is not None and all(isinstance(one, Size) or _is_whole(one) for one in inputs):
+            return of_sizes(*(one if isinstance(one, Size) else operator.index(one) for one in inputs))
+        lifted = [Size.as_number(one) if isinstance(one, Size) else one for one in inputs]
+        return getattr(ufunc, method)(*lifted, **options)
+
+    def _refuse_parts(self, other: object) -> Any:
+        """Refuse a part of a size, which is a whole number for some sizes alone."""
+        if not isinstance(other, int | float | Size):
+            return NotImplemented
+        raise SymbolError(
+            f"the size {self} divided into whole parts, which may not come out even; sizes are sums and products. As a "
+            "number of the formula it is sd.asarray(x.shape[0]) // 2, and / gives a fraction"
+        )
+
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refuse_parts
+
+    def _refuse_order(self, other: object) -> Any:
+        """Refuse a comparison, whose truth a call tells."""
+        if not isinstance(other, int | float | Size):
+            return NotImplemented
+        raise SymbolError(
+            f"the size {self} compared: it is known at call time only; write where(sd.asarray(x.shape[0]) > 3, a, b), "
+            "or give the size a number"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse_order
 
     def __index__(self) -> int:
-        raise SymbolError(
-            f"the size {self} where Python needs a number: it is known at call time only; write sd.zeros(shape) and "
-            "the like for arrays, sd.asarray(x.shape[0]) for a number of the formula, sd.scan(step, start, x) for a "
-            "loop, or give the size a number"
-        )
+        raise SymbolError(told_unknown(str(self)))
 
     __int__ = __index__
 
@@ -118,6 +145,30 @@ class Size:
 
 Dim: TypeAlias = int | Size
 Shape: TypeAlias = tuple[Dim, ...]
+
+#: Functions of NumPy's that give sizes of sizes.
+_OF_SIZES: dict[str, Callable[..., Dim]] = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
+
+
+def told_unknown(size: str) -> str:
+    """Return what to write where Python asks a size for its number."""
+    return (
+        f"the size {size} where Python needs a number: it is known at call time only; write sd.zeros(shape), "
+        "sd.arange(n) and the like for arrays, sd.asarray(x.shape[0]) for a number of the formula, "
+        "sd.scan(step, start, x) for a loop, or give the size a number"
+    )
+
+
+def _formula(operation: Callable[[Any, Any], Any], first: Any, second: Any) -> Any:
+    """Return a formula of a size and a number; what symbols do with a size is for them to say."""
+    if not all(isinstance(one, int | float | Size) for one in (first, second)):
+        return NotImplemented
+    return operation(*(Size.as_number(one) if isinstance(one, Size) else one for one in (first, second)))
+
+
+def _is_whole(number: Any) -> bool:
+    """Tell whether something is a whole number of Python's or NumPy's."""
+    return hasattr(number, "__index__") and getattr(number, "ndim", 0) == 0
 
 
 def named(name: str) -> Size:

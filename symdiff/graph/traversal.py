@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .._kernels.system.unique import walk
+from .._kernels.system.unique import DESCRIBED, LEAVES, walk
 from ..errors import UnsupportedError
 from ..ground.budget import spend
 from ..ground.pickles import written
@@ -49,6 +49,16 @@ def postorder(
     order = walk(roots, settled, most) if skip is None else _without(roots, skip)
     spend(len(order) >> 2)
     return order
+
+
+def described(roots: Iterable[Node]) -> list[Node]:
+    """Return the nodes below ``roots`` that have a shape or a payload.
+
+    Functions of numbers, of which a formula may have a million, have neither.
+    """
+    found = walk(roots, 0, -1, DESCRIBED)
+    spend(len(found) >> 2)
+    return found
 
 
 def _without(roots: Iterable[Node], skip: Callable[[Node], bool]) -> list[Node]:
@@ -239,7 +249,9 @@ def with_results(node: Node, args: tuple[Node, ...], results: Sequence[Node]) ->
 
 def inputs_of(roots: Iterable[Node]) -> list[Node]:
     """Return the inputs below ``roots`` in order of first use."""
-    return [node for node in postorder(roots) if node.op == "input"]
+    found = walk(roots, 0, -1, LEAVES)
+    spend(len(found) >> 2)
+    return [node for node in found if node.op == "input"]
 
 
 def spans_of(roots: Iterable[Node]) -> list[Span]:

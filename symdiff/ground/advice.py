@@ -146,13 +146,11 @@ REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("histogram", "histogram2d", "histogramdd"),
                     "counts are constant in pieces; write sums of a smooth weight, such as "
                     "sum(sigmoid((x - a) / w) - sigmoid((x - b) / w))"),
-    **dict.fromkeys(("fft", "fft2", "fftn", "hfft", "rfft", "rfft2", "rfftn"),
-                    "complex numbers are not offered; write real and imaginary part as products with constant "
-                    "matrices, cos(t) @ x and -sin(t) @ x with t = 2 pi outer(k, arange(n)) / n, for k = arange(n), or "
-                    "arange(n // 2 + 1) for rfft"),
-    **dict.fromkeys(("ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "ihfft"),
-                    "complex numbers are not offered; of a real part a and an imaginary part b write "
-                    "(cos(t) @ a - sin(t) @ b) / n with t = 2 pi outer(k, k) / n for k = arange(n)"),
+    **dict.fromkeys(("fft", "fft2", "fftn", "hfft", "rfft", "rfft2", "rfftn", "ifft", "ifft2", "ifftn", "irfft",
+                     "irfft2", "irfftn", "ihfft"),
+                    "write NumPy's function on symbols, whose result is a complex array: np.fft.rfft(x). Formula text "
+                    "and the array API have real numbers alone: there write products with constant matrices, "
+                    "cos(t) @ x and -sin(t) @ x with t = 2 pi outer(k, arange(n)) / n, for k = arange(n // 2 + 1)"),
     "putmask": "symbols cannot be assigned to; write where(mask, value, x)",
     "place": "symbols cannot be assigned to; write where(mask, value, x)",
     "put_along_axis": "symbols cannot be assigned to; build the array with where, stack or concatenate",
@@ -166,7 +164,7 @@ REFUSED: Mapping[str, str] = {
                     "call"),
     **dict.fromkeys(("gcd", "lcm"), "it is of whole numbers and has no derivative; take it of numbers, before the "
                     "call"),
-    **dict.fromkeys(("left_shift", "ldexp"), "write x * 2.0**n"),
+    "left_shift": "write x * 2.0**n",
     "right_shift": "write floor(x / 2.0**n)",
     "frexp": "write n = floor(log2(abs(x))) + 1 and x / 2.0**n",
     "modf": "write x - trunc(x) and trunc(x)",
@@ -181,27 +179,16 @@ REFUSED: Mapping[str, str] = {
     "roots": "roots of polynomials are eigenvalues of a matrix that is not symmetric; they are not offered. Write "
              "custom(f, jvp=...) of a solver and the implicit derivative -dp(r) / p'(r)",
     "poly": "write polymul of the factors stack([1, -r])",
-    "boxcox": "write expm1(a * log(x)) / a, or log(x) for a = 0",
-    "boxcox1p": "write expm1(a * log1p(x)) / a, or log1p(x) for a = 0",
     **dict.fromkeys(("lu", "lu_factor", "lu_solve"), "write solve(A, b), or qr(A)"),
-    "polar": "write u, s, v = svd(A), and u @ v for the orthogonal factor",
     **dict.fromkeys(("schur", "rsf2csf", "hessenberg"), "write eigh of a symmetric matrix, or qr(A)"),
-    **dict.fromkeys(("eigh_tridiagonal", "eigvalsh_tridiagonal"),
-                    "write eigh(diag(d) + diag(e, 1) + diag(e, -1))"),
-    "expm_frechet": "write jvp(expm(A), A, E) for a symmetric A",
-    "solve_sylvester": "write solve(kron(A, eye(m)) + kron(eye(n), B.T), ravel(Q)), reshaped to n by m",
+    "eigvalsh_tridiagonal": "write eigh_tridiagonal(d, e, eigvals_only=True)",
     "qr_multiply": "write q, r = qr(A), and q @ c",
-    "hankel": "write flip(toeplitz(flip(c), concatenate([c[-1:], zeros(n - 1)])), 0)",
-    "circulant": "write toeplitz(c, roll(flip(c), 1))",
-    "companion": "write vstack([-p[1:] / p[0], eye(n - 2, n - 1)]) for n coefficients p",
-    "fiedler": "write abs(a[:, None] - a)",
-    **dict.fromkeys(("fiedler_companion", "leslie"), "build the matrix with diag, stack and concatenate"),
-    "convolution_matrix": "write toeplitz(concatenate([a, zeros(n - 1)]), concatenate([a[:1], zeros(n - 1)]))",
+    "fiedler_companion": "build the matrix with diag, stack and concatenate",
     "comb": "write binom(n, k)",
     "bessel_jn": "write jv(n, x)",
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
-    **dict.fromkeys(("dawsn", "owens_t", "hyp1f1", "hyp2f1", "hyp0f1", "hyperu", "wofz"),
+    **dict.fromkeys(("hyp1f1", "hyp2f1", "hyp0f1", "hyperu", "wofz", "voigt_profile"),
                     "there is no rule for it; write custom(f, jvp=...) with its derivative"),
     "isclose": "write abs(a - b) < tolerance",
     "allclose": "compare numbers after calling the compiled kernel",
@@ -240,6 +227,8 @@ KERNEL: Mapping[str, str] = {
     "vmap": "call the kernel with arrays that have batch axes in front",
 }
 
+_SIZE = 'a size that is a letter is a number: sum(x) / n with x="n"'
+
 #: Functions in formula text.
 TEXT: Mapping[str, str] = {
     "T": "a transpose is written X.T",
@@ -251,11 +240,15 @@ TEXT: Mapping[str, str] = {
     "jac": "write jacobian(f, x)",
     "norm1": "write sum(abs(x))",
     "norm2": "write norm(x)",
+    **dict.fromkeys(("len", "numel", "shape", "size"), _SIZE),
 }
 
 
 #: Names behind a dot in formula text.
 DOTTED: Mapping[str, str] = {
+    **dict.fromkeys(("shape", "size"), _SIZE),
+    "I": "write inv(A)",
+    "H": "write A.T",
     **{
         name: f"write norm_{name}(x, loc, scale), and so for other distributions"
         for name in ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf", "logpmf", "pmf")

@@ -54,6 +54,20 @@ def notes() -> dict[Any, Any]:
     return {} if found is None else found
 
 
+def noted(function: Callable[P, T]) -> Callable[P, T]:
+    """Have a function of nodes note what it finds: a part of many terms is asked for in each of them."""
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        known = notes().setdefault(function, {})
+        if args not in known:
+            known[args] = function(*args, **kwargs)
+        found: T = known[args]
+        return found
+
+    return run
+
+
 def paused(function: Callable[P, T]) -> Callable[P, T]:
     """Run ``function`` with the collector paused; calls may nest, in several threads."""
 

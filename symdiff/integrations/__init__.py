@@ -9,6 +9,7 @@ Invariants
     * What a library is given is computed by kernels, as a user would compile them.
 Files
     variables   arrays of any structure as the one vector that a library moves
+    behind      the other inputs of a formula, behind that vector, in order or by name
     signature   symbols and results of a kernel, and which kernels are functions of one sample
     objective   a formula for optimizers and solvers: fun, jac, hess, hessp
     ipopt       an objective and constraints as Ipopt's problem, with sparse derivatives

@@ -20,15 +20,17 @@ from ..frontend.array import Array
 from ..frontend.formula import Formula, merge_shapes, order_inputs, read_formula
 from ..frontend.outputs import leaves, template_of
 from ..frontend.symbols import array
+from ..frontend.sympy import symbols_in
 from ..frontend.text.values import shortened
 from ..graph import INT
-from ..graph.sizes import Size, show
+from ..graph.sizes import show
 from ..ground.budget import budgeted
 from ..ground.guard import guarded
 from ..ground.limits import Budget
 from ..runtime.calls.arguments import as_floats
 from ..runtime.kernel import Kernel
 from ..runtime.options import Backend
+from .behind import in_order, letters_of
 from .variables import Point, Variables
 
 __all__ = ["Objective", "objective"]
@@ -44,7 +46,7 @@ class Objective:
     """A formula of some variables as functions of one vector; made by :func:`symdiff.objective`.
 
     Each function takes the vector ``x`` first (behind the time, where there is one), and the other inputs of the
-    formula behind it, in order, as ``args``. Nothing is compiled before a function needs it.
+    formula behind it, in order, as ``args``, or by name. Nothing is compiled before a function needs it.
 
     Parameters
     ----------
@@ -100,23 +102,23 @@ class Objective:
         raise ArgumentError("an objective is no function itself; expected its functions: f.fun(x), with jac=f.jac")
 
     @guarded
-    def fun(self, *args: Any) -> Any:
+    def fun(self, *args: Any, **named: Any) -> Any:
         """Return the value at ``x``: a float of a scalar formula, a vector of any other.
 
         Parameters
         ----------
         x : array_like
             One vector of all variables; ``fun(t, x, *args)`` where there is a time.
-        *args : array_like
-            The other inputs.
+        *args, **named : array_like
+            The other inputs, in order or by name.
 
         Returns
         -------
         float or ndarray
         """
         if self._is_followed:
-            return self._both(args)[0]
-        time, x, _, rest = self._taken(args, 0)
+            return self._both(args, named)[0]
+        time, x, _, rest = self._taken(args, named, 0)
         return self._shaped(self._value(*self._inputs(time, x, rest)[0]))
 
     @property
@@ -130,24 +132,24 @@ class Objective:
         return self._slope
 
     @guarded
-    def _slope(self, *args: Any) -> Any:
-        slope = self._both(args)[1]
+    def _slope(self, *args: Any, **named: Any) -> Any:
+        slope = self._both(args, named)[1]
         return slope.copy()  # optimizers write to what they are given
 
     @guarded
-    def value_and_gradient(self, *args: Any) -> tuple[Any, Any]:
+    def value_and_gradient(self, *args: Any, **named: Any) -> tuple[Any, Any]:
         """Return what :meth:`fun` and :meth:`jac` return, as ``minimize(..., jac=True)`` takes it."""
-        value, slope = self._both(args)
+        value, slope = self._both(args, named)
         return value, slope.copy()
 
     @guarded
-    def hess(self, *args: Any) -> Any:
+    def hess(self, *args: Any, **named: Any) -> Any:
         """Return the Hessian of a scalar formula at ``x``, shape ``(n, n)``.
 
         Of a formula of several numbers, ``hess(x, v, *args)`` is the Hessian of their sum with weights ``v``, as
         ``scipy.optimize.NonlinearConstraint`` asks for it.
         """
-        time, x, weights, rest = self._taken(args, 0 if self.is_scalar else 1)
+        time, x, weights, rest = self._taken(args, named, 0 if self.is_scalar else 1)
         inputs, lengths = self._inputs(time, x, rest)
         blocks = self._second(*inputs, *weights)
         if self._sparse is not None:
@@ -163,11 +165,11 @@ class Objective:
         return result
 
     @guarded
-    def hessp(self, *args: Any) -> Floats:
+    def hessp(self, *args: Any, **named: Any) -> Floats:
         """Return the product of the Hessian of a scalar formula with a vector: ``hessp(x, p, *args)``."""
         if not self.is_scalar:
             raise UnsupportedError("hessp of a formula of several numbers; expected a scalar, or use hess(x, v)")
-        time, x, (p,), rest = self._taken(args, 1)
+        time, x, (p,), rest = self._taken(args, named, 1)
         inputs, _ = self._inputs(time, x, rest)
         parts = self._product(*inputs, *self._variables.split(p, self._known(rest)))
         return np.concatenate([np.asarray(part, np.float64).ravel() for part in parts])
@@ -231,9 +233,10 @@ class Objective:
 
     # ------------------------------------------------------------------ kernels
 
-    def _taken(self, args: Sequence[Any], more: int) -> tuple[Any, Any, Sequence[Any], Sequence[Any]]:
+    def _taken(self, args: Sequence[Any], named: Mapping[str, Any], more: int) -> tuple[Any, Any, Any, Any]:
         """Return the time, ``x``, what comes with it, and the other inputs."""
         before, names = 0 if self._time is None else 1, self._arguments(more)
+        args = in_order(args, named, names, self.args) if named else args
         if len(args) != len(names):
             raise ArgumentError(f"{len(args)} arguments; expected {len(names)}: {', '.join(names)}")
         x, *rest = args[before:]
@@ -252,17 +255,12 @@ class Objective:
 
     def _known(self, rest: Sequence[Any]) -> dict[str, int]:
         """Return the numbers of letters that the shapes of the other inputs tell."""
-        known: dict[str, int] = {}
-        for name, value in zip(self.args, rest, strict=True):
-            shape, own = self._others[name].node.shape, np.shape(value)
-            for size, length in zip(shape[::-1], own[::-1], strict=False):  # batch axes come first
-                if isinstance(size, Size) and str(size) in size.names:
-                    known.setdefault(str(size), length)
-        return known
+        shapes = {name: self._others[name].node.shape for name in self.args}
+        return letters_of(shapes, rest, has_batch=self._options["reduce"] is not None)
 
-    def _both(self, args: Sequence[Any]) -> tuple[Any, Any]:
+    def _both(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return value and derivative; the same point is evaluated once."""
-        time, x, _, rest = self._taken(args, 0)
+        time, x, _, rest = self._taken(args, named, 0)
         inputs, lengths = self._inputs(time, x, rest)
         if self._point is not None and self._point.is_at(inputs):
             results = self._point.results
@@ -347,8 +345,9 @@ def objective(
 ) -> Objective:
     """Return a formula as the functions that SciPy's optimizers and solvers call.
 
-    Each takes ``x``, one vector of all variables, then the other inputs in order: ``fun(x, *args)``, ``jac(x, *args)``,
-    ``hess(x, *args)``, ``hessp(x, p, *args)``, with the time before ``x`` where there is one; its ``repr`` shows them.
+    Each takes ``x``, one vector of all variables, then the other inputs in order or by name: ``fun(x, *args)``,
+    ``jac(x, *args)``, ``hess(x, *args)``, ``hessp(x, p, *args)``, with the time before ``x`` where there is one; its
+    ``repr`` shows them.
 
     Parameters
     ----------
@@ -360,7 +359,8 @@ def objective(
     time : Array, str or SymPy symbol, optional
         The input that comes before ``x``, as ``solve_ivp`` has it. It need not be in the formula.
     inputs : sequence, optional
-        Order of the other inputs, behind ``x``, which may be named before them; by default their order in the formula.
+        Order of the other inputs, behind ``x``, which may be named before them; by default that of their first use in
+        the formula, read from the left.
     batch, reduce : optional
         As of :func:`symdiff.compile`: with ``reduce="sum"`` the formula of one sample is summed over data whose
         inputs are named in ``batch``. Without ``reduce``, no input has batch axes.
@@ -395,7 +395,7 @@ def objective(
     read = read_formula(f, merge_shapes(shapes, named_shapes), _OPTIONS)
     if not isinstance(read.value, Array):
         raise ArgumentError("an objective of several formulas; expected one (stack them, or add them)")
-    variables = read.variables(wrt)
+    variables = read.variables(symbols_in(wrt) or wrt)
     first = None if time is None else _time_of(read, time)
     own = [str(one.node.name) for one in leaves(variables) if _is_input(one)]
     if len(own) < len(leaves(variables)) or not own or len(set(own)) < len(own):

@@ -1,4 +1,4 @@
-"""Kernels as functions of PyTorch that automatic differentiation goes through, in reverse and any number of times."""
+"""Kernels as functions of PyTorch that automatic differentiation goes through, both ways and any number of times."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def wrap(kernel: Kernel) -> Callable[..., Any]:
     -------
     callable
         Takes tensors on the CPU, for one sample or a batch of any axes, and returns tensors in the kernel's structure.
-        The gradient is the kernel's vjp, summed over axes along which an input was shared.
+        The gradient is the kernel's vjp, summed over axes along which an input was shared; forward mode is its jvp.
 
     Raises
     ------
@@ -59,6 +59,7 @@ class _Kernel:
         self.kernel = kernel
         self.ranks = [len(p.shape) for p in kernel.inputs]
         self.vjp: dict[int, _Kernel] = {}
+        self.jvp: dict[tuple[int, ...], _Kernel] = {}
 
     def __call__(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         if len(tensors) != len(self.kernel.inputs):
@@ -95,14 +96,34 @@ class _Kernel:
         return self.vjp[number]
 
 
+    def push(self, numbers: tuple[int, ...]) -> _Kernel:
+        """Return the kernel of the jvp by some inputs, with a tangent for each of these behind the inputs."""
+        if numbers not in self.jvp:
+            symbols = symbols_of(self.kernel)
+            names = {p.name for p in self.kernel.inputs}
+            tangents = [symbol(free_name(f"tangent{k}", names), symbols[k].node.shape) for k in numbers]
+            wrt = tuple(symbols[k] for k in numbers)
+            parts = [
+                derivatives.jvp(one, wrt, tuple(tangents), disconnected="zero")
+                for one in leaves(self.kernel(*symbols))
+            ]
+            backend: Backend = "numpy" if self.kernel.backend == "numpy" else "auto"
+            self.jvp[numbers] = _Kernel(compile(parts, [*symbols, *tangents], backend=backend))
+        return self.jvp[numbers]
+
+
 class _Step(torch.autograd.Function):
-    """One call of a kernel in PyTorch's graph of calls."""
+    """One call of a kernel in PyTorch's graph of calls, which the transforms of ``torch.func`` take apart."""
 
     @staticmethod
-    def forward(ctx: Any, own: _Kernel, *tensors: Any) -> tuple[Any, ...]:
-        ctx.own = own
-        ctx.save_for_backward(*tensors)
+    def forward(own: _Kernel, *tensors: Any) -> tuple[Any, ...]:
         return tuple(own.run(tensors))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+        ctx.own, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
@@ -119,3 +140,25 @@ class _Step(torch.autograd.Function):
             shared = [k for k, (n, m) in enumerate(zip(slope.shape, tensor.shape, strict=True)) if m == 1 and n > 1]
             results.append(slope.sum(shared, keepdim=True) if shared else slope)
         return tuple(results)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Any) -> tuple[Any, ...]:
+        """Return the derivatives in the direction of the tangents that inputs have."""
+        numbers = tuple(number for number, one in enumerate(tangents) if one is not None)
+        own: _Kernel = ctx.own
+        return own.push(numbers)((*ctx.saved_tensors, *(tangents[number] for number in numbers)))
+
+    @staticmethod
+    def vmap(_: Any, in_dims: tuple[Any, ...], own: _Kernel, *tensors: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+        """Call the kernel once: the mapped axis is one more of its batch, in front of all others."""
+        mapped = in_dims[1:]
+        leads = [t.ndim - rank - (dim is not None) for t, rank, dim in zip(tensors, own.ranks, mapped, strict=True)]
+        moved = []
+        for tensor, dim, lead in zip(tensors, mapped, leads, strict=True):
+            if dim is None:
+                moved.append(tensor)
+                continue
+            front = tensor.movedim(dim, 0)
+            moved.append(front.reshape(front.shape[:1] + (1,) * (max(leads) - lead) + front.shape[1:]))
+        results = own(moved)
+        return results, (0,) * len(results)

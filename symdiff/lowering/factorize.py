@@ -9,7 +9,7 @@ does. A sum keeps its order where nothing is factored out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from .builder import ProgramBuilder
@@ -80,7 +80,7 @@ def factor_out(builder: ProgramBuilder, roots: Iterable[int]) -> list[int]:
 class _Sums:
     """The sums of a program, one after the other."""
 
-    def __init__(self, builder: ProgramBuilder, uses: Sequence[int]) -> None:
+    def __init__(self, builder: ProgramBuilder, uses: list[int]) -> None:
         self.builder, self.uses = builder, uses
         self.new = list(range(len(uses)))
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ..errors import UnsupportedError
-from ..graph import Node, postorder, rebuild, within
+from ..graph import Node, placeholder, postorder, rebuild, within
 from ..graph.scalars.functions import FUNCTIONS
-from ..graph.sizes import LEAST, sizes_from
+from ..graph.sizes import LEAST, Size, named, sizes_from
+from ..graph.traversal import resize
 from ..lowering.expand import FOLDS, as_recurrence
 from .bound import SCANS
-from .loops.access import INNER, OrderError, inner_axes, is_iterated, is_long
+from .loops.access import BATCH, INNER, OrderError, inner_axes, is_iterated, is_long
 from .passes.batch import lift
 from .passes.inverses import is_factored
 from .passes.products import is_product
@@ -20,7 +21,10 @@ from .passes.tiles import tile_rows
 from .plan import Plan
 from .planner import check_length, make_plan
 
-__all__ = ["has_many", "has_steps", "plan_call"]
+__all__ = ["has_many", "has_steps", "plan_call", "plan_together"]
+
+#: How many samples a plan has that takes them as an axis of one.
+SAMPLES: Size = named("(samples)")
 
 #: What has steps of its own, however few elements there are.
 APART = is_product, is_factored, is_iterated
@@ -74,6 +78,40 @@ def plan_call(
         If a part of it cannot be planned; the message says why.
     """
     check_length(outputs)
+    return _with_letters(inputs, outputs, batched, limit, total=total)
+
+
+def plan_together(
+    inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool = False
+) -> Plan:
+    """Plan a call whose samples are a long axis of one sample, as loops take it: each of their steps goes over all.
+
+    Parameters
+    ----------
+    inputs, outputs, batched, limit, total
+        As :func:`plan_call` takes them.
+
+    Raises
+    ------
+    UnsupportedError
+        If a part of it cannot be planned.
+    """
+    check_length(outputs)
+    lifted = lift(inputs, outputs, batched, total=total)
+    fresh = {
+        node: placeholder(("samples", k), (SAMPLES, *node.shape[1:]), node.dtype, node.assumptions)
+        for k, (node, has) in enumerate(zip(lifted.inputs, batched, strict=True))
+        if has
+    }
+    several = resize(lifted.outputs, {**{node: node for node in lifted.inputs}, **fresh}, {str(BATCH): SAMPLES})
+    own = [fresh.get(node, node) for node in lifted.inputs]
+    return _with_letters(own, several, [False] * len(own), limit, total=False)
+
+
+def _with_letters(
+    inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool
+) -> Plan:
+    """Plan a call, for the least that letters may be at which it can be."""
     outputs = _looped(outputs) if LOOPED else outputs
     if has_many([*inputs, *postorder(outputs)]):
         for most in FEWER:

@@ -13,9 +13,9 @@ from ..lowering.unroll import unroll
 from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
-from .steps import LoopStep, Repeated, Step, is_tiled, sources
+from .steps import LoopStep, Move, Product, Reduction, Repeated, Scan, Step, is_tiled, loops_of, sources
 
-__all__ = ["Plan", "check_phases", "programs_of"]
+__all__ = ["Plan", "check_phases", "is_map", "line_of", "programs_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +48,26 @@ class Plan(Listed):
     def lines(self) -> Iterator[str]:
         """Give each step, with the program of an element."""
         return plan_lines(self.inputs, self.outputs, self.steps, self.checks)
+
+
+def line_of(plan: Plan) -> int:
+    """Return the length of the one axis that all steps of a plan go along, 0 where there is none."""
+    longest = 0
+    for step in plan.steps:
+        loops = loops_of(step)
+        if not isinstance(step, LoopStep | Product | Reduction | Scan | Move) or len(loops) > 1:
+            return 0
+        longest = max(longest, *(size if isinstance(size, int) else 0 for size in loops), 0)
+    return longest
+
+
+def is_map(plan: Plan) -> bool:
+    """Tell whether a plan is one loop along one axis, each element of which takes one number of each input."""
+    if len(plan.steps) != 1 or not isinstance(step := plan.steps[0], LoopStep) or step.total or step.fills:
+        return False
+    program = step.pieces[0].program
+    ports = (*program.inputs, *program.outputs)
+    return len(step.loops) == len(step.pieces) == 1 and all(port.size == 1 for port in ports)
 
 
 def check_phases(steps: Sequence[Step]) -> None:

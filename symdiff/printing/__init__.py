@@ -10,10 +10,8 @@ Invariants
     * Time is linear in the graph, nothing recurses, and no line grows beyond reading.
 Files
     notation       nodes to terms: matrix products, transposes, traces, numbers as 1/3
-    products       products as a number and powers of factors
-    contractions   contractions without unit axes, transposes resolved
+    collecting     derivatives with equal factors as powers and like terms added
     columns        n x 1 matrices as vectors, where that is shorter
-    collect        derivatives with equal factors as powers and like terms added
     assemble       sums of single entries as the vector or matrix they make up
     loops          what stands where in a loop
     layout         one line, or definitions and a result

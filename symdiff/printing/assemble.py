@@ -17,7 +17,7 @@ from ..graph.deltas.affine import STRUCTURE
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import fixed
 from ..simplify.rewriter import finish, make
-from .collect import collect
+from .collecting.collect import collect
 from .columns import as_columns, has_unit_axes, without_axes_of_one
 
 #: Arrays of more elements stay sums.

@@ -197,6 +197,8 @@ class LatexStyle(MathStyle):
             "pi": r"\pi",
             "sqrt(pi)": r"\sqrt{\pi}",
             "sqrt(2)": r"\sqrt{2}",
+            "sqrt(3)": r"\sqrt{3}",
+            "sqrt(5)": r"\sqrt{5}",
             "sqrt(2 * pi)": r"\sqrt{2 \pi}",
             "log(2)": r"\log 2",
             "log(10)": r"\log 10",

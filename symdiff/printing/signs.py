@@ -129,4 +129,5 @@ class MathSigns(Style):
 
     def constant(self, name: str) -> str:
         """Return pi, e, log(2), ..."""
-        return {"pi": "π", "sqrt(pi)": "√π", "sqrt(2)": "√2", "sqrt(2 * pi)": "√(2π)"}.get(name, name)
+        roots = {"sqrt(pi)": "√π", "sqrt(2)": "√2", "sqrt(3)": "√3", "sqrt(5)": "√5", "sqrt(2 * pi)": "√(2π)"}
+        return {"pi": "π", **roots}.get(name, name)

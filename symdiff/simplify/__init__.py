@@ -30,6 +30,7 @@ from __future__ import annotations
 from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, positions, stability
 from .cancelling import deviations, fractions, quotients, ratios, shares
+from .cancelling.opposites import opened_shares
 from .facts import is_symmetric
 from .inlining import inline
 from .matrices import chains, diagonals, entries, invertible, merged, symmetry
@@ -54,6 +55,7 @@ __all__ = [
     "inline",
     "is_symmetric",
     "join_cosines",
+    "opened_shares",
     "simplify",
     "stabilize",
 ]

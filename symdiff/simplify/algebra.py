@@ -133,9 +133,20 @@ def _difference_forms(node: Node) -> Node | None:
 _WINDOW = 9
 
 
-@rule("add subtract", "a + b + a, a + b - a", "2 a + b, b", "reading", inside="add subtract negative")
+@rule("add subtract", "a + b + a", "2 a + b", "reading", inside="add subtract negative")
 def _like_terms(node: Node) -> Node | None:
-    """Collect terms that differ only by a number; what cancels would take the digits of the others with it."""
+    """Collect terms that differ only by a number."""
+    return _collected(node, False)
+
+
+@rule("add subtract", "a + b - a", "b", "derived", inside="add subtract negative")
+def _opposite_terms(node: Node) -> Node | None:
+    """Cancel terms of derivatives, which would take the digits of the others with them."""
+    return _collected(node, True)
+
+
+def _collected(node: Node, cancel: bool) -> Node | None:
+    """Add up like terms: those of a sum where some cancel, or of one where none do."""
     terms = [(sign, *scaled(term)) for sign, term in terms_of(node, _WINDOW).parts]
     total: dict[Node, float] = {}
     for sign, c, x in terms:
@@ -144,6 +155,8 @@ def _like_terms(node: Node) -> Node | None:
         return None
     result: Node | None = None
     left = {x: c for x, c in total.items() if c}
+    if cancel != (len(left) < len(total)):
+        return None
     if not left:
         return spread(constant(0.0), node.shape)
     if any(x.shape == node.shape for x in total.keys() - left.keys()) and all(x.shape != node.shape for x in left):

@@ -5,9 +5,13 @@ from __future__ import annotations
 from math import isnan
 
 from ..graph import BOOL, REAL, Node, constant, elementwise, number
+from ..graph.scalars.arithmetic import factors_of
 from ..graph.scalars.functions import FUNCTIONS, where
 from .algebra import NUMBERS, folded
 from .rewriter import make, rule, settle, spread
+
+#: Most factors of a product that are compared.
+FACTORS = 8
 
 
 @rule(" ".join(op for op in NUMBERS if op not in ("logical_and", "logical_or", "logical_not")),
@@ -66,6 +70,42 @@ def _undefined_product(node: Node) -> Node | None:
             x = other if node.op == "multiply" else make("divide", constant(1.0), other)
             first, second = (x if value == 1.0 else branch for value, branch in zip(values, branches, strict=True))
             return settle(where(condition, first, second))
+    return None
+
+
+@rule("multiply", "where(x == 0, 1/2, 1) max(x, 0)", "max(x, 0)")
+def _half_of_ramp(node: Node) -> Node | None:
+    """Leave out the share that a maximum with 0 has where both are equal, beside the maximum, which is 0 there."""
+    sign, parts, whole = factors_of(node, FACTORS)
+    ramps = {_ramp(base) for base, n in parts if n > 0} - {None}
+    place = next((i for i, (base, n) in enumerate(parts) if n == 1.0 and _share_at_zero(base) in ramps), None)
+    if not ramps or not whole or place is None:
+        return None
+    result = constant(float(sign))
+    for base, n in (*parts[:place], *parts[place + 1 :]):
+        for _ in range(int(abs(n))):
+            result = make("multiply" if n > 0 else "divide", result, base)
+    return spread(result, node.shape)
+
+
+def _ramp(node: Node) -> Node | None:
+    """Return x for a maximum or minimum of x and 0."""
+    if node.op in ("maximum", "minimum"):
+        for x, bound in (node.args, node.args[::-1]):
+            if number(bound) == 0.0 and x.shape == node.shape:
+                return x
+    return None
+
+
+def _share_at_zero(node: Node) -> Node | None:
+    """Return x for where(x == 0, 1/2, 1), which is nan where x is."""
+    if node.op != "where" or node.args[0].op != "equal" or number(node.args[1]) != 0.5:
+        return None
+    for x, bound in (node.args[0].args, node.args[0].args[::-1]):
+        if number(bound) == 0.0 and x.shape == node.shape:
+            one = node.args[2]
+            moving = one.args[0] if one.op == "unless_nan" else None
+            return x if moving is x or (moving is None and number(one) == 1.0) else None
     return None
 
 

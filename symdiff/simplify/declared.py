@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..graph import Node, broadcast_to, constant, contract, delta, elementwise, matrix, number, reduce
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import DECLARED
-from ..graph.scalars.arithmetic import peel, terms_of
+from ..graph.scalars.arithmetic import factors_of, peel, terms_of
 from ..graph.scalars.functions import scalar_constant
 from .facts import (
     factors_along,
@@ -114,6 +114,34 @@ def _is_above_zero(node: Node) -> bool:
 
 #: Most terms of a sum that are looked at.
 _TERMS = 8
+
+
+@rule("log", "log(det(S) / c), S definite", "logdet(S) - log(c)", "stability", inside="multiply divide",
+      below=(DECLARED,))
+def _log_of_positive_determinants(node: Node) -> Node | None:
+    """Take the logarithms of determinants that are above 0 apart, before they overflow."""
+    sign, parts, whole = factors_of(node.args[0], _TERMS, look=peel)
+    known = [(base, n) for base, n in parts if _is_positive_determinant(base) and base.shape == node.shape]
+    if not known or not whole or sign < 0:
+        return None
+    rest = [(base, n) for base, n in parts if (base, n) not in known]
+    result: Node | None = None
+    if rest:
+        above = constant(1.0)
+        for base, n in rest:
+            for _ in range(int(abs(n))):
+                above = make("multiply" if n > 0 else "divide", above, base)
+        (result,) = stabilize([elementwise("log", (spread(above, node.shape),))])
+    for base, n in known:
+        log = make("multiply", constant(abs(n)), matrix("logdet", base.args[0]))
+        result = (log if n > 0 else make("negative", log)) if result is None else (
+            make("add" if n > 0 else "subtract", result, log)
+        )
+    return result
+
+
+def _is_positive_determinant(node: Node) -> bool:
+    return node.op == "det" and is_definite(node.args[0])
 
 
 # ---------------------------------------------------------------------------- skew matrices

@@ -20,6 +20,7 @@ import numpy as np
 from ..graph import REAL, Labels, Node
 from ..graph.kinds import BRANCHING, CHOICE, WRAPPER, holds
 from ..graph.primitives import Assumptions
+from ..graph.scalars.arithmetic import SUMS, terms_of
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 
 __all__ = [
@@ -86,7 +87,7 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
         return bool(node.payload == (0, 1))
     if op in ("inv", "adjugate", "named", "stop_gradient"):
         return is_symmetric(node.args[0], depth - 1)
-    if op == "add" and _is_transpose(*node.args):
+    if op in SUMS and _is_even_sum(node, depth):
         return True
     if op == "spectral":  # of one direction, as symmetric as that; of several, their orders are not all there
         directions = node.args[1 + node.payload.parameters :]
@@ -94,6 +95,20 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
     if op in FUNCTIONS:
         return all(_is_even(arg, node, depth - 1) for arg in node.args)
     return op == "contract" and are_transposes(node, node, depth - 1)
+
+
+def _is_even_sum(node: Node, depth: int) -> bool:
+    """Tell whether the terms of a sum are symmetric, or come with their transposes."""
+    terms, whole = terms_of(node, _FACTORS)
+    rest = [(sign, term) for sign, term in terms if not _is_even(term, node, depth - 1)]
+    while whole and rest:
+        sign, term = rest.pop()
+        pairs = (k for k, (c, other) in enumerate(rest) if c == sign and are_transposes(term, other, depth - 1))
+        place = next(pairs, None)
+        if term.shape != node.shape or place is None:
+            return False
+        del rest[place]
+    return whole
 
 
 def _is_even(arg: Node, whole: Node, depth: int) -> bool:

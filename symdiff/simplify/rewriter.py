@@ -35,10 +35,11 @@ class Rule(NamedTuple):
         What it finds and what it puts there, as a person writes it.
     rewrite : callable
         Takes a node, gives the new one or None.
-    kind : {"algebra", "stability", "form", "arrays", "reading", "values"}
+    kind : {"algebra", "stability", "form", "arrays", "reading", "derived", "values"}
         "stability" and "form" rules also run before differentiation, and only the former are told of,
         "arrays" rules have nothing to do with scalars, and "reading" rules only serve formulas small
-        enough to be read. "values" rules keep a formula's value and not its derivatives, so they run on
+        enough to be read. "derived" rules cancel terms of derivatives, where these may be nan, and leave formulas
+        as a person wrote them. "values" rules keep a formula's value and not its derivatives, so they run on
         what is not differentiated any more.
     inside : frozenset of str
         Operations one of which is an argument wherever the rule fits; any, if empty.
@@ -68,13 +69,18 @@ _ORDINARY = 8
 _MADE = 3
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
 #: the level at which no rule fits it or anything below it.
-STABILITY, PLAIN, READING, VALUES = 1, 2, 3, 4
+STABILITY, PLAIN, READING, DERIVED, VALUES = 1, 2, 3, 4, 5
 _KINDS = {
     STABILITY: ("stability", "form"),
     PLAIN: ("stability", "form", "algebra", "arrays"),
     READING: ("stability", "form", "algebra", "arrays", "reading"),
+    DERIVED: ("stability", "form", "algebra", "arrays", "reading", "derived"),
     VALUES: ("stability", "form", "algebra", "arrays", "reading", "values"),
 }
+
+
+#: Levels at which passes are made until nothing changes.
+_REPEATED = (READING, DERIVED)
 
 
 def rule(
@@ -149,6 +155,7 @@ def simplify(
     rewrites: list[str] | None = None,
     known: dict[Node, Node] | None = None,
     stability: bool = True,
+    written: bool = False,
 ) -> list[Node]:
     """Apply every rule everywhere.
 
@@ -162,15 +169,18 @@ def simplify(
         what is made of these. A node that it maps to itself stays as it is.
     stability : bool
         Whether to apply the rules for stability, which look below names and below ``known``.
+    written : bool
+        Whether these are formulas as a person wrote them, whose terms stay where they may be nan.
     """
+    level = READING if written else DERIVED
     new = {} if known is None else known
     if len(postorder(roots, most=_SMALL)) > _SMALL:
         todo = [node for node in postorder(roots, settled=PLAIN) if new.get(node) is not node]
         return _run(roots, todo, PLAIN, {}, rewrites, stability)
     current = list(roots)
     for _ in range(_PASSES):
-        todo = postorder(current, lambda node: node.settled >= READING or node in new)
-        following = _run(current, todo, READING, new, rewrites, stability)
+        todo = postorder(current, lambda node: node.settled >= level or node in new)
+        following = _run(current, todo, level, new, rewrites, stability)
         if following == current:
             break
         current = following
@@ -185,7 +195,8 @@ def finish(roots: Sequence[Node]) -> list[Node]:
         return list(roots)
     current = list(roots)
     for _ in range(_PASSES):
-        following = _run(current, postorder(current, settled=VALUES), VALUES, {}, None)
+        # a mark would keep terms from being cancelled in later derivatives
+        following = _run(current, postorder(current, settled=VALUES), VALUES, {}, None, mark=False)
         if following == current:
             break
         current = following
@@ -206,6 +217,7 @@ def _run(
     new: dict[Node, Node],
     rewrites: list[str] | None,
     stability: bool = True,
+    mark: bool = True,
 ) -> list[Node]:
     """Rewrite each node of ``todo`` once, arguments first.
 
@@ -216,22 +228,23 @@ def _run(
     kinds = _KINDS[level] if stability else tuple(kind for kind in _KINDS[level] if kind != "stability")
     tables = scalars, arrays = _tables(*kinds)
     spend(len(todo))
-    several = level == READING
+    several = level in _REPEATED
+    mark = mark and stability
     for node in todo:
         result = node
         if new and node.args:
             result = rebuild(node, tuple([new.get(arg, arg) for arg in node.args]))
         if result.settled < level:
             if result.op == "recurrence":
-                results = _simplified_body(result.payload.body.results, level, rewrites, stability)
+                results = _simplified_body(result.payload.body.results, level, rewrites, stability, mark)
                 result = with_results(result, result.args, results)
             if result.op in (arrays if result.shape else scalars).rows:
                 found = _settle(result, tables, rewrites)
                 if found is not result:
                     result = found
-                    if stability and not several:
+                    if mark and not several:
                         _mark_made(result, level, tables)
-            if stability and result.settled < level:
+            if mark and result.settled < level:
                 for arg in result.args:
                     if arg.settled < level:
                         break
@@ -243,13 +256,13 @@ def _run(
 
 
 def _simplified_body(
-    results: Sequence[Node], level: int, rewrites: list[str] | None, stability: bool
+    results: Sequence[Node], level: int, rewrites: list[str] | None, stability: bool, mark: bool
 ) -> list[Node]:
     """Simplify what a recurrence does in a step, a formula of its own, as the whole is."""
     current, new = list(results), dict[Node, Node]()
     for _ in range(_PASSES if level >= READING else 1):
         todo = postorder(current, lambda node: node.settled >= level or node in new)
-        following = _run(current, todo, level, new if level == READING else {}, rewrites, stability)
+        following = _run(current, todo, level, new if level in _REPEATED else {}, rewrites, stability, mark)
         if following == current:
             break
         current = following
@@ -285,6 +298,8 @@ def _settle(node: Node, tables: tuple[_Table, _Table], rewrites: list[str] | Non
             found = row.rewrite(node)
             if found is not None and found is not node:
                 spend(1)
+                if found.shape != node.shape:  # an operand that cancelled was longer
+                    found = spread(found, node.shape)
                 if rewrites is not None and row.kind == "stability":
                     line = f"{row.pattern} → {row.result}"
                     if line not in rewrites:

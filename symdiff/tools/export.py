@@ -11,7 +11,7 @@ from pathlib import Path
 from ..codegen.c99.emit import emit_c99
 from ..codegen.c99.names import check_function_name
 from ..codegen.numpy.alone import emit_alone
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError, SymdiffError, UnsupportedError
 from ..graph import INT
 from ..ground.files import write_folder
 from ..ground.guard import guarded
@@ -113,21 +113,40 @@ def export(
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", str(name), re.ASCII) or keyword.iskeyword(name):
         raise ArgumentError(f"{name!r:.80} is no name for a module; expected letters, digits and '_', a letter first")
     _refuse(kernel)
-    texts = EXPORTS[target](kernel, name)
+    texts = _written(kernel, name, target)
     place = Path(folder)
     there = [file for file in texts if os.path.lexists(place / file)]
     if there and not overwrite:
-        raise ArgumentError(f"{', '.join(there)} exist in {place}; choose another folder, or pass overwrite=True")
+        told = "choose another folder, or pass overwrite=True (on the command line: --overwrite)"
+        raise ArgumentError(f"{', '.join(there)} exist in {place}; {told}")
     return write_folder(place, texts)
 
 
 def export_text(kernel: Kernel, name: str, target: str) -> str:
     """Return the source of a kernel as one text: of C, the header and what it declares; of Cython, the module."""
     _refuse(kernel)
-    texts = EXPORTS[target](kernel, name)
+    texts = _written(kernel, name, target)
     if target == "c":
         return texts[f"{name}.h"] + "\n" + texts[f"{name}.c"].partition(f'#include "{name}.h"\n')[2].lstrip("\n")
     return next(iter(texts.values()))
+
+
+def _written(kernel: Kernel, name: str, target: str) -> dict[str, str]:
+    """Return the files of a target; where it has no form for the formula, say which targets have one."""
+    try:
+        return EXPORTS[target](kernel, name)
+    except UnsupportedError as error:
+        others = [f"target={other!r}" for other in EXPORTS if other != target and _is_written(kernel, name, other)]
+        told = f"{' and '.join(others)} can write it" if others else "no target can write it; call the kernel"
+        raise UnsupportedError(f"{error}; {told}") from error
+
+
+def _is_written(kernel: Kernel, name: str, target: str) -> bool:
+    try:
+        EXPORTS[target](kernel, name)
+    except SymdiffError:
+        return False
+    return True
 
 
 def _refuse(kernel: Kernel) -> None:

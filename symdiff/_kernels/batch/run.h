@@ -11,8 +11,9 @@
 #include "tile.h"
 
 enum { SD_ELSEWHERE = -3 };
-/* Arrays and bytes of workspace for which one sample needs nothing to be laid out. */
-enum { SD_FEW = 24, SD_ROOM = 4096 };
+/* Arrays and bytes of workspace for which one sample needs nothing to be laid out. What a long program takes fits on any
+   thread's stack, where it is in the cache from the call before. */
+enum { SD_FEW = 24, SD_ROOM = 1 << 16 };
 /* The same as SD_LONG_RUN where none has more than one element and all can be read and written so: where one is written, and
    where none is, and what is read is packed in less time than a unit takes to begin. */
 enum { SD_SHORT_RUN = 16, SD_LONG_READ = 96 };
@@ -25,7 +26,7 @@ static long sd_single(const sd_call *c, long *which) {
   const sd_unit *u = c->unit;
   static const long strides[SD_FEW]; /* every lane reads and writes at the same place */
   const char *in[SD_FEW];
-  char *out[SD_FEW], work[SD_ROOM + SD_VECTOR];
+  char *out[SD_FEW];
   if (u->columns || u->inputs + u->outputs > SD_FEW || u->workspace * SD_VECTOR > SD_ROOM) return SD_ELSEWHERE;
   for (int p = 0; p < u->inputs + u->outputs; p++) {
     const sd_port *port = c->ports + p;
@@ -35,6 +36,7 @@ static long sd_single(const sd_call *c, long *which) {
     else
       out[p - u->inputs] = port->data;
   }
+  char work[(u->workspace + 1) * SD_VECTOR];
   return u->kernel(0, u->lanes, in, strides, out, strides, work + (size_t)(-(size_t)work % SD_VECTOR), u->functions,
                    which) < 0
              ? -1

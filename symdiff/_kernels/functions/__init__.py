@@ -9,8 +9,8 @@ Invariants
     * A lane does not depend on the lanes beside it.
 Files
     vector.h       functions of one vector that processors have, or that are made of those
-    exponential.h  the exponential and the hyperbolic tangent of whole vectors
-    logarithm.h    the logarithm of whole vectors
+    exponential.h  the exponential, the hyperbolic tangent and the logarithm of whole vectors
+    sines.h        the sine and the cosine of whole vectors
     transpose.h    blocks of rows to vectors and back
     scalar.h       remainders, minima and others that C's library has otherwise than NumPy
     special.h      polygamma, beta and spherical Bessel functions, which C's library lacks

@@ -161,6 +161,7 @@ typedef struct {
 static const sd_own_function sd_own_functions[] = {
 #if defined __x86_64__
     SD_OWN(do_exp_d8), SD_OWN(do_log_d8), SD_OWN(do_tanh_d8), SD_OWN(do_exp_d4), SD_OWN(do_log_d4), SD_OWN(do_tanh_d4),
+    SD_OWN(do_sin_d8), SD_OWN(do_cos_d8),
 #endif
     {"", 0}};
 enum { SD_OWN_FUNCTIONS = sizeof sd_own_functions / sizeof *sd_own_functions - 1 };

@@ -59,7 +59,9 @@ typedef T NAME(sd_row) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof
 #include "../functions/vector.h"
 #if !SINGLE && W >= 4
 #include "../functions/exponential.h"
-#include "../functions/logarithm.h"
+#endif
+#if !SINGLE && W == 8
+#include "../functions/sines.h"
 #endif
 
 #include "../functions/transpose.h"

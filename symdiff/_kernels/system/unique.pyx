@@ -238,7 +238,11 @@ cdef uint32_t _next_walk() noexcept:
     return walks
 
 
-def walk(roots, int settled=0, Py_ssize_t most=-1):
+#: Which objects a walk gives: all, those without arguments, or those with a shape or a payload.
+ALL, LEAVES, DESCRIBED = range(3)
+
+
+def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
     """Return every object below ``roots`` once, arguments before uses, in the order of a recursion from the left.
 
     Parameters
@@ -247,7 +251,9 @@ def walk(roots, int settled=0, Py_ssize_t most=-1):
     settled : int
         Objects of which this or more is noted are left out, and so is what is below them alone; 0 leaves none out.
     most : int
-        The walk ends where it has met more objects; -1 sets no end.
+        The walk ends where it has more objects to give; -1 sets no end.
+    which : int
+        The objects that it gives: ``ALL``, ``LEAVES`` or ``DESCRIBED``.
 
     Notes
     -----
@@ -286,7 +292,12 @@ def walk(roots, int settled=0, Py_ssize_t most=-1):
                     continue
                 (<Unique>arg).met = this
                 continue
-            PyList_Append(order, <object>step.node)
+            node = <Unique>step.node
+            if which == 0 or (
+                PyTuple_GET_SIZE(node.args) == 0 if which == 1
+                else node.payload is not None or PyTuple_GET_SIZE(node.shape) != 0
+            ):
+                PyList_Append(order, node)
             depth -= 1
             if 0 <= most < PyList_GET_SIZE(order):
                 return order

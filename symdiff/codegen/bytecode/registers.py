@@ -73,6 +73,8 @@ def allocate_registers(
     Allocation
     """
     found = Allocation()
+    if not registers:
+        return found
     made = {step.value: t for t, step in enumerate(steps)}
     #: The steps that may read each value in a register, and how many read it at all.
     readers: dict[int, list[int]] = {}

@@ -13,6 +13,7 @@ Files
     preamble     vectors, and how they are filled from rows
     spelling     how each operation is written
     interleave   which kernels process two vectors at once
+    together     sines and cosines of one angle
     prefetch     software prefetch of later rows
     fills        runs of constants in outputs
     body         the operations, loads and stores

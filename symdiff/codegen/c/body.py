@@ -17,6 +17,7 @@ from .interleave import is_function, is_interleaved
 from .preamble import ITEM, block_widths
 from .prefetch import ColumnPrefetch, RowPrefetch
 from .spelling import literal
+from .together import sines_and_cosines, together
 
 __all__ = ["ARGUMENTS", "CHUNK", "BatchLayout", "Functions", "Pieces", "Whole", "length"]
 
@@ -74,6 +75,8 @@ class Functions:
 
     def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: BatchLayout) -> None:
         self.program, self.forms, self.layout = program, forms, layout
+        #: Whether one function computes the sine and the cosine of one angle.
+        self.together = False
         self.reduce, self.item = layout.reduce, ITEM[layout.single]
         #: How many sums there are that :meth:`definitions` takes as ``acc``; 0 where it finds them in memory.
         self.held = 0
@@ -291,11 +294,18 @@ class Whole(Functions):
             after.setdefault(max(block), []).append(self.store(output, start, block))
         lines: list[str] = []
         forms, arguments = self.forms, program.args
+        pairs = sines_and_cosines(program) if self.together else {}
+        seconds = set(pairs.values())
         for i, op in enumerate(program.ops):
             form = forms.get(op)
             if form is None:
                 if i in before:
                     lines.append(before[i])
+            elif i in pairs:
+                pair = i, pairs[i]
+                lines.append(together(program, pair, names, {k: f"v{k}" for k in pair} if self.end else {}) + "\n")
+            elif i in seconds:
+                lines.append("\n")
             else:
                 line = form % (f"{i}{self.end}", *[names[a] for a in arguments[i]])
                 lines.append((self.not_twice(i, line) if self.end and is_function(op) else line) + "\n")
@@ -343,12 +353,17 @@ class Pieces(Functions):
         texts = list(self.prologue(slots))
         rename(-1)
         forms, arguments, ops = self.forms, program.args, program.ops
+        pairs = sines_and_cosines(program, lambda i, j: piece[i] == piece[j]) if self.together else {}
+        seconds = set(pairs.values())
         for number, values in enumerate(self.members):
             settle(number)
             lines: list[str] = []
             writes: set[int] = set()
             for i in values:
-                lines.append(forms[ops[i]] % (i, *[names[a] for a in arguments[i]]))
+                if i in pairs:
+                    lines.append(together(program, (i, pairs[i]), names, {}))
+                elif i not in seconds:
+                    lines.append(forms[ops[i]] % (i, *[names[a] for a in arguments[i]]))
                 kept = f"LANES(v{i})" if ops[i] in MASK_OPS else f"v{i}"
                 lines.append(f"w[{slots[i]}]={kept};\n" if i in slots else "\n")
                 for block in self.after.get(i, ()):

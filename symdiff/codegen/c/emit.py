@@ -185,6 +185,7 @@ def emit_c(
     forms = {op: s.form for op, s in spell.items()}
     write = Whole if length(program) <= 2 * CHUNK else Pieces
     functions = write(program, lanes, forms, layout)
+    functions.together = all(op in spell and spell[op].own for op in ("sin", "cos"))
     if functions.store_name == "store" or write is Pieces:
         head.append(moving_functions(lanes, single))
     fills = functions.fills()

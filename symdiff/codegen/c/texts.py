@@ -13,7 +13,7 @@ __all__ = ["SCALAR", "kernel_text", "text_with", "with_needs", "without_comments
 #: Headers of functions of numbers that C's library lacks, or has otherwise.
 SCALAR = ("scalar.h", "special.h", "error.h", "bessel.h", "elliptic.h", "integrals.h", "airy.h")
 
-_DEFINED = re.compile(r"^(?:INLINE|SLOW) V NAME\((\w+)\)\(", re.MULTILINE)
+_DEFINED = re.compile(r"^(?:INLINE|SLOW) \w+ NAME\((\w+)\)\(", re.MULTILINE)
 _CALLED = re.compile(r"NAME\((\w+)\)")
 _COMMENT = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
 

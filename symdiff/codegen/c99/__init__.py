@@ -9,12 +9,13 @@ Invariants
     * A name of a user's reaches the source only where it is harmless in C and C++; comments say what others are.
     * Loops over arrays are those of a plan; sizes that are letters are arguments.
 Files
-    names      which names are harmless, and text in comments
-    spelling   how each operation is written
-    program    a scalar program as functions
-    matrices   functions of square matrices of any size
-    arrays     a plan as loops
-    emit       the two files
+    names       which names are harmless, and text in comments
+    spelling    how each operation is written
+    program     a scalar program as functions
+    matrices    functions of square matrices of any size
+    conditions  sizes in C, and what has to hold of them
+    arrays      a plan as loops
+    emit        the two files
 Add
     an operation: a row in ``spelling``; a kind of step: a method in ``arrays``
 """

@@ -6,7 +6,7 @@ Each step of the plan is a block of ``sd_sample``. Arrays between the steps stan
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,36 +30,17 @@ from ...plan.steps import (
     Routine,
     Scan,
     loops_of,
+    nested,
 )
+from .conditions import conditions_of, dim_text
 from .matrices import FUNCTIONS_OF_MATRICES, matrix_text
 from .program import element_lines, unused
 from .spelling import functions_text, literal
 
-__all__ = ["ArrayCode", "dim_text"]
+__all__ = ["ArrayCode"]
 
 #: Constants of more numbers are refused: a compiler would read them for minutes.
 CONSTANTS = 100_000
-
-
-def dim_text(size: Dim, letters: Mapping[str, str]) -> str:
-    """Print a size as an expression of C, in brackets where it is a sum.
-
-    Examples
-    --------
-    >>> from symdiff.graph.sizes import named
-    >>> dim_text(named("n") * 2 - 1, {"n": "n"})
-    '(2 * n - 1)'
-    """
-    if isinstance(size, int):
-        return str(size) if size >= 0 else f"({size})"
-    text = ""
-    for names, coefficient in size.terms:
-        factors = [letters[name] for name in names]
-        if abs(coefficient) != 1 or not factors:
-            factors.insert(0, str(abs(coefficient)))
-        sign = "-" if coefficient < 0 else "+"
-        text += f" {sign} {' * '.join(factors)}" if text else f"{sign.strip('+')}{' * '.join(factors)}"
-    return f"({text})" if len(size.terms) > 1 or " " in text or text.startswith("-") else text
 
 
 class ArrayCode:
@@ -84,7 +65,7 @@ class ArrayCode:
     """
 
     def __init__(self, plan: Plan, letters: Sequence[str], spans: Sequence[Span] = ()) -> None:
-        self.plan, self.spans = plan, spans
+        self.plan, self.named = plan, 0
         self.letters = {letter: f"n{k}" for k, letter in enumerate(letters)}
         self.names: dict[Node, str] = {}
         self.workspace: Dim = 0
@@ -96,8 +77,9 @@ class ArrayCode:
         self.own: set[str] = set()
         self.lengths: Sequence[Dim] = ()
         body = list(self._body())
-        self.conditions = list(dict.fromkeys(self._conditions()))
-        programs = [piece.program for step in plan.steps if isinstance(step, LoopStep) for piece in step.pieces]
+        self.conditions = list(dict.fromkeys(conditions_of(plan, spans, self.letters)))
+        steps = [step for step in nested(plan.steps) if isinstance(step, LoopStep)]
+        programs = [piece.program for step in steps for piece in step.pieces]
         self.text = self._text(programs, body)
 
     def dim(self, size: Dim) -> str:
@@ -107,11 +89,9 @@ class ArrayCode:
     # ------------------------------------------------------------------ the whole
 
     def _text(self, programs: Sequence[Program], body: Sequence[str]) -> str:
-        plan = self.plan
         declared = [f"ptrdiff_t {name}" for name in self.letters.values()]
-        declared += [f"const double *x{p}" for p in range(len(plan.inputs))]
-        declared += [f"double *y{p}" for p in range(len(plan.outputs))]
-        declared += ["double *w"] if self.workspace != 0 else []
+        declared += [f"const double *x{p}" for p in range(len(self.plan.inputs))]
+        declared += [*(f"double *y{p}" for p in range(len(self.plan.outputs))), *["double *w"] * (self.workspace != 0)]
         lines = "".join(f"  {line}\n" if line else "\n" for line in [*self.heads, *body, "return 0;"])
         idle = unused([one.split()[-1].strip("*") for one in declared], lines)
         sample = f"static int sd_sample({', '.join(declared)}) {{\n{idle}{lines}}}\n"
@@ -120,21 +100,29 @@ class ArrayCode:
         return "\n".join(part for part in (constants, functions, matrix_text(self.matrix_ops), sample) if part)
 
     def _body(self) -> Iterator[str]:
-        plan = self.plan
-        for number, node in enumerate(plan.inputs):
+        for number, node in enumerate(self.plan.inputs):
             self.names[node] = f"x{number}"
+        yield from self._steps(self.plan, [f"y{number}" for number in range(len(self.plan.outputs))])
+        if self.scratch:
+            # matrices are factored one at a time
+            self.heads.append(f"double *factor = w + {self.dim(self.workspace)};")
+            for size in dict.fromkeys(self.scratch):
+                self.workspace = self.workspace + size
+
+    def _steps(self, plan: Plan | Repeated, targets: Sequence[str]) -> Iterator[str]:
+        """Print the steps of a plan whose inputs are there; ``targets`` are pointers to its outputs."""
         made = {node for step in plan.steps if not isinstance(step, Repacked) for node in step.results}
         copies = []
-        for number, node in enumerate(plan.outputs):
+        for target, node in zip(targets, plan.outputs, strict=True):
             if node in made and node not in self.names:
-                self.names[node] = f"y{number}"
+                self.names[node] = target
             else:
-                copies.append((number, node))
+                copies.append((target, node))
         for step in plan.steps:
             if isinstance(step, Repacked):
-                self.names[step.result] = f"t{len(self.names)}"
-                head = f"const double *{self.names[step.result]} = {self._of(step.source)} + {self.dim(step.start)};"
-                self.heads.append(head)
+                source = self._of(step.source)
+                self.names[step.result] = name = self._name("t")
+                yield f"const double *{name} = {source} + {self.dim(step.start)};"
                 continue
             self.lengths = loops_of(step)
             for node in step.results:
@@ -144,25 +132,30 @@ class ArrayCode:
             for line in _STEPS[type(step)](self, step):
                 yield f"  {line}"
             yield "}"
-        if self.scratch:
-            # matrices are factored one at a time: the sum of their sizes is room enough for each
-            self.heads.append(f"double *factor = w + {self.dim(self.workspace)};")
-            for size in dict.fromkeys(self.scratch):
-                self.workspace = self.workspace + size
-        for number, node in copies:
-            source = self._of(node)
-            yield f"for (ptrdiff_t i = 0; i < {self.dim(product(node.shape))}; i++) y{number}[i] = {source}[i];"
+        for target, node in copies:
+            yield self._copied(target, self._of(node), product(node.shape))
+
+    def _copied(self, target: str, source: str, count: Dim) -> str:
+        return f"for (ptrdiff_t i = 0; i < {self.dim(count)}; i++) {target}[i] = {source}[i];"
+
+    def _name(self, kind: str) -> str:
+        self.named += 1
+        return f"{kind}{self.named}"
 
     def _allocate(self, node: Node) -> None:
-        name = f"t{len(self.names)}"
-        self.names[node] = name
+        self.names[node] = self._room(node.shape)
+
+    def _room(self, shape: Sequence[Dim]) -> str:
+        """Return the pointer to an array between steps."""
+        name = self._name("t")
         self.heads.append(f"double *{name} = w + {self.dim(self.workspace)};")
-        self.workspace = self.workspace + product(node.shape)
+        self.workspace = self.workspace + product(shape)
+        return name
 
     def _of(self, node: Node) -> str:
         """Return the pointer to an array that is read."""
         if node not in self.names:
-            name = self.names[node] = f"{'n' if node.op == 'size' else 'sd_c'}_{len(self.names)}"
+            name = self.names[node] = self._name("n_" if node.op == "size" else "sd_c_")
             if node.op == "size":
                 self.heads.append(f"const double {name}[1] = {{(double){self.dim(node.payload.size)}}};")
             elif node.op == "constant":
@@ -170,44 +163,6 @@ class ArrayCode:
             else:
                 raise UnsupportedError(f"a plan reads {node.op}, which no step makes")
         return self.names[node]
-
-    # ------------------------------------------------------------------ conditions
-
-    def _conditions(self) -> Iterator[str]:
-        """Give what has to hold of the sizes, as C; what holds of all is left out."""
-        plan = self.plan
-        yield from (f"{name} >= {plan.least}" for name in self.letters.values())
-        for start, step, length, size in (*((*check.item, check.size) for check in plan.checks), *self.spans):
-            last = start if length is None else start + (length - 1) * step
-            for index in (start, last):
-                yield from self._holds(index, 0)
-                yield from self._holds(size, index + 1)
-            if length is not None:
-                yield from self._holds(length, 0)
-        for each in plan.steps:
-            for size in loops_of(each):
-                yield from self._holds(size, 1)
-            if isinstance(each, LoopStep):
-                for node, place in zip(each.results, each.places, strict=True):
-                    for where, size in zip(place, node.shape, strict=True):
-                        count = each.loops[where.loop] if where.loop is not None else where.length or 1
-                        for index in (where.start, where.start + (count - 1) * where.step):
-                            yield from self._holds(index, 0)
-                            yield from self._holds(size, index + 1)
-
-    def _holds(self, larger: Dim, least: Dim) -> Iterator[str]:
-        difference = larger - least
-        if isinstance(difference, int):
-            if difference < 0:
-                raise UnsupportedError("a part of it is out of range for any size")
-            return
-        if all(coefficient >= 0 for _, coefficient in difference.terms):
-            return
-        if not any(coefficient < 0 for names, coefficient in difference.terms if names):
-            ones = sum(coefficient for _, coefficient in difference.terms)
-            if ones >= 0:  # with 1 for each letter, of which it is an increasing function
-                return
-        yield f"{self.dim(difference)} >= 0"
 
     # ------------------------------------------------------------------ where elements stand
 
@@ -404,9 +359,53 @@ class ArrayCode:
         to = " + ".join(self._times(f"j{k}", product(own[k + 1 :])) for k in range(len(own)))
         yield f"    c[{to}] = {self._of(step.other)}[{' + '.join(terms) or '0'}];"
 
-    def _refused(self, step: Call | Routine | Repeated) -> Iterator[str]:
-        what = "a loop (scan, iterate, sum_over)" if isinstance(step, Repeated) else step.results[0].op
-        raise UnsupportedError(f"{what} of whole arrays has no C")
+    def _repeated(self, step: Repeated) -> Iterator[str]:
+        """Run the steps of a body turn by turn: what is carried has two arrays that change places."""
+        whole, kept = self.names[step.result], self.names
+        given = [self._of(node) for node in step.given]
+        rows = step.carried + step.read
+        turn, row, number = map(self._name, ("turn", "row", "k"))
+        pairs, moving, targets, last = [], [], [], []
+        inside = {node: source for node, source in kept.items() if node.op in ("size", "constant")}
+        for node, source in zip(step.inputs[: step.carried], given, strict=False):
+            now, after = self._name("now"), self._name("next")
+            yield f"double *{now} = {self._room(node.shape)}, *{after} = {self._room(node.shape)};"
+            yield self._copied(now, source, product(node.shape))
+            inside[node] = now
+            pairs.append((now, after))
+        for node, source in zip(step.inputs[step.carried : rows], given[step.carried : rows], strict=True):
+            inside[node] = self._name("r")
+            moving.append(f"const double *{inside[node]} = {source} + {self._times(row, product(node.shape))};")
+        inside |= dict(zip(step.inputs[rows:-1], given[rows:], strict=True))
+        inside[step.inputs[-1]] = number
+        start: Dim = 0
+        for k, node in enumerate(step.outputs):
+            size = product(node.shape)
+            if k < step.carried:
+                targets.append(pairs[k][1])
+                last.append(f"({whole} + {self.dim(start)})")
+            else:
+                targets.append(self._name("o"))
+                moving.append(f"double *{targets[-1]} = {whole} + {self.dim(start)} + {self._times(row, size)};")
+            start = start + size * (1 if k < step.carried else step.length)
+        length = self.dim(step.length)
+        yield f"for (ptrdiff_t {turn} = 0; {turn} < {length}; {turn}++) {{"
+        yield f"  const ptrdiff_t {row} = {f'{length} - 1 - {turn}' if step.reverse else turn};"
+        yield f"  const double {number}[1] = {{(double){row}}};"
+        yield from (f"  {line}" for line in moving)
+        self.names = inside
+        yield from [f"  {line}" for line in self._steps(step, targets)]
+        self.names = kept | {node: name for node, name in inside.items() if node.op in ("size", "constant")}
+        for now, after in pairs:
+            yield f"  {{ double *swap = {now}; {now} = {after}; {after} = swap; }}"
+        yield from (f"  (void){line.split(' = ')[0].split()[-1].strip('*')};" for line in moving)
+        yield f"  (void){number};"
+        yield "}"
+        for (now, _), target, node in zip(pairs, last, step.outputs, strict=False):
+            yield self._copied(target, now, product(node.shape))
+
+    def _refused(self, step: Call | Routine) -> Iterator[str]:
+        raise UnsupportedError(f"{step.results[0].op} of whole arrays has no C")
 
 
 #: Where each reduction begins, and how it goes on.
@@ -426,7 +425,8 @@ _STEPS: dict[type, Callable[[ArrayCode, Any], Iterator[str]]] = {
     Scan: ArrayCode._scan,
     Move: ArrayCode._move,
     MatrixFunction: ArrayCode._matrix,
-    **dict.fromkeys((Call, Routine, Repeated), ArrayCode._refused),
+    Repeated: ArrayCode._repeated,
+    **dict.fromkeys((Call, Routine), ArrayCode._refused),
 }
 
 

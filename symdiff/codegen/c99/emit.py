@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ...calculus.cost import operations
 from ...errors import UnsupportedError
 from ...graph import BOOL, INT, Node
+from ...graph.kinds import REPEATED
 from ...graph.size_equations import equations
 from ...graph.sizes import Dim, Span, fixed, product
 from ...ground.budget import limits
@@ -19,7 +20,8 @@ from ...lowering.program import Program
 from ...plan.calls import has_steps
 from ...plan.planner import make_plan
 from ..names import FORMULA
-from .arrays import ArrayCode, dim_text
+from .arrays import ArrayCode
+from .conditions import dim_text
 from .names import comment, harmless_names
 from .program import sample_functions
 from .spelling import functions_text
@@ -109,7 +111,8 @@ def _lowered(
 ) -> Program | ArrayCode:
     """Return the program of a short formula, the loops of a long one, or whichever there is."""
     is_fixed = all(fixed(node.shape) is not None for node in inputs)
-    if is_fixed and (not has_steps(inputs, nodes) or operations(nodes) <= SHORT):
+    is_straight = not any(node.below & REPEATED for node in nodes)
+    if is_fixed and is_straight and (not has_steps(inputs, nodes) or operations(nodes) <= SHORT):
         return lower(limits().native_operations)
     try:
         return ArrayCode(make_plan(inputs, nodes, limits().unrolled_operations), letters, spans)

@@ -208,10 +208,10 @@ def _functions(called: Collection[str]) -> list[str]:
     while waiting:
         name = waiting.pop()
         if name not in known and any(row.library == name for row in FUNCTIONS.values()):
-            raise UnsupportedError(f"{name} is computed by SciPy; export it with target='cython', or call the kernel")
+            raise UnsupportedError(f"{name} is computed by SciPy, which the module would need")
         if name in _COMPILED or name not in known:
             raise UnsupportedError(
-                f"{name} is a function that NumPy lacks, and symdiff has compiled only; export it with target='c'"
+                f"{name} is a function that NumPy lacks, and symdiff has compiled only"
             )
         if name in order:
             continue

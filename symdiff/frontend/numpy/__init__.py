@@ -8,7 +8,7 @@ Invariants
     * Shapes, axes, broadcasting and indices are NumPy's.
     * Keywords and kinds of arguments that are not understood are refused by name.
 Files
-    masked       arrays with a mask, which would be lost
+    foreign      arrays with a mask, which would be lost; functions of SciPy's that ask for numbers
     indexing     whole numbers, slices, None, Ellipsis, constant index arrays and integer inputs
     positions    elements at the positions of integer inputs, taken and added up
     shaping      what moves elements and computes nothing

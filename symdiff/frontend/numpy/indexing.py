@@ -24,7 +24,7 @@ from ...graph import (
     whole,
 )
 from ...graph.sizes import Dim, Size, Span, product, show, sign
-from .masked import is_masked
+from .foreign import is_masked
 
 
 def spans_taken(x: Node, key: Any, taken: Node) -> list[Span]:

@@ -21,7 +21,7 @@ from ...graph.scalars.compositions import COMPOSED
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, to_real
 from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln
 from . import making, operations, positions, reductions, shaping
-from .linalg import building, norms, products, solving, spectra
+from .linalg import building, exponential, norms, products, solving, spectra
 from .routines import choices, chosen, missing, moments, order, padding, pieces, polynomial, sequences, tables
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
@@ -212,6 +212,7 @@ _add("qr", solving.qr, 1, 1, 2, ("mode",), in_text=False)
 _add("pinv", solving.pinv)
 for _name in ("eigvalsh", "expm", "logm", "sqrtm", "svdvals"):
     _add(_name, getattr(spectra, _name))
+_add("expm_frechet", exponential.expm_frechet, 2, 2, 2, in_text=False)
 _add("eigenvectors", lambda x: spectra.eigh(x).eigenvectors)
 _add("eigh", spectra.eigh, in_text=False)
 _add("funm", spectra.funm, "mapped", 2, 2)
@@ -221,6 +222,14 @@ _add("tensorinv", solving.tensorinv, 1, 1, 2, ("ind",))
 _add("tensorsolve", solving.tensorsolve, 2, 2, 3, ("axes",))
 _add("block_diag", building.block_diag, "all", 1, None)
 _add("toeplitz", building.toeplitz, 2, 1, 2)
+_add("hankel", building.hankel, 2, 1, 2)
+for _name in ("circulant", "companion", "fiedler"):
+    _add(_name, getattr(building, _name))
+_add("leslie", building.leslie, 2, 2, 2)
+_add("convolution_matrix", building.convolution_matrix, 1, 2, 3, ("n", "mode"))
+_add("solve_sylvester", solving.solve_sylvester, 3, 3, 3)
+_add("polar", spectra.polar, 1, 1, 2, ("side",), in_text=False)
+_add("eigh_tridiagonal", spectra.eigh_tridiagonal, 2, 2, 3, ("eigvals_only",), in_text=False)
 _add("vander", building.vander, 1, 1, 3, ("N", "increasing"))
 for _name in ("polyadd", "polysub", "polymul"):
     _add(_name, getattr(polynomial, _name), 2, 2, 2)

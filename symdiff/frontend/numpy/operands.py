@@ -7,12 +7,10 @@ An :class:`Operand` is what is known of a symbolic array without its operators
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from inspect import isfunction
 from numbers import Number
-from types import FrameType
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -22,14 +20,13 @@ from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError, Unsupp
 from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, extent, postorder, spans_of
 from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
-from ...graph.sizes import Dim, Shape, Size, Span, show
-from ...ground.advice import REFUSED
+from ...graph.sizes import Dim, Shape, Size, Span, show, told_unknown
 from ...ground.guard import users
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
+from .foreign import is_masked, told_of_scipy
 from .library import LIBRARY, Entry
 from .making import check_device
-from .masked import is_masked
 from .positions import MOVING
 
 #: Versions of the Python array API standard that symbols follow; see docs/array_api.md.
@@ -147,7 +144,8 @@ class Operand:
     def _one(self, kind: str, told: str) -> Any:
         numbers = self._numbers()
         if numbers is None:
-            raise SymbolError(told)
+            is_of_sizes = self.node.op != "input" and not self.provenance.facts.inputs
+            raise SymbolError(told_unknown(str(self)) if is_of_sizes else told_of_scipy(LIBRARY) or told)
         if numbers.ndim:
             raise SymbolError(f"{kind}() of an array of shape {show(self.shape)}; expected one number")
         return numbers[()]
@@ -157,8 +155,8 @@ class Operand:
             self._one(
                 "bool",
                 "the truth of a symbol is not known before the kernel is called; write where(condition, a, b) instead "
-                "of if, & | ~ instead of and, or, not, np.maximum(a, b), np.minimum(a, b) instead of max, min, "
-                "np.sort(x) instead of sorted, and sd.stats instead of scipy.stats",
+                "of if, & | ~ instead of and, or, not, np.maximum(a, b), np.minimum(a, b) instead of max, min, and "
+                "np.sort(x) instead of sorted",
             )
         )
 
@@ -205,7 +203,7 @@ class Operand:
             return numbers if dtype is None else numbers.astype(dtype)
         if self.ndim or not (dtype is None or to_objects):
             raise SymbolError(
-                _told_of_scipy()
+                told_of_scipy(LIBRARY)
                 or "a symbol has no numbers for an array of numbers; build the array with np.stack([...]) or "
                 "sd.asarray([...]), use a function of NumPy or symdiff (sd.logsumexp and kin; docs/functions.md) in "
                 "place of one that computes with numbers, or compile first"
@@ -213,36 +211,6 @@ class Operand:
         cell = np.empty((), dtype=object)
         cell[()] = self
         return cell
-
-
-#: What SciPy's functions are here whose defaults are others than NumPy's.
-_OF_SCIPY = {
-    "cholesky": "sd.cholesky(A) for the lower factor, sd.cholesky(A, upper=True) for SciPy's upper one",
-    "qr": "sd.qr(A), as numpy.linalg.qr,",
-    **{name: f"sd.{name}(x, axis=-1), axis=None for all elements," for name in ("softmax", "log_softmax")},
-}
-
-
-def _told_of_scipy() -> str | None:
-    """Return what to write in place of the function of SciPy that asks for numbers, None where there is none.
-
-    SciPy's functions that are written in Python pass their arguments to ``np.asarray`` and do not say who they are.
-    """
-    frame: FrameType | None = sys._getframe(1)
-    found = None
-    for _ in range(40):
-        if frame is None:
-            break
-        if str(frame.f_globals.get("__name__")).startswith("scipy."):
-            # a wrapper that goes over batches knows the function as f
-            name = getattr(frame.f_locals.get("f"), "__name__", frame.f_code.co_name)
-            if name in LIBRARY:
-                form = _OF_SCIPY.get(name, f"sd.{name}(...)")
-                found = f"a function of SciPy, {name}, computes with numbers; write {form} of symbols"
-            elif name in REFUSED:
-                found = f"a function of SciPy, {name}, computes with numbers, and symdiff has none: {REFUSED[name]}"
-        frame = frame.f_back
-    return found
 
 
 def as_node(value: Any) -> Node:

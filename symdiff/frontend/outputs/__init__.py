@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from .structure import (
     LEAF,
+    ComplexParts,
     Record,
     fields_of,
     is_structure,
@@ -31,6 +32,7 @@ from .structure import (
 
 __all__ = [
     "LEAF",
+    "ComplexParts",
     "Record",
     "fields_of",
     "is_structure",

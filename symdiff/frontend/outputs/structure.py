@@ -11,6 +11,8 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from ...errors import ArgumentError
 
 #: Stands for one array.
@@ -38,6 +40,13 @@ class Record:
         """Return a value of the kind with these fields."""
         return self.kind(**dict(zip(self.fields, values, strict=True)))
 
+    def values_of(self, value: Any, what: str) -> list[Any]:
+        """Return the parts of a value that should have these fields; ``what`` it is, for the message."""
+        if fields_of(value) != self.fields:
+            kind = f"a {self.kind.__name__} with the fields {', '.join(self.fields)}"
+            raise ArgumentError(f"{what} must be {kind}; got {_described(value)}")
+        return [getattr(value, name) for name in self.fields]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Record) and self._key() == other._key()
 
@@ -48,14 +57,49 @@ class Record:
         return f"Record({', '.join(map(str, self._key()))})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Record, self._key()
+        return type(self), self._key()
 
     def _key(self) -> tuple[Any, ...]:
         return self.kind, self.fields, self.parts
 
 
+class ComplexParts:
+    """What has arrays for the real and the imaginary part, ``real`` and ``imag``, and is made of both."""
+
+    __slots__ = ()
+
+
+class ComplexTemplate(Record):
+    """The template of complex numbers: of symbols they are two arrays, of numbers one array of complex numbers."""
+
+    __slots__ = ()
+
+    def make(self, values: Sequence[Any]) -> Any:
+        """Return complex numbers of numbers, and a value of the kind of anything else."""
+        real, imag = values
+        if not isinstance(real, np.ndarray | np.generic | float):
+            return self.kind(real, imag)
+        # not real + 1j * imag, whose products with 0 are nan where a part is infinite
+        result = np.empty(np.shape(real), np.result_type(real, np.complex64))
+        result.real, result.imag = real, imag
+        return result if result.ndim else result[()]
+
+    def values_of(self, value: Any, what: str) -> list[Any]:
+        """Return the parts of complex numbers, which are not copied; those of real ones, whose imaginary part is 0."""
+        if isinstance(value, ComplexParts):
+            return [value.real, value.imag]  # type: ignore[attr-defined]
+        numbers = np.asarray(value)
+        if numbers.dtype.kind == "c":
+            return [numbers.real, numbers.imag]
+        if numbers.dtype.kind not in "buif":
+            raise ArgumentError(f"{what} must be an array of complex numbers; got {_described(value)}")
+        return [numbers, np.broadcast_to(numbers.dtype.type(0), numbers.shape)]
+
+
 def fields_of(value: Any) -> tuple[str, ...] | None:
     """Return the names of the fields of a named tuple or a dataclass, None for any other value."""
+    if isinstance(value, ComplexParts):
+        return ("real", "imag")
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return tuple(value._fields)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -80,7 +124,8 @@ def template_of(value: Any, is_leaf: Callable[[Any], bool] = _never) -> Any:
         return {str(name): template_of(part, is_leaf) for name, part in value.items()}
     fields = fields_of(value)
     if fields is not None:
-        return Record(type(value), fields, [template_of(getattr(value, name), is_leaf) for name in fields])
+        kind = ComplexTemplate if isinstance(value, ComplexParts) else Record
+        return kind(type(value), fields, [template_of(getattr(value, name), is_leaf) for name in fields])
     if isinstance(value, list | tuple):
         parts = [template_of(part, is_leaf) for part in value]
         return parts if isinstance(value, list) else tuple(parts)
@@ -144,11 +189,8 @@ def unpack(template: Any, value: Any, what: str = "out") -> list[Any]:
         own = {str(name): part for name, part in value.items()}
         return [leaf for name, part in template.items() for leaf in unpack(part, own[name], what)]
     if isinstance(template, Record):
-        if fields_of(value) != template.fields:
-            kind = f"a {template.kind.__name__} with the fields {', '.join(template.fields)}"
-            raise ArgumentError(f"{what} must be {kind}; got {_described(value)}")
-        parts = zip(template.fields, template.parts, strict=True)
-        return [leaf for name, part in parts for leaf in unpack(part, getattr(value, name), what)]
+        parts = zip(template.parts, template.values_of(value, what), strict=True)
+        return [leaf for part, own in parts for leaf in unpack(part, own, what)]
     if isinstance(template, list | tuple):
         if not isinstance(value, list | tuple) or len(value) != len(template):
             kind = "list" if isinstance(template, list) else "tuple"

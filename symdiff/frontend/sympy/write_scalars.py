@@ -47,6 +47,8 @@ _CONSTANTS = {
     "log(2)": sp.log(2),
     "log(10)": sp.log(10),
     "sqrt(2)": sp.sqrt(2),
+    "sqrt(3)": sp.sqrt(3),
+    "sqrt(5)": sp.sqrt(5),
     "sqrt(pi)": sp.sqrt(sp.pi),
     "sqrt(2 * pi)": sp.sqrt(2 * sp.pi),
 }

@@ -180,6 +180,8 @@ def _unknown_character(text: str, position: int) -> ParseError:
         hint += ", element by element; sd.parse(text, dialect='matrixcalculus') reads .^"
     elif character == "'" and (before.isalnum() or before in (")", "]", "_")) and not behind.isalnum():
         hint += "; sd.parse(text, dialect='matrixcalculus') reads A'"
+    elif character == "\\" and behind.isalpha():
+        hint = "LaTeX is not read: write sin(x), a / b, x**2, sqrt(x)"
     named = "" if character.isascii() else f" ({code}, {unicodedata.name(character, 'unnamed')})"
     return ParseError(f"{character!r}{named} has no meaning here; {hint}", text, position)
 

@@ -75,6 +75,62 @@ def huber(delta: Node, r: Node) -> Node:
     return where(compare("less", delta, 0.0), math.inf, loss)
 
 
+# ---------------------------------------------------------------------------- transforms of SciPy's
+
+
+def exprel(x: Node) -> Node:
+    """Return ``(exp(x) - 1) / x``, 1 at 0."""
+    return apply("exp_remainder_1", constant(0.0), x)
+
+
+def boxcox(x: Node, lmbda: Node) -> Node:
+    """Return ``(x**lmbda - 1) / lmbda``, whose limit for 0 is ``log(x)``; Box and Cox (1964)."""
+    return _boxcox(x, apply("log", x), lmbda)
+
+
+def boxcox1p(x: Node, lmbda: Node) -> Node:
+    """Return ``boxcox(1 + x, lmbda)`` with the digits of ``x``."""
+    return _boxcox(1.0 + x, apply("log1p", x), lmbda)
+
+
+def _boxcox(x: Node, logarithm: Node, lmbda: Node) -> Node:
+    if number(lmbda) == 0:
+        return logarithm
+    # x far below 1 by the power, which at 0 has a value and slopes where the logarithm has none
+    step = apply("multiply", lmbda, logarithm)
+    small = apply("logical_and", compare("less", logarithm, -1.0), compare("less", step, -1.0))
+    return where(small, (apply("power", x, lmbda) - 1.0) / lmbda, logarithm * exprel(step))
+
+
+def inv_boxcox(y: Node, lmbda: Node) -> Node:
+    """Return ``(1 + lmbda * y)**(1 / lmbda)``, whose limit for 0 is ``exp(y)``."""
+    return apply("exp", _log_of_inverse(y, lmbda))
+
+
+def inv_boxcox1p(y: Node, lmbda: Node) -> Node:
+    """Return ``inv_boxcox(y, lmbda) - 1`` with its digits near 0."""
+    return apply("expm1", _log_of_inverse(y, lmbda))
+
+
+def _log_of_inverse(y: Node, lmbda: Node) -> Node:
+    if number(lmbda) == 0:
+        return y
+    return y * apply("log1p_remainder_1", constant(0.0), apply("multiply", lmbda, y))
+
+
+def pseudo_huber(delta: Node, r: Node) -> Node:
+    """Return ``delta**2 * (sqrt(1 + (r / delta)**2) - 1)`` without loss near 0; inf for a ``delta`` below 0."""
+    length = apply("hypot", delta, r)
+    near = compare("less", apply("abs", r), delta)
+    loss = delta * where(near, apply("power", r, 2.0) / (delta + length), length - delta)
+    return where(compare("less", delta, 0.0), math.inf, loss)
+
+
+def ldexp(x: Node, n: Node) -> Node:
+    """Return ``x * 2**n``."""
+    return x * apply("exp2", n)
+
+
 # ---------------------------------------------------------------------------- activations
 
 
@@ -198,6 +254,8 @@ COMPOSED: dict[str, Composition] = {
     "cot": Composition(lambda x: apply("divide", 1.0, apply("tan", x))),
     "exp10": Composition(lambda x: apply("power", 10.0, x)),
     **{f.__name__: Composition(f, 2) for f in (copysign, heaviside, fmod, fmax, fmin, logaddexp2, huber)},
+    **{f.__name__: Composition(f, 2) for f in (boxcox, boxcox1p, inv_boxcox, inv_boxcox1p, pseudo_huber, ldexp)},
+    "exprel": Composition(exprel),
     **{f.__name__: Composition(f) for f in (relu, relu6, silu, selu, mish, hard_tanh, hard_sigmoid, hard_silu)},
     **{f.__name__: Composition(f) for f in (sparse_plus, sparse_sigmoid)},
     **{f.__name__: Composition(f, options=("alpha",)) for f in (elu, celu)},

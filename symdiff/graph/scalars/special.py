@@ -19,6 +19,8 @@ polygamma_gap = named("polygamma_gap")
 
 #: Coefficients of a Stirling series in 1 / a, 1 / a^3, ...  DLMF 5.11.1
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+#: Beyond which Dawson's integral has its digits from so many terms of its asymptotic series.
+DAWSON_RADIUS, DAWSON_TERMS = 7.0, 34
 ROOT_HALF, ROOT_PI, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 
 # ---------------------------------------------------------------------------- partial derivatives that need words
@@ -130,6 +132,37 @@ def _gap_written(n: Node, x: Node, d: Node) -> Node:
     return elementwise("polygamma", (n, x + d)) - elementwise("polygamma", (n, x))
 
 
+def _t_density(df: Node, x: Node) -> Node:
+    # gamma((df + 1) / 2) / gamma(df / 2) / sqrt(pi) is 1 / beta(df / 2, 1 / 2), DLMF 5.12.1
+    return exp(-0.5 * (df + 1.0) * log1p(x * x / df) - named("betaln")(0.5 * df, 0.5) - 0.5 * log(df))
+
+
+def _dawson_written(n: Node, x: Node) -> Node:
+    # D' = 1 - 2 x D, DLMF 7.10.3
+    before, here = named("dawsn")(x), 1.0 - 2.0 * (x * named("dawsn")(x))
+    for k in range(1, int(order_of(n))):
+        before, here = here, -2.0 * (x * here) - float(2 * k) * before
+    return here
+
+
+def _dawson_far(n: Node, x: Node) -> Node:
+    # term by term from DLMF 7.12.1 at an imaginary argument, since 1 - 2 x D cancels far out
+    order, square = int(order_of(n)), 1.0 / (x * x)
+    terms = []
+    for k in range(DAWSON_TERMS):
+        size = math.prod(range(1, 2 * k, 2)) / 2.0 ** (k + 1)
+        terms.append((-1) ** order * size * math.prod(range(2 * k + 1, 2 * k + 1 + order)))
+    total = constant(terms[-1])
+    for c in terms[-2::-1]:
+        total = c + square * total
+    return total / named("power")(x, float(order + 1))
+
+
+def _dawson_computed(n: Node, x: Node) -> Node:
+    near = compare("less", named("abs")(x), DAWSON_RADIUS)
+    return where(near, _dawson_written(n, x), _dawson_far(n, x))
+
+
 # ---------------------------------------------------------------------------- the rows
 
 # Error functions                                         DLMF 7
@@ -146,6 +179,11 @@ unary("erfinv", lambda x, f: (0.5 * ROOT_PI) * exp(f * f), UNIT, numpy="special.
       source="7.17.1", library="erfinv", singular=True)
 unary("erfcinv", lambda x, f: (-0.5 * ROOT_PI) * exp(f * f), (0.1, 1.9), numpy="special.erfcinv",
       sympy="erfcinv", source="7.17.1", library="erfcinv", singular=True)
+# Dawson's integral, and its derivatives, which are differences of it
+unary("dawsn", lambda x, f: elementwise("dawsn_derivative", (constant(1.0), x)), numpy="special.dawsn", source="7.10.3",
+      library="dawsn")
+row("dawsn_derivative", (NONE, lambda n, x, f: _next_order("dawsn_derivative", n, x)), ((1.0, 1.0), ANY), numpy="",
+    source="7.10.3", expansion=_dawson_computed, written=_dawson_written, orders=10)
 
 # The standard normal distribution, by erfc               DLMF 7.1.2
 unary("ndtr", lambda x, f: (1.0 / ROOT_TWO_PI) * exp(-0.5 * (x * x)), numpy="special.ndtr", source="7.2.2",
@@ -157,6 +195,10 @@ row("log_ndtr_derivative", (NONE, lambda n, x, f: _next_order("log_ndtr_derivati
     numpy="log_ndtr_derivative", source="7.18.9", special="sd_log_ndtr_derivative", orders=10)
 unary("ndtri", lambda x, f: ROOT_TWO_PI * exp(0.5 * (f * f)), (0.05, 0.95), numpy="special.ndtri", source="7.17.1",
       library="ndtri", singular=True)
+# Owen, Tables for computing bivariate normal probabilities (1956), 2.2 and 2.4
+row("owens_t", (lambda h, a, f: (-0.5 / ROOT_TWO_PI) * exp(-0.5 * (h * h)) * named("erf")(ROOT_HALF * (a * h)),
+                lambda h, a, f: (0.5 / math.pi) * exp(-0.5 * (h * h) * (1.0 + a * a)) / (1.0 + a * a)),
+    (ANY, (-0.8, 0.8)), numpy="special.owens_t", source="7.8", library="owens_t")
 
 # Gamma and beta functions                                DLMF 5
 unary("gamma", lambda x, f: f * digamma(x), POSITIVE, numpy="special.gamma", sympy="gamma", source="5.2.2",
@@ -191,6 +233,18 @@ row("gamma_density", (NONE, lambda n, a, x, f: f * (log(x) - digamma(a)), _gamma
     written=_gamma_density_apart, singular=True)
 row("betainc", (ABSENT, ABSENT, lambda a, b, x, f: _beta_density(a, b, x)), (POSITIVE, POSITIVE, (0.1, 0.9)),
     numpy="special.betainc", source="8.17.1", library="betainc", singular=True)
+# inverses by the last argument, whose slopes are those of the functions turned around
+row("gammaincinv", (ABSENT, lambda a, y, f: 1.0 / _gamma_density(a, f)), (POSITIVE, (0.1, 0.9)),
+    numpy="special.gammaincinv", source="8.8.13", library="gammaincinv", singular=True)
+row("gammainccinv", (ABSENT, lambda a, y, f: -1.0 / _gamma_density(a, f)), (POSITIVE, (0.1, 0.9)),
+    numpy="special.gammainccinv", source="8.8.14", library="gammainccinv", singular=True)
+row("betaincinv", (ABSENT, ABSENT, lambda a, b, y, f: 1.0 / _beta_density(a, b, f)), (POSITIVE, POSITIVE, (0.1, 0.9)),
+    numpy="special.betaincinv", source="8.17.1", library="betaincinv", singular=True)
+# Student's distribution of df degrees of freedom, and its inverse
+row("stdtr", (ABSENT, lambda df, x, f: _t_density(df, x)), (POSITIVE, ANY), numpy="special.stdtr", source="8.17.1",
+    library="stdtr")
+row("stdtrit", (ABSENT, lambda df, p, f: 1.0 / _t_density(df, f)), ((0.5, 4.0), (0.1, 0.9)), numpy="special.stdtrit",
+    source="8.17.1", library="stdtrit", singular=True)
 row("zeta", (ABSENT, lambda s, q, f: -(s * named("zeta")(s + 1.0, q))), ((1.5, 6.0), POSITIVE), numpy="zeta",
     source="25.11.17", special="sd_zeta", singular=True)
 

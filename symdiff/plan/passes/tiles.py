@@ -95,6 +95,8 @@ def _may_be_tiles(order: Sequence[Node], members: set[Axis]) -> bool:
         below = [axis for arg in node.args for axis in range(arg.ndim) if (arg, axis) in members]
         if node.op != "contract" and any([*own, *below]):
             return False
+        if node.op == "contract" and len(_labels(node, members)) > 1:
+            return False  # each element along the axis meets each
         if below and node.op not in _FOLDS and not own:
             return False
         if node.op in ("take", "put", "sort", "arrange") and (own or below):
@@ -102,6 +104,13 @@ def _may_be_tiles(order: Sequence[Node], members: set[Axis]) -> bool:
         if own and node.op in _MOVES and not _stays(node, bool(below)):
             return False
     return True
+
+
+def _labels(node: Node, members: set[Axis]) -> set[int]:
+    """Return the indices of a contraction that run along a class of axes."""
+    labels, out, _ = node.payload
+    pairs = ((node, out), *zip(node.args, labels, strict=True))
+    return {label for each, own in pairs for axis, label in enumerate(own) if (each, axis) in members}
 
 
 def _stays(node: Node, below: bool) -> bool:

@@ -19,15 +19,15 @@ Files
     choices        unit steps, conditions of an interval
     named_forms    cross products, zeros around an array, permutations
     factors        signs, numbers and matrices in common, in derivatives
-    entries        matrices of a few entries, in derivatives
+    entries        matrices of a few entries, in derivatives, and differences of neighbours
 Add
     the term of a primitive: a function in ``from_graph``; a form of contractions: one in ``contractions``
 """
 
 from __future__ import annotations
 
+from .entries import DIFFERENCES
 from .from_graph import written
-from .named_forms import DIFFERENCES
 from .numbers import in_digits, spelled
 from .reader import Reader, Readings
 from .reading import read

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from .reader import Reader, ReadingRules
@@ -51,13 +53,101 @@ def _stepped(reader: Reader, core: Term, sides: tuple[Term, Term], column: bool,
             if found is not None:
                 rest = [*core.args[:place], *core.args[place + 1 :]]
                 return _Stepped(reader.product([*rest, found.term], [], core.shape), [*rest, *found.others])
-    if core.kind in (("outer", "rows") if column else ("columns",)):
-        first, other = core.args
-        found = _stepped(reader, first, sides, False, levels - 1)
+    for place in _places_of(core, column):
+        found = _stepped(reader, core.args[place], sides, False, levels - 1)
         if found is not None:
-            made = reader.make(core.kind, (found.term, other), core.data, core.shape)
-            return _Stepped(made, [other, *found.others])
+            other = core.args[1 - place]
+            both = (found.term, other) if place == 0 else (other, found.term)
+            return _Stepped(reader.make(core.kind, both, core.data, core.shape), [other, *found.others])
     return None
+
+
+def _places_of(core: Term, column: bool) -> tuple[int, ...]:
+    """Return which operands of a product of a vector may hold what is one number a row, or what is not."""
+    if core.kind in ("outer", "rows"):
+        return (0,) if column else (1,) if core.kind == "rows" else ()
+    return (0, 1) if core.kind == "columns" and not column else ()
+
+
+#: The calls that are 0 on one side of 0.
+_RAMPS = ("maximum", "minimum")
+
+
+@DERIVED.of("where")
+def _ramp(reader: Reader, term: Term) -> Term | None:
+    """Leave out the choice of 0 where z < 0 around a product with max(z, 0), which is 0 there."""
+    condition, nothing, rest = term.args
+    column = condition.kind == "expand" and condition.data == (True, False)
+    if column:
+        (condition,) = condition.args
+    if condition.kind != "compare" or condition.data != "less" or not is_number(nothing, 0.0):
+        return None
+    others = _beside_ramp(reader, rest, condition.args, column)
+    return rest if others is not None and rest.shape == term.shape and all(map(_is_finite, others)) else None
+
+
+def _beside_ramp(
+    reader: Reader, core: Term, sides: tuple[Term, ...], column: bool, levels: int = 4
+) -> list[Term] | None:
+    """Return what else a product with max(z, 0) multiplies; ``column`` where that is one number a row."""
+    if not column and _is_ramp_of(reader, core, sides):
+        return []
+    if levels == 0:
+        return None
+    if core.kind == "negative":
+        return _beside_ramp(reader, core.args[0], sides, column, levels - 1)
+    is_product = core.kind == "product" and not any(core.data)
+    for place in range(len(core.args)) if is_product else _places_of(core, column):
+        found = _beside_ramp(reader, core.args[place], sides, is_product and column, levels - 1)
+        if found is not None:
+            return [*core.args[:place], *core.args[place + 1 :], *found]
+    return None
+
+
+def _is_ramp_of(reader: Reader, term: Term, sides: tuple[Term, ...]) -> bool:
+    """Tell whether a term is a maximum or minimum with 0 that is 0 where one side is less than the other."""
+    low, high = sides
+    if term.kind != "call" or term.data not in _RAMPS or not (is_number(high, 0.0) or is_number(low, 0.0)):
+        return False
+    if term.data == "maximum":
+        z = low if is_number(high, 0.0) else reader.negative(high)
+    else:
+        z = high if is_number(low, 0.0) else reader.negative(low)
+    return any(x is z and is_number(bound, 0.0) for x, bound in (term.args, term.args[::-1]))
+
+
+@DERIVED.of("matmul")
+def _chosen_twice(reader: Reader, term: Term) -> Term | None:
+    """Leave out the choice of 0 for the rows of a matrix where the columns before it have the step of the same."""
+    for place, (before, after) in enumerate(pairwise(term.args)):
+        if after.kind != "where" or not is_number(after.args[1], 0.0) or after.args[2].shape != after.shape:
+            continue
+        condition = after.args[0]
+        if after.ndim == 2 and condition.kind == "expand" and condition.data == (True, False):
+            (condition,) = condition.args
+        elif after.ndim != 1:
+            continue
+        steps = _steps_of_columns(before)
+        if condition.kind != "compare" or condition.data != "less" or not _is_finite(after.args[2]):
+            continue
+        low, high = condition.args
+        z = low if is_number(high, 0.0) else reader.negative(high) if is_number(low, 0.0) else None
+        if z is not None and any(step.args[0] is z for step in steps):
+            return reader.chain([*term.args[: place + 1], after.args[2], *term.args[place + 2 :]])
+    return None
+
+
+def _steps_of_columns(term: Term, levels: int = 3) -> list[Term]:
+    """Return the unit steps that multiply the columns of a matrix."""
+    if levels == 0:
+        return []
+    if term.kind == "columns":
+        vector = term.args[1]
+        over = vector.factors[0] if vector.kind == "product" else [vector]
+        return [x for x in over if x.kind == "step"]
+    if term.kind in ("product", "negative"):
+        return [step for x in term.args if x.ndim == 2 for step in _steps_of_columns(x, levels - 1)]
+    return []
 
 
 def _is_half_or_one(term: Term, sides: tuple[Term, Term]) -> bool:
@@ -93,6 +183,10 @@ _FINITE = frozenset({
 _BOUNDED = frozenset({"abs", "arctan", "cos", "erf", "maximum", "minimum", "sech", "sigmoid", "sign", "sin", "tanh"})
 
 
+#: Functions of whole axes that are.
+_REDUCED = frozenset({"unit", "norm", "softmax", "logsumexp", "max", "min"})
+
+
 def _is_count(value: float) -> bool:
     return value >= 0.0 and value.is_integer()
 
@@ -110,6 +204,7 @@ def _is_finite(term: Term) -> bool:
             part.kind in _FINITE
             or (part.kind == "product" and not any(part.data))
             or (part.kind == "call" and part.data in _BOUNDED)
+            or (part.kind == "reduce" and part.data[0] in _REDUCED)
             or (part.kind == "power" and part.args[1].kind == "number" and _is_count(part.args[1].data))
         ):
             return False
@@ -119,14 +214,51 @@ def _is_finite(term: Term) -> bool:
 
 @DERIVED.of("product")
 def _step_of_maximum(reader: Reader, term: Term) -> Term | None:
-    """Leave out the step of what is 0 below 0: step(z) max(z, 0) is max(z, 0)."""
+    """Leave out the step of what is 0 below 0, and the half at 0: step(z) max(z, 0) is max(z, 0)."""
     over, under = term.factors
-    calls = [x for x in over if x.kind == "call" and x.data == "maximum"]
-    ramps = {id(x.args[1 - k]) for x in calls for k in (0, 1) if is_number(x.args[k], 0.0)}
+    calls = [x for x in over if x.kind == "call" and x.data in _RAMPS]
+    ramps = {id(x.args[1 - k]): x for x in calls for k in (0, 1) if is_number(x.args[k], 0.0)}
     for step in over:
-        if step.kind == "step" and id(step.args[0]) in ramps:
+        is_step = step.kind == "step" and id(step.args[0]) in ramps and ramps[id(step.args[0])].data == "maximum"
+        if is_step or (step.kind == "where" and any(_is_half_or_one(step, sides) for sides in _zeros_of(calls))):
             return reader.product([arg for arg in over if arg is not step], under, term.shape)
     return None
+
+
+@DERIVED.of("product", "negative")
+def _nothing(reader: Reader, term: Term) -> Term | None:
+    """Write 0 for a product with 0 whose other factors are finite."""
+    if not any(_is_zero(arg) for arg in term.args) or (term.kind == "product" and any(term.data)):
+        return None
+    if not all(_is_zero(arg) or _is_finite(arg) for arg in term.args):
+        kept = [arg for arg in term.args if arg.kind != "number" or _is_zero(arg)]
+        return reader.product(kept, [], term.shape) if len(kept) < len(term.args) else None
+    return reader.make("filled", (), 0.0, term.shape) if term.ndim else reader.number(0.0)
+
+
+@DERIVED.of("sum")
+def _without_nothing(reader: Reader, term: Term) -> Term | None:
+    """Leave zeros out of a sum, and finite terms beside their negatives."""
+    kept: list[tuple[Term, bool]] = []
+    for arg, minus in zip(term.args, term.data, strict=True):
+        if (arg, not minus) in kept and arg.shape == term.shape and _is_finite(arg):
+            kept.remove((arg, not minus))
+        elif not _is_zero(arg):
+            kept.append((arg, minus))
+    if not kept:
+        return reader.make("filled", (), 0.0, term.shape) if term.ndim else reader.number(0.0)
+    if len(kept) == len(term.args) or not any(arg.shape == term.shape for arg, _ in kept):
+        return None
+    return reader.sum(kept, term.shape)
+
+
+def _is_zero(term: Term) -> bool:
+    return term.kind in ("number", "filled") and term.data == 0.0
+
+
+def _zeros_of(calls: Sequence[Term]) -> list[tuple[Term, Term]]:
+    """Return z and 0 for maxima and minima of the two."""
+    return [(x.args[1 - k], x.args[k]) for x in calls for k in (0, 1) if is_number(x.args[k], 0.0)]
 
 
 # ---------------------------------------------------------------------------- conditions

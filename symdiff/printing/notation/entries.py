@@ -1,14 +1,23 @@
-"""Matrices of a few entries, each written where it stands: what sums of products of lists with unit vectors are."""
+"""Matrices of a few entries, each written where it stands, matrices beside transposes, differences of neighbours.
+
+Matrices by their entries are what sums of products of lists with unit vectors are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TypeAlias
 
+from .factors import split_scalars, turned_over
+from .named_forms import padded, shift_of
 from .reader import Reader, ReadingRules
 from .terms import Term, number, quotient, times
 
-RULES = ReadingRules()
+#: Rules for derivatives, and for those that are written with diff.
+RULES, DIFFERENCES = ReadingRules(), ReadingRules()
+#: Most terms of a sum that are compared in pairs.
+_MOST = 16
 
 #: Most rows and columns of a matrix that is written by its entries.
 _SIDE = 6
@@ -130,3 +139,152 @@ def _total(reader: Reader, parts: Sequence[tuple[Entries, bool]]) -> Entries:
                 else:
                     result[i][j] = reader.sum([(known, False), (x, minus)], ())
     return result
+
+
+# ---------------------------------------------------------------------------- matrices and their transposes
+
+
+@RULES.of("sum")
+def _transposes_of_sums(reader: Reader, term: Term) -> Term | None:
+    """Write the transpose of a sum, of which one term at most is not symmetric, as terms: S - Aᵀ for (S - A)ᵀ."""
+    if term.ndim != 2 or len(term.args) > _MOST:
+        return None
+    parts: list[tuple[Term, bool]] = []
+    for arg, minus in zip(term.args, term.data, strict=True):
+        inner = arg.args[0] if arg.kind == "transpose" else arg
+        opened = [(turned_over(reader, part), minus != own) for part, own in zip(inner.args, inner.data, strict=True)
+                  ] if inner is not arg and inner.kind == "sum" else []  # fmt: skip
+        moved = sum(part is not before for (part, _), before in zip(opened, inner.args, strict=False))
+        parts += opened if opened and moved <= 1 else [(arg, minus)]
+    return reader.sum(parts, term.shape) if len(parts) > len(term.args) else None
+
+
+@RULES.of("sum")
+def _transposes_together(reader: Reader, term: Term) -> Term | None:
+    """Write a matrix and its transpose side by side in a sum, in the same order wherever they are added."""
+    if term.ndim != 2 or len(term.args) > _MOST:
+        return None
+    order = list(range(len(term.args)))
+    for i, j in combinations(order, 2):
+        if term.data[i] == term.data[j] and turned_over(reader, term.args[i]) is term.args[j] is not term.args[i]:
+            order.remove(j)
+            order.insert(order.index(i) + 1, j)
+    if len(order) == 2 and not any(term.data) and turned_over(reader, term.args[0]) is term.args[1]:
+        return reader.made("sum", term.args[::-1], term.data, term.shape)
+    if order == sorted(order):
+        return None
+    return reader.sum([(term.args[at], term.data[at]) for at in order], term.shape)
+
+
+# ---------------------------------------------------------------------------- matrices with vectors along them
+
+
+@RULES.of("sum")
+def _common_columns(reader: Reader, term: Term) -> Term | None:
+    """Add the vectors that multiply the columns, or the rows, of one matrix: A diag(v) + A diag(w) is A diag(v + w)."""
+    if term.ndim != 2 or len(term.args) > _MOST:
+        return None
+    parts = [(*split_scalars(reader, arg), minus) for arg, minus in zip(term.args, term.data, strict=True)]
+    for *_, core, _ in parts:
+        if core.kind not in ("columns", "rows"):
+            continue
+        at = 0 if core.kind == "columns" else 1
+        matrix, shape = core.args[at], core.args[1 - at].shape
+        places = [k for k, part in enumerate(parts) if _along(part[3], core.kind, matrix) is not None]
+        if len(places) < 2:
+            continue
+        vectors = []
+        for k in places:
+            negative, over, under, inside, minus = parts[k]
+            along = _along(inside, core.kind, matrix)
+            factors = [*over, *(() if along is inside else (along,))]
+            vector = reader.product(factors or [reader.number(1.0)], under, shape if along is not inside else ())
+            vectors.append((vector, negative != minus))
+        total = reader.sum(vectors, shape)
+        made = reader.make(core.kind, (matrix, total) if at == 0 else (total, matrix), None, core.shape)
+        pairs = enumerate(zip(term.args, term.data, strict=True))
+        return reader.sum([(made, False), *(part for k, part in pairs if k not in places)], term.shape)
+    return None
+
+
+def _along(term: Term, kind: str, matrix: Term) -> Term | None:
+    """Return the vector that multiplies a matrix in a term; the matrix itself where none does."""
+    if term is matrix:
+        return term
+    if term.kind != kind or term.args[kind == "rows"] is not matrix:
+        return None
+    return term.args[kind == "columns"]
+
+
+# ---------------------------------------------------------------------------- differences of neighbours
+
+
+@DIFFERENCES.of("sum")
+def _differences(reader: Reader, term: Term) -> Term | None:
+    """Write x[1:] - x[:-1] as diff(x), and what differences are derived to, x[:-1] - x[1:] with zeros around, too."""
+    if len(term.args) > _MOST:
+        return None
+    for (i, one), (j, other) in combinations(enumerate(term.args), 2):
+        turned = one.kind == other.kind == "pad" and _is_other_way(one.args[0], other.args[0])
+        if one.kind != other.kind or (one.args != other.args and not turned):
+            continue
+        found = _difference(reader, one, other) if (term.data[i] == term.data[j]) is turned else None
+        if found is not None:
+            gap, minus = found
+            parts = list(zip(term.args, term.data, strict=True))
+            rest = [part for k, part in enumerate(parts) if k not in (i, j)]
+            return reader.sum([(gap, minus != term.data[i]), *rest], term.shape)
+    return None
+
+
+@DIFFERENCES.of("sum")
+def _differences_of_identity(reader: Reader, term: Term) -> Term | None:
+    """Write eye(n)[1:].T - eye(n)[:-1].T as diff(eye(n)), the matrix that takes differences, turned over."""
+    if len(term.args) > _MOST or term.ndim != 2:
+        return None
+    rows, columns = term.shape
+    if rows - 1 == columns:
+        n, ahead = rows, -1
+    elif columns - 1 == rows:
+        n, ahead = columns, 1
+    else:
+        return None
+    shifts = [shift_of(arg) for arg in term.args]
+    for (i, one), (j, other) in combinations(enumerate(shifts), 2):
+        if one is None or other is None or term.data[i] == term.data[j] or {one.start, other.start} != {0, ahead}:
+            continue
+        gap = reader.make("function", (reader.make("eye", (), (0, 1), (n, n)),), "diff", (n, n - 1))
+        if ahead == 1:
+            gap = reader.make("transpose", (gap,), None, term.shape)
+        minus = term.data[i if one.start == ahead else j]
+        rest = [part for k, part in enumerate(zip(term.args, term.data, strict=True)) if k not in (i, j)]
+        return reader.sum([(gap, minus), *rest], term.shape)
+    return None
+
+
+def _is_other_way(one: Term, other: Term) -> bool:
+    """Tell whether one of two differences is the negative of the other."""
+    if one.kind != other.kind or one.data != other.data:
+        return False
+    if one.kind in ("columns", "rows"):
+        (same, own), (its, turned) = (term.args[:: 1 if one.kind == "columns" else -1] for term in (one, other))
+        return same is its and _is_other_way(own, turned)
+    return one.kind == "sum" and one.data == (False, True) and one.args == other.args[::-1]
+
+
+def _difference(reader: Reader, one: Term, other: Term) -> tuple[Term, bool] | None:
+    """Return one - other as differences of neighbours along the last axis, and whether they are subtracted."""
+    if one.kind not in ("index", "pad") or not one.ndim or one.data[:-1] != other.data[:-1]:
+        return None
+    (x,), ahead, behind = one.args, one.data[-1], other.data[-1]
+    if one.kind == "index":
+        whole = all(item == (0, 1, size) for item, size in zip(one.data[:-1], x.shape[:-1], strict=True))
+        parts = [(0, 1, x.shape[-1] - 1), (1, 1, x.shape[-1] - 1)]
+        if not whole or x.kind == "eye" or [ahead, behind] not in (parts, parts[::-1]):
+            return None
+        return reader.make("function", (x,), "diff", one.shape), ahead == parts[0]
+    (p, q), (r, s) = ahead, behind
+    if any(widths != (0, 0) for widths in one.data[:-1]) or (p - r, q - s) not in ((1, -1), (-1, 1)):
+        return None
+    around = padded(reader, x, x.ndim - 1, (p, s) if p - r == 1 else (r, q))
+    return reader.make("function", (around,), "diff", one.shape), p - r == 1

@@ -8,7 +8,7 @@ from itertools import combinations
 from .named_forms import is_identity
 from .numbers import exact_product, without_common_number
 from .reader import Reader, ReadingRules
-from .terms import CHAIN, SHORT, Term, transpose
+from .terms import CHAIN, SHORT, Term, postorder, transpose
 
 RULES = ReadingRules()
 
@@ -18,17 +18,20 @@ _MOST = 16
 _QUOTIENTS = ("dot", "total", "trace", "matrix", "sum")
 
 
-def _apart(term: Term) -> tuple[bool, list[Term], list[Term], Term]:
-    """Return the sign, the scalars and the scalar divisors of a product with one array, and the array."""
+def split_scalars(reader: Reader, term: Term) -> tuple[bool, list[Term], list[Term], Term]:
+    """Return the sign, the scalars and the scalar divisors of a product with arrays, and the product of these."""
     negative = term.kind == "negative"
     core = term.args[0] if negative else term
     if core.kind != "product" or len(core.args) > _MOST:
         return negative, [], [], core
     over, under = core.factors
     arrays = [arg for arg in over if arg.ndim]
-    if len(arrays) != 1 or arrays[0].shape != core.shape or any(arg.ndim for arg in under):
+    scalars = [arg for arg in over if not arg.ndim]
+    if any(arg.ndim for arg in under) or not all(arg.shape == core.shape for arg in arrays) or not arrays:
         return negative, [], [], core
-    return negative, [arg for arg in over if not arg.ndim], under, arrays[0]
+    if len(arrays) > 1 and not scalars and not under:
+        return negative, [], [], core
+    return negative, scalars, under, reader.product(arrays, [], core.shape)
 
 
 @RULES.of("matmul", "outer", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns", "cumulative")
@@ -36,14 +39,14 @@ def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     """Write signs and scalars in front of a linear operation."""
     if term.kind == "cumulative" and term.data[0] != "cumsum":
         return None
-    parts = [_apart(arg) for arg in term.args]
+    parts = [split_scalars(reader, arg) for arg in term.args]
     if all(array is arg for (_, _, _, array), arg in zip(parts, term.args, strict=True)):
         return None
     over = [scalar for _, scalars, _, _ in parts for scalar in scalars]
     under = [divisor for _, _, divisors, _ in parts for divisor in divisors]
     arrays = [array for _, _, _, array in parts]
     inner = reader.chain(arrays) if term.kind == "matmul" else reader.make(term.kind, arrays, term.data, term.shape)
-    minus, scalars, divisors, core = _apart(inner)
+    minus, scalars, divisors, core = split_scalars(reader, inner)
     result = reader.product([*over, *scalars, core], [*under, *divisors], term.shape)
     return reader.negative(result) if sum(negative for negative, *_ in parts) % 2 != minus else result
 
@@ -104,9 +107,9 @@ def _transposed_inside(reader: Reader, term: Term) -> Term | None:
     if x.kind not in ("matmul", "sum") or before is None or any(part.shape != x.shape for part in _added(x)):
         return None
     if x.kind == "matmul":
-        found = reader.chain([_turned(reader, factor) for factor in x.args[::-1]])
+        found = reader.chain([turned_over(reader, factor) for factor in x.args[::-1]])
     else:
-        parts = [_turned(reader, part) for part in x.args]
+        parts = [turned_over(reader, part) for part in x.args]
         found = reader.sum(list(zip(parts, x.data, strict=True)), term.shape)
     after = _count_transposes(found)
     return found if after is not None and after <= before else None
@@ -128,7 +131,7 @@ def _count_transposes(x: Term, levels: int = 3) -> int | None:
 def _transposed_inverse(reader: Reader, term: Term) -> Term | None:
     """Write the inverse of a transpose as the transpose of an inverse, as other inverses are."""
     (x,) = term.args
-    return _turned(reader, reader.make("inv", x.args, None, term.shape)) if x.kind == "transpose" else None
+    return turned_over(reader, reader.make("inv", x.args, None, term.shape)) if x.kind == "transpose" else None
 
 
 @RULES.of("product")
@@ -170,9 +173,20 @@ def _quotient(reader: Reader, term: Term) -> Term | None:
                 continue
             parts = [_with_quotient(reader, part, divisor) for part in arg.args]
             if any(part is not old for part, old in zip(parts, arg.args, strict=True)):
+                parts = [_quotients_inside(reader, part, divisor) for part in parts]
                 whole = reader.sum(list(zip(parts, arg.data, strict=True)), arg.shape)
                 return reader.product([*over[:place], whole, *over[place + 1 :]], under, term.shape)
     return None
+
+
+def _quotients_inside(reader: Reader, term: Term, divisor: Term, levels: int = 4) -> Term:
+    """Name the quotient in sums among the factors of a term, too."""
+    if levels == 0 or term.kind not in ("sum", "product", "outer", "negative", "matmul"):
+        return term
+    args = [_with_quotient(reader, arg, divisor) for arg in term.args] if term.kind == "sum" else list(term.args)
+    args = [_quotients_inside(reader, arg, divisor, levels - 1) for arg in args]
+    changed = any(new is not old for new, old in zip(args, term.args, strict=True))
+    return reader.make(term.kind, args, term.data, term.shape) if changed else term
 
 
 def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
@@ -199,13 +213,21 @@ def _signs(reader: Reader, term: Term) -> Term | None:
         inner = arg
         if inner.kind == "negative":
             inner, minus = inner.args[0], not minus
-        if inner.kind == "sum" and len(inner.args) <= SHORT and inner.shape == term.shape:
+        flat = inner.kind == "sum" and len(inner.args) <= SHORT and inner.shape == term.shape
+        if flat and not _is_repeated(inner, term):
             parts += [(each, minus != sign) for each, sign in zip(inner.args, inner.data, strict=True)]
         else:
             parts.append((inner, minus))
     if parts == list(zip(term.args, term.data, strict=True)):
         return None
     return reader.sum(parts, term.shape)
+
+
+def _is_repeated(inner: Term, term: Term) -> bool:
+    """Tell whether a sum that gets a name stands in another term of a sum, too."""
+    if len(inner.args) == 2 and inner.args[1].kind != "reduce":
+        return False
+    return any(arg is not inner and any(part is inner for part in postorder([arg])) for arg in term.args)
 
 
 @RULES.of("sum")
@@ -228,7 +250,7 @@ def _common_scalars(reader: Reader, term: Term) -> Term | None:
         return None
     if all(term.data):
         return reader.negative(reader.sum([(arg, False) for arg in term.args], term.shape))
-    parts = [_apart(arg) for arg in term.args]
+    parts = [split_scalars(reader, arg) for arg in term.args]
     if any(array.shape != term.shape or not term.ndim for *_, array in parts):
         return None
     over, left = _in_common([scalars for _, scalars, _, _ in parts])
@@ -248,7 +270,7 @@ def _number_of_sum(reader: Reader, term: Term) -> Term | None:
     for place, arg in enumerate(term.factors[0] if term.kind == "product" else term.args):
         if arg.kind != "sum" or not arg.ndim or len(arg.args) > _MOST:
             continue
-        parts = [_apart(part) for part in arg.args]
+        parts = [split_scalars(reader, part) for part in arg.args]
         found = without_common_number([scalars for _, scalars, _, _ in parts])
         if found is None or any(array.shape != arg.shape for *_, array in parts):
             continue
@@ -297,15 +319,15 @@ def _split(reader: Reader, term: Term, front: bool) -> tuple[Term, Term] | None:
         first, vector = own.args[0], reader.chain(own.args[1:])
         pair = (vector, b) if front else (a, vector)
         whole = reader.make("outer", pair, None, pair[0].shape + pair[1].shape)
-        return (first if front else _turned(reader, first)), whole
+        return (first if front else turned_over(reader, first)), whole
     return None
 
 
-def _turned(reader: Reader, matrix: Term) -> Term:
+def turned_over(reader: Reader, matrix: Term) -> Term:
     """Return the transpose; A + Aᵀ is its own."""
     if matrix.kind == "sum" and matrix.data == (False, False) and _count_transposes(matrix) is not None:
         a, b = matrix.args
-        if a.shape == b.shape == matrix.shape and _turned(reader, a) is b:
+        if a.shape == b.shape == matrix.shape and turned_over(reader, a) is b:
             return matrix
     turned = transpose(matrix)
     return reader.make(turned.kind, turned.args, turned.data, turned.shape)
@@ -340,7 +362,7 @@ def _common_outer(reader: Reader, term: Term) -> Term | None:
     """Write outer products that have a vector in common as one: v aᵀ + v bᵀ is v (a + b)ᵀ."""
     if term.ndim != 2 or not 2 < len(term.args) <= _MOST:
         return None
-    parts = [_apart(arg) for arg in term.args]
+    parts = [split_scalars(reader, arg) for arg in term.args]
     for (i, one), (j, other) in combinations(enumerate(parts), 2):
         if one[3].kind != "outer" or other[3].kind != "outer" or one[1:3] != other[1:3]:
             continue
@@ -362,7 +384,7 @@ def _matrix_and_transpose(reader: Reader, term: Term) -> Term | None:
     """Write two terms that differ by a transpose as one: b + A x + Aᵀ x is b + (A + Aᵀ) x."""
     if not 2 < len(term.args) <= _MOST:
         return None
-    parts = [_apart(arg) for arg in term.args]
+    parts = [split_scalars(reader, arg) for arg in term.args]
     chains = [(place, part[3]) for place, part in enumerate(parts) if part[3].kind == "matmul"]
     for (i, one), (j, other) in combinations(chains, 2):
         minus, *scalars = parts[i][:3]
@@ -371,7 +393,7 @@ def _matrix_and_transpose(reader: Reader, term: Term) -> Term | None:
         if sign != turned or scalars != [*parts[j][1:3]] or len(one.args) != len(other.args) or len(apart) != 1:
             continue
         f, g = one.args[apart[0]], other.args[apart[0]]
-        if f.ndim != 2 or _turned(reader, f) is not g:
+        if f.ndim != 2 or turned_over(reader, f) is not g:
             continue
         both = reader.sum([(f, False), (g, False)], f.shape)
         chain = reader.chain([*one.args[: apart[0]], both, *one.args[apart[0] + 1 :]])
@@ -410,7 +432,7 @@ def _diagonal_and_outer(reader: Reader, term: Term) -> Term | None:
     matrix, row = inside.args
     if matrix.shape != term.shape or row.ndim != 1 or row.kind != "matmul" or row.args[-1] is not p:
         return None
-    if reader.chain([_turned(reader, matrix), p]) is not row:
+    if reader.chain([turned_over(reader, matrix), p]) is not row:
         return None
     diagonal = reader.make("diag", (p,), None, p.shape * 2)
     outer = reader.make("outer", (p, p), None, p.shape * 2)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 from ...graph.sizes import Dim, is_room
 from .reader import Reader, ReadingRules
 from .terms import Term, reaches_outside, transpose
 
-#: Rules for all formulas, for derivatives alone, and for those that are written with diff.
-RULES, DERIVED, DIFFERENCES = ReadingRules(), ReadingRules(), ReadingRules()
+#: Rules for all formulas, and for derivatives alone.
+RULES, DERIVED = ReadingRules(), ReadingRules()
 
 #: Most terms of a sum that are compared in pairs.
 _PAIRS = 16
@@ -30,9 +29,10 @@ class _Shift(NamedTuple):
     start: Dim
 
 
-def _shift(term: Term) -> _Shift | None:
+def shift_of(term: Term) -> _Shift | None:
+    """Read an identity that is not square as what it moves."""
     if term.kind == "transpose":
-        inner = _shift(term.args[0])
+        inner = shift_of(term.args[0])
         return None if inner is None else _turned(inner)
     if term.kind != "eye" or term.data[1] != 1 or term.shape[0] == term.shape[1]:
         return None
@@ -53,17 +53,23 @@ def _widths(shift: _Shift | None) -> tuple[Dim, Dim] | None:
     return (before, after) if is_room(before) and is_room(after) else None
 
 
+@RULES.of("transpose")
+def _turned_twice(reader: Reader, term: Term) -> Term | None:
+    (x,) = term.args
+    return x.args[0] if x.kind == "transpose" else None
+
+
 @RULES.of("matmul")
 def _padding(reader: Reader, term: Term) -> Term | None:
     """Read a product with an identity that has zeros around it as those zeros around the rest."""
     if any(factor.ndim > 2 for factor in term.args):
         return None
     for place, factor in enumerate(term.args[:-1]):
-        widths = _widths(_shift(factor))
+        widths = _widths(shift_of(factor))
         if widths is not None:
             rest = padded(reader, reader.chain(term.args[place + 1 :]), 0, widths)
             return reader.chain([*term.args[:place], rest])
-    last = _shift(term.args[-1]) if term.args[-1].ndim == 2 else None
+    last = shift_of(term.args[-1]) if term.args[-1].ndim == 2 else None
     widths = None if last is None else _widths(_turned(last))
     if widths is None:
         return None
@@ -113,42 +119,7 @@ def _diagonal(reader: Reader, term: Term) -> Term | None:
     return reader.make("eye", (), (start + left - above, 1), term.shape)
 
 
-# ---------------------------------------------------------------------------- differences and sums along an axis
-
-
-@DIFFERENCES.of("sum")
-def _differences(reader: Reader, term: Term) -> Term | None:
-    """Write x[1:] - x[:-1] as diff(x), and what differences are derived to, x[:-1] - x[1:] with zeros around, too."""
-    if len(term.args) > _PAIRS:
-        return None
-    for (i, one), (j, other) in combinations(enumerate(term.args), 2):
-        if one.kind != other.kind or one.args != other.args or term.data[i] == term.data[j]:
-            continue
-        found = _difference(reader, one, other)
-        if found is not None:
-            gap, minus = found
-            parts = list(zip(term.args, term.data, strict=True))
-            rest = [part for k, part in enumerate(parts) if k not in (i, j)]
-            return reader.sum([(gap, minus != term.data[i]), *rest], term.shape)
-    return None
-
-
-def _difference(reader: Reader, one: Term, other: Term) -> tuple[Term, bool] | None:
-    """Return one - other as differences of neighbours along the last axis, and whether they are subtracted."""
-    if one.kind not in ("index", "pad") or not one.ndim or one.data[:-1] != other.data[:-1]:
-        return None
-    (x,), ahead, behind = one.args, one.data[-1], other.data[-1]
-    if one.kind == "index":
-        whole = all(item == (0, 1, size) for item, size in zip(one.data[:-1], x.shape[:-1], strict=True))
-        parts = [(0, 1, x.shape[-1] - 1), (1, 1, x.shape[-1] - 1)]
-        if not whole or x.kind == "eye" or [ahead, behind] not in (parts, parts[::-1]):
-            return None
-        return reader.make("function", (x,), "diff", one.shape), ahead == parts[0]
-    (p, q), (r, s) = ahead, behind
-    if any(widths != (0, 0) for widths in one.data[:-1]) or (p - r, q - s) not in ((1, -1), (-1, 1)):
-        return None
-    around = padded(reader, x, x.ndim - 1, (p, s) if p - r == 1 else (r, q))
-    return reader.make("function", (around,), "diff", one.shape), p - r == 1
+# ---------------------------------------------------------------------------- sums along an axis
 
 
 @DERIVED.of("sum")

@@ -25,6 +25,8 @@ CONSTANTS = {
     "log(2)": math.log(2.0),
     "log(10)": math.log(10.0),
     "sqrt(2)": math.sqrt(2.0),
+    "sqrt(3)": math.sqrt(3.0),
+    "sqrt(5)": math.sqrt(5.0),
     "sqrt(pi)": math.sqrt(math.pi),
     "sqrt(2 * pi)": math.sqrt(2.0 * math.pi),
 }
@@ -203,3 +205,47 @@ def _range(reader: Reader, values: np.ndarray) -> Term | None:
     if step == 0 or not np.array_equal(again, values) or not all(v.is_integer() for v in (first, step)):
         return None
     return reader.make("arange", (), (first, stop, step), values.shape)
+
+
+#: Pairs of functions whose squares add up to 1, the second with this sign.
+_SQUARES = {("cos", "sin"): False, ("cosh", "sinh"): True, ("tanh", "sech"): False, ("sech", "tanh"): False}
+
+
+@RULES.of("sum")
+def _sum_of_squares(reader: Reader, term: Term) -> Term | None:
+    """Write r sin(x)**2 + r cos(x)**2 as r."""
+    squares = [(k, found) for k, arg in enumerate(term.args[:_MOST]) if (found := _square_in(arg)) is not None]
+    for i, (one, others) in squares:
+        for j, (other, beside) in squares:
+            opposite = _SQUARES.get((one.data, other.data))
+            if opposite is None or one.args[0] is not other.args[0] or others != beside:
+                continue
+            if (term.data[i] != term.data[j]) is opposite:
+                rest = [part for k, part in enumerate(zip(term.args, term.data, strict=True)) if k not in (i, j)]
+                whole = reader.product(others or [reader.number(1.0)], [], term.shape)
+                if whole.shape != term.shape:
+                    return None
+                return reader.sum([(whole, term.data[i]), *rest], term.shape)
+    return None
+
+
+#: Most terms of a sum that are compared.
+_MOST = 16
+
+
+def _square_in(term: Term) -> tuple[Term, list[Term]] | None:
+    """Return the function whose square is a factor, and the other factors."""
+    over = term.factors[0] if term.kind == "product" and not any(term.data) else [term]
+    for place, factor in enumerate(over):
+        is_power = factor.kind == "power" and factor.args[0].kind == "call" and factor.args[1].kind == "number"
+        if is_power and factor.args[1].data == 2.0:
+            return factor.args[0], [*over[:place], *over[place + 1 :]]
+    return None
+
+
+@RULES.of("product")
+def _without_ones(reader: Reader, term: Term) -> Term | None:
+    """Leave a factor of 1 out."""
+    over, under = term.factors
+    kept = [arg for arg in over if arg.kind != "number" or arg.data != 1.0]
+    return reader.product(kept, under, term.shape) if kept and len(kept) < len(over) else None

@@ -62,6 +62,10 @@ class Reader:
             known = self.known[key] = next((reading for reading in readings if reading is not None), term)
         return known
 
+    def made(self, kind: str, args: Sequence[Term], data: Any, shape: Shape) -> Term | None:
+        """Return the term of this kind that was made before, if there is one."""
+        return self.known.get((kind, tuple(map(id, args)), _key(data), shape))
+
     # ------------------------------------------------------------ what rules make
 
     def number(self, value: float) -> Term:

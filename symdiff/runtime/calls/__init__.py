@@ -11,6 +11,7 @@ Files
     threads         how many threads a call may take
     result_memory   memory of large results, kept for later ones
     arguments       what a caller passes, checked and brought into one form
+    strange         what to write in place of an argument that is no array of numbers
     overlaps        which of them share memory with results
     containers      columns and arrays of pandas, Polars, Arrow and xarray
     labels          labels of a batch, kept from the arguments to the results

@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
-from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from ..._kernels.unit import is_tangled
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError
 from ...frontend.array import Array
-from ...frontend.numpy.masked import is_masked
+from ...frontend.numpy.foreign import is_masked
 from ...graph import INT, REAL, Node
 from ...graph.primitives import NOTHING_KNOWN, Assumptions
 from ...graph.reference.numeric import span
@@ -28,6 +27,7 @@ from ...graph.size_equations import bind
 from ...graph.sizes import Dim, Shape, Size, Span, named, show, value
 from .containers import numbers_of
 from .overlaps import Targets
+from .strange import told_of_foreign, told_of_no_numbers
 
 __all__ = [
     "MOST_AXES",
@@ -130,7 +130,9 @@ def match(inputs: Sequence[Parameter], given: Sequence[Any], named: Mapping[str,
 
             close = get_close_matches(str(name), names, 1)
             hint = f"; did you mean {close[0]!r}? Expected" if close else "; expected"
-            raise ArgumentError(f"no input is called {name!r}{hint} {_listed(inputs)}")
+            of_table = all(name in named or name in found for name in names) and len(named) > len(names) > 0
+            wide = "; k(inputs=table) takes the columns of a table that are inputs" if of_table else ""
+            raise ArgumentError(f"no input is called {name!r}{hint} {_listed(inputs)}{wide}")
         found[name] = argument
     missing = [p for p in inputs if p.name not in found]
     if missing:
@@ -176,23 +178,12 @@ def as_floats(name: str, argument: Any) -> Floats:
     except ValueError as error:
         raise ShapeError(f"{name} is no array of numbers: {error}") from error
     except Exception as error:
-        raise DtypeError(f"{name} is a {type(argument).__name__}, which is no array of numbers: {error}") from error
+        raise DtypeError(told_of_foreign(name, argument, error)) from error
     kind = array.dtype
     if kind.kind not in "fiub" or kind.itemsize > 8:
-        what = _objects(argument, array) if kind.kind == "O" else f"an array of {kind}"
-        raise DtypeError(f"{name} is {what}; expected real numbers (float64, float32, integers or bool){_hint(kind)}")
+        raise DtypeError(told_of_no_numbers(name, argument, array))
     single = kind.kind == "f" and kind.itemsize == 4
     return np.require(array, np.float32 if single else np.float64, "A")
-
-
-def _objects(argument: Any, array: npt.NDArray[Any]) -> str:
-    """Say what an argument is that NumPy makes an array of objects of."""
-    kind = type(argument).__name__
-    if array.ndim == 0 or not array.size:
-        return f"a {kind}"
-    article = "an" if kind == "ndarray" else "a"
-    strange = next((one for one in array.flat if not isinstance(one, Real)), array.flat[0])
-    return f"{article} {kind} of objects, of {type(strange).__name__} among them"
 
 
 def as_integers(name: str, argument: Any) -> npt.NDArray[Any]:
@@ -211,7 +202,7 @@ def as_integers(name: str, argument: Any) -> npt.NDArray[Any]:
     except ValueError as error:
         raise ShapeError(f"{name} is no array of numbers: {error}") from error
     except Exception as error:
-        raise DtypeError(f"{name} is a {type(argument).__name__}, which is no array of numbers: {error}") from error
+        raise DtypeError(told_of_foreign(name, argument, error)) from error
     if array.dtype.kind not in "iu":
         if array.size == 0 and isinstance(argument, list | tuple):  # NumPy has them float
             return array.astype(np.int64)
@@ -221,14 +212,6 @@ def as_integers(name: str, argument: Any) -> npt.NDArray[Any]:
             "with .astype(int)"
         )
     return array
-
-
-def _hint(kind: np.dtype[Any]) -> str:
-    if kind.kind == "c":
-        return "; pass the real and the imaginary part, as a formula of sd.complex_array takes them"
-    if kind.kind == "O":
-        return "; convert it with np.asarray(x, float), or stack several arrays into one first"
-    return "; convert it with .astype(float)"
 
 
 def stack_batches(

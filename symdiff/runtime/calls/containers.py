@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..._kernels.call import container_library
 from ...errors import ArgumentError, DtypeError
+from .strange import stranger
 
 __all__ = ["columns_of", "is_lazy", "numbers_of", "rank_of"]
 
@@ -146,8 +147,7 @@ def _named(column: Any) -> str:
     """Say what a column holds: its type, and for objects what the first one is that is no float."""
     if str(column.dtype) != "object":
         return str(column.dtype)
-    strange = next((type(one).__name__ for one in column if not isinstance(one, float)), "float")
-    return f"objects, of {strange} among them"
+    return f"objects, of {type(stranger(column)).__name__} among them"
 
 
 # ---------------------------------------------------------------------------- Polars

@@ -4,8 +4,10 @@ The cost is that of one call with one sample, in nanoseconds. A program takes a 
 less in native code and more in the interpreter, and again as much for having been derived, scheduled and built,
 shared by about a thousand calls. A plan of long arrays takes a tenth of a microsecond for each step, and vectors hold
 several elements at a time; so formulas of numbers and small arrays become programs however long they are, and long
-arrays become plans. Structural zeros count nothing. The figures are fixed, so that a formula takes the same form on
-every machine.
+arrays become plans. A map over a long axis is a plan at any length, and what else goes along one axis from a length on:
+elements stand in memory as vectors want them, for one sample and for rows of them, where a program would put each into
+a vector of its own, or transpose. Structural zeros count nothing. The figures are fixed, so that a formula takes the
+same form on every machine.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ...graph.sizes import fixed
 from ...ground.budget import limits
 from ...lowering.program import Program
 from ...plan.calls import has_many, has_steps, plan_call
-from ...plan.plan import Plan
+from ...plan.plan import Plan, is_map, line_of
 from ...plan.steps import Call
 
 __all__ = ["lower", "most_operations"]
@@ -29,6 +31,8 @@ __all__ = ["lower", "most_operations"]
 OPERATION, ALONE = 10.0, 0.4
 #: A plan is taken where its call takes less than this part of the time of a program's.
 GAIN = 0.5
+#: Elements from which on a plan is taken that goes along one axis alone.
+LINE = 200
 #: How many times as many operations as are worth while may be expected, and scheduling still be tried: estimates
 #: miss sub-expressions that turn out equal, or are not used.
 DOUBT = 1.5
@@ -73,10 +77,13 @@ def lower(request: Request, *, insist: bool) -> Program | Plan:
     if has_steps(request.inputs, request.nodes):
         plan, why = _plan(request, short, insist)
     no_plan = why
-    # a program of many elements is scheduled for longer than it is run
-    enough = math.inf if has_many(postorder(request.nodes)) else GAIN * ALONE * cost(request.nodes)
-    if plan is not None and plan.estimate.once < enough:
-        return plan
+    if plan is not None:
+        # a program of many elements is scheduled for longer than it is run
+        enough = math.inf if has_many(postorder(request.nodes)) else GAIN * ALONE * cost(request.nodes)
+        # sums have one order, in rows as in columns; a map has none
+        along = line_of(plan) >= LINE or (is_map(plan) and not request.columns)
+        if along or plan.estimate.once < enough:
+            return plan
     if all(fixed(node.shape) is not None for node in request.inputs):
         other = plan.estimate.once if plan is not None else math.inf if insist else array_time(request.nodes)
         most = most_operations(other)

@@ -37,7 +37,7 @@ from ..kept.records import FormulaRecord, UnitRecord
 from .bits import bits_of
 from .native import NativeRunner
 from .numpy import NumpyRunner, batch_length
-from .one_by_one import Sampled, by_numpy, one_by_one
+from .one_by_one import SEVERAL, Sampled, Together, by_numpy, one_by_one
 from .pattern import Kind, Pattern
 from .tiered import TieredRunner
 from .variants import ProgramRunner
@@ -120,6 +120,7 @@ class PlanRunner:
         self.reproducible = reproducible
         self._patterns: dict[tuple[bool, ...], Pattern | None] = {}
         self._sized: dict[tuple[Any, ...], Pattern | None] = {}
+        self._together = Together(self.inputs, outputs, kind, self._options())
         self._has_letters = any(isinstance(size, Size) for node in self.inputs for size in node.shape)
         # a factor of what is declared definite is a step, whose failure names the input
         self._has_definite = any(node.assumptions.definite for node in self.inputs)
@@ -218,7 +219,8 @@ class PlanRunner:
         return pattern
 
     def _made_patterns(self) -> list[Pattern]:
-        return [pattern for kept in (self._patterns, self._sized) for pattern in list(kept.values()) if pattern]
+        every = self._patterns, self._sized, self._together.patterns
+        return [pattern for kept in every for pattern in list(kept.values()) if pattern]
 
     def _runners(self) -> list[ProgramRunner]:
         return [runner for pattern in self._made_patterns() for runner in pattern.runners]
@@ -260,6 +262,8 @@ class PlanRunner:
     def lines(self) -> Iterator[str]:
         """Give the steps of each plan that is there, with estimated times and why they are chosen."""
         made = [*(((batched,), pattern) for batched, pattern in self._patterns.items()), *self._sized.items()]
+        size = "samples", f"{SEVERAL} or more at once"
+        made += [((batched, size), pattern) for batched, pattern in self._together.patterns.items()]
         for (batched, *sizes), pattern in made:
             if pattern is None:
                 continue
@@ -346,15 +350,19 @@ class PlanRunner:
         ]
         found = self._bound(batched, [array.shape for array in given], single)
         if found is None:
+            dtype = np.float32 if single else np.float64
+            joint = several and count >= SEVERAL and not self.reproducible and self._has_loops()
+            if joint and self._together.run(given, outs, batched, single, self.threads or get_num_threads()):
+                return
             alone = self._alone(given, batched, single) if several and (self.reproducible or count <= ALONE) else None
             if alone is not None:
-                one_by_one(alone, outs, count, self.reduce, np.float32 if single else np.float64)
+                one_by_one(alone, outs, count, self.reduce, dtype)
                 return
             if self._numpy is None:
                 self._numpy = NumpyRunner(emit_numpy(self.inputs, self.outputs))
-            if self.reproducible and self.pattern(batched) is None:
-                raise UnsupportedError("reproducible=True, and only NumPy computes calls that share inputs so")
             if self.reproducible:
+                if self.pattern(batched) is None:
+                    raise UnsupportedError("reproducible=True, and only NumPy computes calls that share inputs so")
                 one_by_one(partial(by_numpy, self._numpy, inputs), outs, count, self.reduce)
             else:
                 self._numpy.run(inputs, outs, reduce)
@@ -374,13 +382,12 @@ class PlanRunner:
             if target is not array:
                 target[...] = array
 
-    def _alone(self, given: Sequence[Floats], batched: tuple[bool, ...], single: bool) -> Sampled | None:
-        """Return what computes one sample of a loop by the plan for calls of one, None where there is none.
+    def _has_loops(self) -> bool:
+        return any(node.below & REPEATED for node in self.outputs)
 
-        Loops over samples have no plan. NumPy takes some microseconds for each operation of each step, for one sample
-        as for many.
-        """
-        if not any(node.below & REPEATED for node in self.outputs):
+    def _alone(self, given: Sequence[Floats], batched: tuple[bool, ...], single: bool) -> Sampled | None:
+        """Return what computes one sample of a loop by the plan for calls of one, None where there is none."""
+        if not self._has_loops():
             return None
         shapes = [array.shape[has:] for array, has in zip(given, batched, strict=True)]
         found = self._bound((False,) * len(batched), shapes, single)

@@ -17,8 +17,8 @@ def _mean_of_deviations(node: Node) -> Node | None:
     """Leave the mean of deviations out where the deviations, and its scalars, are factors of another term."""
     if not any(_is_sum(arg) or arg.op in SUMS for arg in node.args):
         return None
-    terms = terms_of(node, TERMS)
-    if not terms.whole or not any(_is_sum(term) for _, term in terms.parts):
+    terms = terms_of(node, TERMS, enter=lambda part: part is node or not _is_deviation(part))
+    if not any(_is_sum(term) for _, term in terms.parts):
         return None
     for k, (sign, term) in enumerate(terms.parts):
         found = _summed(term)
@@ -111,6 +111,12 @@ def _summed(node: Node) -> _Summed | None:
         scalars.update(scalars_of(arg))
     found = _Summed(total, total.args[-1], scalars)
     return found if found.axes else None
+
+
+def _is_deviation(node: Node) -> bool:
+    """Tell whether a sum is x - mean(x), which counts as one term."""
+    every = [set(range(node.ndim)), *({axis} for axis in range(node.ndim) if node.ndim > 1)]
+    return node.op == "subtract" and any(_deviation(node, axes) is not None for axes in every)
 
 
 def _deviation(node: Node, axes: set[int]) -> Node | None:

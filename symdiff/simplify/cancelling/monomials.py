@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ...graph import Node, constant, elementwise
 from ...graph.scalars.arithmetic import PRODUCTS, factors_of, terms_of
 from ...graph.scalars.functions import scalar_constant
+from ...ground.gc_pause import noted
 from ..facts import is_positive
 from ..rewriter import make
 from .parts import FACTORS, TERMS
@@ -28,7 +29,13 @@ class PowerProduct(NamedTuple):
 
 def monomial(sign: float, term: Node) -> PowerProduct | None:
     """Return a term as a monomial; None for 0, and for more factors than are compared."""
-    number, powers, halves, lengths = sign, dict[Node, int](), dict[Node, int](), dict[Node, int]()
+    found = _decomposed(term)
+    return found if found is None or sign == 1.0 else found.scaled(sign)
+
+
+@noted
+def _decomposed(term: Node) -> PowerProduct | None:
+    number, powers, halves, lengths = 1.0, dict[Node, int](), dict[Node, int](), dict[Node, int]()
     todo = [(term, 1)]
     while todo:
         part, power = todo.pop()
@@ -120,14 +127,16 @@ def times(a: PowerProduct, b: PowerProduct) -> PowerProduct:
 
 
 def like(terms: list[PowerProduct]) -> list[PowerProduct]:
-    """Add like terms; those that cancel are left out."""
-    total: dict[tuple[tuple[Node, int], ...], float] = {}
-    for number, powers in terms:
-        key = tuple(sorted(powers.items(), key=lambda item: id(item[0])))
-        total[key] = total.get(key, 0.0) + number
-    return [PowerProduct(number, dict(key)) for key, number in total.items() if number]
+    """Add like terms; those that cancel are left out. Factors stand as in the first of them."""
+    total: dict[frozenset[tuple[Node, int]], PowerProduct] = {}
+    for term in terms:
+        key = frozenset(term.powers.items())
+        known = total.get(key)
+        total[key] = term if known is None else known._replace(number=known.number + term.number)
+    return [term for term in total.values() if term.number]
 
 
+@noted
 def terms_in(node: Node) -> list[PowerProduct] | None:
     """Return the terms of a sum; None if there are too many."""
     terms = terms_of(node, TERMS)

@@ -45,7 +45,7 @@ def without_scalars(node: Node, scalars: set[tuple[Node, bool]], through: tuple[
         if node.op in through:
             node = node.args[0]
         elif node.op == "divide" and node.args[1].shape == ():
-            scalars.add((node.args[1], True))
+            scalars.update((base, not under) for base, under in scalars_of(node.args[1]))
             node = node.args[0]
         elif node.op == "multiply" and () in (node.args[0].shape, node.args[1].shape):
             first = node.args[0].shape == ()

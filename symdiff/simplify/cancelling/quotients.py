@@ -10,7 +10,7 @@ import math
 from itertools import permutations
 
 from ...graph import Node
-from ...graph.kinds import VANISHING
+from ...graph.kinds import QUOTIENT, holds
 from ...graph.scalars.arithmetic import terms_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...graph.scalars.remainders import DERIVATIVES, REMAINDERS
@@ -22,7 +22,7 @@ from .parts import TERMS, total_of
 _QUOTIENTS = {f"{row.function}_remainder_1": row.function for row in REMAINDERS if row.order == 1}
 
 
-@rule("add subtract", "q(t) + t q'(t) for q(t) = f(t) / t", "f'(t)", below=(VANISHING,))
+@rule("add subtract", "q(t) + t q'(t) for q(t) = f(t) / t", "f'(t)", below=(QUOTIENT,))
 def _derivative_of_quotient(node: Node) -> Node | None:
     terms = terms_of(node, TERMS)
     if not terms.whole:
@@ -70,4 +70,4 @@ def _joined(a: PowerProduct, b: PowerProduct, t: Node, order: int) -> tuple[floa
     return written(a.scaled(1.0 / order))
 
 
-assert all(name in FUNCTIONS for name in _QUOTIENTS)
+assert all(name in FUNCTIONS and holds(name) & QUOTIENT for name in _QUOTIENTS)

@@ -217,20 +217,30 @@ def _like_products(node: Node) -> Node | None:
 # ---------------------------------------------------------------------------- determinants
 
 
-@rule("det logdet logabsdet", "det(X Xᵀ X), log |det(X X)|, X square", "det(X)**3, 2 log |det(X)|", "form",
-      inside="contract")
-def _determinant_of_power(node: Node) -> Node | None:
-    """Take the determinant of the only factor of a product: that of the product has lost digits, and overflows."""
+@rule("det logdet logabsdet", "det(X Xᵀ X), log |det(X Y)|, X, Y square",
+      "det(X)**3, log |det(X)| + log |det(Y)|", "form", inside="contract")
+def _determinant_of_product(node: Node) -> Node | None:
+    """Take the determinants of the factors of a product: that of the product has lost digits, and overflows."""
     (x,) = node.args
-    links = word_of(x)
-    first = links[0].node
-    n = len(links)
-    if n < 2 or first.shape != x.shape or any(link.node is not first for link in links):
+    powers = Counter(link.node for link in word_of(x))
+    if powers.total() < 2 or any(factor.shape != x.shape for factor in powers):
         return None
-    if node.op == "det":
-        return make("power", matrix("det", first), constant(float(n)))
-    inside = matrix("logdet" if n % 2 and node.op == "logdet" else "logabsdet", first)
-    return make("multiply", constant(float(n)), inside)
+    odd = [factor for factor, n in powers.items() if n % 2 and not is_definite(factor)]
+    if node.op == "logdet" and len(odd) > 1:
+        return None  # two negative determinants have a product above 0, and no logarithms
+    if node.op == "det" and len(powers) > 1 and not all(map(is_definite, powers)):
+        return None  # a logarithm of the determinant would no longer be seen as one
+    result: Node | None = None
+    for factor, n in powers.items():
+        if node.op == "det":
+            part = matrix("det", factor)
+            part = part if n == 1 else make("power", part, constant(float(n)))
+        else:
+            is_signed = node.op == "logdet" and (factor in odd or is_definite(factor))
+            part = matrix("logdet" if is_signed else "logabsdet", factor)
+            part = part if n == 1 else make("multiply", constant(float(n)), part)
+        result = part if result is None else make("multiply" if node.op == "det" else "add", result, part)
+    return result
 
 
 # ---------------------------------------------------------------------------- inverses

@@ -8,11 +8,13 @@ asks for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
-from ...graph import Node, elementwise, matrix, postorder, rebuild, reshape
+from ...graph import Node, constant, elementwise, matrix, postorder, rebuild, reshape
 from ...graph.deltas.einsum import einsum
+from ...graph.scalars.arithmetic import without_numbers
 from ..facts import is_definite
-from ..rewriter import rule
+from ..rewriter import make, rule
 from .chains import without_inverses
 
 __all__ = ["by_inverses"]
@@ -65,6 +67,15 @@ def _differential(a: Node, da: Node) -> Node:
     along = einsum([inverse, da, inverse], [(*stack, j, i), (*front, i, j), last], (*front, k, m))
     across = einsum([inverse, da, inverse], [first, (*front, j, k), last], (*front, i, m))
     return _times_determinant(a, elementwise("subtract", (along, across)))
+
+
+@rule("inv", "inv(2 A)", "inv(A) / 2", inside="multiply divide")
+def _inverse_of_multiple(node: Node) -> Node | None:
+    """Write a number in front of a matrix in front of its inverse."""
+    scale, inside = without_numbers(node.args[0])
+    if scale == 1.0 or inside.shape != node.shape or not isfinite(scale):
+        return None
+    return make("divide", matrix("inv", inside), constant(scale))
 
 
 @rule("adjugate", "adjugate(S), S definite", "det(S) inv(S)")

@@ -16,7 +16,7 @@ from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, terms_of, wi
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS, Remainder
 from ...graph.scalars.series import series_of
-from ...ground.gc_pause import notes
+from ...ground.gc_pause import noted
 from .exponents import added, as_node, as_sum, multiple, ratio
 from .lengths import by_square, is_length, root_of
 from .products import may_hold_exponentials
@@ -107,15 +107,10 @@ def vanishing(node: Node, divided: bool = True) -> Vanishing | None:
             return Vanishing(1.0, t, TABLE["bernoulli"][0], -1)
         if scalar_constant(b) == 1.0 and scalar_constant(c) == -1.0:
             return Vanishing(-1.0, t, TABLE["bernoulli"][0], -1)
-    if node.op not in ("add", "subtract"):
-        return None
-    known = notes().setdefault(__name__, {})  # a factor of many products is asked for in each of them
-    if (node, divided) not in known:
-        known[node, divided] = _vanishing_sum(node, divided)
-    found: Vanishing | None = known[node, divided]
-    return found
+    return _vanishing_sum(node, divided) if node.op in ("add", "subtract") else None
 
 
+@noted
 def _vanishing_sum(node: Node, divided: bool) -> Vanishing | None:
     terms, whole = terms_of(node, _TERMS, look=peel)
     if not whole:

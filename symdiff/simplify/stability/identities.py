@@ -10,15 +10,27 @@ A part is left out where the others are nan wherever it is: they have its inputs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING
 
-from ...graph import Node
+from ...graph import Node, constant, elementwise, postorder
 from ...graph.kinds import EXPONENTIAL
-from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, peel, terms_of
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, fraction_of, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
+from ...ground.gc_pause import noted
 from ..facts import hides_nan
 from ..rewriter import make, rule, spread
+from .points import is_nonzero
 
+if TYPE_CHECKING:
+    from .laurent import ExponentialTerm
+
+#: Numbers that densities have below others.
+_ROOTS = (math.sqrt(2 * math.pi), math.sqrt(math.pi), math.sqrt(2))
+#: Most nodes of a sum of exponentials that is written anew.
+_LOOKED = 200
 #: Most terms of a sum and factors of a term that are looked at.
 _TERMS, _FACTORS = 6, 12
 #: Operations that the normal form looks into; they are defined wherever their arguments are, but for poles.
@@ -41,13 +53,76 @@ def _identically_zero(node: Node) -> Node | None:
     return spread(total, node.shape)
 
 
+@rule("add subtract", "K t exp(a) + S u exp(b), K exp(a) = S exp(b)", "S (t + u) exp(b)", "reading",
+      below=(EXPONENTIAL,))
+def _fewer_exponentials(node: Node) -> Node | None:
+    """Write a sum by its normal form, where that has fewer terms and shows all that may be nan."""
+    terms = terms_of(node, _TERMS)
+    if not terms.whole or node.shape or not any(part.below & EXPONENTIAL for _, part in terms.parts):
+        return None
+    if not _may_join([part for _, part in terms.parts]):
+        return None
+    exponentials = [part for part in postorder([node], most=_LOOKED) if part.op == "exp"]
+    from .laurent import by_few_exponentials
+
+    found = by_few_exponentials(terms.parts, exponentials)
+    if found is None or len(found) >= len(terms.parts):
+        return None
+    result: Node | None = None
+    for term in found:
+        part = _written(term)
+        result = part if result is None else make("add", result, part)
+    if result is None or not _leaves([part for _, part in terms.parts], _INSIDE) <= _leaves([result], None):
+        return None
+    return result
+
+
+def _may_join(terms: list[Node]) -> bool:
+    """Tell whether exponentials of two terms may be multiples of each other: by a logarithm, or at a random point."""
+    found: dict[Node, None] = {}
+    for term in terms:
+        found |= dict.fromkeys(_exponentials(term))
+    if len(found) < 2:
+        return False
+    exponents = [node.args[0] for node in found]
+    if any(node.op == "log" for node in postorder(exponents, most=_LOOKED)):
+        return True
+    pairs = combinations(exponents, 2)
+    return any(not is_nonzero([(1.0, a), (-1.0, b)]) for a, b in pairs)
+
+
+@noted
+def _exponentials(term: Node) -> tuple[Node, ...]:
+    """Return the exponentials among the factors of a term, and among those of sums that are factors."""
+    found: list[Node] = []
+    for base, _ in factors_of(term, _FACTORS, look=peel).parts:
+        inside = [part for _, part in terms_of(base, _TERMS, look=peel).parts] if base.op in SUMS else [base]
+        for part in inside:
+            found += [each for each, _ in factors_of(part, _FACTORS, look=peel).parts if each.op == "exp"]
+    return tuple(found)
+
+
+def _written(term: ExponentialTerm) -> Node:
+    result = constant(term.number)
+    for root in _ROOTS:
+        value = fraction_of(term.number * root)
+        if value is not None and float(value) / root == term.number:
+            result = elementwise("divide", (constant(float(value)), constant(root)))
+            break
+    for base, n in term.powers:
+        factor = base
+        if abs(n) != 1:
+            factor = make("sqrt", base) if abs(n) == 0.5 else make("power", base, constant(float(abs(n))))
+        result = make("multiply" if n > 0 else "divide", result, factor)
+    return result if term.exponential is None else make("multiply", result, term.exponential)
+
+
 def _candidates(parts: list[tuple[float, Node]]) -> Iterator[tuple[int, ...]]:
     """Give the places of terms that have a factor that is 0, and of pairs that are 0 together."""
     moving = [i for i, (_, part) in enumerate(parts) if part.below & EXPONENTIAL]
     for i in moving:
         factors = factors_of(parts[i][1], _FACTORS, look=peel).parts
-        sums = [base for base, n in factors if n > 0 and base.op in SUMS and _has_exponentials(base)]
-        if any(_is_zero([(1.0, base)]) for base in sums):
+        if any(n > 0 and base.op in SUMS and _is_nothing(base) for base, n in factors):
             yield (i,)
     exponential = [i for i in moving if _is_exponential(parts[i][1])]
     for a, i in enumerate(exponential):
@@ -62,12 +137,15 @@ def _is_zero(parts: list[tuple[float, Node]]) -> bool:
     return is_zero(parts)
 
 
-def _has_exponentials(node: Node) -> bool:
-    """Tell whether two terms of a sum are exponentials with factors."""
+@noted
+def _is_nothing(node: Node) -> bool:
+    """Tell whether a sum is 0 of which two terms are exponentials with factors."""
     terms = terms_of(node, _TERMS, look=peel)
-    return terms.whole and sum(_is_exponential(term) for _, term in terms.parts) > 1
+    exponentials = terms.whole and sum(_is_exponential(term) for _, term in terms.parts) > 1
+    return exponentials and _is_zero([(1.0, node)])
 
 
+@noted
 def _is_exponential(term: Node) -> bool:
     return any(base.op == "exp" for base, _ in factors_of(term, _FACTORS, look=peel).parts)
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant
+from ...graph.dump import brief
 from ...graph.scalars.arithmetic import peel
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import notes
@@ -43,19 +44,69 @@ class _TooFarError(Exception):
 def is_zero(parts: Iterable[tuple[float, Node]]) -> bool:
     """Tell whether a sum has no terms in its normal form; its terms have some."""
     parts = list(parts)
-    if is_nonzero(parts):
-        return False
+    return not is_nonzero(parts) and _total(_reader(), parts) == {}
+
+
+def _reader() -> _NormalForm:
     noted = notes()
     if __name__ not in noted:
         noted[__name__] = _NormalForm()
     reader: _NormalForm = noted[__name__]
+    return reader
+
+
+def _total(reader: _NormalForm, parts: Iterable[tuple[float, Node]]) -> Form | None:
+    """Return the normal form of a sum; None where it is long."""
     total: Form = {}
     try:
         for sign, part in parts:
             total = reader.sum(total, reader.of(part), Fraction(sign))
     except (_TooLongError, _TooFarError):
-        return False
-    return not total
+        return None
+    return total
+
+
+class ExponentialTerm(NamedTuple):
+    """A number times powers times one exponential, or none."""
+
+    number: float
+    powers: list[tuple[Node, Fraction]]
+    exponential: Node | None
+
+
+def by_few_exponentials(
+    parts: Iterable[tuple[float, Node]], exponentials: Iterable[Node]
+) -> list[ExponentialTerm] | None:
+    """Return the terms of a sum, where each has one of some exponentials: of those with equal exponents, the first.
+
+    None where the sum is 0, its normal form long, or an exponent none of theirs.
+    """
+    reader = _reader()
+    total = _total(reader, parts)
+    if not total:
+        return None
+    known: dict[frozenset[tuple[Key, Fraction]], tuple[Node | None, Powers, Fraction]] = {
+        frozenset(): (None, frozenset(), Fraction(1))
+    }
+    for node in exponentials:
+        form = _total(reader, [(1.0, node)])
+        if form is not None and len(form) == 1:
+            (((powers, exponent), c),) = form.items()
+            known.setdefault(exponent, (node, powers, c))
+    found = []
+    for (powers, exponent), number in total.items():
+        if exponent not in known:
+            return None
+        exponential, own, c = known[exponent]
+        scale, rest = _joined(powers, frozenset((base, -n) for base, n in own))
+        found.append(ExponentialTerm(float(number * scale / c), sorted(rest, key=_place), exponential))
+    return found
+
+
+def _place(power: tuple[Node, Fraction]) -> tuple[bool, str]:
+    """Put names before all else, in an order that does not depend on the process."""
+    base, _ = power
+    return base.op != "input", str(base.name) if base.op == "input" else brief(base)
 
 
 class _NormalForm:

@@ -39,7 +39,7 @@ from .differences import Numbers, Tally, extrapolate
 from .ends import ends_of, look_at_end, look_far_out
 from .kinks import find_kinks
 from .overflow import find_overflow
-from .points import Draw, definite, ways_to_draw
+from .points import Draw, Systems, definite, ways_to_draw
 from .report import Comparison, Finding, Report
 from .rules import compare_rules
 from .second import compare_second
@@ -53,6 +53,8 @@ DIRECTIONS = 48
 JACOBIAN_ELEMENTS = 10_000
 #: Sizes that named dimensions get where no array says what they are.
 SMALL_SIZES = (3, 4, 2, 5)
+#: Sizes in another order, tried where no number could be compared with the first.
+OTHER_SIZES = (4, 3, 5, 2)
 
 
 @guarded
@@ -133,7 +135,12 @@ def check(
             raise ArgumentError(f"wrt holds a {type(one).__name__}; expected inputs, or names of them")
     read.refuse_unused()
     rewrites = join(result.provenance for result in results).facts.rewrites
-    return _Check(outputs, inputs, [a.node for a in chosen], given, np.random.default_rng(seed)).run(rewrites, points)
+    for small in (SMALL_SIZES, OTHER_SIZES):  # A.T @ A is singular where A has more columns than rows
+        tried = _Check(outputs, inputs, [a.node for a in chosen], given, np.random.default_rng(seed), small)
+        report = tried.run(rewrites, points)
+        if report.compared or not tried.has_letters:
+            break
+    return report
 
 
 _OPTIONS = ("wrt", "at", "shapes", "seed", "points", "budget")
@@ -155,6 +162,7 @@ class _Check:
         wrt: list[Node],
         given: Mapping[str, Any],
         rng: np.random.Generator,
+        small: Sequence[int] = SMALL_SIZES,
     ) -> None:
         self.outputs = outputs
         self.inputs = inputs
@@ -164,10 +172,12 @@ class _Check:
             for name, number in given.items()
         }
         self.rng = rng
-        self.sizes = self._choose_sizes()
+        self.has_letters = False
+        self.sizes = self._choose_sizes(small)
         self._cost = cost(outputs)
         require(8 * extent(outputs))
         self._value = compile(list(map(Array, outputs)), list(map(Array, inputs.values())))
+        self._systems = Systems(simplify(inline(outputs)))
         self.findings: list[Finding] = []
         self.compared = 0
         self.worst = 0.0
@@ -185,7 +195,7 @@ class _Check:
 
     def _look_at_ends(self, point: dict[str, Numbers]) -> None:
         """Compare derivatives at the ends of functions' domains, by inputs that were drawn."""
-        plain = mask_matrices(simplify(inline(self.outputs)))
+        plain = mask_matrices(simplify(inline(self.outputs), written=True))
         drawn = [w for w in self.wrt if w.op == "input" and w.name not in self.given]
         tally = Tally("both modes at the ends of domains")
         for end in ends_of(plain, drawn, point):
@@ -210,10 +220,11 @@ class _Check:
         if point is None and self.given.keys() == self.inputs.keys() and self._out_of_range(self.given):
             return Report(tuple(self.findings), self.given, 0, 0.0)
         if point is None:
-            self._find("point", "the value is not finite at any point tried; give one in at=", wrong=True)
+            told = "is not finite at any point tried, or a matrix of the formula is singular; give one in at="
+            self._find("point", f"the value {told}", wrong=True)
             return Report(tuple(self.findings), {}, 0, 0.0)
         rewrites = list(known)
-        plain = mask_matrices(simplify(inline(self.outputs), rewrites))
+        plain = mask_matrices(simplify(inline(self.outputs), rewrites, written=True))
         kinks = find_kinks(plain, inputs_of(self.wrt), point)
         for message in kinks:
             self._find("kink", message)
@@ -256,11 +267,12 @@ class _Check:
 
     # ---------------------------------------------------------------- the point
 
-    def _choose_sizes(self) -> dict[str, int]:
+    def _choose_sizes(self, small: Sequence[int]) -> dict[str, int]:
         known = bind_sizes([self.inputs[name] for name in self.given], [a.shape for a in self.given.values()])
         named = [size for node in self.inputs.values() for size in node.shape if isinstance(size, Size)]
         rest = sorted({name for size in named for name in size.names} - known.keys())
-        return known | {name: SMALL_SIZES[i % len(SMALL_SIZES)] for i, name in enumerate(rest)}
+        self.has_letters = bool(rest)
+        return known | {name: small[i % len(small)] for i, name in enumerate(rest)}
 
     def _fixed(self, shape: Shape) -> tuple[int, ...]:
         return sample_shape(shape, self.sizes)
@@ -272,7 +284,7 @@ class _Check:
                 name: self.given[name] if name in self.given else self._drawn(node, draw)
                 for name, node in self.inputs.items()
             }
-            if self._is_finite(point):
+            if self._is_finite(point) and (not drawn or self._systems.are_regular(point)):
                 return point
         return None
 

@@ -79,6 +79,34 @@ def _elliptic_derivative(start: int) -> Callable[..., Any]:
     return call
 
 
+def _dawson(n: Any, x: Any) -> Any:
+    value = mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+    found = [value, 1 - 2 * x * value]
+    for k in range(1, int(n)):
+        found.append(-2 * x * found[k] - 2 * k * found[k - 1])
+    return found[int(n)]
+
+
+def _owens_t(h: Any, a: Any) -> Any:
+    return mp.quad(lambda x: mp.exp(-h * h * (1 + x * x) / 2) / (1 + x * x), [0, a]) / (2 * mp.pi)
+
+
+def _stdtr(df: Any, t: Any) -> Any:
+    half = mp.mpf(1) / 2
+    inner = t * mp.hyp2f1(half, (df + 1) / 2, 3 * half, -t * t / df)
+    return half + inner / mp.sqrt(df) / mp.beta(df / 2, half)
+
+
+def _inverse(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the inverse of a function by its last argument, from SciPy's digits on."""
+
+    def call(*args: Any) -> Any:
+        *rest, y = args
+        return _newton(lambda x: function(*rest, x) - y, getattr(special, name)(*map(float, args)))
+
+    return call
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
@@ -140,6 +168,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gamma_density": lambda n, a, x: mp.power(x, a - 1 - n) * mp.exp(-x) / mp.gamma(a),
     "beta_slope": lambda a, b: mp.beta(a, b) * (mp.digamma(a) - mp.digamma(a + b)),
     "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
+    "dawsn": lambda x: _dawson(0, x),
+    "dawsn_derivative": _dawson,
+    "owens_t": _owens_t,
+    "gammaincinv": _inverse("gammaincinv", lambda a, x: mp.gammainc(a, 0, x, regularized=True)),
+    "gammainccinv": _inverse("gammainccinv", lambda a, x: mp.gammainc(a, x, regularized=True)),
+    "betaincinv": _inverse("betaincinv", lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)),
+    "stdtr": _stdtr,
+    "stdtrit": _inverse("stdtrit", _stdtr),
     "exp1": mp.e1,
     "expi": mp.ei,
     "expn": lambda n, x: mp.expint(int(n), x),

@@ -115,7 +115,7 @@ def _slopes(plain: Node, w: Node, point: Mapping[str, Any], sizes: Bindings) -> 
 
 def _culprit(roots: Sequence[Node], point: Mapping[str, Any]) -> str:
     """Name the first operation whose arguments are finite and whose result is not."""
-    plain = simplify(inline(roots))
+    plain = simplify(inline(roots), written=True)
     order = [node for node in postorder(plain) if node.dtype is not BOOL]
     carriers = inputs_of(plain)
     active = dependents(order, carriers)

@@ -135,7 +135,7 @@ class _Placed:
     def compare(self) -> Iterator[Verdict]:
         """Compare the rule, argument by argument; beside the point, if that is a kink of the value."""
         rule = self.rule
-        if self._is_finite() and find_kinks(simplify(inline([self.body])), rule.parameters, self.here):
+        if self._is_finite() and find_kinks(simplify(inline([self.body]), written=True), rule.parameters, self.here):
             for p in rule.parameters:
                 if p.dtype is REAL:
                     self.here[p.name] = self.here[p.name] + self.rng.uniform(0.01, 0.03, self._fixed(p.shape))

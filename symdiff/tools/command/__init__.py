@@ -10,6 +10,7 @@ Invariants
     * Results are written complete or not at all, and what would prevent it is found out first.
 Files
     options       shapes, numbers and kinds of derivative from options
+    tables        which columns of a table are which inputs
     write_files   results into files
     summary       what is said of numbers
     stream        evaluation of some rows at a time

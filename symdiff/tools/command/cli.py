@@ -52,7 +52,6 @@ from .inspect import bench_command, check_command, completion_command, report_co
 from .options import (
     Numbers,
     batched,
-    check_tables,
     declare,
     read_data,
     read_shapes,
@@ -62,6 +61,7 @@ from .options import (
 from .shown import print_steps, printed, told
 from .stream import check_streamed, open_streams, run_streamed
 from .summary import described, ran, samples_of, summarise
+from .tables import check_tables, columns_by_name
 from .write_files import check_target, write_arrays
 
 
@@ -175,20 +175,24 @@ def evaluate(
 
     A file holds one sample, or a batch of them along its first axis: say which with --batch X,
     or give the shape of one sample with --shape X=4. A .csv file has a sample, or a row of a
-    matrix, in each line; a header is optional.
+    matrix, in each line; a header is optional. A table without a name in front gives its columns
+    by their names.
 
     \b
     symdiff eval "log(det(A))" --wrt A --data A=a.npy --out g.npy
+    symdiff eval "s * exp(-r * t)" --wrt s --wrt r --data t.parquet --batch auto --out greeks.parquet
     symdiff eval "sum(w * x)**2" --wrt w --data x=t.csv --batch x --value "w=[1,2]"
     symdiff eval @loss.txt --value x=2 --json
     """
+    data = tuple(columns_by_name(data, asked.formula, values))
     sources = dict(split_pair("--data", one, "X=x.npy") for one in data)
     streams = open_streams(data, batch) if rows_at_once else {}
     numbers = read_data([one for one in data if one.partition("=")[0].strip() not in streams], values)
     numbers |= {name: stream.first for name, stream in streams.items()}
     rows = batched(batch, numbers, list(sources))
-    samples = sample_shapes(numbers, read_shapes(asked.shapes), rows)
-    check_tables(sources, numbers, samples)
+    shapes = read_shapes(asked.shapes)
+    samples = sample_shapes(numbers, shapes, rows)
+    check_tables(sources, numbers, samples, shapes)
     declared = declare(samples, asked.facts, sizes=False)
     read = _read_samples(asked.formula, samples, declared, asked.dialect)
     for name in read.inputs:

@@ -55,12 +55,41 @@ class Failure(click.ClickException):
     exit_code = 2
 
 
-class Commands(click.Group):
-    """The commands, with refusals and warnings shown as messages."""
+def _in_lines(words: str | None) -> str | None:
+    r"""Return help in which a line ``\b`` keeps the lines behind it, which comes from raw docstrings as two letters."""
+    return None if words is None else words.replace("\\b\n", "\b\n")
+
+
+def _first_sentence(words: str | None) -> str:
+    """Return what the list of commands says of one; it breaks lines, where Click would cut the sentence off."""
+    return " ".join((words or "").partition("\n\n")[0].split())
+
+
+class PlainCommand(click.Command):
+    """A command whose help keeps its examples on lines of their own."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.help = _in_lines(self.help)
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence."""
+        return _first_sentence(self.help)
+
+
+class Commands(click.Group):
+    """The commands, with refusals and warnings shown as messages."""
+
+    command_class = PlainCommand
+    group_class = type
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.help = _in_lines(self.help)
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence."""
+        return _first_sentence(self.help)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
@@ -77,19 +106,6 @@ class Commands(click.Group):
                     refuse(error, ctx.invoked_subcommand or "symdiff")
                 except SymdiffError as ours:
                     raise Failure(str(ours)) from error
-
-
-def _in_lines(words: str | None) -> str | None:
-    r"""Return help in which a line ``\b`` keeps the lines behind it, which comes from raw docstrings as two letters."""
-    return None if words is None else words.replace("\\b\n", "\b\n")
-
-
-class PlainCommand(click.Command):
-    """A command whose help keeps its examples on lines of their own."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.help = _in_lines(self.help)
 
 
 class FormulaCommand(PlainCommand):
@@ -142,7 +158,7 @@ convention_option = click.option(
     help="For a symmetric or skew matrix: the projection, or the derivative with respect to independent entries.",
 )
 data_option = click.option(
-    "--data", multiple=True, metavar="X=FILE", help="Numbers: x.npy, d.npz:y, t.csv:a,b, t.parquet:a."
+    "--data", multiple=True, metavar="X=FILE", help="Numbers: X=x.npy, X=d.npz:y, X=t.csv:a,b; or a table, t.csv."
 )
 value_option = click.option(
     "--value", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2]."

@@ -21,7 +21,7 @@ from ...frontend.shapes import Declaration, assume, joined, read_shape, split, s
 from ...graph import INT
 from ...graph.size_equations import bind
 from ...graph.sizes import show
-from ..read_files import read_array, split_source
+from ..read_files import read_array
 
 __all__ = [
     "DECLARED",
@@ -301,22 +301,3 @@ def sample_shapes(
     for name, array in numbers.items():
         found.setdefault(name, array.shape[1:] if rows is not None and name in rows else array.shape)
     return {name: found[name] for name in numbers}
-
-
-def check_tables(
-    sources: Mapping[str, str], numbers: Mapping[str, Numbers], samples: Mapping[str, Sequence[int]]
-) -> None:
-    """Refuse a table of several columns for an input of one number a row: its columns are no samples.
-
-    Raises
-    ------
-    ShapeError
-    """
-    for name, source in sources.items():
-        path = split_source(source)[0]
-        shape = numbers[name].shape
-        if path.suffix.lower() in (".csv", ".parquet") and not len(samples[name]) and len(shape) == 2:
-            raise ShapeError(
-                f"{path} has {shape[1]} columns, and {name} is one number a row, of shape (); expected one column "
-                f"(--data {name}={path}:COLUMN by its name), or a row of numbers: --shape {name}={shape[1]}"
-            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -66,12 +66,20 @@ class Benchmark:
     threads : int or None
     timings : tuple of Timing
         One for each batch.
+    sizes : dict of str to int
+        What letters in shapes were.
     """
 
     signature: str
     backend: str
     threads: int | None
     timings: tuple[Timing, ...]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def letters(self) -> str:
+        """The numbers of letters, ``m = 16, n = 16``."""
+        return ", ".join(f"{name} = {number}" for name, number in sorted(self.sizes.items()))
 
     def _rows(self) -> list[tuple[str, str, str]]:
         return [(f"{t.batch:,}", in_words(t.seconds), in_words(t.per_sample)) for t in self.timings]
@@ -80,10 +88,12 @@ class Benchmark:
         rows = [("batch", "a call", "a sample"), *self._rows()]
         widths = [max(len(row[k]) for row in rows) for k in range(3)]
         lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join([f"{self.signature}, backend {self.backend!r}", *lines])
+        letters = f", {self.letters}" if self.sizes else ""
+        return "\n".join([f"{self.signature}{letters}, backend {self.backend!r}", *lines])
 
     def _repr_html_(self) -> str:
         rows = [("kernel", self.signature), ("backend", self.backend)]
+        rows += [("sizes", self.letters)] if self.sizes else []
         return table([*rows, *((f"batch of {b}", f"{call} a call, {own} a sample") for b, call, own in self._rows())])
 
     def plot(self, ax: Any = None) -> Any:
@@ -132,7 +142,7 @@ def benchmark(
             continue
         arguments = drawn_arguments(kernel, batch, known, np.random.default_rng(seed))
         timings.append(_timed(kernel, arguments, batch))
-    return Benchmark(kernel.signature, kernel.backend, kernel.options.threads, tuple(timings))
+    return Benchmark(kernel.signature, kernel.backend, kernel.options.threads, tuple(timings), known)
 
 
 def holds_one_sample(kernel: Kernel) -> bool:

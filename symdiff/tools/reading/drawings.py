@@ -21,9 +21,9 @@ Places: TypeAlias = npt.NDArray[np.integer[Any]]
 #: Nodes of a graph that is drawn.
 MOST_NODES = 60
 #: Width and height of a node's box and its row, in pixels.
-_WIDTH, _HEIGHT, _ROW = 132, 30, 62
+_WIDTH, _HEIGHT, _ROW = 140, 30, 62
 #: Characters of a node's formula in its box.
-_SHOWN = 18
+_SHOWN = 16
 #: Rows and columns of a pattern that are drawn; of a larger one, each square stands for a block.
 _CELLS = 120
 
@@ -62,7 +62,8 @@ def graph(roots: Sequence[Node]) -> str | None:
         x, y = place[node]
         kind = "result" if node in last else "shared" if uses.get(node, 0) > 1 else "node"
         whole = " ".join(unicode(node).split())
-        shown = whole if len(whole) <= _SHOWN else f"{node.op} …"
+        product = "product" if len(node.args) > 1 else "sum"
+        shown = whole if len(whole) <= _SHOWN else f"{product if node.op == 'contract' else node.op} …"
         parts.append(
             f'<g class="{kind}"><title>{html.escape(whole)}</title>'
             f'<rect x="{x - _WIDTH / 2 + 5:.1f}" y="{y - _HEIGHT / 2:.1f}" width="{_WIDTH - 10}" height="{_HEIGHT}" '

@@ -45,6 +45,8 @@ code, pre, .formula, .steps td:nth-child(2) { font-family: ui-monospace, monospa
   margin: .4rem 0; }
 table { border-collapse: collapse; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; }
+.wide td, .wide th { overflow-wrap: break-word; }
+.steps { width: 100%; } .steps td:nth-child(2) { width: 45%; }
 .listing td { font-family: ui-monospace, monospace; font-size: .82em; white-space: pre; border: 0;
   padding: 0 1rem 0 0; }
 .listing td:first-child { color: var(--mark); }
@@ -55,6 +57,13 @@ svg .shared rect { stroke: var(--mark); stroke-width: 2.5; }
 svg .result rect { stroke: var(--ink); stroke-width: 2.5; }
 svg .edge, svg .grid { stroke: var(--rule); } svg .line { fill: none; stroke: var(--mark); stroke-width: 2; }
 svg .dot { fill: var(--mark); stroke: none; }
+@media (max-width: 40rem) {
+  .steps, .steps tbody, .steps tr, .steps td { display: block; width: auto; border: 0; padding: .1rem 0; }
+  .steps tr:has(th), .steps td:empty { display: none; }
+  .steps tr { position: relative; border-bottom: 1px solid var(--rule); padding: .5rem 0 .5rem 1.6rem; }
+  .steps td:first-child { position: absolute; left: 0; } .steps td:nth-child(2) { width: auto; }
+  .steps td:nth-child(n+3) { font-size: .85rem; }
+}
 footer { margin-top: 2rem; color: color-mix(in srgb, var(--ink) 65%, var(--paper)); font-size: .85rem; }
 """
 
@@ -177,9 +186,12 @@ def _times(kernel: Kernel) -> str:
         f"<tr><td>{t.batch:,}</td><td>{in_words(t.seconds)}</td><td>{in_words(t.per_sample)}</td></tr>"
         for t in found.timings
     )
-    drawn = curve([(t.batch, t.per_sample) for t in found.timings], "samples in a call", "seconds for a sample")
+    points = [(t.batch, t.per_sample) for t in found.timings]
+    drawn = curve(points, "samples in a call", "seconds for a sample") if len(points) > 1 else ""
     head = "<tr><th>batch</th><th>a call</th><th>a sample</th></tr>"
-    return f"<p>Measured when this page was made, on random numbers.</p>{drawn}{_wide(f'<table>{head}{rows}</table>')}"
+    letters = f", with {html.escape(found.letters)}" if found.sizes else ""
+    note = f"<p>Measured when this page was made, on random numbers{letters}.</p>"
+    return f"{note}{drawn}{_wide(f'<table>{head}{rows}</table>')}"
 
 
 def _wide(content: str) -> str:

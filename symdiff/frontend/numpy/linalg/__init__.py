@@ -9,7 +9,8 @@ Invariants
     * A matrix without the rank that a formula needs gives nan or an error, and no other number.
 Files
     products     products of vectors, matrices and blocks: kron, cross, vecdot and its kin
-    building     matrices from vectors and blocks: block_diag, toeplitz, vander
+    building     matrices from vectors and blocks: block_diag, toeplitz and its kin, vander
+    exponential  exponentials of any matrices, and their derivatives in a direction
     norms        norms of vectors and matrices, condition numbers
     spectra      eigenvalues, singular values, functions of symmetric matrices, least squares
     solving      solutions, factors, powers, pseudo-inverses of full rank

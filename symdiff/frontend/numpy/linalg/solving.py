@@ -20,6 +20,7 @@ from .. import reductions
 from ..indexing import getitem
 from ..operations import diagonal, solve
 from ..shaping import axis_of, moveaxis, ravel, several, shown
+from .products import kron
 
 
 class SignAndLog(NamedTuple):
@@ -106,6 +107,16 @@ def solve_triangular(a: Node, b: Node, trans: Any = 0, lower: bool = False, unit
     if unit_diagonal:
         part = apply("add", triangle(to_real(a), not lower, -1 if lower else 1), delta(a.shape[-1], a.shape[-1]))
     return solve(part if trans in (0, "N") else swap(part), b)
+
+
+def solve_sylvester(a: Node, b: Node, q: Node) -> Node:
+    """Return the x with a x + x b = q, as the solution of one system for all of its elements."""
+    shapes = f"{show(a.shape)}, {show(b.shape)} and {show(q.shape)}"
+    if q.ndim != 2 or a.shape != 2 * q.shape[:1] or b.shape != 2 * q.shape[1:]:
+        raise ShapeError(f"solve_sylvester of shapes {shapes}; expected n by n, m by m and n by m")
+    n, m = q.shape
+    system = kron(to_real(a), delta(m, m)) + kron(delta(n, n), swap(to_real(b)))
+    return reshape(solve(system, ravel(q)), q.shape)
 
 
 # ---------------------------------------------------------------------------- matrices of full rank

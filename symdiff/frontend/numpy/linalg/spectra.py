@@ -21,8 +21,9 @@ from ....graph.sizes import Dim, show
 from ....simplify.facts import is_symmetric
 from .. import reductions
 from ..indexing import getitem
-from ..operations import matmul
+from ..operations import diag, matmul
 from ..shaping import flip, shown
+from .exponential import general_expm
 from .solving import Orthogonal, pinv, qr
 
 
@@ -31,6 +32,13 @@ class Spectrum(NamedTuple):
 
     eigenvalues: Any
     eigenvectors: Any
+
+
+class Polar(NamedTuple):
+    """What :func:`polar` gives, in SciPy's order."""
+
+    u: Any
+    p: Any
 
 
 class Singular(NamedTuple):
@@ -108,7 +116,10 @@ def _named(name: str, function: str, x: Node) -> Node:
 
 
 def expm(x: Node) -> Node:
-    """Return the exponential of a symmetric matrix."""
+    """Return the exponential of a square matrix: of its eigenvalues where it is known to be symmetric."""
+    x = to_real(x)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not is_symmetric(x):
+        return general_expm(x)
     return _named("expm", "exp", x)
 
 
@@ -120,6 +131,36 @@ def logm(x: Node) -> Node:
 def sqrtm(x: Node) -> Node:
     """Return the root of a symmetric matrix without negative eigenvalues that has none either; nan elsewhere."""
     return _named("sqrtm", "sqrt", x)
+
+
+def polar(a: Node, side: str = "right") -> Polar:
+    """Return U with orthonormal columns and the symmetric P with U P = a, or P U = a for ``side="left"``, of full rank.
+
+    P is the root of a^T a, so that derivatives are right where singular values are equal.
+    """
+    a = to_real(a)
+    if a.ndim < 2:
+        raise ShapeError(f"polar of an array of shape {show(a.shape)}; expected a matrix (or a stack of them)")
+    if side not in ("left", "right"):
+        raise ArgumentError(f"polar with side={shown(side)}; expected 'left' or 'right'")
+    m, n = a.shape[-2:]
+    tall = side == "right" if m == n or not isinstance(m, int) or not isinstance(n, int) else m > n
+    inner = stack_matmul(swap(a), a) if tall else stack_matmul(a, swap(a))
+    turn = function_of(apply("power", point(0), -0.5), inner)
+    u = stack_matmul(a, turn) if tall else stack_matmul(turn, a)
+    if tall == (side == "right"):
+        return Polar(u, sqrtm(inner))
+    part = stack_matmul(swap(u), a) if side == "right" else stack_matmul(a, swap(u))
+    return Polar(u, 0.5 * (part + swap(part)))
+
+
+def eigh_tridiagonal(d: Node, e: Node, eigvals_only: bool = False) -> Spectrum | Node:
+    """Return eigenvalues and eigenvectors of the symmetric matrix with a diagonal and the one beside it."""
+    if d.ndim != 1 or e.ndim != 1:
+        raise ShapeError(f"eigh_tridiagonal of shapes {show(d.shape)} and {show(e.shape)}; expected vectors")
+    d, e = to_real(d), to_real(e)
+    x = diag(d) + diag(e, 1) + diag(e, -1)
+    return eigvalsh(x) if eigvals_only else eigh(x)
 
 
 # ---------------------------------------------------------------------------- singular values
@@ -185,8 +226,6 @@ def _svd(x: Node, m: Dim, n: Dim) -> Singular:
     u = getitem(scaled, (..., slice(None, m), slice(None)))
     v = getitem(scaled, (..., slice(m, None), slice(None)))
     return Singular(u, svdvals(x), swap(v))
-
-
 
 
 # ---------------------------------------------------------------------------- least squares

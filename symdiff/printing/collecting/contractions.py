@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..graph import Labels, Node, contract
-from ..simplify.matrices.symmetry import upright
+from ...graph import Labels, Node, contract
+from ...simplify.matrices.symmetry import upright
 
 
 def without_unit_axes(node: Node) -> Node:

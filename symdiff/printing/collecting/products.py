@@ -1,21 +1,25 @@
 """Products and sums of them as a person counts them: a number, and powers of factors.
 
-What :mod:`symdiff.printing.collect` works with.
+What :mod:`symdiff.printing.collecting.collect` works with.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import is_
+from typing import TYPE_CHECKING
 
-from ..graph import Node, axes_of, constant, contract, elementwise, number, reduce
-from ..graph.scalars.arithmetic import scaled, terms_of
-from ..simplify.algebra import is_leaf
-from ..simplify.facts import is_surely_positive
-from ..simplify.stability.lengths import squares_of
+from ...graph import Node, axes_of, constant, contract, elementwise, label, number, postorder, rebuild, reduce
+from ...graph.scalars.arithmetic import terms_of
+from ...simplify.algebra import is_leaf
+from ...simplify.facts import is_surely_positive
+from ...simplify.stability.lengths import squares_of
+
+if TYPE_CHECKING:
+    pass
 
 #: Most parts of a sum or product that are compared.
 WINDOW = 64
@@ -27,6 +31,15 @@ def _is_finite(base: Node) -> bool:
     if c is not None:
         return c != 0.0 and math.isfinite(c)
     return (base.args[0] if base.op == "sqrt" else base).op == "size" or is_surely_positive(base)
+
+
+#: Whole numbers whose roots are multiplied as roots.
+_SQUARES = {math.sqrt(k): k for k in (2, 3, 5, 6, 7)}
+
+
+def _surd(c: float) -> int:
+    """Return the number of which another one is the square root; 0 for other numbers."""
+    return _SQUARES.get(abs(c), 0)
 
 
 @dataclass
@@ -41,9 +54,13 @@ class CollectedProduct:
         """Multiply by ``base**power``; what is cancelled leaves a divisor that was there, but for sizes of arrays."""
         if base.op == "reshape" and base.args[0].shape == ():
             (base,) = base.args
-        if as_number(self, base, power):
-            return
         c = number(base)
+        if c is not None and c.is_integer() and abs(c) > 1.0:
+            while power < 0 and self.number.is_integer() and self.number % c == 0.0 != self.number:
+                self.number /= c  # 3 / 3**2 is 1 / 3
+                power += 1
+        if not power or as_number(self, base, power):
+            return
         if c is not None and c < 0.0:  # equal numbers cancel, whatever their signs are
             self.number *= (-1.0) ** power
             base = constant(-c)
@@ -63,6 +80,12 @@ class CollectedProduct:
                 other[base] = less - common
         if count:
             side[base] = side.get(base, 0) + count
+        square = _surd(c) if c is not None else 0
+        if square and side.get(base, 0) > 1:
+            count = side.pop(base)
+            if count % 2:
+                side[base] = 1
+            self.take(constant(float(square)), (1 if side is self.over else -1) * (count // 2))
 
     def merge(self, other: CollectedProduct, power: int = 1) -> None:
         """Multiply by ``other**power``."""
@@ -110,7 +133,7 @@ def as_number(product: CollectedProduct, base: Node, power: int) -> bool:
     from fractions import Fraction
 
     c = number(base)
-    if c is None or c == 0.0 or not 1e-100 < abs(c) < 1e100 or abs(power) > 3:
+    if c is None or c == 0.0 or not 1e-100 < abs(c) < 1e100 or abs(power) > 3 or _surd(c):
         return False
     total = product.number * c**power
     # 3 * 0.1 is not 0.30000000000000004 to a reader
@@ -270,111 +293,6 @@ def times(factors: Mapping[Node, int]) -> Node | None:
     return result
 
 
-def like_terms(terms: Iterable[CollectedProduct]) -> list[CollectedProduct]:
-    """Add terms that differ by a number only, unless they cancel, which could hide a NaN."""
-    from fractions import Fraction
-
-    found: dict[object, CollectedProduct] = {}
-    for term in terms:
-        key: object = term.key()
-        known = found.get(key)
-        if known is None:
-            found[key] = CollectedProduct(term.number, term.over, term.under)
-            continue
-        total = known.number + term.number
-        if Fraction(repr(total)) != Fraction(repr(known.number)) + Fraction(repr(term.number)):
-            found[object()] = term
-        elif total:
-            known.number = total
-        elif all(base.op in ("size", "delta", "onehot") for base in (*term.over, *term.under)):
-            del found[key]
-        else:
-            found[object()] = term
-    return list(found.values())
-
-
-#: Functions with f(-x) = 1 - f(x).
-_SHARES = frozenset({"sigmoid", "ndtr"})
-
-
-def by_one_share(
-    terms: Sequence[CollectedProduct], expanded: Callable[[Sequence[CollectedProduct], bool], list[CollectedProduct]]
-) -> list[CollectedProduct] | None:
-    """Write sigmoid(-z) beside sigmoid(z) as 1 - sigmoid(z), multiplied out; None where there are not both.
-
-    What then cancels leaves factors of other terms alone, so that a nan stays one. It is for reading: sigmoid(-z) has
-    digits that the difference has not.
-    """
-    if len(terms) > WINDOW:
-        return None
-    shares = {base for term in terms for base, n in term.over.items() if n == 1 and base.op in _SHARES}
-    if len(shares) < 2:
-        return None
-    pair = _opposites([base for term in terms for base in term.over if base in shares])
-    if pair is None:
-        return None
-    share, other = pair
-    apart: list[CollectedProduct] = []
-    for term in terms:
-        if term.over.get(other) != 1:
-            apart.append(term)
-            continue
-        for sign in (1.0, -1.0):
-            part = CollectedProduct(sign * term.number, dict(term.over), dict(term.under))
-            del part.over[other]
-            if sign < 0:
-                part.take(share, 1)
-            apart.append(part)
-    return without_opposites(like_terms(expanded(apart, False)))
-
-
-def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
-    """Return f(x) and f(-x), the first written without a sign where one is."""
-    known: dict[object, Node] = {}
-    for share in shares:
-        (x,) = share.args
-        c, inside = scaled(x)
-        other = known.get((share.op, -c, inside))
-        if other is None and x.op == "subtract":
-            other = known.get((share.op, *x.args[::-1]))
-        if other is not None:
-            return (other, share) if c < 0 else (share, other)
-        known[share.op, c, inside] = share
-        if x.op == "subtract":
-            known[(share.op, *x.args)] = share
-    return None
-
-
-def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] | None:
-    """Cancel terms with their negatives, whose factors all stand in what is left; None where one does not."""
-    left = list(terms)
-    gone: set[Node] = set()
-    for term in terms:
-        other = next((each for each in left if each.number == -term.number and each.key() == term.key()), None)
-        if other is not None and any(each is term for each in left):
-            left = [each for each in left if each is not term and each is not other]
-            gone |= {*term.over, *term.under}
-    return left if left and gone <= {base for each in left for base in (*each.over, *each.under)} else None
-
-
-def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
-    """Return what all terms have in common: divisors, factors that are no plain variables, a number."""
-    first, *rest = terms
-    numbers = {abs(term.number) for term in terms}
-    result = CollectedProduct(numbers.pop() if len(numbers) == 1 else 1.0)
-    if all(term.number < 0 for term in terms):
-        result.number *= -1.0
-    for base, n in first.under.items():
-        least = min([n, *(term.under.get(base, 0) for term in rest)])
-        if least:
-            result.under[base] = least
-    for base, n in first.over.items():
-        least = min([n, *(term.over.get(base, 0) for term in rest)])
-        if least and not is_leaf(base):
-            result.over[base] = least
-    return result
-
-
 def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
     """Write a root, or another power, beside what it is of as one power: x sqrt(x) is x**1.5."""
     found = dict(factors)
@@ -410,3 +328,21 @@ def without(term: CollectedProduct, common: CollectedProduct) -> CollectedProduc
         {base: n for base, n in over.items() if n},
         {base: n for base, n in under.items() if n},
     )
+
+
+def named_throughout(order: Sequence[Node]) -> Node:
+    """Write the name of a part wherever the part occurs: its derivative may hold it without its name."""
+    bare: dict[Node, Node] = {}
+    names: dict[Node, str] = {}
+    for node in order:
+        if node.op == "named":
+            inside = bare[node] = bare[node.args[0]]
+            if inside.args:
+                names.setdefault(inside, node.payload)
+        else:
+            bare[node] = rebuild(node, tuple([bare[arg] for arg in node.args])) if node.args else node
+    new: dict[Node, Node] = {}
+    for node in postorder([bare[order[-1]]]):
+        made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        new[node] = label(made, names[node]) if node in names else made
+    return new[bare[order[-1]]]

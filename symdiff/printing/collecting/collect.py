@@ -10,37 +10,35 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from ..graph import (
+from ...graph import (
     Node,
     constant,
     contract,
     elementwise,
-    label,
     label_sizes,
     matrix,
     postorder,
     rebuild,
     reshape,
 )
-from ..graph.deltas.affine import is_identity
-from ..graph.deltas.einsum import einsum, is_structured
-from ..graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
-from ..graph.scalars.functions import as_written
-from ..graph.sizes import Shape
-from ..simplify.arrays import broadcast_labels
-from ..simplify.rewriter import spread
-from ..simplify.stability.lengths import shown_lengths
+from ...graph.deltas.affine import is_identity
+from ...graph.deltas.einsum import einsum, is_structured
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
+from ...graph.scalars.functions import as_written
+from ...graph.sizes import Shape
+from ...simplify.arrays import broadcast_labels
+from ...simplify.rewriter import spread
+from ...simplify.stability.lengths import shown_lengths
 from .contractions import components, turned, without_unit_axes
+from .likes import by_one_share, common_product, like_terms, regrouped, without_opposites, without_shares
 from .products import (
     WINDOW,
     CollectedProduct,
     as_number,
     by_fewer_functions,
-    by_one_share,
-    common_product,
     directed,
     is_nothing,
-    like_terms,
+    named_throughout,
     powers_within,
     times,
     whole_exponent,
@@ -68,25 +66,7 @@ def collect(root: Node) -> Node:
     """
     root = shown_lengths(as_written([root])[0])
     order = postorder([root])
-    return root if len(order) > _LARGEST else _Collector(postorder([_named_throughout(order)])).run()
-
-
-def _named_throughout(order: Sequence[Node]) -> Node:
-    """Write the name of a part wherever the part occurs: its derivative may hold it without its name."""
-    bare: dict[Node, Node] = {}
-    names: dict[Node, str] = {}
-    for node in order:
-        if node.op == "named":
-            inside = bare[node] = bare[node.args[0]]
-            if inside.args:
-                names.setdefault(inside, node.payload)
-        else:
-            bare[node] = rebuild(node, tuple([bare[arg] for arg in node.args])) if node.args else node
-    new: dict[Node, Node] = {}
-    for node in postorder([bare[order[-1]]]):
-        made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
-        new[node] = label(made, names[node]) if node in names else made
-    return new[bare[order[-1]]]
+    return root if len(order) > _LARGEST else _Collector(postorder([named_throughout(order)])).run()
 
 
 class _Collector:
@@ -123,9 +103,9 @@ class _Collector:
                 self.new[node] = self.written(self.product(node), node.shape)
             else:
                 made = rebuild(node, tuple([self.new[arg] for arg in node.args])) if node.args else node
-                if node.op == "reshape":
+                if made.op == "reshape":  # of what was put together it may be a plain number
                     made = self.reshaped(made)
-                elif node.op == "solve":
+                elif made.op == "solve":
                     made = self.solved(made)
                 self.new[node] = self.contraction(made) if made.op == "contract" else made
         return self.new[self.order[-1]]
@@ -332,11 +312,12 @@ class _Collector:
                 len(terms) > 1 and common_product(deeper).under and not common_product(terms).under
             ):
                 terms = deeper
-            multiplied = self.expanded(terms, alone=False)
+            multiplied = [directed(term) for term in self.expanded(terms, alone=False)]
             alike = like_terms(multiplied) if len(multiplied) <= WINDOW else multiplied
+            alike = without_opposites(alike) or alike
             if len(alike) < len(multiplied) and self.length(alike) <= self.length(terms):
                 terms = alike
-            terms = self.linear(terms)
+            terms = without_shares(self.linear(self.along(terms)), self.sums)
             if terms == before:
                 break
         if (shared := by_one_share(terms, self.expanded)) and self.length(shared) < self.length(terms):
@@ -347,6 +328,8 @@ class _Collector:
                 rest = [without_roots(without(term, common), common) for term in terms]
                 common.take(self.total(rest, shape), 1)
                 return self.written(common, shape)
+        if len(terms) <= WINDOW:
+            terms = regrouped(terms, self.sums, lambda whole: self.lengths[whole] > 2 and whole.shape == shape)
         return self.added(terms, shape)
 
     def expanded(self, terms: Sequence[CollectedProduct], alone: bool) -> list[CollectedProduct]:
@@ -373,6 +356,18 @@ class _Collector:
             for base in (*term.over, *term.under):
                 total += self.lengths[base] if base in self.sums else 1
         return total
+
+    def along(self, terms: list[CollectedProduct]) -> list[CollectedProduct]:
+        """Multiply out lengths beside directions, where vectors that are like others come of it."""
+        if len(terms) < 2 or not any(base.op == "unit" for term in terms for base in term.over):
+            return terms
+        opened = [
+            directed(part)
+            for term in terms
+            for part in self.expanded([term], alone=not any(base.op == "unit" for base in term.over))
+        ]
+        alike = like_terms(opened)
+        return alike if len(alike) < len(opened) and self.length(alike) <= self.length(terms) else terms
 
     def linear(self, terms: list[CollectedProduct]) -> list[CollectedProduct]:
         """Add products with deltas that differ in one operand: diag(v) + diag(w) is diag(v + w)."""

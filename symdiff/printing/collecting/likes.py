@@ -1,0 +1,185 @@
+"""Sums of products as a person counts them: like terms added, what terms have in common, f(x) and 1 - f(x)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from ...graph import Node, constant, number, postorder
+from ...graph.scalars.arithmetic import scaled
+from ...simplify.algebra import is_leaf
+from ...simplify.facts import is_surely_positive
+from .products import WINDOW, CollectedProduct
+
+
+def like_terms(terms: Iterable[CollectedProduct]) -> list[CollectedProduct]:
+    """Add terms that differ by a number only, unless they cancel, which could hide a NaN."""
+    found: dict[object, CollectedProduct] = {}
+    for term in terms:
+        whole, bases = _without_numbers(term)
+        key: object = bases.key()
+        known = found.get(key)
+        if known is None:
+            found[key] = CollectedProduct(term.number, term.over, term.under)
+            continue
+        scale, bases = _without_numbers(known)
+        total = Fraction(repr(known.number)) * scale + Fraction(repr(term.number)) * whole
+        if not total:
+            if all(base.op in ("size", "delta", "onehot") or number(base) for base in (*term.over, *term.under)):
+                del found[key]
+            else:
+                found[object()] = term
+        elif Fraction(repr(float(total))) == total:
+            found[key] = CollectedProduct(float(total), bases.over, bases.under)
+        elif total.denominator <= WINDOW and abs(total.numerator) < 1e15:
+            found[key] = CollectedProduct(float(total.numerator), bases.over, dict(bases.under))
+            found[key].take(constant(float(total.denominator)), -1)
+        else:
+            found[object()] = term
+    return list(found.values())
+
+
+def _without_numbers(term: CollectedProduct) -> tuple[Fraction, CollectedProduct]:
+    """Return the whole numbers among the factors as a fraction, and the others."""
+    scale = Fraction(1)
+    rest = CollectedProduct()
+    for base, n in term.factors():
+        c = number(base)
+        if c is not None and c.is_integer() and c and abs(n) <= 3:
+            scale *= Fraction(int(c)) ** n
+        else:
+            (rest.over if n > 0 else rest.under)[base] = abs(n)
+    return scale, rest
+
+
+def regrouped(
+    terms: list[CollectedProduct], sums: Mapping[Node, Sequence[CollectedProduct]], used: Callable[[Node], bool]
+) -> list[CollectedProduct]:
+    """Write terms that make up a sum which stands in another term as that sum: r - s + a (r - s) by r - s twice."""
+    numbers = {term.key(): term.number for term in terms}
+    for whole, inside in sums.items():
+        if not 1 < len(inside) < len(terms) or not used(whole):
+            continue
+        scale = numbers.get(inside[0].key(), 0.0) / inside[0].number
+        if scale and all(numbers.get(part.key()) == scale * part.number for part in inside):
+            keys = {part.key() for part in inside}
+            rest = [term for term in terms if term.key() not in keys]
+            if any(whole in (*term.over, *term.under) or _holds(term, whole) for term in rest):
+                return [CollectedProduct(scale, {whole: 1}), *rest]
+    return terms
+
+
+def _holds(term: CollectedProduct, whole: Node) -> bool:
+    """Tell whether a product has a sum in a contraction, or a function of it, among its factors."""
+    return any(whole in postorder([base]) for base in (*term.over, *term.under) if base.args)
+
+
+def without_shares(
+    terms: list[CollectedProduct], sums: Mapping[Node, Sequence[CollectedProduct]]
+) -> list[CollectedProduct]:
+    """Write p / (p + q) + q / (p + q) as 1, where p and q are declared positive."""
+    for below in {base: None for term in terms for base, n in term.under.items() if n == 1 and base in sums}:
+        inside = sums[below]
+        shares = [term for term in terms if term.under.get(below) == 1]
+        positive = all(part.number > 0 and all(map(_is_above_zero, part.over)) for part in inside)
+        if len(shares) != len(inside) or not positive:
+            continue
+        tops = [CollectedProduct(term.number, term.over, _less(term.under, below)) for term in shares]
+        scale = tops[0].number / next((part.number for part in inside if part.key() == tops[0].key()), math.inf)
+        found = {top.key(): top.number for top in tops}
+        left = [part for part in inside if found.get(part.key()) != scale * part.number]
+        if scale and not left:
+            one = CollectedProduct(scale)
+            return like_terms([*(term for term in terms if all(term is not share for share in shares)), one])
+    return terms
+
+
+def _is_above_zero(base: Node) -> bool:
+    return is_surely_positive(base) or (number(base) or 0.0) > 0.0
+
+
+def _less(under: Mapping[Node, int], below: Node) -> dict[Node, int]:
+    return {base: n for base, n in under.items() if base is not below}
+
+
+#: Functions with f(-x) = 1 - f(x).
+_SHARES = frozenset({"sigmoid", "ndtr"})
+
+
+def by_one_share(
+    terms: Sequence[CollectedProduct], expanded: Callable[[Sequence[CollectedProduct], bool], list[CollectedProduct]]
+) -> list[CollectedProduct] | None:
+    """Write sigmoid(-z) beside sigmoid(z) as 1 - sigmoid(z), multiplied out; None where there are not both.
+
+    What then cancels leaves factors of other terms alone, so that a nan stays one. It is for reading: sigmoid(-z) has
+    digits that the difference has not.
+    """
+    if len(terms) > WINDOW:
+        return None
+    shares = {base for term in terms for base, n in term.over.items() if n == 1 and base.op in _SHARES}
+    if len(shares) < 2:
+        return None
+    pair = _opposites([base for term in terms for base in term.over if base in shares])
+    if pair is None:
+        return None
+    share, other = pair
+    apart: list[CollectedProduct] = []
+    for term in terms:
+        if term.over.get(other) != 1:
+            apart.append(term)
+            continue
+        for sign in (1.0, -1.0):
+            part = CollectedProduct(sign * term.number, dict(term.over), dict(term.under))
+            del part.over[other]
+            if sign < 0:
+                part.take(share, 1)
+            apart.append(part)
+    return without_opposites(like_terms(expanded(apart, False)))
+
+
+def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
+    """Return f(x) and f(-x), the first written without a sign where one is."""
+    known: dict[object, Node] = {}
+    for share in shares:
+        (x,) = share.args
+        c, inside = scaled(x)
+        other = known.get((share.op, -c, inside))
+        if other is None and x.op == "subtract":
+            other = known.get((share.op, *x.args[::-1]))
+        if other is not None:
+            return (other, share) if c < 0 else (share, other)
+        known[share.op, c, inside] = share
+        if x.op == "subtract":
+            known[(share.op, *x.args)] = share
+    return None
+
+
+def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] | None:
+    """Cancel terms with their negatives, whose factors all stand in what is left; None where one does not."""
+    left = list(terms)
+    gone: set[Node] = set()
+    for term in terms:
+        other = next((each for each in left if each.number == -term.number and each.key() == term.key()), None)
+        if other is not None and any(each is term for each in left):
+            left = [each for each in left if each is not term and each is not other]
+            gone |= {base for base in (*term.over, *term.under) if not number(base)}
+    return left if left and gone <= {base for each in left for base in (*each.over, *each.under)} else None
+
+
+def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
+    """Return what all terms have in common: divisors, factors that are no plain variables, a number."""
+    first, *rest = terms
+    numbers = {abs(term.number) for term in terms}
+    result = CollectedProduct(numbers.pop() if len(numbers) == 1 else 1.0)
+    if all(term.number < 0 for term in terms):
+        result.number *= -1.0
+    for base, n in first.under.items():
+        least = min([n, *(term.under.get(base, 0) for term in rest)])
+        if least:
+            result.under[base] = least
+    for base, n in first.over.items():
+        least = min([n, *(term.over.get(base, 0) for term in rest)])
+        if least and not is_leaf(base):
+            result.over[base] = least
+    return result
