@@ -21,6 +21,8 @@ from .functions import scalar_constant
 #: Operations that a sum, and a product, is made of.
 SUMS = frozenset({"add", "subtract", "negative"})
 PRODUCTS = frozenset({"multiply", "divide", "negative"})
+#: Numbers up to which a double is told to be the square root of a whole number.
+_ROOT = 2.0**16
 #: Of an unnamed number of terms or factors, so many times as many nodes are looked at: signs may stand on signs.
 _NODES = 4
 
@@ -224,8 +226,10 @@ def one_less(value: float) -> float:
 
 
 def product_of(a: float, b: float) -> float:
-    """Return a b, for fractions the double nearest to their product: 0.3 for 3 and 0.1."""
+    """Return a b, for fractions the double nearest to their product: 0.3 for 3 and 0.1; 3 for sqrt(3) twice."""
     if a.is_integer() and b.is_integer():
         return a * b
+    if abs(a) == abs(b) < _ROOT and math.sqrt(whole := round(a * a)) == abs(a):
+        return math.copysign(float(whole), a * b)
     p, q = fraction_of(a), fraction_of(b)
     return a * b if p is None or q is None or not p or not q else float(p * q)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...graph import Node, constant, elementwise
-from ...graph.scalars.arithmetic import PRODUCTS, factors_of, terms_of
+from ...graph.scalars.arithmetic import PRODUCTS, factors_of, product_of, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
 from ..facts import is_positive
@@ -123,7 +123,7 @@ def times(a: PowerProduct, b: PowerProduct) -> PowerProduct:
     powers = dict(a.powers)
     for base, n in b.powers.items():
         powers[base] = powers.get(base, 0) + n
-    return PowerProduct(a.number * b.number, {base: n for base, n in powers.items() if n})
+    return PowerProduct(product_of(a.number, b.number), {base: n for base, n in powers.items() if n})
 
 
 def like(terms: list[PowerProduct]) -> list[PowerProduct]:
