@@ -9,7 +9,6 @@ import numpy as np
 
 from ..graph import BOOL, Node, constant, elementwise, number
 from ..graph.scalars.arithmetic import PRODUCTS, factors_of, product_of, scaled, terms_of
-from ..graph.scalars.functions import where
 from .rewriter import make, rule, spread
 
 
@@ -427,20 +426,6 @@ def _power_forms(node: Node) -> Node | None:
     return None
 
 
-@rule("where", "where(c, a, a), where(c, where(c, a, b), d), where(true, a, b)", "a, where(c, a, d), a")
-def _where_forms(node: Node) -> Node | None:
-    c, a, b = node.args
-    if a is b:
-        return spread(a, node.shape)
-    if c.op == "constant" and c.shape == ():
-        return spread(a if bool(c.value) else b, node.shape)
-    if a.op == "where" and a.args[0] is c:
-        return spread(where(c, a.args[1], b), node.shape)
-    if b.op == "where" and b.args[0] is c:
-        return spread(where(c, a, b.args[2]), node.shape)
-    return None
-
-
 @rule("abs", "abs(x**2), abs(x**3)", "x**2, abs(x)**3", "form", inside="power")
 def _absolute_power(node: Node) -> Node | None:
     (x,) = node.args
@@ -448,19 +433,3 @@ def _absolute_power(node: Node) -> Node | None:
     if n is None or not n.is_integer():
         return None
     return x if n % 2 == 0 else make("power", make("abs", x.args[0]), x.args[1])
-
-
-@rule("to_real", "to_real of a constant condition", "1 or 0")
-def _real_forms(node: Node) -> Node | None:
-    (c,) = node.args
-    return constant(c.value.astype(float)) if c.op == "constant" else None
-
-
-@rule("logical_not", "not not c", "c")
-def _not_forms(node: Node) -> Node | None:
-    return node.args[0].args[0] if node.args[0].op == "logical_not" else None
-
-
-@rule("logical_and logical_or", "c and c", "c")
-def _logic_forms(node: Node) -> Node | None:
-    return node.args[0] if node.args[0] is node.args[1] else None
