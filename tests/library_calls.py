@@ -149,6 +149,18 @@ CALLS = [
         both("logsumexp", (a23,), reference=special.logsumexp, **kw)
         for kw in ({}, {"axis": 1}, {"axis": 0, "keepdims": True})
     ),
+    Call(
+        "logsumexp",
+        lambda x, b: sd.logsumexp(x, axis=1, b=b),
+        lambda x, b: special.logsumexp(x, axis=1, b=b),
+        (a23, np.array([0.5, 2.0, 0.3])),
+    ),
+    Call(
+        "logsumexp",
+        lambda x, b: sd.logsumexp(x, None, b, keepdims=True),
+        lambda x, b: special.logsumexp(x, None, b, keepdims=True),
+        (a23, 1.0 + a23 * a23),
+    ),
     *(both(name, (np.array([[1.0, 0.0], [2.0, 3.0]]),), axis=1) for name in ("any", "all")),
     Call("softmax", sd.softmax, lambda x: special.softmax(x, -1), (a23,)),
     both("softmax", (a23,), axis=0),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.optimize
 import scipy.special
 import scipy.stats
 import sympy
@@ -142,6 +143,12 @@ def test_declarations_beside_text_are_no_symbols() -> None:
         (lambda x: sd.export(x @ x, ".", "f"), r"expected a kernel: sd.export\(sd.compile\(f\)"),
         (lambda x: sd.compile(x @ x, batch=[0]), r"batch= holds 0 of type int; expected inputs"),
         (lambda x: sd.compile(x @ x)(y=1), "no input is called 'y'; expected x"),
+        (lambda x: (x @ x)(np.ones(3)), r"write sd.compile\(f\)\(\.\.\.\)"),
+        (lambda x: x(x=1.0), r"write sd.compile\(f\)\(\.\.\.\)"),
+        (lambda x: scipy.optimize.minimize(x @ x, np.ones(3)), r"write .*sd.objective\(f, x\)"),
+        (lambda x: sd.custom(x, vjp=lambda args, seed: (seed,)), "custom of type Array; expected a function"),
+        (lambda x: sd.custom(np.sin, vjp=x), "vjp= is of type Array; expected a function"),
+        (lambda x: np.apply_along_axis(x, 0, x), "expected a function"),
         (lambda x: scipy.stats.norm.logpdf(x[0]), r"write sd.stats.norm.logpdf\(\.\.\.\) of symbols"),
         (lambda x: scipy.stats.gamma.pdf(x, 2.0), r"write sd.stats.gamma.pdf\("),
         (lambda x: scipy.stats.norm(0, 1).cdf(x), r"write sd.stats.norm.cdf\("),
@@ -168,8 +175,8 @@ def test_habits_of_other_libraries_are_told_what_to_write(use: Any, says: str) -
         (lambda: scipy.special.comb(V, 2), "write binom"),
         (lambda: scipy.linalg.cholesky(A), "upper=True"),
         (lambda: scipy.linalg.solve(A, V), "write sd.solve"),
-        (lambda: scipy.linalg.polar(A), "write u, s, v = svd"),
-        (lambda: scipy.linalg.solve_sylvester(A, A, A), "kron"),
+        (lambda: scipy.linalg.polar(A), "write sd.polar"),
+        (lambda: scipy.linalg.solve_sylvester(A, A, A), "write sd.solve_sylvester"),
         (lambda: scipy.linalg.lu(A), "write solve"),
     ],
 )
@@ -177,3 +184,12 @@ def test_functions_of_scipy_that_compute_with_numbers_are_named(use: Any, says: 
     with pytest.raises(sd.SymbolError, match="a function of SciPy") as caught:
         use()
     assert says in str(caught.value)
+
+
+def test_symbols_are_no_functions_where_functions_may_come() -> None:
+    x = sd.vector("x", 3)
+    pieces = np.piecewise(x, [x < 0, x >= 0], [x * x, 2 * x])
+    assert sd.compile(pieces)([-2.0, 0.5, 1.0]).tolist() == [4.0, 1.0, 2.0]
+    total: Any = sd.sum_over(sd.scalar("k"), 3, sd.scalar("k") * X)
+    assert sd.compile(total)(2.0) == 6.0
+    assert sd.compile(X * X)(3.0) == 9.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def system(t: Any, x: Any) -> Any:
 
 
 t, x = sd.matrix("t", 2, 2), sd.matrix("x", "n", 2)
-SYSTEMS = {
+SYSTEMS: dict[str, Callable[[], Any]] = {
     "value": lambda: system(t, x),
     "gradients": lambda: [sd.gradient(system(t, x), t), sd.gradient(system(t, x), x)],
     "second": lambda: sd.hvp(system(t, x), t, np.array([[1.0, 0.5], [-0.3, 2.0]])),
@@ -116,7 +117,7 @@ def test_groups_of_samples_and_their_sums(single: bool, monkeypatch: pytest.Monk
     monkeypatch.setattr(one_by_one, "AT_ONCE", 50)
     formula = [likelihood(), sd.gradient(likelihood(), a), q + a]
     many = np.random.default_rng(2).normal(size=(203, T))
-    numbers = [np.float64(0.9), np.float64(0.1), many]
+    numbers: list[Any] = [np.float64(0.9), np.float64(0.1), many]
     if single:
         numbers = [one.astype(np.float32) for one in numbers]
     found = sd.compile(formula, [a, q, y])(*numbers)

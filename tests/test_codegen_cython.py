@@ -18,6 +18,7 @@ from symdiff.codegen import parts
 from symdiff.codegen.cython.emit import emit_cython
 from symdiff.errors import ArgumentError, BuildError, SingularMatrixError, UnsupportedError
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.runtime.runners import cython
 from symdiff.runtime.runners.cython import CythonRunner
 from symdiff.runtime.runners.native import NativeRunner
 
@@ -56,6 +57,13 @@ def test_every_operation_is_that_of_native_code() -> None:
     assert np.signbit(got[-1][0, 3])
 
 
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave optimization out, which takes two thirds of a build and changes no number."""
+    monkeypatch.setattr(cython, "FLAGS", ("-O0", *cython.FLAGS[1:]))
+
+
+@pytest.mark.usefixtures("quickly")
 def test_a_long_program_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     A = sd.matrix("A", 3, 3)
     value = np.log(np.linalg.det(A)) + sd.where(A[0, 0] > 0, A[0, 0], 1.0)
@@ -72,6 +80,7 @@ def test_a_long_program_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch) ->
         np.testing.assert_allclose(outs[1], kernel(numbers)["h"], rtol=1e-13)
 
 
+@pytest.mark.usefixtures("quickly")
 def test_the_backend_is_the_exported_module() -> None:
     A, x, t = sd.matrix("A", 2, 2), sd.vector("x", 3), sd.scalar("t")
     parts = {
@@ -170,6 +179,7 @@ def source_of(**options: Any) -> str:
     return sd.compile("exp(x) * y", x=3, y=(), backend="numpy", **options).source("cython")
 
 
+@pytest.mark.usefixtures("quickly")
 def test_options_are_kept() -> None:
     text = source_of(batch=["x"], reduce="sum")
     assert '("x", (3,), True)' in text
@@ -207,6 +217,7 @@ def test_names_that_mean_something_else_are_numbered(name: str) -> None:
         "a\n\n    b = 1\n",
     ],
 )
+@pytest.mark.usefixtures("quickly")
 def test_no_text_leaves_the_docstring(evil: str) -> None:
     t = Tape((evil, ()))
     value = t.load(0)

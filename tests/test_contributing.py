@@ -162,13 +162,13 @@ forms = [sd.cumnorm(A, axis=0), sd.cumnorm(sd.cumnorm(A, axis=1), axis=0), sd.cu
 for backend in ("native", "interpreter", "numpy"):
     kernels = [sd.compile(str(form), A=("n", "m"), backend=backend) for form in forms]
     slopes = sd.compile(sd.gradient((sd.cumnorm(v * v) * v).sum(), v), [v], backend=backend)
-    for n, m in ((1, 1), (5, 3), (40, 2)):
+    for n, m in ((0, 2), (1, 1), (5, 3), (40, 2)):
         a, x = rng.uniform(0.5, 1.5, (2, n, m)), rng.uniform(0.5, 1.5, n)
         wanted = exact(a, 1), exact(exact(a, 2), 1), exact(a[:, ::-1], 1)[:, ::-1]
         for kernel, value in zip(kernels, wanted):
             np.testing.assert_allclose(kernel(a), value)
             np.testing.assert_allclose(kernel(a[0]), value[0])
-        wanted = slope(lambda v: np.sum(exact(v * v, 0) * v), x)
+        wanted = slope(lambda v: np.sum(exact(v * v, 0) * v), x) if n else x
         np.testing.assert_allclose(slopes(x), wanted.ravel(), rtol=1e-6)
 
 # where it is zero by its form
@@ -214,7 +214,7 @@ rng = np.random.default_rng(1)
 for shape in ((4, 3), ("n", "m")):
     X = sd.array("X", shape)
     f = sd.taxicab(X, axis=1)
-    assert str(f) == "taxicab(X, axis=1)" and "taxicab" in f.latex()
+    assert str(f) == "taxicab(X, axis=1)" and "taxicab" in f.latex() and "taxicab" in str(f.sympy)
     g, J = sd.gradient((f * f).sum(), X), sd.jacobian(sd.taxicab(X), X)
     x = rng.normal(size=(2, 4, 3))
     total = abs(x).sum(-1)
@@ -222,6 +222,9 @@ for shape in ((4, 3), ("n", "m")):
         np.testing.assert_allclose(sd.compile(f, [X], backend=backend)(x), total)
         np.testing.assert_allclose(sd.compile(g, [X], backend=backend)(x), 2 * total[..., None] * np.sign(x))
         np.testing.assert_allclose(sd.compile(J, [X], backend=backend)(x), np.sign(x))
+for backend in ("native", "interpreter", "numpy"):
+    empty = sd.compile(sd.taxicab(sd.array("X", (2, 0)), axis=1), backend=backend)
+    np.testing.assert_array_equal(empty(np.ones((2, 0))), np.zeros(2))
 w = sd.array("X", (4, 3))
 (found,) = nonzeros([sd.taxicab(w * np.eye(4, 3), axis=1).node], {})
 assert found.tolist() == [True, True, True, False]
@@ -239,6 +242,62 @@ def test_reduction_is_five_files(copy: Path) -> None:
     assert len({step.path for step in TAXICAB}) == 5
     follow(copy, TAXICAB)
     check(copy, USES_OF_TAXICAB)
+
+
+#: The trace of the square of a matrix.
+SQUARE_TRACE = [
+    Step("symdiff/graph/primitives.py", '_matrix("det"', '_matrix("square_trace", keeps=False)'),
+    Step(
+        "symdiff/graph/reference/numeric.py",
+        "def norm(",
+        'def square_trace(a: Array) -> Array:\n    return np.einsum("...ij,...ji->...", a, a)',
+    ),
+    Step(
+        "symdiff/calculus/rules.py",
+        "def _norm(",
+        """\
+@_rule("square_trace", "product rule", "2 tr(A dA)", "chain rule")
+def _square_trace(node: Node, tangents: Sequence[Node | None]) -> Node:
+    return _sum_last(scale_by(2.0 * transposed(node.args[0]), _only(tangents)), (-2, -1))
+""",
+    ),
+    Step(
+        "symdiff/lowering/matrices.py",
+        '"inv": _each_matrix(_inv, 2),',
+        """\
+"square_trace": _each_matrix(
+    lambda builder, op, a: builder.sum(builder.multiply(x, y) for p, q in zip(a, zip(*a)) for x, y in zip(p, q)), 0
+),""",
+    ),
+    Step("symdiff/frontend/numpy/library.py", '_add("cov"', '_add("square_trace", partial(matrix, "square_trace"))'),
+]
+#: Uses of it: small, in stacks, and of any size, where no plan has a step for it and NumPy computes it.
+USES_OF_SQUARE_TRACE = """
+import numpy as np, symdiff as sd
+rng = np.random.default_rng(1)
+for shape in ((3, 3), (20, 20), ("n", "n")):
+    A = sd.array("A", shape)
+    f = sd.square_trace(A)
+    assert str(f) == "square_trace(A)" and "square_trace" in str(f.sympy)
+    a = rng.normal(size=(2, 3, 3) if shape[0] != 20 else (2, 20, 20))
+    wanted = np.trace(a @ a, axis1=1, axis2=2)
+    for backend in ("native", "interpreter", "numpy", "auto"):
+        try:
+            kernels = [sd.compile(form, [A], backend=backend) for form in (f, sd.gradient(f * f, A))]
+        except sd.UnsupportedError:
+            assert shape[0] == "n" and backend in ("native", "interpreter")
+            continue
+        for k in range(2):
+            np.testing.assert_allclose(kernels[0](a[k]), wanted[k])
+        np.testing.assert_allclose(kernels[0](a), wanted)
+        np.testing.assert_allclose(kernels[1](a), 4 * wanted[:, None, None] * a.swapaxes(1, 2))
+"""
+
+
+def test_function_of_matrices_is_five_files(copy: Path) -> None:
+    assert len({step.path for step in SQUARE_TRACE}) == 5
+    follow(copy, SQUARE_TRACE)
+    check(copy, USES_OF_SQUARE_TRACE)
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,9 @@ def test_every_scalar_function(bare: Path, tmp_path: Path) -> None:
     groups: list[list[str]] = [[], [*COMPILED]]
     # the last are formulas of such ones
     others = ("where", *COMPILED, *FROM_SCIPY, "iv", "kv", "beta_slope", "dawsn_derivative")
-    names = [name for name, row in FUNCTIONS.items() if row.takes is REAL and name not in others]
+    bessel = ("j1_", "i1_")  # quotients of functions that are SciPy's
+    rows = {name: row for name, row in FUNCTIONS.items() if not name.startswith(bessel)}
+    names = [name for name, row in rows.items() if row.takes is REAL and name not in others]
     groups[0] = names
     cases = []
     for k, group in enumerate(groups):

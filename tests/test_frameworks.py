@@ -220,7 +220,7 @@ def test_transforms_of_torch_are_those_of_its_own_functions(text: str, shapes: d
     A, x, y = (torch.tensor(array) for array in point(shapes))
     rows, numbers = torch.tensor(np.random.default_rng(8).normal(size=(2, 5, 2))), torch.tensor([0.5, 1.5])
     which = (0, 1, 2)
-    transforms = {
+    transforms: dict[str, Any] = {
         "jacrev": lambda f: jacrev(f, which)(A, x, y),
         "jacfwd": lambda f: jacfwd(f, which)(A, x, y),
         "hessian": lambda f: hessian(f, which)(A, x, y),

@@ -483,3 +483,31 @@ def test_simple_eigenvalues_are_those_that_no_other_one_equals() -> None:
     np.testing.assert_array_equal(found([-1.0, 0.0, 1e-9, 5.0]), 1)
     with pytest.raises(sd.ShapeError, match="the eigenvalues of a matrix"):
         sd.parse("simple_eigenvalues(x)", x=())
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-9, 1e-15, 0.0])
+@pytest.mark.parametrize("smallest", [1.0, 1e-4, 1e-8])
+def test_polar_factors_of_equal_clustered_and_small_singular_values(spread: float, smallest: float) -> None:
+    """Newton's iteration in many digits, and differences of it; a matrix without full rank is nan."""
+    rng = np.random.default_rng(4)
+    turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    a = turn @ np.diag([1.0, 1.0 + spread, smallest * (1 + spread)]) @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    e, x = rng.normal(size=(3, 3)), sd.matrix("x", 3, 3)
+    factors = sd.polar(x)
+    kernel = sd.compile([*factors, *(sd.jvp(one, x, e) for one in factors)], [x])
+
+    def exact(m: Any) -> tuple[Any, Any]:
+        u = m
+        for _ in range(60):
+            u = (u + (u**-1).T) / 2
+        return u, u.T * m
+
+    with mpmath.workdps(80):
+        at, way, h = mpmath.matrix(a.tolist()), mpmath.matrix(e.tolist()), mpmath.mpf(10) ** -30
+        up, down = exact(at + h * way), exact(at - h * way)
+        wanted = [*exact(at), *((b - c) / (2 * h) for b, c in zip(up, down, strict=True))]
+    for got, want in zip(kernel(a), wanted, strict=True):
+        numbers = np.array(want.tolist(), dtype=float)
+        np.testing.assert_allclose(got, numbers, rtol=0, atol=1e-14 / smallest * abs(numbers).max())
+    for lost in (np.diag([1.0, 1.0, 0.0]), np.diag([1.0, 1e-11, 2.0])):
+        assert all(np.isnan(one).all() for one in kernel(lost))

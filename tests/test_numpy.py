@@ -51,7 +51,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "out=": (lambda: np.exp(X, out=np.empty(3)), "value returned"),
     "array of arrays": (lambda: np.array([X, X]), "stack"),
     "array of numbers": (lambda: np.array(X, dtype=float), "stack"),
-    "complex": (lambda: X * 1j, "complex"),
+    "complex": (lambda: sd.asarray(X * 1j), "z.real"),
     "unknown function": (lambda: np.packbits(X), "packbits"),
 }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -117,3 +119,55 @@ def test_derivatives_of_arrays_of_one_element_are_printed(seed: int) -> None:
         slope = sd.gradient(text, wrt, disconnected="zero", shapes=shapes)
         assert str(slope)
         assert str(sd.jacobian(slope, wrt, disconnected="zero"))
+
+
+_NUMBERS = ("sum(eye(m))", "trace(eye(m))", "sum(x[:, None, None] + D, axis=(1, 2))[0]", "sum(diagonal(eye(m)))")
+_LOOPS = '''
+import numpy as np
+import symdiff as sd
+rng = np.random.default_rng({seed})
+numbers = {numbers}
+for _ in range(6):
+    a, b = rng.choice(numbers, 2)
+    inner = str(rng.choice(["0.3 + {{a}} * x", "{{b}} + {{a}} * x", "trace(x[:, None, None] + D, axis1=1, axis2=2)"]))
+    outer = str(rng.choice(["w @ unit({{}})", "norm({{}}) * sum(w)", "w @ softmax({{}})", "sum(({{}})**2 * w)"]))
+    text = outer.format(inner.format(a=a, b=b)) + " + 0 * sum(D) + 0 * sum(w)"
+    shapes = dict(x="n", w="n", D=("m", "m"))
+    hessian = sd.hessian(text, "x", shapes=shapes)
+    assert str(hessian)
+    x, w, D = rng.normal(size=3), rng.normal(size=3), rng.normal(size=(2, 2))
+    slope, bend = sd.compile(sd.gradient(text, "x", shapes=shapes)), sd.compile(hessian)
+    along = rng.normal(size=3)
+    ends = [slope(x=x + side * 1e-6 * along, w=w, D=D) for side in (1, -1)]
+    np.testing.assert_allclose(bend(x=x, w=w, D=D) @ along, (ends[0] - ends[1]) / 2e-6, rtol=1e-5, atol=1e-6)
+'''
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_that_take_turns_end(seed: int) -> None:
+    """Sizes that are sums of identities stand before sums: one rule moved repetitions in, and another one out."""
+    script = _LOOPS.format(seed=seed, numbers=_NUMBERS)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+_STRUCTURE = {"eye(n)": "nn", "eye(m)": "mm", "diag(x)": "nn", "x": "n", "X": "nm", "eye(n)[0]": "n", "S": "nn"}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_products_with_identities_that_are_summed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = [str(rng.choice(["eye(m)", "eye(n)", "diag(x)"])), *(str(name) for name in rng.choice([*_STRUCTURE], 2))]
+    indices = {"n": "ijk", "m": "pq"}
+    terms = ["".join(str(rng.choice(list(indices[axis]))) for axis in _STRUCTURE[name]) for name in names]
+    used = sorted(set("".join(terms)))
+    out = "".join(str(label) for label in rng.permutation(used)[: rng.integers(0, 3)])
+    text = f"einsum('{','.join(terms)}->{out}', {', '.join(names)})"
+    try:
+        kernel = sd.compile(text, backend="interpreter", **_letters(), inputs=list(SHAPES))
+    except sd.UnsupportedError:  # a few have no plan, and say so
+        kernel = sd.compile(text, backend="numpy", **_letters(), inputs=list(SHAPES))
+    data = _inputs(SIZES, seed)
+    known = {"eye(n)": np.eye(3), "eye(m)": np.eye(2), "diag(x)": np.diag(data["x"]), "eye(n)[0]": np.eye(3)[0], **data}
+    right = np.einsum(f"{','.join(terms)}->{out}", *(known[name] for name in names))
+    np.testing.assert_allclose(kernel(**data), right, rtol=1e-12, atol=1e-12, err_msg=text)

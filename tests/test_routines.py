@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import special
 
 import symdiff as sd
 
@@ -296,6 +297,52 @@ def test_nan_is_left_out_of_value_and_derivative(name: str, axis: int | None) ->
         np.testing.assert_allclose(slope, np.where(np.isnan(values), 0.0, wanted), rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", NAN_FUNCTIONS[:-2])
+def test_nan_functions_of_chosen_elements(name: str) -> None:
+    """Neither nan nor what is not chosen has an influence; ``initial`` is there where nothing is left."""
+    x, function = sd.matrix("x", 3, 4), getattr(np, name)
+    values = RNG.uniform(0.5, 1.5, (3, 4))
+    values[[0, 2, 1, 0], [1, 1, 3, 2]] = np.nan
+    mask = np.array([[True, True, False, True], [True, False, True, True], [True, True, True, False]])
+    options = {"where": mask} | ({"initial": 0.7} if name in ("nanmax", "nanmin") else {})
+    f = function(x, axis=1, **options)
+    value, slope = sd.compile((f, sd.gradient(f.sum(), x)), [x], backend="interpreter")(values)
+    np.testing.assert_allclose(value, function(values, axis=1, **options), rtol=1e-13)
+    wanted = differences(lambda v: function(v, axis=1, **options).sum(), [values], 0)
+    np.testing.assert_allclose(slope, np.where(np.isnan(values) | ~mask, 0.0, wanted), rtol=1e-8, atol=1e-9)
+    if name in ("nansum", "nanprod", "nanmax", "nanmin"):
+        lost = np.array([[1.0, np.nan, 2.0, 0.1]] * 2 + [[np.nan] * 4])
+        got = sd.compile(function(x, axis=1, initial=0.5), [x])(lost)
+        np.testing.assert_allclose(got, function(lost, axis=1, initial=0.5))
+    with pytest.raises(sd.DtypeError, match="conditions"):
+        function(x, where=np.ones((3, 4)), **{k: v for k, v in options.items() if k == "initial"})
+
+
+def test_weights_of_logsumexp() -> None:
+    """SciPy's values; a weight of 0 with a larger exponent, a negative one, no weight at all, and their slopes."""
+    v, b = sd.vector("v", 3), sd.vector("b", 3)
+    f = sd.logsumexp(v, b=b)
+    kernel = sd.compile([f, sd.gradient(f, v), sd.gradient(f, b)], [v, b], backend="interpreter")
+    for at, weights in (
+        ([1000.0, 1.0, 2.0], [0.0, 1.0, 1.0]),
+        ([1.0, 2.0, 3.0], [1.0, -0.5, 2.0]),
+        ([-1000.0, -1001.0, 3.0], [1.0, 1.0, 0.0]),
+        ([-np.inf, 1.0, 2.0], [1.0, 1.0, 1.0]),
+        ([1.0, 2.0, 3.0], [0.0, 0.5, 0.0]),
+    ):
+        value, by_v, by_b = kernel(at, weights)
+        total = special.logsumexp(at, b=weights)
+        np.testing.assert_allclose(value, total, rtol=1e-14)
+        gap = np.array(at) - total
+        far = gap > 700  # a slope that no double has, and its weight is 0
+        slopes = np.exp(np.where(far, 0.0, gap))
+        np.testing.assert_allclose(by_v, np.where(far, 0.0, weights * slopes), rtol=1e-12)
+        np.testing.assert_allclose(by_b[~far], slopes[~far], rtol=1e-12)
+        assert np.all(by_b[far] > 1e300)
+    assert kernel([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])[0] == -np.inf
+    assert np.isnan(kernel([1.0, 2.0, 3.0], [0.0, -1.0, 0.0])[0])
+
+
 def test_lines_of_nan() -> None:
     x = sd.array("x", (2, 3))
     values = np.array([[np.nan] * 3, [1.0, 2.0, np.nan]])
@@ -416,8 +463,8 @@ X, V = sd.matrix("X", 3, 4), sd.vector("v", "n")
     [
         (lambda: np.histogram(X), "smooth weight"),
         (lambda: np.unique(X), "integer input"),
-        (lambda: np.fft.fft(X[0]), "constant"),
-        (lambda: np.fft.irfft(X[0]), "real part"),
+        (lambda: np.fft.fft(V), "symbolic size"),
+        (lambda: sd.compile("rfft(x)", x=4), "real numbers alone"),
         (lambda: np.flatnonzero(X), "where"),
         (lambda: np.putmask(X, X > 0, 1.0), "where"),
         (lambda: np.gradient(X, [0.0, 1.0], axis=0), "coordinates"),

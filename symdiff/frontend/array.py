@@ -67,6 +67,13 @@ class Array(Operand):
             )
         return (self[i] for i in range(size))
 
+    def __call__(self, *args: object, **named: object) -> NoReturn:
+        """Refuse a call: a formula is no function yet."""
+        raise SymbolError(
+            "a formula is called as if it were a function; write sd.compile(f)(...) for its numbers, and for SciPy's "
+            "optimizers sd.objective(f, x), which has fun, jac and hess"
+        )
+
     def _described(self) -> str:
         if not self.shape:
             return "a scalar symbol, which has no axes"

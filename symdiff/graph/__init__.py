@@ -7,10 +7,12 @@ here knows derivatives.
     contract             Einstein notation: matmul, outer, trace, diagonal, transpose, sum, broadcast
     delta, onehot        the identity as an index pair k = start + step*i, and one row of it
     reduce               max, min, prod, logsumexp, norm over axes
-    normalize            softmax, log_softmax, unit over axes    cumulative   cumsum along one axis
+    normalize            softmax, log_softmax, unit over axes
+    cumulative           cumsum, cumprod, cummax, cummin, sort along one axis
+    arrange              an array in the order of another
     slicing, pad         and its transpose                 gather, scatter   and its transpose
     take, put            the same at positions known at call time
-    triangle, reshape, concatenate, matrix (det, inv, ...), stop_gradient, named, custom
+    triangle, reshape, concatenate, matrix (det, inv, ...), spectral, stop_gradient, named, custom
     recurrence           one body that runs n times
 
 Takes

@@ -26,7 +26,7 @@ from ..errors import (
 )
 from .advice import names_near
 
-__all__ = ["described", "guarded", "refuse", "users"]
+__all__ = ["described", "guarded", "is_function", "refuse", "users"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -134,6 +134,11 @@ def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mappi
             wrong = "lacks an argument" if "required positional argument" in words else told
             raise meaning(f"{call} {wrong} ({found})") from error
     raise InternalError(f"{call} {_DEFECT} ({found})") from error
+
+
+def is_function(value: object) -> bool:
+    """Tell whether something is a function; arrays of symbols answer calls, too, but with what to write instead."""
+    return callable(value) and not hasattr(value, "__array_namespace__")
 
 
 def users(function: Callable[..., Any]) -> Callable[..., Any]:

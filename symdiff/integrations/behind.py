@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ArgumentError, ShapeError
 from ..graph.sizes import Shape, Size, show
 
-__all__ = ["in_order", "letters_of"]
+__all__ = ["Behind", "in_order"]
 
 
 def in_order(
@@ -44,25 +44,50 @@ def in_order(
     return [*args, *(named[name] for name in names[len(args) :])]
 
 
-def letters_of(shapes: Mapping[str, Shape], args: Sequence[Any], has_batch: bool) -> dict[str, int]:
-    """Return the numbers of letters that the shapes of arguments tell.
+class Behind:
+    """The inputs behind the vector, and what their shapes tell.
 
-    Raises
-    ------
-    ShapeError
-        If an argument has another number of axes, as one in the place of another has.
+    Parameters
+    ----------
+    shapes : mapping of str to shape
+        In order.
+    has_batch : bool
+        Whether they may have axes of a batch in front.
     """
-    known: dict[str, int] = {}
-    for (name, shape), value in zip(shapes.items(), args, strict=True):
-        own = np.shape(value)
-        if len(own) != len(shape) and not (has_batch and len(own) > len(shape)):
-            came = ", ".join(f"{name} {show(np.shape(arg))}" for name, arg in zip(shapes, args, strict=True))
-            expected = ", ".join(f"{name} {show(shape)}" for name, shape in shapes.items())
-            raise ShapeError(
-                f"the arguments behind x have the shapes {came}; expected {expected}, in this order or by name; "
-                "inputs= of sd.objective gives another order"
-            )
-        for size, length in zip(shape[::-1], own[::-1], strict=False):  # batch axes come first
-            if isinstance(size, Size) and str(size) in size.names:
-                known.setdefault(str(size), length)
-    return known
+
+    def __init__(self, shapes: Mapping[str, Shape], has_batch: bool) -> None:
+        self.shapes, self.has_batch = dict(shapes), has_batch
+        #: The number of axes of each, and the letters among its sizes by their place from the end.
+        self._told = [
+            (len(shape), [(k - len(shape), str(size)) for k, size in enumerate(shape) if _is_letter(size)])
+            for shape in shapes.values()
+        ]
+
+    def letters(self, args: Sequence[Any]) -> dict[str, int]:
+        """Return the numbers of letters that the shapes of arguments tell.
+
+        Raises
+        ------
+        ShapeError
+            If an argument has another number of axes, as one in the place of another has.
+        """
+        known: dict[str, int] = {}
+        for (rank, letters), value in zip(self._told, args, strict=True):
+            own = value.shape if type(value) is np.ndarray else np.shape(value)
+            if len(own) != rank and not (self.has_batch and len(own) > rank):
+                raise ShapeError(self._wrong(args))
+            for place, letter in letters:
+                known.setdefault(letter, own[place])
+        return known
+
+    def _wrong(self, args: Sequence[Any]) -> str:
+        came = ", ".join(f"{name} {show(np.shape(arg))}" for name, arg in zip(self.shapes, args, strict=True))
+        expected = ", ".join(f"{name} {show(shape)}" for name, shape in self.shapes.items())
+        return (
+            f"the arguments behind x have the shapes {came}; expected {expected}, in this order or by name; inputs= of "
+            "sd.objective gives another order"
+        )
+
+
+def _is_letter(size: object) -> bool:
+    return isinstance(size, Size) and str(size) in size.names

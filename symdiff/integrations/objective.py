@@ -30,7 +30,7 @@ from ..ground.limits import Budget
 from ..runtime.calls.arguments import as_floats
 from ..runtime.kernel import Kernel
 from ..runtime.options import Backend
-from .behind import in_order, letters_of
+from .behind import Behind, in_order
 from .variables import Point, Variables
 
 __all__ = ["Objective", "objective"]
@@ -92,6 +92,8 @@ class Objective:
         self._point: Point | None = None
         self._is_followed = False
         self.args = tuple(name for name in self._others if name != time)
+        shapes = {name: self._others[name].node.shape for name in self.args}
+        self._behind = Behind(shapes, has_batch=options["reduce"] is not None)
         self.is_scalar = formula.node.shape in ((), (1, 1))
 
     # ------------------------------------------------------------------ what solvers call
@@ -171,7 +173,7 @@ class Objective:
             raise UnsupportedError("hessp of a formula of several numbers; expected a scalar, or use hess(x, v)")
         time, x, (p,), rest = self._taken(args, named, 1)
         inputs, _ = self._inputs(time, x, rest)
-        parts = self._product(*inputs, *self._variables.split(p, self._known(rest)))
+        parts = self._product(*inputs, *self._variables.split(p, self._behind.letters(rest)))
         return np.concatenate([np.asarray(part, np.float64).ravel() for part in parts])
 
     @guarded
@@ -215,7 +217,7 @@ class Objective:
         """Return the variables in their structure, as views of the vector ``x``; ``args`` where they give sizes."""
         if args and len(args) != len(self.args):
             raise ArgumentError(f"{len(args)} arguments behind x; expected {', '.join(self.args) or 'none'}")
-        return self._variables.structure(x, self._known(args) if args else {})
+        return self._variables.structure(x, self._behind.letters(args) if args else {})
 
     def __repr__(self) -> str:
         formula = shortened("; ".join(str(self._formula).splitlines()), 120)
@@ -250,13 +252,8 @@ class Objective:
             np.asarray(own[name]) if array.node.dtype is INT else as_floats(name, own[name])
             for name, array in self._others.items()
         ]
-        parts = self._variables.split(x, self._known(rest))
+        parts = self._variables.split(x, self._behind.letters(rest))
         return [*given, *parts], [part.size for part in parts]
-
-    def _known(self, rest: Sequence[Any]) -> dict[str, int]:
-        """Return the numbers of letters that the shapes of the other inputs tell."""
-        shapes = {name: self._others[name].node.shape for name in self.args}
-        return letters_of(shapes, rest, has_batch=self._options["reduce"] is not None)
 
     def _both(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return value and derivative; the same point is evaluated once."""

@@ -28,7 +28,9 @@ class Point:
 
     def is_at(self, inputs: Sequence[npt.NDArray[Any]]) -> bool:
         """Tell whether inputs have the same numbers; nan, unequal to itself, is computed anew."""
-        return all(np.array_equal(own, one) for own, one in zip(self.inputs, inputs, strict=True))
+        return all(
+            own.shape == one.shape and bool((own == one).all()) for own, one in zip(self.inputs, inputs, strict=True)
+        )
 
 
 class Variables:

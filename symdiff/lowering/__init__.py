@@ -27,7 +27,8 @@ Files
     factorize    common factors and divisors factored out of sums
     unroll       a whole formula: every node, then the order of values
 Add
-    an array operation: a function in ``arrays``; a scalar operation: a row of ``SIGNATURES`` in ``program``
+    what runs along an axis: a row of ``FOLDS`` in ``expand``; what reduces an axis: one of ``EXPANSIONS``; any other
+    array operation: a function in ``arrays``; a scalar operation: a row of ``SIGNATURES`` in ``program``
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from ..graph import (
     transpose,
     zeros,
 )
-from ..graph.primitives import Body
+from ..graph.primitives import NORMALIZATIONS, Body
 from ..graph.scalars.functions import FUNCTIONS, compare, where
 from .builder import ZERO, ProgramBuilder
 
@@ -290,8 +290,10 @@ class _Scalars:
 
 def expand_row(builder: ProgramBuilder, op: str, row: Sequence[int]) -> Row:
     """Return an operation over one row of scalars: one scalar, or as many as there are."""
-    if not row and op != "norm":
-        return (builder.number(-math.inf),) if op == "logsumexp" else ()
+    if not row and op == "logsumexp":
+        return (builder.number(-math.inf),)
+    if not row and op in NORMALIZATIONS:
+        return ()
     if op in _OF_EXPONENTIALS:  # that of a structural zero is none
         row = [builder.real(value) for value in row]
     found: Row = EXPANSIONS[op](_Scalars(builder), tuple(row))

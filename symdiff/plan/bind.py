@@ -40,7 +40,7 @@ from .steps import (
 
 __all__ = ["BoundPlan", "bind"]
 
-#: The batch's number of samples, where it is asked for while sizes are put in: no step's sizes depend on it.
+#: Stands for the length of the batch while numbers are put in: no step's sizes depend on it.
 _ANY = 1
 
 _MESSAGES = {
@@ -65,7 +65,7 @@ def bind(
     single : bool
         Whether arrays are of float32.
     functions : mapping of Node to callable
-        For each call of Python, by its result: what it calls.
+        The Python function that a call runs, by the result of the call.
 
     Returns
     -------
@@ -328,8 +328,8 @@ class _Binder:
     def _matrix(self, step: MatrixFunction, phase: int) -> None:
         matrix = self._of(step.matrix)
         array = self.arrays[matrix]
-        # a Cholesky factor is of the lower triangle, whatever is above; nothing else may be made of it, unless the
-        # matrix is declared definite
+        # Cholesky's factorization reads the lower triangle alone. Inverses and the like share a factor made so only
+        # where the matrix is declared definite.
         declared = bool(step.indefinite) or step.op == "cholesky"
         if (step.matrix, declared) not in self.factors:
             own = bound.TILE if array.tiled else min(phase, self.phases.get(step.matrix, bound.BEFORE))
@@ -350,7 +350,7 @@ class _Binder:
         )
 
     def _repeated(self, step: Repeated, phase: int) -> None:
-        """Bind a loop: rows are windows that move, and what is carried has two arrays that change places."""
+        """Bind a loop: rows are windows that move, and each carried array has a second one to change places with."""
         turns, whole = self._number(step.length), self.where[step.result]
         kept = self.where, self.phases, self.factors, self.loop, self.views
         given = [self._of(node) for node in step.given]
@@ -399,7 +399,7 @@ class _Binder:
         return self._add(bound.PlanArray(bound.WINDOW, source, shape, False, None, False, start))
 
     def _own(self, source: int, phase: int) -> int:
-        """Return an array whose elements are in order, known to its programs: those of a caller may lie in any."""
+        """Return an array in C order, as programs read it: of a caller's, which may have any strides, a copy."""
         if self.arrays[source].kind not in (bound.INPUT, bound.OUTPUT):
             return source
         copy = self._add(bound.PlanArray(bound.ARENA, 0, self.arrays[source].shape))

@@ -17,6 +17,8 @@ from .signs import AND, ATOM, COMPARISON, HADAMARD, OR, POWER, PRODUCT, SUM, Mat
 from .text import decimal, show_shape, subscripts
 
 _MATRICES = ("matmul", "rows", "columns", "outer")
+#: Elements of a constant row that is written out among others.
+_LONGEST_ROW = 8
 
 
 class MathStyle(MathSigns):
@@ -369,10 +371,22 @@ class MathStyle(MathSigns):
     def _write_stack(self, term: Term) -> Piece:
         if term.data == 0 and all(arg.ndim == 0 for arg in term.args):
             return Piece(self.rows_of([[self.plain(arg) for arg in term.args]], flat=True), ATOM)
-        rows = [arg for arg in term.args if arg.kind == "stack" and arg.data == 0 and arg.ndim == 1]
-        if term.data == 0 and len(rows) == len(term.args):
-            return Piece(self.rows_of([[self.plain(x) for x in row.args] for row in rows], flat=False), ATOM)
+        rows = [self._row(arg) for arg in term.args] if term.data == 0 and term.ndim == 2 else [[]]
+        if all(rows):
+            return Piece(self.rows_of(rows, flat=False), ATOM)
         return Piece(self.function("stack", *(self.plain(arg) for arg in term.args), f"axis={term.data}"), ATOM)
+
+    def _row(self, term: Term) -> list[str]:
+        """Return the elements of a row that is written out, none of any other."""
+        if term.kind == "stack" and term.data == 0:
+            return [self.plain(x) for x in term.args]
+        (length,) = term.shape
+        if term.kind == "array" and term.data.dtype != bool:
+            return [self.number(float(value)).text for value in term.data]
+        if term.kind in ("filled", "onehot") and isinstance(length, int) and length <= _LONGEST_ROW:
+            held = [term.data] * length if term.kind == "filled" else [float(k == term.data) for k in range(length)]
+            return [self.number(float(value)).text for value in held]
+        return []
 
     def _write_cumulative(self, term: Term) -> Piece:
         name, axis, backwards = term.data
@@ -390,7 +404,11 @@ class MathStyle(MathSigns):
     def _write_matrix(self, term: Term) -> Piece:
         if term.data == "solve":
             a, b = term.args
-            return Piece(f"{self.raised(self.wrapped(a, ATOM), '-1')}{self.times}{self.chained(b)}", PRODUCT)
+            if a.kind == "transpose":
+                inverse = self.inverse_transposed(self.wrapped(a.args[0], ATOM))
+            else:
+                inverse = self.raised(self.wrapped(a, ATOM), "-1")
+            return Piece(f"{inverse}{self.times}{self.chained(b)}", PRODUCT)
         if term.data == "logabsdet":
             return Piece(self.function("log", "|" + self.function("det", self.plain(term.args[0])) + "|"), ATOM)
         if term.data == "adjugate_differential":

@@ -17,7 +17,7 @@ Files
     kept        what compiling gave, between processes
     runners     what runs a formula, one for each backend
     choose      which backend serves a formula, and why
-    serve       calls that are out of the ordinary
+    serve       calls that compiled code hands on
     kernel      the compiled formula as users hold it
     sparse      kernels of which results are nonzeros
 Add

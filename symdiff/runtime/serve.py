@@ -67,7 +67,7 @@ class Calls(CallPath):
     _spans: tuple[Span, ...]
 
     def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
-        """Serve a call that is out of the ordinary: check everything, convert, or tell what is wrong."""
+        """Serve a call that compiled code hands on: check everything, convert, or tell what is wrong."""
         args = self._arguments(args, inputs, named)
         if not any(type(one) is not np.ndarray and container_library(one) for one in args):
             return self._serve(args, out)
@@ -157,7 +157,7 @@ class Calls(CallPath):
             raise NonfiniteError(str(self._explained(batch)))
 
     def _checked(self, args: Sequence[Any]) -> Batch:
-        """Return the arguments of a call in the form that runs, whatever is declared of them."""
+        """Return the arguments of a call as they are run, without the checks of what is declared of them."""
         batch = stack_batches(self.inputs, args, self.options.batch, self.options.in_columns)
         check_positions(self.inputs, batch, self._ranges, self.options.in_columns)
         return batch
@@ -230,7 +230,7 @@ class Calls(CallPath):
         reproducible = self.options.reproducible
         batched = self._sharing(batch) if batch.count > 1 or reproducible else (False,) * len(batch.arrays)
         if self._units is not None:
-            # units read arrays that are repeated along one of several axes where they are; plans take a copy
+            # units read arrays in place that are repeated along one of several axes; plans take a copy
             repeated = any(
                 has and array.shape[:lead] != batch.shape for has, array in zip(batched, batch.arrays, strict=True)
             )
@@ -254,7 +254,7 @@ class Calls(CallPath):
         fronts: list[Floats],
         sharing: tuple[bool, ...] | None,
     ) -> None:
-        """Run with the batch's axes in one; where strides do not allow that, beside the target."""
+        """Run with the batch's axes joined in one; results that strides keep from it are computed beside and copied."""
         reduce = self.options.is_reduced
         count = 1 if reduce else batch.count
         rows = [
@@ -276,7 +276,7 @@ class Calls(CallPath):
                 front[...] = row.reshape(front.shape)
 
     def _located(self, error: SingularMatrixError, batch: Batch) -> SingularMatrixError:
-        """Give the sample a runner counted its index in the batch."""
+        """Return the error with the index in the batch of the sample that a runner counted."""
         if not batch.shape or not error.index:  # one sample, or a matrix that all of them share
             return SingularMatrixError(str(error))
         index = tuple(int(i) for i in np.unravel_index(error.index[0], batch.shape))

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..graph import BOOL, Node, constant, elementwise, number
-from ..graph.scalars.arithmetic import factors_of, product_of, scaled, terms_of
-from ..graph.scalars.functions import where
+from ..graph.scalars.arithmetic import PRODUCTS, factors_of, product_of, scaled, terms_of
 from .rewriter import make, rule, spread
 
 
@@ -71,6 +70,24 @@ def _counted(node: Node) -> Node | None:
         return None
     found = _COUNTING[node.op](*[int(value) for value in values if value is not None])
     return constant(float(found)) if 0 < found <= 2**53 else None
+
+
+#: Bases of logarithms.
+_BASES = {"log": math.e, "log2": 2.0, "log10": 10.0}
+
+
+@rule(" ".join(_BASES), "log(e), log2(2), log(1)", "1, 1, 0", inside="constant")
+def _logarithm_of_base(node: Node) -> Node | None:
+    """Compute the logarithm of its base, as the slope of ``e**x`` has it, and of 1."""
+    value = number(node.args[0])
+    return constant(float(value != 1.0)) if value in (1.0, _BASES[node.op]) else None
+
+
+@rule("power_log", "e**x log(e)", "e**x", inside="constant")
+def _power_of_e(node: Node) -> Node | None:
+    """Leave out the logarithm of e in derivatives of its powers."""
+    _, base, exponent = node.args
+    return make("power", base, exponent) if number(base) == math.e else None
 
 
 @rule("jv yv iv kv", "jv(-1, x), iv(-1, x), kv(-1, x)", "-jv(1, x), iv(1, x), kv(1, x)", inside="constant")
@@ -177,9 +194,10 @@ def _absorbed_term(node: Node) -> Node | None:
     back = -1.0 if node.op == "subtract" else 1.0
     for alone, other, signs in ((a, b, (1.0, back)), (b, a, (back, 1.0))):
         (p, x), (q, y) = scaled(alone), scaled(other)
-        if y.op != "multiply" or x not in y.args or x.shape != node.shape:
+        found = _further_factor(x, y) if y.op == "multiply" and x.shape == node.shape else None
+        if found is None:
             continue
-        inside = y.args[y.args[0] is x]
+        inside, q = found[0], q * found[1]
         if inside.op not in ("add", "subtract"):
             continue
         for place in (0, 1):
@@ -189,6 +207,29 @@ def _absorbed_term(node: Node) -> Node | None:
                 rest = make("multiply", constant(signs[1] * q * turns[1 - place]), inside.args[1 - place])
                 return make("multiply", rest, x)
     return None
+
+
+def _further_factor(x: Node, y: Node) -> tuple[Node, float] | None:
+    """Return z and a number c with y = c x z, for products."""
+    if x in y.args:
+        return y.args[y.args[0] is x], 1.0
+    if x.op not in PRODUCTS:
+        return None
+    powers: dict[Node, float] = {}
+    ratio = 1.0
+    for product, side in ((y, 1.0), (x, -1.0)):
+        sign, parts, whole = factors_of(product, _WINDOW)
+        if not whole:
+            return None
+        ratio *= sign
+        for base, n in parts:
+            c = number(base)
+            if c == 0.0:
+                return None
+            ratio *= 1.0 if c is None else c ** (side * n)
+            powers[base] = powers.get(base, 0.0) + (side * n if c is None else 0.0)
+    left = [(base, n) for base, n in powers.items() if n]
+    return (left[0][0], ratio) if len(left) == 1 and left[0][1] == 1.0 else None
 
 
 @rule("add subtract", "1 - x / (1 + x), 1 / y - (x / (1 + x)) / y", "1 / (1 + x), (1 / (1 + x)) / y", "reading",
@@ -385,20 +426,6 @@ def _power_forms(node: Node) -> Node | None:
     return None
 
 
-@rule("where", "where(c, a, a), where(c, where(c, a, b), d), where(true, a, b)", "a, where(c, a, d), a")
-def _where_forms(node: Node) -> Node | None:
-    c, a, b = node.args
-    if a is b:
-        return spread(a, node.shape)
-    if c.op == "constant" and c.shape == ():
-        return spread(a if bool(c.value) else b, node.shape)
-    if a.op == "where" and a.args[0] is c:
-        return spread(where(c, a.args[1], b), node.shape)
-    if b.op == "where" and b.args[0] is c:
-        return spread(where(c, a, b.args[2]), node.shape)
-    return None
-
-
 @rule("abs", "abs(x**2), abs(x**3)", "x**2, abs(x)**3", "form", inside="power")
 def _absolute_power(node: Node) -> Node | None:
     (x,) = node.args
@@ -406,19 +433,3 @@ def _absolute_power(node: Node) -> Node | None:
     if n is None or not n.is_integer():
         return None
     return x if n % 2 == 0 else make("power", make("abs", x.args[0]), x.args[1])
-
-
-@rule("to_real", "to_real of a constant condition", "1 or 0")
-def _real_forms(node: Node) -> Node | None:
-    (c,) = node.args
-    return constant(c.value.astype(float)) if c.op == "constant" else None
-
-
-@rule("logical_not", "not not c", "c")
-def _not_forms(node: Node) -> Node | None:
-    return node.args[0].args[0] if node.args[0].op == "logical_not" else None
-
-
-@rule("logical_and logical_or", "c and c", "c")
-def _logic_forms(node: Node) -> Node | None:
-    return node.args[0] if node.args[0] is node.args[1] else None

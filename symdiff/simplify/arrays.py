@@ -35,6 +35,8 @@ def _contract_forms(node: Node) -> Node | None:
         return None
     labels, out, repeated = node.payload
     operands = list(node.args)
+    if len(operands) == 1 and operands[0].shape == () and operands[0].op in SUMS:
+        return None  # a repeated sum stays one, too
     factor = 1.0
     scalars: list[Node] = []
     for i, arg in enumerate(operands):

@@ -15,6 +15,36 @@ from .rewriter import make, rule, settle, spread
 FACTORS = 8
 
 
+@rule("where", "where(c, a, a), where(c, where(c, a, b), d), where(true, a, b)", "a, where(c, a, d), a")
+def _where_forms(node: Node) -> Node | None:
+    c, a, b = node.args
+    if a is b:
+        return spread(a, node.shape)
+    if c.op == "constant" and c.shape == ():
+        return spread(a if bool(c.value) else b, node.shape)
+    if a.op == "where" and a.args[0] is c:
+        return spread(where(c, a.args[1], b), node.shape)
+    if b.op == "where" and b.args[0] is c:
+        return spread(where(c, a, b.args[2]), node.shape)
+    return None
+
+
+@rule("to_real", "to_real of a constant condition", "1 or 0")
+def _real_forms(node: Node) -> Node | None:
+    (c,) = node.args
+    return constant(c.value.astype(float)) if c.op == "constant" else None
+
+
+@rule("logical_not", "not not c", "c")
+def _not_forms(node: Node) -> Node | None:
+    return node.args[0].args[0] if node.args[0].op == "logical_not" else None
+
+
+@rule("logical_and logical_or", "c and c", "c")
+def _logic_forms(node: Node) -> Node | None:
+    return node.args[0] if node.args[0] is node.args[1] else None
+
+
 @rule(" ".join(op for op in NUMBERS if op not in ("logical_and", "logical_or", "logical_not")),
       "f(where(c, 2, 3)), where(c, 1, 0) != 0", "where(c, f(2), f(3)), c", inside="where")
 def _function_of_numbers(node: Node) -> Node | None:

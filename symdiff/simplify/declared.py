@@ -8,6 +8,8 @@ sides.
 
 from __future__ import annotations
 
+import math
+
 from ..graph import Node, broadcast_to, constant, contract, delta, elementwise, matrix, number, reduce
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import DECLARED
@@ -52,6 +54,28 @@ def _log_of_positive_power(node: Node) -> Node | None:
         return None
     (log,) = stabilize([elementwise("log", (base,))])
     return elementwise("multiply", (constant(p), log))
+
+
+#: Logarithms, and how each is computed of a number.
+_LOGARITHMS = {"log": math.log, "log2": math.log2, "log10": math.log10}
+
+
+@rule(" ".join(_LOGARITHMS), "log(c**x), log10(10**x), c a number", "x log(c), x", "stability",
+      inside="power exp2 named reshape")
+def _log_of_power_of_number(node: Node) -> Node | None:
+    """Take the exponent before the power overflows: 10**400 is none of double's numbers."""
+    inside = peel(node.args[0])
+    if inside.op == "exp2":
+        base, x = 2.0, inside.args[0]
+    elif inside.op == "power":
+        known = scalar_constant(inside.args[0])
+        base, x = 0.0 if known is None else known, inside.args[1]
+    else:
+        return None
+    if base <= 0.0 or base == 1.0 or math.isinf(base) or x.shape != node.shape:
+        return None
+    factor = _LOGARITHMS[node.op](base)
+    return x if factor == 1.0 else elementwise("multiply", (constant(factor), x))
 
 
 @rule("divide", "s / s, s**2 / s, (s x) / s, s positive", "1, s, x", below=(DECLARED,))

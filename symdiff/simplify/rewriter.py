@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from threading import local
 from typing import NamedTuple, TypeAlias
 
 from ..graph import Node, broadcast_to, elementwise, mark_settled, postorder, rebuild, with_results
@@ -311,9 +312,29 @@ def _settle(node: Node, tables: tuple[_Table, _Table], rewrites: list[str] | Non
     return node
 
 
+class _Nested(local):
+    """The nodes that rules of this thread are settling, one within the other."""
+
+    def __init__(self) -> None:
+        self.nodes: set[Node] = set()
+
+
+_nested = _Nested()
+
+
 def settle(node: Node) -> Node:
-    """Simplify one node whose arguments are simplified already."""
-    return _settle(node, _tables(*_KINDS[PLAIN]), None)
+    """Simplify one node whose arguments are simplified already; one that a rule is about to settle is left as it is.
+
+    Rules that take turns through this function would never end otherwise.
+    """
+    nodes = _nested.nodes
+    if node in nodes:
+        return node
+    nodes.add(node)
+    try:
+        return _settle(node, _tables(*_KINDS[PLAIN]), None)
+    finally:
+        nodes.discard(node)
 
 
 def make(op: str, *args: Node) -> Node:

@@ -23,7 +23,8 @@ Files
     formats     which results are sparse, and in what form
 Add
     an operation: a rule in ``moves`` if it moves elements, in ``decompose`` if it is linear in an argument, and in
-    ``structure`` in any case; a kind of index: a field of :class:`.places.IndexTerm`
+    ``structure`` where it has zeros of which its row of the table does not tell; a kind of index: a field of
+    :class:`.places.IndexTerm`
 """
 
 from __future__ import annotations

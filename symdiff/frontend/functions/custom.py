@@ -26,7 +26,7 @@ from ...graph import custom as custom_node
 from ...graph.deltas.einsum import is_zero
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import Shape, show
-from ...ground.guard import guarded, users
+from ...ground.guard import guarded, is_function, users
 from ..array import Array
 from ..numpy.operands import as_node, provenance_of
 from .closing import Scope, called, captured_by, entered, scopes
@@ -110,7 +110,7 @@ def custom(
     >>> gradient(clipped(x), x)
     minimum(exp(x), 1)
     """
-    if not callable(function):
+    if not is_function(function):
         raise ArgumentError(f"custom of type {type(function).__name__}; expected a function that takes symbols")
     given = dict(zip(_FORMS, (differential, vjp, jacobian), strict=True))
     forms = [form for form, rule in given.items() if rule is not None]
@@ -118,7 +118,7 @@ def custom(
         raise ArgumentError(f"{len(forms)} derivatives; expected exactly one of differential=, vjp= and jacobian=")
     (form,) = forms
     rule = given[form]
-    if rule is None or not callable(rule):
+    if rule is None or not is_function(rule):
         raise ArgumentError(f"{form}= is of type {type(rule).__name__}; expected a function")
     if not isinstance(approximate, bool):
         raise ArgumentError(f"approximate={approximate!r:.40}; expected True or False")

@@ -23,7 +23,7 @@ from ...graph import (
 from ...graph.primitives import Body
 from ...graph.scalars.functions import compare, to_real
 from ...graph.sizes import Dim, show
-from ...ground.guard import described, guarded, users
+from ...ground.guard import described, guarded, is_function, users
 from ..array import Array
 from ..numpy.operands import as_node, provenance_of
 from ..numpy.shaping import parse_size
@@ -199,10 +199,10 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
     sum_over(k, 4, x ** k)
     """
     if isinstance(i, str):
-        if not callable(formula):
+        if not is_function(formula):
             raise ArgumentError(f"a sum over the name {i!r}; expected a symbol, as scalar({i!r}), or a function of it")
         i = scalar(i)
-    if callable(formula) and not isinstance(formula, Array):
+    if is_function(formula):
         formula = users(formula)(i)
     symbol = as_node(i)
     if symbol.op != "input" or symbol.shape != () or symbol.dtype is INT:
@@ -309,7 +309,7 @@ def _real(value: Any, what: str) -> Node:
 
 def _check_step(name: str, step: Any) -> None:
     """Refuse a step that is no function."""
-    if not callable(step) or isinstance(step, Array):
+    if not is_function(step):
         raise ArgumentError(f"step is {described(step)}; expected a function: {_CALLS[name]}")
 
 

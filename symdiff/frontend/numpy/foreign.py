@@ -6,7 +6,6 @@ import sys
 from collections.abc import Container
 from types import FrameType
 
-from ...densities.table import DISTRIBUTIONS
 from ...ground.advice import REFUSED
 
 __all__ = ["is_masked", "told_of_scipy"]
@@ -41,6 +40,8 @@ def told_of_scipy(library: Container[str]) -> str | None:
     -----
     SciPy's functions that are written in Python pass their arguments to ``np.asarray`` and do not say who they are.
     """
+    from ...densities.table import DISTRIBUTIONS
+
     frame: FrameType | None = sys._getframe(1)
     found = None
     for _ in range(40):

@@ -154,7 +154,7 @@ for _name in ("mean", "any", "all"):
 for _name in ("var", "std"):
     _add(_name, getattr(chosen, _name), 1, 1, 2, ("axis", "ddof", "keepdims", "correction", "where"),
          options=("where",))
-_add("logsumexp", reductions.logsumexp, 1, 1, 2, ("axis", "keepdims"))
+_add("logsumexp", reductions.weighed_logsumexp, 1, 1, 3, ("axis", "b", "keepdims"), options=("b",))
 _add("logmeanexp", reductions.logmeanexp, 1, 1, 2, ("axis", "keepdims"))
 _add("standardize", reductions.standardize, 1, 1, 3, ("axis", "epsilon"), options=("epsilon",))
 _add("one_hot", positions.one_hot, 1, 2, 2, ("num_classes",))
@@ -164,10 +164,12 @@ for _name in ("cumsum", "cumprod", "cummax", "cummin"):
     _add(_name, partial(reductions.accumulate, _name), 1, 1, 2, ("axis",))
 for _name in ("cumulative_sum", "cumulative_prod"):
     _add(_name, getattr(sequences, _name), 1, 1, 2, ("axis", "include_initial"))
-for _name in ("nansum", "nanprod", "nanmean", "nanmax", "nanmin"):
-    _add(_name, getattr(missing, _name), 1, 1, 2, ("axis", "keepdims"))
+for _name in ("nansum", "nanprod", "nanmax", "nanmin"):
+    _add(_name, getattr(missing, _name), 1, 1, 2, ("axis", "keepdims", "initial", "where"),
+         options=("initial", "where"))
+_add("nanmean", missing.nanmean, 1, 1, 2, ("axis", "keepdims", "where"), options=("where",))
 for _name in ("nanvar", "nanstd"):
-    _add(_name, getattr(missing, _name), 1, 1, 2, ("axis", "ddof", "keepdims"))
+    _add(_name, getattr(missing, _name), 1, 1, 2, ("axis", "ddof", "keepdims", "where"), options=("where",))
 for _name in ("nancumsum", "nancumprod"):
     _add(_name, getattr(missing, _name), 1, 1, 2, ("axis",))
 _add("nan_to_num", missing.nan_to_num, 1, 1, 4, ("nan", "posinf", "neginf"))

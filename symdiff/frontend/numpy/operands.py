@@ -21,7 +21,7 @@ from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, extent, pos
 from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
 from ...graph.sizes import Dim, Shape, Size, Span, show, told_unknown
-from ...ground.guard import users
+from ...ground.guard import is_function, users
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
 from .foreign import is_masked, told_of_scipy
@@ -381,7 +381,7 @@ def _converted(entry: Entry, args: Sequence[Any]) -> list[Any]:
 
 def _of_nodes(entry: Entry, x: Any, function: Any) -> Callable[[Node], Node | None]:
     """Return a user's function of symbols as one of nodes, None for what is no symbol."""
-    if not callable(function) or not isinstance(x, Operand):
+    if not is_function(function) or not isinstance(x, Operand):
         raise ArgumentError(f"{entry.name} expects a symbolic array, and a function of one number such as np.exp")
 
     def run(node: Node) -> Node | None:

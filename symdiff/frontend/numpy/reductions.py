@@ -6,13 +6,18 @@ Every function takes and returns nodes; axes follow NumPy's conventions (negativ
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from ...errors import ShapeError
-from ...graph import BOOL, Node, broadcast_to, cumulative, extent, normalize, reduce, reshape, sum_axes
-from ...graph.scalars.functions import apply, compare, to_real
+from ...graph import BOOL, Node, broadcast_to, cumulative, extent, normalize, reduce, reshape, stop_gradient, sum_axes
+from ...graph.nodes import broadcast_shapes
+from ...graph.scalars.functions import apply, compare, to_real, where
 from ...graph.sizes import product, show
 from .indexing import getitem
 from .shaping import Axis, axes_of, axis_of, ravel
+
+#: An exponent whose exponential is far from infinite.
+_FAR = 700.0
 
 
 def _kept(x: Node, result: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
@@ -64,6 +69,24 @@ def _reduction(op: str) -> Callable[..., Node]:
 
 max, min, prod, logsumexp = _reduction("max"), _reduction("min"), _reduction("prod"), _reduction("logsumexp")
 euclid = _reduction("norm")
+
+
+def weighed_logsumexp(x: Node, axis: Axis = None, b: Node | None = None, keepdims: bool = False) -> Node:
+    """Take the logarithm of the sum over axes of exponentials, times weights ``b``; nan where the sum is negative.
+
+    The largest exponent with a weight is taken out. A weight of 0 has a derivative all the same, up to 1e304.
+    """
+    if b is None:
+        return logsumexp(x, axis, keepdims)
+    shape = broadcast_shapes([x.shape, b.shape], "logsumexp")
+    x, b = broadcast_to(to_real(x), shape), broadcast_to(to_real(b), shape)
+    top = stop_gradient(max(where(compare("equal", b, 0.0), -inf, x), axis, keepdims=True))
+    top = where(compare("less", apply("abs", top), inf), top, 0.0)
+    # of a weight of 0 the exponent may be larger
+    gap = apply("minimum", apply("subtract", x, top), _FAR)
+    total = apply("log", sum(apply("multiply", b, apply("exp", gap)), axis, keepdims=True))
+    found = apply("add", total, top)
+    return found if keepdims else reshape(found, tuple([n for k, n in enumerate(shape) if k not in axes_of(x, axis)]))
 
 
 def any(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:

@@ -60,6 +60,10 @@ def entry(x: Any) -> Any:
     return MatrixElement(x, sp.S.Zero, sp.S.Zero)
 
 
+#: Reductions and normalizations that matrices of SymPy can say; any other is written as an operation of its own.
+_REDUCED = frozenset(("unit", "softmax", "log_softmax", "logsumexp", "norm", "mean", "var"))
+
+
 class Wholes:
     """Builds whole matrices.
 
@@ -257,7 +261,7 @@ class Wholes:
 
     def _reduce(self, term: Term, x: Any) -> Any:
         (own,), (name, axes) = term.args, term.data
-        if name in ("max", "min", "prod"):
+        if name not in _REDUCED:
             return None
 
         def total(y: Any) -> Any:

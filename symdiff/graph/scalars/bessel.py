@@ -5,6 +5,8 @@ Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF
 
 from __future__ import annotations
 
+import math
+
 from .. import BOOL, Node, constant, elementwise
 from .functions import Interval, compare, where
 from .making import ABSENT, ANY, NONE, named, order_of, row, unary
@@ -93,3 +95,17 @@ row("kve", (ABSENT, lambda v, x, f: -_k_moment(1.0, v, x)), (ORDERS, NEAR), nump
 # Spherical Bessel functions
 row("spherical_jn", (NONE, _spherical), ((2.0, 2.0), ANY), numpy="spherical_jn", source="10.51.2",
     special="sd_spherical_jn", orders=100)
+
+
+def of_order_one(name: str, n: int, x: Node) -> Node:
+    """Return the derivative of order ``n`` of J_1 or I_1, by the orders around it: DLMF 10.6.7, 10.29.5."""
+    sign = -1 if name == "j" else 1
+    orders: dict[int, float] = {}
+    for k in range(n + 1):
+        v = 1 - n + 2 * k  # J_(-v) = (-1)^v J_v, and I_(-v) = I_v
+        c = math.comb(n, k) / 2.0**n * sign**k * (sign**v if v < 0 else 1)
+        orders[abs(v)] = orders.get(abs(v), 0.0) + c
+    first = {"j": (j0, j1), "i": (i0, i1)}[name]
+    others = jv if name == "j" else iv
+    parts = [c * (first[v](x) if v < 2 else others(float(v), x)) for v, c in sorted(orders.items()) if c]
+    return sum(parts[1:], parts[0])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import BOOL, Node, constant, elementwise
@@ -181,6 +182,12 @@ def _csch(n: int, x: Node) -> Node:
     return value * _polynomial(list(map(float, found)), coth)
 
 
+def _bessel(name: str, n: int, x: Node) -> Node:
+    from .bessel import of_order_one  # its table is made with this one
+
+    return of_order_one(name, n, x)
+
+
 DERIVATIVES: dict[str, Callable[[int, Node], Node]] = {
     "sin": _cycle("sin", "cos", sign=-1),
     "cos": _cycle("cos", "sin", sign=-1),
@@ -197,6 +204,7 @@ DERIVATIVES: dict[str, Callable[[int, Node], Node]] = {
     "tanh": _tanh,
     "bernoulli": _bose,
     "csch": _csch,
+    **{"j1": partial(_bessel, "j"), "i1": partial(_bessel, "i")},
 }
 
 
@@ -212,7 +220,7 @@ def _power(x: Node, n: int) -> Node:
 #: 0 for even functions and 1 for odd ones, as their series say; the table is read at import, before any series is.
 _PARITY = {
     **dict.fromkeys(("cos", "cosh", "csch"), 0),
-    **dict.fromkeys(("sin", "sinh", "tan", "tanh", "arctan", "arcsin", "arcsinh", "arctanh", "erf"), 1),
+    **dict.fromkeys(("sin", "sinh", "tan", "tanh", "arctan", "arcsin", "arcsinh", "arctanh", "erf", "j1", "i1"), 1),
 }
 
 
@@ -434,6 +442,7 @@ REMAINDERS: tuple[Remainder, ...] = (
     *(Remainder("arcsinh", m, r, "4.38.1") for m, r in ((1, 0.25), (3, 0.4))),
     *(Remainder("arctanh", m, r, "4.38.5") for m, r in ((1, 0.25), (3, 0.4))),
     Remainder("erf", 1, 0.5, "7.6.1"),
+    *(Remainder(name, 1, 2.0, source) for name, source in (("j1", "10.2.2"), ("i1", "10.25.2"))),
     *(Remainder("tan", m, r, "4.19.3") for m, r in ((1, 0.4), (3, 0.6))),
     *(Remainder("tanh", m, r, "4.33.3") for m, r in ((1, 0.4), (3, 0.6))),
     Remainder("bernoulli", -1, 1.0, "24.2.1"),

@@ -48,6 +48,10 @@ def series_of(name: str) -> Series:
         odd = name in ("sin", "sinh")
         sign = -1 if name in ("sin", "cos") else 1
         return tuple(every[i] * sign ** (i // 2) if i % 2 == odd else Fraction(0) for i in k)
+    if name in ("j1", "i1"):
+        sign = -1 if name == "j1" else 1
+        halves = [Fraction(sign ** (i // 2), 2**i * math.factorial(i // 2) * math.factorial(i // 2 + 1)) for i in k]
+        return tuple(halves[i] if i % 2 else Fraction(0) for i in k)
     if name == "log1p":
         return tuple(Fraction((-1) ** (i + 1), i) if i else Fraction(0) for i in k)
     if name == "arctan":

@@ -180,8 +180,10 @@ def _diagonal(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
         labels, sizes = (out,), dict(zip(out, node.shape, strict=True))
     else:
         (labels, out, _), args, sizes = node.payload, node.args, label_sizes(node)
-    dense = [(arg, own) for arg, own in zip(args, labels, strict=True) if arg.op not in DELTAS]
-    structure = [(arg, own) for arg, own in zip(args, labels, strict=True) if arg.op in DELTAS]
+    dense: list[tuple[Node, tuple[int, ...]]] = []
+    structure: list[tuple[Node, tuple[int, ...]]] = []
+    for arg, own in zip(args, labels, strict=True):  # what is summed is no place, but a number
+        (structure if arg.op in DELTAS and set(own) <= set(out) else dense).append((arg, own))
     if any(label not in out for _, own in dense for label in own):
         # a product of its own, which is summed before it is placed
         kept = tuple(dict.fromkeys(label for _, own in dense for label in own if label in out))

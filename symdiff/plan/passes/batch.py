@@ -45,7 +45,7 @@ from ...graph import (
 from ...graph.deltas.einsum import einsum
 from ...graph.primitives import CUMULATIVE, INNER, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Body, complete
 from ...graph.scalars.functions import to_real
-from ...graph.sizes import product
+from ...graph.sizes import Dim, product
 from ..loops.access import BATCH
 
 __all__ = ["Lifted", "lift"]
@@ -272,7 +272,24 @@ def _recurrence(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
 
 
 def _to_rows(x: Node) -> Node:
-    return transpose(x, (1, 0, *range(2, x.ndim)))
+    turned = transpose(x, (1, 0, *range(2, x.ndim)))
+    # rows that another loop wrote are turned already
+    if x.op == "contract" and len(x.args) == 1 and transpose(x.args[0], (1, 0, *range(2, x.ndim))) is x:
+        return x.args[0]
+    return turned
+
+
+def _slice(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
+    """Take a part of each sample: of what a loop gives, which is joined, the one that was written."""
+    (x,) = args
+    items = (whole(BATCH), *node.payload.items)
+    if x.op == "concatenate" and x.ndim == 2 and x.shape[0] == BATCH:
+        start: Dim = 0
+        for part in x.args:
+            if items[1] == (start, 1, part.shape[1]):
+                return part
+            start = start + part.shape[1]
+    return slicing(x, items)
 
 
 def _lifted(results: Sequence[Node], moving: set[Node]) -> list[bool]:
@@ -283,7 +300,7 @@ def _lifted(results: Sequence[Node], moving: set[Node]) -> list[bool]:
 _RULES: dict[str, Rule] = {
     "recurrence": _recurrence,
     "contract": _contract,
-    "slice": lambda n, a, _: slicing(a[0], (whole(BATCH), *n.payload.items)),
+    "slice": _slice,
     "pad": lambda n, a, _: pad(a[0], (whole(BATCH), *n.payload.items), (BATCH, *n.shape)),
     "gather": lambda n, a, _: gather(a[0], n.payload.axis + a[0].ndim, n.payload.indices),
     "scatter": lambda n, a, _: scatter(

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from ...graph import Node, contract, intern, matrix, postorder, rebuild, reshape, swap
-from ...graph.primitives import DETERMINANTS, Labels
+from ...graph.primitives import MATRIX_OPS, Labels
 from ...graph.sizes import Dim, product
 from ...lowering.matrices import ELIMINATION_LIMIT
+from ..bound import USES
 from ..loops.access import BATCH, is_long
 
 __all__ = [
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 #: Functions of matrices that a factorization gives.
-FACTORED = frozenset({"inv", "solve", "cholesky"}) | DETERMINANTS
+FACTORED = MATRIX_OPS & set(USES)
 
 
 def is_large_matrix(node: Node) -> bool:

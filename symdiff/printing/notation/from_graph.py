@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...errors import ShapeError
-from ...graph import Node, axes_of, broadcast_shapes, parts_of, postorder
+from ...graph import Node, axes_of, broadcast_shapes, constant, parts_of, postorder
 from ...graph.primitives import PRIMITIVES, complete
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import as_written
@@ -18,10 +18,12 @@ from ...graph.sizes import Shape, product
 from ...simplify.facts import is_symmetric
 from .bodies import INNER
 from .contractions import is_kronecker, recognise, written_contraction
-from .terms import SHORT, Term, expand, index, number, quotient, total_of
+from .terms import SHORT, Term, expand, index, number, quotient, total_of, vector_of
 
 #: Sums and products that continue in one that they are part of, whatever sign they have there.
 _ADDED, _MULTIPLIED = ("add", "subtract"), ("multiply", "divide")
+#: Numbers of a list that are written one by one, beside elements that are formulas.
+FEW = 6
 COMPARISONS = ("less", "less_equal", "equal", "not_equal")
 
 
@@ -271,8 +273,9 @@ def write_reshape(node: Node, args: Sequence[Term]) -> Term:
         return expand(x, added, node.shape)
     dropped = _insertion(node.shape, x.shape)
     if dropped is not None:
-        if x.kind == "matrix" and x.data == "solve" and dropped == (True, False) and _is_column(x.args[1]):
-            return Term("matrix", (x.args[0], x.args[1].args[0]), "solve", node.shape)
+        vector = vector_of(x) if dropped == (True, False) else None
+        if vector is not None:
+            return vector
         items = tuple((0, 1, size) if own else (0, 1, None) for own, size in zip(dropped, x.shape, strict=True))
         return index(x, items, node.shape)
     if is_kronecker(x) and node.shape == tuple(p * q for p, q in zip(x.args[0].shape, x.args[1].shape, strict=True)):
@@ -375,11 +378,26 @@ def write_matrix(node: Node, args: Sequence[Term]) -> Term:
 
 
 def write_concatenation(node: Node, args: Sequence[Term]) -> Term:
-    """Write arrays joined, or stacked when each has a new axis of size 1 there."""
+    """Write arrays joined, or stacked where each is a stack, has a new axis of size 1 there, or is numbers."""
     axis = node.payload.axis + node.ndim
-    if all(arg.kind == "expand" and not arg.data[axis] and sum(arg.data) == node.ndim - 1 for arg in args):
-        return Term("stack", tuple(arg.args[0] for arg in args), axis, node.shape)
+    slices = [_slices(arg, axis) for arg in args]
+    if any(arg.kind in ("expand", "stack") for arg in args) and all(slices):
+        return Term("stack", tuple(one for part in slices for one in part), axis, node.shape)
     return Term("concatenate", tuple(args), axis, node.shape)
+
+
+def _slices(arg: Term, axis: int) -> Sequence[Term]:
+    """Return the slices of a stack, along an axis that is new, or of a few numbers; none of anything else."""
+    if arg.kind == "stack" and arg.data == axis:
+        return arg.args
+    if arg.kind == "expand" and not arg.data[axis] and sum(arg.data) == arg.ndim - 1:
+        return arg.args
+    count, rest = arg.shape[axis], arg.shape[:axis] + arg.shape[axis + 1 :]
+    if arg.kind not in ("array", "filled") or not isinstance(count, int) or count > FEW:
+        return ()
+    if arg.kind == "filled":
+        return [Term("filled", (), arg.data, rest) if rest else number(arg.data)] * count
+    return [write_constant(constant(arg.data.take(k, axis)), ()) for k in range(count)]
 
 
 def write_named_function(node: Node, args: Sequence[Term]) -> Term:

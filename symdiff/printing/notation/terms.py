@@ -145,6 +145,31 @@ def transpose(x: Term, levels: int = 3) -> Term:
     return Term("transpose", (x,), None, shape)
 
 
+def vector_of(column: Term) -> Term | None:
+    """Return a matrix of one column as the vector that it is, if it is made of one; None of any other.
+
+    Examples
+    --------
+    >>> A, b = Term("name", (), "A", (3, 3)), Term("name", (), "b", (3,))
+    >>> vector_of(matmul(A, Term("expand", (b,), (True, False), (3, 1)))).args[1].data
+    'b'
+    """
+    shape = column.shape[:1]
+    match column.kind:
+        case "expand" if column.data == (True, False):
+            return column.args[0]
+        case "matrix" if column.data == "solve":
+            right = vector_of(column.args[1])
+            return None if right is None else Term("matrix", (column.args[0], right), "solve", shape)
+        case "matmul" if column.ndim == 2:
+            last = vector_of(column.args[-1])
+            return None if last is None else Term("matmul", (*column.args[:-1], last), None, shape)
+        case "negative":
+            inside = vector_of(column.args[0])
+            return None if inside is None else Term("negative", (inside,), None, shape)
+    return None
+
+
 def expand(x: Term, old: tuple[bool, ...], shape: Shape) -> Term:
     """Return ``x`` with new axes of size 1 where ``old`` is False."""
     if x.kind == "filled":
@@ -159,6 +184,18 @@ def index(x: Term, items: tuple[Any, ...], shape: Shape) -> Term:
     """Return a part of ``x``."""
     if x.kind == "filled":
         return Term("filled", (), x.data, shape) if shape else number(x.data)
+    if x.kind == "array" and not shape and all(isinstance(start, int) for start, _, _ in items):
+        return number(float(x.data[tuple(start for start, _, _ in items)]))
+    if x.kind == "stack":
+        start, step, length = items[x.data]
+        if isinstance(start, int) and (length is None or isinstance(length, int)):
+            rest = items[: x.data] + items[x.data + 1 :]
+            axis = sum(size is not None for _, _, size in items[: x.data])
+            if length is None:
+                return _part(x.args[start], rest, shape)
+            inside = shape[:axis] + shape[axis + 1 :]
+            parts = tuple(_part(x.args[start + step * k], rest, inside) for k in range(length))
+            return Term("stack", parts, axis, shape) if parts else Term("index", (x,), items, shape)
     if x.kind == "expand":
         # of an axis of size 1 that is new, nothing is left where a slice takes none of it
         stays = [item == (0, 1, size) for item, size in zip(items, x.shape, strict=True)]
@@ -168,8 +205,18 @@ def index(x: Term, items: tuple[Any, ...], shape: Shape) -> Term:
     return Term("index", (x,), items, shape)
 
 
+def _part(x: Term, items: tuple[Any, ...], shape: Shape) -> Term:
+    """Return a part of ``x``, which may be all of it."""
+    is_whole = all(item == (0, 1, size) for item, size in zip(items, x.shape, strict=True))
+    return x if is_whole else index(x, items, shape)
+
+
 def matmul(a: Term, b: Term) -> Term:
     """Return the product of matrices, or of a matrix and a vector behind it."""
+    if a.ndim == b.ndim == 2 and a.shape[1] == 1:  # a column and a row
+        left, right = vector_of(a), vector_of(transpose(b))
+        if left is not None and right is not None:
+            return Term("outer", (left, right), None, a.shape[:1] + b.shape[1:])
     factors: list[Term] = []
     for side, other in ((a, b), (b, a)):
         joins = side.kind == "matmul" and (side is a or all(arg.ndim == 2 for arg in side.args[:-1]))

@@ -27,7 +27,6 @@ from ...graph.size_equations import bind
 from ...graph.sizes import Dim, Shape, Size, Span, named, show, value
 from .containers import numbers_of
 from .overlaps import Targets
-from .strange import told_of_foreign, told_of_no_numbers
 
 __all__ = [
     "MOST_AXES",
@@ -169,6 +168,8 @@ def as_floats(name: str, argument: Any) -> Floats:
     DtypeError
         For anything but real numbers.
     """
+    if type(argument) is np.ndarray and argument.dtype == np.float64 and argument.flags.aligned:
+        return argument
     if is_masked(argument):
         raise DtypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(...) or select first")
     argument = numbers_of(name, argument)
@@ -178,9 +179,13 @@ def as_floats(name: str, argument: Any) -> Floats:
     except ValueError as error:
         raise ShapeError(f"{name} is no array of numbers: {error}") from error
     except Exception as error:
+        from .strange import told_of_foreign
+
         raise DtypeError(told_of_foreign(name, argument, error)) from error
     kind = array.dtype
     if kind.kind not in "fiub" or kind.itemsize > 8:
+        from .strange import told_of_no_numbers
+
         raise DtypeError(told_of_no_numbers(name, argument, array))
     single = kind.kind == "f" and kind.itemsize == 4
     return np.require(array, np.float32 if single else np.float64, "A")
@@ -202,6 +207,8 @@ def as_integers(name: str, argument: Any) -> npt.NDArray[Any]:
     except ValueError as error:
         raise ShapeError(f"{name} is no array of numbers: {error}") from error
     except Exception as error:
+        from .strange import told_of_foreign
+
         raise DtypeError(told_of_foreign(name, argument, error)) from error
     if array.dtype.kind not in "iu":
         if array.size == 0 and isinstance(argument, list | tuple):  # NumPy has them float

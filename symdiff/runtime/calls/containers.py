@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from ..._kernels.call import container_library
 from ...errors import ArgumentError, DtypeError
-from .strange import stranger
 
 __all__ = ["columns_of", "is_lazy", "numbers_of", "rank_of"]
 
@@ -147,6 +146,8 @@ def _named(column: Any) -> str:
     """Say what a column holds: its type, and for objects what the first one is that is no float."""
     if str(column.dtype) != "object":
         return str(column.dtype)
+    from .strange import stranger
+
     return f"objects, of {type(stranger(column)).__name__} among them"
 
 

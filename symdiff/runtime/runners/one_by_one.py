@@ -23,7 +23,7 @@ Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 #: Computes the sample of a number into arrays of one sample each.
 Sampled: TypeAlias = Callable[[int, list[Floats]], None]
 #: Samples of a loop from which on they are computed together, how many at once, and bytes of what is kept of them.
-SEVERAL, AT_ONCE, ROOM = 16, 1024, 1 << 24
+SEVERAL, AT_ONCE, ROOM = 8, 1024, 1 << 24
 
 
 def one_by_one(compute: Sampled, outs: Sequence[Floats], count: int, total: bool, dtype: Any = None) -> None:

@@ -415,7 +415,7 @@ def _squared_norm(node: Node) -> Node | None:
     return sum_axes(square, axes_of(x, inside))
 
 
-@rule("multiply", "norm(x) * unit(x), sum(x**2) * unit(x)", "x, norm(x) * x", inside="unit")
+@rule("multiply contract", "norm(x) * unit(x), sum(x**2) * unit(x)", "x, norm(x) * x", inside="unit")
 def _length_times_direction(node: Node) -> Node | None:
     found = joined(node)
     return None if found is None else spread(found, node.shape)

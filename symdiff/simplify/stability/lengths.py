@@ -151,14 +151,21 @@ def cancelled(node: Node) -> Node | None:
 
 def joined(node: Node) -> Node | None:
     """Write a length times the direction of the same vector, in one product, as the vector."""
+    if node.op == "contract":
+        return _joined_operands(node)
     parts = factors_of(node, _FACTORS).parts
     lengths = {part.args[0]: part for part, n in parts if n == 1.0 and is_length(part)}
     powers = {part.args[0].args[0]: part for part, n in parts if n == 1.0 and _is_power_of_length(part)}
     squares = {x: part for part, n in parts if n == 1.0 and (x := _squared(part)) is not None}
     for part, n in parts:
-        if n != 1.0 or part.op != "unit" or len(part.payload.axes) < part.ndim:
+        if n != 1.0 or part.op != "unit":
             continue
         (x,) = part.args
+        if len(part.payload.axes) < part.ndim:
+            found = _joined_rows(node, part, [other for other, m in parts if m == 1.0 and other is not part])
+            if found is not None:
+                return found
+            continue
         if x in lengths:
             return _exchanged(node, {part: x, lengths[x]: ONE})
         if x in powers:
@@ -167,6 +174,65 @@ def joined(node: Node) -> Node | None:
             return _exchanged(node, {part: x, powers[x]: shorter})
         if x in squares:
             return _exchanged(node, {part: x, squares[x]: reduce("norm", x, tuple(range(x.ndim)))})
+        length = reduce("norm", x, tuple(range(x.ndim)))
+        for other, m in parts:
+            rest = _over(other, length) if m == 1.0 and other.op in ("add", "subtract") else None
+            if rest is not None:
+                return _exchanged(node, {part: x, other: rest})
+    return None
+
+
+def _joined_rows(node: Node, unit: Node, others: Sequence[Node]) -> Node | None:
+    """Write lengths of the rows of an array times the directions of these as the array."""
+    (x,) = unit.args
+    axes = axes_of(unit, x)
+    length = reduce("norm", x, axes)
+    kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
+    for other in others:
+        if other.shape == kept and (shorter := _over(other, length)) is not None:
+            return _exchanged(node, {unit: x, other: shorter})
+    return None
+
+
+def _joined_operands(node: Node) -> Node | None:
+    """Write directions in a contraction, whose lengths are a factor of another operand, as what they are of."""
+    labels, out, repeated = node.payload
+    for i, unit in enumerate(node.args):
+        if unit.op != "unit":
+            continue
+        (x,) = unit.args
+        axes = axes_of(unit, x)
+        kept = tuple(label for axis, label in enumerate(labels[i]) if axis not in axes)
+        for j, other in enumerate(node.args):
+            shorter = _over(other, reduce("norm", x, axes)) if j != i and labels[j] == kept else None
+            if shorter is not None:
+                args = list(node.args)
+                args[i], args[j] = x, shorter
+                return contract(args, labels, out, dict(repeated))
+    return None
+
+
+def _over(node: Node, length: Node, depth: int = 6) -> Node | None:
+    """Return x with ``node = x * length``, of the same shape, where the length is seen to be a factor."""
+    if node is length or node.op == "named":
+        return spread(ONE, node.shape) if node is length else _over(node.args[0], length, depth)
+    if node in squares_of(length):
+        return length
+    if depth == 0:
+        return None
+    if node.op in _SUMS or node.op in ("negative", "reshape"):
+        parts = [_over(arg, length, depth - 1) for arg in node.args]
+        known = [part for part in parts if part is not None]
+        return rebuild(node, tuple(known)) if len(known) == len(parts) and node.op != "concatenate" else None
+    if node.op == "power":
+        n = scalar_constant(node.args[1])
+        part = _over(node.args[0], length, depth - 1) if n is not None and n.is_integer() and n > 1 else None
+        return None if part is None else times_power(part, node.args[0], int(n or 1) - 1)
+    if node.op in ("multiply", "divide"):
+        for i in range(1 if node.op == "divide" else 2):
+            part = _over(node.args[i], length, depth - 1) if node.args[i].shape == node.shape else None
+            if part is not None:
+                return spread(product(node.op, (node.args[1 - i], part) if i else (part, node.args[1])), node.shape)
     return None
 
 

@@ -8,15 +8,27 @@ digits that the eigenvalues of A^T A would lose.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import nan, sqrt
 from typing import Any, NamedTuple
 
 from ....calculus.recursive import spectral
 from ....errors import ArgumentError, ShapeError, UnsupportedError
-from ....graph import BOOL, Node, concatenate, dependents, elementwise, matrix, postorder, reshape, swap, zeros
+from ....graph import (
+    BOOL,
+    Node,
+    concatenate,
+    dependents,
+    elementwise,
+    matrix,
+    postorder,
+    reshape,
+    stop_gradient,
+    swap,
+    zeros,
+)
 from ....graph import matmul as stack_matmul
 from ....graph.contractions import parameter, point
-from ....graph.scalars.functions import FUNCTIONS, apply, to_real
+from ....graph.scalars.functions import FUNCTIONS, apply, compare, to_real, where
 from ....graph.sizes import Dim, show
 from ....simplify.facts import is_symmetric
 from .. import reductions
@@ -25,6 +37,9 @@ from ..operations import diag, matmul
 from ..shaping import flip, shown
 from .exponential import general_expm
 from .solving import Orthogonal, pinv, qr
+
+#: Part of the largest singular value that the smallest one has at least, where signs tell it from its negative.
+CLOSEST = 1e-10
 
 
 class Spectrum(NamedTuple):
@@ -143,20 +158,20 @@ def sqrtm(x: Node) -> Node:
 def polar(a: Node, side: str = "right") -> Polar:
     """Return U with orthonormal columns and the symmetric P with U P = a, or P U = a for ``side="left"``, of full rank.
 
-    P is the root of a^T a, so that derivatives are right where singular values are equal.
+    U is the corner of the sign of [[0, a], [a^T, 0]], so that derivatives are right where singular values are equal
+    (Higham, Functions of Matrices, 8.1). Both are nan where a singular value is below 1e-10 of the largest.
     """
     a = to_real(a)
     if a.ndim < 2:
         raise ShapeError(f"polar of an array of shape {show(a.shape)}; expected a matrix (or a stack of them)")
     if side not in ("left", "right"):
         raise ArgumentError(f"polar with side={shown(side)}; expected 'left' or 'right'")
-    m, n = a.shape[-2:]
-    tall = side == "right" if m == n or not isinstance(m, int) or not isinstance(n, int) else m > n
-    inner = stack_matmul(swap(a), a) if tall else stack_matmul(a, swap(a))
-    turn = spectral.function_of(apply("power", point(0), -0.5), inner)
-    u = stack_matmul(a, turn) if tall else stack_matmul(turn, a)
-    if tall == (side == "right"):
-        return Polar(u, sqrtm(inner))
+    values = stop_gradient(svdvals(a))
+    least = apply("multiply", reductions.max(values, -1), CLOSEST)
+    known = where(compare("less", least, reductions.min(values, -1)), 1.0, nan)
+    signs = spectral.function_of(apply("sign", point(0)), _wielandt(a))
+    u = getitem(signs, (..., slice(None, a.shape[-2]), slice(a.shape[-2], None)))
+    u = apply("multiply", u, reshape(known, (*known.shape, 1, 1)))
     part = stack_matmul(swap(u), a) if side == "right" else stack_matmul(a, swap(u))
     return Polar(u, 0.5 * (part + swap(part)))
 

@@ -11,7 +11,7 @@ from ....errors import ArgumentError, LimitError, ShapeError, SymbolError, Unsup
 from ....graph import Node, as_node, constant, take, transpose
 from ....graph.scalars.functions import apply, compare, to_real, where
 from ....graph.sizes import show
-from ....ground.guard import users
+from ....ground.guard import is_function, users
 from .. import reductions
 from ..indexing import gather_array, getitem
 from ..shaping import Axis, axis_of, moveaxis, ravel, several, shown
@@ -139,7 +139,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         raise ArgumentError(
             f"piecewise of {len(conditions)} conditions and {len(funclist)} functions; expected as many, or one more"
         )
-    values = [users(f)(x, *args, **kw) if callable(f) else f for f in funclist]
+    values = [users(f)(x, *args, **kw) if is_function(f) else f for f in funclist]
     default = values.pop() if len(values) > len(conditions) else 0.0
     # of several conditions that hold, NumPy's last one is what stays
     return np.select(conditions[::-1], [np.broadcast_to(value, x.shape) for value in values[::-1]], default)
@@ -154,7 +154,7 @@ def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any
             f"apply_along_axis of shape {show(arr.shape)}: the number of lines is known at call time only; write the "
             "function for the whole array, with axis="
         )
-    if not callable(func1d):
+    if not is_function(func1d):
         raise ArgumentError(f"apply_along_axis of {shown(func1d)}; expected a function")
     moved = np.moveaxis(arr, at, -1)
     spots = list(np.ndindex(*lead))

@@ -14,10 +14,11 @@ from ....graph.sizes import show
 from .. import operations, reductions
 from ..shaping import Axis, axes_of
 
-__all__ = ["all", "any", "max", "mean", "min", "prod", "std", "sum", "var"]
+__all__ = ["all", "any", "mask_of", "max", "mean", "min", "prod", "std", "sum", "var"]
 
 
-def _mask(what: str, x: Node, where: Node) -> Node:
+def mask_of(what: str, x: Node, where: Node) -> Node:
+    """Return the conditions that choose elements, in the shape of the array."""
     if where.dtype is not BOOL:
         raise DtypeError(f"{what} with numbers for where=; expected conditions such as x > 0")
     return broadcast_to(where, x.shape)
@@ -32,7 +33,7 @@ def _sums(op: str, join: str, neutral: float) -> Callable[..., Node]:
         x: Node, axis: Axis = None, keepdims: bool = False, initial: Node | None = None, where: Node | None = None
     ) -> Node:
         if where is not None:
-            x = _left(to_real(x), _mask(op, x, where), neutral)
+            x = _left(to_real(x), mask_of(op, x, where), neutral)
         result: Node = getattr(reductions, op)(x, axis, keepdims)
         return result if initial is None else apply(join, result, _beginning(op, initial))
 
@@ -47,7 +48,7 @@ def _extremes(op: str, join: str) -> Callable[..., Node]:
         if where is not None:
             if initial is None:
                 raise ArgumentError(f"{op} with where= alone; expected initial=, the {op} of no elements, as well")
-            x = _left(to_real(x), _mask(op, x, where), _beginning(op, initial))
+            x = _left(to_real(x), mask_of(op, x, where), _beginning(op, initial))
         if not x.ndim and isinstance(axis, int):
             raise ShapeError(f"{op} of a number along axis {axis}; of a number and {axis}, write {join}(x, {axis})")
         result: Node = getattr(reductions, op)(x, axis, keepdims)
@@ -66,7 +67,7 @@ def _beginning(what: str, initial: Node) -> Node:
 def _conditions(op: str, neutral: bool) -> Callable[..., Node]:
     def call(x: Node, axis: Axis = None, keepdims: bool = False, where: Node | None = None) -> Node:
         if where is not None:
-            x = _left(x, _mask(op, x, where), neutral if x.dtype is BOOL else float(neutral))
+            x = _left(x, mask_of(op, x, where), neutral if x.dtype is BOOL else float(neutral))
         result: Node = getattr(reductions, op)(x, axis, keepdims)
         return result
 
@@ -83,13 +84,13 @@ def mean(x: Node, axis: Axis = None, keepdims: bool = False, where: Node | None 
     """Take the mean of chosen elements over axes."""
     if where is None:
         return reductions.mean(x, axis, keepdims)
-    mask = _mask("mean", x, where)
+    mask = mask_of("mean", x, where)
     return apply("divide", sum(_left(to_real(x), mask, 0.0), axis, keepdims), sum(to_real(mask), axis, keepdims))
 
 
 def _spread(what: str, x: Node, axis: Axis, ddof: float, keepdims: bool, where: Node) -> tuple[Node, Node]:
     """Return chosen elements less their mean, 0 for the others, and the count less ``ddof``."""
-    mask = _mask(what, x, where)
+    mask = mask_of(what, x, where)
     gap = _left(apply("subtract", x, mean(x, axes_of(x, axis), True, mask)), mask, 0.0)
     count = sum(to_real(mask), axis, keepdims)
     return gap, apply("maximum", apply("subtract", count, float(ddof)), 0.0) if ddof else count
