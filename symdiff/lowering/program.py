@@ -44,7 +44,7 @@ CHEAP = frozenset(
 )
 
 #: Operations whose first operand is an order, a "const" that is a whole number up to this.
-MAX_ORDER = {row.c: row.orders for row in FUNCTIONS.values() if row.orders}
+MAX_ORDER = {row.c: row.orders for row in FUNCTIONS.values() if row.c and row.orders}
 
 
 class Port(NamedTuple):
