@@ -109,6 +109,8 @@ FORMS = (
     ("`nbinom` of counts above 1e8, `vonmises` of kappa above 1e8", "digits", "`poisson`, `norm`"),
     ("two roots, `(sqrt(1 + x) - sqrt(1 - x)) / x`", "near 0", "each less 1, over x"),
     ("powers that are not whole, `((1 + x)**1.5 - 1) / x`", "near 0", "`expm1(1.5 * log1p(x)) / x`"),
+    ("powers of small exponents, `(x**t - 1) / t`", "t near 0", "`expm1(t * log(x)) / t`"),
+    ("slopes of `cosh(k*x) / cosh(k)`", "near 0, digits beyond 1e-16", "`sinh` in the slope"),
     ("three exponentials, `(exp(x) + exp(2*x) - 2) / x`", "near 0", "each less 1, over x"),
     ("rotations by rows of one array, `sin(r) * w / r` with `r = norm(w, axis=1)`", "at 0", "a batch of vectors"),
     ("other functions over what they vanish with, `jv(3, x) / x**3`, `si(x) / x`", "near 0, slopes", "its series"),
