@@ -130,6 +130,8 @@ def test_bessel_functions_over_what_they_vanish_with(text: str, f: Callable[[Any
 SMOOTH: list[Callable[[Any], Any]] = [
     lambda r: (1 + np.sqrt(3.0) * r) * np.exp(-np.sqrt(3.0) * r),
     lambda r: (1 + 2 * r) * np.exp(-2 * r),
+    lambda r: (1 + np.sqrt(5.0) * r + 5 / 3 * r**2) * np.exp(-np.sqrt(5.0) * r),
+    lambda r: (3 + 3 * r + r**2) * np.exp(-r),
     lambda r: r**3,
     lambda r: r * r * np.log1p(r),
     lambda r: r**4 - r**3,
@@ -152,3 +154,22 @@ def test_second_derivatives_of_lengths_of_rows_at_0(which: int, backend: str) ->
         slopes = [f(points + side * 1e-5 * along)[0] for side in (1, -1)]
         hessian = np.tensordot(f(points)[1], along, 2)
         np.testing.assert_allclose(hessian, (slopes[0] - slopes[1]) / 2e-5, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_products_of_equal_eigenvalues_have_derivatives(n: int, symmetric: bool) -> None:
+    rng = np.random.default_rng(n)
+    for size in (n, "n"):
+        A = sd.matrix("A", size, size, symmetric=symmetric)
+        product = np.prod(np.linalg.eigvalsh(A))
+        f = sd.compile([product, sd.gradient(product, A), sd.hessian(product, A)], [A], backend="interpreter")
+        for point in (2.0 * np.eye(n), np.diag([3.0] * (n - 1) + [1.0]), np.ones((n, n))):
+            along = rng.normal(size=(n, n))
+            along = along + along.T if symmetric else along
+            value, slope, bend = f(point)
+            np.testing.assert_allclose(value, np.prod(np.linalg.eigvalsh(point)), rtol=1e-9, atol=1e-12)
+            ends = [f(point + side * 1e-5 * along) for side in (1, -1)]
+            right = [(ends[0][k] - ends[1][k]) / 2e-5 for k in (0, 1)]
+            np.testing.assert_allclose((slope * along).sum(), right[0], rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(np.tensordot(bend, along, 2), right[1], rtol=1e-6, atol=1e-6)

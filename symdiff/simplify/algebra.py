@@ -198,14 +198,16 @@ def _absorbed_term(node: Node) -> Node | None:
         if found is None:
             continue
         inside, q = found[0], q * found[1]
-        if inside.op not in ("add", "subtract"):
+        terms = terms_of(inside, _WINDOW)
+        numbers = [sign * c for sign, term in terms.parts if (c := number(term)) is not None]
+        if not terms.whole or len(numbers) != 1 or signs[0] * p + signs[1] * q * numbers[0] != 0.0:
             continue
-        for place in (0, 1):
-            c = number(inside.args[place])
-            turns = (1.0, -1.0 if inside.op == "subtract" else 1.0)
-            if c is not None and signs[0] * p + signs[1] * q * turns[place] * c == 0.0:
-                rest = make("multiply", constant(signs[1] * q * turns[1 - place]), inside.args[1 - place])
-                return make("multiply", rest, x)
+        rest: Node | None = None
+        for sign, term in terms.parts:
+            if number(term) is None:
+                part = make("multiply", constant(signs[1] * q * sign), term)
+                rest = part if rest is None else make("add", rest, part)
+        return None if rest is None else make("multiply", rest, x)
     return None
 
 

@@ -6,7 +6,7 @@ the gradient ``2 * inv(X @ X.T) @ X`` in place of two terms.
 
 from __future__ import annotations
 
-from ...graph import Node, constant, contract
+from ...graph import Node, axes_of, constant, contract, matrix
 from ...graph.deltas.einsum import add_terms, einsum
 from ...graph.scalars.arithmetic import SUMS, scaled, terms_of
 from ..facts import is_symmetric, transposed
@@ -96,3 +96,17 @@ def _turned_over(x: Node) -> Node:
         return settle(contract([x], [(0, 1)], (1, 0)))
     labels, out, _ = x.payload
     return settle(einsum(x.args[::-1], labels[::-1], out[::-1]))
+
+
+@rule("prod", "prod(eigvalsh(A))", "det(A)", "form", inside="eigvalsh")
+def _product_of_eigenvalues(node: Node) -> Node | None:
+    """Take the determinant for the product of all eigenvalues: it has its derivatives where some are equal, too."""
+    (values,) = node.args
+    (a,) = values.args
+    if axes_of(node, values) != (values.ndim - 1,):
+        return None
+    if a.ndim == 2 and is_symmetric(a):
+        return matrix("det", a)
+    labels = tuple(range(a.ndim))
+    turned = contract([a], [labels], (*labels[:-2], labels[-1], labels[-2]))
+    return matrix("det", 0.5 * (a + turned))  # the part of a that has these eigenvalues
