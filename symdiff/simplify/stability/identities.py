@@ -22,7 +22,6 @@ from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
 from ..facts import hides_nan
 from ..rewriter import make, rule, spread
-from .points import is_nonzero
 
 if TYPE_CHECKING:
     from .laurent import WrittenTerm
@@ -87,6 +86,8 @@ def _may_join(terms: list[Node]) -> bool:
     exponents = [node.args[0] for node in found]
     if any(node.op == "log" for node in postorder(exponents, most=_LOOKED)):
         return True
+    from .points import is_nonzero  # with Python's random numbers
+
     pairs = combinations(exponents, 2)
     return any(not is_nonzero([(1.0, a), (-1.0, b)]) for a, b in pairs)
 
