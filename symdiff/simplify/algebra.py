@@ -197,7 +197,7 @@ def _absorbed_term(node: Node) -> Node | None:
         found = _further_factor(x, y) if y.op == "multiply" and x.shape == node.shape else None
         if found is None:
             continue
-        inside, q = found[0], q * found[1]
+        inside, q = found[0], product_of(q, found[1])
         if inside.op not in ("add", "subtract"):
             continue
         for place in (0, 1):
@@ -226,7 +226,7 @@ def _further_factor(x: Node, y: Node) -> tuple[Node, float] | None:
             c = number(base)
             if c == 0.0:
                 return None
-            ratio *= 1.0 if c is None else c ** (side * n)
+            ratio = ratio if c is None else product_of(ratio, c ** (side * n))
             powers[base] = powers.get(base, 0.0) + (side * n if c is None else 0.0)
     left = [(base, n) for base, n in powers.items() if n]
     return (left[0][0], ratio) if len(left) == 1 and left[0][1] == 1.0 else None

@@ -224,8 +224,12 @@ def one_less(value: float) -> float:
 
 
 def product_of(a: float, b: float) -> float:
-    """Return a b, for fractions the double nearest to their product: 0.3 for 3 and 0.1."""
+    """Return a b, for fractions the double nearest to their product: 0.3 for 3 and 0.1, and 3 for sqrt(3) twice."""
     if a.is_integer() and b.is_integer():
         return a * b
+    if abs(a) == abs(b) and abs(a) < 100.0:
+        square = round(a * b)
+        if square and math.sqrt(abs(square)) == abs(a):
+            return float(square)
     p, q = fraction_of(a), fraction_of(b)
     return a * b if p is None or q is None or not p or not q else float(p * q)
