@@ -197,7 +197,7 @@ def _absorbed_term(node: Node) -> Node | None:
         found = _further_factor(x, y) if y.op == "multiply" and x.shape == node.shape else None
         if found is None:
             continue
-        inside, q = found[0], q * found[1]
+        inside, q = found[0], product_of(q, found[1])
         terms = terms_of(inside, _WINDOW)
         numbers = [sign * c for sign, term in terms.parts if (c := number(term)) is not None]
         if not terms.whole or len(numbers) != 1 or signs[0] * p + signs[1] * q * numbers[0] != 0.0:
@@ -228,7 +228,7 @@ def _further_factor(x: Node, y: Node) -> tuple[Node, float] | None:
             c = number(base)
             if c == 0.0:
                 return None
-            ratio *= 1.0 if c is None else c ** (side * n)
+            ratio = ratio if c is None else product_of(ratio, c ** (side * n))
             powers[base] = powers.get(base, 0.0) + (side * n if c is None else 0.0)
     left = [(base, n) for base, n in powers.items() if n]
     return (left[0][0], ratio) if len(left) == 1 and left[0][1] == 1.0 else None
