@@ -9,6 +9,7 @@ from typing import Any
 import symdiff as sd
 from symdiff.frontend.text.parse import parse_graph
 from symdiff.frontend.text.vocabulary import TEXT_FUNCTIONS
+from symdiff.graph.kinds import REPEATED
 
 from .case import shorter
 
@@ -136,6 +137,8 @@ def run(case: TextCase) -> str:
 def _printed(one: sd.Array, shapes: Shapes) -> str:
     """Tell whether the text that is printed is read as an array of the same shape."""
     shown = str(one)
+    if one.node.below & REPEATED:  # a loop is shown, and has no text
+        return ""
     try:
         again = parse_graph(shown, shapes, undeclared="error" if shapes else "scalar").result
     except sd.LimitError:

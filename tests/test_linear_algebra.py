@@ -511,3 +511,10 @@ def test_polar_factors_of_equal_clustered_and_small_singular_values(spread: floa
         np.testing.assert_allclose(got, numbers, rtol=0, atol=1e-14 / smallest * abs(numbers).max())
     for lost in (np.diag([1.0, 1.0, 0.0]), np.diag([1.0, 1e-11, 2.0])):
         assert all(np.isnan(one).all() for one in kernel(lost))
+
+
+def test_a_matrix_of_powers_has_a_limit_of_columns() -> None:
+    x = sd.vector("x", 2)
+    with pytest.raises(sd.LimitError, match="vander with 1000000 columns"):
+        np.vander(x, 10**6)
+    assert np.vander(x, 300).shape == (2, 300)

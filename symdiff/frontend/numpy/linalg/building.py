@@ -119,6 +119,10 @@ def _vector(x: Node, what: str, least: int) -> int:
     return size
 
 
+#: Columns of a matrix of powers, each of which is a part of it.
+_COLUMNS = 100_000
+
+
 def vander(x: Node, N: int | None = None, increasing: bool = False) -> Node:
     """Return the matrix of the powers of a vector's elements, the highest first unless ``increasing``."""
     if x.ndim != 1:
@@ -127,6 +131,8 @@ def vander(x: Node, N: int | None = None, increasing: bool = False) -> Node:
     if count < 1:
         raise ArgumentError(f"vander with {count} columns; expected one at least")
     _room(x.shape[0] if isinstance(x.shape[0], int) else 1, count, "vander")
+    if count > _COLUMNS:
+        raise LimitError(f"vander with {count} columns, each a power; expected {_COLUMNS} at most")
     x = to_real(x)
     powers = [like(x, 1.0) if k == 0 else x if k == 1 else apply("power", x, float(k)) for k in range(count)]
     return stack(powers if increasing else powers[::-1], 1)
