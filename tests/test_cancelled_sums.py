@@ -107,3 +107,16 @@ def test_moments_of_deviations() -> None:
     six = sd.vector("x", 6)
     deviations = six - np.mean(six)
     compare(sd.gradient(np.mean(deviations**3) / np.mean(deviations**2) ** 1.5, six), [six], [numbers])
+
+
+@pytest.mark.parametrize("shape", [(3,), (33,), (4, 3)])
+@pytest.mark.parametrize("number", [1.0, -2.5])
+def test_numbers_beside_deviations_in_a_mean_are_those_of_each_element(shape: tuple[int, ...], number: float) -> None:
+    x = sd.array("x", shape)
+    deviations = x - np.mean(x, axis=0, keepdims=True)
+    parts = np.stack([deviations, 0.5 * deviations, number - deviations])
+    a = np.random.default_rng(len(shape)).normal(size=shape)
+    d = a - a.mean(axis=0)
+    slope = 2.5 * d - 2.0 * (number - d)
+    got = sd.compile(sd.gradient(np.sum(parts * parts), x), [x], backend="interpreter")(a)
+    np.testing.assert_allclose(got, slope - slope.mean(axis=0), rtol=1e-12, atol=1e-13)

@@ -97,9 +97,9 @@ class _Summed(NamedTuple):
         return found
 
     def of(self, array: Node) -> Node:
-        """Return the sum of another array."""
+        """Return the sum of another array, which may repeat along axes."""
         labels, out, repeated = self.total.payload
-        return contract([*self.total.args[:-1], array], labels, out, dict(repeated))
+        return contract([*self.total.args[:-1], spread(array, self.array.shape)], labels, out, dict(repeated))
 
 
 def _summed(node: Node) -> _Summed | None:
