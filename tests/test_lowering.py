@@ -93,6 +93,14 @@ def test_rows_and_columns_have_the_same_bits_on_both_sides_of_the_border(text: s
     np.testing.assert_array_equal(rows, np.asarray(columns).T)
 
 
+def test_joined_arrays_are_programs_as_long_as_they_are_short() -> None:
+    x, y = sd.vector("x", 150), sd.vector("y", 150)
+    assert isinstance(form(np.concatenate([x * y, 2.0 * x, x[1:] - y[:-1]]), inputs=[x, y])[0], Program)
+    value = np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+    kernel = sd.compile(sd.hessian(value, x), [x], sparse="values", backend="interpreter")
+    assert "steps" not in kernel.stats
+
+
 def test_steps_over_several_axes_are_chosen_by_what_they_take() -> None:
     A, x = sd.matrix("A", 33, 33), sd.vector("x", 33)
     made = form(sd.gradient(np.sum(np.tanh(A @ x) ** 2), A), inputs=[A, x])[0]

@@ -13,7 +13,7 @@ from ..lowering.unroll import unroll
 from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
-from .steps import LoopStep, Move, Product, Reduction, Repeated, Scan, Step, is_tiled, loops_of, sources
+from .steps import LoopStep, Product, Reduction, Repeated, Step, is_tiled, loops_of, sources
 
 __all__ = ["Plan", "check_phases", "is_map", "line_of", "programs_of"]
 
@@ -51,11 +51,16 @@ class Plan(Listed):
 
 
 def line_of(plan: Plan) -> int:
-    """Return the length of the one axis that all steps of a plan go along, 0 where there is none."""
+    """Return the length of the one axis that all steps of a plan go along, 0 where there is none.
+
+    Steps that put an array together of parts, move it or run along it element by element do not count.
+    """
     longest = 0
     for step in plan.steps:
         loops = loops_of(step)
-        if not isinstance(step, LoopStep | Product | Reduction | Scan | Move) or len(loops) > 1:
+        if not isinstance(step, LoopStep | Product | Reduction) or len(loops) > 1:
+            return 0
+        if isinstance(step, LoopStep) and (step.fills or len(step.pieces) > 1):
             return 0
         longest = max(longest, *(size if isinstance(size, int) else 0 for size in loops), 0)
     return longest
