@@ -12,10 +12,11 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, TypeVarTuple
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class _Pause:
@@ -54,14 +55,14 @@ def notes() -> dict[Any, Any]:
     return {} if found is None else found
 
 
-def noted(function: Callable[P, T]) -> Callable[P, T]:
+def noted(function: Callable[[*Ts], T]) -> Callable[[*Ts], T]:
     """Have a function of nodes note what it finds: a part of many terms is asked for in each of them."""
 
     @wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+    def run(*args: *Ts) -> T:
         known = notes().setdefault(function, {})
         if args not in known:
-            known[args] = function(*args, **kwargs)
+            known[args] = function(*args)
         found: T = known[args]
         return found
 

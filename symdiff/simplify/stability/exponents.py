@@ -10,7 +10,7 @@ from typing import TypeAlias
 from ...graph import Node, constant, elementwise, reduce
 from ...graph.scalars.arithmetic import SUMS, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
-from ...ground.gc_pause import notes
+from ...ground.gc_pause import noted
 
 #: Numbers times nodes, added up; the constant stands under None.
 Linear: TypeAlias = "dict[Node | None, float]"
@@ -229,16 +229,9 @@ class Sum:
         return -1 if len(numbers) == 2 and numbers[0] == -(numbers[1] or 0.0) else 0
 
 
+@noted
 def as_sum(node: Node) -> Sum | None:
     """Return a sum of exponentials, one of which moves; None for anything else."""
-    known = notes().setdefault(__name__, {})  # a factor of many products is asked for in each of them
-    if node not in known:
-        known[node] = _as_sum(node)
-    found: Sum | None = known[node]
-    return found
-
-
-def _as_sum(node: Node) -> Sum | None:
     terms = exponential_terms(node)
     if terms is None or not _moves(terms):
         return None
