@@ -55,6 +55,7 @@ cdef class BoundPlan:
         for k, array in enumerate(arrays):
             self.add_array(k, array, k in wide)
         self.refuse(sd_bad_integers(&self.plan))
+        self.plan.padded = sd_is_padded(&self.plan, kept_bytes)
         for phase in range(SD_PHASES):
             here = [(k, step) for k, step in enumerate(steps) if step.phase == phase]
             self.plan.steps[phase] = <sd_step *>self.take(len(here) * sizeof(sd_step))
@@ -119,7 +120,7 @@ cdef class BoundPlan:
         else:
             count = math.prod(array.shape)
             demand(array.data is not None and len(array.data) == 8 * count, "a constant of other data than its shape")
-            a.data = <char *>self.take(bytes)
+            a.data = <char *>self.take(bytes + SD_VECTOR)  # of few elements, whole vectors are read
             sd_put_numbers(a.data, array.data, count, a.item)
         return 0
 
@@ -268,6 +269,8 @@ cdef class BoundPlan:
         demand(not step.accumulate or (s.sums and not s.kept), "a sum over the batch that is none")
         demand(not (s.tiled and s.sums) or s.kept or step.accumulate, "a sum over a tile that is no sum of all")
         self.add_views(s, step.inputs, step.outputs, True)
+        s.starts = <sd_start *>self.take((s.inputs + s.outputs) * sizeof(sd_start))
+        s.along = <long *>self.take((s.inputs + s.outputs) * sizeof(long))
         self.add_outputs(s, range(s.loops) if not s.sums else range(s.kept), step.accumulate)
         sizes = [s.views[k].size for k in range(s.inputs + s.outputs)]
         inputs, outputs = units.ports[step.units]
