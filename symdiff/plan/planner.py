@@ -15,11 +15,11 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from ..graph import BOOL, Item, Node, axes_of, contract, elementwise, label_sizes, postorder, substitute
+from ..graph import BOOL, Node, axes_of, contract, elementwise, label_sizes, postorder, substitute
 from ..graph.primitives import LISTED, Placeholder
 from ..graph.scalars.arithmetic import scaled
-from ..graph.scalars.functions import to_real
-from ..graph.sizes import Dim, Size, least_size, sizes_from
+from ..graph.scalars.functions import FUNCTIONS, to_real
+from ..graph.sizes import Dim, least_size, sizes_from
 from ..ground.gc_pause import paused
 from ..lowering.expand import EXPANSIONS, expand_node
 from ..lowering.unroll import unroll
@@ -30,11 +30,11 @@ from .loops.access import (
     Access,
     Allowance,
     AxisIndex,
-    Check,
     CutError,
     LoopInput,
     NoLoopError,
     OrderError,
+    PiecesError,
     is_given,
     is_long,
 )
@@ -44,7 +44,7 @@ from .loops.ranges import Range, cut
 from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
 from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
 from .passes.products import is_product, split_products
-from .plan import Plan, check_phases
+from .plan import Plan, check_phases, find_checks
 from .steps import (
     LoopPiece,
     LoopStep,
@@ -61,8 +61,8 @@ from .whole import called, is_result, repacked, repeated, reshaped, routine, wit
 
 __all__ = ["check_length", "make_plan"]
 
-#: Pieces into which one step may be cut.
-PIECES = 32
+#: Pieces into which one step may be cut, and where what is moved may be arrays of its own instead.
+PIECES, FEW_PIECES = 32, 8
 #: The elements of each piece of a loop, and what is made of them.
 Made: TypeAlias = list[tuple[Elements, list[Node]]]
 #: Nodes of a formula that a plan is made for: the element of a loop has about as many operations.
@@ -99,9 +99,32 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     if any(node.dtype is BOOL for node in inputs):
         raise NoLoopError("an input is a condition")
     with sizes_from():
-        planner = _Planner(limit, symmetric, turned_inverses(roots))
-        planner.discover(roots)
-        return planner.finish(tuple(inputs), tuple(roots))
+        turned = turned_inverses(roots)
+        for pieces, kept in ((FEW_PIECES, frozenset()), (FEW_PIECES, _moved(roots)), (PIECES, frozenset())):
+            planner = _Planner(limit, symmetric, turned, pieces, kept)
+            try:
+                planner.discover(roots)
+                return planner.finish(tuple(inputs), tuple(roots))
+            except NoLoopError as error:
+                refused = error
+                if not kept and not isinstance(error, PiecesError):
+                    break
+        raise refused
+
+
+def _moved(roots: Sequence[Node]) -> frozenset[Node]:
+    """Return the arrays that are computed, and of which parts are moved.
+
+    A stencil of a stencil has an element of as many as both reach, and as many pieces at the edges: where these are too
+    many, the inner one is an array of its own.
+    """
+    return frozenset(
+        arg
+        for node in postorder(roots)
+        if node.op in _MOVES
+        for arg in node.args
+        if arg.op in FUNCTIONS and arg.dtype is not BOOL and any(map(is_long, arg.shape))
+    )
 
 
 def check_length(roots: Sequence[Node]) -> None:
@@ -129,12 +152,16 @@ def _expand(roots: Sequence[Node]) -> list[Node]:
 class _Planner:
     """Finds which arrays there are between steps, and makes the steps."""
 
-    def __init__(self, limit: int, symmetric: Collection[Node], turned: Collection[Node]) -> None:
+    def __init__(
+        self, limit: int, symmetric: Collection[Node], turned: Collection[Node], pieces: int, apart: frozenset[Node]
+    ) -> None:
         self.limit = limit
+        self.pieces = pieces
+        self.apart = apart
         self.symmetric = symmetric
         self.turned = turned
         self.room = Allowance()
-        self.kept: frozenset[Node] = frozenset()
+        self.kept = apart
         self.needs: dict[Node, list[Node]] = {}
         self.tasks: dict[Node, Task] = {}
         self.whole: dict[Node, Step] = {}
@@ -152,7 +179,7 @@ class _Planner:
                 if node not in self.needs:
                     self.needs[node] = self._needs(node)
                     waiting += self.needs[node]
-            self.kept = frozenset(need for node in self.whole for need in self.needs[node]) | frozenset(self.whole)
+            self.kept = self.apart.union(self.whole, *(self.needs[node] for node in self.whole))
 
     def _needs(self, node: Node) -> list[Node]:
         """Decide how a node is computed; return what has to be there before."""
@@ -296,16 +323,18 @@ class _Planner:
             try:
                 return self._make_pieces(ranges, make)
             except CutError as error:
-                finer = cut(ranges[error.loop], error.places, PIECES + 1)
+                finer = cut(ranges[error.loop], error.places, self.pieces + 1)
                 if len(finer) == len(ranges[error.loop]):
+                    if len(finer) > self.pieces:
+                        raise PiecesError(f"one loop of it has more than {self.pieces} pieces") from None
                     raise OrderError from None
                 ranges[error.loop] = finer
 
     def _make_pieces(self, ranges: list[list[Range]], make: Callable[[Elements], list[Node] | None]) -> Made | None:
         made = []
         for k, box in enumerate(itertools.product(*ranges)):
-            if k >= PIECES:
-                raise NoLoopError(f"one loop of it has more than {PIECES} pieces")
+            if k >= self.pieces:
+                raise PiecesError(f"one loop of it has more than {self.pieces} pieces")
             elements = Elements(box, self.kept, self.room, _is_apart)
             results = make(elements)
             if results is None:
@@ -331,7 +360,7 @@ class _Planner:
             steps += [self._program(tasks) for tasks in alike.values()]
         check_phases(steps)
         within = [check for step in steps if isinstance(step, Repeated) for check in step.checks]
-        checks = tuple(dict.fromkeys((*_checks(outputs), *within)))
+        checks = tuple(dict.fromkeys((*find_checks(outputs), *within)))
         return Plan(inputs, outputs, tuple(steps), checks, least_size())
 
     def _placed(self, node: Node) -> list[Made]:
@@ -390,28 +419,6 @@ class _Planner:
         )
 
 
-def _checks(outputs: Sequence[Node]) -> tuple[Check, ...]:
-    """Return the places in axes of symbolic size, which have to be there when the sizes are known."""
-    found: dict[Check, None] = {}
-    for node in postorder(outputs):
-        places: list[tuple[Item, Dim]] = []
-        if node.op == "slice":
-            places += zip(node.payload.items, node.args[0].shape, strict=True)
-        elif node.op == "onehot":
-            places.append(((node.payload.at, 1, None), node.shape[0]))
-        elif node.op in LISTED and node.payload.indices:
-            indexed = node.args[0] if node.op == "gather" else node
-            size = indexed.shape[node.payload.axis]
-            # the first index that is out of range is one that is larger than all before
-            listed = node.payload.indices if isinstance(size, Size) else ()
-            highest = dict.fromkeys(itertools.accumulate(listed, max))
-            places += [((at, 1, None), size) for at in highest]
-        for item, size in places:
-            if isinstance(size, Size) and str(BATCH) not in size.names:
-                found.setdefault(Check(item, size))
-    return tuple(found)
-
-
 def _indefinite(matrix: Node) -> str:
     """Return what is said of a matrix that is declared definite and is not; "" where none is declared so."""
     if not is_definite(matrix):
@@ -426,6 +433,10 @@ def _indefinite(matrix: Node) -> str:
 def _is_apart(node: Node) -> bool:
     """Tell whether a node is a step of its own, and no part of a loop."""
     return is_product(node) or is_factored(node) or is_result(node)
+
+
+#: Operations that read or write other places along an axis than those of their results.
+_MOVES = frozenset({"slice", "pad", "concatenate", *LISTED})
 
 
 def _moves(node: Node) -> bool:

@@ -35,9 +35,6 @@ typedef struct {
 
 static long sd_padded(long bytes) { return (bytes + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR; }
 
-/* Bytes of the sum of one block: two vectors for each element. */
-static long sd_sum_bytes(const sd_unit *u, long total) { return 2 * total * u->lanes * (u->single ? 4 : 8); }
-
 /* Whether results are written with non-temporal stores. Columns that begin within a line would be written in
    halves. */
 static int sd_large(const sd_call *c) {

@@ -70,6 +70,10 @@ class CutError(Exception):
         self.places = places
 
 
+class PiecesError(NoLoopError):
+    """A loop has more pieces than it may have, or its elements take more others."""
+
+
 #: Elements of nodes that are made while the loops of one formula are looked for.
 MOST = 100_000
 
@@ -84,7 +88,7 @@ class Allowance:
         """Make one."""
         self.left -= 1
         if self.left < 0:
-            raise NoLoopError(f"its elements take more than {MOST} others")
+            raise PiecesError(f"its elements take more than {MOST} others")
 
 
 class LoopInput(NamedTuple):
@@ -114,9 +118,14 @@ def inner_axes(most: int) -> Iterator[None]:
         _inner.reset(token)
 
 
+def inner_limit() -> int:
+    """Return the longest axis that one element may have to itself."""
+    return _inner.get()
+
+
 def is_long(size: Dim) -> bool:
     """Tell whether an axis is one to loop over."""
-    return isinstance(size, Size) or size > _inner.get()
+    return isinstance(size, Size) or size > inner_limit()
 
 
 def is_iterated(node: Node) -> bool:
