@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
 from inspect import isfunction
 from numbers import Number
 from typing import Any, NoReturn, Self
@@ -22,6 +21,7 @@ from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
 from ...graph.sizes import Dim, Shape, Size, Span, show, told_unknown
 from ...ground.guard import is_function, users
+from ...ground.stages import hook
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
 from .foreign import is_masked, told_of_scipy
@@ -113,7 +113,7 @@ class Operand:
         if api_version not in (None, *STANDARD):
             told = f"api_version={shaping.shown(api_version)} of the array API standard"
             raise UnsupportedError(f"{told}; known: {', '.join(STANDARD)}")
-        return import_module("symdiff.xp")  # a later stage, which nothing but this needs of earlier ones
+        return hook("xp")
 
     # ------------------------------------------------------------ what only numbers can do
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -77,7 +76,9 @@ def _look(roots: Sequence[Node], name: str, got: Any, exact: Any, point: Mapping
 
 def _multiprecision() -> Any:
     """Return the module that computes in many digits; mpmath is loaded when it is needed."""
-    return import_module(".multiprecision", __package__)
+    from . import multiprecision
+
+    return multiprecision
 
 
 def _value(plain: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
