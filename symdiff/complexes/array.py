@@ -76,7 +76,7 @@ class ComplexArray(ComplexParts):
     @property
     def name(self) -> str | None:
         """The name of an input; None for any other array."""
-        found = [part.node.name if part.node.op == "input" else "" for part in self.parts]
+        found = [part.node.name if part.node.is_input else "" for part in self.parts]
         name = found[0].removesuffix("_re")
         return name if found == [f"{name}_re", f"{name}_im"] else None
 

@@ -1,4 +1,8 @@
-"""Kinds of operations that a node notes of itself and of everything below it, in the bits of ``Node.below``.
+"""What a node tells of its operation, and notes of everything below it.
+
+:data:`TESTS` are attributes of a node, such as ``node.is_input``, for what several stages ask: no stage compares the
+name of such an operation itself. The other kinds are noted of a node and of everything below it, in the bits of
+``Node.below``.
 
 Most passes and rules are about a few operations that most formulas do not have. What a node notes tells them at
 once, without a walk, that there is nothing for them. That a kind is noted only says that one of its operations is
@@ -23,11 +27,41 @@ __all__ = [
     "REPEATED",
     "SHARES",
     "SPECTRUM",
+    "TESTS",
     "VANISHING",
     "WRAPPER",
     "holds",
     "note",
 ]
+
+#: Attributes of :class:`~.nodes.Node` that tell of which operation it is, and the operations for which each is true.
+TESTS = {
+    "is_input": ("input",),
+    "is_constant": ("constant",),
+    "is_size": ("size",),
+    "is_delta": ("delta",),
+    "is_onehot": ("onehot",),
+    "is_contraction": ("contract",),
+    "is_slice": ("slice",),
+    "is_pad": ("pad",),
+    "is_gather": ("gather",),
+    "is_reshape": ("reshape",),
+    "is_concatenation": ("concatenate",),
+    "is_named": ("named",),
+    "is_barrier": ("stop_gradient",),
+    "is_custom": ("custom",),
+    "is_recurrence": ("recurrence",),
+    "is_multiplication": ("multiply",),
+    "is_division": ("divide",),
+    "is_multiplicative": ("multiply", "divide"),
+    "is_addition": ("add",),
+    "is_subtraction": ("subtract",),
+    "is_additive": ("add", "subtract"),
+    "is_negation": ("negative",),
+    "is_power": ("power",),
+    "is_root": ("sqrt",),
+    "is_choice": ("where",),
+}
 
 #: What is written in terms of other operations: names, barriers, custom functions and functions of matrices; and
 #: recurrences, whose bodies may hold them.

@@ -81,7 +81,7 @@ def reshape(x: Node, shape: Shape) -> Node:
         return x
     if product(shape) != x.size:
         raise ShapeError(f"cannot reshape {show(x.shape)} to {show(shape)}: {x.size} elements against {product(shape)}")
-    if x.op == "reshape":
+    if x.is_reshape:
         return reshape(x.args[0], shape)
     return intern("reshape", (x,), None, shape, x.dtype)
 

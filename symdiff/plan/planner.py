@@ -185,9 +185,9 @@ class _Planner:
             return self._scan(node)
         if node.op in LISTED and _moves(node):
             return self._move(node)
-        if node.op == "contract" and sums_rows(node) and kept_label(node) is None:
+        if node.is_contraction and sums_rows(node) and kept_label(node) is None:
             return self._sum(node)
-        if node.op == "recurrence":
+        if node.is_recurrence:
             return repeated(node, self.limit, make_plan)
         if is_result(node):
             return repacked(node)
@@ -255,7 +255,7 @@ class _Planner:
         axis = node.payload.axis + arg.ndim
         place = tuple(AxisIndex(a, 0, 1, None) for a in range(arg.ndim))
         sizes = tuple(len(node.payload.indices) if a == axis else size for a, size in enumerate(arg.shape))
-        source = LoopInput(arg, place) if node.op == "gather" else self._view(arg, place, sizes)
+        source = LoopInput(arg, place) if node.is_gather else self._view(arg, place, sizes)
         return Move(node, sizes, source, place, axis, node.payload.indices, node.op == "scatter")
 
     def _matrix(self, node: Node) -> MatrixFunction:
@@ -395,12 +395,12 @@ def _checks(outputs: Sequence[Node]) -> tuple[Check, ...]:
     found: dict[Check, None] = {}
     for node in postorder(outputs):
         places: list[tuple[Item, Dim]] = []
-        if node.op == "slice":
+        if node.is_slice:
             places += zip(node.payload.items, node.args[0].shape, strict=True)
-        elif node.op == "onehot":
+        elif node.is_onehot:
             places.append(((node.payload.at, 1, None), node.shape[0]))
         elif node.op in LISTED and node.payload.indices:
-            indexed = node.args[0] if node.op == "gather" else node
+            indexed = node.args[0] if node.is_gather else node
             size = indexed.shape[node.payload.axis]
             # the first index that is out of range is one that is larger than all before
             listed = node.payload.indices if isinstance(size, Size) else ()
@@ -416,7 +416,7 @@ def _indefinite(matrix: Node) -> str:
     """Return what is said of a matrix that is declared definite and is not; "" where none is declared so."""
     if not is_definite(matrix):
         return ""
-    if matrix.op == "input":
+    if matrix.is_input:
         key: Any = matrix.name.key if isinstance(matrix.name, Placeholder) else (matrix.name,)
         # of an input with the batch the name is behind ("call", number)
         return f"{key[-1]} is declared positive definite, and has no Cholesky factor"
@@ -432,4 +432,4 @@ def _moves(node: Node) -> bool:
     """Tell whether positions along a long axis are taken, or added to: those taken in a loop are read by it."""
     axis = node.payload.axis
     before, after = is_long(node.args[0].shape[axis]), is_long(node.shape[axis])
-    return before and not after if node.op == "gather" else before or after
+    return before and not after if node.is_gather else before or after

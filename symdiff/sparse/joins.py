@@ -441,7 +441,7 @@ def _digits(place: Position, axis: int, new: Sequence[int], strides: Sequence[Di
 
 def _is_one(node: Node) -> bool:
     """Tell whether all elements are 1."""
-    return node is ONE or (node.op == "contract" and node.args == (ONE,))
+    return node is ONE or (node.is_contraction and node.args == (ONE,))
 
 
 def _elsewhere(k: int, axes: Sequence[tuple[int, ...]], kept: Sequence[int]) -> bool:

@@ -73,7 +73,7 @@ def _add(name: str, call: Callable[..., Any], arrays: Arrays = 1, least: int = 1
 
 def _of_order(name: str, n: Any, *rest: Node) -> Node:
     """Apply a function whose order is known beforehand."""
-    order = n.value if isinstance(n, Node) and n.op == "constant" else n
+    order = n.value if isinstance(n, Node) and n.is_constant else n
     most = FUNCTIONS[name].orders
     if isinstance(order, Node) or np.ndim(order) or not float(order).is_integer() or not 0 <= order <= most:
         raise UnsupportedError(f"{name} of an order that is no constant; expected a whole number from 0 to {most}")
@@ -82,7 +82,7 @@ def _of_order(name: str, n: Any, *rest: Node) -> Node:
 
 def _lambertw(x: Node, k: Any = 0, tol: Any = None) -> Node:
     """Return Lambert's W on one of its real branches; SciPy's tolerance, which its ufunc passes on, is not needed."""
-    branch = k.value if isinstance(k, Node) and k.op == "constant" else k
+    branch = k.value if isinstance(k, Node) and k.is_constant else k
     if isinstance(branch, Node) or np.ndim(branch) or branch not in (0, -1):
         came = "that is no constant" if isinstance(branch, Node) or np.ndim(branch) else f"{branch!r:.80}"
         raise UnsupportedError(f"lambertw of a branch {came}; the branches that are real are 0 and -1")

@@ -119,7 +119,7 @@ class Operand:
 
     def _numbers(self) -> npt.NDArray[Any] | None:
         """Return the numbers of an array that is made of numbers alone; None for one with symbols or letters."""
-        if self.node.op == "input" or self.provenance.facts.inputs:
+        if self.node.is_input or self.provenance.facts.inputs:
             return None
         if any(part.op in _UNKNOWN or any(isinstance(n, Size) for n in part.shape) for part in postorder([self.node])):
             return None
@@ -144,7 +144,7 @@ class Operand:
     def _one(self, kind: str, told: str) -> Any:
         numbers = self._numbers()
         if numbers is None:
-            is_of_sizes = self.node.op != "input" and not self.provenance.facts.inputs
+            is_of_sizes = not self.node.is_input and not self.provenance.facts.inputs
             raise SymbolError(told_unknown(str(self)) if is_of_sizes else told_of_scipy(LIBRARY) or told)
         if numbers.ndim:
             raise SymbolError(f"{kind}() of an array of shape {show(self.shape)}; expected one number")

@@ -106,7 +106,7 @@ def _structured_terms(node: Node) -> list[tuple[float, Node]] | None:
 
 def _factors(node: Node) -> tuple[list[Node], list[Labels], Labels, dict[int, Dim]]:
     """Return a node as a product: factors, their labels, those of the result, and sizes."""
-    if node.op != "contract":
+    if not node.is_contraction:
         own = tuple(range(node.ndim))
         return [node], [own], own, dict(zip(own, node.shape, strict=True))
     labels, out, repeated = node.payload

@@ -145,12 +145,12 @@ def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
         (x,) = share.args
         c, inside = scaled(x)
         other = known.get((share.op, -c, inside))
-        if other is None and x.op == "subtract":
+        if other is None and x.is_subtraction:
             other = known.get((share.op, *x.args[::-1]))
         if other is not None:
             return (other, share) if c < 0 else (share, other)
         known[share.op, c, inside] = share
-        if x.op == "subtract":
+        if x.is_subtraction:
             known[(share.op, *x.args)] = share
     return None
 

@@ -57,7 +57,7 @@ class Cause(NamedTuple):
         where = f" at [{', '.join(map(str, self.place))}]" if self.place else ""
         if self.singular:
             told = f"{_text(self.part)} has no value: a matrix is singular"
-        elif self.part.node.op == "input":
+        elif self.part.node.is_input:
             return f"the input {_text(self.part)} is {self.value}{where}"
         else:
             told = f"{_text(self.part)} is {self.value}{where}"
@@ -155,7 +155,7 @@ def _descend(node: Node, found: Mapping[Node, Values]) -> Cause:
         if blamed is None:
             break
         node, index = blamed
-    operands = tuple((Array(arg), found[arg]) for arg in dict.fromkeys(node.args) if arg.op != "constant")
+    operands = tuple((Array(arg), found[arg]) for arg in dict.fromkeys(node.args) if not arg.is_constant)
     return Cause(Array(node), float(found[node][index]), index, operands)
 
 

@@ -37,8 +37,8 @@ def _sum_of_shares_beside(node: Node) -> Node | None:
 
 def _is_sum_of(node: Node, share: Node) -> bool:
     """Tell whether a node is the sum of what softmax gives along its axes, of which each may be left with size 1."""
-    total = node.args[0] if node.op == "reshape" else node
-    if total.op != "contract" or total.args != (share,) or len({*total.payload.labels[0]}) < share.ndim:
+    total = node.args[0] if node.is_reshape else node
+    if not total.is_contraction or total.args != (share,) or len({*total.payload.labels[0]}) < share.ndim:
         return False
     (own,), out, _ = total.payload
     over = axes_of(share, share)

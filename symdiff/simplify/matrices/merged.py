@@ -100,7 +100,7 @@ def _split_product(node: Node) -> Node | None:
     for arg, own in zip(x.args, labels, strict=True):
         shape = tuple(size for label, whole in zip(own, arg.shape, strict=True) for size in sizes.get(label, (whole,)))
         if shape != arg.shape and not (
-            (arg.op == "reshape" and arg.args[0].shape == shape) or (arg.ndim == 1 and len(x.args) > 1)
+            (arg.is_reshape and arg.args[0].shape == shape) or (arg.ndim == 1 and len(x.args) > 1)
         ):
             return None
         operands.append(arg if shape == arg.shape else settle(reshape(arg, shape)))
@@ -134,21 +134,21 @@ def _inverse_of_kronecker_product(node: Node) -> Node | None:
 
 def _is_outer(node: Node) -> bool:
     """Tell whether a node is a reshape of a product of several arrays."""
-    return node.op == "reshape" and node.args[0].op == "contract" and len(node.args[0].args) > 1
+    return node.is_reshape and node.args[0].is_contraction and len(node.args[0].args) > 1
 
 
 @rule("reshape", "reshape([1])", "1", inside="constant")
 def _reshaped_numbers(node: Node) -> Node | None:
     (x,) = node.args
     shape = fixed(node.shape)
-    return constant(x.value.reshape(shape)) if x.op == "constant" and shape is not None else None
+    return constant(x.value.reshape(shape)) if x.is_constant and shape is not None else None
 
 
 @rule("reshape", "(x y)[:, 0], y of one row", "x y[0]", inside="contract")
 def _without_axes_of_one(node: Node) -> Node | None:
     """Leave axes of one element out of a product's factors where they are dropped from the product."""
     (x,) = node.args
-    if x.op != "contract" or x.payload.repeated or node.shape != tuple([n for n in x.shape if n != 1]):
+    if not x.is_contraction or x.payload.repeated or node.shape != tuple([n for n in x.shape if n != 1]):
         return None
     labels, out, _ = x.payload
     gone = {label for label, n in zip(out, x.shape, strict=True) if n == 1}

@@ -83,7 +83,7 @@ def _leaning(x: Node, inside: Node | None) -> int:
 
 
 def _is_product(x: Node) -> bool:
-    return x.op == "contract" and len(x.args) > 1 and not x.payload.repeated
+    return x.is_contraction and len(x.args) > 1 and not x.payload.repeated
 
 
 def _turned_over(x: Node) -> Node:

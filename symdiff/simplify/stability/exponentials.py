@@ -307,8 +307,8 @@ def _is_small(exponent: Linear) -> bool:
     for node, c in exponent.items():
         if node is None:
             continue
-        square = node.op == "abs" or (node.op == "multiply" and node.args[0] is node.args[1])
-        if node.op == "power":
+        square = node.op == "abs" or (node.is_multiplication and node.args[0] is node.args[1])
+        if node.is_power:
             n = scalar_constant(node.args[1])
             square = n is not None and n % 2 == 0
         if c > 0 or not square:

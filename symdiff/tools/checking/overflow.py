@@ -50,7 +50,7 @@ def find_overflow(
         (plain,) = inline([output])
         yield from _look([plain], "the value", np.asarray(result), partial(_value, plain, point, sizes), point)
         for w in wrt if not barred else ():
-            if w.op != "input" or math.prod(value(size, sizes) for size in w.shape) > _ELEMENTS:
+            if not w.is_input or math.prod(value(size, sizes) for size in w.shape) > _ELEMENTS:
                 continue
             derivative = derivatives.jacobian(Array(output), Array(w), disconnected="zero").node
             (got,) = evaluate(inline(simplify([derivative])), point, inputs_of([output]))
@@ -126,7 +126,7 @@ def _culprit(roots: Sequence[Node], point: Mapping[str, Any]) -> str:
             if not np.isfinite(result).all() and all(np.isfinite(arg).all() for arg in args):
                 shown = text(node).rpartition("\n")[2]
                 shown = shown if len(shown) <= 60 else shown[:57] + "..."
-                kind = "0 / 0" if node.op == "divide" and not np.all(args[1]) else "overflow"
+                kind = "0 / 0" if node.is_division and not np.all(args[1]) else "overflow"
                 return f"{kind} in {shown}; {_ADVICE[kind]}"
     return "its terms overflow; write it with smaller ones"
 

@@ -75,7 +75,7 @@ def spell(node: Node, style: str, spelled: Mapping[str, str], taken: Iterable[st
     make, d = STYLES[style]
     one = make(spelled, frozenset())
     inner = write(node, style, spelled, derived=False)
-    if node.op == "input" and f"d{node.name}" not in set(taken):
+    if node.is_input and f"d{node.name}" not in set(taken):
         return f"{d}{' ' if d[-1:].isalpha() and style == 'latex' else ''}{inner}"
     return f"{d}{one.parenthesised(inner)}"
 

@@ -103,7 +103,7 @@ def _function_of(formula: Node, x: Node) -> Node:
 
     def taken(node: Node) -> Node:
         if node not in new:
-            if node.op == "constant":
+            if node.is_constant:
                 new[node] = node
             elif node.shape:
                 raise ShapeError(f"funm of a function with an array of shape {show(node.shape)}; expected numbers")
