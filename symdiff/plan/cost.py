@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..graph import Node
 from ..graph.sizes import Dim, value
-from ..lowering.program import CHEAP, Port, Program
+from ..lowering.program import CHEAP, GIVEN, Port, Program
 from .loops.access import BATCH
 from .steps import (
     Call,
@@ -61,7 +61,7 @@ def program_cost(program: Program, inputs: Sequence[Port] | None = None) -> floa
     inputs : sequence of Port, optional
         Those that are another element's for each; by default all.
     """
-    cheap = sum(1 for op in program.ops if op in CHEAP and op not in ("load", "const"))
+    cheap = sum(1 for op in program.ops if op in CHEAP and op not in GIVEN)
     others = sum(1 for op in program.ops if op not in CHEAP)
     moved = sum(port.size for port in (*(program.inputs if inputs is None else inputs), *program.outputs))
     return (FITTING if cheap < REGISTERS else SPILLING) * cheap + OPERATION * others + 8 * BYTE * moved

@@ -262,7 +262,7 @@ class Kernel(Calls):
         """
         lines = [] if self._plans is None else list(self._plans.lines())
         if self._units is not None:
-            count = sum(op not in ("load", "const") for op in self._units.program.ops)
+            count = len(self._units.program.computed)
             lines.insert(0, f"every sample: one program of {count} operations")
         return ShownText("\n".join(lines or [f"array operations: {self.backend}"]))
 

@@ -231,7 +231,7 @@ class ArrayCode:
             yield f"  const double *p{k} = {self._of(port.source)} + {self._at(port.access, strides, loops, lows)};"
             for e, offset in enumerate(self._within(port.access, strides)):
                 loads[k, e] = f"p{k}[{self.dim(offset)}]"
-        read = {args[0] for op, args in zip(piece.program.ops, piece.program.args, strict=True) if op == "load"}
+        read = piece.program.read
         yield from (f"  (void)p{k};" for k in range(len(piece.ports)) if k not in read)
         lines, stores = element_lines(piece.program, loads)
         yield from (f"  {line}" for line in lines)
