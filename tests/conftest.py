@@ -25,7 +25,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_configure() -> None:
-    """Refuse passes that were compiled before they were changed; before other processes start, whose errors are long."""
+    """Refuse stale compiled passes before other processes start, whose errors are long."""
     if old := stale():
         raise pytest.UsageError(
             f"compiled before the last change: {', '.join(old)}; run: {sys.executable} setup.py build_ext --inplace"

@@ -147,7 +147,7 @@ def _implies(a: Node, b: Node) -> bool:
 
 
 def split(*slopes: Masked) -> tuple[Node | None, list[Masked]]:
-    """Take from masks what is one condition for all elements of them all, and return it beside the rest.
+    """Split masks into the condition that all elements of all of them share, and the rest.
 
     No sum ends such a condition. Outside it what is left may be anything, as with any mask.
     """

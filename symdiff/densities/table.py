@@ -60,7 +60,7 @@ class Distribution(NamedTuple):
         return self.functions + self.quantiles
 
     def formula(self, function: str) -> Callable[..., Node]:
-        """Return a function of the distribution, of nodes: the place, shapes, and what has defaults, by position."""
+        """Return a function of the distribution, which takes nodes: the place, the shapes, parameters with defaults."""
         module: Any = import_module(f".{self.module}", __package__)
         found: Callable[..., Node] = module.formula(self.name, function)
         return found

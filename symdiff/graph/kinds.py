@@ -142,6 +142,6 @@ def holds(op: str) -> int:
 
 
 def note(op: str, kind: int) -> None:
-    """Say that an operation is of one more kind, as its row in a table tells, before the first node of it is made."""
+    """Add a kind to an operation, as its row in a table tells, before the first node of it is made."""
     _noted[op] = holds(op) | kind
     assign_bits({op: _noted[op]})

@@ -192,7 +192,7 @@ class _Binder:
     # ------------------------------------------------------------------ phases
 
     def _phase(self, step: Step) -> int:
-        """Return when a step runs: what goes over the samples in each tile, what reads sums over them afterwards."""
+        """Return when a step runs: in each tile if it goes over the samples, afterwards if it reads sums over them."""
         read = [self.phases.get(node, bound.BEFORE) for node in sources(step)]
         if self.loop is not None:
             phase = own = self.loop

@@ -59,7 +59,7 @@ def has_many(nodes: Sequence[Node]) -> bool:
 def plan_call(
     inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool = False
 ) -> Plan:
-    """Plan a call: the batch is the axis of tiles, or a long axis of the one sample where that may be.
+    """Plan a call: the axis of tiles is the batch or, for one sample, a long axis that allows it.
 
     Parameters
     ----------

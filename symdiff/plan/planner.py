@@ -111,7 +111,7 @@ def check_length(roots: Sequence[Node]) -> None:
 
 
 def _expand(roots: Sequence[Node]) -> list[Node]:
-    """Write what reduces long axes, but sums and maxima, in terms of sums and maxima."""
+    """Write reductions of long axes in terms of sums and maxima."""
     new: dict[Node, Node] = {}
     for node in postorder(roots):
         if node.op in EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):

@@ -42,7 +42,7 @@ def is_result(node: Node) -> bool:
 
 
 def repacked(node: Node) -> Repacked | None:
-    """Return an array in another shape, as no loop tells where its elements are if both shapes have letters."""
+    """Return an array in another shape as a step of its own: no loop can index it where both shapes have letters."""
     if not node.is_reshape or node.dtype is BOOL:
         return None
     source: Node = node.args[0]

@@ -254,7 +254,7 @@ class Calls(CallPath):
         fronts: list[Floats],
         sharing: tuple[bool, ...] | None,
     ) -> None:
-        """Run with the batch's axes joined in one; results that strides keep from it are computed beside and copied."""
+        """Run with the axes of the batch joined into one; copy results whose strides do not allow that."""
         reduce = self.options.is_reduced
         count = 1 if reduce else batch.count
         rows = [

@@ -63,7 +63,7 @@ _COUNTED = {"gamma": (1, 19), "binom": (0, 60), "poch": (1, 60), "exp": (0, 0), 
 
 @rule(" ".join(_COUNTING), "gamma(4), binom(5, 2), exp(0)", "6, 10, 1", inside="constant")
 def _counted(node: Node) -> Node | None:
-    """Compute a function of whole numbers that is one."""
+    """Compute a function of whole numbers whose value is a whole number."""
     low, high = _COUNTED[node.op]
     values = [number(arg) for arg in node.args]
     if not all(value is not None and value.is_integer() and low <= value <= high for value in values):

@@ -311,7 +311,7 @@ def is_orthogonal(node: Node, depth: int = _DEPTH) -> bool:
 
 
 def is_definite(node: Node, depth: int = _DEPTH) -> bool:
-    """Tell whether a matrix is symmetric and positive definite: declared so, or made of such ones.
+    """Tell whether a matrix is symmetric and positive definite: declared so, or composed of such matrices.
 
     A formula alone proves nothing: ``X @ X.T`` is singular for some X.
     """

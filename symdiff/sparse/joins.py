@@ -157,7 +157,7 @@ class Join:
         return SparsePiece(contract(values, axes, kept, self.lengths), places)
 
     def aligned(self, out: Sequence[int]) -> tuple[list[Node], tuple[Position, ...]]:
-        """Return the factors, all over the indices of the product, to be put together element by element."""
+        """Return the factors broadcast to the indices of the product, to be multiplied element by element."""
         kept, places = self._kept(out)
         full = any(set(own) == set(kept) for own in self.axes)
         values = [

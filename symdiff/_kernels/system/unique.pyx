@@ -340,8 +340,7 @@ cdef int _grow() except -1:
 
 
 def assign_bits(dict known):
-    """Say which bits operations, and leaves by the type of their payload, have in ``below``, before the first of each
-    is made."""
+    """Assign bits of ``below`` to operations, and to types of payloads of leaves, before the first such object is made."""
     bits.update(known)
 
 

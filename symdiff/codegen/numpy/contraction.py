@@ -29,7 +29,7 @@ BATCH = "z"
 
 
 class WrittenFactor(NamedTuple):
-    """A dense factor: a variable, an expression that views it, and a label an axis behind the batch axis."""
+    """A dense factor: a variable, an expression that views it, and one label for each axis behind the batch axis."""
 
     variable: str
     text: str

@@ -145,7 +145,7 @@ def _pick(x: Node, chosen: list[tuple[int, Node]], keys: list[Any], gap: int) ->
 
 
 def pick(x: Node, chosen: list[tuple[int, Node]], apart: bool) -> Node:
-    """Index axes with integer inputs, which pick points together where they are several, as NumPy's arrays do.
+    """Index axes with integer inputs; several of them select points jointly, as in NumPy.
 
     Parameters
     ----------

@@ -386,7 +386,7 @@ def _with_one_number(run: Reading, factors: list[tuple[Any, Node]]) -> list[tupl
 
 
 def _vanishes(run: Reading, arg: Any, node: Node) -> bool:
-    """Tell whether a factor is a 0 that came of an index, and not one that was written: SymPy drops such a product."""
+    """Tell whether a factor is a 0 that came from an index, not one that was written: SymPy drops such a product."""
     return not arg.is_Number and not node.ndim and run.number_of(node) == 0.0
 
 

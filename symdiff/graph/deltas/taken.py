@@ -23,7 +23,7 @@ _TERMS = 64
 
 
 def rows_of(at: Node, size: Dim) -> Node:
-    """Return rows of the identity, shape ``(*at.shape, size)``; summed over ``size``, they take positions of it."""
+    """Return rows of the identity, shape ``(*at.shape, size)``: contracted over ``size`` they take elements."""
     return take(delta(size, size), at, 0)
 
 

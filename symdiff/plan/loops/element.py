@@ -347,7 +347,7 @@ class Elements:
     # ------------------------------------------------------------------ along axes that an element has to itself
 
     def _rest(self, access: Access, arg: Node, axes: Sequence[int]) -> Access | None:
-        """Return where ``arg`` is read when ``axes`` of it are wanted whole and the others as ``access`` has them."""
+        """Return how ``arg`` is accessed: ``axes`` whole, and the others as in ``access``."""
         if any(is_long(arg.shape[axis]) for axis in axes):
             return None
         rest = iter(access)

@@ -70,7 +70,7 @@ def _count(group: Sequence[int], sizes: dict[int, Dim]) -> int:
 
 
 def is_symmetric_product(node: Node) -> bool:
-    """Tell whether a contraction is a matrix that exchanging its two labels leaves as it is, factor for factor."""
+    """Tell whether a contraction is symmetric, since exchanging its two labels gives the same factors."""
     labels, out, _ = node.payload
     if len(out) != 2:
         return False

@@ -1,4 +1,4 @@
-"""Sums of products as a person counts them: like terms added, what terms have in common, f(x) and 1 - f(x)."""
+"""Sums of products as a person writes them: like terms added, common factors in front, f(x) beside 1 - f(x)."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
 
 
 def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] | None:
-    """Cancel terms with their negatives, whose factors all stand in what is left; None where one does not."""
+    """Cancel each term with its negative; None unless all factors of such a term stand in a term that is left."""
     left = list(terms)
     gone: set[Node] = set()
     for term in terms:

@@ -294,7 +294,7 @@ def times(factors: Mapping[Node, int]) -> Node | None:
 
 
 def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
-    """Write a root, or another power, beside what it is of as one power: x sqrt(x) is x**1.5."""
+    """Write a root or power times its base as one power: x sqrt(x) is x**1.5."""
     found = dict(factors)
     for base, n in factors.items():
         exponent = number(base.args[1]) if base.is_power else 0.5 if base.is_root else None

@@ -65,7 +65,7 @@ class Cause(NamedTuple):
         return "\n".join([told + (", of" if lines else ""), *lines])
 
     def _own(self, value: Values) -> tuple[int, ...] | None:
-        """Return the index in an operand from which the element comes, where one is computed from one."""
+        """Return the index in an operand of the one element that a result is computed from; None for several."""
         rank, shape = value.ndim, self.part.node.shape
         if rank > len(self.place) or any(
             own not in (1, size) for own, size in zip(value.shape[::-1], shape[::-1], strict=False)

@@ -23,7 +23,7 @@ LOGARITHMS = ("log", "log1p", "log_product", "log_quotient")
 
 @rule("divide", "p x / (p y), p positive or in a logarithm of x", "x / y", "reading")
 def _ratio_of_positive(node: Node) -> Node | None:
-    """Cancel equal factors above and below that are declared positive, or that a logarithm in another factor is of."""
+    """Cancel equal factors above and below that are declared positive, or are arguments of logarithms in other factors."""
     above, below = (factors_of(arg, FACTORS) for arg in node.args)
     if not above.whole or not below.whole:
         return None
@@ -52,7 +52,7 @@ def _alike(top: list[tuple[Node, float]], bottom: list[tuple[Node, float]]) -> l
 
 
 def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
-    """Return the factors of what logarithms in some factors are of: where one is 0, its logarithm is infinite."""
+    """Return the factors that logarithms are taken of: where one is 0, its logarithm is infinite."""
     found: set[Node] = set()
     todo = list(parts)
     for _ in range(_LOOKED):

@@ -20,7 +20,7 @@ def _sum_of_shares(node: Node) -> Node | None:
 
 @rule("add subtract", "sum(p) x + p, p = softmax(y)", "x + p", "reading", below=(SHARES,))
 def _sum_of_shares_beside(node: Node) -> Node | None:
-    """Write 1 for the sum of what softmax gives in one term of a sum, where it is a factor of another."""
+    """Write 1 for the sum of a softmax in one term of a sum, where that softmax is a factor of another term."""
     terms = terms_of(node, TERMS)
     if not terms.whole:
         return None

@@ -20,7 +20,7 @@ _ROWS = 3
 
 
 def entries_of(node: Node) -> npt.NDArray[np.object_] | None:
-    """Return the scalars that a small array is put together from, or None where it is not made of such."""
+    """Return the entries of a small array that is built from scalars, None for any other."""
     shape = fixed(node.shape)
     if shape is None or node.size == 0 or int(np.prod(shape)) > _ROWS**2:
         return None
@@ -44,7 +44,7 @@ def entries_of(node: Node) -> npt.NDArray[np.object_] | None:
 
 @rule("slice", "[[A, B], [C, D]][:, :k]", "[[A], [C]]", "reading", inside="concatenate")
 def _slice_of_blocks(node: Node) -> Node | None:
-    """Take a part of a matrix of blocks along the other axis, where it is made of whole blocks."""
+    """Slice joined arrays each by itself, along the axes that do not join them, where each slice is known."""
     (x,), items = node.args, node.payload.items
     at = x.payload.axis % x.ndim
     whole = [(0, 1, size) for size in x.shape]

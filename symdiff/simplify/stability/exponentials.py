@@ -123,7 +123,7 @@ def _build(p: ExponentialProduct, shape: Shape) -> Node | None:
 def _without_differences(
     shares: dict[tuple[Node, Node, frozenset[tuple[Node | None, float]]], Share], tops: list[tuple[Share, float]]
 ) -> tuple[list[Node], list[tuple[Share, float]]]:
-    """Write differences of the numerator as exp(t) - 1 = tanh(t / 2) (exp(t) + 1): terms of theirs would cancel."""
+    """Write differences of the numerator as exp(t) - 1 = tanh(t / 2) (exp(t) + 1): their terms would cancel."""
     factors: list[Node] = []
     found: list[tuple[Share, float]] = []
     one = constant(1.0)

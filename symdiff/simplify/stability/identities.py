@@ -140,7 +140,7 @@ def _is_zero(parts: list[tuple[float, Node]]) -> bool:
 
 @noted
 def _is_nothing(node: Node) -> bool:
-    """Tell whether a sum is 0 of which two terms are exponentials with factors."""
+    """Tell whether a sum is 0, two terms of which are exponentials with factors."""
     terms = terms_of(node, _TERMS, look=peel)
     exponentials = terms.whole and sum(_is_exponential(term) for _, term in terms.parts) > 1
     return exponentials and _is_zero([(1.0, node)])

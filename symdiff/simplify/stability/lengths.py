@@ -135,7 +135,7 @@ def product(op: str, args: Sequence[Node]) -> Node:
 
 
 def cancelled(node: Node) -> Node | None:
-    """Cancel a length that divides one factor against the same length beside a row of its square in another."""
+    """Cancel a length that divides one factor and multiplies a function of its square in another."""
     for length in dict.fromkeys(_left_over(node)):
         scalar = Scalar(length)
         powers = [scalar.power(arg) for arg in node.args]

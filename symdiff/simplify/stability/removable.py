@@ -89,7 +89,7 @@ def _gather_squares(product: Monomial, length: Node) -> None:
 
 
 def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) -> None:
-    """Take out of linear operations what divides where a factor vanishes, and the other way around."""
+    """Move divisors out of linear operations to a factor that vanishes with them, and factors to a divisor."""
     side = product.powers[base] * known.order
     for scalar, n in own.powers.items():
         if scalar.shape or scalar.op not in _DIVISORS:
@@ -133,7 +133,7 @@ def _is_known(arg: Node) -> bool:
 def _is_met(
     base: Node, known: Vanishing, own: Monomial, product: Monomial, found: dict[Node, tuple[Vanishing, Monomial]]
 ) -> bool:
-    """Tell whether what a factor vanishes with stands on the other side of the line."""
+    """Tell whether the base with which a factor vanishes stands on the other side of the fraction."""
     side = product.powers[base] * known.order
     for factor, n in own.powers.items():
         if product.powers.get(factor, 0) * n * side < 0:

@@ -86,7 +86,7 @@ def median(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
 
 
 def percentile(x: Node, q: Any, axis: Axis = None, method: Any = "linear", keepdims: bool = False) -> Node:
-    """Return elements below which so many percent are, as ``numpy.percentile``: see :func:`quantile`."""
+    """Return percentiles, as ``numpy.percentile``: see :func:`quantile`."""
     return quantile(x, _shares("percentile", q) / 100.0, axis, method, keepdims)
 
 
@@ -112,7 +112,7 @@ def nanmedian(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
 
 
 def nanpercentile(x: Node, q: Any, axis: Axis = None, method: Any = "linear", keepdims: bool = False) -> Node:
-    """Return percentiles over axes of what is no nan: see :func:`quantile`."""
+    """Return percentiles of the elements that are not nan: see :func:`quantile`."""
     return nanquantile(x, _shares("nanpercentile", q) / 100.0, axis, method, keepdims)
 
 
