@@ -23,7 +23,7 @@ LOGARITHMS = ("log", "log1p", "log_product", "log_quotient")
 
 @rule("divide", "p x / (p y), p positive or in a logarithm of x", "x / y", "reading")
 def _ratio_of_positive(node: Node) -> Node | None:
-    """Cancel equal factors above and below that are declared positive, or are arguments of logarithms in other factors."""
+    """Cancel equal factors above and below that are declared positive, or that a logarithm in another factor is of."""
     above, below = (factors_of(arg, FACTORS) for arg in node.args)
     if not above.whole or not below.whole:
         return None
