@@ -47,7 +47,7 @@ from .runtime.calls.arguments import Parameter, parameters_of
 from .runtime.calls.positions import ranges_of
 from .runtime.choose import Choice, choose, choose_for, request_of, run_lowered
 from .runtime.groups import group_inputs
-from .runtime.kept.forms import Graph
+from .runtime.kept.encoding import Graph
 from .runtime.kept.formulas import (
     Kept,
     Known,

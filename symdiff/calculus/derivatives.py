@@ -23,7 +23,7 @@ from ..simplify import as_polynomial, by_inverses, opened_shares, simplify
 from .cost import cost
 from .modes import pullback, pushforward
 from .recursive import determinant, recurrence, spectral
-from .rows import by_rows
+from .row_jacobians import by_rows
 from .wrt import Cut, InputPart, Known, Orders, disconnection
 
 __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp", "vjp"]

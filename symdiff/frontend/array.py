@@ -21,7 +21,7 @@ from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
 from ..ground.stages import hook
 from . import sympy as interop
-from .numpy import making, operations, shaping
+from .numpy import creation, operations, shaping
 from .numpy.indexing import getitem, spans_taken
 from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, OF_SHAPES, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, find_spans, provenance_of
@@ -88,7 +88,7 @@ class Array(Operand):
 
     def _shown(self, style: Literal["text", "latex", "unicode"]) -> str:
         from .. import printing
-        from ..printing.assemble import present
+        from ..printing.from_entries import present
 
         known = self.provenance.facts
         names = [str(leaf.name) for leaf in known.inputs]
@@ -134,7 +134,7 @@ class Array(Operand):
         pairs of a symbol and its expression, each in terms of those before it, and the formula in terms of
         the symbols. Functions of symdiff read it back.
         """
-        from ..printing.assemble import present
+        from ..printing.from_entries import present
 
         known = self.provenance.facts
         return interop.to_sympy(present(self.node, derived=known.derived), interop.Inputs.recalled(known.symbols))
@@ -292,7 +292,7 @@ class Array(Operand):
 
         Numbers are of double precision in a formula, whatever they are called; a kernel has the dtype of its inputs.
         """
-        return Array(making.cast(self.node, dtype), self.provenance)
+        return Array(creation.cast(self.node, dtype), self.provenance)
 
     @guarded
     def copy(self) -> Array:

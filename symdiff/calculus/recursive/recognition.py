@@ -28,7 +28,7 @@ from ...graph import (
 )
 from ...graph.contractions import parameter, point
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, to_real, where
-from .differences import is_known
+from .divided_differences import is_known
 
 #: Eigenvalues count as equal when they are nearer than this part of the largest magnitude, some rounding errors.
 EQUAL = 2.0**-43

@@ -44,7 +44,7 @@ from ...simplify.facts import is_symmetric
 from ..linear import PULLS, WHOLES, Law
 from ..modes import pullback, pushforward
 from ..rules import DIFFERENTIALS, LAWS, matmul
-from .differences import divided
+from .divided_differences import divided
 from .recognition import EQUAL, as_function, factored
 
 

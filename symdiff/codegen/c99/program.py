@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from ...lowering.program import MASK_OPS, Program
-from ..parts import Parts
+from ..splitting import Parts
 from .spelling import literal, statement
 
 __all__ = ["element_lines", "sample_functions", "unused"]

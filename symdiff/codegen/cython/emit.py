@@ -16,8 +16,8 @@ from itertools import chain
 
 from ...graph.primitives import complete
 from ...lowering.program import GIVEN, MASK_OPS, SIGNATURES, Program
-from ..parts import Parts
 from ..scalars import ARITHMETIC, LIBM, LIBRARY, OWN, text_of
+from ..splitting import Parts
 from .module import emit_head, emit_interface
 
 __all__ = ["emit_cython"]

@@ -24,9 +24,9 @@ from ...ground.guard import is_function, users
 from ...ground.stages import hook
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
+from .creation import check_device
 from .foreign import is_masked, told_of_scipy
 from .library import LIBRARY, Entry
-from .making import check_device
 from .positions import MOVING
 
 #: Versions of the Python array API standard that symbols follow; see docs/array_api.md.

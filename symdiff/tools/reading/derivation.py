@@ -31,7 +31,7 @@ from ...graph import (
 )
 from ...graph.deltas.einsum import einsum
 from ...graph.primitives import NOTHING_KNOWN
-from ...printing.assemble import present
+from ...printing.from_entries import present
 from ...printing.text import show_shape
 from ...simplify import join_cosines, simplify, stabilize
 from .differentials import write

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...graph import Node, inputs_of
-from ...printing.assemble import present
+from ...printing.from_entries import present
 from ...printing.latex import LatexStyle, laid_out
 from ...printing.layout import Layout, Piece, lay_out
 from ...printing.notation import Reader, Readings, Term, names_in, postorder, transpose

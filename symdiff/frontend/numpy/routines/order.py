@@ -17,8 +17,8 @@ from ....graph import Node, cumulative, extent, reshape, transpose
 from ....graph import arrange as put_in_order
 from ....graph.scalars.functions import apply, compare, to_real, where
 from ....graph.sizes import product, show
+from ..creation import iota
 from ..indexing import getitem
-from ..making import iota
 from ..reductions import sum
 from ..shaping import Axis, axes_of, axis_of, ravel, several, shown, stack
 from .missing import known
