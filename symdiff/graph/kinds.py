@@ -21,6 +21,7 @@ __all__ = [
     "EXPANDED",
     "EXPONENTIAL",
     "FAILING",
+    "INLINED",
     "INVERSE",
     "OF_SQUARE",
     "QUOTIENT",
@@ -62,6 +63,9 @@ TESTS = {
     "is_root": ("sqrt",),
     "is_choice": ("where",),
 }
+
+#: Operations that inlining replaces by what they are made of: no stage after it meets them.
+INLINED = ("named", "stop_gradient", "custom", "spectral")
 
 #: What is written in terms of other operations: names, barriers, custom functions and functions of matrices; and
 #: recurrences, whose bodies may hold them.
@@ -107,7 +111,7 @@ _SHAPES = [
     *("bernoulli_quotient", "csch_quotient"),
 ]
 _OPERATIONS = {
-    WRAPPER: ["named", "stop_gradient", "custom", "spectral", "recurrence"],
+    WRAPPER: [*INLINED, "recurrence"],
     FAILING: [*FALLIBLE],
     CHOICE: ["where"],
     SHARES: ["softmax"],

@@ -42,6 +42,8 @@ __all__ = [
 
 #: How deep is looked, at how many factors, and how many summed labels are tried in every order.
 _DEPTH, _FACTORS, _SUMMED = 6, 8, 4
+#: Operations whose result is skew, triangular or orthogonal where their argument is.
+_KEEPING = frozenset(("negative", "inv", "named"))
 
 
 def _is_square(node: Node) -> bool:
@@ -212,7 +214,7 @@ def is_skew(node: Node, depth: int = _DEPTH) -> bool:
         return True
     if node.is_additive:
         return all(arg.shape == node.shape and is_skew(arg, depth - 1) for arg in node.args)
-    if op in ("negative", "inv", "named"):
+    if op in _KEEPING:
         return is_skew(node.args[0], depth - 1)
     if node.is_multiplicative:
         a, b = node.args
@@ -259,7 +261,7 @@ def _is_triangular(node: Node, upper: bool, depth: int) -> bool:
     if op == "triangle":
         is_own = node.payload.upper == upper and (node.payload.offset >= 0 if upper else node.payload.offset <= 0)
         return is_own or inside(node.args[0])
-    if op in ("negative", "inv", "named"):
+    if op in _KEEPING:
         return inside(node.args[0])
     if node.is_additive:
         return all(arg.shape == node.shape and inside(arg) for arg in node.args)
@@ -299,7 +301,7 @@ def is_orthogonal(node: Node, depth: int = _DEPTH) -> bool:
         return node.assumptions.orthogonal
     if node.is_delta:
         return bool(node.payload == (0, 1))
-    if node.op in ("inv", "negative", "named"):
+    if node.op in _KEEPING:
         return is_orthogonal(node.args[0], depth - 1)
     turned = transposed(node)
     if turned is not None:

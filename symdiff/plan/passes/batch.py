@@ -43,6 +43,7 @@ from ...graph import (
     whole,
 )
 from ...graph.deltas.einsum import einsum
+from ...graph.kinds import INLINED
 from ...graph.primitives import CUMULATIVE, INNER, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Body, complete
 from ...graph.scalars.arithmetic import SUMS
 from ...graph.scalars.functions import to_real
@@ -324,4 +325,4 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(NORMALIZATIONS, lambda n, a, _: normalize(n.op, a[0], axes_of(n, a[0]))),
     **dict.fromkeys(MATRIX_OPS, lambda n, a, _: matrix(n.op, *a)),
 }
-complete(_RULES, "symdiff.plan.passes.batch", INNER, ("stop_gradient", "named", "custom", "spectral"))
+complete(_RULES, "symdiff.plan.passes.batch", INNER, INLINED)
