@@ -51,8 +51,8 @@ def _elements(node: Node) -> float:
     return total
 
 
-#: Estimates the operations of one contraction, and the elements of it that are filled, from how many elements
-#: each operand has, and how many of them are.
+#: Estimates the operations of one contraction and how many of its elements may be nonzero, from the number of elements
+#: and of nonzeros of each operand.
 _Product: TypeAlias = "Callable[[Node, dict[Node, float], dict[Node, float]], tuple[float, float]]"
 
 

@@ -88,7 +88,7 @@ def _asks(node: Node) -> bool:
     return a is b or any(abs(scalar_constant(arg) or 0.0) == np.inf for arg in node.args)
 
 
-#: Operations that multiply no argument by another: what one is cannot reach the other's derivative.
+#: Operations that multiply no argument by another: the value of one does not enter the derivative of another.
 _APART = frozenset({"add", "subtract", "negative", "where", "concatenate"})
 
 

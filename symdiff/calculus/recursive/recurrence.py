@@ -49,7 +49,7 @@ from .segments import checkpointed
 
 __all__ = ["register"]
 
-#: Numbers of which states are kept for each step, at most, where their count is known; beyond, for each segment.
+#: States are kept for every step where they are at most this many numbers, and are known to be; else for each segment.
 KEPT = 1 << 20
 #: Steps that are not cut into segments.
 LEAST = 3

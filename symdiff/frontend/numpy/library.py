@@ -349,7 +349,7 @@ for _alias, _target in {
     if _target in LIBRARY and _alias not in LIBRARY:
         LIBRARY[_alias] = LIBRARY[_target]
 
-#: Functions of ``numpy.linalg`` that are others than those of their names in ``numpy``: they take the last two axes.
+#: Functions of ``numpy.linalg`` that differ from those of the same names in ``numpy``: they take the last two axes.
 OF_LINALG = {
     "trace": Entry("trace", products.stack_trace, 1, 1, 1, ("offset",)),
     "diagonal": Entry("diagonal", products.stack_diagonal, 1, 1, 1, ("offset",)),
@@ -371,7 +371,7 @@ UFUNC_METHODS = {
     ("multiply", "outer"): "outer",
 }
 
-#: What NumPy's functions are called here whose names mean something else: ``sd.gradient`` is a derivative.
+#: Names here of NumPy's functions whose own names mean something else: ``sd.gradient`` is a derivative.
 NUMPY_NAMES = {"gradient": "grid_gradient"}
 
 #: Entries that apply a function of the table to arrays as they come.

@@ -20,7 +20,7 @@ from ...graph import Node, constant
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, where
 from ...graph.scalars.polynomials import POLYNOMIALS
 
-#: Families of polynomials; of a whole order SymPy writes them out itself, of an index of a sum they stand as they are.
+#: Families of polynomials. SymPy expands those of a whole order itself; those whose order is the index of a sum stay.
 _POLYNOMIALS: dict[Any, str] = {
     sp.legendre: "eval_legendre",
     sp.chebyshevt: "eval_chebyt",

@@ -82,7 +82,7 @@ def take(node: Node, axis: int, item: Item) -> Node:
             row, rest = divmod(int(str(start)) - int(str(first)), pace)
             return onehot(rows, row) if rest == 0 and 0 <= row < int(str(rows)) else zeros((rows,))
         if length is None:
-            # a column is a part of a unit vector: one spelling, or two rules would take turns
+            # a column is written as a part of a unit vector: with two spellings, two rules would undo each other
             return _take_onehot(onehot(columns, start), (first, pace, rows))
         if _disjoint((first, pace, rows), item):
             return zeros((rows, length))

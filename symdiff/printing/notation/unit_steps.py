@@ -295,7 +295,7 @@ def _interval(reader: Reader, term: Term) -> Term | None:
     return None
 
 
-#: What a comparison that fails says of its sides the other way around, where neither is nan.
+#: The comparison of the sides in reverse that holds where the given one fails, if neither side is nan.
 _TURNED = {"less": "less_equal", "less_equal": "less"}
 
 
