@@ -7,6 +7,8 @@ merged axis, the axis is split again, so that ``trace(kron(A, X))`` is ``trace(A
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...graph import REAL, Labels, Node, constant, delta, matrix, reshape
 from ...graph.deltas.affine import STRUCTURE
 from ...graph.deltas.einsum import einsum
@@ -51,6 +53,11 @@ def _identities(shape: Shape) -> Node:
     return einsum([delta(size, size) for size in shape], labels, tuple(range(2 * half)))
 
 
+def _split(labels: Labels, names: Mapping[int, Labels]) -> Labels:
+    """Return labels with several names in the place of each that was split."""
+    return tuple(name for label in labels for name in names.get(label, (label,)))
+
+
 @rule("contract", "trace(kron(A, X)), kron(A, X) @ y", "trace(A) trace(X), products with A and X", inside="reshape")
 def _split_axes(node: Node) -> Node | None:
     """Split the axes of products with merged axes, if there is a sum along one of them."""
@@ -72,16 +79,14 @@ def _split_axes(node: Node) -> Node | None:
         names[label] = tuple(range(fresh, fresh + len(sizes)))
         fresh += len(sizes)
 
-    def split(own: Labels) -> Labels:
-        return tuple(name for label in own for name in names.get(label, (label,)))
-
     operands = []
     for arg, own in zip(node.args, labels, strict=True):
         shape: tuple[Dim, ...] = tuple(
             size for label, whole in zip(own, arg.shape, strict=True) for size in groups.get(label, (whole,))
         )
         operands.append(arg if shape == arg.shape else settle(reshape(arg, shape)))
-    return settle(reshape(settle(einsum(operands, [split(own) for own in labels], split(out))), node.shape))
+    found = settle(einsum(operands, [_split(own, names) for own in labels], _split(out, names)))
+    return settle(reshape(found, node.shape))
 
 
 @rule("reshape", "reshape(outer(x, y), (m, n, m, n)), reshape(kron(A, X).T, (m, n, m, n))",
@@ -110,10 +115,7 @@ def _split_product(node: Node) -> Node | None:
         names[label] = tuple(range(fresh, fresh + len(sizes[label])))
         fresh += len(sizes[label])
 
-    def split(own: Labels) -> Labels:
-        return tuple(name for label in own for name in names.get(label, (label,)))
-
-    return settle(einsum(operands, [split(own) for own in labels], split(out)))
+    return settle(einsum(operands, [_split(own, names) for own in labels], _split(out, names)))
 
 
 @rule("inv", "inv(kron(A, X))", "kron(inv(A), inv(X))", inside="reshape")

@@ -31,8 +31,8 @@ from ...graph import (
 )
 from ...graph.deltas.einsum import einsum
 from ...graph.primitives import NOTHING_KNOWN
+from ...graph.sizes import show
 from ...printing.from_entries import present
-from ...printing.text import show_shape
 from ...simplify import join_cosines, simplify, stabilize
 from .differentials import write
 
@@ -271,7 +271,7 @@ def cut(roots: Sequence[Node], wrt: Sequence[Node]) -> tuple[list[tuple[Node, No
         if node.op not in ("input", "named"):
             raise UnsupportedError(
                 "the steps of a derivative with respect to a part or unnamed sub-formula of shape "
-                f"{show_shape(node.shape)}; write steps with respect to the input itself, or "
+                f"{show(node.shape)}; write steps with respect to the input itself, or "
                 "name the sub-formula: h = sd.name(...)"
             )
         if node.is_named:
