@@ -18,6 +18,7 @@ inv(A).T
 
 from __future__ import annotations
 
+from functools import partial as _partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,7 @@ from .ground.advice import advice as _advice
 from .ground.budget import budgeted as _budgeted
 from .ground.guard import guarded as _guarded
 from .ground.limits import Budget
+from .ground.stages import set_hook as _set_hook
 from .ground.version import VERSION as _VERSION
 
 if TYPE_CHECKING:
@@ -179,6 +181,19 @@ _LATER = {
 }
 #: Modules that users meet as attributes, imported when they are first used.
 _MODULES = ("stats", "xp")
+#: What earlier stages call of later ones: the module of each hook, imported at the first call.
+_HOOKS = {
+    "benchmark": ".tools.reading.benchmark",
+    "complexes": ".complexes",
+    "drawings": ".tools.reading.drawings",
+    "fourier": ".complexes.fourier",
+    "page": ".tools.reading.page",
+    "text": ".frontend.text.parse",
+    "xp": ".xp",
+    **{library: f".integrations.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},
+}
+for _name, _hooked in _HOOKS.items():
+    _set_hook(_name, _partial(import_module, _hooked, __name__))
 
 
 if TYPE_CHECKING:

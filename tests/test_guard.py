@@ -160,7 +160,7 @@ def test_an_error_of_sympy_inside_the_property_is_ours(monkeypatch: pytest.Monke
     def lost(*args: Any, **options: Any) -> Any:
         raise AttributeError("the cause")
 
-    monkeypatch.setattr("symdiff.printing.assemble.present", lost)
+    monkeypatch.setattr("symdiff.printing.from_entries.present", lost)
     for read in (lambda: X.sympy, X.latex, lambda: str(X)):
         with pytest.raises(sd.InternalError, match="the cause"):
             read()

@@ -11,7 +11,8 @@ import scipy.stats
 from exact import betaincinv, gammaincinv, stdtrit
 
 import symdiff as sd
-from symdiff.densities.table import DISTRIBUTIONS, QUANTILES, Distribution
+from symdiff.densities.positions import QUANTILES
+from symdiff.densities.table import DISTRIBUTIONS, Distribution
 
 ROWS = [row for row in DISTRIBUTIONS.values() if row.quantiles]
 FUNCTIONS = pytest.mark.parametrize("function", QUANTILES)

@@ -44,7 +44,7 @@ class InputPart:
             base, self.steps = node, []
         self.base = base
         #: The linear space of the array's matrices, "" where any matrix is one.
-        self.space = base.assumptions.space if base.op == "input" else ""
+        self.space = base.assumptions.space if base.is_input else ""
 
     def push(self, tangent: Node, prefix: int) -> Node:
         """Return the tangent of the whole array, within its space, when the part moves along ``tangent``."""
@@ -130,9 +130,9 @@ def _half(node: Node, sign: float) -> Node:
 
 def _is_choice(node: Node) -> bool:
     """Tell whether a step takes each element at most once, so that it is a part and not a formula."""
-    if node.op == "gather":
+    if node.is_gather:
         return len(set(node.payload.indices)) == len(node.payload.indices)
-    if node.op == "contract":
+    if node.is_contraction:
         labels, out, repeated = node.payload
         return not repeated and set(labels[0]) == set(out)
     return True
@@ -151,7 +151,7 @@ class Cut:
                 raise DisconnectedInputError(disconnection(node, view.node))
         self.views = views
         bases = list(dict.fromkeys(view.base for view in views))
-        stand_in = {b: placeholder(("wrt", i), b.shape) for i, b in enumerate(bases) if b.op != "input"}
+        stand_in = {b: placeholder(("wrt", i), b.shape) for i, b in enumerate(bases) if not b.is_input}
         self._check_nested(bases)
         self.back = {s: b for b, s in stand_in.items()}
         (cut,) = substitute([node], stand_in) if stand_in else [node]
@@ -191,7 +191,7 @@ class Orders:
 
     def __init__(self, f: Node, group: Sequence[Node], disconnected: str) -> None:
         self._back: dict[Node, Node] = {}
-        if any(InputPart(w).base.op != "input" for w in group):
+        if any(not InputPart(w).base.is_input for w in group):
             self._back = Cut(f, group, disconnected).back
             stand_in = {base: stand for stand, base in self._back.items()}
             f, *group = substitute([f, *group], stand_in)

@@ -7,16 +7,14 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..graph import Node
+from .positions import DENSITY, QUANTILES
 
 __all__ = ["DISTRIBUTIONS", "Distribution", "named_functions"]
 
 #: Functions of a distribution of numbers, in the order in which they are listed.
 WHOLE = ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf")
-DENSITY = ("logpdf", "pdf")
 WITH_TAILS = ("logpdf", "pdf", "cdf", "sf")
 PROBABILITY = ("logpmf", "pmf")
-#: Functions of a probability: where it lies below, and above.
-QUANTILES = ("ppf", "isf")
 
 
 class Distribution(NamedTuple):
@@ -62,7 +60,7 @@ class Distribution(NamedTuple):
         return self.functions + self.quantiles
 
     def formula(self, function: str) -> Callable[..., Node]:
-        """Return a function of the distribution, of nodes: the place, shapes, and what has defaults, by position."""
+        """Return a function of the distribution, which takes nodes: the place, the shapes, parameters with defaults."""
         module: Any = import_module(f".{self.module}", __package__)
         found: Callable[..., Node] = module.formula(self.name, function)
         return found

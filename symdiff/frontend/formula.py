@@ -81,7 +81,7 @@ class Formula:
                 self._refuse_unknown(one)
             raise
         variables = [as_node(one) for one in leaves(by) if isinstance(one, Array | float)]
-        if any(node.op == "constant" for node in variables) and any(isinstance(one, str) for one in leaves(wrt)):
+        if any(node.is_constant for node in variables) and any(isinstance(one, str) for one in leaves(wrt)):
             raise ArgumentError(f"{wrt!r:.60} is a number here; expected inputs, which names are by a shape: e=()")
         for node in inputs_of(variables):
             own = self.inputs.get(str(node.name))
@@ -406,7 +406,7 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
 
     ordered: dict[str, Node] = {}
     for node in (node for one in leaves(inputs, is_sympy) for node in read(one)):
-        if node.op != "input" or not isinstance(node.name, str):
+        if not node.is_input or not isinstance(node.name, str):
             raise ArgumentError("inputs= holds something that is not an input; expected symbols, or names with shapes")
         if node.name in ordered:
             raise ArgumentError(f"inputs= names {node.name!r} twice")

@@ -55,15 +55,15 @@ class Size:
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, int | Size):
             return _formula(operator.add, self, other)
-        return _collect([*self.terms, *_terms(other)])
+        return _collect([*self.terms, *terms_of(other)])
 
     __radd__ = __add__
 
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, int | Size):
             return _formula(operator.mul, self, other)
-        spend(len(self.terms) * len(_terms(other)))
-        return _collect([(tuple(sorted(m + k)), c * d) for m, c in self.terms for k, d in _terms(other)])
+        spend(len(self.terms) * len(terms_of(other)))
+        return _collect([(tuple(sorted(m + k)), c * d) for m, c in self.terms for k, d in terms_of(other)])
 
     __rmul__ = __mul__
 
@@ -176,7 +176,8 @@ def named(name: str) -> Size:
     return Size((((name,), 1),))
 
 
-def _terms(size: Dim) -> tuple[tuple[Monomial, int], ...]:
+def terms_of(size: Dim) -> tuple[tuple[Monomial, int], ...]:
+    """Return a size as a polynomial: products of names, and how often each is taken."""
     return size.terms if isinstance(size, Size) else (((), size),)
 
 
@@ -213,14 +214,14 @@ def divide(total: Dim, by: Dim) -> Dim | None:
         return total // by if by and total % by == 0 else None
     if total == 0:
         return 0
-    divisor = _terms(by)
+    divisor = terms_of(by)
     if len(divisor) != 1:
         return 1 if total == by else None
     (monomial, coefficient) = divisor[0]
     if coefficient == 0:
         return None
     terms = []
-    for names, count in _terms(total):
+    for names, count in terms_of(total):
         rest = list(names)
         for name in monomial:
             if name not in rest:
@@ -354,7 +355,7 @@ class Span(NamedTuple):
         last = self.start if self.length is None else self.start + (self.length - 1) * self.step
         low, high = (self.start, last) if self.step > 0 else (last, self.start)
         ends = low, self.size - 1 - high, 0 if self.length is None else self.length
-        return all(number >= 0 for end in ends for _, number in _terms(end))
+        return all(number >= 0 for end in ends for _, number in terms_of(end))
 
 
 def fixed(shape: Shape) -> tuple[int, ...] | None:
@@ -367,8 +368,8 @@ def fixed(shape: Shape) -> tuple[int, ...] | None:
     return tuple(known)
 
 
-def show(shape: Shape) -> str:
-    """Return the shape as NumPy prints one: ``(2, n)``, ``(3,)``."""
+def show(shape: Sequence[object]) -> str:
+    """Return a shape, or axes, as NumPy prints a tuple: ``(2, n)``, ``(3,)``."""
     return f"({shape[0]},)" if len(shape) == 1 else "(" + ", ".join(map(str, shape)) + ")"
 
 

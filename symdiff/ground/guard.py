@@ -53,7 +53,7 @@ _MARK = "_symdiff_raised_by_user"
 
 
 def guarded(function: Callable[P, T]) -> Callable[P, T]:
-    """Let no exception but symdiff's own, warnings and the user's leave a public function.
+    """Turn what a public function raises into symdiff's errors, except for warnings and errors of the user's functions.
 
     Examples
     --------

@@ -416,7 +416,7 @@ _OPTIONS = ("time", "inputs", "batch", "reduce", "backend", "threads", "sparse",
 
 
 def _is_input(one: Any) -> bool:
-    return isinstance(one, Array) and one.node.op == "input"
+    return isinstance(one, Array) and one.node.is_input
 
 
 def _time_of(read: Formula, time: Any) -> Array:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..graph import Node
 from ..graph.sizes import Dim, value
-from ..lowering.program import CHEAP, Port, Program
+from ..lowering.program import CHEAP, GIVEN, Port, Program
 from .loops.access import BATCH
 from .steps import (
     Call,
@@ -71,7 +71,7 @@ def program_cost(program: Program, inputs: Sequence[Port] | None = None) -> floa
 
 def _operations(program: Program) -> tuple[int, int]:
     """Return how many cheap operations there are, and how many others."""
-    cheap = sum(1 for op in program.ops if op in CHEAP and op not in ("load", "const"))
+    cheap = sum(1 for op in program.ops if op in CHEAP and op not in GIVEN)
     return cheap, sum(1 for op in program.ops if op not in CHEAP)
 
 

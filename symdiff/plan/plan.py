@@ -138,12 +138,12 @@ def find_checks(outputs: Sequence[Node]) -> tuple[Check, ...]:
     found: dict[Check, None] = {}
     for node in postorder(outputs):
         places: list[tuple[Item, Dim]] = []
-        if node.op == "slice":
+        if node.is_slice:
             places += zip(node.payload.items, node.args[0].shape, strict=True)
-        elif node.op == "onehot":
+        elif node.is_onehot:
             places.append(((node.payload.at, 1, None), node.shape[0]))
         elif node.op in LISTED and node.payload.indices:
-            indexed = node.args[0] if node.op == "gather" else node
+            indexed = node.args[0] if node.is_gather else node
             size = indexed.shape[node.payload.axis]
             # the first index that is out of range is one that is larger than all before
             listed = node.payload.indices if isinstance(size, Size) else ()

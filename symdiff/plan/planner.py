@@ -134,7 +134,7 @@ def check_length(roots: Sequence[Node]) -> None:
 
 
 def _expand(roots: Sequence[Node]) -> list[Node]:
-    """Write what reduces long axes, but sums and maxima, in terms of sums and maxima."""
+    """Write reductions of long axes in terms of sums and maxima."""
     new: dict[Node, Node] = {}
     for node in postorder(roots):
         if node.op in EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
@@ -212,9 +212,9 @@ class _Planner:
             return self._scan(node)
         if node.op in LISTED and _moves(node):
             return self._move(node)
-        if node.op == "contract" and sums_rows(node) and kept_label(node) is None:
+        if node.is_contraction and sums_rows(node) and kept_label(node) is None:
             return self._sum(node)
-        if node.op == "recurrence":
+        if node.is_recurrence:
             return repeated(node, self.limit, make_plan)
         if is_result(node):
             return repacked(node)
@@ -282,7 +282,7 @@ class _Planner:
         axis = node.payload.axis + arg.ndim
         place = tuple(AxisIndex(a, 0, 1, None) for a in range(arg.ndim))
         sizes = tuple(len(node.payload.indices) if a == axis else size for a, size in enumerate(arg.shape))
-        source = LoopInput(arg, place) if node.op == "gather" else self._view(arg, place, sizes)
+        source = LoopInput(arg, place) if node.is_gather else self._view(arg, place, sizes)
         return Move(node, sizes, source, place, axis, node.payload.indices, node.op == "scatter")
 
     def _matrix(self, node: Node) -> MatrixFunction:
@@ -423,7 +423,7 @@ def _indefinite(matrix: Node) -> str:
     """Return what is said of a matrix that is declared definite and is not; "" where none is declared so."""
     if not is_definite(matrix):
         return ""
-    if matrix.op == "input":
+    if matrix.is_input:
         key: Any = matrix.name.key if isinstance(matrix.name, Placeholder) else (matrix.name,)
         # of an input with the batch the name is behind ("call", number)
         return f"{key[-1]} is declared positive definite, and has no Cholesky factor"
@@ -443,4 +443,4 @@ def _moves(node: Node) -> bool:
     """Tell whether positions along a long axis are taken, or added to: those taken in a loop are read by it."""
     axis = node.payload.axis
     before, after = is_long(node.args[0].shape[axis]), is_long(node.shape[axis])
-    return before and not after if node.op == "gather" else before or after
+    return before and not after if node.is_gather else before or after

@@ -54,19 +54,19 @@ def _limits(results: Sequence[Node]) -> list[int]:
 
 def is_result(node: Node) -> bool:
     """Tell whether a node is a part of what a loop gives, in its own shape."""
-    if node.op != "reshape":
+    if not node.is_reshape:
         return False
     source = node.args[0]
-    return (source.args[0] if source.op == "slice" else source).op == "recurrence"
+    return (source.args[0] if source.is_slice else source).is_recurrence
 
 
 def repacked(node: Node) -> Repacked | None:
-    """Return an array in another shape, as no loop tells where its elements are if both shapes have letters."""
-    if node.op != "reshape" or node.dtype is BOOL:
+    """Return an array in another shape as a step of its own: no loop can index it where both shapes have letters."""
+    if not node.is_reshape or node.dtype is BOOL:
         return None
     source: Node = node.args[0]
     start: Dim = 0
-    if source.op == "slice" and source.args[0].ndim == 1:
+    if source.is_slice and source.args[0].ndim == 1:
         first, step, length = source.payload.items[0]
         if step == 1 and length is not None:
             source, start = source.args[0], first
@@ -77,7 +77,7 @@ def repacked(node: Node) -> Repacked | None:
 
 def reshaped(node: Node) -> Routine | None:
     """Return an array of samples in another shape, as a copy: the samples of a tile may lie apart."""
-    if node.op != "reshape" or node.dtype is BOOL or not node.shape[:1] == node.args[0].shape[:1] == (BATCH,):
+    if not node.is_reshape or node.dtype is BOOL or not node.shape[:1] == node.args[0].shape[:1] == (BATCH,):
         return None
     return Routine("reshape", (node,), node.args)
 
@@ -155,7 +155,7 @@ def _operands(node: Node) -> list[Node]:
     stack = list(node.args[::-1])
     while stack:
         arg = stack.pop()
-        if arg.op in _STRUCTURAL or (arg.op == "contract" and len(arg.args) == 1 and arg.size == arg.args[0].size):
+        if arg.op in _STRUCTURAL or (arg.is_contraction and len(arg.args) == 1 and arg.size == arg.args[0].size):
             stack += arg.args[::-1]
         elif arg.dtype is BOOL:
             raise NoLoopError("a condition would have to be kept as an array")

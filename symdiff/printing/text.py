@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..graph import Item
-from ..graph.sizes import Dim, Shape
+from ..graph.sizes import Dim, Shape, show
 from ..ground.names import is_name
 from .layout import Piece, Style
 from .loops import group, parts_of_loop, summand
@@ -15,11 +15,6 @@ from .notation import DIFFERENCES, Loop, Term, reaches_outside, spelled
 
 ARROW, COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(10)
 COMPARE = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
-
-
-def show_shape(shape: Sequence[object]) -> str:
-    """Return sizes or axes as a tuple is written."""
-    return f"({shape[0]},)" if len(shape) == 1 else "(" + ", ".join(map(str, shape)) + ")"
 
 
 def decimal(value: float) -> str:
@@ -122,7 +117,7 @@ class TextStyle(Style):
         return Piece(_nested(term.data.tolist()), ATOM)
 
     def _write_elided(self, term: Term) -> Piece:
-        return Piece(f"array({show_shape(term.shape)})", POSTFIX)  # which the parser refuses with a word
+        return Piece(f"array({show(term.shape)})", POSTFIX)  # which the parser refuses with a word
 
     def _write_arange(self, term: Term) -> Piece:
         first, stop, step = term.data
@@ -132,7 +127,7 @@ class TextStyle(Style):
         return Piece(f"arange({', '.join(written)})", POSTFIX)
 
     def _write_filled(self, term: Term) -> Piece:
-        shape = show_shape(term.shape)
+        shape = show(term.shape)
         if term.data in (0.0, 1.0) and math.copysign(1.0, term.data) > 0:
             return Piece(f"{'ones' if term.data else 'zeros'}({shape})", POSTFIX)
         return Piece(f"{self.number(term.data).text} * ones({shape})", PRODUCT)
@@ -245,7 +240,7 @@ class TextStyle(Style):
         return Piece(f"{self.wrapped(term.args[0], POSTFIX)}.T", POSTFIX)
 
     def _write_permute(self, term: Term) -> Piece:
-        return self.call("transpose", term, show_shape(term.data))
+        return self.call("transpose", term, show(term.data))
 
     def _write_outer(self, term: Term) -> Piece:
         return self.call("outer", term)
@@ -280,7 +275,7 @@ class TextStyle(Style):
         return Piece(f"{self.wrapped(term.args[0], POSTFIX)}[{keys}]", POSTFIX)
 
     def _write_broadcast(self, term: Term) -> Piece:
-        return self.call("broadcast_to", term, show_shape(term.shape))
+        return self.call("broadcast_to", term, show(term.shape))
 
     def _write_tensor(self, term: Term) -> Piece:
         labels, out = term.data
@@ -290,7 +285,7 @@ class TextStyle(Style):
             order = sorted(range(len(own)), key=own.__getitem__)
             text = self.wrapped(arg, POSTFIX)
             if order != sorted(order):
-                text = f"{text}.T" if len(own) == 2 else f"transpose({self.plain(arg)}, {show_shape(order)})"
+                text = f"{text}.T" if len(own) == 2 else f"transpose({self.plain(arg)}, {show(order)})"
             keys = [":" if axis in own else "None" for axis in range(min(own), count)]
             parts.append(text if all(key == ":" for key in keys) else f"{text}[{', '.join(keys)}]")
         product = " * ".join(parts)
@@ -317,8 +312,8 @@ class TextStyle(Style):
         return Piece(f"{self.wrapped(x, POSTFIX)}[{', '.join(subscripts(term.data, x.shape))}]", POSTFIX)
 
     def _write_pad(self, term: Term) -> Piece:
-        around = [show_shape(widths) for widths in term.data]
-        return self.call("pad", term, around[0] if len(around) == 1 else show_shape(around))
+        around = [show(widths) for widths in term.data]
+        return self.call("pad", term, around[0] if len(around) == 1 else show(around))
 
     def _write_shift(self, term: Term) -> Piece:
         places, axis = term.data
@@ -354,7 +349,7 @@ class TextStyle(Style):
         return self.call(name, term, *_axis(axes, ndim))
 
     def _write_reshape(self, term: Term) -> Piece:
-        return self.call("reshape", term, show_shape(term.shape))
+        return self.call("reshape", term, show(term.shape))
 
     def _write_concatenate(self, term: Term) -> Piece:
         more = f", axis={term.data}" if term.data else ""
@@ -418,7 +413,7 @@ def _place(loop: Loop) -> str:
 def _axis(axes: tuple[int, ...], ndim: int) -> list[str]:
     if len(axes) == ndim:
         return []
-    return [f"axis={axes[0]}" if len(axes) == 1 else f"axis={show_shape(axes)}"]
+    return [f"axis={axes[0]}" if len(axes) == 1 else f"axis={show(axes)}"]
 
 
 def _nested(values: Any) -> str:

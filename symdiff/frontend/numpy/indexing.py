@@ -94,7 +94,7 @@ def getitem(x: Node, key: Any) -> Node:
                 "of them (to choose by a condition, write where)"
             )
         axis += 1
-    if x.op == "constant" and not chosen and not arrays:  # numbers show as what they are
+    if x.is_constant and not chosen and not arrays:  # numbers show as what they are
         return constant(x.value[tuple(slice(None) if k is Ellipsis else k for k in keys)])
     result = slicing(x, tuple(items))
     result = reshape(result, tuple(shape))
@@ -145,7 +145,7 @@ def _pick(x: Node, chosen: list[tuple[int, Node]], keys: list[Any], gap: int) ->
 
 
 def pick(x: Node, chosen: list[tuple[int, Node]], apart: bool) -> Node:
-    """Index axes with integer inputs, which pick points together where they are several, as NumPy's arrays do.
+    """Index axes with integer inputs; several of them select points jointly, as in NumPy.
 
     Parameters
     ----------

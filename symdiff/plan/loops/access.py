@@ -191,13 +191,13 @@ def without_leading_ones(args: Sequence[Node]) -> tuple[Node, ...]:
 
     The batch puts them there; without them, an element of a batch is written as one of a single sample is.
     """
-    whole = max(args, key=lambda arg: (arg.ndim, arg.op != "reshape"))
+    whole = max(args, key=lambda arg: (arg.ndim, not arg.is_reshape))
     return tuple(arg.args[0] if arg is not whole and _has_ones_in_front(arg) else arg for arg in args)
 
 
 def _has_ones_in_front(node: Node) -> bool:
     """Tell whether a reshape gives an array axes of length 1 in front, and nothing else."""
-    if node.op != "reshape":
+    if not node.is_reshape:
         return False
     shape = node.args[0].shape
     return node.shape == (*(1,) * (node.ndim - len(shape)), *shape)

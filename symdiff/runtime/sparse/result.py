@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from ...graph import Node
 from ...graph.sizes import product
+from ...ground.stages import hook
 from ...sparse.entries import SparsePattern
 from ...sparse.formats import Format
 from ...sparse.layouts import Layout, OrderedLayout
-from ..about.frameworks import tool
 
 __all__ = ["Coordinates", "Result"]
 
@@ -43,7 +43,7 @@ class Coordinates(tuple[Any, Any]):
         return tuple, (tuple(self),)
 
     def _repr_html_(self) -> str:
-        return str(tool("reading.drawings").nonzeros(self.shape, *self))
+        return str(hook("drawings").nonzeros(self.shape, *self))
 
 
 class Result(NamedTuple):

@@ -29,7 +29,7 @@ def _ratio_of_positive(node: Node) -> Node | None:
         return None
     top, bottom = list(above.parts), list(below.parts)
     for base, n in above.parts:
-        if (base, n) in bottom and base.op != "constant" and is_surely_positive(base):
+        if (base, n) in bottom and not base.is_constant and is_surely_positive(base):
             bottom.remove((base, n))
             top.remove((base, n))
     for base, n in _alike(top, bottom):
@@ -48,11 +48,11 @@ def _ratio_of_positive(node: Node) -> Node | None:
 
 
 def _alike(top: list[tuple[Node, float]], bottom: list[tuple[Node, float]]) -> list[tuple[Node, float]]:
-    return [part for part in dict.fromkeys(top) if part in bottom and part[0].op != "constant"]
+    return [part for part in dict.fromkeys(top) if part in bottom and not part[0].is_constant]
 
 
 def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
-    """Return the factors of what logarithms in some factors are of: where one is 0, its logarithm is infinite."""
+    """Return the factors that logarithms are taken of: where one is 0, its logarithm is infinite."""
     found: set[Node] = set()
     todo = list(parts)
     for _ in range(_LOOKED):
@@ -70,7 +70,7 @@ def _bases_inside(log: Node) -> Iterator[Node]:
     """Give the factors of what a logarithm is of: where one is 0, it is infinite."""
     if log.op == "log1p":
         (x,) = log.args
-        yield make("subtract", constant(1.0), x.args[0]) if x.op == "negative" else make("add", constant(1.0), x)
+        yield make("subtract", constant(1.0), x.args[0]) if x.is_negation else make("add", constant(1.0), x)
         return
     for arg in log.args:
         for base, _ in factors_of(arg, FACTORS).parts:

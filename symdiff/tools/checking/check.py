@@ -196,7 +196,7 @@ class _Check:
     def _look_at_ends(self, point: dict[str, Numbers]) -> None:
         """Compare derivatives at the ends of functions' domains, by inputs that were drawn."""
         plain = mask_matrices(simplify(inline(self.outputs), written=True))
-        drawn = [w for w in self.wrt if w.op == "input" and w.name not in self.given]
+        drawn = [w for w in self.wrt if w.is_input and w.name not in self.given]
         tally = Tally("both modes at the ends of domains")
         for end in ends_of(plain, drawn, point):
             there = end.of(point)

@@ -243,7 +243,7 @@ def _objects(array: Any) -> Any:
 
 
 def _compute(node: Node, args: list[Any], point: Mapping[Any, Any], sizes: Bindings) -> Any:
-    if node.op == "input":
+    if node.is_input:
         return _objects(point[node.name])
     if node.op in FUNCTIONS:
         if node.op not in _FUNCTIONS:
@@ -251,7 +251,7 @@ def _compute(node: Node, args: list[Any], point: Mapping[Any, Any], sizes: Bindi
         return np.asarray(np.frompyfunc(_real(_FUNCTIONS[node.op]), len(args), 1)(*args), dtype=object)
     if node.op in _REDUCED:
         return np.asarray(_REDUCED[node.op](node, args), dtype=object)
-    if node.op == "contract":
+    if node.is_contraction:
         return _contract(node, args, sizes)
     if node.op in _AS_THEY_ARE:
         return _objects(STRUCTURE[node.op](node, args, sizes))
