@@ -37,8 +37,8 @@ def constants_computed(roots: Sequence[Node]) -> list[Node]:
 
     Examples
     --------
-    >>> from symdiff.graph import apply, constant
-    >>> constants_computed([apply("gamma", constant(4.0))]) == [constant(6.0)]
+    >>> from symdiff.graph import elementwise
+    >>> constants_computed([elementwise("gamma", (constant(4.0),))]) == [constant(6.0)]
     True
     """
     order = postorder(roots)
