@@ -119,6 +119,15 @@ def test_lengths_with_a_kink_have_no_second_derivative_at_0(formula: str) -> Non
     assert not np.isfinite(sd.compile(sd.hessian(formula, "x", shapes=shapes))(**given)).all()
 
 
+@pytest.mark.parametrize(
+    ("formula", "right"),
+    [("maximum(x, -x)**2", 2.0), ("minimum(-x, x)**2", 2.0), ("cos(maximum(-x, x))", -1.0), ("maximum(x, -x)**3", 0.0)],
+)
+def test_the_larger_of_a_number_and_its_negative_is_its_size(formula: str, right: float) -> None:
+    assert sd.compile(sd.hessian(formula, "x"))(0.0) == right
+    assert sd.compile(sd.gradient(formula, "x"))(0.0) == 0.0
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_sign_that_was_written_is_a_number(seed: int) -> None:
     rng = random.Random(seed)
