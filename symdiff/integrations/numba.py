@@ -15,7 +15,7 @@ from ..errors import UnsupportedError
 from ..frontend.outputs import unpack
 from ..graph import INT
 from ..graph.sizes import fixed
-from ..runtime.calls.declared import needs_validation
+from ..runtime.calls.declared import bits, needs_validation
 from ..runtime.kernel import Kernel
 from .signature import template_of_results
 
@@ -59,8 +59,10 @@ def wrap(kernel: Kernel) -> Any:
             f"a function of Numba of a kernel {kernel.signature} with batch_axis=-1; expected a kernel of one sample"
         )
     shapes = [fixed(p.shape) for p in (*kernel.inputs, *kernel.outputs)]
-    is_checked = kernel.options.validate and any(needs_validation(p.assumptions) for p in kernel.inputs)
-    is_checked |= kernel.options.nonfinite == "raise" or any(p.dtype is INT for p in kernel.inputs)
+    is_checked = kernel.options.nonfinite == "raise" or any(
+        p.dtype is INT or bits(p.assumptions) or (kernel.options.validate and needs_validation(p.assumptions))
+        for p in kernel.inputs
+    )
     if is_checked or any(shape is None for shape in shapes):
         return _of_calls(kernel)
     try:
