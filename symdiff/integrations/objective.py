@@ -241,7 +241,8 @@ class Objective:
             args = in_order(args, named, self._arguments(more), self.args)
         if len(args) != before + 1 + more + len(self.args):
             names = self._arguments(more)
-            raise ArgumentError(f"{len(args)} arguments; expected {len(names)}: {', '.join(names)}")
+            missing = f"missing {', '.join(names[len(args) :])}" if len(args) < len(names) else f"{len(args)} arguments"
+            raise ArgumentError(f"{missing}; expected {', '.join(names)}{_BEHIND * bool(self.args)}")
         behind = before + 1 + more
         return args[0] if before else None, args[before], args[before + 1 : behind], args[behind:]
 
@@ -412,6 +413,7 @@ def objective(
     return Objective(read.value, variables, others, None if first is None else str(first.node.name), options, sparse)
 
 
+_BEHIND = " (SciPy's solvers take those behind x in args=)"
 _OPTIONS = ("time", "inputs", "batch", "reduce", "backend", "threads", "sparse", "shapes", "budget")
 
 
