@@ -188,7 +188,7 @@ def test_sympy_and_symbols_are_taken_alike() -> None:
         (lambda: sd.objective(["x", "y"], "x"), ArgumentError, "several formulas"),
         (lambda: sd.objective("sum(x)", "x", x=3).fun([1.0, 2.0]), ShapeError, "2 elements; expected 3"),
         (lambda: sd.objective("sum(x)", "x", x=3).fun(np.ones((1, 3))), ShapeError, "expected a vector"),
-        (lambda: sd.objective("sum(x)*a", "x", x=3, a=()).fun([1.0, 2.0, 3.0]), ArgumentError, "missing a; expected x, a"),
+        (lambda: sd.objective("sum(x)*a", "x", x=3, a=()).fun([1.0] * 3), ArgumentError, "missing a; expected x, a"),
         (lambda: sd.objective("x*2", "x", x=3).hessp([1.0] * 3, [1.0] * 3), UnsupportedError, "several numbers"),
         (lambda: sd.objective("sum(x)*a", "x", x=3, a=()).fun([1.0] * 3, [1.0, 2.0]), ShapeError, r"a \(2,\); exp"),
         (lambda: sd.objective("sum(A)", "A", A=("n", "m")).fun([1.0] * 6), ShapeError, "cannot be told"),
