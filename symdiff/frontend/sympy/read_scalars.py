@@ -152,6 +152,7 @@ _FACTORS = "write what it is used for in terms of A.inv(), Determinant(A) or Lof
 _REMEDIES = {
     "Integral": _QUADRATURE,
     "Limit": "evaluate it first (.doit())",
+    "Order": "leave it out (.removeO())",
     "Vector": _COORDINATES,
     "VectorAdd": _COORDINATES,
     "VectorMul": _COORDINATES,
