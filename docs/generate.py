@@ -136,7 +136,7 @@ def _code(shown: str) -> str:
 
 
 def _symbols(row: Function) -> list[Node]:
-    names = {1: ("x",), 2: ("x", "y"), 3: ("c", "x", "y")}[row.arity]
+    names = {1: ("x",), 2: ("x", "y"), 3: ("c", "x", "y"), 4: ("b", "c", "x", "y")}[row.arity]
     bools = [row.takes is BOOL or (row.name == "where" and i == 0) for i in range(row.arity)]
     return [input(name, (), BOOL if is_bool else "real") for name, is_bool in zip(names, bools, strict=True)]
 

@@ -202,7 +202,7 @@ REFUSED: Mapping[str, str] = {
     "bessel_jn": "write jv(n, x)",
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
-    **dict.fromkeys(("hyp1f1", "hyp2f1", "hyp0f1", "hyperu", "wofz", "voigt_profile"),
+    **dict.fromkeys(("hyperu", "wofz", "voigt_profile"),
                     "there is no rule for it; write custom(f, jvp=...) with its derivative"),
     "isclose": "write abs(a - b) < tolerance",
     "allclose": "compare numbers after calling the compiled kernel",
