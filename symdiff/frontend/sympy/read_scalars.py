@@ -46,8 +46,7 @@ class Reading:
     """
 
     def __init__(self, inputs: Inputs, readers: Mapping[type[Any], Reader]) -> None:
-        self.inputs = inputs
-        self.readers = readers
+        self.inputs, self.readers = inputs, readers
         self.unrolled = 0
         #: Sizes that ranges mention; an input must tell them.
         self.ranged: set[str] = set()
