@@ -129,12 +129,13 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
     else:
         assert isinstance(step, Reduction | Scan | Move)
         work = 16 * BYTE * math.prod(_number(size, known) for size in step.sizes)
-    return Estimate(STEP, work) if batched else Estimate(STEP + work, 0.0)
+    more = TURN * (_runs(step, known) - 1) if isinstance(step, LoopStep) and not batched else 0.0
+    return Estimate(STEP, work) if batched else Estimate(STEP + more + work, 0.0)
 
 
 def turn_cost(steps: Sequence[Step], sizes: Mapping[str, int] | None = None) -> float:
     """Return the nanoseconds of one turn of a loop."""
-    each = [TURN * _runs(step, sizes or {}) if isinstance(step, LoopStep) else OTHER_TURN for step in steps]
+    each = [TURN if isinstance(step, LoopStep) else OTHER_TURN for step in steps]
     return sum(each) + sum(estimate(step, sizes).once - STEP for step in steps)
 
 

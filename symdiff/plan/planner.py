@@ -13,23 +13,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from ..graph import BOOL, Node, axes_of, contract, elementwise, label_sizes, postorder, substitute
 from ..graph.primitives import LISTED, Placeholder
 from ..graph.scalars.arithmetic import scaled
-from ..graph.scalars.functions import FUNCTIONS, to_real
+from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, least_size, sizes_from
 from ..ground.gc_pause import paused
 from ..lowering.expand import EXPANSIONS, expand_node
 from ..lowering.unroll import unroll
 from ..simplify.facts import is_definite
 from .bound import SCANS
+from .cost import NOMINAL
 from .loops.access import (
     BATCH,
+    MOST,
     Access,
     Allowance,
     AxisIndex,
+    Bounds,
     CutError,
     LoopInput,
     NoLoopError,
@@ -44,6 +48,7 @@ from .loops.ranges import Range, cut
 from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
 from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
 from .passes.products import is_product, split_products
+from .passes.stencils import moved_arrays
 from .plan import Plan, check_phases, find_checks
 from .steps import (
     LoopPiece,
@@ -61,8 +66,10 @@ from .whole import called, is_result, repacked, repeated, reshaped, routine, wit
 
 __all__ = ["check_length", "make_plan"]
 
-#: Pieces into which one step may be cut, and where what is moved may be arrays of its own instead.
+#: Pieces into which one step may be cut, and from which on what is moved may be arrays of its own instead.
 PIECES, FEW_PIECES = 32, 8
+#: Elements that may be made for as many pieces.
+FEW_ELEMENTS = 20_000
 #: The elements of each piece of a loop, and what is made of them.
 Made: TypeAlias = list[tuple[Elements, list[Node]]]
 #: Nodes of a formula that a plan is made for: the element of a loop has about as many operations.
@@ -100,31 +107,23 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
         raise NoLoopError("an input is a condition")
     with sizes_from():
         turned = turned_inverses(roots)
-        for pieces, kept in ((FEW_PIECES, frozenset()), (FEW_PIECES, _moved(roots)), (PIECES, frozenset())):
-            planner = _Planner(limit, symmetric, turned, pieces, kept)
-            try:
-                planner.discover(roots)
-                return planner.finish(tuple(inputs), tuple(roots))
-            except NoLoopError as error:
-                refused = error
-                if not kept and not isinstance(error, PiecesError):
-                    break
+
+        def plan(pieces: int, elements: int, apart: frozenset[Node] = frozenset()) -> Plan:
+            planner = _Planner(limit, symmetric, turned, Bounds(pieces, elements, apart))
+            planner.discover(roots)
+            return planner.finish(tuple(inputs), tuple(roots))
+
+        try:
+            return plan(FEW_PIECES, MOST)
+        except PiecesError as error:
+            refused = error
+        found = []
+        for bounds in ((PIECES, FEW_ELEMENTS), (PIECES, MOST, moved_arrays(roots))):
+            with suppress(NoLoopError):
+                found.append(plan(*bounds))
+        if found:
+            return min(found, key=lambda plan: plan.estimate.once + NOMINAL * plan.estimate.sample)
         raise refused
-
-
-def _moved(roots: Sequence[Node]) -> frozenset[Node]:
-    """Return the arrays that are computed, and of which parts are moved.
-
-    A stencil of a stencil has an element of as many as both reach, and as many pieces at the edges: where these are too
-    many, the inner one is an array of its own.
-    """
-    return frozenset(
-        arg
-        for node in postorder(roots)
-        if node.op in _MOVES
-        for arg in node.args
-        if arg.op in FUNCTIONS and arg.dtype is not BOOL and any(map(is_long, arg.shape))
-    )
 
 
 def check_length(roots: Sequence[Node]) -> None:
@@ -152,16 +151,13 @@ def _expand(roots: Sequence[Node]) -> list[Node]:
 class _Planner:
     """Finds which arrays there are between steps, and makes the steps."""
 
-    def __init__(
-        self, limit: int, symmetric: Collection[Node], turned: Collection[Node], pieces: int, apart: frozenset[Node]
-    ) -> None:
+    def __init__(self, limit: int, symmetric: Collection[Node], turned: Collection[Node], bounds: Bounds) -> None:
         self.limit = limit
-        self.pieces = pieces
-        self.apart = apart
+        self.pieces, elements, self.apart = bounds
         self.symmetric = symmetric
         self.turned = turned
-        self.room = Allowance()
-        self.kept = apart
+        self.room = Allowance(elements)
+        self.kept = self.apart
         self.needs: dict[Node, list[Node]] = {}
         self.tasks: dict[Node, Task] = {}
         self.whole: dict[Node, Step] = {}
@@ -433,10 +429,6 @@ def _indefinite(matrix: Node) -> str:
 def _is_apart(node: Node) -> bool:
     """Tell whether a node is a step of its own, and no part of a loop."""
     return is_product(node) or is_factored(node) or is_result(node)
-
-
-#: Operations that read or write other places along an axis than those of their results.
-_MOVES = frozenset({"slice", "pad", "concatenate", *LISTED})
 
 
 def _moves(node: Node) -> bool:

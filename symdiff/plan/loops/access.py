@@ -81,14 +81,30 @@ MOST = 100_000
 class Allowance:
     """How many more elements may be made, in all the tries for one formula together."""
 
-    def __init__(self) -> None:
-        self.left = MOST
+    def __init__(self, most: int = MOST) -> None:
+        self.most = self.left = most
 
     def take(self) -> None:
         """Make one."""
         self.left -= 1
         if self.left < 0:
-            raise PiecesError(f"its elements take more than {MOST} others")
+            raise PiecesError(f"its elements take more than {self.most} others")
+
+
+class Bounds(NamedTuple):
+    """How far loops may go.
+
+    Parameters
+    ----------
+    pieces, elements : int
+        Of one loop, and in all, at most.
+    apart : frozenset of Node
+        Arrays that no loop computes again.
+    """
+
+    pieces: int
+    elements: int
+    apart: frozenset[Node]
 
 
 class LoopInput(NamedTuple):
