@@ -37,7 +37,8 @@ to third order, besides the ends of the domain.
 KINKS = """At a kink the derivative is the mean of the one-sided ones; `where` takes its branch; constant pieces have
 the derivative 0. Elements that tie in `max`, `cummax`, `sort` and quantiles share equally: the derivative of `sort` is
 the mean over all orders of the tie. `interp` takes the piece that begins at a point. `symdiff.check` lists the kinks
-that a point lies on.
+that a point lies on. A second derivative of a function of `abs(x)` is that of the two sides, which are equal: that of
+`cos(abs(x))` is -1 at 0. One of a function of `norm(x)` whose slope vanishes at 0 is its limit there; any other is nan.
 """
 
 ARRAYS = """## Array operations
@@ -135,7 +136,7 @@ def _code(shown: str) -> str:
 
 
 def _symbols(row: Function) -> list[Node]:
-    names = {1: ("x",), 2: ("x", "y"), 3: ("c", "x", "y")}[row.arity]
+    names = {1: ("x",), 2: ("x", "y"), 3: ("c", "x", "y"), 4: ("b", "c", "x", "y")}[row.arity]
     bools = [row.takes is BOOL or (row.name == "where" and i == 0) for i in range(row.arity)]
     return [input(name, (), BOOL if is_bool else "real") for name, is_bool in zip(names, bools, strict=True)]
 

@@ -245,6 +245,9 @@ def test_report(run: Run) -> None:
     assert found["results"]["A"]["formula"] == "inv(A).T"
     assert found["operations"] > 9
     assert "inv(A).T" in run(*given).stdout
+    assert "wrote page.html" in run(*given, "--out", "page.html").stdout
+    assert Path("page.html").read_text().lstrip().lower().startswith("<!doctype html>")
+    assert "page.txt" in run(*given, "--out", "page.txt", code=2).stderr
     assert "add --wrt" in run("report", "x", "--order", "2", code=2).stderr
     assert "n" in run("report", "x + y", "--shape", "x=2", "--shape", "y=3", code=2).stderr
 
@@ -315,6 +318,11 @@ def test_export_for_other_targets(run: Run) -> None:
     assert "double *gradient_w" in Path("new", "slope.h").read_text()
     run(*given, "--target", "numpy", "--name", "slope")
     assert "def evaluate(X, w)" in Path("new", "slope.py").read_text()
+    told = json.loads(run(*given, "--target", "c", "--name", "other", "--json").stdout)
+    assert told == {
+        "target": "c", "signature": "(X: (m, n), w: (n,)) -> {gradient_w: (n,)}",
+        "files": ["new/other.c", "new/other.h"], "build": "cc -std=c99 -O2 -ffp-contract=off -c new/other.c",
+    }
     assert "size" in run(*given, code=2).stderr
     assert "clash" in run(*given, "--target", "c", "--name", "exp", code=2).stderr
 

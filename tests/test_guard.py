@@ -381,3 +381,35 @@ def test_public_names_stay_functions_when_folders_of_the_same_name_are_imported(
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+#: Calls that lack an argument, and how they are written.
+LACKING: list[tuple[Callable[[], Any], str, Callable[[], Any]]] = [
+    (lambda: sd.gradient("sum(sin(x))", x="n"), "gradient('sum(sin(x))', 'x', x='n')",
+     lambda: sd.gradient("sum(sin(x))", "x", x="n")),
+    (lambda: sd.hessian("y**2"), "hessian('y**2', 'x')", lambda: sd.hessian("x**2", "x")),
+    (lambda: sd.jvp("x**2", "x", x=3), "jvp('x**2', 'x', 'v', x=3, v=3)", lambda: sd.jvp("x**2", "x", "v", x=3, v=3)),
+    (lambda: sd.hvp("sum(x**3)", x=3), "hvp('sum(x**3)', 'x', 'v', x=3, v=3)",
+     lambda: sd.hvp("sum(x**3)", "x", "v", x=3, v=3)),
+    (lambda: sd.steps("sin(x)"), "steps('sin(x)', 'x')", lambda: sd.steps("sin(x)", "x")),
+    (lambda: sd.objective("sum(x**2)", x=3), "objective('sum(x**2)', 'x', x=3)",
+     lambda: sd.objective("sum(x**2)", "x", x=3)),
+    (lambda: sd.vector("x"), "vector('x', 3)", lambda: sd.vector("x", 3)),
+    (sd.scalar, "scalar('x')", lambda: sd.scalar("x")),
+]
+
+
+@pytest.mark.parametrize(("call", "written", "whole"), LACKING)
+def test_a_call_that_lacks_an_argument_is_completed(call: Any, written: str, whole: Any) -> None:
+    with pytest.raises(sd.ArgumentError) as caught:
+        call()
+    assert f"; write {written}; expected " in str(caught.value)
+    whole()
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: sd.vector(3), lambda: sd.gradient(sd.scalar("x")), lambda: sd.export(sd.compile("x"))]
+)
+def test_nothing_is_guessed_of_other_arguments(call: Any) -> None:
+    with pytest.raises(sd.ArgumentError, match=r"lacks an argument: '[a-z]+'; expected"):
+        call()

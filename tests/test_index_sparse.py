@@ -38,8 +38,7 @@ def test_sparse_jacobians_are_the_dense_ones(formula: Callable[..., Any], n: int
             again = found.copy()
             again.sum_duplicates()
             assert again.nnz == found.nnz
-            # positions of positions are not followed: the rows that they reach are stored whole
-            if length == 40 and formula is not FORMULAS["gather of gather"]:  # and few more
+            if length == 40:  # and few more
                 assert found.nnz <= 1.2 * np.count_nonzero(whole) + 10
 
 

@@ -54,3 +54,26 @@ def test_many_columns_are_not_compared_with_each_other(monkeypatch: pytest.Monke
     expected = np.square(values)
     kernel(*values, out=tuple(values[::-1]))  # each output is another input
     np.testing.assert_array_equal(values[::-1], expected)
+
+
+@pytest.mark.parametrize("rows", [3, 100])
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_hundreds_of_columns_meet_no_python(rows: int, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = [sd.scalar(f"x{k}") for k in range(150)]
+    formulas = tuple(a * b for a, b in zip(x, x[1:] + x[:1], strict=True))
+    kernel = sd.compile(formulas, x, backend=backend)
+    values = list(np.random.default_rng(0).normal(size=(150, rows)))
+    outs = tuple(np.empty(rows) for _ in x)
+    expected = values * np.roll(values, -1, axis=0)
+    kernel(*values, out=outs)
+    np.testing.assert_array_equal(outs, expected)
+    long = []
+    monkeypatch.setattr(type(kernel), "_call", lambda *args: long.append(args))
+    outs[7][:] = 0
+    kernel(*values, out=outs)
+    np.testing.assert_array_equal(outs, expected)
+    np.testing.assert_array_equal(kernel(*values), expected)
+    assert not long
+    kernel(*values, out=(*outs[:-1], outs[3]))
+    kernel(*values, out=(*outs[:-1], values[120]))
+    assert len(long) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -267,6 +268,38 @@ def test_every_formula_has_all_three_forms(formula: Formula) -> None:
 
 
 # ---------------------------------------------------------------------------- definitions and size
+
+
+def _constant(rng: random.Random, depth: int) -> str:
+    if depth == 0:
+        return rng.choice(["0", "2", "-1", "1e200", "radians(0)", "radians(1e308)", "degrees(1e305)", "negative(3)"])
+    a, b = _constant(rng, depth - 1), _constant(rng, depth - 1)
+    call = rng.choice(["add", "subtract", "multiply", "divide", "mod", "floor_divide", "power"])
+    return f"{call}({a}, {b})"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_arithmetic_of_constants_is_read_again_whatever_it_comes_to(seed: int) -> None:
+    rng = random.Random(seed)
+    form = rng.choice(["{a}", "{a} * x", "x / {a}", "{a} + x - {b}", "{a} / ({b} * x)", "-{a} % {b}", "x * {a} * {b}"])
+    written = form.format(a=_constant(rng, 2), b=_constant(rng, 2))
+    shapes = {"x": ()} if "x " in f"{written} ".replace(")", " ") else {}
+    formula = parse_graph(written, shapes).result
+    again = parse_graph(str(formula), shapes).result
+    at = {"x": 0.7} if shapes else {}
+    values = (evaluate([one.node], at)[0] for one in (again, formula))
+    np.testing.assert_allclose(*values, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    "written", ["(w * y)[[1, 0]]", "(w / y)[[0, 1]]", "-(y * w)[[1, 1]]", "(w * x * y)[[0, 1]]", "(w - y)[[0, 1]]"]
+)
+def test_a_vector_of_one_element_is_taken_from_as_it_is(written: str) -> None:
+    shapes = {"w": 2, "y": 1, "x": ()}
+    formula = parse_graph(written, {name: shapes[name] for name in shapes if name in written}).result
+    again = parse_graph(str(formula), {name: shapes[name] for name in shapes if name in written}).result
+    at = {"w": [2.0, 3.0], "y": [5.0], "x": 7.0}
+    np.testing.assert_array_equal(*(evaluate([one.node], at)[0] for one in (formula, again)))
 
 
 def test_what_is_shared_is_defined_once() -> None:

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse
 
 import symdiff as sd
+from symdiff.errors import ArgumentError, ShapeError
 from symdiff.graph.sizes import LEAST
 
 RNG = np.random.default_rng(3)
@@ -362,3 +363,34 @@ def test_explanations_read_positions(form: str | None) -> None:
     assert "x" in str(k.explain(np.zeros(5), [3, 1, 3]))
     with pytest.raises(sd.ShapeError, match=r"i\[2\] is 7"):
         k.explain(np.ones(5), [3, 1, 7])
+
+
+def test_out_again_is_the_same_call() -> None:
+    """What a kernel remembers of its last result is checked again: other shapes, arrays and types go the long way."""
+    x = sd.vector("x", 40)
+    k = sd.compile(sd.hessian(np.sum(x[1:] ** 2 * x[:-1]), x), sparse="csr")
+    rng = np.random.default_rng(0)
+    result = k(rng.normal(size=40))
+    for _ in range(4):
+        numbers = rng.normal(size=40)
+        assert k(numbers, out=result) is result
+        np.testing.assert_array_equal(result.toarray(), k(numbers).toarray())
+    with pytest.raises(ShapeError, match="a batch"):
+        k(np.ones((2, 40)), out=result)
+    with pytest.raises(ShapeError, match="expected"):
+        k(np.ones(39), out=result)
+    with pytest.raises(ArgumentError, match="other positions"):
+        k(numbers, out=sd.compile(sd.jacobian(np.roll(x, 5) * x, x), sparse="csr")(numbers))
+    other = result.copy()
+    assert k(numbers + 1, out=other) is other
+    np.testing.assert_array_equal(other.toarray(), k(numbers + 1).toarray())
+    result.data = result.data[:-1]
+    with pytest.raises(ShapeError):
+        k(numbers, out=result)
+    other.data.flags.writeable = False
+    with pytest.raises(ArgumentError, match="read-only"):
+        k(numbers, out=other)
+    overlapping = k(numbers)
+    overlapping.data[:40] = numbers
+    k(overlapping.data[:40], out=overlapping)
+    np.testing.assert_array_equal(overlapping.toarray(), k(numbers).toarray())

@@ -19,9 +19,10 @@ from ..graph import Node, broadcast_to, constant, delta, inputs_of, placeholder,
 from ..graph.deltas.einsum import add_terms, einsum, scale_by, signed_terms
 from ..graph.deltas.structural import transposed
 from ..graph.sizes import show
-from ..simplify import join_cosines, simplify, stabilize
+from ..simplify import join_cosines, named_signs, paired_signs, simplify, smooth_directions, stabilize
 from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
 from .linear import LINEAR
+from .modes import pushforward
 
 __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
@@ -158,7 +159,8 @@ class Cut:
         for view in views:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
-        (self.node,) = join_cosines(stabilize([cut], self.rewrites), self.rewrites)
+        (stable,) = join_cosines(stabilize([cut], self.rewrites), self.rewrites)
+        self.node, self.signs = named_signs(smooth_directions(stable, _elementwise_slope))
 
     @staticmethod
     def _check_nested(bases: list[Node]) -> None:
@@ -176,10 +178,15 @@ class Cut:
         self, results: Sequence[Node], known: Known | None = None, views: Sequence[InputPart] = ()
     ) -> list[Node]:
         """Simplify results, project those by ``views``, and put the sub-formulas back."""
-        found = simplify(results, known=known)
+        found = simplify(paired_signs(results, self.signs), known=known)
         if any(view.space and not view.steps for view in views):
             found = simplify([view.narrow(one) for view, one in zip(views, found, strict=True)], known=known)
         return _put_back(found, self.back)
+
+
+def _elementwise_slope(formula: Node, variable: Node) -> Node | None:
+    (slope,) = pushforward([formula], {variable: broadcast_to(constant(1.0), variable.shape)})
+    return slope
 
 
 class Orders:

@@ -73,7 +73,7 @@ class Behind:
         """
         known: dict[str, int] = {}
         for (rank, letters), value in zip(self._told, args, strict=True):
-            own = value.shape if type(value) is np.ndarray else np.shape(value)
+            own = value.shape if type(value) is np.ndarray else () if type(value) is float else np.shape(value)
             if len(own) != rank and not (self.has_batch and len(own) > rank):
                 raise ShapeError(self._wrong(args))
             for place, letter in letters:

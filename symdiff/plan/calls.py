@@ -21,7 +21,7 @@ from .passes.tiles import tile_rows
 from .plan import Plan
 from .planner import check_length, make_plan
 
-__all__ = ["has_many", "has_steps", "plan_call", "plan_together"]
+__all__ = ["FEWER", "has_many", "has_steps", "plan_call", "plan_together"]
 
 #: How many samples a plan has that takes them as an axis of one.
 SAMPLES: Size = named("(samples)")

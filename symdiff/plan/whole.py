@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from ..errors import UnsupportedError
-from ..graph import BOOL, Node, inputs_of, placeholder, step_number, substitute
+from ..graph import BOOL, Node, inputs_of, placeholder, postorder, step_number, substitute
 from ..graph.primitives import ADJUGATES, BY_POSITION, DELTAS, ITERATED
 from ..graph.sizes import Dim
-from .loops.access import BATCH, NoLoopError, is_long
+from .cost import turn_cost
+from .loops.access import BATCH, NoLoopError, inner_axes, inner_limit, is_long
 from .plan import Plan
 from .steps import Call, Repacked, Repeated, Routine, Step, nested
 
 __all__ = ["called", "is_result", "repacked", "repeated", "reshaped", "routine", "with_joined_spectra"]
 
+#: The longest axis that is never worth a loop of its own in a turn, and that may be worth none.
+SHORT, UNROLLED = 4, 64
 #: Makes the plan of a formula, of which a scalar program has so many operations at most.
 Planner = Callable[[Sequence[Node], Sequence[Node], int], Plan]
 
@@ -23,14 +27,29 @@ def repeated(node: Node, limit: int, make_plan: Planner) -> Repeated | None:
     body, length, reverse = node.payload
     if any(BATCH in own.shape for own in (*node.args, *body.results)):
         return None
-    try:
-        plan = make_plan((*body.carried, *body.read, *body.held, step_number()), body.results, limit)
-    except UnsupportedError:
+    given = (*body.carried, *body.read, *body.held, step_number())
+    plans = []
+    for most in _limits(body.results):
+        with inner_axes(most), suppress(UnsupportedError):
+            plan = make_plan(given, body.results, limit)
+            if not any(isinstance(step, Call) for step in nested(plan.steps)):
+                plans.append(plan)
+    if not plans:
         return None
-    if any(isinstance(step, Call) for step in nested(plan.steps)):
-        return None
+    plan = min(plans, key=lambda plan: turn_cost(plan.steps))
     parts = plan.inputs, plan.outputs, plan.steps, plan.checks
     return Repeated(node, node.args, *parts, len(body.carried), len(body.read), length, reverse)
+
+
+def _limits(results: Sequence[Node]) -> list[int]:
+    """Return the longest axes that an element of a body may have to itself, each worth a plan.
+
+    A turn has one sample: a loop fills vectors with its elements, straight-line code has one number in all lanes.
+    """
+    usual = inner_limit()
+    sizes = {size for node in postorder(results) for size in node.shape if isinstance(size, int)}
+    others = ((SHORT, SHORT, usual), (UNROLLED, usual, UNROLLED))
+    return [usual, *(most for most, low, high in others if any(low < size <= high for size in sizes))]
 
 
 def is_result(node: Node) -> bool:

@@ -16,6 +16,7 @@ Files
     loops         what stands where in a loop
     layout        one line, or definitions and a result
     text          the language of the parser
+    folded        numbers that the parser computes, and calls where it refuses to
     signs         the signs of that line, in Unicode
     unicode       one line as a book prints it
     latex         the same with LaTeX's signs

@@ -9,6 +9,7 @@ from typing import Any
 from ..graph import Item
 from ..graph.sizes import Dim, Shape, show
 from ..ground.names import is_name
+from .folded import Folded
 from .layout import Piece, Style
 from .loops import group, parts_of_loop, summand
 from .notation import DIFFERENCES, Loop, Term, reaches_outside, spelled
@@ -69,6 +70,7 @@ class TextStyle(Style):
     def __init__(self, taken: Sequence[str] = ()) -> None:
         super().__init__()
         self.taken = set(taken)
+        self.folded = Folded()
 
     def parenthesised(self, text: str) -> str:
         """Return ``text`` in parentheses."""
@@ -108,6 +110,7 @@ class TextStyle(Style):
         return self.reference(term.data)
 
     def _write_number(self, term: Term) -> Piece:
+        self.folded.note(term, term.data)
         return self.number(term.data)
 
     def _write_truth(self, term: Term) -> Piece:
@@ -154,23 +157,32 @@ class TextStyle(Style):
     # ------------------------------------------------------------ arithmetic
 
     def _write_sum(self, term: Term) -> Piece:
-        parts = []
-        for place, (arg, minus) in enumerate(zip(term.args, term.data, strict=True)):
-            text = self.wrapped(arg, PRODUCT if minus or place else SUM)
-            parts.append(("-" if minus else "") + text if place == 0 else (" - " if minus else " + ") + text)
-        return Piece("".join(parts), SUM)
+        (first, *rest), (minus, *signs) = term.args, term.data
+        own, number = self.wrapped(first, PRODUCT if minus else SUM), self.folded.of(first)
+        text, total = (f"-{own}", None if number is None else -number) if minus else (own, number)
+        for arg, minus in zip(rest, signs, strict=True):
+            own = self.wrapped(arg, PRODUCT)
+            joined = ((text, total), (own, self.folded.of(arg)), self.plain(arg))
+            text, total = self.folded.join("-" if minus else "+", *joined)
+        self.folded.note(term, total)
+        return Piece(text, SUM)
 
     def _write_product(self, term: Term) -> Piece:
         over, under = term.factors
-        text = " * ".join(self.factor(arg, bool(place), len(over)) for place, arg in enumerate(over)) or "1"
-        if len(under) == 1:
-            divisor = self.wrapped(under[0], UNARY)
-            if divisor == "0" and all(arg.kind == "number" for arg in over):
-                return Piece(f"divide({text}, 0)", POSTFIX)  # text refuses the quotient of two numbers
-            text += f" / {divisor}"
-        elif under:
-            text += " / (" + " * ".join(self.wrapped(arg, UNARY) for arg in under) + ")"
+        text, value = self.times([self.factor(arg, bool(place), len(over)) for place, arg in enumerate(over)], over)
+        if under:
+            below, divisor = self.times([self.wrapped(arg, UNARY) for arg in under], under)
+            beside, inside = (below, self.plain(under[0])) if len(under) == 1 else (f"({below})", below)
+            text, value = self.folded.join("/", (text, value), (beside, divisor), inside)
+        self.folded.note(term, value)
         return Piece(text, PRODUCT)
+
+    def times(self, texts: Sequence[str], factors: Sequence[Term]) -> tuple[str, float | None]:
+        """Return factors side by side, and their product if the parser computes it."""
+        text, value = (texts[0], self.folded.of(factors[0])) if texts else ("1", 1.0)
+        for own, factor in zip(texts[1:], factors[1:], strict=True):
+            text, value = self.folded.join("*", (text, value), (own, self.folded.of(factor)), self.plain(factor))
+        return text, value
 
     def factor(self, term: Term, behind: bool, count: int) -> str:
         """Return a factor; a product of matrices is bracketed beside others, though it binds from the left."""
@@ -178,13 +190,15 @@ class TextStyle(Style):
 
     def _write_negative(self, term: Term) -> Piece:
         text, level = self.piece(term.args[0])
+        number = self.folded.of(term.args[0])
+        self.folded.note(term, None if number is None else -number)
         if level == PRODUCT and not text.startswith("-"):
             return Piece(f"-{text}", PRODUCT)
         return Piece(f"-{self.wrapped(term.args[0], POWER)}", UNARY)
 
     def _write_power(self, term: Term) -> Piece:
         base, exponent = term.args
-        if base.kind == exponent.kind == "number":
+        if self.folded.both(base, exponent):
             return self.call("power", term)  # text refuses what two numbers have no power of
         return Piece(f"{self.wrapped(base, POSTFIX)} ** {self.wrapped(exponent, UNARY)}", POWER)
 
@@ -218,7 +232,7 @@ class TextStyle(Style):
     def _write_call(self, term: Term) -> Piece:
         if term.data == "mod":
             a, b = term.args
-            if a.kind == b.kind == "number":
+            if self.folded.both(a, b):
                 return self.call("mod", term)  # text refuses the remainder of two numbers by 0
             return Piece(f"{self.wrapped(a, PRODUCT)} % {self.wrapped(b, UNARY)}", PRODUCT)
         return self.call(term.data, term)

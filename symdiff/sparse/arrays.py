@@ -15,6 +15,8 @@ from .entries import SparsePattern
 __all__ = ["array_of", "check_like", "draw", "flat_data", "is_ordinary", "shapes_of", "shares", "with_data"]
 
 DOUBLE = np.dtype(np.float64)
+#: What says where the entries of a sparse array stand.
+_PLACES = ("indices", "indptr", "coords", "_shape")
 
 
 def array_of(kind: str, pattern: SparsePattern) -> Any:
@@ -71,7 +73,10 @@ def shares(target: Any, template: Any) -> bool:
     if type(target) is not type(template):
         return False
     own, same = target.__dict__, template.__dict__
-    return all(own.get(name) is same.get(name) for name in ("indices", "indptr", "coords", "_shape"))
+    for name in _PLACES:  # noqa: SIM110 - a generator takes as long as the rest of a short call
+        if own.get(name) is not same.get(name):
+            return False
+    return True
 
 
 def check_like(target: Any, kind: str, pattern: SparsePattern, name: str) -> None:

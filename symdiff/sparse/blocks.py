@@ -116,7 +116,7 @@ def _fills(piece: SparsePiece, axis: int, size: Dim) -> bool:
 def _unit(piece: SparsePiece, axis: int) -> IndexTerm | None:
     """Return the index that runs through the elements of a block."""
     terms = piece.places[axis].terms
-    return next((term for term in terms if term.step == 1 and term.listed is None and term.taken is None), None)
+    return next((term for term in terms if term.step == 1 and term.listed is None and not term.taken), None)
 
 
 def _part(matrix: Matrix, axis: int) -> Dim:
@@ -178,7 +178,7 @@ def _in_two(place: Position, at: int, part: Dim, name: str) -> Position:
     for term in place.terms:
         if term.axis != at:
             terms.append(term._replace(axis=term.axis + 1) if term.axis > at else term)
-        elif term.listed is not None or term.taken is not None:
+        elif term.listed is not None or term.taken:
             raise refused(name)
         else:
             terms += [IndexTerm(at, term.step * part), IndexTerm(at + 1, term.step)]

@@ -20,13 +20,15 @@ from ..graph.sizes import Dim, fixed, sign
 from ..ground.budget import spend
 from .joins import ONE, Join
 from .moves import MOVES, Pieces, Rule
-from .places import IndexTerm, Position, SparsePiece, UndecidedError
+from .places import IndexTerm, Position, SparsePiece, UndecidedError, read, regular
 from .positions import put_pieces, take_pieces
 
 __all__ = ["PIECES", "decompose"]
 
 #: Most pieces of one array. What has more is a formula written element by element, whose arrays are short.
 PIECES = 128
+#: Elements of pieces for one of an array, at most.
+OVERLAP = 2
 #: A constant is split where it has at least so many elements, of which at most this part is not zero.
 MANY, SPARSE = 64, 0.25
 #: Longest list that the places of a piece are written down as.
@@ -61,8 +63,19 @@ def decompose(root: Node) -> Pieces:
         if pieces is not None:
             pieces = _united(pieces)
             spend(len(pieces))
-        found[node] = [SparsePiece.dense(node)] if pieces is None or len(pieces) > PIECES else pieces
+        found[node] = [SparsePiece.dense(node)] if pieces is None or _are_more(pieces, node) else pieces
     return found[root]
+
+
+def _are_more(pieces: Pieces, node: Node) -> bool:
+    """Tell whether pieces take more than the array does, whose zeros are then looked up one by one."""
+    if len(pieces) > PIECES:
+        return True
+    shapes = [fixed(shape) for shape in (node.shape, *(piece.value.shape for piece in pieces))]
+    if any(shape is None for shape in shapes):
+        return False
+    whole, *own = (math.prod(shape) for shape in shapes if shape is not None)
+    return len(own) > 1 and sum(own) > OVERLAP * whole
 
 
 def _is_whole(node: Node, found: dict[Node, Pieces]) -> bool:
@@ -85,16 +98,33 @@ def _as_list(piece: SparsePiece) -> SparsePiece:
     if piece.is_dense:
         return piece
     shape = fixed(piece.value.shape)
-    if shape is None or math.prod(shape) > LISTED or any(place.is_taken for place in piece.places):
+    if shape is None or math.prod(shape) > LISTED:
         raise UndecidedError("a list of positions of unknown or great length")
     places = []
     for place in piece.places:
-        if place.terms or not shape:
+        if place.is_taken:
+            places.append(_taken_by_list(place, shape))
+        elif place.terms or not shape:
             numbers = np.broadcast_to(place.numbers(shape, {}, {}), shape).reshape(-1)
             places.append(Position(0, (IndexTerm(0, 1, numbers.tobytes()),)))
         else:
             places.append(place)
     return SparsePiece(reshape(piece.value, (math.prod(shape),)), tuple(places))
+
+
+def _taken_by_list(place: Position, shape: tuple[int, ...]) -> Position:
+    """Return a place at positions that a call brings, by the one index of a piece that had several."""
+    index = np.arange(math.prod(shape)).reshape(shape)
+    plain = place._replace(terms=tuple(term for term in place.terms if not term.taken))
+    terms = []
+    for term in place.terms:
+        if term.taken:
+            own = np.unravel_index(index.reshape(-1), shape)[term.axis].astype(np.int64)
+            terms.append(IndexTerm(0, term.step, None, (own.tobytes(), *term.taken)))
+    if plain.terms:
+        numbers = np.broadcast_to(plain._replace(start=0).numbers(shape, {}, {}), shape).reshape(-1)
+        terms.append(IndexTerm(0, 1, numbers.tobytes()))
+    return Position(place.start, tuple(terms))
 
 
 def _is_plain(node: Node, found: dict[Node, Pieces]) -> bool:
@@ -105,10 +135,27 @@ def _is_plain(node: Node, found: dict[Node, Pieces]) -> bool:
 def _united(pieces: Pieces) -> Pieces:
     """Add the values of pieces that stand at the same places."""
     same: dict[tuple[Any, ...], Node] = {}
-    for value, places in pieces:
+    for value, places in map(_in_order, pieces):
         key = (value.shape, places)
         same[key] = value if key not in same else elementwise("add", (same[key], value))
     return [SparsePiece(value, key[1]) for key, value in same.items()]
+
+
+def _in_order(piece: SparsePiece) -> SparsePiece:
+    """Return a piece in the order of its places, where a list permutes a regular part of an axis."""
+    for axis, place in enumerate(piece.places):
+        if len(place.terms) != 1 or place.terms[0].listed is None:
+            continue
+        (term,) = place.terms
+        order = np.argsort(term.positions, kind="stable")
+        part = regular(term.positions[order])
+        others = [one.axis for k, own in enumerate(piece.places) if k != axis for one in own.terms]
+        if isinstance(part, tuple) and term.axis not in others:
+            start, step, _ = part
+            value = piece.value if (np.diff(order) == 1).all() else read(piece.value, term.axis, order)
+            moved = Position(place.start + start, (IndexTerm(term.axis, step),))
+            piece = SparsePiece(value, (*piece.places[:axis], moved, *piece.places[axis + 1 :]))
+    return piece
 
 
 # ---------------------------------------------------------------------------- leaves

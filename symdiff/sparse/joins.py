@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..graph import Node, broadcast_to, constant, contract, gather, reshape, slicing, take, transpose, whole
+from ..graph import Node, broadcast_to, constant, contract, gather, onehot, reshape, slicing, transpose, whole
 from ..graph.sizes import Dim, divide, fixed, product, sign
 from .places import (
     IndexTerm,
@@ -22,15 +22,20 @@ from .places import (
     SparsePiece,
     UndecidedError,
     as_int,
-    chosen,
+    equal_numbers,
+    fixed_at,
+    from_whole,
+    in_digits,
     larger,
     listed_at,
+    parted,
     placed,
+    put_among_zeros,
     read,
+    read_at,
     regular,
     sign_of_step,
     smaller,
-    times,
 )
 
 __all__ = ["Join"]
@@ -192,7 +197,7 @@ class Join:
                     self.values[k] = read(self.values[k], at, part)
                     own[at] = new
         for label, places in self.places.items():
-            self.places[label] = [_with(place, axis, part, new) for place in places]
+            self.places[label] = [parted(place, axis, part, new) for place in places]
 
     def _fix(self, axis: int, index: Dim) -> None:
         """Take one index."""
@@ -204,7 +209,7 @@ class Join:
                 self.values[k] = slicing(self.values[k], items)
                 own.remove(axis)
         for label, places in self.places.items():
-            self.places[label] = [_fixed(place, axis, index) for place in places]
+            self.places[label] = [fixed_at(place, axis, index) for place in places]
 
     def split(self, axis: int, lengths: Sequence[Dim]) -> list[int]:
         """Make several indices of one, the last the fastest."""
@@ -217,7 +222,7 @@ class Join:
                 self.values[k] = reshape(self.values[k], (*shape[:at], *lengths, *shape[at + 1 :]))
                 own[at : at + 1] = new
         for label, places in self.places.items():
-            self.places[label] = [_digits(place, axis, new, strides, lengths) for place in places]
+            self.places[label] = [in_digits(place, axis, new, strides) for place in places]
         return new
 
     # ------------------------------------------------------------------ two places of one label
@@ -254,8 +259,7 @@ class Join:
 
     def _is_whole(self, place: Position, label: int) -> bool:
         (term,) = place.terms
-        is_plain = place.start == 0 and term.step == 1 and term.listed is None and term.taken is None
-        return is_plain and self.lengths[term.axis] == self.sizes[label]
+        return place == (0, (IndexTerm(term.axis, 1),)) and self.lengths[term.axis] == self.sizes[label]
 
     def _follow(self, axis: int, place: Position) -> None:
         """Let an index that may be anything be the place that another one gives."""
@@ -271,24 +275,55 @@ class Join:
         """Read what may stand anywhere at positions that a call brings."""
         if p.is_taken:
             p, q = q, p
-        if p.is_taken or len(p.terms) != 1 or len(q.terms) != 1 or not self._is_whole(p, label):
+        if p.is_taken or len(p.terms) > 1 or len(q.terms) != 1:
             raise UndecidedError("where positions that a call brings meet others is not known before")
+        if not p.terms or not self._is_whole(p, label):
+            p = self._whole(label, p)
         (free,), (term,) = p.terms, q.terms
-        both = any({free.axis, term.axis} <= set(own) for own in self.axes)
-        if q.start != 0 or term.step != 1 or term.taken is None or free.axis == term.axis or both:
-            raise UndecidedError("positions that a call brings are moved, or on a diagonal")
+        if free.axis == term.axis:
+            raise UndecidedError("positions that a call brings, on a diagonal")
         for k, own in enumerate(self.axes):
-            if free.axis in own:
+            while free.axis in own:
                 at = own.index(free.axis)
-                self.values[k] = take(self.values[k], term.taken, at)
-                own[at] = term.axis
+                self.values[k] = read_at(self.values[k], at, q, own.index(term.axis) if term.axis in own else None)
+                if term.axis in own:
+                    del own[at]
+                else:
+                    own[at] = term.axis
         for other, places in self.places.items():
-            self.places[other] = [placed(place, free.axis, term) for place in places]
+            self.places[other] = [placed(place, free.axis, q) for place in places]
+
+    def _whole(self, label: int, place: Position) -> Position:
+        """Put what has an index among zeros, so that the index is that of all places of a label."""
+        size = self.sizes[label]
+        new = self._new(size)
+        whole = Position(0, (IndexTerm(new, 1),))
+        if not place.terms:
+            self.values.append(onehot(size, place.start))
+            self.axes.append([new])
+            return whole
+        (term,) = place.terms
+        if all(term.axis not in own for own in self.axes):
+            self.values.append(broadcast_to(ONE, (self.lengths[term.axis],)))
+            self.axes.append([term.axis])
+        for k, own in enumerate(self.axes):
+            while term.axis in own:
+                at = own.index(term.axis)
+                self.values[k] = put_among_zeros(self.values[k], at, place, size)
+                own[at] = new
+        back: Indices | None = None
+        if isinstance(size, int):
+            numbers = self._numbers(place)
+            back = np.zeros(size, np.int64)
+            back[numbers] = np.arange(numbers.size)
+        for other, places in self.places.items():
+            self.places[other] = [from_whole(own, place, back, new) for own in places]
+        return whole
 
     def _rename(self, axis: int, new: int) -> None:
         self.axes = [[new if name == axis else name for name in own] for own in self.axes]
         for label, places in self.places.items():
-            self.places[label] = [_with(place, axis, (0, 1, self.lengths[axis]), new) for place in places]
+            self.places[label] = [parted(place, axis, (0, 1, self.lengths[axis]), new) for place in places]
 
     def _meet_number(self, place: Position, at: Dim) -> None:
         (term,) = place.terms
@@ -363,13 +398,7 @@ class Join:
                 if all(inside) and starts[0] is not None:
                     self._pair(term.axis, (starts[0], step, self.lengths[second.axis]), second.axis, None)
                     return
-        left, right = self._numbers(p), self._numbers(q)
-        order = np.argsort(right, kind="stable")
-        first = np.searchsorted(right[order], left, "left")
-        counts = np.searchsorted(right[order], left, "right") - first
-        mine = np.repeat(np.arange(left.size), counts)
-        within = np.arange(mine.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        other_index = order[np.repeat(first, counts) + within]
+        mine, other_index = equal_numbers(self._numbers(p), self._numbers(q))
         self._pair(a.axis, regular(mine), b.axis, regular(other_index))
 
     def _pair(self, a: int, first: Part, b: int, second: Part | None) -> None:
@@ -408,35 +437,6 @@ class Join:
                     self._rename(a.axis, b.axis)
                 return
         raise UndecidedError("places of several indices meet")
-
-
-def _with(place: Position, axis: int, part: Part, new: int) -> Position:
-    term = place.at(axis)
-    if term is None:
-        return place
-    added, own = chosen(term, part, new)
-    terms = tuple(own if t.axis == axis else t for t in place.terms)
-    return times((Position(place.start + added, terms),), (1,))
-
-
-def _fixed(place: Position, axis: int, index: Dim) -> Position:
-    term = place.at(axis)
-    if term is None:
-        return place
-    if term.taken is not None:
-        raise UndecidedError("one of the positions that a call brings")
-    added = term.step * index if term.listed is None else int(term.positions[as_int(index)])
-    return Position(place.start + added, tuple(t for t in place.terms if t.axis != axis))
-
-
-def _digits(place: Position, axis: int, new: Sequence[int], strides: Sequence[Dim], lengths: Sequence[Dim]) -> Position:
-    term = place.at(axis)
-    if term is None:
-        return place
-    if term.listed is not None or term.taken is not None:
-        raise UndecidedError("a list of positions is split")
-    digits = [IndexTerm(name, term.step * stride) for name, stride in zip(new, strides, strict=True)]
-    return Position(place.start, (*(t for t in place.terms if t.axis != axis), *digits))
 
 
 def _is_one(node: Node) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from ..graph import Node
 from ..graph.sizes import Dim, divide, product, same_elements, sign
 from .joins import Join
-from .places import IndexTerm, Part, Position, SparsePiece, UndecidedError, as_int, shifted, times
+from .places import IndexTerm, Part, Position, SparsePiece, UndecidedError, as_int, placed, regular, shifted, times
 
 __all__ = ["MOVES", "Pieces", "Rule"]
 
@@ -80,12 +80,15 @@ def _scatter(node: Node, several: Sequence[Pieces]) -> Pieces:
     made = []
     for value, places in several[0]:
         start, terms = places[axis]
-        if places[axis].is_taken:
-            raise UndecidedError("positions of positions")
         if not terms:
             moved = Position(int(indices[as_int(start)]), ())
         elif len(terms) == 1:
             (term,) = terms
+            if term.taken:
+                own = Position(0, (IndexTerm(0, 1, indices.tobytes()),))
+                moved = placed(own, 0, places[axis])
+                made.append(SparsePiece(value, tuple(moved if a == axis else p for a, p in enumerate(places))))
+                continue
             length = as_int(value.shape[term.axis])
             at = as_int(start) + (term.positions if term.listed else as_int(term.step) * np.arange(length))
             moved = Position(0, (IndexTerm(term.axis, 1, indices[at].tobytes()),))
@@ -113,15 +116,16 @@ def _triangle(node: Node, several: Sequence[Pieces]) -> Pieces:
 
 def _beyond(piece: SparsePiece, gap: Position) -> Pieces:
     """Keep the elements of a piece at which a place is not negative."""
-    if len(gap.terms) > 1 or gap.terms[0].listed is not None or gap.is_taken:
+    if len(gap.terms) > 1 or gap.is_taken:
         raise UndecidedError("a triangle of what is no diagonal")
     (term,) = gap.terms
-    length, step, start = (as_int(size) for size in (piece.value.shape[term.axis], term.step, gap.start))
-    kept = [i for i in range(length) if start + step * i >= 0]
-    if not kept:
+    length = as_int(piece.value.shape[term.axis])
+    at = term.positions if term.listed is not None else as_int(term.step) * np.arange(length)
+    (kept,) = np.nonzero(as_int(gap.start) + at >= 0)
+    if not kept.size:
         return []
     join, axes = _alone(piece)
-    join.select(term.axis, (kept[0], 1, len(kept)))
+    join.select(term.axis, regular(kept))
     return [join.product(axes)]
 
 
@@ -169,7 +173,7 @@ def _apart(piece: SparsePiece, place_of: Callable[[SparsePiece], Position], leng
     while True:
         for term, (first, end) in itertools.product(place_of(piece).terms, ranges):
             runs_over = term.step == strides[end - 1] and piece.value.shape[term.axis] == product(lengths[first:end])
-            if runs_over and term.listed is None and term.taken is None:
+            if runs_over and term.listed is None and not term.taken:
                 join, axes = _alone(piece)
                 join.split(term.axis, lengths[first:end])
                 piece = join.product(axes)

@@ -15,11 +15,13 @@ import numpy.typing as npt
 
 from ..errors import LimitError
 from ..graph import BOOL, Node, constant, elementwise, label_sizes, postorder, resize
-from ..graph.primitives import CUMULATIVE, NORMALIZATIONS, PRIMITIVES, REDUCTIONS, Mixes, Zeros
+from ..graph.primitives import BY_POSITION, CUMULATIVE, NORMALIZATIONS, PRIMITIVES, REDUCTIONS, Mixes, Zeros
+from ..graph.reference import positions
 from ..graph.reference.interpret import evaluate
 from ..graph.sizes import show, value
+from .places import Taken
 
-__all__ = ["MOST", "Mask", "nonzeros"]
+__all__ = ["MOST", "Mask", "deciding", "nonzeros"]
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 #: Elements of one array that are looked at one by one.
@@ -31,7 +33,7 @@ _Sizes: TypeAlias = Mapping[str, int]
 _Rule: TypeAlias = Callable[[Node, Sequence[Mask], _Sizes], Mask]
 
 
-def nonzeros(roots: Sequence[Node], sizes: _Sizes) -> list[Mask]:
+def nonzeros(roots: Sequence[Node], sizes: _Sizes, taken: Taken | None = None) -> list[Mask]:
     """Return which elements of arrays may be other than zero.
 
     Parameters
@@ -39,6 +41,8 @@ def nonzeros(roots: Sequence[Node], sizes: _Sizes) -> list[Mask]:
     roots : sequence of Node
     sizes : mapping
         Numbers for the letters.
+    taken : mapping, optional
+        The positions that a call brings. Where others stand decides nothing.
 
     Returns
     -------
@@ -62,9 +66,30 @@ def nonzeros(roots: Sequence[Node], sizes: _Sizes) -> list[Mask]:
         rule = _RULES.get(node.op, _function)
         if rule is not _full and any(mask.ndim for mask in masks):
             _check(node, sizes)
-        mask = rule(node, masks, sizes) if not node.is_choice else _where(node, masks, sizes, moving)
+        if node.is_choice:
+            mask = _where(node, masks, sizes, moving)
+        elif node.op in BY_POSITION:
+            mask = _by_position(node, masks[0], sizes, taken or {})
+        else:
+            mask = rule(node, masks, sizes)
         found[node] = _short(mask if mask.ndim == 0 else _spread(mask, _shape(node, sizes)))
     return [found[root] for root in roots]
+
+
+def deciding(roots: Sequence[Node]) -> list[Node]:
+    """Return the positions that a call brings which say where arrays are zero."""
+    found: dict[Node, list[Node]] = {}
+    for node in postorder(roots):
+        own = [at for arg in node.args for at in found[arg]]
+        if node.op == "put" or (node.op == "take" and _may_be_zero(node.args[0])):
+            own.append(node.args[1])
+        found[node] = list(dict.fromkeys(own)) if node.dtype is not BOOL else []
+    return list(dict.fromkeys(at for root in roots for at in found[root]))
+
+
+def _may_be_zero(root: Node) -> bool:
+    """Tell whether some elements of an array may be zero by their form."""
+    return any(node.op in _WITH_ZEROS or (node.op == "constant" and not node.value.all()) for node in postorder([root]))
 
 
 def _shape(node: Node, sizes: _Sizes) -> tuple[int, ...]:
@@ -209,6 +234,21 @@ def _contract(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     return np.broadcast_to(result.reshape(shape), tuple(lengths[label] for label in out))
 
 
+def _by_position(node: Node, mask: Mask, sizes: _Sizes, taken: Taken) -> Mask:
+    """Say where elements at positions are zero, as far as these are known and memory allows to look at each."""
+    at = taken.get(node.args[1])
+    if mask is NONE or (mask.ndim == 0 and node.op == "take"):
+        return mask
+    shapes = _shape(node, sizes), _shape(node.args[0], sizes)
+    if at is None or max(map(math.prod, shapes)) > MOST:
+        return FULL
+    axis, shared = node.payload
+    if node.op == "take":
+        return positions.take(_spread(mask, shapes[1]), at, axis, shared)
+    own = _spread(mask, shapes[1]).astype(np.float32)
+    return positions.put(own, at, shapes[0][axis], axis, shared) > 0.5
+
+
 def _slice(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     return masks[0][_key(node, sizes)] if masks[0].ndim else masks[0]
 
@@ -283,6 +323,17 @@ def _along_axes(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     return np.broadcast_to(found, mask.shape) if row.keeps else found
 
 
+def _arrange(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    """Say where an array is zero of which elements change places along an axis."""
+    mask = masks[0]
+    return np.broadcast_to(mask.any(node.payload.axis, keepdims=True), mask.shape) if mask.ndim else mask
+
+
+def _adjugate_differential(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
+    """Say which of several matrices do not change."""
+    return np.asarray(masks[1].any((-2, -1), keepdims=True)) if masks[1].ndim else masks[1]
+
+
 def _same(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     return masks[0]
 
@@ -309,9 +360,11 @@ def _inverse(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
 def _solve(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     if masks[1] is NONE:
         return NONE
-    if not masks[0].ndim or not _is_triangular_up_to_order(masks[0]):
+    if not masks[0].ndim and not masks[1].ndim:
         return FULL
     right = _spread(masks[1], _shape(node.args[1], sizes)).astype(np.float32)
+    if not masks[0].ndim or not _is_triangular_up_to_order(masks[0]):
+        return np.asarray((right > 0).any(-2, keepdims=True))
     result: Mask = np.matmul(_reached(masks[0]).astype(np.float32), right) > 0.5
     return result
 
@@ -344,12 +397,14 @@ _RULES: dict[str, _Rule] = {
     "scatter": _scatter,
     "reshape": _reshape,
     "concatenate": _concatenate,
-    **dict.fromkeys(("take", "put", "arrange"), lambda node, masks, sizes: NONE if masks[0] is NONE else FULL),
+    "arrange": _arrange,
     "input": _input,
     "triangle": _triangle,
     **dict.fromkeys(("named", "stop_gradient"), _same),
     "inv": _inverse,
     "solve": _solve,
     "cholesky": _cholesky,
-    "adjugate_differential": lambda node, masks, sizes: NONE if masks[1] is NONE else FULL,
+    "adjugate_differential": _adjugate_differential,
 }
+#: Operations that have zeros by their form.
+_WITH_ZEROS = frozenset(("delta", "onehot", "pad", "scatter", "put", "triangle"))

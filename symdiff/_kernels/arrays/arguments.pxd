@@ -20,11 +20,11 @@ cdef extern from "arrays/numbers.h":
 
 cdef enum:
     #: Inputs and outputs of a kernel, at most, that is called without Python on the way.
-    MOST_PORTS = 128
+    MOST_PORTS = 512
 
 ctypedef struct sd_given:
-    PyObject *arrays[128]  # of float64 or float32 in the machine's order; NULL for a number
-    double numbers[128]
+    PyObject *arrays[512]  # of float64 or float32 in the machine's order; NULL for a number
+    double numbers[512]
     bint single  # whether the call computes with float32
     bint has_single  # whether an array or a number of float32 is among them
 

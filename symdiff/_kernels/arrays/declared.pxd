@@ -21,10 +21,10 @@ cdef extern from "arrays/numbers.h":
 
 
 ctypedef struct sd_facts:
-    int bits[128]  # of declared.h, one for each input
+    int bits[512]  # of declared.h, one for each input
     int ranges  # how many axes have positions among the inputs
-    int brings[128]  # the input that has these positions
-    long sizes[128]  # the length of the axis, -1 - k for the named size k
+    int brings[512]  # the input that has these positions
+    long sizes[512]  # the length of the axis, -1 - k for the named size k
 
 
 cdef inline sd_facts *facts_of(bits, positions) except? NULL:

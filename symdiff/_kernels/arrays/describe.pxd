@@ -152,14 +152,6 @@ cdef inline void extent(cnp.ndarray array, size_t *low, size_t *high) noexcept:
             high[0] += reach
 
 
-cdef inline bint overlap(cnp.ndarray a, cnp.ndarray b) noexcept:
-    """Whether the spans of memory that two arrays lie in share anything."""
-    cdef size_t low_a, high_a, low_b, high_b
-    extent(a, &low_a, &high_a)
-    extent(b, &low_b, &high_b)
-    return low_a < high_b and low_b < high_a
-
-
 cdef inline bint tangled(cnp.ndarray array) noexcept:
     """Whether elements may share memory: a step along some axis is no longer than all smaller steps together reach."""
     cdef cnp.npy_intp *shape = cnp.PyArray_DIMS(array)

@@ -35,14 +35,19 @@ typedef struct {
 
 static long sd_padded(long bytes) { return (bytes + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR; }
 
-/* Bytes of the sum of one block: two vectors for each element. */
-static long sd_sum_bytes(const sd_unit *u, long total) { return 2 * total * u->lanes * (u->single ? 4 : 8); }
+/* Whether results are columns: in a unit of columns, or where each has one number a sample. */
+static int sd_writes_columns(const sd_call *c) {
+  const sd_unit *u = c->unit;
+  for (int p = u->inputs; !u->columns && p < u->inputs + u->outputs; p++)
+    if (c->ports[p].size > 1) return 0;
+  return 1;
+}
 
 /* Whether results are written with non-temporal stores. Columns that begin within a line would be written in
    halves. */
 static int sd_large(const sd_call *c) {
   const sd_unit *u = c->unit;
-  long bytes = sd_total(c) * (u->single ? 4 : 8), wide = u->columns ? SD_WIDE_COLUMNS : SD_WIDE_ROWS;
+  long bytes = sd_total(c) * (u->single ? 4 : 8), wide = sd_writes_columns(c) ? SD_WIDE_COLUMNS : SD_WIDE_ROWS;
   if (u->reduce || !c->count || bytes < wide || bytes < SD_LARGE / c->count) return 0;
   for (int p = u->inputs; u->columns && p < u->inputs + u->outputs; p++)
     if (c->ports[p].size > 1 && c->ports[p].step % SD_LINE) return 0;
@@ -67,7 +72,7 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local, long together
   packed |= r->large || u->reduce;
   if (packed) { /* a power of two of samples, so that tiles divide the blocks of a sum, and of both its vectors */
     long least = u->reduce ? 2 * u->lanes : r->large ? u->samples : u->lanes;
-    long most = !r->large ? SD_BUFFER : u->columns ? SD_LARGE_COLUMNS : SD_LARGE_ROWS;
+    long most = !r->large ? SD_BUFFER : sd_writes_columns(c) ? SD_LARGE_COLUMNS : SD_LARGE_ROWS;
     for (r->tile = SD_BLOCK; r->tile > least && (r->tile * widest * item > most || r->tile >= 2 * c->count);)
       r->tile /= 2;
   }

@@ -38,9 +38,9 @@ from .recurrence import KEPT
 __all__ = ["lift_products"]
 
 #: Multiplications of a step from which a product is worth an array of its own.
-LEAST = 512
+LEAST = 128
 #: Elements that are kept for a step, at most, for one that the step reads; a sum has so many for each that is written.
-GROWTH = 8
+GROWTH = 4
 
 
 class _Loop(NamedTuple):

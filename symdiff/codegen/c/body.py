@@ -101,7 +101,10 @@ class Functions:
         """Return what prints the prefetches; ``macro`` and ``told`` as in :class:`RowPrefetch`."""
         if self.layout.columns:
             return ColumnPrefetch(self.program)
-        return RowPrefetch(self.program, self.item, self.lanes, macro, told=told, still=self.layout.constant)
+        rows = RowPrefetch(self.program, self.item, self.lanes, macro, told=told, still=self.layout.constant)
+        # many arrays of one number a sample are columns, however the others of the unit's layout lie
+        scalars = all(port.size == 1 for port in (*self.program.inputs, *self.program.outputs))
+        return ColumnPrefetch(self.program) if scalars and not rows.narrow else rows
 
     def fresh_names(self) -> list[str]:
         """Name all values of one vector of samples."""

@@ -189,7 +189,7 @@ def _slice_item(key: slice, size: Dim) -> Item:
     try:
         start, stop = (v if v is None or isinstance(v, Size) else operator.index(v) for v in (key.start, key.stop))
         step = None if key.step is None else operator.index(key.step)
-    except TypeError:
+    except (TypeError, ShapeError):  # what is no number, and what sizes alone tell
         raise UnsupportedError(
             f"the slice {key}; expected whole numbers known when the formula is built, or positions that a call "
             "brings: x[idx], with idx = sd.indices('idx', n)"

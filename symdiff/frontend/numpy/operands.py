@@ -145,7 +145,9 @@ class Operand:
         numbers = self._numbers()
         if numbers is None:
             is_of_sizes = not self.node.is_input and not self.provenance.facts.inputs
-            raise SymbolError(told_unknown(str(self)) if is_of_sizes else told_of_scipy(LIBRARY) or told)
+            if is_of_sizes:
+                raise ShapeError(told_unknown(str(self)))
+            raise SymbolError(told_of_scipy(LIBRARY) or told)
         if numbers.ndim:
             raise SymbolError(f"{kind}() of an array of shape {show(self.shape)}; expected one number")
         return numbers[()]
@@ -276,7 +278,7 @@ def _stack_list(value: Any) -> Node:
     items = list(value) if not isinstance(value, np.ndarray) or value.ndim else [value.item()]
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return as_node(items[0])
-    if not any(isinstance(leaf, Operand | Node) for leaf in _leaves(items)):
+    if not any(isinstance(leaf, Operand | Node | Size) for leaf in _leaves(items)):
         try:
             objects = isinstance(value, np.ndarray) and all(isinstance(leaf, Number) for leaf in _leaves(items))
             array = np.array(value, dtype=float if objects else None)

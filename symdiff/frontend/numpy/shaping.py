@@ -58,6 +58,8 @@ def whole_number(name: str, value: Any) -> int:
 
 def shown(value: Any) -> str:
     """Return a value for a message: simple ones as they are written, the kind of others."""
+    if isinstance(value, Size):
+        return f"{value}, a size that is known at call time only"
     simple = value is None or isinstance(value, int | float | str | list | tuple)
     with suppress(Exception):  # what a list holds may not be printable
         return f"{value!r:.60}" if simple else f"a {type(value).__name__}"

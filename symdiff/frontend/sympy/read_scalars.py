@@ -46,8 +46,7 @@ class Reading:
     """
 
     def __init__(self, inputs: Inputs, readers: Mapping[type[Any], Reader]) -> None:
-        self.inputs = inputs
-        self.readers = readers
+        self.inputs, self.readers = inputs, readers
         self.unrolled = 0
         #: Sizes that ranges mention; an input must tell them.
         self.ranged: set[str] = set()
@@ -152,6 +151,7 @@ _FACTORS = "write what it is used for in terms of A.inv(), Determinant(A) or Lof
 _REMEDIES = {
     "Integral": _QUADRATURE,
     "Limit": "evaluate it first (.doit())",
+    "Order": "leave it out (.removeO())",
     "Vector": _COORDINATES,
     "VectorAdd": _COORDINATES,
     "VectorMul": _COORDINATES,

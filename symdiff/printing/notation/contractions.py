@@ -17,6 +17,8 @@ from .terms import Term, expand, matmul, times, transpose
 
 #: More factors than this are written with indices at once; looking for pairs takes cubic time.
 FACTORS = 16
+#: Transposed factors from which on a product is written as one that is transposed.
+MANY = 3
 
 
 @dataclass(eq=False)
@@ -66,11 +68,27 @@ def recognise(
         if len(factors) > FACTORS or not _merge_some(factors, wanted):
             break
     core = _arrange(factors, wanted)
+    core = core and _turned(core)
     if core is None:
         core = times(scales, ())
     elif scales:
         core = times([*scales, core], core.shape)
     return repeat(core, tuple(label in wanted for label in out), shape)
+
+
+def _turned(core: Term) -> Term:
+    """Write a product of several matrices that are all transposed as the transpose of one: ``(inv(X) @ B @ A).T``.
+
+    The power of one matrix stays ``X.T @ X.T @ X.T``.
+    """
+    if core.kind != "matmul" or any(arg.ndim != 2 or not (arg.even or arg.kind == "transpose") for arg in core.args):
+        return core
+    upright = [arg if arg.even else arg.args[0] for arg in core.args[::-1]]
+    factors = [factor for arg in upright for factor in (arg.args if arg.kind == "matmul" else (arg,))]
+    transposed = sum(not factor.even for factor in factors)
+    if transposed < MANY or all(factor == factors[0] for factor in factors):
+        return core
+    return Term("transpose", (Term("matmul", tuple(factors), None, core.shape[::-1]),), None, core.shape)
 
 
 def _stacked(args: Sequence[Term], labels: Sequence[Labels], out: Labels) -> bool:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ...errors import ShapeError
 from ...graph import Node
-from ...graph.sizes import product
+from ...graph.sizes import product, show
 from ...ground.stages import hook
 from ...sparse.entries import SparsePattern
 from ...sparse.formats import Format
 from ...sparse.layouts import Layout, OrderedLayout
+from ..calls.arguments import Parameter
+from ..calls.containers import rank_of
 
-__all__ = ["Coordinates", "Result"]
+__all__ = ["Coordinates", "Result", "refuse_batch"]
 
 
 class Coordinates(tuple[Any, Any]):
@@ -80,3 +86,21 @@ class Result(NamedTuple):
             return (self.layout.pattern.size,)
         rows = self.format.rows
         return product(self.node.shape[:rows]), product(self.node.shape[rows:])
+
+
+def refuse_batch(inputs: Sequence[Parameter], args: Sequence[Any], result: Result) -> None:
+    """Refuse a batch for a result that holds one sample.
+
+    Raises
+    ------
+    ShapeError
+        With the argument that is a batch.
+    """
+    for parameter, argument in zip(inputs, args, strict=True):
+        if rank_of(argument) > len(parameter.shape):
+            kind = result.format.kind if result.format is not None else ""
+            raise ShapeError(
+                f"{parameter.name} has shape {show(np.shape(argument))}, a batch; {result.name} comes back as "
+                f"{kind}, which holds one sample, of shape {show(parameter.shape)}. Compile with sparse='values' "
+                "for data of shape (..., nonzeros) and kernel.pattern() for where they stand, or with reduce='sum'"
+            )

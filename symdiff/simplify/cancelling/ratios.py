@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...graph import Node, constant, elementwise
+from ...graph import Node, constant, elementwise, number
 from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import factors_of, terms_of
 from ..facts import hides_nan, is_surely_positive
@@ -38,13 +38,42 @@ def _ratio_of_positive(node: Node) -> Node | None:
             top.remove((base, n))
     if len(top) == len(above.parts):
         return None
-    over = [*_bases(top, 1.0), *_bases(bottom, -1.0)]
-    under = [*_bases(top, -1.0), *_bases(bottom, 1.0)]
-    result = product_of(over)
+    return _quotient(node, above.sign * below.sign, [*top, *((base, -n) for base, n in bottom)])
+
+
+@rule("multiply divide", "d**2 x / (d**2 f(x / d))", "x / f(x / d)", "derived", below=(INVERSE,))
+def _ratio_of_divisor(node: Node) -> Node | None:
+    """Cancel equal factors of a derivative that another factor is divided by inside: 0 is outside its domain."""
+    found = factors_of(node, FACTORS)
+    if not found.whole:
+        return None
+    powers: dict[Node, list[float]] = {}
+    for part, n in found.parts:
+        base, exponent = _whole_power(part)
+        powers.setdefault(base, []).append(exponent * n)
+    # where a divisor is left, nothing hides a nan, and printing collects powers
+    both = [base for base, own in powers.items() if min(own) < 0 <= sum(own) and base.op != "constant"]
+    for base in both:
+        if _ground(base) in _divisors(part for part, _ in found.parts if _whole_power(part)[0] is not base):
+            powers[base] = [sum(powers[base])]
+    parts = [(base, n) for base, own in powers.items() for n in own if n]
+    return _quotient(node, found.sign, parts) if len(parts) < len(found.parts) else None
+
+
+def _whole_power(part: Node) -> tuple[Node, float]:
+    """Return what a factor is a whole power of, and which one."""
+    exponent = number(part.args[1]) if part.op == "power" else None
+    if exponent is None or not exponent.is_integer() or part.shape != part.args[0].shape:
+        return part, 1.0
+    return part.args[0], exponent
+
+
+def _quotient(node: Node, sign: int, parts: list[tuple[Node, float]]) -> Node:
+    """Return a product of powers, of the shape of another one."""
+    result, under = product_of(_bases(parts, 1.0)), _bases(parts, -1.0)
     if under:
         result = make("divide", result, product_of(under))
-    result = result if above.sign * below.sign > 0 else make("negative", result)
-    return spread(result, node.shape)
+    return spread(result if sign > 0 else make("negative", result), node.shape)
 
 
 def _alike(top: list[tuple[Node, float]], bottom: list[tuple[Node, float]]) -> list[tuple[Node, float]]:
@@ -64,6 +93,28 @@ def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
         elif not hides_nan(node):
             todo.extend(node.args)
     return found
+
+
+def _divisors(parts: Iterable[Node]) -> set[Node]:
+    """Return what some factors are divided by inside: where it is 0, none of them is what a person computed."""
+    found: set[Node] = set()
+    todo = list(parts)
+    for _ in range(_LOOKED):
+        if not todo:
+            break
+        node = todo.pop()
+        if node.op == "divide":
+            found.update(_ground(base) for base, n in factors_of(node.args[1], FACTORS).parts if n > 0)
+        if not hides_nan(node):
+            todo.extend(node.args)
+    return found
+
+
+def _ground(base: Node) -> Node:
+    """Return what a factor is a power of."""
+    while base.op in ("power", "sqrt", "named") and base.shape == base.args[0].shape:
+        base = base.args[0]
+    return base
 
 
 def _bases_inside(log: Node) -> Iterator[Node]:

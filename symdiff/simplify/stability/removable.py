@@ -298,3 +298,13 @@ def _root_of_square_and_number(root: Node, x: Node) -> float | None:
         if c and math.isfinite(c) and sign > 0 and _is_multiple(as_monomial(part), square, 1.0):
             return side * c
     return None
+
+
+@rule("maximum minimum", "maximum(x, -x), minimum(x, -x)", "abs(x), -abs(x)", "form", inside="negative")
+def _size_as_extremum(node: Node) -> Node | None:
+    """Write the larger of a number and its negative as its size, whose square has a second derivative."""
+    a, b = node.args
+    if not (a.op == "negative" and a.args[0] is b) and not (b.op == "negative" and b.args[0] is a):
+        return None
+    size = elementwise("abs", (b if a.op == "negative" else a,))
+    return size if node.op == "maximum" else elementwise("negative", (size,))

@@ -107,6 +107,27 @@ def _inverse(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _incomplete() -> dict[str, Callable[..., Any]]:
+    """Return logarithms of incomplete gamma and beta functions, and their derivatives by parameters."""
+    known: dict[str, Callable[..., Any]] = {
+        "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
+        "gammaincc": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+        "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
+        "stdtr": _stdtr,
+    }
+    known |= {f"log_{name}": lambda *args, f=f: mp.log(f(*args)) for name, f in list(known.items())}
+
+    def derived(function: Callable[..., Any], by: str, letters: str) -> Callable[..., Any]:
+        orders = tuple(by.count(letter) for letter in letters)
+        return lambda *args: mp.diff(function, args, orders)
+
+    for name in FUNCTIONS:
+        start, _, by = name.partition("_by_")
+        if by and start in known:
+            known[name] = derived(known[start], by.replace("df", "a"), "abx" if "beta" in start else "ax")
+    return known
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
@@ -136,9 +157,13 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ndtr": mp.ncdf,
     "log_ndtr": lambda x: mp.log(mp.ncdf(x)),
     "log_ndtr_derivative": _log_ndtr_derivative,
-    "ndtri": lambda p: _newton(lambda x: mp.log(mp.ncdf(x)) - mp.log(p), special.ndtri(float(p))),
+    "ndtri": lambda p: (
+        _newton(lambda x: mp.log(mp.ncdf(x)) - mp.log(p), special.ndtri(float(p))) if 0 < p < 1 else mp.nan
+    ),
     "erfinv": mp.erfinv,
-    "erfcinv": lambda y: _newton(lambda x: mp.log(mp.erfc(x)) - mp.log(y), special.erfcinv(float(y))),
+    "erfcinv": lambda y: (
+        _newton(lambda x: mp.log(mp.erfc(x)) - mp.log(y), special.erfcinv(float(y))) if 0 < y < 2 else mp.nan
+    ),
     "beta": mp.beta,
     "betaln": lambda a, b: mp.log(abs(mp.beta(a, b))),
     "poch": mp.rf,
@@ -163,18 +188,16 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "k0": lambda x: mp.besselk(0, x),
     "k1": lambda x: mp.besselk(1, x),
     **{"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "iv_far": mp.besseli, "kv": mp.besselk, "zeta": mp.zeta},
-    "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
-    "gammaincc": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+    **_incomplete(),
     "gamma_density": lambda n, a, x: mp.power(x, a - 1 - n) * mp.exp(-x) / mp.gamma(a),
     "beta_slope": lambda a, b: mp.beta(a, b) * (mp.digamma(a) - mp.digamma(a + b)),
-    "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
     "dawsn": lambda x: _dawson(0, x),
     "dawsn_derivative": _dawson,
     "owens_t": _owens_t,
     "gammaincinv": _inverse("gammaincinv", lambda a, x: mp.gammainc(a, 0, x, regularized=True)),
     "gammainccinv": _inverse("gammainccinv", lambda a, x: mp.gammainc(a, x, regularized=True)),
     "betaincinv": _inverse("betaincinv", lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)),
-    "stdtr": _stdtr,
+    **{name: getattr(mp, name) for name in ("hyp0f1", "hyp1f1", "hyp2f1")},
     "stdtrit": _inverse("stdtrit", _stdtr),
     "exp1": mp.e1,
     "expi": mp.ei,
@@ -182,9 +205,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "spence": lambda x: mp.re(mp.polylog(2, 1 - x)),
     "i0e": lambda x: mp.exp(-abs(x)) * mp.besseli(0, x),
     "i1e": lambda x: mp.exp(-abs(x)) * mp.besseli(1, x),
-    "spherical_jn": lambda n, x: mp.sqrt(mp.pi / (2 * abs(x))) * mp.besselj(n + 0.5, abs(x)) * mp.sign(x) ** int(n)
-    if x
-    else mp.mpf(int(n) == 0),
+    "spherical_jn": lambda n, x: (
+        mp.sqrt(mp.pi / (2 * abs(x))) * mp.besselj(n + 0.5, abs(x)) * mp.sign(x) ** int(n) if x else mp.mpf(int(n) == 0)
+    ),
     "where": lambda c, x, y: x if c else y,
     "less": lambda x, y: x < y,
     "less_equal": lambda x, y: x <= y,
