@@ -1,4 +1,4 @@
-"""Stencils of stencils: no step of NumPy, whatever the size, and arrays of their own where an element has many places."""
+"""Stencils of stencils: no step of NumPy at any size, and arrays of their own where an element has many places."""
 
 from __future__ import annotations
 
@@ -78,4 +78,5 @@ def test_which_arrays_are_steps_depends_on_what_they_take() -> None:
 
     assert len(steps("second differences")) == 1
     assert len(steps("between functions")) > 3
-    assert not any(isinstance(step, Call) for name in ("second differences", "between functions") for step in steps(name))
+    names = ("second differences", "between functions")
+    assert not any(isinstance(step, Call) for name in names for step in steps(name))
