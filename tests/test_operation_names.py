@@ -8,7 +8,7 @@ from pathlib import Path
 
 import symdiff as sd
 from symdiff.graph import Node
-from symdiff.graph.kinds import TESTS
+from symdiff.graph.kinds import PREDICATES
 from symdiff.graph.primitives import PRIMITIVES
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.lowering.program import SIGNATURES
@@ -17,7 +17,7 @@ PACKAGE = Path(sd.__file__).parent
 #: Stages that know nodes, and in how many of their files the name of one operation may be compared at the most.
 OF_NODES = ("graph", "simplify", "printing", "calculus", "sparse", "lowering", "plan", "codegen", "runtime", "tools")
 MOST_FILES = 14
-#: Where operations are those of programs, which have no tests.
+#: Where operations are those of programs, which have no predicates.
 OF_PROGRAMS = ("codegen/c/", "codegen/bytecode/", "lowering/")
 
 
@@ -40,7 +40,7 @@ def test_comparisons_are_found(tmp_path: Path) -> None:
 
 
 def test_what_stages_ask_alike_is_asked_of_the_node() -> None:
-    names = {tests[0]: test for test, tests in TESTS.items() if len(tests) == 1}
+    names = {ops[0]: predicate for predicate, ops in PREDICATES.items() if len(ops) == 1}
     wrong = [
         f"{path.relative_to(PACKAGE)}:{line} compares op with {name!r}; write .{names[name]}"
         for path in PACKAGE.rglob("*.py")
@@ -80,6 +80,6 @@ def test_operations_that_are_compared_are_there() -> None:
     assert not strange
 
 
-def test_nodes_declare_the_tests_of_the_table() -> None:
-    assert {name for name in Node.__annotations__ if name.startswith("is_")} == TESTS.keys()
-    assert {op for operations in TESTS.values() for op in operations} <= {*PRIMITIVES, *FUNCTIONS}
+def test_nodes_declare_the_predicates_of_the_table() -> None:
+    assert {name for name in Node.__annotations__ if name.startswith("is_")} == PREDICATES.keys()
+    assert {op for operations in PREDICATES.values() for op in operations} <= {*PRIMITIVES, *FUNCTIONS}

@@ -1,7 +1,7 @@
 """What a node tells of its operation, and notes of everything below it.
 
-:data:`TESTS` are attributes of a node, such as ``node.is_input``, for what several stages ask: no stage compares the
-name of such an operation itself. The other kinds are noted of a node and of everything below it, in the bits of
+:data:`PREDICATES` are attributes of a node, such as ``node.is_input``, for what several stages ask: no stage compares
+the name of such an operation itself. The other kinds are noted of a node and of everything below it, in the bits of
 ``Node.below``.
 
 Most passes and rules are about a few operations that most formulas do not have. What a node notes tells them at
@@ -24,11 +24,11 @@ __all__ = [
     "INLINED",
     "INVERSE",
     "OF_SQUARE",
+    "PREDICATES",
     "QUOTIENT",
     "REPEATED",
     "SHARES",
     "SPECTRUM",
-    "TESTS",
     "VANISHING",
     "WRAPPER",
     "holds",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 #: Attributes of :class:`~.nodes.Node` that tell of which operation it is, and the operations for which each is true.
-TESTS = {
+PREDICATES = {
     "is_input": ("input",),
     "is_constant": ("constant",),
     "is_size": ("size",),

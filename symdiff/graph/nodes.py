@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._kernels.system.unique import Unique, add_tests, unique
+from .._kernels.system.unique import Unique, add_predicates, unique
 from ..errors import DtypeError, LimitError, ShapeError
 from ..ground.budget import NODE_STEPS, current, reserve
 from .dump import brief
-from .kinds import TESTS
+from .kinds import PREDICATES
 from .primitives import NOTHING_KNOWN, Assumptions, Declared, Diagonal, Extent, Place, Placeholder
 from .sizes import Dim, Shape, fixed, product, show
 
@@ -49,7 +49,7 @@ class Node(Unique):
 
     __slots__ = ()
     args: tuple[Node, ...]
-    # What it is, as the table of tests in symdiff.graph.kinds says.
+    # What it is, as the table of predicates in symdiff.graph.kinds says.
     is_input: bool
     is_constant: bool
     is_size: bool
@@ -137,7 +137,7 @@ class Node(Unique):
         return elementwise("negative", (self,))
 
 
-add_tests(Node, TESTS)
+add_predicates(Node, PREDICATES)
 
 
 def intern(op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: str = REAL) -> Node:

@@ -89,7 +89,7 @@ def deciding(roots: Sequence[Node]) -> list[Node]:
 
 def _may_be_zero(root: Node) -> bool:
     """Tell whether some elements of an array may be zero by their form."""
-    return any(node.op in _WITH_ZEROS or (node.op == "constant" and not node.value.all()) for node in postorder([root]))
+    return any(node.op in _WITH_ZEROS or (node.is_constant and not node.value.all()) for node in postorder([root]))
 
 
 def _shape(node: Node, sizes: _Sizes) -> tuple[int, ...]:

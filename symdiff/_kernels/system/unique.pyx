@@ -18,7 +18,7 @@ cdef extern from *:
     #include <stddef.h>
     #include <structmember.h>
 
-    #define SD_TESTS 64
+    #define SD_PREDICATES 64
 
     static PyMemberDef sd_fields[8];
 
@@ -38,21 +38,21 @@ cdef extern from *:
         return failed;
     }
 
-    static PyGetSetDef sd_tests[SD_TESTS];
+    static PyGetSetDef sd_predicates[SD_PREDICATES];
 
     /* Make an attribute of a type that calls a function with the object and a pointer. */
     static PyObject *sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about)
     {
-        sd_tests[i].name = name;
-        sd_tests[i].get = ask;
-        sd_tests[i].closure = about;
-        return PyDescr_NewGetSet(type, &sd_tests[i]);
+        sd_predicates[i].name = name;
+        sd_predicates[i].get = ask;
+        sd_predicates[i].closure = about;
+        return PyDescr_NewGetSet(type, &sd_predicates[i]);
     }
     """
     int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind) except -1
     ctypedef object (*getter)(object, void *)
     object sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about)
-    enum: SD_TESTS
+    enum: SD_PREDICATES
     void PyObject_GC_UnTrack(void *)
     bint PyObject_GC_IsTracked(PyObject *)
     bint PyObject_IS_GC(PyObject *)
@@ -79,7 +79,7 @@ cdef class Unique:
     cdef uint32_t met
     cdef uint16_t below
     cdef uint8_t settled
-    #: The number of its operation among those that tests are for, 0 for any other.
+    #: The number of its operation among those that predicates are about, 0 for any other.
     cdef uint8_t number
 
     def __dealloc__(self):
@@ -94,11 +94,11 @@ cdef size_t taken = 0
 cdef uint64_t version = 0
 cdef PyObject *gone = <PyObject *>&slots
 cdef dict bits = {}
-#: Numbers of operations, and for each test which numbers pass it.
+#: Numbers of operations, and for each predicate which numbers it is true of.
 cdef dict numbers = {}
-cdef uint8_t passes[SD_TESTS][256]
-#: Names of the tests, which their attributes point to.
-cdef list tests = []
+cdef uint8_t passes[SD_PREDICATES][256]
+#: Names of the predicates, which their attributes point to.
+cdef list predicates = []
 
 
 cdef int _copy() except -1:
@@ -348,7 +348,7 @@ cdef object _passes(object one, void *passing):
     return (<uint8_t *>passing)[(<Unique>one).number] != 0
 
 
-def add_tests(type kind, dict known):
+def add_predicates(type kind, dict known):
     """Give a type attributes that tell whether the operation of an object is one of some names.
 
     Parameters
@@ -360,15 +360,15 @@ def add_tests(type kind, dict known):
     """
     cdef int i
     for name, operations in known.items():
-        i = <int>len(tests)
-        if i == SD_TESTS:
-            raise OverflowError(f"more than {SD_TESTS} tests; expected fewer")
-        tests.append(name.encode())
+        i = <int>len(predicates)
+        if i == SD_PREDICATES:
+            raise OverflowError(f"more than {SD_PREDICATES} predicates; expected fewer")
+        predicates.append(name.encode())
         for op in operations:
             if op not in numbers and len(numbers) == 255:
-                raise OverflowError("more than 255 operations with tests; expected fewer")
+                raise OverflowError("more than 255 operations with predicates; expected fewer")
             passes[i][numbers.setdefault(op, len(numbers) + 1)] = 1
-        setattr(kind, name, sd_ask(<PyTypeObject *>kind, i, tests[i], _passes, passes[i]))
+        setattr(kind, name, sd_ask(<PyTypeObject *>kind, i, predicates[i], _passes, passes[i]))
 
 
 def count():

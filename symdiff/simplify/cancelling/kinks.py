@@ -92,7 +92,7 @@ def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Nod
 def _paired(node: Node, back: Mapping[Node, Node]) -> Node:
     for stand, sign in back.items():
         for one, other in ((stand, sign), (sign, stand)):
-            found = _paired_operands(node, one, other) if node.op == "contract" else _paired_factors(node, one, other)
+            found = _paired_operands(node, one, other) if node.is_contraction else _paired_factors(node, one, other)
             if found is not None:
                 return found
     return node
@@ -145,14 +145,14 @@ def _split(node: Node, factor: Node, depth: int = _DEPTH) -> _Split | None:
         return _Split(spread(ONE, node.shape), None)
     if depth == 0 or node.shape != factor.shape:
         return None
-    if node.op == "named":
+    if node.is_named:
         return _split(node.args[0], factor, depth)
     if node.op in ("add", "subtract", "negative", "where"):
         return _split_each(node, factor, depth)
     if node.op not in ("multiply", "divide", "contract"):
         return None
-    for i, arg in enumerate(node.args[:1] if node.op == "divide" else node.args):
-        if node.op == "contract" and node.payload.labels[i] != node.payload.out:
+    for i, arg in enumerate(node.args[:1] if node.is_division else node.args):
+        if node.is_contraction and node.payload.labels[i] != node.payload.out:
             continue
         found = _split(arg, factor, depth - 1)
         if found is not None:
@@ -162,7 +162,7 @@ def _split(node: Node, factor: Node, depth: int = _DEPTH) -> _Split | None:
 
 def _split_each(node: Node, factor: Node, depth: int) -> _Split | None:
     """Take a factor out of the terms of a sum, or of what is chosen from."""
-    first = 1 if node.op == "where" else 0
+    first = 1 if node.is_choice else 0
     splits = [_split(arg, factor, depth - 1) for arg in node.args[first:]]
     if not any(splits):
         return None
@@ -175,12 +175,12 @@ def _split_each(node: Node, factor: Node, depth: int) -> _Split | None:
 
 def _of(node: Node, parts: Sequence[Node]) -> Node:
     """Return a sum or a choice of other parts; of a sum those that are not 0."""
-    if node.op == "where":
+    if node.is_choice:
         return spread(rebuild(node, (node.args[0], *parts)), node.shape)
     if len(parts) == 2 and scalar_constant(parts[1]) == 0.0:
         return spread(parts[0], node.shape)
     if len(parts) == 2 and scalar_constant(parts[0]) == 0.0:
-        return spread(parts[1] if node.op == "add" else elementwise("negative", (parts[1],)), node.shape)
+        return spread(parts[1] if node.is_addition else elementwise("negative", (parts[1],)), node.shape)
     return spread(rebuild(node, tuple(parts)), node.shape)
 
 
@@ -193,7 +193,7 @@ def _exchanged(node: Node, new: dict[Node, Node]) -> Node:
     """Put other factors of a product in the place of some, each once."""
     if node in new:
         return new.pop(node)
-    if node.op == "divide":
+    if node.is_division:
         return elementwise("divide", (_exchanged(node.args[0], new), node.args[1]))
     if node.op in ("negative", "multiply"):
         return elementwise(node.op, tuple([_exchanged(arg, new) for arg in node.args]))
@@ -218,9 +218,9 @@ def smooth_directions(node: Node, slope: Callable[[Node, Node], Node | None]) ->
     new: dict[Node, Node] = {}
     for part in order:
         made = rebuild(part, tuple([new[arg] for arg in part.args])) if part.args else part
-        if made.op == "multiply":
+        if made.is_multiplication:
             made = _smooth_product(made, slope)
-        elif made.op == "contract":
+        elif made.is_contraction:
             made = _smooth_contraction(made, slope)
         new[part] = made
     return new[node]
@@ -318,7 +318,7 @@ def _vanishes(c: Node, r: Node) -> bool:
                 new[node] = rebuild(node, tuple([new[arg] for arg in node.args]))
             elif node.op in ("reshape", "named"):
                 new[node] = new[node.args[0]]
-            elif node.op == "contract" and _is_product(node):
+            elif node.is_contraction and _is_product(node):
                 total = ONE
                 for arg in node.args:
                     total = elementwise("multiply", (total, new[arg]))

@@ -52,7 +52,7 @@ def _ratio_of_divisor(node: Node) -> Node | None:
         base, exponent = _whole_power(part)
         powers.setdefault(base, []).append(exponent * n)
     # where a divisor is left, nothing hides a nan, and printing collects powers
-    both = [base for base, own in powers.items() if min(own) < 0 <= sum(own) and base.op != "constant"]
+    both = [base for base, own in powers.items() if min(own) < 0 <= sum(own) and not base.is_constant]
     for base in both:
         if _ground(base) in _divisors(part for part, _ in found.parts if _whole_power(part)[0] is not base):
             powers[base] = [sum(powers[base])]
@@ -62,7 +62,7 @@ def _ratio_of_divisor(node: Node) -> Node | None:
 
 def _whole_power(part: Node) -> tuple[Node, float]:
     """Return what a factor is a whole power of, and which one."""
-    exponent = number(part.args[1]) if part.op == "power" else None
+    exponent = number(part.args[1]) if part.is_power else None
     if exponent is None or not exponent.is_integer() or part.shape != part.args[0].shape:
         return part, 1.0
     return part.args[0], exponent
@@ -103,7 +103,7 @@ def _divisors(parts: Iterable[Node]) -> set[Node]:
         if not todo:
             break
         node = todo.pop()
-        if node.op == "divide":
+        if node.is_division:
             found.update(_ground(base) for base, n in factors_of(node.args[1], FACTORS).parts if n > 0)
         if not hides_nan(node):
             todo.extend(node.args)

@@ -304,7 +304,7 @@ def _root_of_square_and_number(root: Node, x: Node) -> float | None:
 def _size_as_extremum(node: Node) -> Node | None:
     """Write the larger of a number and its negative as its size, whose square has a second derivative."""
     a, b = node.args
-    if not (a.op == "negative" and a.args[0] is b) and not (b.op == "negative" and b.args[0] is a):
+    if not (a.is_negation and a.args[0] is b) and not (b.is_negation and b.args[0] is a):
         return None
-    size = elementwise("abs", (b if a.op == "negative" else a,))
+    size = elementwise("abs", (b if a.is_negation else a,))
     return size if node.op == "maximum" else elementwise("negative", (size,))
