@@ -491,3 +491,22 @@ def test_standard_deviations_are_read_once() -> None:
         again = parse_graph(text(node, derived=True), {"x": 3}).result.node
         at = {"x": np.array([0.2, 0.9, 0.4])}
         np.testing.assert_allclose(evaluate([again], at)[0], evaluate([node], at)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_signs_and_factors_of_remainders_are_read_again(seed: int) -> None:
+    rng = random.Random(seed)
+    part = rng.choice(["x % 1.7", "x % y", "x % 2 % y", "-x % y", "y // x", "abs(x) % 3"])
+    forms = ["-({0})", "-({0}) * y", "-({0}) / y", "-(({0}) / 2)", "({0}) * y % 3", "y - ({0}) / x", "-(-({0}))"]
+    forms += ["2 / ({0}) * x", "-({0}) ** 2", "-({0}) * (x % 3) / y", "({0}) % ({0} + 1)"]
+    written = rng.choice(forms).format(part)
+    shapes = {"x": (), "y": ()}
+    own = parse_graph(written, {name: () for name in shapes if name in written}).result
+    shown = [own, *(sd.gradient(own * sd.scalar("z"), name) for name in ("x", "z") if name in f"{written} z")]
+    for formula in shown:
+        names = [leaf.payload for leaf in postorder([formula.node]) if leaf.op == "input"]
+        again = parse_graph(str(formula), dict.fromkeys(names, ())).result
+        for x, y in ((3.3, -1.2), (-0.4, 2.6)):
+            at = {"x": x, "y": y, "z": 0.7}
+            got, want = (float(evaluate([one.node], {name: at[name] for name in names})[0]) for one in (again, formula))
+            assert got == pytest.approx(want, nan_ok=True), str(formula)
