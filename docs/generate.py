@@ -84,6 +84,11 @@ REMAINING = """## What remains as it was written
 
 These forms are computed as they stand, so a nan or an inf can appear where the mathematics is finite. `symdiff.check`
 computes such a point in 120 digits and names the operation.
+
+A formula that is shown has the values that are computed at all finite inputs, up to rounding. Where an input is nan or
+infinite they may differ from it, and from NumPy's: the gradient of `sum(softmax(x))` is shown as zeros and is nan for a
+nan, `t - 2*t` is -t at infinity, too, and the zeros of `pad`, `tril`, `triu`, `diag` and `eye` stay 0 in native code
+beside a nan or an infinity, which `backend="numpy"` multiplies by 0.
 """
 
 #: Forms that are not rewritten, where they go wrong, and what to write.

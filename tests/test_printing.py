@@ -462,3 +462,51 @@ def test_short_arrays_are_printed_with_their_shape(written: str, shown: str | No
     point: dict[str, Any] = {"w": np.arange(3.0), "M": np.array([[4.0]]), "u": np.arange(3.0)}
     values = [np.asarray(evaluate([array.node], point)[0], float) for array in (again, made)]
     np.testing.assert_allclose(*values, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "sum(arctan(cos(erf(A))))",
+        "sum(cos(erf(A))) / sqrt(pi) * 2 / sqrt(pi)",
+        "sum(erf(erf(A)) * erf(A))",
+        "sum(arctan(cos(erf(maximum(A, 0.2*A)))))",
+        "sum(sin(A - mean(A)) / std(A) / std(A))",
+        "sum(erfc(A)**3)",
+        "sum(1 / sqrt(pi) * exp(-A) * erf(A) / sqrt(pi))",
+    ],
+)
+def test_equal_numbers_in_products_are_shown_as_often_as_they_are_there(written: str) -> None:
+    at = np.array([[0.3, -0.5], [0.7, 1.2]])
+    for derivative in (sd.gradient(written, "A", A=(2, 2)), sd.hessian(written, "A", A=(2, 2))):
+        again = sd.compile(str(derivative), A=(2, 2), backend="numpy")
+        np.testing.assert_allclose(again(at), sd.compile(derivative, backend="numpy")(at), rtol=1e-9, atol=1e-12)
+
+
+def test_standard_deviations_are_read_once() -> None:
+    x = variable("x", (3,))
+    centre = apply("subtract", x, apply("multiply", 1 / 3, contract([x], [(0,)], (), {})))
+    length = apply("sqrt", contract([centre, centre], [(0,), (0,)], (), {}))
+    for node in (3.0**0.5 / length / length, 3.0**0.5 * apply("exp", length) * 3.0**0.5 / length):
+        again = parse_graph(text(node, derived=True), {"x": 3}).result.node
+        at = {"x": np.array([0.2, 0.9, 0.4])}
+        np.testing.assert_allclose(evaluate([again], at)[0], evaluate([node], at)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_signs_and_factors_of_remainders_are_read_again(seed: int) -> None:
+    rng = random.Random(seed)
+    part = rng.choice(["x % 1.7", "x % y", "x % 2 % y", "-x % y", "y // x", "abs(x) % 3"])
+    forms = ["-({0})", "-({0}) * y", "-({0}) / y", "-(({0}) / 2)", "({0}) * y % 3", "y - ({0}) / x", "-(-({0}))"]
+    forms += ["2 / ({0}) * x", "-({0}) ** 2", "-({0}) * (x % 3) / y", "({0}) % ({0} + 1)"]
+    written = rng.choice(forms).format(part)
+    shapes = {"x": (), "y": ()}
+    own = parse_graph(written, {name: () for name in shapes if name in written}).result
+    shown = [own, *(sd.gradient(own * sd.scalar("z"), name) for name in ("x", "z") if name in f"{written} z")]
+    for formula in shown:
+        names = [leaf.payload for leaf in postorder([formula.node]) if leaf.op == "input"]
+        again = parse_graph(str(formula), dict.fromkeys(names, ())).result
+        for x, y in ((3.3, -1.2), (-0.4, 2.6)):
+            at = {"x": x, "y": y, "z": 0.7}
+            got, want = (float(evaluate([one.node], {name: at[name] for name in names})[0]) for one in (again, formula))
+            assert got == pytest.approx(want, nan_ok=True), str(formula)

@@ -119,6 +119,37 @@ def test_lengths_with_a_kink_have_no_second_derivative_at_0(formula: str) -> Non
     assert not np.isfinite(sd.compile(sd.hessian(formula, "x", shapes=shapes))(**given)).all()
 
 
+K = "(1 + abs({0}) + abs({0})**2/3)*exp(-abs({0}))"
+
+
+OUTER = ["sqrt(1 + ({0})**2)", "({0})**2", "({0})**3", "log(({0}) + y)", "exp({0})*({0})", "1/(({0}) + y)", "({0})**y"]
+
+
+@pytest.mark.parametrize("outer", OUTER)
+@pytest.mark.parametrize("inner", ["x", "tanh(x)", "2*x - x**2"])
+def test_functions_of_kernels_of_a_size(outer: str, inner: str) -> None:
+    formula = outer.format(K.format(f"({inner})"))
+    twice = sd.compile(sd.hessian(formula, "x", x=(), **({"y": ()} if "y" in outer else {})))
+    product = sd.compile(sd.hvp(formula, "x", "d", x=(), d=(), **({"y": ()} if "y" in outer else {})))
+    given = {"y": 1.3} if "y" in outer else {}
+    beside = 0.5 * (twice(x=1e-8, **given) + twice(x=-1e-8, **given))
+    assert twice(x=0.0, **given) == pytest.approx(beside, rel=1e-6)
+    assert product(x=0.0, d=2.0, **given) == pytest.approx(2 * beside, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("formula", "right"),
+    [
+        ("(x + abs(x))**2", 4.0),  # 0 on the left, 8 on the right
+        ("tanh(x + exp(-abs(x)) + abs(x))", -0.219725666835199),
+    ],
+)
+def test_sides_are_taken_together(formula: str, right: float) -> None:
+    twice = sd.compile(sd.hessian(formula, "x"))
+    assert twice(0.0) == pytest.approx(0.5 * (twice(1e-8) + twice(-1e-8)), rel=1e-6)
+    assert twice(0.0) == pytest.approx(right)
+
+
 @pytest.mark.parametrize(
     ("formula", "right"),
     [("maximum(x, -x)**2", 2.0), ("minimum(-x, x)**2", 2.0), ("cos(maximum(-x, x))", -1.0), ("maximum(x, -x)**3", 0.0)],

@@ -56,6 +56,10 @@ def _reaches_end(stop: Dim, size: Dim) -> bool:
     return isinstance(stop, int) and isinstance(size, int) and stop >= size
 
 
+def _is_remainder(term: Term) -> bool:
+    return term.kind == "call" and term.data == "mod"
+
+
 class TextStyle(Style):
     """The style of formula text.
 
@@ -186,13 +190,15 @@ class TextStyle(Style):
 
     def factor(self, term: Term, behind: bool, count: int) -> str:
         """Return a factor; a product of matrices is bracketed beside others, though it binds from the left."""
-        return self.wrapped(term, UNARY if behind or (count > 1 and term.kind in ("matmul", "dot")) else PRODUCT)
+        apart = behind or _is_remainder(term) or (count > 1 and term.kind in ("matmul", "dot"))
+        return self.wrapped(term, UNARY if apart else PRODUCT)
 
     def _write_negative(self, term: Term) -> Piece:
         text, level = self.piece(term.args[0])
         number = self.folded.of(term.args[0])
         self.folded.note(term, None if number is None else -number)
-        if level == PRODUCT and not text.startswith("-"):
+        # -a % b would be the remainder of -a
+        if level == PRODUCT and not text.startswith("-") and not _is_remainder(term.args[0]):
             return Piece(f"-{text}", PRODUCT)
         return Piece(f"-{self.wrapped(term.args[0], POWER)}", UNARY)
 

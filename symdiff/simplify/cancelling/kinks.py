@@ -86,7 +86,39 @@ def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Nod
         before, found = found, [new[one] for one in found]
         if found == before:
             break
+    mixed = [(stand, sign) for stand, sign in back.items() if _are_mixed(found, stand, sign)]
+    if mixed:
+        sides = [substitute(found, _on_a_side(mixed, side)) for side in (1.0, -1.0)]
+        half = constant(0.5)
+        found = [elementwise("multiply", (half, elementwise("add", pair))) for pair in zip(*sides, strict=True)]
     return substitute(found, back)
+
+
+def _are_mixed(results: Sequence[Node], stand: Node, sign: Node) -> bool:
+    """Tell whether a sign is multiplied with what a slope has of it, in a product that is not taken apart."""
+    order = postorder(results)
+    left, right = dependents(order, [stand]), dependents(order, [sign])
+    return any(
+        one in left and other in right
+        for node in order
+        if node.op not in _ADDED and node in left and node in right
+        for i, one in enumerate(node.args)
+        for j, other in enumerate(node.args)
+        if i != j or node.op == "power"
+    )
+
+
+#: Operations that keep their arguments apart.
+_ADDED = frozenset(("add", "subtract", "negative", "where", "concatenate", "stack"))
+
+
+def _on_a_side(mixed: Sequence[tuple[Node, Node]], side: float) -> dict[Node, Node]:
+    """Return what signs and the constants for them are on one side of 0."""
+    new: dict[Node, Node] = {}
+    for stand, sign in mixed:
+        at_zero = elementwise("equal", (sign.args[0], constant(0.0)), BOOL)
+        new[stand] = new[sign] = where(at_zero, side, sign)
+    return new
 
 
 def _paired(node: Node, back: Mapping[Node, Node]) -> Node:
