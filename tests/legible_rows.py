@@ -120,7 +120,7 @@ SUMS = [
         "pad(2 * eye(n)[1:].T - 4 * (eye(n, n - 1) * x[:-1]), ((0, 0), (1, 0))) + "
         "pad(eye(n, n - 1) * (8 * x[:-1] * x[:-1] - 4 * (x[1:] - x[:-1] ** 2)) - 4 * (eye(n)[1:].T * x[:-1]), "
         "((0, 0), (0, 1)))", 2),
-    Row("sum(diff(x, n=2)**2)", "x", ALONG, "2 * diff(pad(diff(pad(diff(diff(x)), (1, 1))), (1, 1)))"),
+    Row("sum(diff(x, n=2)**2)", "x", ALONG, "2 * diff(pad(diff(x, 2), (2, 2)), 2)"),
 ]
 FORM: Mapping[str, Any] = {"x": "n", "A": S("n"), "B": ("n", "n")}
 FUNCTIONS = [

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
 from ...graph import Node, elementwise, step_number
+from ...graph import number as constant_of
 from ...graph.contractions import parameter, point
 from ...graph.sizes import Shape
-from ...simplify.facts import is_symmetric
-from .terms import Loop, Term, number, quotient, total_of, transpose
+from ...simplify.facts import is_definite, is_symmetric
+from .terms import Loop, Term, number, quotient, times, total_of, transpose
 
 __all__ = ["INNER"]
 
@@ -57,6 +58,12 @@ def _spectral(node: Node, args: Sequence[Term], names: Collection[str], write: W
     for op, name in _NAMED.items():
         if payload.function is elementwise(op, (point(0),)):
             return Term("function", (matrix, *directions), name + suffix, node.shape)
+    f = payload.function
+    if f.op == "divide" and f.args[1] is elementwise("sqrt", (point(0),)) and is_definite(node.args[0]) and not order:
+        factor = constant_of(f.args[0])
+        if factor is not None:
+            inverse = Term("inv", (Term("function", (matrix,), "sqrtm", node.shape),), None, node.shape, True)
+            return times([number(factor), inverse], node.shape)
     letter = _fresh("x", (), set(names))
     known = {point(0): letter, **{parameter(k): term for k, term in enumerate(parameters)}}
     (body,) = write([payload.function], known, {*names, letter.data})

@@ -6,9 +6,10 @@ Matrices by their entries are what sums of products of lists with unit vectors a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import TypeAlias
 
+from ...graph.sizes import Shape
 from .factors import split_scalars, turned_over
 from .named_forms import padded, shift_of
 from .reader import Reader, ReadingRules
@@ -216,6 +217,59 @@ def _along(term: Term, kind: str, matrix: Term) -> Term | None:
     return term.args[kind == "columns"]
 
 
+@RULES.of("sum")
+def _outer_of_opposites(reader: Reader, term: Term) -> Term | None:
+    """Write outer products of a vector and of its negative as one: u aᵀ - q u bᵀ is u (a - q b)ᵀ."""
+    if term.ndim != 2 or len(term.args) > _MOST:
+        return None
+    parts = [split_scalars(reader, arg) for arg in term.args]
+    for (i, one), (j, other) in permutations(enumerate(parts), 2):
+        if one[3].kind != "outer" or other[3].kind != "outer" or one[2] != other[2]:
+            continue
+        if one[1] and (one[1] != other[1][: len(one[1])]):
+            continue
+        for kept in (0, 1):
+            shared, turned = one[3].args[kept], other[3].args[kept]
+            if not _are_opposite(shared, turned):
+                continue
+            minus = (one[0] != term.data[i]) == (other[0] != term.data[j])
+            mine, its = one[3].args[1 - kept], other[3].args[1 - kept]
+            its = reader.product([*other[1][len(one[1]) :], its], [], its.shape)
+            both = reader.sum([(mine, False), (its, minus)], mine.shape)
+            pair = (shared, both) if kept == 0 else (both, shared)
+            made = reader.product([*one[1], reader.make("outer", pair, None, term.shape)], one[2], term.shape)
+            pairs = zip(term.args, term.data, strict=True)
+            rest = [(made, one[0] != term.data[i]) if k == i else part for k, part in enumerate(pairs) if k != j]
+            return reader.sum(rest, term.shape)
+    return None
+
+
+@RULES.of("product")
+def _direction_in_chain(reader: Reader, term: Term) -> Term | None:
+    """Write a product with a vector over its length as one with its direction, beside the direction: A x uᵀ / ‖x‖."""
+    over, under = term.factors
+    for divisor in under:
+        if divisor.kind != "reduce" or divisor.data[0] != "norm" or divisor.ndim:
+            continue
+        for place, arg in enumerate(over):
+            for k, chain in enumerate(arg.args) if arg.kind == "outer" else ():
+                unit, (x,) = arg.args[1 - k], divisor.args
+                if chain.kind != "matmul" or chain.args[-1] is not x or unit.kind != "reduce":
+                    continue
+                if unit.data[0] == "unit" and unit.args[0] is x:
+                    turned = reader.chain([*chain.args[:-1], unit])
+                    pair = (turned, unit) if k == 0 else (unit, turned)
+                    rest = [other for other in under if other is not divisor]
+                    over[place] = reader.make("outer", pair, None, arg.shape)
+                    return reader.product(over, rest, term.shape)
+    return None
+
+
+def _are_opposite(one: Term, other: Term) -> bool:
+    """Tell whether one difference is the other with its terms in each other's place."""
+    return one.kind == other.kind == "sum" and one.args == other.args[::-1] and one.data == other.data == (False, True)
+
+
 # ---------------------------------------------------------------------------- differences of neighbours
 
 
@@ -253,7 +307,7 @@ def _differences_of_identity(reader: Reader, term: Term) -> Term | None:
     for (i, one), (j, other) in combinations(enumerate(shifts), 2):
         if one is None or other is None or term.data[i] == term.data[j] or {one.start, other.start} != {0, ahead}:
             continue
-        gap = reader.make("function", (reader.make("eye", (), (0, 1), (n, n)),), "diff", (n, n - 1))
+        gap = _gap(reader, reader.make("eye", (), (0, 1), (n, n)), (n, n - 1))
         if ahead == 1:
             gap = reader.make("transpose", (gap,), None, term.shape)
         minus = term.data[i if one.start == ahead else j]
@@ -282,9 +336,25 @@ def _difference(reader: Reader, one: Term, other: Term) -> tuple[Term, bool] | N
         parts = [(0, 1, x.shape[-1] - 1), (1, 1, x.shape[-1] - 1)]
         if not whole or x.kind == "eye" or [ahead, behind] not in (parts, parts[::-1]):
             return None
-        return reader.make("function", (x,), "diff", one.shape), ahead == parts[0]
+        return _gap(reader, x, one.shape), ahead == parts[0]
     (p, q), (r, s) = ahead, behind
     if any(widths != (0, 0) for widths in one.data[:-1]) or (p - r, q - s) not in ((1, -1), (-1, 1)):
         return None
     around = padded(reader, x, x.ndim - 1, (p, s) if p - r == 1 else (r, q))
-    return reader.make("function", (around,), "diff", one.shape), p - r == 1
+    return _gap(reader, around, one.shape), p - r == 1
+
+
+def _gap(reader: Reader, x: Term, shape: Shape) -> Term:
+    """Return differences along the last axis: second ones of first ones, even with zeros put around these."""
+    inside, widths = (x.args[0], x.data) if x.kind == "pad" else (x, None)
+    if inside.kind != "function" or inside.data != "diff":
+        return reader.make("function", (x,), "diff", shape)
+    of, order = inside.args[0], int(inside.args[1].data) if len(inside.args) > 1 else 1
+    if widths is not None:
+        if of.kind != "pad" or any(own != (0, 0) for own in (*widths[:-1], *of.data[:-1])):
+            return reader.make("function", (x,), "diff", shape)
+        (a, b), (p, q) = of.data[-1], widths[-1]
+        if not (isinstance(a, int) and isinstance(b, int) and min(a, b) >= order):
+            return reader.make("function", (x,), "diff", shape)
+        of = padded(reader, of.args[0], of.ndim - 1, (a + p, b + q))
+    return reader.make("function", (of, reader.number(float(order + 1))), "diff", shape)

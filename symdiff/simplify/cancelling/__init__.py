@@ -6,7 +6,7 @@ Gives
     an equal node that is shorter, or None
 Invariants
     * What stays is nan or infinite wherever what goes would have been, but for terms of derivatives that cancel: their
-      digits would take those of the others with them.
+      digits would take those of the others with them, and for ratios of what a derivative divides by elsewhere.
 Files
     parts        terms and factors, and sums and products of what is left
     monomials    terms as a number times powers
@@ -17,6 +17,7 @@ Files
     opposites    f(z) and 1 - f(z) in what is differentiated again
     kinks        signs and directions in what is differentiated again
     deviations   means of deviations from a mean, which are 0
+    weighted     the same of weighted means
 Add
     a function with ``@rule`` in the file whose pattern it shares
 """
