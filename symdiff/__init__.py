@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from functools import partial as _partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import (
     AbsentError,
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 
     from . import stats as stats
     from . import xp as xp
-    from .compiler import compile
+    from ._typed import compile as compile
     from .complexes import ComplexArray, complex_array, wirtinger
     from .frontend.functions.custom import custom
     from .frontend.functions.recurrence import iterate, scan, sum_over
@@ -104,7 +104,7 @@ def parse(
     text: str,
     shapes: dict[str, Any] | None = None,
     *,
-    dialect: str | None = None,
+    dialect: Literal["matrixcalculus"] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> Any:

@@ -189,7 +189,8 @@ BASE: dict[str, Any] = {"formula": "sum(exp(x)*y)", "x": 3, "y": 3}
 def test_whatever_differs_is_another_record(folder: Path, change: dict[str, Any]) -> None:  # noqa: F811
     def made(given: dict[str, Any]) -> sd.Kernel:
         rest = dict(given)
-        return sd.compile(rest.pop("formula"), **rest)
+        kernel: sd.Kernel = sd.compile(rest.pop("formula"), **rest)
+        return kernel
 
     first = made(BASE)
     assert not made({**BASE, **change}).stats["cached"]

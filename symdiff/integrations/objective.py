@@ -17,8 +17,9 @@ from ..compiler import compile
 from ..errors import ArgumentError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array
-from ..frontend.formula import Formula, merge_shapes, order_inputs, read_formula
+from ..frontend.formula import Formula, merge_shapes, read_formula
 from ..frontend.outputs import leaves, template_of
+from ..frontend.outputs.display import table
 from ..frontend.symbols import array
 from ..frontend.sympy import symbols_in
 from ..frontend.text.values import shortened
@@ -30,7 +31,7 @@ from ..ground.limits import Budget
 from ..runtime.calls.arguments import as_floats
 from ..runtime.kernel import Kernel
 from ..runtime.options import Backend
-from .behind import Behind, in_order
+from .behind import Behind, in_order, order_behind
 from .variables import Point, Variables, in_square, point_of
 
 __all__ = ["Objective", "objective"]
@@ -227,6 +228,14 @@ class Objective:
         more = "jac, hess, hessp, value_and_gradient" if self.is_scalar else "jac, hess"
         return f"<symdiff.Objective fun({', '.join(self._arguments(0))}) = {formula} of {listed[0]}{also}; {more}>"
 
+    def _repr_html_(self) -> str:
+        by = zip(self._variables.names, self._variables.shapes, strict=True)
+        parts = [f"{name} {show(shape)}" for name, shape in by]
+        given = ", ".join(f"{name} {show(self._others[name].shape)}" for name in self.args) or "nothing"
+        call = f"fun({', '.join(self._arguments(0))})"
+        formula = f"$\\displaystyle {self._formula.latex()}$"
+        return table([("objective", call), ("formula", formula), ("variables", ", ".join(parts)), ("given", given)])
+
     def _arguments(self, more: int) -> list[str]:
         """Return the names of what functions take: the vector is x, or that of no other input."""
         time = [] if self._time is None else [self._time]
@@ -333,10 +342,10 @@ def objective(
     time: Any = None,
     inputs: Sequence[Any] | None = None,
     batch: Sequence[Any] | None = None,
-    reduce: str | None = None,
+    reduce: Literal["sum"] | None = None,
     backend: Backend = "auto",
     threads: int | None = None,
-    sparse: str | None = None,
+    sparse: Literal["csr", "csc", "coo"] | None = None,
     shapes: Mapping[str, Any] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
@@ -403,7 +412,7 @@ def objective(
     if unknown:
         raise ArgumentError(f"the formula does not depend on {', '.join(unknown)}; its inputs: {', '.join(known)}")
     read.refuse_unused()
-    names = list(known) if inputs is None else _order(_with(read, known), inputs, leaves(variables))
+    names = list(known) if inputs is None else order_behind(_with(read, known), inputs, leaves(variables))
     others = {name: known[name] for name in dict.fromkeys(names) if name not in own}
     if reduce is None:
         batch = []
@@ -428,16 +437,6 @@ def _time_of(read: Formula, time: Any) -> Array:
     if not isinstance(found, Array) or not _is_input(found) or found.node.shape != ():
         raise ArgumentError("time= is no scalar input; expected a symbol, or a name")
     return found
-
-
-def _order(read: Formula, inputs: Any, variables: Sequence[Array]) -> list[str]:
-    """Return the names of the inputs in a given order, in which the variables come first if they come at all."""
-    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-    own = [str(one.node.name) for one in variables]
-    others = given[len(own) :] if [str(one) for one in given[: len(own)]] == own else given
-    if set(own) & set(map(str, others)):
-        raise ArgumentError(f"a variable behind others in inputs=; solvers give {', '.join(own)} first: put them first")
-    return list(order_inputs(read, [*others, *variables]))
 
 
 def _with(read: Formula, known: Mapping[str, Array]) -> Formula:

@@ -150,8 +150,7 @@ _CODE = "give the expression in it, without the code around"
 _FACTORS = "write what it is used for in terms of A.inv(), Determinant(A) or LofCholesky(A)"
 _REMEDIES = {
     "Integral": _QUADRATURE,
-    "Limit": "evaluate it first (.doit())",
-    "Order": "leave it out (.removeO())",
+    "Limit": "evaluate it first (.doit())", "Order": "leave it out (.removeO())",
     "Vector": _COORDINATES,
     "VectorAdd": _COORDINATES,
     "VectorMul": _COORDINATES,

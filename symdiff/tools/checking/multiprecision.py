@@ -47,8 +47,8 @@ def _divide(x: Any, y: Any) -> Any:
 
 
 def _newton(f: Callable[[Any], Any], guess: float) -> Any:
-    """Find a zero to all digits from a double's."""
-    return mp.findroot(f, guess)
+    """Find a zero to all digits from a double's; where that is nan or infinite there is none to look for."""
+    return mp.findroot(f, guess) if mp.isfinite(guess) else mp.mpf(guess)
 
 
 def _log_ndtr_derivative(n: Any, x: Any) -> Any:
@@ -157,13 +157,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ndtr": mp.ncdf,
     "log_ndtr": lambda x: mp.log(mp.ncdf(x)),
     "log_ndtr_derivative": _log_ndtr_derivative,
-    "ndtri": lambda p: (
-        _newton(lambda x: mp.log(mp.ncdf(x)) - mp.log(p), special.ndtri(float(p))) if 0 < p < 1 else mp.nan
-    ),
+    "ndtri": lambda p: _newton(lambda x: mp.log(mp.ncdf(x)) - mp.log(p), special.ndtri(float(p))),
     "erfinv": mp.erfinv,
-    "erfcinv": lambda y: (
-        _newton(lambda x: mp.log(mp.erfc(x)) - mp.log(y), special.erfcinv(float(y))) if 0 < y < 2 else mp.nan
-    ),
+    "erfcinv": lambda y: _newton(lambda x: mp.log(mp.erfc(x)) - mp.log(y), special.erfcinv(float(y))),
     "beta": mp.beta,
     "betaln": lambda a, b: mp.log(abs(mp.beta(a, b))),
     "poch": mp.rf,
@@ -205,9 +201,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "spence": lambda x: mp.re(mp.polylog(2, 1 - x)),
     "i0e": lambda x: mp.exp(-abs(x)) * mp.besseli(0, x),
     "i1e": lambda x: mp.exp(-abs(x)) * mp.besseli(1, x),
-    "spherical_jn": lambda n, x: (
-        mp.sqrt(mp.pi / (2 * abs(x))) * mp.besselj(n + 0.5, abs(x)) * mp.sign(x) ** int(n) if x else mp.mpf(int(n) == 0)
-    ),
+    "spherical_jn": lambda n, x: mp.sqrt(mp.pi / (2 * abs(x))) * mp.besselj(n + 0.5, abs(x)) * mp.sign(x) ** int(n)
+    if x
+    else mp.mpf(int(n) == 0),
     "where": lambda c, x, y: x if c else y,
     "less": lambda x, y: x < y,
     "less_equal": lambda x, y: x <= y,

@@ -250,7 +250,7 @@ def export_module(
     reduce: Literal["sum"] | None,
     out: Path,
     name: str,
-    target: str,
+    target: Literal["c", "cython", "numpy"],
     overwrite: bool,
     as_data: bool,
 ) -> None:
