@@ -14,6 +14,7 @@ Files
     borders      what np.pad puts around an array in other modes
     choices      elements chosen by constants, conditions and functions
     order        sorting, medians and quantiles
+    places       places of extrema, orders, and questions about numbers, whose derivative is 0
     tables       interpolation and search in a table
     missing      reductions that leave out nan
     moments      covariances and correlations
