@@ -159,7 +159,7 @@ def _partial(row: Function, i: int) -> str:
     support = row.supports[i] if row.supports else None
     condition = support(*args, whole) if support is not None else None
     (shown,) = simplify([partial if condition is None else where(condition, partial, 0.0)])
-    return _code(text(shown))
+    return _code(text(shown).replace("\n", "; "))
 
 
 #: Derivatives of functions whose first argument is an order, which is a number.

@@ -397,6 +397,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "owens_t": owens_t,
     "gammaincinv": lambda a, y: gammaincinv(a, y, False),
     "gammainccinv": lambda a, y: gammaincinv(a, y, True),
+    "beta_density": lambda a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / mpmath.beta(a, b),
     "betaincinv": betaincinv,
     **incomplete(),
     "stdtr_by_df": derived(stdtr, "a"),

@@ -241,6 +241,7 @@ CALLS = [
         lambda a: np.linalg.slogdet(a)[0] * np.linalg.slogdet(a)[1],
         (regular(30)[::-1],),
     ),
+    both("matrix_rank", (a23,)),
     *(both("matrix_power", (regular(31),), n) for n in (0, 1, 3, -2)),
     Call("multi_dot", lambda *xs: sd.multi_dot(list(xs)), lambda *xs: np.linalg.multi_dot(list(xs)), (a23, a34, a34.T)),
     both("kron", (v3, draw((2, 2), 18))),

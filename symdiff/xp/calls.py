@@ -15,6 +15,17 @@ from ..ground.advice import REFUSED
 
 __all__ = ["among", "of_numbers", "parts_of_numbers", "plain", "run", "run_parts"]
 
+#: What the standard gives whole numbers of, which callers use as indices; NumPy's function gives numbers of a formula.
+_OF_NUMBERS = {
+    **{
+        name: f"the position is not known before the call; np.{name}(x) gives it as a number, no index; use max or min"
+        for name in ("argmax", "argmin")
+    },
+    "argsort": "the order of elements is not known before the call; np.argsort(x) gives it as numbers, and no index; "
+    "write sd.arrange(y, x) for y in the order of x",
+    "matrix_rank": "the rank is not known before the call; np.linalg.matrix_rank(x) gives it as a number",
+}
+
 
 def run(name: str, *args: Any, **options: Any) -> Array:
     """Call an operation of the library, which takes symbols and numbers; an option that is None is left out."""
@@ -54,7 +65,7 @@ def parts_of_numbers(name: str, function: Callable[..., Any], x: Any, **options:
     """
     numbers = asarray(x)._numbers()
     if numbers is None:
-        raise UnsupportedError(f"xp.{name} of symbols: {REFUSED[name]}")
+        raise UnsupportedError(f"xp.{name} of symbols: {_OF_NUMBERS.get(name) or REFUSED[name]}")
     result = function(numbers, **options)
     if isinstance(result, tuple):
         parts = [asarray(np.asarray(part)) for part in result]

@@ -32,7 +32,11 @@ static __attribute__((unused)) double sd_gamma_front(double a, double x) {
 /* log(x^a y^b / beta(a, b)) for y = 1 - x */
 static __attribute__((unused)) double sd_beta_front(double a, double b, double x, double y) {
   double sum = 0, both = a + b, off = x * b - y * a;
-  if (a < 15 || b < 15) return a * __builtin_log(x) + b * __builtin_log(y) - sd_betaln(a, b);
+  if (a < 15 || b < 15) { /* the logarithm of what is nearly 1 by what it is less */
+    double log_x = y < 0.5 ? __builtin_log1p(-y) : __builtin_log(x);
+    double log_y = x < 0.5 ? __builtin_log1p(-x) : __builtin_log(y);
+    return a * log_x + b * log_y - sd_betaln(a, b);
+  }
   for (int j = 7; j >= 0; j--) /* DLMF 5.11.1 */
     sum += sd_stirling(j) *
            (__builtin_pow(a, -2 * j - 1) + __builtin_pow(b, -2 * j - 1) - __builtin_pow(both, -2 * j - 1));

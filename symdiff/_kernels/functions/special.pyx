@@ -40,6 +40,7 @@ cdef extern from "functions/tails.h":
     double sd_log_stdtr(double df, double t) noexcept nogil
     double sd_log_stdtr_by_df(double df, double t) noexcept nogil
     double sd_log_stdtr_by_x(double df, double t) noexcept nogil
+    double sd_beta_density(double a, double b, double x) noexcept nogil
     double sd_betainc_by_a(double a, double b, double x) noexcept nogil
     double sd_betainc_by_b(double a, double b, double x) noexcept nogil
     double sd_betainc_by_aa(double a, double b, double x) noexcept nogil
@@ -251,6 +252,10 @@ def log_stdtr_by_df(df, t):
 def log_stdtr_by_x(df, t):
     """Derivative of log_stdtr by t, element by element."""
     return each(sd_log_stdtr_by_x, np.asarray(df, dtype=np.float64), t)
+
+def beta_density(a, b, x):
+    """Density of the beta distribution, element by element."""
+    return every(sd_beta_density, np.asarray(a, dtype=np.float64), b, x)
 
 def gammainc_by_a(a, x):
     """Derivative of the regularized incomplete gamma function by a, element by element."""

@@ -187,3 +187,11 @@ static __attribute__((unused)) double sd_log_stdtr_by_df(double df, double t) { 
 
 /* its derivative by t */
 static __attribute__((unused)) double sd_log_stdtr_by_x(double df, double t) { return sd_log_student(2, df, t); }
+
+/* x^(a - 1) (1 - x)^(b - 1) / beta(a, b), without the cancellation of large logarithms */
+static __attribute__((unused)) double sd_beta_density(double a, double b, double x) {
+  double y = 1 - x, at = x == 0 ? a : b, other = x == 0 ? b : a;
+  if (a != a || b != b || !(a > 0) || !(b > 0) || !(x >= 0 && x <= 1)) return __builtin_nan("");
+  if (x == 0 || y == 0) return at > 1 ? 0 : at < 1 ? __builtin_inf() : other;
+  return __builtin_exp(sd_beta_front(a, b, x, y)) / x / y;
+}

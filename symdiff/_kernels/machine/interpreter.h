@@ -105,6 +105,7 @@ static const sd_scalar sd_scalars[] = {
     SD_TWO("log_stdtr", sd_log_stdtr),
     SD_TWO("log_stdtr_by_df", sd_log_stdtr_by_df),
     SD_TWO("log_stdtr_by_x", sd_log_stdtr_by_x),
+    SD_THREE("beta_density", sd_beta_density),
     SD_THREE("betainc_by_a", sd_betainc_by_a),
     SD_THREE("betainc_by_b", sd_betainc_by_b),
     SD_THREE("betainc_by_aa", sd_betainc_by_aa),

@@ -22,7 +22,19 @@ from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, to_real
 from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln
 from . import creation, operations, positions, reductions, shaping
 from .linalg import building, exponential, norms, products, solving, spectra
-from .routines import choices, chosen, lookups, missing, moments, order, padding, pieces, polynomial, sequences
+from .routines import (
+    choices,
+    chosen,
+    lookups,
+    missing,
+    moments,
+    order,
+    padding,
+    pieces,
+    places,
+    polynomial,
+    sequences,
+)
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -181,6 +193,17 @@ for _name in ("median", "nanmedian"):
     _add(_name, getattr(order, _name), 1, 1, 2, ("axis", "keepdims"))
 for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
     _add(_name, getattr(order, _name), 1, 2, 3, ("q", "axis", "method", "keepdims"))
+for _name in ("argmax", "argmin", "nanargmax", "nanargmin"):
+    _add(_name, getattr(places, _name), 1, 1, 2, ("axis", "keepdims"))
+_add("argsort", places.argsort, 1, 1, 2, ("axis", "kind", "stable"))
+_add("isclose", places.isclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
+_add("allclose", places.allclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
+_add("array_equal", places.array_equal, 2, 2, 3, ("equal_nan",))
+for _name in ("signbit", "isreal", "iscomplex"):
+    _add(_name, getattr(places, _name))
+_add("angle", places.angle, 1, 1, 2, ("deg",))
+for _name in ("modf", "frexp"):
+    _add(_name, getattr(places, _name), in_text=False)
 _add("interp", lookups.interp, 3, 3, 5, ("left", "right"), options=("left", "right"))
 _add("searchsorted", lookups.searchsorted, 2, 2, 3, ("side",))
 _add("digitize", lookups.digitize, 2, 2, 3, ("right",))
@@ -212,6 +235,7 @@ _add("cho_factor", solving.cho_factor, 1, 1, 2, ("lower",), in_text=False)
 _add("cho_solve", solving.cho_solve, "factor", 2, 2, in_text=False)
 _add("qr", solving.qr, 1, 1, 2, ("mode",), in_text=False)
 _add("pinv", solving.pinv)
+_add("matrix_rank", spectra.matrix_rank)
 for _name in ("eigvalsh", "expm", "logm", "sqrtm", "svdvals"):
     _add(_name, getattr(spectra, _name))
 _add("expm_frechet", exponential.expm_frechet, 2, 2, 2, in_text=False)
@@ -236,6 +260,8 @@ _add("eigh_tridiagonal", spectra.eigh_tridiagonal, 2, 2, 3, ("eigvals_only",), i
 _add("vander", building.vander, 1, 1, 3, ("N", "increasing"))
 for _name in ("polyadd", "polysub", "polymul"):
     _add(_name, getattr(polynomial, _name), 2, 2, 2)
+_add("poly", polynomial.poly)
+_add("polyfit", polynomial.polyfit, 2, 3, 3, ("deg",))
 _add("polyder", polynomial.polyder, 1, 1, 2, ("m",))
 _add("polyint", polynomial.polyint, 1, 1, 3, ("m", "k"), options=("k",))
 _add("polyval", operations.polyval, 2, 2, 2)
@@ -321,7 +347,7 @@ _add("tri", sequences.tri, "none", 1, 3, ("M", "k"))
 _add("zeros", lambda shape: creation.full(shape, 0.0), "none")
 _add("ones", lambda shape: creation.full(shape, 1.0), "none")
 #: Functions whose results have the shape of an argument, and nothing else of it.
-OF_SHAPES = frozenset(("zeros_like", "ones_like", "full_like"))
+OF_SHAPES = frozenset(("zeros_like", "ones_like", "empty_like", "full_like"))
 _add("zeros_like", lambda x: creation.like(x, 0.0))
 _add("ones_like", lambda x: creation.like(x, 1.0))
 _add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)
@@ -329,6 +355,7 @@ _add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)
 for _alias, _target in {
     **ALIASES,
     "conj": "real",
+    "empty_like": "zeros_like",
     "conjugate": "real",
     "amax": "max",
     "amin": "min",

@@ -91,11 +91,15 @@ def weighed_logsumexp(x: Node, axis: Axis = None, b: Node | None = None, keepdim
 
 def any(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
     """Tell whether a condition holds anywhere over axes."""
+    if 0 in [x.shape[a] for a in axes_of(x, axis)]:
+        return compare("not_equal", sum(x, axis, keepdims), 0.0)
     return compare("not_equal", max(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
 
 
 def all(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
     """Tell whether a condition holds everywhere over axes."""
+    if 0 in [x.shape[a] for a in axes_of(x, axis)]:
+        return compare("equal", sum(x, axis, keepdims), 0.0)
     return compare("not_equal", min(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
 
 

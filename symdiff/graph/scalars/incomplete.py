@@ -51,6 +51,10 @@ def _gamma_density_computed(n: Node, a: Node, x: Node) -> Node:
 
 
 def _beta_density(a: Node, b: Node, x: Node) -> Node:
+    return named("beta_density")(a, b, x)
+
+
+def _beta_density_written(a: Node, b: Node, x: Node) -> Node:
     return exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - named("betaln")(a, b))
 
 
@@ -188,6 +192,12 @@ for _name in ("log_gammainc", "log_gammaincc"):
 row("betainc", (lambda a, b, x, f: named("betainc_by_a")(a, b, x), lambda a, b, x, f: named("betainc_by_b")(a, b, x),
                 lambda a, b, x, f: _beta_density(a, b, x)), INNER,
     numpy="special.betainc", source="8.17.1", library="betainc", singular=True)
+# x^(a - 1) (1 - x)^(b - 1) / beta(a, b)
+row("beta_density", (
+    lambda a, b, x, f: f * _beta_exponent(a, b, x)("a"), lambda a, b, x, f: f * _beta_exponent(a, b, x)("b"),
+    lambda a, b, x, f: f * ((a - 1.0) / x - (b - 1.0) / (1.0 - x)),
+), INNER, numpy="beta_density", source="8.17.1", special="sd_beta_density", written=_beta_density_written,
+    singular=True)
 for _by in BY_BOTH:
     _own(f"betainc_by_{_by}", _beta_by("betainc", _by), INNER, "8.17.8")
 _own("log_betainc", tuple(

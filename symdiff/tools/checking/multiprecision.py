@@ -186,6 +186,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "iv_far": mp.besseli, "kv": mp.besselk, "zeta": mp.zeta},
     **_incomplete(),
     "gamma_density": lambda n, a, x: mp.power(x, a - 1 - n) * mp.exp(-x) / mp.gamma(a),
+    "beta_density": lambda a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b),
     "beta_slope": lambda a, b: mp.beta(a, b) * (mp.digamma(a) - mp.digamma(a + b)),
     "dawsn": lambda x: _dawson(0, x),
     "dawsn_derivative": _dawson,

@@ -93,6 +93,8 @@ def _of_vectors(x: Node, ord: Any, axis: int, keepdims: bool) -> Node:
 def _of_matrices(x: Node, ord: Any, axes: tuple[int, int], keepdims: bool) -> Node:
     if ord == "fro":
         return _euclid(x, tuple(sorted(axes)), keepdims)
+    if 0 in (x.shape[axes[0]], x.shape[axes[1]]) and ord in ("nuc", 2, 1, inf):
+        return reductions.sum(apply("abs", to_real(x)), axes, keepdims)  # of no elements, as NumPy has it
     if ord in ("nuc", 2, -2):
         result = _singular(moveaxis(x, axes, (-2, -1)), ord, "norm")
         return reshape(result, tuple(1 if a in axes else n for a, n in enumerate(x.shape))) if keepdims else result

@@ -181,8 +181,8 @@ def _conditioned(x: Node) -> tuple[Node, Node, Node]:
     squares = reductions.sum(apply("multiply", factor, factor), -1)
     own = diagonal(factor, 0, -2, -1)
     apart = where(compare("less", apply("multiply", squares, DEPENDENT), apply("multiply", own, own)), 1.0, 0.0)
-    every = reductions.min(apart, -1)
-    known = where(compare("equal", every, 1.0), 1.0, nan)
+    every = reductions.all(compare("equal", apart, 1.0), -1)  # also of no columns
+    known = where(every, 1.0, nan)
     return factor, swap(matrix("solve", factor, swap(x))), reshape(known, (*known.shape, 1, 1))
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from math import nan, sqrt
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ....calculus.recursive import spectral
 from ....errors import ArgumentError, ShapeError, UnsupportedError
 from ....graph import (
@@ -199,8 +201,20 @@ def _wielandt(x: Node) -> Node:
 
 def svdvals(x: Node) -> Node:
     """Return the singular values of a matrix, or of a stack of them, the largest first."""
+    if x.ndim > 1 and 0 in x.shape[-2:]:
+        return zeros((*x.shape[:-2], 0))
     values, count = mirrored(x, "svdvals")
     return getitem(values, (..., slice(None, -count - 1, -1)))
+
+
+def matrix_rank(x: Node) -> Node:
+    """Return how many singular values are above their rounding, as numpy.linalg: a number whose derivative is 0."""
+    values = stop_gradient(svdvals(x))
+    if values.shape[-1] == 0:
+        return zeros(values.shape[:-1])
+    rounding = max(x.shape[-2:]) * np.finfo(np.float64).eps
+    least = apply("multiply", reductions.max(values, -1, True), rounding)
+    return reductions.sum(to_real(compare("less", least, values)), -1)
 
 
 def mirrored(x: Node, what: str) -> tuple[Node, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ....errors import ArgumentError, ShapeError
@@ -9,10 +11,13 @@ from ....graph import Node, broadcast_to, constant, reshape
 from ....graph.scalars.functions import apply, to_real
 from ....graph.sizes import show
 from ..indexing import getitem
+from ..linalg.building import vander
+from ..linalg.spectra import lstsq
+from ..reductions import sum
 from ..shaping import join, whole_number
 from .sequences import convolve
 
-__all__ = ["polyadd", "polyder", "polyint", "polymul", "polysub"]
+__all__ = ["poly", "polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub"]
 
 
 def _vector(what: str, p: Node) -> Node:
@@ -76,3 +81,27 @@ def _constants(k: Node, times: int) -> Node:
     if k.ndim > 1 or (k.ndim == 1 and k.shape[0] not in (1, times)):
         raise ShapeError(f"polyint with k of shape {show(k.shape)}; expected a number or {times} of them")
     return to_real(k)
+
+
+def poly(roots: Node) -> Node:
+    """Return the coefficients of the polynomial that has these roots, the first of them 1."""
+    roots = _vector("poly", roots)
+    if not roots.shape[0]:
+        return constant(1.0)  # NumPy gives a number here
+    found = constant(np.ones(1))
+    for k in range(int(roots.shape[0])):
+        root = getitem(roots, slice(k, k + 1))
+        found = polymul(found, join([constant(np.ones(1)), apply("negative", root)]))
+    return found
+
+
+def polyfit(x: Node, y: Node, deg: Any) -> Node:
+    """Return the coefficients of the polynomial of a degree with the least sum of squares from points, of full rank."""
+    degree = whole_number("polyfit", deg)
+    if x.ndim != 1 or y.ndim not in (1, 2) or degree < 0:
+        raise ShapeError(f"polyfit of shapes {show(x.shape)} and {show(y.shape)}, degree {degree}; expected vectors")
+    table = vander(x, degree + 1)
+    # as NumPy does it: columns of one length, whose condition is better
+    scale = apply("sqrt", sum(apply("multiply", table, table), 0))
+    found = lstsq(apply("divide", table, scale), y)[0]
+    return apply("divide", found, scale if y.ndim == 1 else reshape(scale, (degree + 1, 1)))
