@@ -59,7 +59,7 @@ def _spectral(node: Node, args: Sequence[Term], names: Collection[str], write: W
         if payload.function is elementwise(op, (point(0),)):
             return Term("function", (matrix, *directions), name + suffix, node.shape)
     f = payload.function
-    if f.op == "divide" and f.args[1] is elementwise("sqrt", (point(0),)) and is_definite(node.args[0]) and not order:
+    if f.is_division and f.args[1] is elementwise("sqrt", (point(0),)) and is_definite(node.args[0]) and not order:
         factor = constant_of(f.args[0])
         if factor is not None:
             inverse = Term("inv", (Term("function", (matrix,), "sqrtm", node.shape),), None, node.shape, True)

@@ -104,7 +104,7 @@ def _are_mixed(results: Sequence[Node], stand: Node, sign: Node) -> bool:
         if node.op not in _ADDED and node in left and node in right
         for i, one in enumerate(node.args)
         for j, other in enumerate(node.args)
-        if i != j or node.op == "power"
+        if i != j or node.is_power
     )
 
 

@@ -26,7 +26,7 @@ def _weighted_sum_of_deviations(node: Node) -> Node | None:
 
 def _ground(base: Node) -> Node:
     """Return what a factor is a power of, above 0."""
-    return base.args[0] if base.op == "power" and (number(base.args[1]) or 0.0) > 0.0 else base
+    return base.args[0] if base.is_power and (number(base.args[1]) or 0.0) > 0.0 else base
 
 
 def _scalars(term: Node) -> set[Node]:
@@ -37,12 +37,12 @@ def _scalars(term: Node) -> set[Node]:
             without_scalars(base, found, ())
         else:
             found.add((base, n < 0))
-    return {base for base, under in found if not under and base.op == "contract"}
+    return {base for base, under in found if not under and base.is_contraction}
 
 
 def _is_nothing(total: Node, z: Node) -> bool:
     """Tell whether a number is the sum of deviations z times the weights that their mean has."""
-    if z.op != "subtract" or z.args[0].shape != z.shape or z.args[1].shape:
+    if not z.is_subtraction or z.args[0].shape != z.shape or z.args[1].shape:
         return False
     x, mean = z.args
     summed = _summed(total)
@@ -58,7 +58,7 @@ def _is_nothing(total: Node, z: Node) -> bool:
 
 def _summed(node: Node) -> Counter[Node] | None:
     """Return the arrays whose product is summed, without numbers in front of it; None where nothing is."""
-    if node.op != "contract" or node.shape or len(set(node.payload.labels)) != 1 or node.payload.repeated:
+    if not node.is_contraction or node.shape or len(set(node.payload.labels)) != 1 or node.payload.repeated:
         return None
     found: Counter[Node] = Counter()
     for arg in node.args:
