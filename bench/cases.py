@@ -59,7 +59,8 @@ class Case:
 
     def compile(self, sizes: Sizes, backend: Backend = "auto") -> Kernel:
         """Derive and compile."""
-        return sd.compile(**self.derive(sizes), backend=backend)
+        kernel: Kernel = sd.compile(**self.derive(sizes), backend=backend)
+        return kernel
 
 
 def logdet_gradient(sizes: Sizes) -> dict[str, Any]:

@@ -37,7 +37,8 @@ to third order, besides the ends of the domain.
 KINKS = """At a kink the derivative is the mean of the one-sided ones; `where` takes its branch; constant pieces have
 the derivative 0. Elements that tie in `max`, `cummax`, `sort` and quantiles share equally: the derivative of `sort` is
 the mean over all orders of the tie. `interp` takes the piece that begins at a point. `symdiff.check` lists the kinks
-that a point lies on.
+that a point lies on. A second derivative of a function of `abs(x)` is that of the two sides, which are equal: that of
+`cos(abs(x))` is -1 at 0. One of a function of `norm(x)` whose slope vanishes at 0 is its limit there; any other is nan.
 """
 
 ARRAYS = """## Array operations
@@ -83,6 +84,11 @@ REMAINING = """## What remains as it was written
 
 These forms are computed as they stand, so a nan or an inf can appear where the mathematics is finite. `symdiff.check`
 computes such a point in 120 digits and names the operation.
+
+A formula that is shown has the values that are computed at all finite inputs, up to rounding. Where an input is nan or
+infinite they may differ from it, and from NumPy's: the gradient of `sum(softmax(x))` is shown as zeros and is nan for a
+nan, `t - 2*t` is -t at infinity, too, and the zeros of `pad`, `tril`, `triu`, `diag` and `eye` stay 0 in native code
+beside a nan or an infinity, which `backend="numpy"` multiplies by 0.
 """
 
 #: Forms that are not rewritten, where they go wrong, and what to write.
@@ -135,7 +141,7 @@ def _code(shown: str) -> str:
 
 
 def _symbols(row: Function) -> list[Node]:
-    names = {1: ("x",), 2: ("x", "y"), 3: ("c", "x", "y")}[row.arity]
+    names = {1: ("x",), 2: ("x", "y"), 3: ("c", "x", "y"), 4: ("b", "c", "x", "y")}[row.arity]
     bools = [row.takes is BOOL or (row.name == "where" and i == 0) for i in range(row.arity)]
     return [input(name, (), BOOL if is_bool else "real") for name, is_bool in zip(names, bools, strict=True)]
 

@@ -18,8 +18,9 @@ inv(A).T
 
 from __future__ import annotations
 
+from functools import partial as _partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import (
     AbsentError,
@@ -74,6 +75,7 @@ from .ground.advice import advice as _advice
 from .ground.budget import budgeted as _budgeted
 from .ground.guard import guarded as _guarded
 from .ground.limits import Budget
+from .ground.stages import set_hook as _set_hook
 from .ground.version import VERSION as _VERSION
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ if TYPE_CHECKING:
 
     from . import stats as stats
     from . import xp as xp
-    from .compiler import compile
+    from ._typed import compile as compile
     from .complexes import ComplexArray, complex_array, wirtinger
     from .frontend.functions.custom import custom
     from .frontend.functions.recurrence import iterate, scan, sum_over
@@ -102,7 +104,7 @@ def parse(
     text: str,
     shapes: dict[str, Any] | None = None,
     *,
-    dialect: str | None = None,
+    dialect: Literal["matrixcalculus"] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> Any:
@@ -179,6 +181,19 @@ _LATER = {
 }
 #: Modules that users meet as attributes, imported when they are first used.
 _MODULES = ("stats", "xp")
+#: What earlier stages call of later ones: the module of each hook, imported at the first call.
+_HOOKS = {
+    "benchmark": ".tools.reading.benchmark",
+    "complexes": ".complexes",
+    "drawings": ".tools.reading.drawings",
+    "fourier": ".complexes.fourier",
+    "page": ".tools.reading.page",
+    "text": ".frontend.text.parse",
+    "xp": ".xp",
+    **{library: f".integrations.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},
+}
+for _name, _hooked in _HOOKS.items():
+    _set_hook(_name, _partial(import_module, _hooked, __name__))
 
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from .runtime.calls.arguments import Parameter, parameters_of
 from .runtime.calls.positions import ranges_of
 from .runtime.choose import Choice, choose, choose_for, request_of, run_lowered
 from .runtime.groups import group_inputs
-from .runtime.kept.forms import Graph
+from .runtime.kept.encoding import Graph
 from .runtime.kept.formulas import (
     Kept,
     Known,
@@ -412,7 +412,7 @@ def _named(problem: Problem) -> Kernel:
     """Compile the named sub-formulas."""
     found: dict[str, Node] = {}
     for node in postorder(output.node for output in problem.outputs):
-        if node.op == "named" and found.setdefault(node.payload, node) is not node:
+        if node.is_named and found.setdefault(node.payload, node) is not node:
             raise ArgumentError(f"two sub-formulas are called {node.payload!r}; expected different names")
     if not found:
         raise ArgumentError("the formula has no named parts; name one with sd.name(part, 'z') or a line 'z = ...'")

@@ -24,12 +24,16 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse passes that were compiled before they were changed, and leave what counts calls to ``test_effort.py``."""
+def pytest_configure() -> None:
+    """Refuse stale compiled passes before other processes start, whose errors are long."""
     if old := stale():
         raise pytest.UsageError(
             f"compiled before the last change: {', '.join(old)}; run: {sys.executable} setup.py build_ext --inplace"
         )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave what counts calls to ``test_effort.py``."""
     if not FROM_SOURCES:
         counted = [item for item in items if item.get_closest_marker("counted")]
         config.hook.pytest_deselected(items=counted)

@@ -17,7 +17,8 @@ FROM_SOURCES = Path(walk.__file__).suffix == ".py"
 
 def stale() -> list[str]:
     """Return the modules whose compiled form, which is what is imported, is older than their source."""
-    sources = [] if FROM_SOURCES else Path(symdiff.__file__).parent.rglob("*.py")
+    kinds = ["*.pyx"] if FROM_SOURCES else ["*.py", "*.pyx"]
+    sources = [source for kind in kinds for source in Path(symdiff.__file__).parent.rglob(kind)]
     pairs = [(source, source.with_suffix(suffix)) for source in sources for suffix in EXTENSION_SUFFIXES]
     compiled = [(source, built.stat().st_mtime) for source, built in pairs if built.exists()]
     read = [(part, made) for source, made in compiled for part in (source, source.with_suffix(".pxd")) if part.exists()]

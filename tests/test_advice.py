@@ -19,7 +19,7 @@ import sympy
 
 import symdiff as sd
 from symdiff.frontend.array import Array
-from symdiff.ground.advice import ARRAY, FOLDERS, KERNEL, MODULE, TEXT, advice
+from symdiff.ground.advice import ARRAY, FOLDERS, KERNEL, MODULE, OPTIONS, TEXT, advice
 
 X, Y, A, V = sd.scalar("x"), sd.scalar("y"), sd.matrix("A", 3, 3), sd.vector("v", 3)
 K = sd.compile("x*y", x=(), y=(), backend="numpy")
@@ -193,3 +193,26 @@ def test_symbols_are_no_functions_where_functions_may_come() -> None:
     total: Any = sd.sum_over(sd.scalar("k"), 3, sd.scalar("k") * X)
     assert sd.compile(total)(2.0) == 6.0
     assert sd.compile(X * X)(3.0) == 9.0
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("value", ["float32", "x", 3, True, None])
+def test_options_of_other_libraries_say_what_to_write(name: str, value: Any) -> None:
+    with pytest.raises(sd.ArgumentError) as caught:
+        sd.compile("sin(x)", **{name: value})
+    assert OPTIONS[name] in str(caught.value)
+    assert sd.compile(f"sin({name})", **{name: 3})(np.zeros(3)).tolist() == [0, 0, 0]  # an input of that name
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: sd.compile("x @ A @ x", A=np.eye(3), x=3), "numbers come in a call of the kernel"),
+        (lambda: sd.check("sin(x)", x=2.0), r"to sd.check as at=\{...\}"),
+        (lambda: sd.check("sin(x)", {"x": 2.0}), r"the numbers of a point are at=\{'x': 2.0\}"),
+        (lambda: sd.objective("a * x @ x", "x", x=3, a=()).fun(np.ones(3)), r"missing a; expected x, a \(SciPy.*args="),
+    ],
+)
+def test_numbers_in_the_wrong_place_say_where_they_belong(call: Any, said: str) -> None:
+    with pytest.raises(sd.SymdiffError, match=said):
+        call()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.ground.stages import STAGES
+from symdiff.ground.stages import STAGES, hook
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "symdiff"
@@ -54,7 +54,10 @@ def place(path: Path) -> tuple[str, ...]:
 
 
 def imports(path: Path) -> Iterator[tuple[str, ...]]:
-    """Give what a file imports of the package, anywhere in it: modules, folders, and names below them."""
+    """Give what a file imports of the package, anywhere in it: modules, folders, and names below them.
+
+    Of a name that ``import_module`` is given in pieces, what stands before the first piece counts.
+    """
     package = ["symdiff", *path.relative_to(PACKAGE).parts[:-1]]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -63,9 +66,26 @@ def imports(path: Path) -> Iterator[tuple[str, ...]]:
             base = package[: len(package) - node.level + 1] if node.level else []
             base = [*base, *(node.module.split(".") if node.module else [])]
             several = [(*base, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Call) and called_name(node) == "import_module":
+            name = first_text(node)
+            base = package[: len(package) - len(name) + len(name.lstrip(".")) + 1] if name.startswith(".") else []
+            several = [tuple(base) + tuple(part for part in name.split(".") if part)]
         else:
             continue
-        yield from (whole[1:] for whole in several if whole[0] == "symdiff")
+        yield from (whole[1:] for whole in several if whole[:1] == ("symdiff",))
+
+
+def called_name(call: ast.Call) -> str:
+    """Return the last name of what is called."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def first_text(call: ast.Call) -> str:
+    """Return the text that a call has as its first argument, up to what is put into it; "" where it is none."""
+    first: ast.expr = call.args[0]
+    if isinstance(first, ast.JoinedStr):
+        first = first.values[0]
+    return str(first.value) if isinstance(first, ast.Constant) else ""
 
 
 def reached(folder: Path, path: Path) -> set[str]:
@@ -114,6 +134,35 @@ def test_stages_import_only_earlier_ones() -> None:
 def test_no_circle_within_a_folder(folder: Path) -> None:
     edges = {name: set().union(*(reached(folder, path) for path in files)) for name, files in units(folder).items()}
     assert not circle(edges)
+
+
+def test_imports_by_name_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
+    folder = tmp_path / "frontend" / "numpy"
+    folder.mkdir(parents=True)
+    (folder / "array.py").write_text(
+        'import_module("symdiff.xp")\nimport_module(f"symdiff.tools.{name}")\nimport_module("..text.parse", p)\n'
+        'importlib.import_module(".library", p)\nimport_module(name)\nimport_module("scipy.special")\n'
+    )
+    assert list(imports(folder / "array.py")) == [
+        *[("xp",), ("tools",), ("frontend", "text", "parse"), ("frontend", "numpy", "library")]
+    ]
+
+
+def test_later_stages_are_called_by_hooks_that_are_there() -> None:
+    used = {
+        first_text(node): path
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and called_name(node) == "hook"
+    }
+    wrapped = {library for library in sd._HOOKS if sd._HOOKS[library].startswith(".integrations.")}
+    assert used.keys() - {""} | wrapped == sd._HOOKS.keys()
+    for module in sd._HOOKS.values():
+        *folders, name = module.strip(".").split(".")
+        assert (PACKAGE.joinpath(*folders) / f"{name}.py").exists() or PACKAGE.joinpath(*folders, name).is_dir()
+    with pytest.raises(sd.InternalError, match="no module for the hook 'nothing'"):
+        hook("nothing")
 
 
 def test_circles_are_found() -> None:
@@ -182,7 +231,7 @@ ALLOWED = {("codegen/numpy/emit.py", "exec")}
 def called(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            name = called_name(node)
             if name in RUNS_TEXT:
                 yield name
 

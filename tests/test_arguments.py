@@ -64,7 +64,8 @@ class Wrapped:
 def kernel(**options: Any) -> Kernel:
     a, x, A = sd.scalar("a"), sd.vector("x", 2), sd.matrix("A", 2, 3)
     f = {"y": a * x + A.sum(), "z": [a + x[0] * 3, (A * a,)]}
-    return sd.compile(f, [a, x, A], backend="interpreter", **options)
+    kernel: sd.Kernel = sd.compile(f, [a, x, A], backend="interpreter", **options)
+    return kernel
 
 
 KERNELS = [kernel(), kernel(reduce="sum"), kernel(batch_axis=-1), kernel(batch=["x"]), kernel(batch=[])]

@@ -290,3 +290,13 @@ def test_matrices_that_are_always_singular_are_told() -> None:
         assert not report.ok
         assert report.compared == 0
         assert "a matrix of the formula is singular; give one in at=" in str(report)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["polygamma(2, x)", "digamma(x)", "ndtri(x)", "erfcinv(x)", "expn(2, x)", "spherical_jn(1, x)", "jv(2, x)",
+     "gradient(log(ndtr(x)), x)", "stdtrit(3.0, x)", "gammaincinv(2.0, x)"],
+)
+def test_orders_are_no_numbers_to_move_and_inverses_end(text: str) -> None:
+    for seed in range(2):
+        assert sd.check(text, seed=seed).ok

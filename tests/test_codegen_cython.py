@@ -14,7 +14,7 @@ from c_programs import EDGES, EXACT, ulps
 from tape import Tape
 
 import symdiff as sd
-from symdiff.codegen import parts
+from symdiff.codegen import splitting
 from symdiff.codegen.cython.emit import emit_cython
 from symdiff.errors import ArgumentError, BuildError, SingularMatrixError, UnsupportedError
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
@@ -71,7 +71,7 @@ def test_a_long_program_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch) ->
     program = kernel._runner.program  # type: ignore[attr-defined]
     numbers = np.random.default_rng(1).normal(size=(40, 3, 3))
     for length in (1000, 7):
-        monkeypatch.setattr(parts, "CHUNK", length)
+        monkeypatch.setattr(splitting, "CHUNK", length)
         text = emit_cython(program)
         assert ("cdef void part3(" in text) == (length == 7)
         outs = [np.empty((40, 3, 3)) for _ in range(2)]

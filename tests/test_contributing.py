@@ -17,8 +17,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-#: "In `file`, below `line`:" and the block of code behind it.
-STEP = re.compile(r"In `(symdiff/[\w/.]+)`, below `([^`]+)`:\n\n( *)```python\n(.*?)\n *```", flags=re.DOTALL)
+#: "In `file`, below `line`:" or "In the new file `file`:", and the block of code behind it.
+STEP = re.compile(
+    r"In (?:the new file )?`(symdiff/[\w/.]+)`(?:, below `([^`]+)`| \([^)]*\))?:"
+    r"\n\n( *)```(?:python|text)\n(.*?)\n *```",
+    flags=re.DOTALL,
+)
 
 
 class Step(NamedTuple):
@@ -35,9 +39,12 @@ def steps(title: str) -> list[Step]:
 
 
 def follow(root: Path, recipe: Iterable[Step]) -> None:
-    """Put the lines of a recipe where they say; imports go to the top of the file."""
+    """Put the lines of a recipe where they say; imports go to the top of the file. Without a line, the file is new."""
     for path, anchor, code in recipe:
         file = root / path
+        if not anchor:
+            file.write_text(code + "\n", encoding="utf-8")
+            continue
         lines = file.read_text(encoding="utf-8").splitlines()
         (at,) = [i for i, line in enumerate(lines) if line.strip().startswith(anchor)]
         imports = [line for line in code.splitlines() if line.startswith("from ")]
@@ -87,7 +94,7 @@ PLACES = "|".join(sorted({path.name.removesuffix(".py") for path in (ROOT / "sym
     [("CONTRIBUTING.md", 20), ("docs/design.md", 20), ("docs/internals.md", 50), ("docs/measurements.md", 3)],
 )
 def test_pages_name_places_that_exist(page: str, least: int) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
+    text = re.sub("the new file `[^`]+`", "", (ROOT / page).read_text(encoding="utf-8"))
     named = re.findall(rf"`((?:symdiff|tests|docs|bench|fuzz|{PLACES})/[\w/.]*)`", text)
     assert len(named) >= least, named
     assert [path for path in named if not any((top / path).exists() for top in (ROOT, ROOT / "symdiff"))] == []
@@ -346,6 +353,23 @@ def test_simplification_is_one_function(copy: Path) -> None:
     check(copy, SIGN_OF_SIGN.format("twice"))
     follow(copy, steps("A simplification: one function"))
     check(copy, SIGN_OF_SIGN.format("once"))
+
+
+def test_target_is_one_file_and_a_row(copy: Path) -> None:
+    recipe = steps("A target: one file and a row")
+    assert [step.path for step in recipe] == ["symdiff/codegen/rows.py", *2 * ["symdiff/codegen/__init__.py"]]
+    follow(copy, recipe)
+    check(
+        copy,
+        """
+        import json, symdiff as sd, symdiff.codegen
+        told = json.loads(sd.compile("x * sin(y) + 2", backend="interpreter").source("json"))
+        assert [op for op, _ in told["values"]] == ["load", "load", "sin", "multiply", "const", "add"], told
+        assert told["values"][3:5] == [["multiply", [0, 2]], ["const", 2.0]], told
+        assert told["stores"] == [[5]], told
+        assert "    rows       programs as JSON" in symdiff.codegen.__doc__
+        """,
+    )
 
 
 def test_command_is_one_function(copy: Path) -> None:

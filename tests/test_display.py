@@ -154,3 +154,13 @@ def test_plans_of_batches_speak_of_samples() -> None:
     kernel = sd.compile("A @ x", A=("n", "m"), x="m")
     kernel(np.ones((30, 40)), np.ones((500, 40)))
     assert "a sample; " in kernel.plan.partition("a batch of x")[2]
+
+
+def test_objectives_and_certificates_are_shown() -> None:
+    x, a = sd.vector("x", 3), sd.scalar("a")
+    f = a * (x @ x)
+    told = html.unescape(sd.objective(f, x)._repr_html_())
+    for part in ("fun(x, a)", "x (3,)", "a ()", f"$\\displaystyle {f.latex()}$"):
+        assert part in told
+    certificate = sd.check("x * y", at={"x": 1.0, "y": 2.0}).certificate()
+    assert html.unescape(certificate._repr_html_()) == f"<pre>{certificate}</pre>"

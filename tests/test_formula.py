@@ -23,7 +23,8 @@ def inputs(kernel: Kernel) -> str:
 
 
 def compiled(formula: Any, *args: Any, **named: Any) -> Kernel:
-    return sd.compile(formula, *args, backend="interpreter", **named)
+    kernel: sd.Kernel = sd.compile(formula, *args, backend="interpreter", **named)
+    return kernel
 
 
 # ---------------------------------------------------------------------------- several results

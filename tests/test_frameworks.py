@@ -12,6 +12,7 @@ import pytest
 from scipy import integrate, ndimage
 
 import symdiff as sd
+from symdiff.frontend.outputs import unpack
 from symdiff.integrations.signature import check_one_sample, symbols_of, template_of_results
 
 #: Its own rules of forward mode are deprecated scripts.
@@ -149,6 +150,74 @@ def test_numba_calls_kernels_in_compiled_code() -> None:
     np.testing.assert_allclose(total(np.asfortranarray(a), rows, float(y)), expected, rtol=1e-13)
     with pytest.raises(ValueError, match="another shape"):
         total(a[:2].copy(), rows, float(y))
+
+
+#: Kernels whose native code Numba calls, and kernels that it calls as Python does.
+SEVERAL: list[tuple[Any, dict[str, Any]]] = [
+    ({"value": "x@A@x", "slope": "gradient(x@A@x, x)", "curve": "hessian(x@A@x, x)"}, {"A": (2, 2), "x": 2}),
+    (("A[0]", ["x[1]", "outer(x, x)"]), {"A": (2, 2), "x": 2}),
+    (("sum(exp(-x**2))", "gradient(sum(exp(-x**2)), x)"), {"x": "n"}),
+    ("x * A", {"x": (), "A": ("n", "m")}),
+    ("solve(A, x)", {"A": ("n", "n"), "x": "n"}),
+    (("logdet(S)", "gradient(logdet(S), S)"), {"S": sd.positive_definite(2)}),
+    (("sum(sin(X) @ v)", "gradient(sum(sin(X) @ v), X)"), {"X": (60, 50), "v": 50}),
+    (["log(x)", "x[0]"], {"x": 2}),
+]
+
+
+@pytest.mark.parametrize(("formula", "shapes"), SEVERAL)
+def test_numba_takes_several_results_and_letters(formula: Any, shapes: dict[str, Any]) -> None:
+    numba = pytest.importorskip("numba")
+    kernel = sd.compile(formula, shapes=shapes)
+    function = kernel.numba()
+
+    @numba.njit  # type: ignore[untyped-decorator]
+    def twice(*args: Any) -> Any:
+        function(*args)
+        return function(*args)
+
+    rng = np.random.default_rng(4)
+    lengths = {"n": 5, "m": 3}
+    args: list[Any] = [
+        rng.uniform(0.5, 1.5, [lengths.get(str(size), size) for size in p.shape]) if p.shape else 0.5
+        for p in kernel.inputs
+    ]
+    args = [one + one.T + 3 * np.eye(2) if p.name == "S" else one for p, one in zip(kernel.inputs, args, strict=True)]
+    found = twice(*args)
+    expected = unpack(template_of_results(kernel), kernel(*args))
+    found = list(found) if len(expected) > 1 else [found]
+    assert [np.shape(one) for one in found] == [np.shape(one) for one in expected]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+        if "A" not in shapes and "X" not in shapes:  # elementwise
+            np.testing.assert_array_equal(one, other)
+    turned = [np.asfortranarray(one) if np.ndim(one) else 0.5 for one in args]
+    np.testing.assert_array_equal(twice(*turned)[0], twice(*args)[0])
+    with pytest.raises(ValueError, match="another number of arguments"):
+        function(*args, 1.0)
+    with pytest.raises(ValueError, match="another shape"):
+        function(*args[:-1], np.ones((2, 2, 2)))
+
+
+def test_numba_refuses_by_name() -> None:
+    pytest.importorskip("numba")
+    inverse = sd.compile("inv(A)", A=("n", "n")).numba()
+    with pytest.raises(sd.SingularMatrixError):
+        inverse(np.zeros((3, 3)))
+    with pytest.raises(sd.ShapeError, match="they must be equal"):
+        sd.compile("x @ y", x="n", y="n").numba()(np.ones(2), np.ones(3))
+    with pytest.raises(sd.UnsupportedError, match="add in a loop"):
+        sd.compile("x", x=(), reduce="sum").numba()
+    with pytest.raises(sd.UnsupportedError, match="batch_axis=-1"):
+        sd.compile("x", x=2, batch_axis=-1).numba()
+    with pytest.raises(sd.UnsupportedError, match="no structures as arguments"):
+        sd.compile(sd.scalar("a") * 2, [{"a": sd.scalar("a")}]).numba()
+    kernel = sd.compile("x @ S @ x", S=sd.symmetric(2), x=2)
+    for call in (kernel, kernel.numba()):  # what is declared is looked at
+        with pytest.raises(sd.SymdiffError, match="S is declared symmetric, and is not"):
+            call(np.array([[0.0, 1.0], [2.0, 0.0]]), np.ones(2))
+    taken = sd.compile("T[i] * 2", T=4, i=int).numba()
+    assert taken(np.arange(4.0), 2) == 4.0
 
 
 def test_scipy_integrates_and_filters_by_kernels() -> None:

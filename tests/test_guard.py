@@ -160,7 +160,7 @@ def test_an_error_of_sympy_inside_the_property_is_ours(monkeypatch: pytest.Monke
     def lost(*args: Any, **options: Any) -> Any:
         raise AttributeError("the cause")
 
-    monkeypatch.setattr("symdiff.printing.assemble.present", lost)
+    monkeypatch.setattr("symdiff.printing.from_entries.present", lost)
     for read in (lambda: X.sympy, X.latex, lambda: str(X)):
         with pytest.raises(sd.InternalError, match="the cause"):
             read()
@@ -381,3 +381,38 @@ def test_public_names_stay_functions_when_folders_of_the_same_name_are_imported(
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+#: The package, of which checkers do not know what a call needs.
+lax: Any = sd
+
+#: Calls that lack an argument, and how they are written.
+LACKING: list[tuple[Callable[[], Any], str, Callable[[], Any]]] = [
+    (lambda: sd.gradient("sum(sin(x))", x="n"), "gradient('sum(sin(x))', 'x', x='n')",
+     lambda: sd.gradient("sum(sin(x))", "x", x="n")),
+    (lambda: sd.hessian("y**2"), "hessian('y**2', 'x')", lambda: sd.hessian("x**2", "x")),
+    (lambda: sd.jvp("x**2", "x", x=3), "jvp('x**2', 'x', 'v', x=3, v=3)", lambda: sd.jvp("x**2", "x", "v", x=3, v=3)),
+    (lambda: sd.hvp("sum(x**3)", x=3), "hvp('sum(x**3)', 'x', 'v', x=3, v=3)",
+     lambda: sd.hvp("sum(x**3)", "x", "v", x=3, v=3)),
+    (lambda: lax.steps("sin(x)"), "steps('sin(x)', 'x')", lambda: sd.steps("sin(x)", "x")),
+    (lambda: lax.objective("sum(x**2)", x=3), "objective('sum(x**2)', 'x', x=3)",
+     lambda: sd.objective("sum(x**2)", "x", x=3)),
+    (lambda: lax.vector("x"), "vector('x', 3)", lambda: sd.vector("x", 3)),
+    (lax.scalar, "scalar('x')", lambda: sd.scalar("x")),
+]
+
+
+@pytest.mark.parametrize(("call", "written", "whole"), LACKING)
+def test_a_call_that_lacks_an_argument_is_completed(call: Any, written: str, whole: Any) -> None:
+    with pytest.raises(sd.ArgumentError) as caught:
+        call()
+    assert f"; write {written}; expected " in str(caught.value)
+    whole()
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: lax.vector(3), lambda: lax.gradient(sd.scalar("x")), lambda: lax.export(sd.compile("x"))]
+)
+def test_nothing_is_guessed_of_other_arguments(call: Any) -> None:
+    with pytest.raises(sd.ArgumentError, match=r"lacks an argument: '[a-z]+'; expected"):
+        call()

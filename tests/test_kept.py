@@ -25,7 +25,7 @@ from symdiff.ground import budget
 from symdiff.ground.tracing import VARIABLE
 from symdiff.lowering.program import Program
 from symdiff.plan.plan import Plan
-from symdiff.runtime.kept import forms, keys, values
+from symdiff.runtime.kept import encoding, keys, plain
 from symdiff.runtime.runners import BACKENDS as ROWS
 from symdiff.runtime.toolchain import cache
 
@@ -189,7 +189,8 @@ BASE: dict[str, Any] = {"formula": "sum(exp(x)*y)", "x": 3, "y": 3}
 def test_whatever_differs_is_another_record(folder: Path, change: dict[str, Any]) -> None:  # noqa: F811
     def made(given: dict[str, Any]) -> sd.Kernel:
         rest = dict(given)
-        return sd.compile(rest.pop("formula"), **rest)
+        kernel: sd.Kernel = sd.compile(rest.pop("formula"), **rest)
+        return kernel
 
     first = made(BASE)
     assert not made({**BASE, **change}).stats["cached"]
@@ -340,7 +341,7 @@ def test_records_that_are_sound_and_mean_nothing(folder: Path) -> None:  # noqa:
     sound = cache.lookup(folder, record.stem)
     assert sound is not None
     meaningless: list[Any] = [None, 3, [], {}, {"plan": None}, {"backend": 7, "codes": 3}]
-    nothing = [forms.write(value) for value in meaningless]
+    nothing = [encoding.write(value) for value in meaningless]
     for contents in (*nothing, b"", *(damage(sound[:60], rng) for damage in (cut, noise) for _ in range(20))):
         cache.publish(folder, record.stem, contents)
         again = sd.compile("sum(exp(x)*y)", x=3, y=3, backend="interpreter")
@@ -350,17 +351,17 @@ def test_records_that_are_sound_and_mean_nothing(folder: Path) -> None:  # noqa:
 
 def test_reading_what_was_altered_raises_one_error(folder: Path) -> None:  # noqa: F811
     rng = random.Random(1)
-    for contents in map(forms.write, [plans()[0], programs()[0], {"a": (1.5, "x", b"y", None, True, [2**70])}]):
+    for contents in map(encoding.write, [plans()[0], programs()[0], {"a": (1.5, "x", b"y", None, True, [2**70])}]):
         for _ in range(300):
             changed = rng.choice((flipped, cut, noise))(contents, rng)
             with contextlib.suppress(DataError):
-                forms.read(changed)
+                encoding.read(changed)
 
 
 def test_nothing_but_values_is_written() -> None:
     for thing in (print, lambda: 1, object(), {1, 2}, np.zeros(3), 1j, Path("x"), sd):
-        with pytest.raises(values.UnkeepableError):
-            forms.write({"a": (thing,)})
+        with pytest.raises(plain.UnkeepableError):
+            encoding.write({"a": (thing,)})
 
 
 def test_values_come_back() -> None:
@@ -370,11 +371,11 @@ def test_values_come_back() -> None:
         "long": (tuple(range(50)), tuple([k / 7 for k in range(50)]), (*range(20), True), (*range(20), 2**80)),
         "deep": [({"x": [(1, [2])]},)],
     }
-    again = forms.read(forms.write(value))
+    again = encoding.read(encoding.write(value))
     assert repr(again) == repr(value)
 
 
-# ---------------------------------------------------------------------------- forms
+# ---------------------------------------------------------------------------- encoding
 
 
 def lowered(kind: type) -> list[Any]:
@@ -408,7 +409,7 @@ def test_programs_come_back() -> None:
     found = programs()
     assert len(found) > 3
     for program in found:
-        again = forms.read(forms.write(program))
+        again = encoding.read(encoding.write(program))
         assert repr(vars(again)) == repr(vars(program))
         again.validate()
 
@@ -417,10 +418,10 @@ def test_plans_come_back() -> None:
     found = plans()
     assert len(found) > 3
     for plan in found:
-        again = forms.read(forms.write(plan))
+        again = encoding.read(encoding.write(plan))
         assert [type(step) for step in again.steps] == [type(step) for step in plan.steps]
         assert again.estimate == plan.estimate
-        assert forms.write(forms.read(forms.write(again))) == forms.write(again)
+        assert encoding.write(encoding.read(encoding.write(again))) == encoding.write(again)
 
 
 # ---------------------------------------------------------------------------- folders, budgets, traces

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import symdiff as sd
 
@@ -114,13 +116,69 @@ def test_a_size_and_what_is_no_number_are_refused(name: str, other: Any) -> None
         getattr(operator, name)(N, other)
 
 
-@pytest.mark.parametrize(
-    "use", [range, float, int, lambda n: [0] * n, lambda n: [0][n], lambda n: np.zeros((n, 2)), np.eye]
-)
+#: What asks a size for its number: Python, and what of NumPy's and SciPy's makes arrays of a length.
+NUMBERS: list[Callable[[Any], Any]] = [
+    *(range, float, int, round, math.sqrt, math.floor, lambda n: [0] * n, lambda n: [0][n]),
+    *(lambda n: f"{n:d}", lambda n: f"{n:8.3f}", np.float64),
+    *(np.zeros, np.ones, np.empty, np.eye, np.identity, np.arange, np.ndarray, scipy.linalg.hilbert),
+    *(lambda n: np.zeros((n, 2)), lambda n: np.zeros(shape=n), lambda n: np.zeros(n / 2), lambda n: np.full(n, 2.0)),
+    *(lambda n: np.full((n, n), 2.0), lambda n: np.arange(1, n), lambda n: np.linspace(0, 1, n)),
+    *(lambda n: np.eye(2, n), lambda n: np.repeat(np.ones(2), n), lambda n: np.ones(6).reshape(n)),
+    *(lambda n: np.reshape(np.ones(6), (n, 2)), lambda n: np.random.default_rng(0).normal(size=n)),
+    *(lambda n: np.random.default_rng(0).random((n, 2)), lambda n: np.ones(3)[:n], lambda n: np.roll(np.ones(3), n)),
+    *(lambda n: np.bincount([1, 2], minlength=n), lambda n: np.indices((n, n)), lambda n: np.diag(np.ones(3), n)),
+    *(lambda n: np.vander(np.ones(3), n), lambda n: np.logspace(0, 1, n)),
+    *(lambda n: np.linalg.matrix_power(np.eye(2), n), lambda n: np.fromfunction(lambda i: i, (n,))),
+]
+
+
+@pytest.mark.parametrize("use", NUMBERS)
 def test_a_size_is_no_number_of_python(use: Callable[[Any], Any]) -> None:
     for size in (N, N + 1):
-        with pytest.raises(sd.SymbolError, match=r"sd.zeros\(shape\).*sd.scan.*give the size a number"):
+        with pytest.raises(sd.ShapeError, match=r"sd.zeros\(shape\).*sd.scan.*give the size a number"):
             use(size)
+
+
+@pytest.mark.parametrize("use", [np.tri, np.tril_indices, np.hanning, lambda n: np.broadcast_to(1.0, (n,)), np.ndindex])
+def test_arrays_that_compare_their_size_say_what_to_write(use: Callable[[Any], Any]) -> None:
+    with pytest.raises(sd.SymbolError, match=r"the size n compared.*sd.zeros\(shape\), sd.arange\(n\), sd.tri\(n\)"):
+        use(N)
+
+
+@pytest.mark.parametrize("use", [np.tile, np.repeat, np.roll, np.vander])
+def test_counts_beside_symbols_are_named(use: Callable[[Any, Any], Any]) -> None:
+    with pytest.raises(sd.ArgumentError, match="=n, a size that is known at call time only; expected a whole number"):
+        use(V, N)
+
+
+#: Functions of NumPy's of a size in the place of an array.
+OF_SIZES: list[Callable[[Any, Any], Any]] = [
+    lambda n, v: np.linspace(0, n, 5),
+    lambda n, v: np.linspace(n, 0.0, 4),
+    lambda n, v: np.where(True, n, 0),
+    lambda n, v: np.where(v > 1, n, 0),
+    lambda n, v: np.clip(n, 1, 5),
+    lambda n, v: np.stack([n, 1, v[0]]),
+    lambda n, v: np.stack([n, n + 1]),
+    lambda n, v: np.concatenate([v, [n, 2 * n]]),
+    lambda n, v: np.array([n, 1]) * v[0],
+    lambda n, v: np.outer(v, n),
+    lambda n, v: np.round(n / 2) + abs(-n),
+    lambda n, v: np.full_like(v, n),
+    lambda n, v: np.sum(n),
+    lambda n, v: np.broadcast_to(n, (2, n)),
+    lambda n, v: v / 1 + n / 1,
+]
+
+
+@pytest.mark.parametrize("make", OF_SIZES)
+@pytest.mark.parametrize("length", [3, 7])
+def test_a_size_is_an_array_for_functions_of_arrays(make: Callable[[Any, Any], Any], length: int) -> None:
+    numbers = np.arange(float(length))
+    made = sd.compile(make(N, V) + 0 * np.sum(V), [V])(numbers)
+    meant = make(length, numbers)
+    assert made.shape == np.shape(meant)
+    assert np.allclose(made, meant, rtol=1e-15)
 
 
 #: Formulas of a number with a letter that no input has, each in another place.

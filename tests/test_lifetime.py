@@ -107,7 +107,8 @@ def script(body: str) -> str:
 
 
 def compiled(backend: str = "native", number: float = 2.0, **options: Any) -> sd.Kernel:
-    return sd.compile(f"x * {number!r} + y", x=3, y=3, backend=backend, **options)
+    kernel: sd.Kernel = sd.compile(f"x * {number!r} + y", x=3, y=3, backend=backend, **options)
+    return kernel
 
 
 # ---------------------------------------------------------------------------- unloaded, and not too early

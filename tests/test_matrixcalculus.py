@@ -170,7 +170,8 @@ def test_declarations_in_the_text() -> None:
 
 def test_lengths_follow_from_the_formula() -> None:
     def shapes(text: str, **kinds: Any) -> str:
-        return sd.compile(sd.parse(text, dialect="matrixcalculus", **kinds)).signature
+        signature: str = sd.compile(sd.parse(text, dialect="matrixcalculus", **kinds)).signature
+        return signature
 
     assert shapes("A*x - y", A="matrix", x="vector", y="vector") == "(A: (n, m), x: (m,), y: (n,)) -> (n,)"
     assert shapes("A*B*C", A="matrix", B="matrix", C="matrix") == "(A: (n, m), B: (m, p), C: (p, q)) -> (n, q)"

@@ -450,3 +450,13 @@ def test_solutions_for_vectors_are_vectors(text: str, wrt: str | None, shown: st
     again = sd.compile(str(result), shapes=shapes, backend="numpy")
     given = {p.name: at[p.name] for p in own.inputs}
     assert np.allclose(again(inputs={name: at[name] for name in shapes}), own(inputs=given), rtol=1e-13)
+
+
+def test_padded_arrays_of_numbers_beside_each_other_are_shown() -> None:
+    B = sd.matrix("B", 3, 3)
+    rolled = np.roll(B / sd.logsumexp(1 + B * B, axis=0, keepdims=True), 1, axis=0)
+    weights = np.arange(9.0).reshape(3, 3)
+    shown = str(sd.gradient((rolled * weights).sum(), B))
+    at = np.linspace(-1, 1, 9).reshape(3, 3)
+    again = sd.compile(shown, B=(3, 3))(at)
+    np.testing.assert_allclose(again, sd.compile(sd.gradient((rolled * weights).sum(), B))(at), rtol=1e-12)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from test_missing import NAN_FUNCTIONS
 from test_routines import CASES as ROUTINES
-from test_routines import NAN_FUNCTIONS, differences, symbols_of
+from test_routines import differences, symbols_of
 
 import symdiff as sd
 from symdiff import graph

@@ -26,7 +26,8 @@ PRODUCTS = [
 def product(subscripts: str, shapes: list[tuple[int, ...]], threads: int) -> sd.Kernel:
     symbols = [sd.array(f"x{k}", shape) for k, shape in enumerate(shapes)]
     formula = np.einsum(subscripts, *(symbols * 2)[:2])
-    return sd.compile(formula, symbols, threads=threads, backend="interpreter")
+    kernel: sd.Kernel = sd.compile(formula, symbols, threads=threads, backend="interpreter")
+    return kernel
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

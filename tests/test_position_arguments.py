@@ -21,7 +21,8 @@ j, i = sd.indices("j"), sd.indices("i", "m")
 
 def kernel(backend: str = "interpreter", **options: Any) -> Kernel:
     f = {"y": (x[i] ** 2).sum() * A[j], "z": [x[i], sd.gradient((x[i] ** 3).sum() + A[j, 1], x)]}
-    return sd.compile(f, [x, A, j, i], backend=backend, **options)
+    kernel: sd.Kernel = sd.compile(f, [x, A, j, i], backend=backend, **options)
+    return kernel
 
 
 KERNELS = [kernel(), kernel(batch_axis=-1), kernel(batch=["x", "i"]), kernel(reduce="sum"), kernel("native")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -269,6 +270,38 @@ def test_every_formula_has_all_three_forms(formula: Formula) -> None:
 # ---------------------------------------------------------------------------- definitions and size
 
 
+def _constant(rng: random.Random, depth: int) -> str:
+    if depth == 0:
+        return rng.choice(["0", "2", "-1", "1e200", "radians(0)", "radians(1e308)", "degrees(1e305)", "negative(3)"])
+    a, b = _constant(rng, depth - 1), _constant(rng, depth - 1)
+    call = rng.choice(["add", "subtract", "multiply", "divide", "mod", "floor_divide", "power"])
+    return f"{call}({a}, {b})"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_arithmetic_of_constants_is_read_again_whatever_it_comes_to(seed: int) -> None:
+    rng = random.Random(seed)
+    form = rng.choice(["{a}", "{a} * x", "x / {a}", "{a} + x - {b}", "{a} / ({b} * x)", "-{a} % {b}", "x * {a} * {b}"])
+    written = form.format(a=_constant(rng, 2), b=_constant(rng, 2))
+    shapes = {"x": ()} if "x " in f"{written} ".replace(")", " ") else {}
+    formula = parse_graph(written, shapes).result
+    again = parse_graph(str(formula), shapes).result
+    at = {"x": 0.7} if shapes else {}
+    values = (evaluate([one.node], at)[0] for one in (again, formula))
+    np.testing.assert_allclose(*values, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    "written", ["(w * y)[[1, 0]]", "(w / y)[[0, 1]]", "-(y * w)[[1, 1]]", "(w * x * y)[[0, 1]]", "(w - y)[[0, 1]]"]
+)
+def test_a_vector_of_one_element_is_taken_from_as_it_is(written: str) -> None:
+    shapes = {"w": 2, "y": 1, "x": ()}
+    formula = parse_graph(written, {name: shapes[name] for name in shapes if name in written}).result
+    again = parse_graph(str(formula), {name: shapes[name] for name in shapes if name in written}).result
+    at = {"w": [2.0, 3.0], "y": [5.0], "x": 7.0}
+    np.testing.assert_array_equal(*(evaluate([one.node], at)[0] for one in (formula, again)))
+
+
 def test_what_is_shared_is_defined_once() -> None:
     gate = apply("sigmoid", apply("add", ops.matmul(v, w), x))
     node = gate
@@ -429,3 +462,51 @@ def test_short_arrays_are_printed_with_their_shape(written: str, shown: str | No
     point: dict[str, Any] = {"w": np.arange(3.0), "M": np.array([[4.0]]), "u": np.arange(3.0)}
     values = [np.asarray(evaluate([array.node], point)[0], float) for array in (again, made)]
     np.testing.assert_allclose(*values, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "sum(arctan(cos(erf(A))))",
+        "sum(cos(erf(A))) / sqrt(pi) * 2 / sqrt(pi)",
+        "sum(erf(erf(A)) * erf(A))",
+        "sum(arctan(cos(erf(maximum(A, 0.2*A)))))",
+        "sum(sin(A - mean(A)) / std(A) / std(A))",
+        "sum(erfc(A)**3)",
+        "sum(1 / sqrt(pi) * exp(-A) * erf(A) / sqrt(pi))",
+    ],
+)
+def test_equal_numbers_in_products_are_shown_as_often_as_they_are_there(written: str) -> None:
+    at = np.array([[0.3, -0.5], [0.7, 1.2]])
+    for derivative in (sd.gradient(written, "A", A=(2, 2)), sd.hessian(written, "A", A=(2, 2))):
+        again = sd.compile(str(derivative), A=(2, 2), backend="numpy")
+        np.testing.assert_allclose(again(at), sd.compile(derivative, backend="numpy")(at), rtol=1e-9, atol=1e-12)
+
+
+def test_standard_deviations_are_read_once() -> None:
+    x = variable("x", (3,))
+    centre = apply("subtract", x, apply("multiply", 1 / 3, contract([x], [(0,)], (), {})))
+    length = apply("sqrt", contract([centre, centre], [(0,), (0,)], (), {}))
+    for node in (3.0**0.5 / length / length, 3.0**0.5 * apply("exp", length) * 3.0**0.5 / length):
+        again = parse_graph(text(node, derived=True), {"x": 3}).result.node
+        at = {"x": np.array([0.2, 0.9, 0.4])}
+        np.testing.assert_allclose(evaluate([again], at)[0], evaluate([node], at)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_signs_and_factors_of_remainders_are_read_again(seed: int) -> None:
+    rng = random.Random(seed)
+    part = rng.choice(["x % 1.7", "x % y", "x % 2 % y", "-x % y", "y // x", "abs(x) % 3"])
+    forms = ["-({0})", "-({0}) * y", "-({0}) / y", "-(({0}) / 2)", "({0}) * y % 3", "y - ({0}) / x", "-(-({0}))"]
+    forms += ["2 / ({0}) * x", "-({0}) ** 2", "-({0}) * (x % 3) / y", "({0}) % ({0} + 1)"]
+    written = rng.choice(forms).format(part)
+    shapes = {"x": (), "y": ()}
+    own = parse_graph(written, {name: () for name in shapes if name in written}).result
+    shown = [own, *(sd.gradient(own * sd.scalar("z"), name) for name in ("x", "z") if name in f"{written} z")]
+    for formula in shown:
+        names = [leaf.payload for leaf in postorder([formula.node]) if leaf.op == "input"]
+        again = parse_graph(str(formula), dict.fromkeys(names, ())).result
+        for x, y in ((3.3, -1.2), (-0.4, 2.6)):
+            at = {"x": x, "y": y, "z": 0.7}
+            got, want = (float(evaluate([one.node], {name: at[name] for name in names})[0]) for one in (again, formula))
+            assert got == pytest.approx(want, nan_ok=True), str(formula)

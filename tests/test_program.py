@@ -34,6 +34,12 @@ def test_evaluate_runs_one_sample() -> None:
     assert np.signbit(result[1])
 
 
+def test_a_program_knows_what_it_reads_and_computes() -> None:
+    program = example()
+    assert [program.ops[i] for i in program.computed] == ["multiply", "less", "where"]
+    assert program.read == {0, 1}
+
+
 def test_a_check_of_zero_raises() -> None:
     with pytest.raises(SingularMatrixError, match="the product is zero"):
         evaluate(example(), [[0.0, 3.0], 5.0])

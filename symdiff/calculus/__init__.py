@@ -19,7 +19,7 @@ Files
     linearity      whether a formula is linear in its seeds
     cost           an estimate of what a formula costs
     wrt            what a formula is differentiated with respect to
-    rows           Jacobians of formulas whose rows depend on rows taken at positions
+    row_jacobians  Jacobians of formulas whose rows depend on rows taken at positions
     derivatives    gradient, Jacobian, Hessian, jvp, vjp, hvp and higher orders
     demand         where a formula observes its matrices, so that others do not raise
 Add

@@ -51,8 +51,8 @@ def _elements(node: Node) -> float:
     return total
 
 
-#: Estimates the operations of one contraction, and the elements of it that are filled, from how many elements
-#: each operand has, and how many of them are.
+#: Estimates the operations of one contraction and how many of its elements may be nonzero, from the number of elements
+#: and of nonzeros of each operand.
 _Product: TypeAlias = "Callable[[Node, dict[Node, float], dict[Node, float]], tuple[float, float]]"
 
 
@@ -99,34 +99,34 @@ def _total(roots: Sequence[Node], function: float, product: _Product) -> float:
         own, full = 0.0, size
         if op in _ARITHMETIC:
             terms = [filled[a] if sizes[a] == size else filled[a] * size / max(sizes[a], 1.0) for a in node.args]
-            if op == "multiply":
+            if node.is_multiplication:
                 own = full = min(terms)
-            elif op == "divide":
+            elif node.is_division:
                 full = terms[0]
                 own = function * full
-            elif op == "negative":
+            elif node.is_negation:
                 own = full = terms[0]
             else:
                 full = min(size, sum(terms))
                 own = sum(terms) - full
-        elif op == "contract":
+        elif node.is_contraction:
             own, full = product(node, sizes, filled)
         elif op in _CHEAP:
             own = size
-        elif op == "delta":
+        elif node.is_delta:
             full = float(min(map(_number, node.shape)))
-        elif op == "onehot":
+        elif node.is_onehot:
             full = 1.0
         elif op in _VIEWS:
             full = min(size, filled[node.args[0]])
         elif op in _MOVES:
             full = min(size, sum([filled[a] for a in node.args]))
             own = 0.5 * full
-        elif op == "power" and (products := _products(node)):
+        elif node.is_power and (products := _products(node)):
             own = products * size
         elif op in _CUBIC:
             own = float(_number(node.args[0].shape[-1])) ** 3 + size
-        elif op == "recurrence":
+        elif node.is_recurrence:
             own = _total(node.payload.body.results, function, product) * _number(node.payload.length) + size
         else:
             own = function * max(size, *[sizes[a] for a in node.args])
@@ -146,11 +146,11 @@ def array_time(roots: Sequence[Node]) -> float:
             continue
         if op in _VIEWS:
             total += _VIEW_CALL
-        elif op == "contract":
+        elif node.is_contraction:
             total += _PRODUCT_CALL + _BLAS * _planned(node, filled, filled)[0]
         elif op in _CUBIC:
             total += _PRODUCT_CALL + _LAPACK * size * _number(node.args[0].shape[-1])
-        elif op == "recurrence":
+        elif node.is_recurrence:
             total += array_time(node.payload.body.results) * _number(node.payload.length)
         else:
             cheap = op in _ARITHMETIC or op in _CHEAP or op in _MOVES
@@ -179,9 +179,9 @@ def _contraction(node: Node, counts: dict[Node, float], filled: dict[Node, float
     dense, density = 0, 1.0
     for arg, own in zip(node.args, labels, strict=True):
         sizes.update(zip(own, arg.shape, strict=True))
-        if arg.op == "delta":
+        if arg.is_delta:
             bound.add(own[1])
-        elif arg.op == "onehot":
+        elif arg.is_onehot:
             bound.add(own[0])
         else:
             dense += 1
@@ -205,9 +205,9 @@ def _planned(node: Node, counts: dict[Node, float], filled: dict[Node, float]) -
     same: dict[int, int] = {}
     for arg, own in zip(node.args, labels, strict=True):
         sizes.update(zip(own, arg.shape, strict=True))
-        if arg.op == "delta":
+        if arg.is_delta:
             same[own[1]] = own[0]
-        elif arg.op == "onehot":
+        elif arg.is_onehot:
             sizes[own[0]] = 1
     known = {label: _number(size) for label, size in sizes.items()}
 

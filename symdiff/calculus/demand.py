@@ -44,7 +44,7 @@ def mask_matrices(roots: Sequence[Node]) -> list[Node]:
     order = postorder(roots)
     fallible = [node for node in order if node.op in FALLIBLE]
     leads = dependents(order, fallible)
-    if not any(node.op == "where" and not leads.isdisjoint(node.args[1:]) for node in order):
+    if not any(node.is_choice and not leads.isdisjoint(node.args[1:]) for node in order):
         return list(roots)
     sound: dict[Node, Node] = {}
     for is_early in (False, True):
@@ -79,7 +79,7 @@ def _conditions(
 def _through(node: Node, i: int, mask: Node | None, leads: set[Node], is_early: bool) -> Node | None:
     """Return where argument ``i`` is observed when ``node`` is where ``mask`` holds."""
     arg = node.args[i]
-    if node.op == "where" and i:
+    if node.is_choice and i:
         taken = node.args[0] if i == 1 else elementwise("logical_not", (node.args[0],), BOOL)
         mask = reduce(both, _early(taken, leads) if is_early else [taken], mask)
     if node.op == "logical_and":  # where the other fails, this one is not looked at
@@ -91,7 +91,7 @@ def _through(node: Node, i: int, mask: Node | None, leads: set[Node], is_early: 
         return _narrowed(mask, node, arg)
     if node.op == "arrange":  # which element comes where is told by the key, which may be what is asked for
         return _narrowed(any_along(mask, (node.payload.axis + mask.ndim,)), node, arg)
-    if node.op == "contract":
+    if node.is_contraction:
         return reach(pulled_product(node, i, node, 0), mask)
     if node.op in LINEAR:
         return pull_mask(LINEAR[node.op], node, i, mask)
@@ -140,12 +140,12 @@ def _counted(total: Node) -> list[Node]:
     todo = [total]
     while todo and len(found) < _COUNTED:
         part = todo.pop()
-        counts = part.op == "where" and scalar_constant(part.args[2]) == 0.0
+        counts = part.is_choice and scalar_constant(part.args[2]) == 0.0
         if part.op == "to_real" or (counts and scalar_constant(part.args[1]) == 1.0):
             found.append(part.args[0])
         elif counts or part.op == "arrange":  # what is not 0 has something that is not
             todo.append(part.args[1 if counts else 0])
-        elif part.op in _GATHERING or (part.op == "contract" and len(part.args) == 1):
+        elif part.op in _GATHERING or (part.is_contraction and len(part.args) == 1):
             todo.extend(part.args)
         elif scalar_constant(part) != 0.0:
             return []

@@ -23,7 +23,7 @@ from ..simplify import as_polynomial, by_inverses, opened_shares, simplify
 from .cost import cost
 from .modes import pullback, pushforward
 from .recursive import determinant, recurrence, spectral
-from .rows import by_rows
+from .row_jacobians import by_rows
 from .wrt import Cut, InputPart, Known, Orders, disconnection
 
 __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp", "vjp"]
@@ -138,7 +138,7 @@ def hessian(node: Node, group: Sequence[Node], disconnected: str, trail: Trail) 
     known: Known = {}
     rows = [orders.finish([jacobian(s, w, "zero", known, trail) for w in orders.wrt]) for s in slopes]
     # a custom function's own derivative need not be one of any function
-    if not any(part.op == "custom" for part in postorder([orders.formula])):
+    if not any(part.is_custom for part in postorder([orders.formula])):
         trail.hessians = tuple(row[k] for k, row in enumerate(rows))
     return rows
 
@@ -187,11 +187,11 @@ def _repeated(f: Node, done: int, by: Node, order: int, trail: Trail) -> Node:
     for step in range(order - done):
         cut.node = view.narrow(_forward(cut, view, (*cut.node.shape, *by.shape)))
         if step == 0:
-            terms, _ = terms_of(cut.node, enter=lambda part: part.op != "negative")
+            terms, _ = terms_of(cut.node, enter=lambda part: not part.is_negation)
             whole += postorder([term for _, term in terms])
     (result,) = trail.finish(cut, [cut.node])
     if result.shape == ():
-        collected = as_polynomial(cut.node, {node for node in whole if node.op in ("add", "subtract")})
+        collected = as_polynomial(cut.node, {node for node in whole if node.is_additive})
         if collected is not None:
             (shorter,) = trail.finish(cut, [collected])
             if len(postorder([shorter])) < len(postorder([result])):

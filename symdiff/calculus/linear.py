@@ -125,10 +125,6 @@ def _pad_push(node: Node, i: int, t: Node, prefix: int) -> Node:
     return put_items(t, _items_with(prefix, node, t.shape), (*t.shape[:prefix], *node.shape))
 
 
-def _pad_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    return take_items(ct, _items_with(prefix, node, ct.shape))
-
-
 def _gather_push(node: Node, i: int, t: Node, prefix: int) -> Node:
     axis, indices = node.payload
     return gather(t, axis + t.ndim, indices)
@@ -157,10 +153,6 @@ def _take_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
 def _put_push(node: Node, i: int, t: Node, prefix: int) -> Node:
     axis, shared = node.payload
     return put_rows(t, node.args[1], prefix + axis + node.ndim, node.shape[axis], shared)
-
-
-def _put_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
-    return take_rows(ct, node.args[1], node.payload.axis + ct.ndim, node.payload.shared)
 
 
 def _reshape_to(x: Node, prefix: int, shape: Shape) -> Node:
@@ -207,11 +199,11 @@ LINEAR: dict[str, Linear] = {
         _contract_push, _contract_pull, Law("product rule", "d(U V) = dU V + U dV", "MN 8.2; MC 37, 38")
     ),
     "slice": Linear(_slice_push, _slice_pull),
-    "pad": Linear(_pad_push, _pad_pull),
+    "pad": Linear(_pad_push, _slice_push),
     "gather": Linear(_gather_push, _gather_pull),
     "scatter": Linear(_scatter_push, _gather_push),
     "take": Linear(_take_push, _take_pull),
-    "put": Linear(_put_push, _put_pull),
+    "put": Linear(_put_push, _take_push),
     "reshape": Linear(
         lambda node, i, t, prefix: _reshape_to(t, prefix, node.shape),
         lambda node, i, ct, prefix: _reshape_to(ct, prefix, node.args[0].shape),

@@ -62,7 +62,7 @@ def require_linear(image: Node, seeds: Sequence[Node], rule: str, of: str) -> No
         raise NotDifferentiableError(
             f"{rule} is not linear in the {of}: {reason}; expected sums of products with one of the {of} each"
         )
-    if any(node.op == "custom" for node in dependents(order, seeds) & set(order)):
+    if any(node.is_custom for node in dependents(order, seeds) & set(order)):
         _require_constant_slope(image, seeds, rule, of)
     return image
 
@@ -78,10 +78,10 @@ def _first_nonlinear(order: Sequence[Node], seeds: Iterable[Node], vanishing: se
         if node.op in _SUMS:
             if not vanishing.issuperset(rest):
                 return f"{node.op} of them and of a term without them, which is not zero"
-        elif node.op == "where" and 0 not in places:
+        elif node.is_choice and 0 not in places:
             if not vanishing.issuperset(rest[1:]):
                 return "where of them or of a value without them, which is not zero"
-        elif node.op == "custom":
+        elif node.is_custom:
             reason = _nonlinear_custom(node, places)
             if reason is not None:
                 return reason
@@ -106,13 +106,13 @@ def _vanishing(order: Sequence[Node]) -> set[Node]:
     """Return the nodes that are zero by their form wherever their arguments are finite, as ``0 * x`` is."""
     found: set[Node] = set()
     for node in order:
-        if is_zero(node) or (node.op == "constant" and node.dtype is REAL and not node.value.any()):
+        if is_zero(node) or (node.is_constant and node.dtype is REAL and not node.value.any()):
             found.add(node)
         elif node.op in _PRODUCTS:
             if not found.isdisjoint(node.args):
                 found.add(node)
-        elif node.op in _SUMS or node.op == "where":
-            if found.issuperset(node.args[1:] if node.op == "where" else node.args):
+        elif node.op in _SUMS or node.is_choice:
+            if found.issuperset(node.args[1:] if node.is_choice else node.args):
                 found.add(node)
         elif node.op in _LINEAR_IN and node.args[_LINEAR_IN[node.op]] in found:
             found.add(node)
@@ -125,7 +125,7 @@ def _require_constant_slope(image: Node, seeds: Sequence[Node], rule: str, of: s
     (slope,) = pushforward([image], ways)
     if slope is not None and not set(seeds).isdisjoint(postorder([slope])):
         names = ", ".join(
-            sorted({n.payload.rule.name for n in dependents(postorder([image]), seeds) if n.op == "custom"})
+            sorted({n.payload.rule.name for n in dependents(postorder([image]), seeds) if n.is_custom})
         )
         raise NotDifferentiableError(
             f"{rule} is not linear in the {of}: it goes through {names}, whose own rule gives a derivative that "

@@ -64,7 +64,7 @@ class Masked(NamedTuple):
     def may_move(self) -> bool:
         """Tell whether the value is not known to be zero."""
         value = self.value
-        return not is_zero(value) and (value.op != "constant" or bool(value.value.any()))
+        return not is_zero(value) and (not value.is_constant or bool(value.value.any()))
 
 
 def both(a: Node | None, b: Node | None) -> Node | None:
@@ -147,7 +147,7 @@ def _implies(a: Node, b: Node) -> bool:
 
 
 def split(*slopes: Masked) -> tuple[Node | None, list[Masked]]:
-    """Take from masks what is one condition for all elements of them all, and return it beside the rest.
+    """Split masks into the condition that all elements of all of them share, and the rest.
 
     No sum ends such a condition. Outside it what is left may be anything, as with any mask.
     """
@@ -264,7 +264,7 @@ def multiply(
 
 def _holds_mask(factor: Node, own: Labels, names: Labels, same: Mapping[int, int]) -> bool:
     """Tell whether a factor has all of a mask's indices, so that a select masks it element by element as it is."""
-    if factor.op in STRUCTURE or (factor.op == "constant" and np.isfinite(factor.value).all()):
+    if factor.op in STRUCTURE or (factor.is_constant and np.isfinite(factor.value).all()):
         return False
     return set(names) <= {same.get(label, label) for label in own}
 
@@ -304,10 +304,10 @@ def _identities(factor: Node, own: Labels) -> Iterator[Labels]:
     """Yield the pairs of labels of a factor that an identity in it makes equal."""
     if not is_structured(factor):
         return
-    args, labels, out = (factor.args, *factor.payload[:2]) if factor.op == "contract" else ((factor,), (own,), own)
+    args, labels, out = (factor.args, *factor.payload[:2]) if factor.is_contraction else ((factor,), (own,), own)
     names = dict(zip(out, own, strict=True))
     for arg, places in zip(args, labels, strict=True):
-        if arg.op == "delta" and is_identity(arg) and set(places) <= names.keys():
+        if arg.is_delta and is_identity(arg) and set(places) <= names.keys():
             yield tuple(names[label] for label in places)
 
 
@@ -433,7 +433,7 @@ def scaled_by(node: Node, factor: Node, slope: Masked, condition: Node | None, k
     if condition is None:
         known = scalar_constant(factor)
         return Masked(scaled, slope.mask, slope.settled and known is not None and math.isfinite(known))
-    if slope.mask is None and node.op == "power" and not kept:
+    if slope.mask is None and node.is_power and not kept:
         # no branch, but the one point (0, 0): settled where it stands
         return Masked(Masked(scaled, condition).settle(), None)
     return Masked(scaled, both(slope.mask, condition))

@@ -125,14 +125,14 @@ def push(
 
 def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk, given: Container[Node]) -> Masked | None:
     prefix = len(seed)
-    if node.op == "stop_gradient":
+    if node.is_barrier:
         return None
     node = by_factors(node, given)
-    if node.op == "where":
+    if node.is_choice:
         return push_where(node, slopes, prefix, node in walk.carried)
-    if node.op in DIFFERENTIALS or node.op == "custom":
+    if node.op in DIFFERENTIALS or node.is_custom:
         moving = [slopes.get(arg) for arg in node.args]
-        if node.op == "custom":
+        if node.is_custom:
             moving = [m if m and _has_rule(node, i, m.may_move) else None for i, m in enumerate(moving)]
         return _push_operation(node, moving, seed, walk)
     total: Masked | None = None
@@ -150,7 +150,7 @@ def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk, given: Conta
 def _move_linear(node: Node, i: int, slope: Masked, prefix: int, walk: Walk, *, back: bool) -> Masked:
     """Move the tangent of argument ``i`` through a linear operation, or the operation's cotangent back to it."""
     reached = node.args[i] if back else node
-    if node.op == "contract":
+    if node.is_contraction:
         product = (pulled_product if back else pushed_product)(node, i, slope.value, prefix)
         return multiply(product, slope, walk.is_wild, walk.keeps_sum(product, reached), data=walk.data)
     linear, exact = LINEAR[node.op], walk.keeps(reached)
@@ -180,7 +180,7 @@ def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, wa
     if not slopes:
         return None
     masked = any(slope.mask is not None for slope in slopes)
-    if node.op == "custom":
+    if node.is_custom:
         return Masked(_push_custom(node, moving, seed, walk), None)
     if node.op in PUSHED:
         slopes = [slope for slope in slopes if not is_zero(slope.value)]
@@ -274,7 +274,7 @@ def pull(
         for i, arg in enumerate(seen.args):
             if arg not in active or (i and seen.op in FIRST):
                 continue
-            if seen.op == "custom" and not _has_rule(seen, i, partial(_moves, arg, wrt)):
+            if seen.is_custom and not _has_rule(seen, i, partial(_moves, arg, wrt)):
                 continue
             part = _pull_arg(seen, i, slope, prefix, walk)
             if part is not None:
@@ -298,11 +298,11 @@ def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Mas
     if not prefix and not node.shape and slope.mask is None and op in FUNCTIONS:  # a number
         factor, condition = partial_of(node, i)
         return None if factor is None else scaled_by(node, factor, slope, condition, arg in walk.carried)
-    if op == "stop_gradient":
+    if node.is_barrier:
         return None
     if op in LINEAR:
         return _move_linear(node, i, slope, prefix, walk, back=True)
-    if op in DIFFERENTIALS or op == "custom":
+    if op in DIFFERENTIALS or node.is_custom:
         return _pull_operation(node, i, slope, prefix, walk)
     factor, condition = partial_of(node, i)
     if factor is None:
@@ -341,11 +341,11 @@ def _transpose(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> No
         return known(node, i, slope.settle(), prefix)
     if node.op in PULLS and (own := PULLS[node.op](node, i, slope.settle(), prefix)) is not None:
         return own
-    if node.op == "custom" and node.payload.rule.form != "differential":
+    if node.is_custom and node.payload.rule.form != "differential":
         return _custom_pull(node, i, slope, prefix, walk)
     direction = placeholder(("direction", node.op, i), node.args[i].shape)
     directions = [direction if j == i else None for j in range(len(node.args))]
-    if node.op == "custom":
+    if node.is_custom:
         image = _push_custom(node, [None if d is None else Masked(d, None) for d in directions], (), walk)
     else:
         image = _differential(node, directions, ())

@@ -394,7 +394,7 @@ def law_of(node: Node, moving: Sequence[bool]) -> Law:
 
     The equation is empty for scalar functions, whose partial derivatives tell it.
     """
-    if node.op == "custom":
+    if node.is_custom:
         rule = node.payload.rule
         return Law("rule of its author", f"the {rule.form} given for {rule.name}", "symdiff.custom")
     if node.op in LAWS:

@@ -47,11 +47,11 @@ from .rules import reached_so_far, reaches
 
 def is_unbounded(node: Node) -> bool:
     """Tell whether an operation may take finite numbers to infinity or nan, itself or in its derivatives."""
-    if node.op == "constant":
+    if node.is_constant:
         return not np.isfinite(node.value).all()
-    if node.op == "divide":
+    if node.is_division:
         return not _never_zero(node.args[1])
-    if node.op == "power":
+    if node.is_power:
         n = scalar_constant(node.args[1])
         return n is None or n < 0 or not n.is_integer()
     row = FUNCTIONS.get(node.op)
@@ -59,9 +59,9 @@ def is_unbounded(node: Node) -> bool:
 
 
 def _never_zero(divisor: Node) -> bool:
-    if divisor.op == "constant":
+    if divisor.is_constant:
         return bool(divisor.value.all())
-    return divisor.op == "size" or bool(scalar_constant(divisor))
+    return divisor.is_size or bool(scalar_constant(divisor))
 
 
 def unbounded_below(order: Iterable[Node], known: Callable[[Node], bool]) -> set[Node]:
@@ -88,7 +88,7 @@ def _asks(node: Node) -> bool:
     return a is b or any(abs(scalar_constant(arg) or 0.0) == np.inf for arg in node.args)
 
 
-#: Operations that multiply no argument by another: what one is cannot reach the other's derivative.
+#: Operations that multiply no argument by another: the value of one does not enter the derivative of another.
 _APART = frozenset({"add", "subtract", "negative", "where", "concatenate"})
 
 
@@ -162,7 +162,7 @@ def walk_over(order: Sequence[Node], given: Iterable[Masked], outer: Walk | None
 
 def _chooses(node: Node) -> bool:
     """Tell whether a node is a choice between formulas, and not between numbers."""
-    return node.op == "where" and any(arm.op not in ("constant", "where") for arm in node.args[1:])
+    return node.is_choice and any(arm.op not in ("constant", "where") for arm in node.args[1:])
 
 
 def _never(node: Node) -> bool:
@@ -171,7 +171,7 @@ def _never(node: Node) -> bool:
 
 def _has_supports(node: Node) -> bool:
     row = FUNCTIONS.get(node.op)
-    return (row is not None and bool(row.supports)) or node.op in SELECTING or node.op == "custom"
+    return (row is not None and bool(row.supports)) or node.op in SELECTING or node.is_custom
 
 
 # ---------------------------------------------------------------------------- where it reaches
@@ -184,7 +184,7 @@ _PLACING_BACK = frozenset(name for name, row in PRIMITIVES.items() if row.drops)
 
 def passes(node: Node, mask: Node | None) -> bool:
     """Tell whether a value may go through a linear operation unsettled: its mask is one condition for all elements."""
-    return mask is None or node.op == "named" or is_single(mask)
+    return mask is None or node.is_named or is_single(mask)
 
 
 def push_mask(linear: Linear, node: Node, i: int, mask: Node | None, exact: bool = True) -> Node | None:
@@ -192,14 +192,14 @@ def push_mask(linear: Linear, node: Node, i: int, mask: Node | None, exact: bool
 
     A mask that is not ``exact`` may hold at zeros that the operation puts beside what it moves: what follows is finite.
     """
-    if mask is None or node.op == "named":
+    if mask is None or node.is_named:
         return mask
     return _moved(linear.push, node, i, mask, exact and node.op in _PLACING, back=False)
 
 
 def pull_mask(linear: Linear, node: Node, i: int, mask: Node | None, exact: bool = True) -> Node | None:
     """Return where any of the masked elements can have an influence through a linear operation."""
-    if mask is None or node.op == "named":
+    if mask is None or node.is_named:
         return mask
     return _moved(linear.pull, node, i, mask, exact and node.op in _PLACING_BACK, back=True)
 
@@ -236,7 +236,7 @@ def _places(move: Callable[[Node, int, Node, int], Node], node: Node, i: int, ba
     """Return where an operation that puts zeros beside what it moves puts something else, axis by axis where it can."""
     given, made = (node, node.args[i].shape) if back else (node.args[i], node.shape)
     if node.op in ("slice", "pad", "concatenate"):
-        items = part_items(node, i, ()) if node.op == "concatenate" else node.payload.items
+        items = part_items(node, i, ()) if node.is_concatenation else node.payload.items
         found = []
         for axis, (item, n) in enumerate(zip(items, made, strict=True)):
             if item != whole(n):
@@ -255,10 +255,10 @@ def _along_axes(node: Node, i: int, part: Node, back: bool) -> Node | None:
     given, made = (node, node.args[i].shape) if back else (node.args[i], node.shape)
     part = _with_rank(part, given.ndim)
     if node.op in ("slice", "pad", "concatenate"):
-        taking = (node.op == "slice") is not back
-        items = part_items(node, i, ()) if node.op == "concatenate" else node.payload.items
+        taking = (node.is_slice) is not back
+        items = part_items(node, i, ()) if node.is_concatenation else node.payload.items
         return _take_along(part, given.shape, items) if taking else _put_along(part, made, items)
-    if node.op == "reshape":
+    if node.is_reshape:
         return _reshape_along(part, given.shape, made)
     if node.op in LISTED or node.op == "cumsum":
         axis = node.payload.axis + node.ndim

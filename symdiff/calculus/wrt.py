@@ -19,9 +19,10 @@ from ..graph import Node, broadcast_to, constant, delta, inputs_of, placeholder,
 from ..graph.deltas.einsum import add_terms, einsum, scale_by, signed_terms
 from ..graph.deltas.structural import transposed
 from ..graph.sizes import show
-from ..simplify import join_cosines, simplify, stabilize
+from ..simplify import join_cosines, named_signs, paired_signs, simplify, smooth_directions, stabilize
 from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
 from .linear import LINEAR
+from .modes import pushforward
 
 __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
@@ -44,7 +45,7 @@ class InputPart:
             base, self.steps = node, []
         self.base = base
         #: The linear space of the array's matrices, "" where any matrix is one.
-        self.space = base.assumptions.space if base.op == "input" else ""
+        self.space = base.assumptions.space if base.is_input else ""
 
     def push(self, tangent: Node, prefix: int) -> Node:
         """Return the tangent of the whole array, within its space, when the part moves along ``tangent``."""
@@ -130,9 +131,9 @@ def _half(node: Node, sign: float) -> Node:
 
 def _is_choice(node: Node) -> bool:
     """Tell whether a step takes each element at most once, so that it is a part and not a formula."""
-    if node.op == "gather":
+    if node.is_gather:
         return len(set(node.payload.indices)) == len(node.payload.indices)
-    if node.op == "contract":
+    if node.is_contraction:
         labels, out, repeated = node.payload
         return not repeated and set(labels[0]) == set(out)
     return True
@@ -151,14 +152,15 @@ class Cut:
                 raise DisconnectedInputError(disconnection(node, view.node))
         self.views = views
         bases = list(dict.fromkeys(view.base for view in views))
-        stand_in = {b: placeholder(("wrt", i), b.shape) for i, b in enumerate(bases) if b.op != "input"}
+        stand_in = {b: placeholder(("wrt", i), b.shape) for i, b in enumerate(bases) if not b.is_input}
         self._check_nested(bases)
         self.back = {s: b for b, s in stand_in.items()}
         (cut,) = substitute([node], stand_in) if stand_in else [node]
         for view in views:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
-        (self.node,) = join_cosines(stabilize([cut], self.rewrites), self.rewrites)
+        (stable,) = join_cosines(stabilize([cut], self.rewrites), self.rewrites)
+        self.node, self.signs = named_signs(smooth_directions(stable, _elementwise_slope))
 
     @staticmethod
     def _check_nested(bases: list[Node]) -> None:
@@ -176,10 +178,15 @@ class Cut:
         self, results: Sequence[Node], known: Known | None = None, views: Sequence[InputPart] = ()
     ) -> list[Node]:
         """Simplify results, project those by ``views``, and put the sub-formulas back."""
-        found = simplify(results, known=known)
+        found = simplify(paired_signs(results, self.signs), known=known)
         if any(view.space and not view.steps for view in views):
             found = simplify([view.narrow(one) for view, one in zip(views, found, strict=True)], known=known)
         return _put_back(found, self.back)
+
+
+def _elementwise_slope(formula: Node, variable: Node) -> Node | None:
+    (slope,) = pushforward([formula], {variable: broadcast_to(constant(1.0), variable.shape)})
+    return slope
 
 
 class Orders:
@@ -191,7 +198,7 @@ class Orders:
 
     def __init__(self, f: Node, group: Sequence[Node], disconnected: str) -> None:
         self._back: dict[Node, Node] = {}
-        if any(InputPart(w).base.op != "input" for w in group):
+        if any(not InputPart(w).base.is_input for w in group):
             self._back = Cut(f, group, disconnected).back
             stand_in = {base: stand for stand, base in self._back.items()}
             f, *group = substitute([f, *group], stand_in)

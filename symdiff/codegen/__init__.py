@@ -12,7 +12,7 @@ Files
     blocks     rows of a sample by blocks of neighbouring elements
     names      names of a user in source
     scalars    what scalar C and scalar Cython write alike
-    parts      long programs as several functions
+    splitting  long programs as several functions
     numpy      readable NumPy source, for every operation and size
     c          C over vectors of samples, the native backend
     c99        portable C for other programs, by export

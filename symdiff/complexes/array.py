@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import Any, NoReturn
 
 from ..errors import ShapeError, UnsupportedError
 from ..frontend.array import Array, asarray
 from ..frontend.outputs import ComplexParts
 from ..ground.guard import guarded
+from ..ground.stages import hook
 
 #: Functions of complex arrays by NumPy's names, which ``functions`` adds.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -76,7 +76,7 @@ class ComplexArray(ComplexParts):
     @property
     def name(self) -> str | None:
         """The name of an input; None for any other array."""
-        found = [part.node.name if part.node.op == "input" else "" for part in self.parts]
+        found = [part.node.name if part.node.is_input else "" for part in self.parts]
         name = found[0].removesuffix("_re")
         return name if found == [f"{name}_re", f"{name}_im"] else None
 
@@ -164,7 +164,7 @@ class ComplexArray(ComplexParts):
     @guarded
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func.__module__ == "numpy.fft":
-            return import_module("symdiff.complexes.fourier").transform(func.__name__, args, kwargs)
+            return hook("fourier").transform(func.__name__, args, kwargs)
         if args and func.__name__ in _ON_PARTS and isinstance(args[0], ComplexArray):
             first, *rest = args
             # initial= would be added to both parts, so that only what says where elements are goes on.

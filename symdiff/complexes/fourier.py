@@ -126,7 +126,7 @@ def _dft(z: Parts, n: int, sign: float) -> Parts:
 
 
 def _product(product: Callable[..., Any], z: Parts, numbers: Any) -> Parts:
-    """Return a product with complex numbers; of a real array both parts are one product each."""
+    """Multiply by complex numbers; a real array takes one product for each part."""
     real, imag = z
     c, s = numbers.real.copy(), numbers.imag.copy()
     if imag is None:

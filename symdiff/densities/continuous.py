@@ -14,8 +14,7 @@ from ..graph import Node, number
 from ..graph.dump import record_text
 from ..graph.scalars.functions import apply, compare, where
 from ..graph.scalars.logarithms import log1mexp_of_exp
-from .positions import DENSITY, all_of, log, scaled, standard, unless_nan, within
-from .table import QUANTILES
+from .positions import DENSITY, QUANTILES, all_of, log, scaled, standard, unless_nan, within
 
 __all__ = ["formula"]
 
@@ -152,6 +151,58 @@ def _gennorm(z: Node, beta: Node) -> Node:
     return where(compare("less", z, 0.0), tail, 1.0 - tail)
 
 
+def _log_gennorm(z: Node, beta: Node) -> Node:
+    """Return the logarithm of the probability below z."""
+    scaled_place = _power(apply("abs", z), beta)
+    tail = apply("log_gammaincc", 1.0 / beta, scaled_place) - math.log(2.0)
+    whole = _log1p(-0.5 * apply("gammaincc", 1.0 / beta, scaled_place))
+    return where(compare("less", z, 0.0), tail, whole)
+
+
+def _apart(function: str, tail: Callable[[str], Node], other: Callable[[str], Node], near: Node) -> Node:
+    """Return a function of one tail of a beta distribution, by the other tail where that has the digits.
+
+    That is where ``near`` holds: what the tail itself is of is 1 less nearly nothing there.
+    """
+    whole = other("betainc")
+    if function in ("cdf", "sf"):
+        return where(near, 1.0 - whole, tail("betainc"))
+    return where(compare("less", whole, 0.5), _log1p(-whole), tail("log_betainc"))
+
+
+def _beta_above(function: str) -> Callable[..., Node]:
+    def call(z: Node, a: Node, b: Node) -> Node:
+        near = compare("less", z, 0.5)
+        return _apart(function, lambda name: apply(name, b, a, 1.0 - z), lambda name: apply(name, a, b, z), near)
+
+    return call
+
+
+def _f_tail(function: str) -> Callable[..., Node]:
+    """Return a function of the F distribution, by the shares of the beta distribution that are small at either end."""
+
+    def call(z: Node, n: Node, m: Node) -> Node:
+        def below(name: str) -> Node:
+            return apply(name, 0.5 * n, 0.5 * m, n * z / (m + n * z))
+
+        def above(name: str) -> Node:
+            return apply(name, 0.5 * m, 0.5 * n, m / (m + n * z))
+
+        if function in ("cdf", "logcdf"):
+            return _apart(function, below, above, compare("less", m, n * z))
+        return _apart(function, above, below, compare("less", n * z, m))
+
+    return call
+
+
+def _f_log_density(z: Node, n: Node, m: Node) -> Node:
+    # by the share x = n z / (m + n z) of the beta distribution
+    return (
+        apply("xlogy", 0.5 * n - 1.0, z) + 0.5 * n * log(n / m) - 0.5 * (n + m) * _log1p(n * z / m)
+        - apply("betaln", 0.5 * n, 0.5 * m)
+    )
+
+
 def _weibull_end(z: Node, c: Node) -> Node:
     return log(c) + apply("xlogy", c - 1.0, z)
 
@@ -169,7 +220,15 @@ _FAMILIES: dict[str, _Family] = {
         "logcdf": _log_ndtr,
         "logsf": lambda z: _log_ndtr(-z),
     }),
-    "halfnorm": _Family({"logpdf": lambda z: 0.5 * math.log(2.0 / math.pi) - 0.5 * _square(z)}, low=0.0),
+    "halfnorm": _Family({
+        "logpdf": lambda z: 0.5 * math.log(2.0 / math.pi) - 0.5 * _square(z),
+        "cdf": lambda z: apply("erf", math.sqrt(0.5) * z),
+        "sf": lambda z: apply("erfc", math.sqrt(0.5) * z),
+        "logcdf": lambda z: log(apply("erf", math.sqrt(0.5) * z)),
+        "logsf": lambda z: where(
+            compare("less", z, 0.5), _log1p(-apply("erf", math.sqrt(0.5) * z)), math.log(2.0) + _log_ndtr(-z)
+        ),
+    }, low=0.0),
     "lognorm": _Family({
         "logpdf": lambda z, s: -0.5 * _square(log(z) / s) - log(z) - log(s) - LOG_ROOT_TWO_PI,
         "cdf": lambda z, s: _ndtr(log(z) / s),
@@ -184,6 +243,8 @@ _FAMILIES: dict[str, _Family] = {
         ),
         "cdf": lambda z, df: apply("stdtr", df, z),
         "sf": lambda z, df: apply("stdtr", df, -z),
+        "logcdf": lambda z, df: apply("log_stdtr", df, z),
+        "logsf": lambda z, df: apply("log_stdtr", df, -z),
     }),
     "cauchy": _Family({
         "logpdf": lambda z: -_log1p(_square(z)) - math.log(math.pi),
@@ -197,11 +258,15 @@ _FAMILIES: dict[str, _Family] = {
         "logpdf": lambda z, a: (a - 1.0) * log(z) - z - _lgamma(a),
         "cdf": lambda z, a: apply("gammainc", a, z),
         "sf": lambda z, a: apply("gammaincc", a, z),
+        "logcdf": lambda z, a: apply("log_gammainc", a, z),
+        "logsf": lambda z, a: apply("log_gammaincc", a, z),
     }, low=0.0, closed=False, ends=lambda z, a: apply("xlogy", a - 1.0, z) - _lgamma(a)),
     "chi2": _Family({
         "logpdf": lambda z, df: (0.5 * df - 1.0) * log(z) - 0.5 * z - 0.5 * math.log(2.0) * df - _lgamma(0.5 * df),
         "cdf": lambda z, df: apply("gammainc", 0.5 * df, 0.5 * z),
         "sf": lambda z, df: apply("gammaincc", 0.5 * df, 0.5 * z),
+        "logcdf": lambda z, df: apply("log_gammainc", 0.5 * df, 0.5 * z),
+        "logsf": lambda z, df: apply("log_gammaincc", 0.5 * df, 0.5 * z),
     }, low=0.0, closed=False, ends=lambda z, df: (
         apply("xlogy", 0.5 * df - 1.0, z) - 0.5 * math.log(2.0) * df - _lgamma(0.5 * df)
     )),
@@ -209,12 +274,20 @@ _FAMILIES: dict[str, _Family] = {
         "logpdf": lambda z, a: -(a + 1.0) * log(z) - 1.0 / z - _lgamma(a),
         "cdf": lambda z, a: apply("gammaincc", a, 1.0 / z),
         "sf": lambda z, a: apply("gammainc", a, 1.0 / z),
+        "logcdf": lambda z, a: apply("log_gammaincc", a, 1.0 / z),
+        "logsf": lambda z, a: apply("log_gammainc", a, 1.0 / z),
     }, low=0.0, closed=False),
     "beta": _Family({
         "logpdf": lambda z, a, b: (a - 1.0) * log(z) + (b - 1.0) * _log1p(-z) - apply("betaln", a, b),
         "cdf": lambda z, a, b: apply("betainc", a, b, z),
-        "sf": lambda z, a, b: apply("betainc", b, a, 1.0 - z),
+        "sf": _beta_above("sf"),
+        "logcdf": lambda z, a, b: apply("log_betainc", a, b, z),
+        "logsf": _beta_above("logsf"),
     }, low=0.0, high=1.0, closed=False, ends=_beta_end),
+    "f": _Family({
+        "logpdf": _f_log_density,
+        **{name: _f_tail(name) for name in ("cdf", "sf", "logcdf", "logsf")},
+    }, low=0.0, closed=False, ends=_f_log_density),
     "weibull_min": _Family({
         "logpdf": lambda z, c: log(c) + (c - 1.0) * log(z) - apply("power", z, c),
         "cdf": lambda z, c: _less_1(-apply("power", z, c)),
@@ -285,6 +358,8 @@ _FAMILIES: dict[str, _Family] = {
         "logpdf": lambda z, beta: log(0.5 * beta) - _lgamma(1.0 / beta) - _power(apply("abs", z), beta),
         "cdf": _gennorm,
         "sf": lambda z, beta: _gennorm(-z, beta),
+        "logcdf": _log_gennorm,
+        "logsf": lambda z, beta: _log_gennorm(-z, beta),
     }),
     "truncnorm": _Family({
         "logpdf": lambda z, a, b: -0.5 * _square(z) - LOG_ROOT_TWO_PI - _log_between(a, b),
@@ -324,6 +399,11 @@ def _t_quantile(q: Node, df: Node) -> Node:
     return where(compare("equal", q, 0.0), -1.0 / q, apply("stdtrit", df, q))
 
 
+def _f_quantile(q: Node, n: Node, m: Node) -> Node:
+    share = apply("betaincinv", 0.5 * n, 0.5 * m, q)
+    return m * share / (n * (1.0 - share))
+
+
 def _laplace_quantile(q: Node) -> Node:
     return where(compare("less", q, 0.5), log(2.0 * q), -log(2.0 - 2.0 * q))
 
@@ -353,6 +433,7 @@ _QUANTILES: dict[str, tuple[Callable[..., Node], Callable[..., Node]]] = {
         lambda q, a, b: apply("betaincinv", a, b, q),
         lambda q, a, b: 1.0 - apply("betaincinv", b, a, q),
     ),
+    "f": (_f_quantile, lambda q, n, m: 1.0 / _f_quantile(q, m, n)),
     "gennorm": (_gennorm_quantile, lambda q, beta: -_gennorm_quantile(q, beta)),
     "pareto": (lambda q, b: _exp(-_log1p(-q) / b), lambda q, b: _power(q, -1.0 / b)),
 }

@@ -5,17 +5,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ..graph import Node, as_node, number
 from ..graph.scalars.functions import apply, compare, where
-from .positions import BELOW, any_of, log, standard
+from .positions import ABOVE, BELOW, any_of, log, standard, unless_nan
+from .table import PROBABILITY, TAILS
 
 __all__ = ["formula"]
 
 
 def formula(name: str, function: str) -> Callable[..., Node]:
     """Return a function of a distribution, of k, its shapes and ``loc``."""
+    if function not in PROBABILITY:
+        return _distribution_function(name, function)
 
     def run(k: Node, *parameters: Node) -> Node:
         *shapes, loc = parameters
@@ -30,6 +34,47 @@ def formula(name: str, function: str) -> Callable[..., Node]:
         return where(any_of(*conditions), BELOW[function], value) if conditions else value
 
     return run
+
+
+def _distribution_function(name: str, function: str) -> Callable[..., Node]:
+    """Return the probability up to k or above it, or its logarithm; between whole numbers that of the lower one."""
+
+    def run(k: Node, *parameters: Node) -> Node:
+        *shapes, loc = parameters
+        at = apply("floor", standard(k, loc))
+        low, high = _ENDS[name](*shapes)
+        value = _FUNCTIONS[name][TAILS.index(function)](at, *shapes)
+        value = where(compare("less", at, math.inf if high is None else high), value, unless_nan(at, ABOVE[function]))
+        return where(compare("less", at, low), BELOW[function], value)
+
+    return run
+
+
+def _log_below(small: Node, other: Node) -> Node:
+    """Return the logarithm of ``1 - small``, by another form of it where ``small`` is not small."""
+    return where(compare("less", small, 0.5), apply("log1p", -small), other)
+
+
+def _of_beta(below: Callable[..., tuple[Node, Node, Node]]) -> tuple[Callable[..., Node], ...]:
+    """Return the four functions of a distribution whose probability up to k is ``betainc(a, b, 1 - p)``."""
+
+    def cdf(*args: Node) -> Node:
+        a, b, p = below(*args)
+        return apply("betainc", a, b, 1.0 - p)
+
+    def sf(*args: Node) -> Node:
+        a, b, p = below(*args)
+        return apply("betainc", b, a, p)
+
+    def logcdf(*args: Node) -> Node:
+        a, b, p = below(*args)
+        return _log_below(sf(*args), apply("log_betainc", a, b, 1.0 - p))
+
+    def logsf(*args: Node) -> Node:
+        a, b, p = below(*args)
+        return _log_below(cdf(*args), apply("log_betainc", b, a, p))
+
+    return cdf, sf, logcdf, logsf
 
 
 def _log_binomial(n: Node, k: Node) -> Node:
@@ -79,6 +124,24 @@ _LOGARITHMS: dict[str, Callable[..., Node]] = {
         _log_binomial(n, k) + apply("betaln", k + a, n - k + b) - apply("betaln", a, b)
     ),
 }
+#: The probability up to k, that above k, and their logarithms. Johnson, Kemp and Kotz (2005), 3.34, 4.87, 5.31
+_FUNCTIONS: dict[str, tuple[Callable[..., Node], ...]] = {
+    "bernoulli": (
+        lambda k, p: 1.0 - p, lambda k, p: p, lambda k, p: apply("log1p", -p), lambda k, p: log(p)
+    ),
+    "binom": _of_beta(lambda k, n, p: (n - k, k + 1.0, p)),
+    "poisson": tuple(
+        lambda k, mu, name=name: apply(name, k + 1.0, mu)
+        for name in ("gammaincc", "gammainc", "log_gammaincc", "log_gammainc")
+    ),
+    "geom": (
+        lambda k, p: -apply("expm1", _xlog1py(k, -p)),
+        lambda k, p: apply("exp", _xlog1py(k, -p)),
+        lambda k, p: apply("log1mexp", -_xlog1py(k, -p)),
+        lambda k, p: _xlog1py(k, -p),
+    ),
+    "nbinom": _of_beta(lambda k, n, p: (n, k + 1.0, 1.0 - p)),
+}  # fmt: skip
 #: The smallest and the largest number, by the shapes.
 _ENDS: dict[str, Callable[..., tuple[Node, Node | None]]] = {
     "bernoulli": lambda p: (as_node(0.0), as_node(1.0)),

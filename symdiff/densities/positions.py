@@ -7,9 +7,23 @@ import math
 from ..graph import BOOL, Node, as_node, elementwise, number, stop_gradient
 from ..graph.scalars.functions import apply, compare, where
 
-__all__ = ["BELOW", "DENSITY", "all_of", "any_of", "log", "outside", "scaled", "standard", "unless_nan", "within"]
+__all__ = [
+    "BELOW",
+    "DENSITY",
+    "QUANTILES",
+    "all_of",
+    "any_of",
+    "log",
+    "outside",
+    "scaled",
+    "standard",
+    "unless_nan",
+    "within",
+]
 
 DENSITY = ("logpdf", "pdf")
+#: Functions of a probability: where it lies below, and above.
+QUANTILES = ("ppf", "isf")
 
 #: What stands below and above a support.
 BELOW = {"logpdf": -math.inf, "pdf": 0.0, "logcdf": -math.inf, "cdf": 0.0, "logsf": 0.0, "sf": 1.0,

@@ -8,7 +8,6 @@ nodes stay comparable by identity. Ordinary array code runs on it unchanged; wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -20,8 +19,9 @@ from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
 from ..ground.guard import guarded, refuse
 from ..ground.pickles import refuse_unnumbered, written
+from ..ground.stages import hook
 from . import sympy as interop
-from .numpy import making, operations, shaping
+from .numpy import creation, operations, shaping
 from .numpy.indexing import getitem, spans_taken
 from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, OF_SHAPES, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, find_spans, provenance_of
@@ -88,7 +88,7 @@ class Array(Operand):
 
     def _shown(self, style: Literal["text", "latex", "unicode"]) -> str:
         from .. import printing
-        from ..printing.assemble import present
+        from ..printing.from_entries import present
 
         known = self.provenance.facts
         names = [str(leaf.name) for leaf in known.inputs]
@@ -134,7 +134,7 @@ class Array(Operand):
         pairs of a symbol and its expression, each in terms of those before it, and the formula in terms of
         the symbols. Functions of symdiff read it back.
         """
-        from ..printing.assemble import present
+        from ..printing.from_entries import present
 
         known = self.provenance.facts
         return interop.to_sympy(present(self.node, derived=known.derived), interop.Inputs.recalled(known.symbols))
@@ -292,7 +292,7 @@ class Array(Operand):
 
         Numbers are of double precision in a formula, whatever they are called; a kernel has the dtype of its inputs.
         """
-        return Array(making.cast(self.node, dtype), self.provenance)
+        return Array(creation.cast(self.node, dtype), self.provenance)
 
     @guarded
     def copy(self) -> Array:
@@ -335,12 +335,12 @@ class Array(Operand):
         if kwargs and name != "vecdot":
             raise UnsupportedError(f"np.{name} of symbols with {', '.join(kwargs)}=")
         if not kwargs and any(map(is_complex, inputs)):
-            return import_module("symdiff.complexes").apply(name, inputs)
+            return hook("complexes").apply(name, inputs)
         return call(_entry(name), inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func.__module__ == "numpy.fft":  # its results are complex arrays, which a later stage makes
-            return import_module("symdiff.complexes.fourier").transform(func.__name__, args, kwargs)
+            return hook("fourier").transform(func.__name__, args, kwargs)
         own = OF_LINALG.get(func.__name__) if func.__module__ == "numpy.linalg" else None
         return call(own or _entry(func.__name__), args, kwargs)
 
@@ -373,7 +373,7 @@ def _binary(name: str, a: Any, b: Any) -> Array:
         if getattr(b, "__array_priority__", 0) > Array.__array_priority__:
             return NotImplemented  # type: ignore[no-any-return]  # a complex array knows what a real one times it is
         if is_complex(a) or is_complex(b):
-            return import_module("symdiff.complexes").apply(name, (a, b))  # type: ignore[no-any-return]
+            return hook("complexes").apply(name, (a, b))  # type: ignore[no-any-return]
         left = a.node if isinstance(a, Array) else as_node(a)
         right = b.node if isinstance(b, Array) else as_node(b)
         if name == "matmul":

@@ -16,7 +16,7 @@ from ..errors import ArgumentError, ParseError, SymdiffError
 from ..graph import Node, inputs_of, walk_sizes
 from ..graph.dump import record_text
 from ..graph.sizes import show
-from ..ground.advice import close_to
+from ..ground.advice import OPTIONS, close_to
 from ..ground.guard import users
 from ..ground.names import is_name
 from .array import Array, asarray
@@ -81,7 +81,7 @@ class Formula:
                 self._refuse_unknown(one)
             raise
         variables = [as_node(one) for one in leaves(by) if isinstance(one, Array | float)]
-        if any(node.op == "constant" for node in variables) and any(isinstance(one, str) for one in leaves(wrt)):
+        if any(node.is_constant for node in variables) and any(isinstance(one, str) for one in leaves(wrt)):
             raise ArgumentError(f"{wrt!r:.60} is a number here; expected inputs, which names are by a shape: e=()")
         for node in inputs_of(variables):
             own = self.inputs.get(str(node.name))
@@ -195,8 +195,7 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
         _refuse_misspelt(formula, shapes, options)
         raise
     unused = set(inputs)
-    measured: set[str] = set()
-    defined: dict[str, Array] = {}
+    measured, defined = set[str](), dict[str, Array]()
 
     def parse(text: str, known: dict[str, Array], undeclared: str) -> Parsed:
         parsed = parse_within(text, known, undeclared=undeclared)
@@ -220,7 +219,8 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
         raise
     # what gives a letter that the text asks for is not mentioned in vain: eye(n) over x="n"
     letters = measured.difference(walk_sizes([inputs[name].node for name in inputs.keys() - unused]))
-    unused.difference_update([name for name in unused if letters.intersection(walk_sizes([inputs[name].node]))])
+    giving = [name for name in unused - OPTIONS.keys() if letters.intersection(walk_sizes([inputs[name].node]))]
+    unused.difference_update(giving)
     for name in defined:
         if name in inputs:
             raise ArgumentError(f"{name!r} is defined in one text and an input of another; define it in both")
@@ -236,7 +236,7 @@ def _refuse_misspelt(formula: Any, shapes: Mapping[str, Any], options: Sequence[
     for name in shapes if options else ():
         if names is not None and name not in names:
             unknown = _unknown(name, options, [n for n in shapes if n in names], "a shape")
-            if close_to(name, options):
+            if name in OPTIONS or close_to(name, options):
                 raise unknown from None
             try:
                 declare({name: shapes[name]})
@@ -258,7 +258,7 @@ def _unknown(
     also: str = "the formula has no input of that name",
 ) -> ArgumentError:
     listed = f"inputs: {_listed(inputs)}"
-    close = close_to(name, [*options, *inputs])
+    close = OPTIONS.get(name) or close_to(name, [*options, *inputs])
     if options:
         return ArgumentError(f"{name}= is no option, and {also}{close}; options: {', '.join(options)}; {listed}")
     return ArgumentError(f"{what} for {name!r}, which the formula does not mention{close}; {listed}")
@@ -406,7 +406,7 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
 
     ordered: dict[str, Node] = {}
     for node in (node for one in leaves(inputs, is_sympy) for node in read(one)):
-        if node.op != "input" or not isinstance(node.name, str):
+        if not node.is_input or not isinstance(node.name, str):
             raise ArgumentError("inputs= holds something that is not an input; expected symbols, or names with shapes")
         if node.name in ordered:
             raise ArgumentError(f"inputs= names {node.name!r} twice")

@@ -168,6 +168,6 @@ def of_spans(spans: Iterable[Span]) -> Provenance:
 
 def of_node(node: Node) -> Provenance:
     """Return what a node tells by itself: the inputs below it that have names, in order of first use."""
-    if node.op == "constant":
+    if node.is_constant:
         return NOTHING
     return of_inputs(one for one in inputs_of([node]) if isinstance(one.name, str))

@@ -68,9 +68,11 @@ def read_shape(name: str, shape: object, limits: Limits = LIMITS) -> Shape:
             sizes.append(int(size))
         else:
             what = f"an array of shape {size.shape}" if isinstance(size, np.ndarray) else f"{size!r:.80}"
+            numbers = isinstance(size, np.ndarray | float | complex | list)
+            own = "; numbers come in a call of the kernel, and to sd.check as at={...}" * numbers
             raise ShapeError(
                 f"the shape of {name!r} has {what} for a size; expected whole numbers from 0 on or names: "
-                "(), 4, (2, 4) or ('n', 4)"
+                f"(), 4, (2, 4) or ('n', 4){own}"
             )
     result = tuple(sizes)
     check_elements(result, limits)

@@ -23,13 +23,14 @@ Gives
 Invariants
     * Equal nodes are the same object; ``is`` compares formulas, and passes memoise by node.
     * A constructor refuses what would break a rule of the graph; ``verify`` checks a whole graph.
+    * Stages ask a node what it is (``node.is_contraction``) and compare a name only where it is theirs alone.
     * A node says what it is and not how it came about. No node refers to those that use it.
     * No walk recurses. Whatever makes nodes or walks over them charges the budget.
 Files
     sizes            polynomials in named sizes
     dump             nodes as text: one line, or a listing
     primitives       the table of array operations, and the records that payloads are
-    kinds            what a node notes of everything below it
+    kinds            what a node tells of its operation, and notes of everything below it
     nodes            Node, the table of nodes, leaves, elementwise operations
     structural       operations that move elements or fold axes
     contractions     Einstein notation, and functions of square matrices

@@ -20,6 +20,11 @@ __all__ = ["Printable", "brief", "clip", "listing", "record_text", "word"]
 class Printable(Protocol):
     """What is printed of a node."""
 
+    is_input: bool
+    is_constant: bool
+    is_contraction: bool
+    is_custom: bool
+
     @property
     def op(self) -> str:
         """The operation."""
@@ -111,12 +116,12 @@ def _indices(axes: Iterable[Any]) -> str:
 def _details(node: Printable) -> str:
     """Return what a node says besides its operation and arguments, "" if that is nothing."""
     payload = node.payload
-    if node.op == "contract":
+    if node.is_contraction:
         labels, out, repeated = payload
         of = ",".join([_indices(axes) for axes in islice(labels, _ITEMS)]) + ",…" * (len(labels) > _ITEMS)
         sizes = [f" {_indices([label])}<{word(size)}" for label, size in dict(repeated).items()]
         return f"{of}->{_indices(out)}{''.join(sizes[:_ITEMS])}"
-    if node.op == "custom":
+    if node.is_custom:
         return word(payload.rule)
     if node.op == "spectral":
         return word(payload.name)
@@ -129,10 +134,10 @@ def _details(node: Printable) -> str:
 
 def _leaf(node: Printable) -> str:
     """Return a node without arguments."""
-    if node.op == "input":
+    if node.is_input:
         name = node.name
         return word(name) if isinstance(name, str) else f"?{word(name[0]) if isinstance(name, tuple) else ''}"
-    if node.op == "constant":
+    if node.is_constant:
         if not node.shape:
             return f"{node.value[()]}"
         numbers = node.value.ravel()
@@ -237,6 +242,6 @@ def listing(roots: Iterable[Printable]) -> Iterator[str]:
             details = _details(node)
             made = f"{node.op}[{details}] {args}" if details else f"{node.op} {args}"
         else:
-            made = f"input {_leaf(node)}" if node.op == "input" else _leaf(node)
+            made = f"input {_leaf(node)}" if node.is_input else _leaf(node)
         yield f"v{numbers[node]} = {made}: {_kind(node)}"
     yield f"results: {', '.join([f'v{numbers[top]}' for top in tops])}"

@@ -1,4 +1,8 @@
-"""Kinds of operations that a node notes of itself and of everything below it, in the bits of ``Node.below``.
+"""What a node tells of its operation, and notes of everything below it.
+
+:data:`PREDICATES` are attributes of a node, such as ``node.is_input``, for what several stages ask: no stage compares
+the name of such an operation itself. The other kinds are noted of a node and of everything below it, in the bits of
+``Node.below``.
 
 Most passes and rules are about a few operations that most formulas do not have. What a node notes tells them at
 once, without a walk, that there is nothing for them. That a kind is noted only says that one of its operations is
@@ -17,8 +21,10 @@ __all__ = [
     "EXPANDED",
     "EXPONENTIAL",
     "FAILING",
+    "INLINED",
     "INVERSE",
     "OF_SQUARE",
+    "PREDICATES",
     "QUOTIENT",
     "REPEATED",
     "SHARES",
@@ -28,6 +34,38 @@ __all__ = [
     "holds",
     "note",
 ]
+
+#: Attributes of :class:`~.nodes.Node` that tell of which operation it is, and the operations for which each is true.
+PREDICATES = {
+    "is_input": ("input",),
+    "is_constant": ("constant",),
+    "is_size": ("size",),
+    "is_delta": ("delta",),
+    "is_onehot": ("onehot",),
+    "is_contraction": ("contract",),
+    "is_slice": ("slice",),
+    "is_pad": ("pad",),
+    "is_gather": ("gather",),
+    "is_reshape": ("reshape",),
+    "is_concatenation": ("concatenate",),
+    "is_named": ("named",),
+    "is_barrier": ("stop_gradient",),
+    "is_custom": ("custom",),
+    "is_recurrence": ("recurrence",),
+    "is_multiplication": ("multiply",),
+    "is_division": ("divide",),
+    "is_multiplicative": ("multiply", "divide"),
+    "is_addition": ("add",),
+    "is_subtraction": ("subtract",),
+    "is_additive": ("add", "subtract"),
+    "is_negation": ("negative",),
+    "is_power": ("power",),
+    "is_root": ("sqrt",),
+    "is_choice": ("where",),
+}
+
+#: Operations that inlining replaces by what they are made of: no stage after it meets them.
+INLINED = ("named", "stop_gradient", "custom", "spectral")
 
 #: What is written in terms of other operations: names, barriers, custom functions and functions of matrices; and
 #: recurrences, whose bodies may hold them.
@@ -73,7 +111,7 @@ _SHAPES = [
     *("bernoulli_quotient", "csch_quotient"),
 ]
 _OPERATIONS = {
-    WRAPPER: ["named", "stop_gradient", "custom", "spectral", "recurrence"],
+    WRAPPER: [*INLINED, "recurrence"],
     FAILING: [*FALLIBLE],
     CHOICE: ["where"],
     SHARES: ["softmax"],
@@ -108,6 +146,6 @@ def holds(op: str) -> int:
 
 
 def note(op: str, kind: int) -> None:
-    """Say that an operation is of one more kind, as its row in a table tells, before the first node of it is made."""
+    """Add a kind to an operation, as its row in a table tells, before the first node of it is made."""
     _noted[op] = holds(op) | kind
     assign_bits({op: _noted[op]})

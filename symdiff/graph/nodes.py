@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._kernels.system.unique import Unique, unique
+from .._kernels.system.unique import Unique, add_predicates, unique
 from ..errors import DtypeError, LimitError, ShapeError
 from ..ground.budget import NODE_STEPS, current, reserve
 from .dump import brief
+from .kinds import PREDICATES
 from .primitives import NOTHING_KNOWN, Assumptions, Declared, Diagonal, Extent, Place, Placeholder
 from .sizes import Dim, Shape, fixed, product, show
 
@@ -48,6 +49,32 @@ class Node(Unique):
 
     __slots__ = ()
     args: tuple[Node, ...]
+    # What it is, as the table of predicates in symdiff.graph.kinds says.
+    is_input: bool
+    is_constant: bool
+    is_size: bool
+    is_delta: bool
+    is_onehot: bool
+    is_contraction: bool
+    is_slice: bool
+    is_pad: bool
+    is_gather: bool
+    is_reshape: bool
+    is_concatenation: bool
+    is_named: bool
+    is_barrier: bool
+    is_custom: bool
+    is_recurrence: bool
+    is_multiplication: bool
+    is_division: bool
+    is_multiplicative: bool
+    is_addition: bool
+    is_subtraction: bool
+    is_additive: bool
+    is_negation: bool
+    is_power: bool
+    is_root: bool
+    is_choice: bool
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Node is frozen; build another instead of setting {name!r}")
@@ -110,6 +137,9 @@ class Node(Unique):
         return elementwise("negative", (self,))
 
 
+add_predicates(Node, PREDICATES)
+
+
 def intern(op: str, args: tuple[Node, ...], payload: Any, shape: Shape, dtype: str = REAL) -> Node:
     """Return the one node of this description, making it when it is new."""
     account = current()
@@ -165,7 +195,7 @@ _unpack = _double.unpack
 
 def number(node: Node) -> float | None:
     """Return the value of a real constant without axes, None for any other node."""
-    if node.op == "constant" and not node.shape and node.dtype is REAL:
+    if node.is_constant and not node.shape and node.dtype is REAL:
         value: float = _unpack(node.payload)[0]
         return value
     return None

@@ -55,15 +55,15 @@ class Size:
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, int | Size):
             return _formula(operator.add, self, other)
-        return _collect([*self.terms, *_terms(other)])
+        return _collect([*self.terms, *terms_of(other)])
 
     __radd__ = __add__
 
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, int | Size):
             return _formula(operator.mul, self, other)
-        spend(len(self.terms) * len(_terms(other)))
-        return _collect([(tuple(sorted(m + k)), c * d) for m, c in self.terms for k, d in _terms(other)])
+        spend(len(self.terms) * len(terms_of(other)))
+        return _collect([(tuple(sorted(m + k)), c * d) for m, c in self.terms for k, d in terms_of(other)])
 
     __rmul__ = __mul__
 
@@ -85,6 +85,8 @@ class Size:
         return _formula(operator.pow, other, self)
 
     def __truediv__(self, other: Any) -> Any:
+        if type(other) is int and other == 1:  # as np.arange(n) counts
+            return self
         return _formula(operator.truediv, self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
@@ -95,8 +97,13 @@ class Size:
         of_sizes = _OF_SIZES.get(ufunc.__name__) if method == "__call__" and not options else None
         if of_sizes is not None and all(isinstance(one, Size) or _is_whole(one) for one in inputs):
             return of_sizes(*(one if isinstance(one, Size) else operator.index(one) for one in inputs))
-        lifted = [Size.as_number(one) if isinstance(one, Size) else one for one in inputs]
-        return getattr(ufunc, method)(*lifted, **options)
+        return getattr(ufunc, method)(*map(_lifted, inputs), **options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Mapping[str, Any]) -> Any:
+        """Apply a function of NumPy's to a size in the place of an array: a number of the formula."""
+        is_plain = any(isinstance(one, Size) for one in (*args, *options.values()))
+        lift = _lifted if is_plain else _lifted_parts  # a shape beside an array keeps its sizes
+        return function(*map(lift, args), **{key: lift(one) for key, one in options.items()})
 
     def _refuse_parts(self, other: object) -> Any:
         """Refuse a part of a size, which is a whole number for some sizes alone."""
@@ -107,7 +114,7 @@ class Size:
             "number of the formula it is sd.asarray(x.shape[0]) // 2, and / gives a fraction"
         )
 
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refuse_parts
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuse_parts
 
     def _refuse_order(self, other: object) -> Any:
         """Refuse a comparison, whose truth a call tells."""
@@ -115,18 +122,22 @@ class Size:
             return NotImplemented
         raise SymbolError(
             f"the size {self} compared: it is known at call time only; write where(sd.asarray(x.shape[0]) > 3, a, b), "
-            "or give the size a number"
+            "sd.zeros(shape), sd.arange(n), sd.tri(n) and the like for arrays of this size, or give the size a number"
         )
 
     __lt__ = __le__ = __gt__ = __ge__ = _refuse_order
 
-    def __index__(self) -> int:
-        raise SymbolError(told_unknown(str(self)))
+    def _refuse_number(self, *_: object) -> Any:
+        """Refuse to be a number. No ``TypeError``, which NumPy would put words of its own in the place of."""
+        raise ShapeError(told_unknown(str(self)))
 
-    __int__ = __index__
+    __index__ = __int__ = __float__ = __round__ = __floor__ = __ceil__ = __trunc__ = _refuse_number
 
-    def __float__(self) -> float:
-        return float(self.__index__())
+    def __abs__(self) -> Any:
+        return abs(Size.as_number(self))
+
+    def __format__(self, form: str) -> str:
+        return format(str(self), form) if not form or form[-1] in "s<>^0123456789" else self._refuse_number()
 
     def __repr__(self) -> str:
         text = ""
@@ -153,9 +164,9 @@ _OF_SIZES: dict[str, Callable[..., Dim]] = {"add": operator.add, "subtract": ope
 def told_unknown(size: str) -> str:
     """Return what to write where Python asks a size for its number."""
     return (
-        f"the size {size} where Python needs a number: it is known at call time only; write sd.zeros(shape), "
-        "sd.arange(n) and the like for arrays, sd.asarray(x.shape[0]) for a number of the formula, "
-        "sd.scan(step, start, x) for a loop, or give the size a number"
+        f"the size {size} where Python needs a number: it is known at call time only; write symdiff's own "
+        "sd.zeros(shape), sd.ones(shape), sd.eye(n), sd.arange(n) and the like for arrays, sd.asarray(x.shape[0]) for "
+        "a number of the formula, sd.scan(step, start, x) for a loop, or give the size a number"
     )
 
 
@@ -163,7 +174,17 @@ def _formula(operation: Callable[[Any, Any], Any], first: Any, second: Any) -> A
     """Return a formula of a size and a number; what symbols do with a size is for them to say."""
     if not all(isinstance(one, int | float | Size) for one in (first, second)):
         return NotImplemented
-    return operation(*(Size.as_number(one) if isinstance(one, Size) else one for one in (first, second)))
+    return operation(_lifted(first), _lifted(second))
+
+
+def _lifted(one: Any) -> Any:
+    """Return a number of the formula for a size, anything else as it is."""
+    return Size.as_number(one) if isinstance(one, Size) else one
+
+
+def _lifted_parts(one: Any) -> Any:
+    """Return lists and tuples with numbers of the formula for sizes."""
+    return [_lifted_parts(part) for part in one] if isinstance(one, list | tuple) else _lifted(one)
 
 
 def _is_whole(number: Any) -> bool:
@@ -176,7 +197,8 @@ def named(name: str) -> Size:
     return Size((((name,), 1),))
 
 
-def _terms(size: Dim) -> tuple[tuple[Monomial, int], ...]:
+def terms_of(size: Dim) -> tuple[tuple[Monomial, int], ...]:
+    """Return a size as a polynomial: products of names, and how often each is taken."""
     return size.terms if isinstance(size, Size) else (((), size),)
 
 
@@ -213,14 +235,14 @@ def divide(total: Dim, by: Dim) -> Dim | None:
         return total // by if by and total % by == 0 else None
     if total == 0:
         return 0
-    divisor = _terms(by)
+    divisor = terms_of(by)
     if len(divisor) != 1:
         return 1 if total == by else None
     (monomial, coefficient) = divisor[0]
     if coefficient == 0:
         return None
     terms = []
-    for names, count in _terms(total):
+    for names, count in terms_of(total):
         rest = list(names)
         for name in monomial:
             if name not in rest:
@@ -354,7 +376,7 @@ class Span(NamedTuple):
         last = self.start if self.length is None else self.start + (self.length - 1) * self.step
         low, high = (self.start, last) if self.step > 0 else (last, self.start)
         ends = low, self.size - 1 - high, 0 if self.length is None else self.length
-        return all(number >= 0 for end in ends for _, number in _terms(end))
+        return all(number >= 0 for end in ends for _, number in terms_of(end))
 
 
 def fixed(shape: Shape) -> tuple[int, ...] | None:
@@ -367,8 +389,8 @@ def fixed(shape: Shape) -> tuple[int, ...] | None:
     return tuple(known)
 
 
-def show(shape: Shape) -> str:
-    """Return the shape as NumPy prints one: ``(2, n)``, ``(3,)``."""
+def show(shape: Sequence[object]) -> str:
+    """Return a shape, or axes, as NumPy prints a tuple: ``(2, n)``, ``(3,)``."""
     return f"({shape[0]},)" if len(shape) == 1 else "(" + ", ".join(map(str, shape)) + ")"
 
 

@@ -40,7 +40,7 @@ def normalize(op: str, x: Node, axes: tuple[int, ...]) -> Node:
 
 
 def cumulative(op: str, x: Node, axis: int, reverse: bool = False) -> Node:
-    """Take the cumsum or its like, of all elements so far along ``axis`` (non-negative), from the end when ``reverse``.
+    """Apply cumsum, cumprod, cummax, cummin or sort along ``axis`` (non-negative), from the end when ``reverse``.
 
     A "sort" is the elements in ascending order, nan last; of the turned axis, turned, when ``reverse``.
     """
@@ -81,7 +81,7 @@ def reshape(x: Node, shape: Shape) -> Node:
         return x
     if product(shape) != x.size:
         raise ShapeError(f"cannot reshape {show(x.shape)} to {show(shape)}: {x.size} elements against {product(shape)}")
-    if x.op == "reshape":
+    if x.is_reshape:
         return reshape(x.args[0], shape)
     return intern("reshape", (x,), None, shape, x.dtype)
 
@@ -253,7 +253,7 @@ def custom(rule: Any, args: Sequence[Node], body: Node) -> Node:
 
 
 def step_number() -> Node:
-    """Return what stands in bodies for the number of the step, which counts rows from 0 on."""
+    """Return the placeholder that bodies have for the number of the step, which counts rows from 0 on."""
     return placeholder(("step",), ())
 
 

@@ -181,12 +181,12 @@ def resize(roots: Sequence[Node], replace: Mapping[Node, Node], sizes: Mapping[s
             continue
         args = tuple([new[arg] for arg in node.args])
         shape, payload = _resized(node.shape, sizes), _resized(node.payload, sizes)
-        if node.op == "custom" and [arg.shape for arg in args] != [arg.shape for arg in node.args]:
+        if node.is_custom and [arg.shape for arg in args] != [arg.shape for arg in node.args]:
             raise UnsupportedError(
                 f"a custom function of an array of shape {show(node.shape)} for other sizes; expected the same letters "
                 "for sizes, or a formula of NumPy functions in its place"
             )
-        if node.op == "recurrence":
+        if node.is_recurrence:
             payload = payload._replace(body=_resized_body(payload.body, sizes))
         if shape == node.shape and payload == node.payload:
             new[node] = rebuild(node, args) if args else node
@@ -234,7 +234,7 @@ def within(roots: Sequence[Node], change: Callable[[Sequence[Node]], list[Node]]
     new: dict[Node, Node] = {}
     for node in postorder(roots):
         args = tuple([new[arg] for arg in node.args])
-        if node.op == "recurrence":
+        if node.is_recurrence:
             new[node] = with_results(node, args, change(node.payload.body.results))
         else:
             new[node] = rebuild(node, args) if args else node
@@ -251,23 +251,23 @@ def inputs_of(roots: Iterable[Node]) -> list[Node]:
     """Return the inputs below ``roots`` in order of first use."""
     found = walk(roots, 0, -1, LEAVES)
     spend(len(found) >> 2)
-    return [node for node in found if node.op == "input"]
+    return [node for node in found if node.is_input]
 
 
 def spans_of(roots: Iterable[Node]) -> list[Span]:
     """Return what formulas take of axes whose sizes are letters, where that may be more than an axis has."""
     found: dict[Span, None] = {}
     for node in postorder(roots):
-        if node.op == "recurrence":
+        if node.is_recurrence:
             found |= dict.fromkeys(spans_of(node.payload.body.results))
-        elif node.op == "custom":
+        elif node.is_custom:
             found |= dict.fromkeys(spans_of([node.payload.body]))
         elif node.op in ("slice", "pad"):
-            axes = node.args[0].shape if node.op == "slice" else node.shape
+            axes = node.args[0].shape if node.is_slice else node.shape
             for (start, step, length), size in zip(node.payload.items, axes, strict=True):
                 found[Span(start, step, length, size)] = None
         elif node.op in LISTED and node.payload.indices:
-            axes = node.args[0].shape if node.op == "gather" else node.shape
+            axes = node.args[0].shape if node.is_gather else node.shape
             found[Span(max(node.payload.indices), 1, None, axes[node.payload.axis])] = None
     return [span for span in found if not span.always_fits]
 

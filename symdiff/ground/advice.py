@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ..errors import ArgumentError
 
-__all__ = ["ARRAY", "DOTTED", "FOLDERS", "KERNEL", "MODULE", "REFUSED", "TEXT", "advice", "no_function"]
+__all__ = ["ARRAY", "DOTTED", "FOLDERS", "KERNEL", "MODULE", "OPTIONS", "REFUSED", "TEXT", "advice", "no_function"]
 
 #: Folders of the package that have the name of an act, for which users take them.
 FOLDERS: Mapping[str, str] = {
@@ -18,6 +18,20 @@ FOLDERS: Mapping[str, str] = {
     "simplify": "derivatives come simplified, and sd.compile simplifies what it compiles (k.rewrites says how); for "
                 "other forms of a formula write sympy.simplify(f.sympy)",
     "sparse": 'write sd.compile(sd.jacobian(f, x), sparse="csr")',
+}
+
+#: Options that other libraries have.
+OPTIONS: Mapping[str, str] = {
+    "args": "; inputs= is the order of the arguments",
+    "argnums": "; name the variable: sd.gradient(f, 'x')",
+    "device": "; kernels run on the processor, in several threads by threads=",
+    "dtype": "; a kernel computes in float32 where its arguments are float32, and in float64 otherwise",
+    "jit": "; native code is built behind a call, or at once by backend='native'",
+    "n_jobs": "; write threads=",
+    "num_threads": "; write threads=",
+    "parallel": "; write threads=",
+    "variables": "; inputs= is the order of the arguments",
+    "wrt": "; a derivative is compiled by sd.compile(sd.gradient(f, 'x'))",
 }
 
 #: Attributes of the package.
@@ -188,7 +202,7 @@ REFUSED: Mapping[str, str] = {
     "bessel_jn": "write jv(n, x)",
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
-    **dict.fromkeys(("hyp1f1", "hyp2f1", "hyp0f1", "hyperu", "wofz", "voigt_profile"),
+    **dict.fromkeys(("hyperu", "wofz", "voigt_profile"),
                     "there is no rule for it; write custom(f, jvp=...) with its derivative"),
     "isclose": "write abs(a - b) < tolerance",
     "allclose": "compare numbers after calling the compiled kernel",

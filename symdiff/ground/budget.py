@@ -184,7 +184,7 @@ def _holds_text(formula: object) -> bool:
 
 
 def budgeted(function: Callable[P, T]) -> Callable[P, T]:
-    """Count the work of a public function of a formula: against its ``budget=``, of text by default ``"default"``."""
+    """Count the work of a public function against its ``budget=``; for text that is ``"default"`` if none is given."""
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:

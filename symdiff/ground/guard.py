@@ -53,7 +53,7 @@ _MARK = "_symdiff_raised_by_user"
 
 
 def guarded(function: Callable[P, T]) -> Callable[P, T]:
-    """Let no exception but symdiff's own, warnings and the user's leave a public function.
+    """Turn what a public function raises into symdiff's errors, except for warnings and errors of the user's functions.
 
     Examples
     --------
@@ -98,7 +98,9 @@ def _refuse_call(
     if own and "required positional argument" in words:
         missing = words.partition(": ")[2]
         came = ", ".join([*map(described, args), *(f"{k}={described(v)}" for k, v in given.items())])
-        raise ArgumentError(f"{title}({came:.300}) lacks an argument: {missing}; expected {title}({form:.400})")
+        wanted = [p.name for p in plain if p.default is p.empty and p.kind != p.VAR_KEYWORD]
+        whole = _completed(title, args, given, wanted, known)
+        raise ArgumentError(f"{title}({came:.300}) lacks an argument: {missing}; {whole}expected {title}({form:.400})")
     if own and "positional argument" in words:
         most = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in plain)
         count = len(args) - len(all_of_them) + len(plain)
@@ -107,6 +109,29 @@ def _refuse_call(
     if own and "multiple values for argument" in words:
         twice = words.rpartition("argument ")[2]
         raise ArgumentError(f"{title} has {twice} by position and by name; expected {title}({form:.400})")
+
+
+#: What may stand for an argument that is missing.
+_STANDING = {"name": "'x'", "n": "3", "vector": "'v'", "tangent": "'v'", "seed": "'v'", "folder": "'folder'"}
+
+
+def _completed(
+    title: str, args: Sequence[Any], given: Mapping[str, Any], wanted: Sequence[str], known: Sequence[str]
+) -> str:
+    """Return a call with what is missing in it, as somebody might have meant it; "" where nobody can know."""
+    if not all(isinstance(one, str | int) and len(repr(one)) < 60 for one in (*args, *given.values())):
+        return ""
+    if not wanted or (wanted[0] == "name" and not isinstance((*args, "")[0], str)):
+        return ""
+    inputs = [name for name in given if name not in known]
+    standing = {**_STANDING, "wrt": repr(inputs[0] if inputs else "x")}
+    others = [name for name in wanted[len(args) :] if name not in given]
+    if not all(name in standing for name in others):
+        return ""
+    named = [f"{name}={one!r}" for name, one in given.items()]
+    if "'v'" in map(standing.get, others) and "v" not in given:
+        named.append(f"v={given[inputs[0]] if inputs else 3!r}")
+    return f"write {title}({', '.join([*map(repr, args), *(standing[name] for name in others), *named])}); "
 
 
 def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> NoReturn:

@@ -2,9 +2,17 @@
 
 An entry imports those above it only, and ``tests/test_architecture.py`` holds the package to that.
 ``__init__`` and ``__main__`` stand outside: they give users what the stages offer.
+
+Where an earlier stage calls a later one (a formula that becomes complex, a kernel that is asked for its report), it
+calls a hook, and ``__init__`` says which module each hook is.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import InternalError
 
 #: Name of a module or folder directly below the package, and what it does.
 STAGES = (
@@ -29,3 +37,23 @@ STAGES = (
     ("integrations", "formulas and kernels in the form that other libraries take"),
     ("tools", "check, export, command line, demonstration"),
 )
+
+_HOOKS: dict[str, Callable[[], Any]] = {}
+
+
+def set_hook(name: str, load: Callable[[], Any]) -> None:
+    """Say how the module is loaded that earlier stages call under a name; nothing is loaded before the first call."""
+    _HOOKS[name] = load
+
+
+def hook(name: str) -> Any:
+    """Return the module of a later stage that earlier ones call under a name.
+
+    Raises
+    ------
+    InternalError
+        If no module was given for the name.
+    """
+    if name not in _HOOKS:
+        raise InternalError(f"no module for the hook {name!r}; expected a row for it in symdiff/__init__.py")
+    return _HOOKS[name]()

@@ -106,7 +106,7 @@ def _title(formula: object) -> str:
     node = getattr(formula, "node", None)
     if node is None:
         return type(formula).__name__
-    return str(node.payload) if node.op == "named" else repr(node)[1:-1]
+    return str(node.payload) if node.is_named else repr(node)[1:-1]
 
 
 class traced:  # noqa: N801 (it is used as a function is)

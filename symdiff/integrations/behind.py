@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError
+from ..frontend.array import Array
+from ..frontend.formula import Formula, order_inputs
 from ..graph.sizes import Shape, Size, show
 
-__all__ = ["Behind", "in_order"]
+__all__ = ["Behind", "in_order", "order_behind"]
 
 
 def in_order(
@@ -73,7 +75,7 @@ class Behind:
         """
         known: dict[str, int] = {}
         for (rank, letters), value in zip(self._told, args, strict=True):
-            own = value.shape if type(value) is np.ndarray else np.shape(value)
+            own = value.shape if type(value) is np.ndarray else () if type(value) is float else np.shape(value)
             if len(own) != rank and not (self.has_batch and len(own) > rank):
                 raise ShapeError(self._wrong(args))
             for place, letter in letters:
@@ -91,3 +93,13 @@ class Behind:
 
 def _is_letter(size: object) -> bool:
     return isinstance(size, Size) and str(size) in size.names
+
+
+def order_behind(read: Formula, inputs: Any, variables: Sequence[Array]) -> list[str]:
+    """Return the names of the inputs in a given order, in which the variables come first if they come at all."""
+    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    own = [str(one.node.name) for one in variables]
+    others = given[len(own) :] if [str(one) for one in given[: len(own)]] == own else given
+    if set(own) & set(map(str, others)):
+        raise ArgumentError(f"a variable behind others in inputs=; solvers give {', '.join(own)} first: put them first")
+    return list(order_inputs(read, [*others, *variables]))

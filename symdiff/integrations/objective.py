@@ -17,8 +17,9 @@ from ..compiler import compile
 from ..errors import ArgumentError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array
-from ..frontend.formula import Formula, merge_shapes, order_inputs, read_formula
+from ..frontend.formula import Formula, merge_shapes, read_formula
 from ..frontend.outputs import leaves, template_of
+from ..frontend.outputs.display import table
 from ..frontend.symbols import array
 from ..frontend.sympy import symbols_in
 from ..frontend.text.values import shortened
@@ -30,8 +31,8 @@ from ..ground.limits import Budget
 from ..runtime.calls.arguments import as_floats
 from ..runtime.kernel import Kernel
 from ..runtime.options import Backend
-from .behind import Behind, in_order
-from .variables import Point, Variables
+from .behind import Behind, in_order, order_behind
+from .variables import Point, Variables, in_square, point_of
 
 __all__ = ["Objective", "objective"]
 
@@ -90,8 +91,15 @@ class Objective:
             [one.node.shape for one in self._symbols],
         )
         self._point: Point | None = None
+        self._results: tuple[Any, Any] = None, None
         self._is_followed = False
         self.args = tuple(name for name in self._others if name != time)
+        #: The other inputs in the order of kernels: the name, its place behind x (None for the time), and whether it
+        #: counts.
+        self._given = [
+            (name, None if name == time else self.args.index(name), array.node.dtype is INT)
+            for name, array in self._others.items()
+        ]
         shapes = {name: self._others[name].node.shape for name in self.args}
         self._behind = Behind(shapes, has_batch=options["reduce"] is not None)
         self.is_scalar = formula.node.shape in ((), (1, 1))
@@ -156,15 +164,7 @@ class Objective:
         blocks = self._second(*inputs, *weights)
         if self._sparse is not None:
             return blocks
-        total = sum(lengths)
-        if len(lengths) == 1:
-            return np.asarray(blocks, np.float64).reshape(total, total)
-        result = np.empty((total, total))
-        starts = np.cumsum([0, *lengths])
-        for i, row in enumerate(blocks):
-            for j, block in enumerate(row):
-                result[starts[i] : starts[i + 1], starts[j] : starts[j + 1]] = block.reshape(lengths[i], lengths[j])
-        return result
+        return in_square(blocks, lengths)
 
     @guarded
     def hessp(self, *args: Any, **named: Any) -> Floats:
@@ -228,6 +228,14 @@ class Objective:
         more = "jac, hess, hessp, value_and_gradient" if self.is_scalar else "jac, hess"
         return f"<symdiff.Objective fun({', '.join(self._arguments(0))}) = {formula} of {listed[0]}{also}; {more}>"
 
+    def _repr_html_(self) -> str:
+        by = zip(self._variables.names, self._variables.shapes, strict=True)
+        parts = [f"{name} {show(shape)}" for name, shape in by]
+        given = ", ".join(f"{name} {show(self._others[name].shape)}" for name in self.args) or "nothing"
+        call = f"fun({', '.join(self._arguments(0))})"
+        formula = f"$\\displaystyle {self._formula.latex()}$"
+        return table([("objective", call), ("formula", formula), ("variables", ", ".join(parts)), ("given", given)])
+
     def _arguments(self, more: int) -> list[str]:
         """Return the names of what functions take: the vector is x, or that of no other input."""
         time = [] if self._time is None else [self._time]
@@ -237,48 +245,50 @@ class Objective:
 
     def _taken(self, args: Sequence[Any], named: Mapping[str, Any], more: int) -> tuple[Any, Any, Any, Any]:
         """Return the time, ``x``, what comes with it, and the other inputs."""
-        before, names = 0 if self._time is None else 1, self._arguments(more)
-        args = in_order(args, named, names, self.args) if named else args
-        if len(args) != len(names):
-            raise ArgumentError(f"{len(args)} arguments; expected {len(names)}: {', '.join(names)}")
-        x, *rest = args[before:]
-        return args[0] if before else None, x, rest[:more], rest[more:]
+        before = 0 if self._time is None else 1
+        if named:
+            args = in_order(args, named, self._arguments(more), self.args)
+        if len(args) != before + 1 + more + len(self.args):
+            names = self._arguments(more)
+            missing = f"missing {', '.join(names[len(args) :])}" if len(args) < len(names) else f"{len(args)} arguments"
+            raise ArgumentError(f"{missing}; expected {', '.join(names)}{_BEHIND * bool(self.args)}")
+        behind = before + 1 + more
+        return args[0] if before else None, args[before], args[before + 1 : behind], args[behind:]
 
     def _inputs(self, time: Any, x: Any, rest: Sequence[Any]) -> tuple[list[npt.NDArray[Any]], list[int]]:
         """Return the arguments of kernels, and the number of elements of each variable."""
-        own: dict[str | None, Any] = dict(zip(self.args, rest, strict=True))
-        own[self._time] = time
-        given = [
-            np.asarray(own[name]) if array.node.dtype is INT else as_floats(name, own[name])
-            for name, array in self._others.items()
-        ]
-        parts = self._variables.split(x, self._behind.letters(rest))
-        return [*given, *parts], [part.size for part in parts]
+        given = []
+        for name, place, counts in self._given:
+            one = time if place is None else rest[place]
+            given.append(np.asarray(one) if counts else as_floats(name, one))
+        parts = self._variables.split(x, self._behind.letters(rest) if rest else {})
+        return given + parts, [part.size for part in parts]
 
     def _both(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return value and derivative; the same point is evaluated once."""
         time, x, _, rest = self._taken(args, named, 0)
         inputs, lengths = self._inputs(time, x, rest)
-        if self._point is not None and self._point.is_at(inputs):
-            results = self._point.results
+        at = point_of(inputs, MOST_REMEMBERED)
+        if at is not None and at == self._point:
+            value, slope = self._results
         else:
             value, *slopes = self._first(*inputs)
-            results = self._shaped(value), self._joined(slopes, lengths)
-            few = sum(one.nbytes for one in inputs) <= MOST_REMEMBERED
-            self._point = Point(inputs, results) if few else None
-        value, slope = results
+            value, slope = self._results = self._shaped(value), self._joined(slopes, lengths)
+            self._point = at
         return value if self.is_scalar else value.copy(), slope
 
     def _joined(self, slopes: Sequence[Any], lengths: Sequence[int]) -> Any:
         """Return the derivatives with respect to all variables in one, that of a scalar as a vector."""
         if self._sparse is not None and not self.is_scalar:
             return slopes[0]
+        if self.is_scalar:
+            flat = [np.asarray(slope, np.float64).reshape(-1) for slope in slopes]
+            return flat[0] if len(flat) == 1 else np.concatenate(flat)
         parts = [np.asarray(slope, np.float64).reshape(-1, n) for slope, n in zip(slopes, lengths, strict=True)]
-        slope = parts[0] if len(parts) == 1 else np.concatenate(parts, 1)
-        return slope.reshape(-1) if self.is_scalar else slope
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, 1)
 
     def _shaped(self, value: Any) -> Any:
-        return float(np.asarray(value).reshape(())) if self.is_scalar else np.asarray(value, np.float64).reshape(-1)
+        return float(value.item()) if self.is_scalar else np.asarray(value, np.float64).reshape(-1)
 
     @cached_property
     def _first(self) -> Kernel:
@@ -332,10 +342,10 @@ def objective(
     time: Any = None,
     inputs: Sequence[Any] | None = None,
     batch: Sequence[Any] | None = None,
-    reduce: str | None = None,
+    reduce: Literal["sum"] | None = None,
     backend: Backend = "auto",
     threads: int | None = None,
-    sparse: str | None = None,
+    sparse: Literal["csr", "csc", "coo"] | None = None,
     shapes: Mapping[str, Any] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
@@ -402,7 +412,7 @@ def objective(
     if unknown:
         raise ArgumentError(f"the formula does not depend on {', '.join(unknown)}; its inputs: {', '.join(known)}")
     read.refuse_unused()
-    names = list(known) if inputs is None else _order(_with(read, known), inputs, leaves(variables))
+    names = list(known) if inputs is None else order_behind(_with(read, known), inputs, leaves(variables))
     others = {name: known[name] for name in dict.fromkeys(names) if name not in own}
     if reduce is None:
         batch = []
@@ -412,11 +422,12 @@ def objective(
     return Objective(read.value, variables, others, None if first is None else str(first.node.name), options, sparse)
 
 
+_BEHIND = " (SciPy's solvers take those behind x in args=)"
 _OPTIONS = ("time", "inputs", "batch", "reduce", "backend", "threads", "sparse", "shapes", "budget")
 
 
 def _is_input(one: Any) -> bool:
-    return isinstance(one, Array) and one.node.op == "input"
+    return isinstance(one, Array) and one.node.is_input
 
 
 def _time_of(read: Formula, time: Any) -> Array:
@@ -426,16 +437,6 @@ def _time_of(read: Formula, time: Any) -> Array:
     if not isinstance(found, Array) or not _is_input(found) or found.node.shape != ():
         raise ArgumentError("time= is no scalar input; expected a symbol, or a name")
     return found
-
-
-def _order(read: Formula, inputs: Any, variables: Sequence[Array]) -> list[str]:
-    """Return the names of the inputs in a given order, in which the variables come first if they come at all."""
-    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-    own = [str(one.node.name) for one in variables]
-    others = given[len(own) :] if [str(one) for one in given[: len(own)]] == own else given
-    if set(own) & set(map(str, others)):
-        raise ArgumentError(f"a variable behind others in inputs=; solvers give {', '.join(own)} first: put them first")
-    return list(order_inputs(read, [*others, *variables]))
 
 
 def _with(read: Formula, known: Mapping[str, Array]) -> Formula:

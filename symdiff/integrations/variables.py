@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import accumulate
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,23 +15,36 @@ from ..frontend.outputs import pack, unpack
 from ..graph.sizes import Shape, Size, show, value
 from ..runtime.calls.arguments import as_floats
 
-__all__ = ["Point", "Variables"]
+__all__ = ["Point", "Variables", "in_square", "point_of"]
 
 Floats = npt.NDArray[np.float64]
 
 
-class Point:
-    """What was computed last, and at which inputs."""
+#: The numbers of inputs, bit by bit, with their shapes and types.
+Point: TypeAlias = list[tuple[tuple[int, ...], str, bytes]]
 
-    def __init__(self, inputs: Sequence[npt.NDArray[Any]], results: Any) -> None:
-        self.inputs = [np.array(one) for one in inputs]
-        self.results = results
 
-    def is_at(self, inputs: Sequence[npt.NDArray[Any]]) -> bool:
-        """Tell whether inputs have the same numbers; nan, unequal to itself, is computed anew."""
-        return all(
-            own.shape == one.shape and bool((own == one).all()) for own, one in zip(self.inputs, inputs, strict=True)
-        )
+def point_of(inputs: Sequence[npt.NDArray[Any]], most: int) -> Point | None:
+    """Return what tells whether inputs are those of the call before, or None if they are more than ``most`` bytes.
+
+    Bits are compared and not numbers: at -0.0 a formula may have another value than at 0.0.
+    """
+    if sum([one.nbytes for one in inputs]) > most:
+        return None
+    return [(one.shape, one.dtype.char, one.tobytes()) for one in inputs]
+
+
+def in_square(blocks: Any, lengths: Sequence[int]) -> Floats:
+    """Return the Hessian by all variables in one, of the Hessians by two of them (of one alone, of it itself)."""
+    total = sum(lengths)
+    if len(lengths) == 1:
+        return np.asarray(blocks, np.float64).reshape(total, total)
+    result = np.empty((total, total))
+    places = [slice(end - n, end) for n, end in zip(lengths, accumulate(lengths), strict=True)]
+    for rows, m, row in zip(places, lengths, blocks, strict=True):
+        for columns, n, block in zip(places, lengths, row, strict=True):
+            result[rows, columns] = block.reshape(m, n)
+    return result
 
 
 class Variables:
@@ -48,6 +62,7 @@ class Variables:
     def __init__(self, template: Any, names: Sequence[str], shapes: Sequence[Shape]) -> None:
         self.template = template
         self.names, self.shapes = tuple(names), tuple(shapes)
+        self._is_fixed = not any(isinstance(size, Size) for shape in self.shapes for size in shape)
         self._is_vector = len(self.shapes) == 1 and len(self.shapes[0]) == 1
 
     def join(self, structure: Any) -> Floats:
@@ -87,14 +102,16 @@ class Variables:
             if isinstance(size, int) and size != len(vector):
                 raise ShapeError(f"x has {len(vector)} elements; expected {size}, those of {self.names[0]}")
             return [vector]
-        known = self._with_last(len(vector), known)
-        shapes = [tuple(self._number(size, known) for size in shape) for shape in self.shapes]
+        shapes = self.shapes
+        if not self._is_fixed:
+            known = self._with_last(len(vector), known)
+            shapes = tuple(tuple(self._number(size, known) for size in shape) for shape in shapes)
         lengths = [math.prod(shape) for shape in shapes]
         if sum(lengths) != len(vector):
             told = ", ".join(f"{name} {show(shape)}" for name, shape in zip(self.names, shapes, strict=True))
             raise ShapeError(f"x has {len(vector)} elements; expected {sum(lengths)}, those of {told}")
-        bounds = np.cumsum([0, *lengths])
-        return [vector[low:high].reshape(own) for low, high, own in zip(bounds[:-1], bounds[1:], shapes, strict=True)]
+        ends = accumulate(lengths)
+        return [vector[end - n : end].reshape(own) for n, end, own in zip(lengths, ends, shapes, strict=True)]
 
     def structure(self, x: Any, known: Mapping[str, int]) -> Any:
         """Return the parts of a vector in the structure of the variables."""

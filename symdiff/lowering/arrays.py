@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import BOOL, Node
+from ..graph.kinds import INLINED
 from ..graph.primitives import NORMALIZATIONS, complete
 from . import ordering, polygamma
 from .builder import ZERO, Ids, ProgramBuilder, fixed_shape
@@ -328,4 +329,4 @@ ARRAYS: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "concatenate": _lower_concatenate,
     **MATRICES,
 }
-complete(ARRAYS, __name__, without=("input", "named", "stop_gradient", "custom", "spectral", "recurrence"))
+complete(ARRAYS, __name__, without=("input", *INLINED, "recurrence"))

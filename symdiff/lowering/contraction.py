@@ -22,7 +22,7 @@ def lower_contract(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
         own = labels[0]  # a transpose or a repetition
         order = [own.index(label) for label in out if label in own]
         view = args[0].transpose(order)[tuple(slice(None) if label in own else None for label in out)]
-        is_zero = node.args[0].op == "constant" and not own and node.args[0].value == 0.0
+        is_zero = node.args[0].is_constant and not own and node.args[0].value == 0.0
         return np.full(shape, ZERO, np.int64) if is_zero else np.broadcast_to(view, shape).copy()
     pinned = _pinned(node)
     parts = zip(args, labels, strict=True)
@@ -54,7 +54,7 @@ def _pinned(node: Node) -> dict[int, int]:
     labels, out, _ = node.payload
     pinned = {}
     for arg, own in zip(node.args, labels, strict=True):
-        alone = arg.op == "onehot" and own[0] in out and sum([own[0] in other for other in labels]) == 1
+        alone = arg.is_onehot and own[0] in out and sum([own[0] in other for other in labels]) == 1
         if alone and isinstance(arg.payload.at, int):
             pinned[own[0]] = arg.payload.at
     return pinned

@@ -187,7 +187,7 @@ class _Nodes:
 
     def apply(self, op: str, *args: Node) -> Node:
         if any(arg.shape == self.shape for arg in args):
-            alone = [arg.shape == self.shape or arg.op == "constant" for arg in args]
+            alone = [arg.shape == self.shape or arg.is_constant for arg in args]
             args = tuple([x if own else reshape(x, self.kept) for x, own in zip(args, alone, strict=True)])
         return elementwise(op, args, FUNCTIONS[op].gives)
 

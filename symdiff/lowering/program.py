@@ -16,11 +16,13 @@ from ..graph import BOOL
 from ..graph.scalars.functions import FUNCTIONS
 from .dump import Listed, program_lines
 
-__all__ = ["CHEAP", "MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program"]
+__all__ = ["CHEAP", "GIVEN", "MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program"]
 
 REAL, MASK = "real", "mask"
 
-#: Operand kinds of every operation; "load" and "const" have operands of their own.
+#: Operations that compute nothing: an element of an input, and a number.
+GIVEN = frozenset(("load", "const"))
+#: Operand kinds of every operation that computes; those of :data:`GIVEN` have operands of their own.
 SIGNATURES: dict[str, tuple[str, ...]] = {
     **{row.c: (MASK if row.takes is BOOL else REAL,) * row.arity for row in FUNCTIONS.values() if row.c},
     "where": (MASK, REAL, REAL),
@@ -37,7 +39,7 @@ MASK_OPS = frozenset(row.c for row in FUNCTIONS.values() if row.c and row.gives 
 #: Operations that take about as long as an addition, or no time.
 CHEAP = frozenset(
     (
-        *("load", "const", "add", "subtract", "multiply", "negative", "abs", "minimum", "maximum", "where", "fma"),
+        *(*GIVEN, "add", "subtract", "multiply", "negative", "abs", "minimum", "maximum", "where", "fma"),
         *("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not", "to_real"),
         *("fraction", "exponent"),
     )
@@ -97,6 +99,16 @@ class Program(Listed):
     stores: tuple[tuple[int, ...], ...]
     checks: tuple[tuple[int, str], ...] = ()
     wide: bool = False
+
+    @property
+    def computed(self) -> list[int]:
+        """Numbers of the values that are computed: neither an element of an input nor a constant."""
+        return [i for i, op in enumerate(self.ops) if op not in GIVEN]
+
+    @property
+    def read(self) -> set[int]:
+        """Numbers of the inputs of which elements are loaded."""
+        return {args[0] for op, args in zip(self.ops, self.args, strict=True) if op == "load"}
 
     def lines(self) -> Iterator[str]:
         """Give the ports, a line for each value, what is checked, and what is stored."""

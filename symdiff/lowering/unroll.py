@@ -120,7 +120,7 @@ def _output(values: Ids | int, symmetric: bool) -> list[int]:
 
 def _port(node: Node, default: str) -> Port:
     shape = fixed_shape(node.shape)
-    name = node.name if node.op == "input" and isinstance(node.name, str) else default
+    name = node.name if node.is_input and isinstance(node.name, str) else default
     return Port(name, shape, math.prod(shape))
 
 

@@ -159,10 +159,10 @@ class _Binder:
     def _of(self, node: Node) -> int:
         """Return the array of a node that a step reads."""
         if node not in self.where:
-            if node.op == "size" and node.payload.size == BATCH:
+            if node.is_size and node.payload.size == BATCH:
                 array = bound.PlanArray(bound.COUNT, 0, ())
             else:
-                data = self._number(node.payload.size) if node.op == "size" else node.value
+                data = self._number(node.payload.size) if node.is_size else node.value
                 numbers = np.array(data, np.float64, order="C")
                 array = bound.PlanArray(bound.CONSTANT, 0, numbers.shape, False, numbers.tobytes())
             self.where[node] = self._add(array)
@@ -192,7 +192,7 @@ class _Binder:
     # ------------------------------------------------------------------ phases
 
     def _phase(self, step: Step) -> int:
-        """Return when a step runs: what goes over the samples in each tile, what reads sums over them afterwards."""
+        """Return when a step runs: in each tile if it goes over the samples, afterwards if it reads sums over them."""
         read = [self.phases.get(node, bound.BEFORE) for node in sources(step)]
         if self.loop is not None:
             phase = own = self.loop

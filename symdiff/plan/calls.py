@@ -21,7 +21,7 @@ from .passes.tiles import tile_rows
 from .plan import Plan
 from .planner import check_length, make_plan
 
-__all__ = ["has_many", "has_steps", "plan_call", "plan_together"]
+__all__ = ["FEWER", "has_many", "has_steps", "plan_call", "plan_together"]
 
 #: How many samples a plan has that takes them as an axis of one.
 SAMPLES: Size = named("(samples)")
@@ -41,7 +41,7 @@ def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
     """Tell whether a formula has long axes, many elements, large products, functions of matrices, or recurrences."""
     nodes = [*inputs, *postorder(outputs)]
     return has_many(nodes) or any(
-        node.op == "recurrence" or any(is_what(node) for is_what in APART) or any(map(is_long, node.shape))
+        node.is_recurrence or any(is_what(node) for is_what in APART) or any(map(is_long, node.shape))
         for node in nodes
         if node.shape or node.op not in FUNCTIONS  # functions of numbers, of which a formula may have a million
     )
@@ -59,7 +59,7 @@ def has_many(nodes: Sequence[Node]) -> bool:
 def plan_call(
     inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool = False
 ) -> Plan:
-    """Plan a call: the batch is the axis of tiles, or a long axis of the one sample where that may be.
+    """Plan a call: the axis of tiles is the batch or, for one sample, a long axis that allows it.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..graph import Node
 from ..graph.sizes import Dim, value
-from ..lowering.program import CHEAP, Port, Program
+from ..lowering.program import CHEAP, GIVEN, Port, Program
 from .loops.access import BATCH
 from .steps import (
     Call,
@@ -30,11 +30,15 @@ from .steps import (
     sources,
 )
 
-__all__ = ["Estimate", "estimate", "program_cost"]
+__all__ = ["Estimate", "estimate", "program_cost", "turn_cost"]
 
 #: Nanoseconds: of a step by itself, of a function in a program and of cheap operations, of a multiplication
 #: in a product of matrices and in a product with a vector, of a byte that is moved, of a call of Python.
 STEP, OPERATION, FITTING, SPILLING = 120.0, 1.2, 0.035, 0.065
+#: Of a step in a turn of a loop: of a program, and of another one.
+TURN, OTHER_TURN = 30.0, 80.0
+#: Numbers of a vector: of fewer elements, others are computed beside them.
+LANES = 8
 #: From so many cheap operations on, a program's values leave the registers between their uses.
 REGISTERS = 400
 MULTIPLICATION, STREAMED, BYTE, PYTHON = 0.025, 0.12, 0.02, 20_000.0
@@ -61,10 +65,18 @@ def program_cost(program: Program, inputs: Sequence[Port] | None = None) -> floa
     inputs : sequence of Port, optional
         Those that are another element's for each; by default all.
     """
-    cheap = sum(1 for op in program.ops if op in CHEAP and op not in ("load", "const"))
-    others = sum(1 for op in program.ops if op not in CHEAP)
-    moved = sum(port.size for port in (*(program.inputs if inputs is None else inputs), *program.outputs))
-    return (FITTING if cheap < REGISTERS else SPILLING) * cheap + OPERATION * others + 8 * BYTE * moved
+    cheap, others = _operations(program)
+    return (FITTING if cheap < REGISTERS else SPILLING) * cheap + OPERATION * others + _moved(program, inputs)
+
+
+def _operations(program: Program) -> tuple[int, int]:
+    """Return how many cheap operations there are, and how many others."""
+    cheap = sum(1 for op in program.ops if op in CHEAP and op not in GIVEN)
+    return cheap, sum(1 for op in program.ops if op not in CHEAP)
+
+
+def _moved(program: Program, inputs: Sequence[Port] | None) -> float:
+    return 8 * BYTE * sum(port.size for port in (*(program.inputs if inputs is None else inputs), *program.outputs))
 
 
 def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
@@ -83,7 +95,12 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
             elements = math.prod(_between(low, high, known) for low, high in piece.ranges)
             shared = step.shared(piece) or (False,) * len(piece.ports)
             varying = [port for port, same in zip(piece.program.inputs, shared, strict=True) if not same]
-            work += elements * program_cost(piece.program, varying)
+            if batched:
+                work += elements * program_cost(piece.program, varying)
+            else:
+                cheap, others = _operations(piece.program)
+                full = -(-elements // LANES) * LANES
+                work += full * (FITTING * cheap + OPERATION * others) + elements * _moved(piece.program, varying)
     elif isinstance(step, Product):
         count = math.prod(_number(size, known) for size in step.sizes)
         # what samples share stays in the caches
@@ -105,14 +122,31 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
     elif isinstance(step, Repacked):
         return Estimate(0.0, 0.0)
     elif isinstance(step, Repeated):
-        work = _number(step.length, known) * sum(estimate(own, known).once for own in step.steps)
+        work = _number(step.length, known) * turn_cost(step.steps, known)
     elif isinstance(step, Call):
         own = step.result.shape[:1] == (BATCH,)
         return Estimate(PYTHON, 8 * BYTE * _elements(step.result, known) if own else 0.0)
     else:
         assert isinstance(step, Reduction | Scan | Move)
         work = 16 * BYTE * math.prod(_number(size, known) for size in step.sizes)
-    return Estimate(STEP, work) if batched else Estimate(STEP + work, 0.0)
+    more = TURN * (_runs(step, known) - 1) if isinstance(step, LoopStep) and not batched else 0.0
+    return Estimate(STEP, work) if batched else Estimate(STEP + more + work, 0.0)
+
+
+def turn_cost(steps: Sequence[Step], sizes: Mapping[str, int] | None = None) -> float:
+    """Return the nanoseconds of one turn of a loop."""
+    each = [TURN if isinstance(step, LoopStep) else OTHER_TURN for step in steps]
+    return sum(each) + sum(estimate(step, sizes).once - STEP for step in steps)
+
+
+def _runs(step: LoopStep, sizes: Mapping[str, int]) -> int:
+    """Return how often the programs of a step are called: for each row, where an array does not have all loops."""
+    runs = 0
+    for piece in step.pieces:
+        loops = [{index.loop for index in port.access if index.loop is not None} for port in piece.ports]
+        rows = any(0 < len(own) < len(step.loops) for own in loops)
+        runs += math.prod(_between(low, high, sizes) for low, high in piece.ranges[:-1]) if rows else 1
+    return runs
 
 
 def _number(size: Dim, sizes: Mapping[str, int]) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..graph import Node, elementwise, placeholder
-from ..graph.sizes import LEAST
+from ..graph import Item, Node, elementwise, placeholder, postorder
+from ..graph.primitives import LISTED
+from ..graph.sizes import LEAST, Dim, Size
 from ..lowering.dump import Listed
 from ..lowering.program import Program
 from ..lowering.unroll import unroll
@@ -15,7 +17,7 @@ from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
 from .steps import LoopStep, Product, Reduction, Repeated, Step, is_tiled, loops_of, sources
 
-__all__ = ["Plan", "check_phases", "is_map", "line_of", "programs_of"]
+__all__ = ["Plan", "check_phases", "find_checks", "is_map", "line_of", "programs_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,3 +131,25 @@ def _adder(step: LoopStep) -> Program:
             total = elementwise("add", (total, part))
         sums.append(total)
     return unroll([part for several in parts for part in several], sums)
+
+
+def find_checks(outputs: Sequence[Node]) -> tuple[Check, ...]:
+    """Return the places in axes of symbolic size, which have to be there when the sizes are known."""
+    found: dict[Check, None] = {}
+    for node in postorder(outputs):
+        places: list[tuple[Item, Dim]] = []
+        if node.is_slice:
+            places += zip(node.payload.items, node.args[0].shape, strict=True)
+        elif node.is_onehot:
+            places.append(((node.payload.at, 1, None), node.shape[0]))
+        elif node.op in LISTED and node.payload.indices:
+            indexed = node.args[0] if node.is_gather else node
+            size = indexed.shape[node.payload.axis]
+            # the first index that is out of range is one that is larger than all before
+            listed = node.payload.indices if isinstance(size, Size) else ()
+            highest = dict.fromkeys(itertools.accumulate(listed, max))
+            places += [((at, 1, None), size) for at in highest]
+        for item, size in places:
+            if isinstance(size, Size) and str(BATCH) not in size.names:
+                found.setdefault(Check(item, size))
+    return tuple(found)

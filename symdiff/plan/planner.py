@@ -13,28 +13,32 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
-from ..graph import BOOL, Item, Node, axes_of, contract, elementwise, label_sizes, postorder, substitute
+from ..graph import BOOL, Node, axes_of, contract, elementwise, label_sizes, postorder, substitute
 from ..graph.primitives import LISTED, Placeholder
 from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
-from ..graph.sizes import Dim, Size, least_size, sizes_from
+from ..graph.sizes import Dim, least_size, sizes_from
 from ..ground.gc_pause import paused
 from ..lowering.expand import EXPANSIONS, expand_node
 from ..lowering.unroll import unroll
 from ..simplify.facts import is_definite
 from .bound import SCANS
+from .cost import NOMINAL
 from .loops.access import (
     BATCH,
+    MOST,
     Access,
     Allowance,
     AxisIndex,
-    Check,
+    Bounds,
     CutError,
     LoopInput,
     NoLoopError,
     OrderError,
+    PiecesError,
     is_given,
     is_long,
 )
@@ -44,7 +48,8 @@ from .loops.ranges import Range, cut
 from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
 from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
 from .passes.products import is_product, split_products
-from .plan import Plan, check_phases
+from .passes.stencils import moved_arrays
+from .plan import Plan, check_phases, find_checks
 from .steps import (
     LoopPiece,
     LoopStep,
@@ -61,8 +66,10 @@ from .whole import called, is_result, repacked, repeated, reshaped, routine, wit
 
 __all__ = ["check_length", "make_plan"]
 
-#: Pieces into which one step may be cut.
-PIECES = 32
+#: Pieces into which one step may be cut, and from which on what is moved may be arrays of its own instead.
+PIECES, FEW_PIECES = 32, 8
+#: Elements that may be made for as many pieces.
+FEW_ELEMENTS = 20_000
 #: The elements of each piece of a loop, and what is made of them.
 Made: TypeAlias = list[tuple[Elements, list[Node]]]
 #: Nodes of a formula that a plan is made for: the element of a loop has about as many operations.
@@ -99,9 +106,24 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     if any(node.dtype is BOOL for node in inputs):
         raise NoLoopError("an input is a condition")
     with sizes_from():
-        planner = _Planner(limit, symmetric, turned_inverses(roots))
-        planner.discover(roots)
-        return planner.finish(tuple(inputs), tuple(roots))
+        turned = turned_inverses(roots)
+
+        def plan(pieces: int, elements: int, apart: frozenset[Node] = frozenset()) -> Plan:
+            planner = _Planner(limit, symmetric, turned, Bounds(pieces, elements, apart))
+            planner.discover(roots)
+            return planner.finish(tuple(inputs), tuple(roots))
+
+        try:
+            return plan(FEW_PIECES, MOST)
+        except PiecesError as error:
+            refused = error
+        found = []
+        for bounds in ((PIECES, FEW_ELEMENTS), (PIECES, MOST, moved_arrays(roots))):
+            with suppress(NoLoopError):
+                found.append(plan(*bounds))
+        if found:
+            return min(found, key=lambda plan: plan.estimate.once + NOMINAL * plan.estimate.sample)
+        raise refused
 
 
 def check_length(roots: Sequence[Node]) -> None:
@@ -111,7 +133,7 @@ def check_length(roots: Sequence[Node]) -> None:
 
 
 def _expand(roots: Sequence[Node]) -> list[Node]:
-    """Write what reduces long axes, but sums and maxima, in terms of sums and maxima."""
+    """Write reductions of long axes in terms of sums and maxima."""
     new: dict[Node, Node] = {}
     for node in postorder(roots):
         if node.op in EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
@@ -129,12 +151,13 @@ def _expand(roots: Sequence[Node]) -> list[Node]:
 class _Planner:
     """Finds which arrays there are between steps, and makes the steps."""
 
-    def __init__(self, limit: int, symmetric: Collection[Node], turned: Collection[Node]) -> None:
+    def __init__(self, limit: int, symmetric: Collection[Node], turned: Collection[Node], bounds: Bounds) -> None:
         self.limit = limit
+        self.pieces, elements, self.apart = bounds
         self.symmetric = symmetric
         self.turned = turned
-        self.room = Allowance()
-        self.kept: frozenset[Node] = frozenset()
+        self.room = Allowance(elements)
+        self.kept = self.apart
         self.needs: dict[Node, list[Node]] = {}
         self.tasks: dict[Node, Task] = {}
         self.whole: dict[Node, Step] = {}
@@ -152,7 +175,7 @@ class _Planner:
                 if node not in self.needs:
                     self.needs[node] = self._needs(node)
                     waiting += self.needs[node]
-            self.kept = frozenset(need for node in self.whole for need in self.needs[node]) | frozenset(self.whole)
+            self.kept = self.apart.union(self.whole, *(self.needs[node] for node in self.whole))
 
     def _needs(self, node: Node) -> list[Node]:
         """Decide how a node is computed; return what has to be there before."""
@@ -185,9 +208,9 @@ class _Planner:
             return self._scan(node)
         if node.op in LISTED and _moves(node):
             return self._move(node)
-        if node.op == "contract" and sums_rows(node) and kept_label(node) is None:
+        if node.is_contraction and sums_rows(node) and kept_label(node) is None:
             return self._sum(node)
-        if node.op == "recurrence":
+        if node.is_recurrence:
             return repeated(node, self.limit, make_plan)
         if is_result(node):
             return repacked(node)
@@ -255,7 +278,7 @@ class _Planner:
         axis = node.payload.axis + arg.ndim
         place = tuple(AxisIndex(a, 0, 1, None) for a in range(arg.ndim))
         sizes = tuple(len(node.payload.indices) if a == axis else size for a, size in enumerate(arg.shape))
-        source = LoopInput(arg, place) if node.op == "gather" else self._view(arg, place, sizes)
+        source = LoopInput(arg, place) if node.is_gather else self._view(arg, place, sizes)
         return Move(node, sizes, source, place, axis, node.payload.indices, node.op == "scatter")
 
     def _matrix(self, node: Node) -> MatrixFunction:
@@ -296,16 +319,18 @@ class _Planner:
             try:
                 return self._make_pieces(ranges, make)
             except CutError as error:
-                finer = cut(ranges[error.loop], error.places, PIECES + 1)
+                finer = cut(ranges[error.loop], error.places, self.pieces + 1)
                 if len(finer) == len(ranges[error.loop]):
+                    if len(finer) > self.pieces:
+                        raise PiecesError(f"one loop of it has more than {self.pieces} pieces") from None
                     raise OrderError from None
                 ranges[error.loop] = finer
 
     def _make_pieces(self, ranges: list[list[Range]], make: Callable[[Elements], list[Node] | None]) -> Made | None:
         made = []
         for k, box in enumerate(itertools.product(*ranges)):
-            if k >= PIECES:
-                raise NoLoopError(f"one loop of it has more than {PIECES} pieces")
+            if k >= self.pieces:
+                raise PiecesError(f"one loop of it has more than {self.pieces} pieces")
             elements = Elements(box, self.kept, self.room, _is_apart)
             results = make(elements)
             if results is None:
@@ -331,7 +356,7 @@ class _Planner:
             steps += [self._program(tasks) for tasks in alike.values()]
         check_phases(steps)
         within = [check for step in steps if isinstance(step, Repeated) for check in step.checks]
-        checks = tuple(dict.fromkeys((*_checks(outputs), *within)))
+        checks = tuple(dict.fromkeys((*find_checks(outputs), *within)))
         return Plan(inputs, outputs, tuple(steps), checks, least_size())
 
     def _placed(self, node: Node) -> list[Made]:
@@ -390,33 +415,11 @@ class _Planner:
         )
 
 
-def _checks(outputs: Sequence[Node]) -> tuple[Check, ...]:
-    """Return the places in axes of symbolic size, which have to be there when the sizes are known."""
-    found: dict[Check, None] = {}
-    for node in postorder(outputs):
-        places: list[tuple[Item, Dim]] = []
-        if node.op == "slice":
-            places += zip(node.payload.items, node.args[0].shape, strict=True)
-        elif node.op == "onehot":
-            places.append(((node.payload.at, 1, None), node.shape[0]))
-        elif node.op in LISTED and node.payload.indices:
-            indexed = node.args[0] if node.op == "gather" else node
-            size = indexed.shape[node.payload.axis]
-            # the first index that is out of range is one that is larger than all before
-            listed = node.payload.indices if isinstance(size, Size) else ()
-            highest = dict.fromkeys(itertools.accumulate(listed, max))
-            places += [((at, 1, None), size) for at in highest]
-        for item, size in places:
-            if isinstance(size, Size) and str(BATCH) not in size.names:
-                found.setdefault(Check(item, size))
-    return tuple(found)
-
-
 def _indefinite(matrix: Node) -> str:
     """Return what is said of a matrix that is declared definite and is not; "" where none is declared so."""
     if not is_definite(matrix):
         return ""
-    if matrix.op == "input":
+    if matrix.is_input:
         key: Any = matrix.name.key if isinstance(matrix.name, Placeholder) else (matrix.name,)
         # of an input with the batch the name is behind ("call", number)
         return f"{key[-1]} is declared positive definite, and has no Cholesky factor"
@@ -432,4 +435,4 @@ def _moves(node: Node) -> bool:
     """Tell whether positions along a long axis are taken, or added to: those taken in a loop are read by it."""
     axis = node.payload.axis
     before, after = is_long(node.args[0].shape[axis]), is_long(node.shape[axis])
-    return before and not after if node.op == "gather" else before or after
+    return before and not after if node.is_gather else before or after

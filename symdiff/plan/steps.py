@@ -274,7 +274,7 @@ class Call(NamedTuple):
     formula: Node
 
     def sized(self, inputs: Iterable[Node]) -> list[Node]:
-        """Return those of a plan's inputs that tell the function the sizes."""
+        """Return the inputs of a plan from whose shapes the function takes the sizes."""
         tiled = is_tiled(self)
         return [node for node in inputs if tiled or node.shape[:1] != (BATCH,)]
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from ..errors import UnsupportedError
-from ..graph import BOOL, Node, inputs_of, placeholder, step_number, substitute
+from ..graph import BOOL, Node, inputs_of, placeholder, postorder, step_number, substitute
 from ..graph.primitives import ADJUGATES, BY_POSITION, DELTAS, ITERATED
 from ..graph.sizes import Dim
-from .loops.access import BATCH, NoLoopError, is_long
+from .cost import turn_cost
+from .loops.access import BATCH, NoLoopError, inner_axes, inner_limit, is_long
 from .plan import Plan
 from .steps import Call, Repacked, Repeated, Routine, Step, nested
 
 __all__ = ["called", "is_result", "repacked", "repeated", "reshaped", "routine", "with_joined_spectra"]
 
+#: The longest axis that is never worth a loop of its own in a turn, and that may be worth none.
+SHORT, UNROLLED = 4, 64
 #: Makes the plan of a formula, of which a scalar program has so many operations at most.
 Planner = Callable[[Sequence[Node], Sequence[Node], int], Plan]
 
@@ -23,31 +27,46 @@ def repeated(node: Node, limit: int, make_plan: Planner) -> Repeated | None:
     body, length, reverse = node.payload
     if any(BATCH in own.shape for own in (*node.args, *body.results)):
         return None
-    try:
-        plan = make_plan((*body.carried, *body.read, *body.held, step_number()), body.results, limit)
-    except UnsupportedError:
+    given = (*body.carried, *body.read, *body.held, step_number())
+    plans = []
+    for most in _limits(body.results):
+        with inner_axes(most), suppress(UnsupportedError):
+            plan = make_plan(given, body.results, limit)
+            if not any(isinstance(step, Call) for step in nested(plan.steps)):
+                plans.append(plan)
+    if not plans:
         return None
-    if any(isinstance(step, Call) for step in nested(plan.steps)):
-        return None
+    plan = min(plans, key=lambda plan: turn_cost(plan.steps))
     parts = plan.inputs, plan.outputs, plan.steps, plan.checks
     return Repeated(node, node.args, *parts, len(body.carried), len(body.read), length, reverse)
 
 
+def _limits(results: Sequence[Node]) -> list[int]:
+    """Return the longest axes that an element of a body may have to itself, each worth a plan.
+
+    A turn has one sample: a loop fills vectors with its elements, straight-line code has one number in all lanes.
+    """
+    usual = inner_limit()
+    sizes = {size for node in postorder(results) for size in node.shape if isinstance(size, int)}
+    others = ((SHORT, SHORT, usual), (UNROLLED, usual, UNROLLED))
+    return [usual, *(most for most, low, high in others if any(low < size <= high for size in sizes))]
+
+
 def is_result(node: Node) -> bool:
     """Tell whether a node is a part of what a loop gives, in its own shape."""
-    if node.op != "reshape":
+    if not node.is_reshape:
         return False
     source = node.args[0]
-    return (source.args[0] if source.op == "slice" else source).op == "recurrence"
+    return (source.args[0] if source.is_slice else source).is_recurrence
 
 
 def repacked(node: Node) -> Repacked | None:
-    """Return an array in another shape, as no loop tells where its elements are if both shapes have letters."""
-    if node.op != "reshape" or node.dtype is BOOL:
+    """Return an array in another shape as a step of its own: no loop can index it where both shapes have letters."""
+    if not node.is_reshape or node.dtype is BOOL:
         return None
     source: Node = node.args[0]
     start: Dim = 0
-    if source.op == "slice" and source.args[0].ndim == 1:
+    if source.is_slice and source.args[0].ndim == 1:
         first, step, length = source.payload.items[0]
         if step == 1 and length is not None:
             source, start = source.args[0], first
@@ -58,7 +77,7 @@ def repacked(node: Node) -> Repacked | None:
 
 def reshaped(node: Node) -> Routine | None:
     """Return an array of samples in another shape, as a copy: the samples of a tile may lie apart."""
-    if node.op != "reshape" or node.dtype is BOOL or not node.shape[:1] == node.args[0].shape[:1] == (BATCH,):
+    if not node.is_reshape or node.dtype is BOOL or not node.shape[:1] == node.args[0].shape[:1] == (BATCH,):
         return None
     return Routine("reshape", (node,), node.args)
 
@@ -136,7 +155,7 @@ def _operands(node: Node) -> list[Node]:
     stack = list(node.args[::-1])
     while stack:
         arg = stack.pop()
-        if arg.op in _STRUCTURAL or (arg.op == "contract" and len(arg.args) == 1 and arg.size == arg.args[0].size):
+        if arg.op in _STRUCTURAL or (arg.is_contraction and len(arg.args) == 1 and arg.size == arg.args[0].size):
             stack += arg.args[::-1]
         elif arg.dtype is BOOL:
             raise NoLoopError("a condition would have to be kept as an array")

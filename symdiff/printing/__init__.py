@@ -9,16 +9,17 @@ Invariants
     * Text that is printed can be parsed again and means the same.
     * Time is linear in the graph, nothing recurses, and no line grows beyond reading.
 Files
-    notation       nodes to terms: matrix products, transposes, traces, numbers as 1/3
-    collecting     derivatives with equal factors as powers and like terms added
-    columns        n x 1 matrices as vectors, where that is shorter
-    assemble       sums of single entries as the vector or matrix they make up
-    loops          what stands where in a loop
-    layout         one line, or definitions and a result
-    text           the language of the parser
-    signs          the signs of that line, in Unicode
-    unicode        one line as a book prints it
-    latex          the same with LaTeX's signs
+    notation      nodes to terms: matrix products, transposes, traces, numbers as 1/3
+    collecting    derivatives with equal factors as powers and like terms added
+    columns       n x 1 matrices as vectors, where that is shorter
+    from_entries  sums of single entries as the vector or matrix they make up
+    loops         what stands where in a loop
+    layout        one line, or definitions and a result
+    text          the language of the parser
+    folded        numbers that the parser computes, and calls where it refuses to
+    signs         the signs of that line, in Unicode
+    unicode       one line as a book prints it
+    latex         the same with LaTeX's signs
 Add
     a style: a class like ``text.TextStyle``, and a function below
 """

@@ -50,13 +50,13 @@ def without_axes_of_one(order: Sequence[Node]) -> Node:
 def _core(node: Node, cores: dict[Node, Node]) -> Node:
     """Return a node without its axes of length 1."""
     shape = _tight(node.shape)
-    if node.op == "contract":
+    if node.is_contraction:
         return _contraction(node, cores)
-    if node.op == "reshape" and cores[node.args[0]].shape == shape:
+    if node.is_reshape and cores[node.args[0]].shape == shape:
         return cores[node.args[0]]
     if node.op in FUNCTIONS and all(cores[arg].shape in ((), shape) for arg in node.args):
         return elementwise(node.op, tuple(cores[arg] for arg in node.args), node.dtype)
-    if node.op == "slice" and 0 not in node.shape:  # nothing of an axis of length 1 is not the whole of it
+    if node.is_slice and 0 not in node.shape:  # nothing of an axis of length 1 is not the whole of it
         (x,) = node.args
         items = [
             (start, step, None if length == 1 else length)
@@ -106,9 +106,9 @@ def as_columns(root: Node) -> Node:
     for node in order:
         args = tuple(new[arg] for arg in node.args)
         made = node if args == node.args else rebuild(node, args)
-        if node.op == "reshape" and node.args[0].ndim == 1 and node.shape == (*node.args[0].shape, 1):
+        if node.is_reshape and node.args[0].ndim == 1 and node.shape == (*node.args[0].shape, 1):
             column = columns[node.args[0]]
-            made = made if column.op == "reshape" else column
+            made = made if column.is_reshape else column
         new[node] = made
     return new[root]
 
@@ -116,18 +116,18 @@ def as_columns(root: Node) -> Node:
 def _column(node: Node, columns: dict[Node, Node]) -> Node:
     """Return a vector as a matrix of one column."""
     shape = (*node.shape, 1)
-    if node.op == "reshape" and node.args[0].shape == shape:
+    if node.is_reshape and node.args[0].shape == shape:
         return node.args[0]
     if node.op in FUNCTIONS and all(arg.shape in ((), node.shape) for arg in node.args):
         return elementwise(node.op, tuple(columns[arg] if arg.ndim else arg for arg in node.args), node.dtype)
-    if node.op == "contract" and not node.payload.repeated:
+    if node.is_contraction and not node.payload.repeated:
         labels, out, _ = node.payload
         vectors = {own for own in labels if len(own) == 1}
         matrices = [(arg, own) for arg, own in zip(node.args, labels, strict=True) if len(own) == 2]
         if len(vectors) == 1 and matrices and out not in vectors and all(map(len, labels)):
             (own,) = vectors
             parts = [columns[arg] for arg, mine in zip(node.args, labels, strict=True) if mine == own]
-            if any(part.op != "reshape" for part in parts):
+            if any(not part.is_reshape for part in parts):
                 column = reduce(lambda a, b: elementwise("multiply", (a, b)), parts)
                 last = max(label for mine in labels for label in mine) + 1
                 operands = [*(arg for arg, _ in matrices), column]

@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..graph import Item
-from ..graph.sizes import Dim, Shape
+from ..graph.sizes import Dim, Shape, show
 from ..ground.names import is_name
+from .folded import Folded
 from .layout import Piece, Style
 from .loops import group, parts_of_loop, summand
 from .notation import DIFFERENCES, Loop, Term, reaches_outside, spelled
 
 ARROW, COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(10)
 COMPARE = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
-
-
-def show_shape(shape: Sequence[object]) -> str:
-    """Return sizes or axes as a tuple is written."""
-    return f"({shape[0]},)" if len(shape) == 1 else "(" + ", ".join(map(str, shape)) + ")"
 
 
 def decimal(value: float) -> str:
@@ -60,6 +56,10 @@ def _reaches_end(stop: Dim, size: Dim) -> bool:
     return isinstance(stop, int) and isinstance(size, int) and stop >= size
 
 
+def _is_remainder(term: Term) -> bool:
+    return term.kind == "call" and term.data == "mod"
+
+
 class TextStyle(Style):
     """The style of formula text.
 
@@ -74,6 +74,7 @@ class TextStyle(Style):
     def __init__(self, taken: Sequence[str] = ()) -> None:
         super().__init__()
         self.taken = set(taken)
+        self.folded = Folded()
 
     def parenthesised(self, text: str) -> str:
         """Return ``text`` in parentheses."""
@@ -113,6 +114,7 @@ class TextStyle(Style):
         return self.reference(term.data)
 
     def _write_number(self, term: Term) -> Piece:
+        self.folded.note(term, term.data)
         return self.number(term.data)
 
     def _write_truth(self, term: Term) -> Piece:
@@ -122,7 +124,7 @@ class TextStyle(Style):
         return Piece(_nested(term.data.tolist()), ATOM)
 
     def _write_elided(self, term: Term) -> Piece:
-        return Piece(f"array({show_shape(term.shape)})", POSTFIX)  # which the parser refuses with a word
+        return Piece(f"array({show(term.shape)})", POSTFIX)  # which the parser refuses with a word
 
     def _write_arange(self, term: Term) -> Piece:
         first, stop, step = term.data
@@ -132,7 +134,7 @@ class TextStyle(Style):
         return Piece(f"arange({', '.join(written)})", POSTFIX)
 
     def _write_filled(self, term: Term) -> Piece:
-        shape = show_shape(term.shape)
+        shape = show(term.shape)
         if term.data in (0.0, 1.0) and math.copysign(1.0, term.data) > 0:
             return Piece(f"{'ones' if term.data else 'zeros'}({shape})", POSTFIX)
         return Piece(f"{self.number(term.data).text} * ones({shape})", PRODUCT)
@@ -159,37 +161,50 @@ class TextStyle(Style):
     # ------------------------------------------------------------ arithmetic
 
     def _write_sum(self, term: Term) -> Piece:
-        parts = []
-        for place, (arg, minus) in enumerate(zip(term.args, term.data, strict=True)):
-            text = self.wrapped(arg, PRODUCT if minus or place else SUM)
-            parts.append(("-" if minus else "") + text if place == 0 else (" - " if minus else " + ") + text)
-        return Piece("".join(parts), SUM)
+        (first, *rest), (minus, *signs) = term.args, term.data
+        own, number = self.wrapped(first, PRODUCT if minus else SUM), self.folded.of(first)
+        text, total = (f"-{own}", None if number is None else -number) if minus else (own, number)
+        for arg, minus in zip(rest, signs, strict=True):
+            own = self.wrapped(arg, PRODUCT)
+            joined = ((text, total), (own, self.folded.of(arg)), self.plain(arg))
+            text, total = self.folded.join("-" if minus else "+", *joined)
+        self.folded.note(term, total)
+        return Piece(text, SUM)
 
     def _write_product(self, term: Term) -> Piece:
         over, under = term.factors
-        text = " * ".join(self.factor(arg, bool(place), len(over)) for place, arg in enumerate(over)) or "1"
-        if len(under) == 1:
-            divisor = self.wrapped(under[0], UNARY)
-            if divisor == "0" and all(arg.kind == "number" for arg in over):
-                return Piece(f"divide({text}, 0)", POSTFIX)  # text refuses the quotient of two numbers
-            text += f" / {divisor}"
-        elif under:
-            text += " / (" + " * ".join(self.wrapped(arg, UNARY) for arg in under) + ")"
+        text, value = self.times([self.factor(arg, bool(place), len(over)) for place, arg in enumerate(over)], over)
+        if under:
+            below, divisor = self.times([self.wrapped(arg, UNARY) for arg in under], under)
+            beside, inside = (below, self.plain(under[0])) if len(under) == 1 else (f"({below})", below)
+            text, value = self.folded.join("/", (text, value), (beside, divisor), inside)
+        self.folded.note(term, value)
         return Piece(text, PRODUCT)
+
+    def times(self, texts: Sequence[str], factors: Sequence[Term]) -> tuple[str, float | None]:
+        """Return factors side by side, and their product if the parser computes it."""
+        text, value = (texts[0], self.folded.of(factors[0])) if texts else ("1", 1.0)
+        for own, factor in zip(texts[1:], factors[1:], strict=True):
+            text, value = self.folded.join("*", (text, value), (own, self.folded.of(factor)), self.plain(factor))
+        return text, value
 
     def factor(self, term: Term, behind: bool, count: int) -> str:
         """Return a factor; a product of matrices is bracketed beside others, though it binds from the left."""
-        return self.wrapped(term, UNARY if behind or (count > 1 and term.kind in ("matmul", "dot")) else PRODUCT)
+        apart = behind or _is_remainder(term) or (count > 1 and term.kind in ("matmul", "dot"))
+        return self.wrapped(term, UNARY if apart else PRODUCT)
 
     def _write_negative(self, term: Term) -> Piece:
         text, level = self.piece(term.args[0])
-        if level == PRODUCT and not text.startswith("-"):
+        number = self.folded.of(term.args[0])
+        self.folded.note(term, None if number is None else -number)
+        # -a % b would be the remainder of -a
+        if level == PRODUCT and not text.startswith("-") and not _is_remainder(term.args[0]):
             return Piece(f"-{text}", PRODUCT)
         return Piece(f"-{self.wrapped(term.args[0], POWER)}", UNARY)
 
     def _write_power(self, term: Term) -> Piece:
         base, exponent = term.args
-        if base.kind == exponent.kind == "number":
+        if self.folded.both(base, exponent):
             return self.call("power", term)  # text refuses what two numbers have no power of
         return Piece(f"{self.wrapped(base, POSTFIX)} ** {self.wrapped(exponent, UNARY)}", POWER)
 
@@ -223,7 +238,7 @@ class TextStyle(Style):
     def _write_call(self, term: Term) -> Piece:
         if term.data == "mod":
             a, b = term.args
-            if a.kind == b.kind == "number":
+            if self.folded.both(a, b):
                 return self.call("mod", term)  # text refuses the remainder of two numbers by 0
             return Piece(f"{self.wrapped(a, PRODUCT)} % {self.wrapped(b, UNARY)}", PRODUCT)
         return self.call(term.data, term)
@@ -245,7 +260,7 @@ class TextStyle(Style):
         return Piece(f"{self.wrapped(term.args[0], POSTFIX)}.T", POSTFIX)
 
     def _write_permute(self, term: Term) -> Piece:
-        return self.call("transpose", term, show_shape(term.data))
+        return self.call("transpose", term, show(term.data))
 
     def _write_outer(self, term: Term) -> Piece:
         return self.call("outer", term)
@@ -280,7 +295,7 @@ class TextStyle(Style):
         return Piece(f"{self.wrapped(term.args[0], POSTFIX)}[{keys}]", POSTFIX)
 
     def _write_broadcast(self, term: Term) -> Piece:
-        return self.call("broadcast_to", term, show_shape(term.shape))
+        return self.call("broadcast_to", term, show(term.shape))
 
     def _write_tensor(self, term: Term) -> Piece:
         labels, out = term.data
@@ -290,7 +305,7 @@ class TextStyle(Style):
             order = sorted(range(len(own)), key=own.__getitem__)
             text = self.wrapped(arg, POSTFIX)
             if order != sorted(order):
-                text = f"{text}.T" if len(own) == 2 else f"transpose({self.plain(arg)}, {show_shape(order)})"
+                text = f"{text}.T" if len(own) == 2 else f"transpose({self.plain(arg)}, {show(order)})"
             keys = [":" if axis in own else "None" for axis in range(min(own), count)]
             parts.append(text if all(key == ":" for key in keys) else f"{text}[{', '.join(keys)}]")
         product = " * ".join(parts)
@@ -317,8 +332,8 @@ class TextStyle(Style):
         return Piece(f"{self.wrapped(x, POSTFIX)}[{', '.join(subscripts(term.data, x.shape))}]", POSTFIX)
 
     def _write_pad(self, term: Term) -> Piece:
-        around = [show_shape(widths) for widths in term.data]
-        return self.call("pad", term, around[0] if len(around) == 1 else show_shape(around))
+        around = [show(widths) for widths in term.data]
+        return self.call("pad", term, around[0] if len(around) == 1 else show(around))
 
     def _write_shift(self, term: Term) -> Piece:
         places, axis = term.data
@@ -354,7 +369,7 @@ class TextStyle(Style):
         return self.call(name, term, *_axis(axes, ndim))
 
     def _write_reshape(self, term: Term) -> Piece:
-        return self.call("reshape", term, show_shape(term.shape))
+        return self.call("reshape", term, show(term.shape))
 
     def _write_concatenate(self, term: Term) -> Piece:
         more = f", axis={term.data}" if term.data else ""
@@ -418,7 +433,7 @@ def _place(loop: Loop) -> str:
 def _axis(axes: tuple[int, ...], ndim: int) -> list[str]:
     if len(axes) == ndim:
         return []
-    return [f"axis={axes[0]}" if len(axes) == 1 else f"axis={show_shape(axes)}"]
+    return [f"axis={axes[0]}" if len(axes) == 1 else f"axis={show(axes)}"]
 
 
 def _nested(values: Any) -> str:

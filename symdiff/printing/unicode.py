@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..graph.sizes import show
 from .layout import Piece
 from .loops import group, parts_of_loop, summand
 from .notation import LETTERS, Term, in_digits, reaches_outside, spelled
 from .signs import AND, ATOM, COMPARISON, HADAMARD, OR, POWER, PRODUCT, SUM, MathSigns
-from .text import decimal, show_shape, subscripts
+from .text import decimal, subscripts
 
 _MATRICES = ("matmul", "rows", "columns", "outer")
 #: Elements of a constant row that is written out among others.
@@ -52,13 +53,13 @@ class MathStyle(MathSigns):
     def _write_array(self, term: Term) -> Piece:
         values = term.data
         if values.ndim > 2 or values.size > 64 or values.dtype == bool:
-            return Piece(self.function("array", show_shape(term.shape)), ATOM)
+            return Piece(self.function("array", show(term.shape)), ATOM)
         rows = values.reshape(1, -1) if values.ndim < 2 else values
         written = [[self.number(float(value)).text for value in row] for row in rows]
         return Piece(self.rows_of(written, flat=values.ndim < 2), ATOM)
 
     def _write_elided(self, term: Term) -> Piece:
-        return Piece(self.function("array", show_shape(term.shape)), ATOM)
+        return Piece(self.function("array", show(term.shape)), ATOM)
 
     def _write_arange(self, term: Term) -> Piece:
         return Piece(self.function("arange", *map(decimal, term.data)), ATOM)
@@ -200,7 +201,7 @@ class MathStyle(MathSigns):
         if term.data in (((0, 1),), ((1, 0),)):
             before, _ = term.data[0]
             return Piece(self.joined(["0", self.plain(x)] if before else [self.plain(x), "0"]), ATOM)
-        around = [show_shape(widths) for widths in term.data]
+        around = [show(widths) for widths in term.data]
         return Piece(self.function("pad", self.plain(x), *around), ATOM)
 
     def _write_call(self, term: Term) -> Piece:
@@ -231,7 +232,7 @@ class MathStyle(MathSigns):
         return Piece(self.transposed(self.wrapped(x, ATOM)), POWER)
 
     def _write_permute(self, term: Term) -> Piece:
-        return Piece(self.function("transpose", self.plain(term.args[0]), show_shape(term.data)), ATOM)
+        return Piece(self.function("transpose", self.plain(term.args[0]), show(term.data)), ATOM)
 
     def _write_outer(self, term: Term) -> Piece:
         a, b = term.args
@@ -244,7 +245,7 @@ class MathStyle(MathSigns):
         return Piece(self.function("diag", self.plain(term.args[0])), ATOM)
 
     def _write_diagonal(self, term: Term) -> Piece:
-        more = [show_shape(term.data)] if term.args[0].ndim > 2 else []
+        more = [show(term.data)] if term.args[0].ndim > 2 else []
         return Piece(self.function("diag", self.plain(term.args[0]), *more), ATOM)
 
     def _write_total(self, term: Term) -> Piece:
@@ -281,7 +282,7 @@ class MathStyle(MathSigns):
             return self.piece(x)
         if term.ndim == 2 and x.ndim == 1:
             return Piece(self.fitted(x, 2, POWER), PRODUCT)
-        return Piece(self.function("broadcast", self.plain(x), show_shape(term.shape)), ATOM)
+        return Piece(self.function("broadcast", self.plain(x), show(term.shape)), ATOM)
 
     def _write_tensor(self, term: Term) -> Piece:
         labels, out = term.data
@@ -362,7 +363,7 @@ class MathStyle(MathSigns):
         return Piece(self.function(name, self.plain(x), *([] if along else _axes(axes, 99))), ATOM)
 
     def _write_reshape(self, term: Term) -> Piece:
-        return Piece(self.function("reshape", self.plain(term.args[0]), show_shape(term.shape)), ATOM)
+        return Piece(self.function("reshape", self.plain(term.args[0]), show(term.shape)), ATOM)
 
     def _write_concatenate(self, term: Term) -> Piece:
         parts = [self.plain(arg) for arg in term.args]
@@ -443,4 +444,4 @@ class MathStyle(MathSigns):
 def _axes(axes: tuple[int, ...], rank: int) -> list[str]:
     if len(axes) == rank:
         return []
-    return [f"axis={axes[0]}" if len(axes) == 1 else f"axes={show_shape(axes)}"]
+    return [f"axis={axes[0]}" if len(axes) == 1 else f"axes={show(axes)}"]

@@ -23,8 +23,9 @@ from ..frontend.outputs.display import ShownText, table
 from ..graph.sizes import Span, show
 from ..ground.advice import KERNEL, advice
 from ..ground.guard import guarded
+from ..ground.stages import hook
 from .about.docstring import described
-from .about.frameworks import tool, wrapped
+from .about.frameworks import wrapped
 from .about.origin import Origin
 from .calls.arguments import Parameter, coded, letters_of
 from .calls.declared import bits, needs_validation
@@ -257,11 +258,11 @@ class Kernel(Calls):
         >>> print(sd.compile("exp(x) * sum(x**2)", x="n").plan)
         one sample (times for n = 1000):
           step 0: sum over i0<n -> r0; 475 ns a call; element by element, fused
-          step 1: map over i0<n -> r1; 1.68 us a call; element by element, fused
+          step 1: map over i0<n -> r1; 1.67 us a call; element by element, fused
         """
         lines = [] if self._plans is None else list(self._plans.lines())
         if self._units is not None:
-            count = sum(op not in ("load", "const") for op in self._units.program.ops)
+            count = len(self._units.program.computed)
             lines.insert(0, f"every sample: one program of {count} operations")
         return ShownText("\n".join(lines or [f"array operations: {self.backend}"]))
 
@@ -366,7 +367,7 @@ class Kernel(Calls):
         >>> [t.batch for t in sd.compile("x * sin(y)", x=(), y=()).benchmark([1, 100]).timings]
         [1, 100]
         """
-        return tool("reading.benchmark").benchmark(self, batches, sizes=sizes, seed=seed)
+        return hook("benchmark").benchmark(self, batches, sizes=sizes, seed=seed)
 
     @guarded
     def report(self, path: Any, *, title: str | None = None, timed: bool = True) -> None:
@@ -388,7 +389,7 @@ class Kernel(Calls):
         DataError
             If the file cannot be written.
         """
-        tool("reading.page").write_page(self, path, title, timed)
+        hook("page").write_page(self, path, title, timed)
 
     @property
     @guarded

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..errors import ArgumentError, NonfiniteError, SingularMatrixError
 from ..frontend.outputs import pack, unpack
 from ..graph.sizes import Span
 from ..ground.guard import refuse
+from ..ground.stages import hook
 from .about.origin import Origin
 from .calls.arguments import (
     MOST_AXES,
@@ -80,7 +80,7 @@ class Calls(CallPath):
         if any(map(is_lazy, args)):
             if out is not None:
                 raise ArgumentError("out= in a call of arrays of Dask, whose result is not computed yet; call without")
-            parts = import_module("symdiff.integrations.dask").call_lazily(self, args)
+            parts = hook("dask").call_lazily(self, args)
         elif out is not None or any(map(holds_symbol, args)):
             return self._serve(args, out)
         else:
@@ -254,7 +254,7 @@ class Calls(CallPath):
         fronts: list[Floats],
         sharing: tuple[bool, ...] | None,
     ) -> None:
-        """Run with the batch's axes joined in one; results that strides keep from it are computed beside and copied."""
+        """Run with the axes of the batch joined into one; copy results whose strides do not allow that."""
         reduce = self.options.is_reduced
         count = 1 if reduce else batch.count
         rows = [

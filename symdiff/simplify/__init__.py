@@ -30,6 +30,7 @@ from __future__ import annotations
 from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, positions, stability
 from .cancelling import deviations, fractions, quotients, ratios, shares, weighted
+from .cancelling.kinks import named_signs, paired_signs, smooth_directions
 from .cancelling.opposites import opened_shares
 from .facts import is_symmetric
 from .inlining import inline
@@ -55,8 +56,11 @@ __all__ = [
     "inline",
     "is_symmetric",
     "join_cosines",
+    "named_signs",
     "opened_shares",
+    "paired_signs",
     "simplify",
+    "smooth_directions",
     "stabilize",
 ]
 

@@ -15,7 +15,7 @@ from .rewriter import make, rule, spread
 def folded(node: Node) -> Node | None:
     """Return the value of a function of numbers."""
     for arg in node.args:
-        if arg.op != "constant" or arg.shape != ():
+        if not arg.is_constant or arg.shape != ():
             return None
     function = NUMBERS.get(node.op)
     if function is None:
@@ -63,7 +63,7 @@ _COUNTED = {"gamma": (1, 19), "binom": (0, 60), "poch": (1, 60), "exp": (0, 0), 
 
 @rule(" ".join(_COUNTING), "gamma(4), binom(5, 2), exp(0)", "6, 10, 1", inside="constant")
 def _counted(node: Node) -> Node | None:
-    """Compute a function of whole numbers that is one."""
+    """Compute a function of whole numbers whose value is a whole number."""
     low, high = _COUNTED[node.op]
     values = [number(arg) for arg in node.args]
     if not all(value is not None and value.is_integer() and low <= value <= high for value in values):
@@ -111,16 +111,16 @@ def _sum_forms(node: Node) -> Node | None:
         return spread(b, node.shape)
     if number(b) == 0.0:
         return spread(a, node.shape)
-    if b.op == "negative":
+    if b.is_negation:
         return make("subtract", a, b.args[0])
-    if a.op == "negative":
+    if a.is_negation:
         return make("subtract", b, a.args[0])
-    if a is not b and a.op != "multiply" and b.op != "multiply":
+    if a is not b and not a.is_multiplication and not b.is_multiplication:
         return None
     (p, x), (q, y) = scaled(a), scaled(b)
-    if x is y and x.op != "constant" and p + q != 0:
+    if x is y and not x.is_constant and p + q != 0:
         return make("multiply", constant(p + q), x)
-    if q < 0 and b.op == "multiply":
+    if q < 0 and b.is_multiplication:
         return make("subtract", a, make("multiply", constant(-q), y))
     return _common_factor(node, "add")
 
@@ -132,16 +132,16 @@ def _difference_forms(node: Node) -> Node | None:
         return spread(a, node.shape)
     if number(a) == 0.0:
         return make("negative", spread(b, node.shape))
-    if b.op == "negative":
+    if b.is_negation:
         return make("add", a, b.args[0])
-    if a.op == "negative":
+    if a.is_negation:
         return make("negative", make("add", a.args[0], b))
-    if a.op != "multiply" and b.op != "multiply":
+    if not a.is_multiplication and not b.is_multiplication:
         return None
     (p, x), (q, y) = scaled(a), scaled(b)
-    if x is y and x.op != "constant" and p != q:
+    if x is y and not x.is_constant and p != q:
         return make("multiply", constant(p - q), x)
-    if q < 0 and b.op == "multiply":
+    if q < 0 and b.is_multiplication:
         return make("add", a, make("multiply", constant(-q), y))
     return _common_factor(node, "subtract")
 
@@ -168,7 +168,7 @@ def _collected(node: Node, cancel: bool) -> Node | None:
     total: dict[Node, float] = {}
     for sign, c, x in terms:
         total[x] = total.get(x, 0.0) + sign * c
-    if len(total) == len(terms) or any(x.op == "constant" for x in total):
+    if len(total) == len(terms) or any(x.is_constant for x in total):
         return None
     result: Node | None = None
     left = {x: c for x, c in total.items() if c}
@@ -191,10 +191,10 @@ def _collected(node: Node, cancel: bool) -> Node | None:
 def _absorbed_term(node: Node) -> Node | None:
     """Subtract a product from one of its factors where that takes a number away: as written it loses digits."""
     a, b = node.args
-    back = -1.0 if node.op == "subtract" else 1.0
+    back = -1.0 if node.is_subtraction else 1.0
     for alone, other, signs in ((a, b, (1.0, back)), (b, a, (back, 1.0))):
         (p, x), (q, y) = scaled(alone), scaled(other)
-        found = _further_factor(x, y) if y.op == "multiply" and x.shape == node.shape else None
+        found = _further_factor(x, y) if y.is_multiplication and x.shape == node.shape else None
         if found is None:
             continue
         inside, q = found[0], product_of(q, found[1])
@@ -242,15 +242,15 @@ def _whole_and_quotient(node: Node) -> Node | None:
     The divisor stays, with all that cancels: what is nan stays so, and what is infinite gives the limit.
     """
     a, b = node.args
-    back = -1.0 if node.op == "subtract" else 1.0
+    back = -1.0 if node.is_subtraction else 1.0
     for alone, other, signs in ((a, b, (1.0, back)), (b, a, (back, 1.0))):
         p, quotient = scaled(other)
         c, divisor = number(alone), None
-        if alone.op == "divide" and quotient.op == "divide" and quotient.args[1] is alone.args[1]:
+        if alone.is_division and quotient.is_division and quotient.args[1] is alone.args[1]:
             c, divisor = number(alone.args[0]), alone.args[1]
             r, quotient = scaled(quotient.args[0])
             p *= r
-        if c is None or quotient.op != "divide" or quotient.shape != node.shape:
+        if c is None or not quotient.is_division or quotient.shape != node.shape:
             continue
         whole, part = signs[0] * c, signs[1] * p
         top, bottom = (terms_of(arg, _WINDOW) for arg in quotient.args)
@@ -273,7 +273,7 @@ def _common_factor(node: Node, op: str) -> Node | None:
     a, b = node.args
     factors: list[Node] = []
     shape = node.shape
-    while a.op == b.op == "multiply":
+    while a.is_multiplication and b.is_multiplication:
         (p, x), (q, y) = a.args, b.args
         if (p is q or p is y) and p.shape == shape:
             factor, a, b = p, x, y if p is q else q
@@ -285,7 +285,7 @@ def _common_factor(node: Node, op: str) -> Node | None:
         # if what is left is another sum of products, no rule comes before this one: two terms may have thousands of
         # factors in common, and a call for each would be nested as deep
         shape = a.shape
-        if shape != b.shape or a is b or not a.op == b.op == "multiply":
+        if shape != b.shape or a is b or not (a.is_multiplication and b.is_multiplication):
             break
         if number(a.args[0]) is not None or number(b.args[0]) is not None:
             break
@@ -307,29 +307,29 @@ def _product_forms(node: Node) -> Node | None:
         return b
     if c == -1.0:
         return make("negative", b)
-    if a.op == "negative":
+    if a.is_negation:
         return make("negative", make("multiply", a.args[0], b))
-    if b.op == "negative":
+    if b.is_negation:
         if c is not None:
             return make("multiply", constant(-c), b.args[0])
         return make("negative", make("multiply", a, b.args[0]))
-    if c is not None and b.op == "multiply" and number(b.args[0]) is not None:
+    if c is not None and b.is_multiplication and number(b.args[0]) is not None:
         return make("multiply", constant(product_of(c, float(b.args[0].value))), b.args[1])
     if c is not None:
-        if b.op == "divide" and (number(b.args[0]) is not None or scaled(b.args[0])[0] not in (1.0, -1.0)):
+        if b.is_division and (number(b.args[0]) is not None or scaled(b.args[0])[0] not in (1.0, -1.0)):
             return make("divide", make("multiply", a, b.args[0]), b.args[1])
         return None
     for x, y in ((a, b), (b, a)):
-        if x.op not in {"divide", "multiply"}:
+        if not x.is_multiplicative:
             continue
         p, rest = scaled(x)
-        if x.op == "divide":
+        if x.is_division:
             p, top = scaled(x.args[0])
             if p not in (1.0, -1.0):
                 return make("multiply", constant(p), make("multiply", y, make("divide", top, x.args[1])))
-        elif p != 1.0 and x.op == "multiply":
+        elif p != 1.0 and x.is_multiplication:
             return make("multiply", x.args[0], make("multiply", *((rest, y) if x is a else (y, rest))))
-        if x.op == "divide" and number(x.args[0]) is not None:
+        if x.is_division and number(x.args[0]) is not None:
             return make("divide", make("multiply", x.args[0], y), x.args[1])
     if b.op in _LEAVES and is_leaf(b) and not is_leaf(a):
         return make("multiply", b, a)
@@ -342,17 +342,17 @@ _LEAVES = frozenset(("slice", "reshape", "contract", "named", "input", "constant
 
 def is_leaf(node: Node) -> bool:
     """Tell whether a node is written without operations: it comes first in a product."""
-    while node.op in ("slice", "reshape") or (node.op == "contract" and len(node.args) == 1):
+    while node.op in ("slice", "reshape") or (node.is_contraction and len(node.args) == 1):
         node = node.args[0]
-    return not node.args or node.op == "named"
+    return not node.args or node.is_named
 
 
 @rule("multiply", "x y x", "x**2 y", "reading")
 def _like_factors(node: Node) -> Node | None:
     """Collect equal factors into whole powers."""
     factors: list[tuple[Node, float]] = []
-    for factor, _ in factors_of(node, _WINDOW, enter=lambda part, _: part.op == "multiply").parts:
-        n = number(factor.args[1]) if factor.op == "power" else None
+    for factor, _ in factors_of(node, _WINDOW, enter=lambda part, _: part.is_multiplication).parts:
+        n = number(factor.args[1]) if factor.is_power else None
         factors.append((factor.args[0], n) if n is not None and n >= 1 and n.is_integer() else (factor, 1.0))
     total: dict[Node, float] = {}
     for base, n in factors:
@@ -374,13 +374,13 @@ def _quotient_forms(node: Node) -> Node | None:
         return a
     if c == -1.0:
         return make("negative", a)
-    if a.op == "negative":
+    if a.is_negation:
         return make("negative", make("divide", a.args[0], b))
-    if b.op == "negative":
+    if b.is_negation:
         return make("negative", make("divide", a, b.args[0]))
     if c is not None and abs(math.frexp(c)[0]) == 0.5:
         return make("multiply", constant(1.0 / c), a)  # exact: a power of two
-    if c is not None and c != 0 and a.op == "multiply":
+    if c is not None and c != 0 and a.is_multiplication:
         p = number(a.args[0])
         if p is not None and (p / c).is_integer():
             return make("multiply", constant(p / c), a.args[1])
@@ -390,11 +390,11 @@ def _quotient_forms(node: Node) -> Node | None:
 @rule("negative", "-(-x), -(a - b), -(2 x)", "x, b - a, -2 x")
 def _negative_forms(node: Node) -> Node | None:
     (x,) = node.args
-    if x.op == "negative":
+    if x.is_negation:
         return x.args[0]
-    if x.op == "subtract":
+    if x.is_subtraction:
         return make("subtract", x.args[1], x.args[0])
-    if x.op == "multiply" and number(x.args[0]) is not None:
+    if x.is_multiplication and number(x.args[0]) is not None:
         return make("multiply", constant(-float(x.args[0].value)), x.args[1])
     return None
 
@@ -406,7 +406,7 @@ def _sign_over_size(node: Node) -> Node | None:
     if bottom.op != "abs":
         return None
     (x,) = bottom.args
-    c, sign = top.args if top.op == "multiply" else (constant(1.0), top)
+    c, sign = top.args if top.is_multiplication else (constant(1.0), top)
     c, sign = (sign, c) if c.op == "sign" else (c, sign)
     if sign.op != "sign" or sign.args[0] is not x:
         return None
@@ -421,7 +421,7 @@ def _power_forms(node: Node) -> Node | None:
         return x
     if n == 0.0:
         return spread(constant(1.0), node.shape)
-    if n is not None and x.op == "power":
+    if n is not None and x.is_power:
         m = number(x.args[1])
         if m is not None and m.is_integer() and n.is_integer() and m > 0 and n > 0 and m * n < 2.0**53:
             return make("power", x.args[0], constant(m * n))
@@ -431,7 +431,7 @@ def _power_forms(node: Node) -> Node | None:
 @rule("abs", "abs(x**2), abs(x**3)", "x**2, abs(x)**3", "form", inside="power")
 def _absolute_power(node: Node) -> Node | None:
     (x,) = node.args
-    n = number(x.args[1]) if x.op == "power" else None
+    n = number(x.args[1]) if x.is_power else None
     if n is None or not n.is_integer():
         return None
     return x if n % 2 == 0 else make("power", make("abs", x.args[0]), x.args[1])

@@ -63,10 +63,10 @@ def _contract_forms(node: Node) -> Node | None:
 
 def _is_scaled(arg: Node) -> bool:
     """Tell whether a number, a sign or a scalar may be factored out of a factor."""
-    if arg.op != "multiply":
-        return arg.op == "negative"
+    if not arg.is_multiplication:
+        return arg.is_negation
     a, b = arg.args
-    return a.shape == () or b.shape == () if arg.shape else a.op == "constant"
+    return a.shape == () or b.shape == () if arg.shape else a.is_constant
 
 
 @rule("contract", "(I - A)ᵀ", "I - Aᵀ", inside="add subtract negative")
@@ -78,7 +78,7 @@ def _transposed_sum(node: Node) -> Node | None:
     if repeated or sorted(labels[0]) != sorted(out):
         return None
     terms = signed_terms(node.args[0])
-    if terms is None or not any(t.op in STRUCTURE or t.op == "contract" for _, t in terms):
+    if terms is None or not any(t.op in STRUCTURE or t.is_contraction for _, t in terms):
         return None
     return add_terms([(sign, einsum([term], labels, out)) for sign, term in terms])
 
@@ -87,7 +87,7 @@ def _transposed_sum(node: Node) -> Node | None:
 def _common_outer_factor(node: Node) -> Node | None:
     """Factor an array that both products have, along axes of its own, out of their sum."""
     (p, a), (q, b) = (scaled(arg) for arg in node.args)
-    if a.op != "contract" or b.op != "contract" or not a.shape == b.shape == node.shape:
+    if not a.is_contraction or not b.is_contraction or not a.shape == b.shape == node.shape:
         return None
     common = {key for key in _own_factors(a).values() if key in _own_factors(b).values()}
     taken = {place for _, places in common for place in places}
@@ -156,7 +156,7 @@ def _scaled_identity(node: Node) -> Node | None:
 
 def _lone_scalar(node: Node) -> tuple[Node, Node] | None:
     """Return (s, x) with node = s x, s without axes and x an array."""
-    if node.op != "multiply" or node.shape == ():
+    if not node.is_multiplication or node.shape == ():
         return None
     a, b = node.args
     if a.shape == () and b.shape == node.shape:
@@ -166,7 +166,7 @@ def _lone_scalar(node: Node) -> tuple[Node, Node] | None:
 
 def uniform(node: Node) -> Node | None:
     """Return the scalar that a repeated scalar repeats."""
-    if node.op == "contract" and len(node.args) == 1 and node.args[0].shape == ():
+    if node.is_contraction and len(node.args) == 1 and node.args[0].shape == ():
         return node.args[0]
     return None
 
@@ -206,7 +206,7 @@ def _implicit_broadcast(node: Node) -> Node | None:
 
 def _unrepeated(x: Node) -> Node | None:
     """Return what ``x`` repeats, with axes of size 1 where it is repeated."""
-    if x.op != "contract" or not x.payload.repeated:
+    if not x.is_contraction or not x.payload.repeated:
         return None
     labels, out, repeated = x.payload
     again = {label for label, _ in repeated}
@@ -230,7 +230,7 @@ def _reshape_forms(node: Node) -> Node | None:
         return broadcast_to(scalar, node.shape)
     if _moves_through(x, node.shape):
         return _reshape_function(x, node.shape)
-    if x.op == "slice" and x.dtype is REAL and _keeps_units(x, node):
+    if x.is_slice and x.dtype is REAL and _keeps_units(x, node):
         items = tuple((start, step, 1 if length is None else length) for start, step, length in x.payload.items)
         return slicing(x.args[0], items)
     return None
@@ -241,7 +241,7 @@ def _moves_through(x: Node, shape: Shape) -> bool:
     if x.op not in FUNCTIONS or any(a.shape not in (x.shape, ()) for a in x.args):
         return False
     same = [n for n in shape if n != 1] == [n for n in x.shape if n != 1]
-    return same or any(a.op == "reshape" and a.args[0].shape == shape for a in x.args)
+    return same or any(a.is_reshape and a.args[0].shape == shape for a in x.args)
 
 
 #: How many nodes of element-by-element functions a reshape is moved through.
@@ -287,16 +287,16 @@ def _slice_forms(node: Node) -> Node | None:
         for item, size in zip(items, x.shape, strict=True)
     ):
         return settle(reshape(x, node.shape))
-    if is_structured(x) or (x.op == "contract" and x.dtype is REAL):
+    if is_structured(x) or (x.is_contraction and x.dtype is REAL):
         found = _slice_contract(x, items)
         return None if found is node else found
-    if x.op == "slice":
+    if x.is_slice:
         return _compose(x, items)
-    if x.op == "pad" and x.payload.items == items:
+    if x.is_pad and x.payload.items == items:
         return x.args[0]
-    if x.op == "concatenate":
+    if x.is_concatenation:
         return _slice_concatenate(x, items)
-    if x.op == "constant" and x.size != 0 and isinstance(node.size, int) and node.size <= 64:
+    if x.is_constant and x.size != 0 and isinstance(node.size, int) and node.size <= 64:
         return _slice_constant(x, items, node)
     return None
 
@@ -368,7 +368,7 @@ def _adjugate_of_inverse(node: Node) -> Node | None:
 @rule("det logdet logabsdet", "det(Aᵀ)", "det(A)")
 def _det_forms(node: Node) -> Node | None:
     x = node.args[0]
-    if x.op == "contract" and len(x.args) == 1 and not x.payload.repeated:
+    if x.is_contraction and len(x.args) == 1 and not x.payload.repeated:
         labels, out, _ = x.payload
         own = labels[0]
         if len(own) == len(out) and own[:-2] == out[:-2] and own[-2:] == out[:-3:-1]:
@@ -379,7 +379,7 @@ def _det_forms(node: Node) -> Node | None:
 @rule("pad", "padding of a padding", "one padding")
 def _pad_forms(node: Node) -> Node | None:
     x = node.args[0]
-    if x.op != "pad" or any(length is None for _, _, length in (*x.payload.items, *node.payload.items)):
+    if not x.is_pad or any(length is None for _, _, length in (*x.payload.items, *node.payload.items)):
         return None
     joined = tuple(
         (start + begin * step, step * pace, length)

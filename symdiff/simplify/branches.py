@@ -20,11 +20,11 @@ def _where_forms(node: Node) -> Node | None:
     c, a, b = node.args
     if a is b:
         return spread(a, node.shape)
-    if c.op == "constant" and c.shape == ():
+    if c.is_constant and c.shape == ():
         return spread(a if bool(c.value) else b, node.shape)
-    if a.op == "where" and a.args[0] is c:
+    if a.is_choice and a.args[0] is c:
         return spread(where(c, a.args[1], b), node.shape)
-    if b.op == "where" and b.args[0] is c:
+    if b.is_choice and b.args[0] is c:
         return spread(where(c, a, b.args[2]), node.shape)
     return None
 
@@ -32,7 +32,7 @@ def _where_forms(node: Node) -> Node | None:
 @rule("to_real", "to_real of a constant condition", "1 or 0")
 def _real_forms(node: Node) -> Node | None:
     (c,) = node.args
-    return constant(c.value.astype(float)) if c.op == "constant" else None
+    return constant(c.value.astype(float)) if c.is_constant else None
 
 
 @rule("logical_not", "not not c", "c")
@@ -49,7 +49,7 @@ def _logic_forms(node: Node) -> Node | None:
       "f(where(c, 2, 3)), where(c, 1, 0) != 0", "where(c, f(2), f(3)), c", inside="where")
 def _function_of_numbers(node: Node) -> Node | None:
     """Apply a function to both branches where these, and its other arguments, are numbers."""
-    choices = [arg for arg in node.args if arg.op == "where"]
+    choices = [arg for arg in node.args if arg.is_choice]
     if len(choices) != 1 or choices[0].shape != node.shape:
         return None
     (choice,) = choices
@@ -75,7 +75,7 @@ def _decided_condition(node: Node) -> Node | None:
     """Leave out a condition that is known for all elements, or take it for the whole where it decides that."""
     for place in (0, 1):
         known = node.args[place]
-        if known.op == "constant" and not known.shape and known.dtype is BOOL:
+        if known.is_constant and not known.shape and known.dtype is BOOL:
             kept = node.args[1 - place] if bool(known.value) is (node.op == "logical_and") else known
             return spread(kept, node.shape)
     return None
@@ -84,7 +84,7 @@ def _decided_condition(node: Node) -> Node | None:
 @rule("equal not_equal", "-x == 0", "x == 0", inside="negative")
 def _negative_and_zero(node: Node) -> Node | None:
     for x, zero in (node.args, node.args[::-1]):
-        if x.op == "negative" and number(zero) == 0.0:
+        if x.is_negation and number(zero) == 0.0:
             return spread(settle(elementwise(node.op, (x.args[0], zero), BOOL)), node.shape)
     return None
 
@@ -100,13 +100,13 @@ def _negated_condition(node: Node) -> Node | None:
 def _undefined_product(node: Node) -> Node | None:
     """Multiply in the branch that has a value, where the other is nan."""
     a, b = node.args
-    for choice, other in ((a, b), (b, a)) if node.op == "multiply" else ((a, b),):
-        if choice.op != "where" or not choice.shape == other.shape == node.shape:
+    for choice, other in ((a, b), (b, a)) if node.is_multiplication else ((a, b),):
+        if not choice.is_choice or not choice.shape == other.shape == node.shape:
             continue
         condition, *branches = choice.args
         values = [number(branch) for branch in branches]
         if 1.0 in values and any(value is not None and isnan(value) for value in values):
-            x = other if node.op == "multiply" else make("divide", constant(1.0), other)
+            x = other if node.is_multiplication else make("divide", constant(1.0), other)
             first, second = (x if value == 1.0 else branch for value, branch in zip(values, branches, strict=True))
             return settle(where(condition, first, second))
     return None
@@ -138,7 +138,7 @@ def _ramp(node: Node) -> Node | None:
 
 def _share_at_zero(node: Node) -> Node | None:
     """Return x for where(x == 0, 1/2, 1), which is nan where x is."""
-    if node.op != "where" or node.args[0].op != "equal" or number(node.args[1]) != 0.5:
+    if not node.is_choice or node.args[0].op != "equal" or number(node.args[1]) != 0.5:
         return None
     for x, bound in (node.args[0].args, node.args[0].args[::-1]):
         if number(bound) == 0.0 and x.shape == node.shape:
@@ -154,7 +154,7 @@ def _known_condition(node: Node) -> Node | None:
     c, *branches = node.args
     made = list(branches)
     for place, branch in enumerate(branches):
-        if branch.op != "where":
+        if not branch.is_choice:
             continue
         inner, first, second = branch.args
         found = _given(inner, c, place == 0)
@@ -185,7 +185,7 @@ def _given(condition: Node, known: Node, truth: bool) -> Node | bool:
 def _sum_of_choices(node: Node) -> Node | None:
     """Add choices by one condition branch by branch, where one of two branches is 0."""
     a, b = node.args
-    if a.op != "where" or b.op != "where" or a.args[0] is not b.args[0]:
+    if not a.is_choice or not b.is_choice or a.args[0] is not b.args[0]:
         return None
     if not a.shape == b.shape == node.shape:
         return None

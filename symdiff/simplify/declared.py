@@ -41,9 +41,9 @@ def _abs_of_positive(node: Node) -> Node | None:
 @rule("log", "log(s**p), s positive", "p log(s)", "stability", below=(DECLARED,))
 def _log_of_positive_power(node: Node) -> Node | None:
     inside = peel(node.args[0])
-    if inside.op == "sqrt":
+    if inside.is_root:
         base, p = inside.args[0], 0.5
-    elif inside.op == "power":
+    elif inside.is_power:
         exponent = scalar_constant(inside.args[1])
         if exponent is None or exponent == 0.0:
             return None
@@ -67,7 +67,7 @@ def _log_of_power_of_number(node: Node) -> Node | None:
     inside = peel(node.args[0])
     if inside.op == "exp2":
         base, x = 2.0, inside.args[0]
-    elif inside.op == "power":
+    elif inside.is_power:
         known = scalar_constant(inside.args[0])
         base, x = 0.0 if known is None else known, inside.args[1]
     else:
@@ -86,9 +86,9 @@ def _positive_over_itself(node: Node) -> Node | None:
         return None
     if top is s:
         return spread(constant(1.0), node.shape)
-    if top.op == "multiply" and s in top.args and top.shape == node.shape:
+    if top.is_multiplication and s in top.args and top.shape == node.shape:
         return spread(top.args[1] if top.args[0] is s else top.args[0], node.shape)
-    if top.op == "power" and top.args[0] is s and top.shape == node.shape:
+    if top.is_power and top.args[0] is s and top.shape == node.shape:
         n = number(top.args[1])
         return None if n is None else make("power", s, constant(n - 1.0))
     return None
@@ -97,7 +97,7 @@ def _positive_over_itself(node: Node) -> Node | None:
 @rule("power", "(s**a)**b, s positive", "s**(a b)", "stability", inside="power sqrt", below=(DECLARED,))
 def _power_of_positive_power(node: Node) -> Node | None:
     inside, b = node.args[0], number(node.args[1])
-    a = number(inside.args[1]) if inside.op == "power" else 0.5 if inside.op == "sqrt" else None
+    a = number(inside.args[1]) if inside.is_power else 0.5 if inside.is_root else None
     if a is None or b is None or not is_positive(inside.args[0]):
         return None
     return make("power", inside.args[0], constant(a * b))
@@ -106,7 +106,7 @@ def _power_of_positive_power(node: Node) -> Node | None:
 @rule("sqrt", "sqrt(s**a), s positive", "s**(a / 2)", "stability", inside="power", below=(DECLARED,))
 def _root_of_positive_power(node: Node) -> Node | None:
     (inside,) = node.args
-    a = number(inside.args[1]) if inside.op == "power" else None
+    a = number(inside.args[1]) if inside.is_power else None
     return make("power", inside.args[0], constant(0.5 * a)) if a is not None and is_positive(inside.args[0]) else None
 
 
@@ -117,7 +117,7 @@ def _sign_of_positive(node: Node) -> Node | None:
         return spread(constant(1.0), node.shape) if _is_above_zero(node.args[0]) else None
     for place, arg in enumerate(node.args):
         bound = scalar_constant(node.args[1 - place])
-        negative = arg.op == "negative" and node.op != "maximum"
+        negative = arg.is_negation and node.op != "maximum"
         s = arg.args[0] if negative else arg
         if bound is None or not (-bound if negative else bound) <= 0.0 or not _is_above_zero(s):
             continue
@@ -136,7 +136,7 @@ def _is_above_zero(node: Node) -> bool:
 
 def _is_positive_term(part: Node) -> bool:
     """Tell whether a term is an input that is checked to be above 0, a number above 0, or one over such an input."""
-    if part.op == "divide" and 1.0 <= (scalar_constant(part.args[0]) or 0.0) < _LARGE:
+    if part.is_division and 1.0 <= (scalar_constant(part.args[0]) or 0.0) < _LARGE:
         part = part.args[1]
     return is_surely_positive(part) or (scalar_constant(part) or 0.0) > 0.0
 
@@ -232,7 +232,7 @@ def _logdet_of_diagonal(node: Node) -> Node | None:
 
 def _has_positive_diagonal(a: Node) -> bool:
     """Tell whether a matrix is an input that is checked to be diagonal with numbers above 0."""
-    return a.op == "input" and is_diagonal(a) and is_definite(a)
+    return a.is_input and is_diagonal(a) and is_definite(a)
 
 
 def _sum_of_logs(x: Node) -> Node:
@@ -267,7 +267,7 @@ def _logdet_by_cholesky(node: Node) -> Node | None:
         return None
     (own,), out = node.payload.labels, node.payload.out
     inside = peel(log.args[0])
-    if tuple(own[:-1]) != tuple(out) or own[-1] in out or inside.op != "contract" or len(inside.args) != 1:
+    if tuple(own[:-1]) != tuple(out) or own[-1] in out or not inside.is_contraction or len(inside.args) != 1:
         return None
     s = _factored(inside.args[0])
     if s is None or inside is not _diagonal(inside.args[0]):

@@ -42,6 +42,8 @@ __all__ = [
 
 #: How deep is looked, at how many factors, and how many summed labels are tried in every order.
 _DEPTH, _FACTORS, _SUMMED = 6, 8, 4
+#: Operations whose result is skew, triangular or orthogonal where their argument is.
+_KEEPING = frozenset(("negative", "inv", "named"))
 
 
 def _is_square(node: Node) -> bool:
@@ -50,7 +52,7 @@ def _is_square(node: Node) -> bool:
 
 def transposed(node: Node) -> Node | None:
     """Return A with node = Aᵀ, where the node turns the matrices in the last two axes over and does nothing else."""
-    if node.op != "contract" or len(node.args) != 1 or node.payload.repeated:
+    if not node.is_contraction or len(node.args) != 1 or node.payload.repeated:
         return None
     (own,), out = node.payload.labels, node.payload.out
     is_turned = len(own) >= 2 and len({*own}) == len(own) and (*own[:-2], own[-1], own[-2]) == tuple(out)
@@ -79,11 +81,11 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
     if not _is_square(node) or depth == 0:
         return False
     op = node.op
-    if op == "input":
+    if node.is_input:
         return node.assumptions.symmetric
-    if op == "constant":
+    if node.is_constant:
         return bool(np.array_equal(node.value, node.value.swapaxes(-1, -2)))
-    if op == "delta":
+    if node.is_delta:
         return bool(node.payload == (0, 1))
     if op in ("inv", "adjugate", "named", "stop_gradient"):
         return is_symmetric(node.args[0], depth - 1)
@@ -94,7 +96,7 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
         return len(directions) < 2 and all(is_symmetric(e, depth - 1) for e in directions)
     if op in FUNCTIONS:
         return all(_is_even(arg, node, depth - 1) for arg in node.args)
-    return op == "contract" and are_transposes(node, node, depth - 1)
+    return node.is_contraction and are_transposes(node, node, depth - 1)
 
 
 def _is_even_sum(node: Node, depth: int) -> bool:
@@ -159,7 +161,7 @@ def factors_along(node: Node, out: Labels) -> list[tuple[Node, Labels]]:
         if place is None:
             break
         arg, own = factors[place]
-        scalar = None if arg.op == "contract" else _scalar_of(arg)
+        scalar = None if arg.is_contraction else _scalar_of(arg)
         if scalar is not None:
             factors[place : place + 1] = [(scalar[0], ()), (scalar[1], own)]
             continue
@@ -174,14 +176,14 @@ def factors_along(node: Node, out: Labels) -> list[tuple[Node, Labels]]:
 
 
 def _is_product_of(node: Node, own: Labels, whole: bool) -> bool:
-    if node.op == "contract":
+    if node.is_contraction:
         return whole or not node.payload.repeated
     return bool(own) and _scalar_of(node) is not None
 
 
 def _scalar_of(node: Node) -> tuple[Node, Node] | None:
     """Return (c, A) with node = c A for a number c."""
-    if node.op != "multiply":
+    if not node.is_multiplication:
         return None
     a, b = node.args
     if a.ndim == 0 and b.shape == node.shape:
@@ -192,7 +194,7 @@ def _scalar_of(node: Node) -> tuple[Node, Node] | None:
 def _renamed(factors: Sequence[tuple[Node, Labels]], even: Sequence[bool], names: Mapping[int, int]) -> Counter[object]:
     """Return the factors under other labels; what stands along one label of an identity stands along both."""
     renamed = [(arg, tuple(names.get(label, label) for label in own)) for arg, own in factors]
-    least = {max(own): min(own) for arg, own in renamed if arg.op == "delta" and arg.payload == (0, 1)}
+    least = {max(own): min(own) for arg, own in renamed if arg.is_delta and arg.payload == (0, 1)}
     return Counter(
         (arg, (*own[:-2], *sorted(own[-2:])) if same else tuple(least.get(label, label) for label in own))
         for (arg, own), same in zip(renamed, even, strict=True)
@@ -204,19 +206,20 @@ def is_skew(node: Node, depth: int = _DEPTH) -> bool:
     if not _is_square(node) or depth == 0:
         return False
     op = node.op
-    if op == "input":
+    if node.is_input:
         return node.assumptions.skew
-    if op == "constant":
+    if node.is_constant:
         return bool(np.array_equal(node.value, -node.value.swapaxes(-1, -2)))
-    if op == "subtract" and _is_transpose(*node.args):
+    if node.is_subtraction and _is_transpose(*node.args):
         return True
-    if op in ("add", "subtract"):
+    if node.is_additive:
         return all(arg.shape == node.shape and is_skew(arg, depth - 1) for arg in node.args)
-    if op in ("negative", "inv", "named"):
+    if op in _KEEPING:
         return is_skew(node.args[0], depth - 1)
-    if op in ("multiply", "divide"):
+    if node.is_multiplicative:
         a, b = node.args
-        return (b.ndim == 0 and is_skew(a, depth - 1)) or (op == "multiply" and a.ndim == 0 and is_skew(b, depth - 1))
+        by_number = node.is_multiplication and a.ndim == 0
+        return (b.ndim == 0 and is_skew(a, depth - 1)) or (by_number and is_skew(b, depth - 1))
     inside = transposed(node)
     return inside is not None and is_skew(inside, depth - 1)
 
@@ -247,28 +250,28 @@ def _is_triangular(node: Node, upper: bool, depth: int) -> bool:
     def inside(arg: Node) -> bool:
         return _is_triangular(arg, upper, depth - 1)
 
-    if op == "input":
+    if node.is_input:
         return node.assumptions.upper if upper else node.assumptions.lower
-    if op == "constant":
+    if node.is_constant:
         return bool(np.array_equal(node.value, (np.triu if upper else np.tril)(node.value)))
-    if op == "delta":
+    if node.is_delta:
         return bool(node.payload == (0, 1))
     if op == "cholesky":
         return not upper
     if op == "triangle":
         is_own = node.payload.upper == upper and (node.payload.offset >= 0 if upper else node.payload.offset <= 0)
         return is_own or inside(node.args[0])
-    if op in ("negative", "inv", "named"):
+    if op in _KEEPING:
         return inside(node.args[0])
-    if op in ("add", "subtract"):
+    if node.is_additive:
         return all(arg.shape == node.shape and inside(arg) for arg in node.args)
-    if op in ("multiply", "divide"):  # by a number: what a matrix holds may be infinite where the other holds 0
+    if node.is_multiplicative:  # by a number: what a matrix holds may be infinite where the other holds 0
         a, b = node.args
-        return (b.ndim == 0 and inside(a)) or (op == "multiply" and a.ndim == 0 and inside(b))
+        return (b.ndim == 0 and inside(a)) or (node.is_multiplication and a.ndim == 0 and inside(b))
     turned = transposed(node)
     if turned is not None:
         return _is_triangular(turned, not upper, depth - 1)
-    if op == "contract":
+    if node.is_contraction:
         return _is_kept_diagonal(node) or (_is_product(node) and all(inside(arg) for arg in node.args))
     return False
 
@@ -285,7 +288,7 @@ def _is_kept_diagonal(node: Node) -> bool:
     """Tell whether a contraction has an identity along the last two axes of its result as a factor."""
     last = {*node.payload.out[-2:]}
     return len(last) == 2 and any(
-        arg.op == "delta" and arg.payload == (0, 1) and {*own} == last
+        arg.is_delta and arg.payload == (0, 1) and {*own} == last
         for arg, own in zip(node.args, node.payload.labels, strict=True)
     )
 
@@ -294,44 +297,44 @@ def is_orthogonal(node: Node, depth: int = _DEPTH) -> bool:
     """Tell whether a matrix times its transpose is the identity; for rules of the kind *values* alone."""
     if not _is_square(node) or depth == 0:
         return False
-    if node.op == "input":
+    if node.is_input:
         return node.assumptions.orthogonal
-    if node.op == "delta":
+    if node.is_delta:
         return bool(node.payload == (0, 1))
-    if node.op in ("inv", "negative", "named"):
+    if node.op in _KEEPING:
         return is_orthogonal(node.args[0], depth - 1)
     turned = transposed(node)
     if turned is not None:
         return is_orthogonal(turned, depth - 1)
-    return node.op == "contract" and _is_product(node) and all(is_orthogonal(arg, depth - 1) for arg in node.args)
+    return node.is_contraction and _is_product(node) and all(is_orthogonal(arg, depth - 1) for arg in node.args)
 
 
 # ---------------------------------------------------------------------------- definite and positive
 
 
 def is_definite(node: Node, depth: int = _DEPTH) -> bool:
-    """Tell whether a matrix is symmetric and positive definite: declared so, or made of such ones.
+    """Tell whether a matrix is symmetric and positive definite: declared so, or composed of such matrices.
 
     A formula alone proves nothing: ``X @ X.T`` is singular for some X.
     """
     if not _is_square(node) or depth == 0:
         return False
     op = node.op
-    if op == "input":
+    if node.is_input:
         return node.assumptions.definite
-    if op == "delta":
+    if node.is_delta:
         return bool(node.payload == (0, 1))
     if op in ("inv", "named"):
         return is_definite(node.args[0], depth - 1)
-    if op == "add":
+    if node.is_addition:
         return all(arg.shape == node.shape and is_definite(arg, depth - 1) for arg in node.args)
-    if op == "where" and node.args[0].ndim == 0:
+    if node.is_choice and node.args[0].ndim == 0:
         return all(arg.shape == node.shape and is_definite(arg, depth - 1) for arg in node.args[1:])
-    if op in ("multiply", "divide"):
+    if node.is_multiplicative:
         a, b = node.args
         return any(
             factor.ndim == 0 and is_definite(part, depth - 1) and is_positive(factor, depth - 1)
-            for part, factor in ((a, b), (b, a))[: 2 if op == "multiply" else 1]
+            for part, factor in ((a, b), (b, a))[: 2 if node.is_multiplication else 1]
         )
     turned = transposed(node)
     return turned is not None and is_definite(turned, depth - 1)
@@ -354,23 +357,23 @@ def is_positive(node: Node, depth: int = _DEPTH) -> bool:
     (True, False, False)
     """
     op = node.op
-    if op == "input":
+    if node.is_input:
         return node.assumptions.positive
-    if op == "constant":
+    if node.is_constant:
         return node.dtype is REAL and bool((node.value > 0).all())
     if op in _ABOVE:
         return True
     if depth == 0:
         return False
-    if op == "where":
+    if node.is_choice:
         return all(is_positive(arg, depth - 1) for arg in node.args[1:])
     if op == "maximum":
         return any(arg.shape == node.shape and is_positive(arg, depth - 1) for arg in node.args)
-    if op == "power":
+    if node.is_power:
         return is_positive(node.args[0], depth - 1)
     if op == "det":
         return is_definite(node.args[0], depth - 1)
-    if op == "contract":
+    if node.is_contraction:
         if _is_diagonal_of(node) and is_definite(node.args[0], depth - 1):
             return True
         return all(is_positive(arg, depth - 1) for arg in node.args)
@@ -379,11 +382,11 @@ def is_positive(node: Node, depth: int = _DEPTH) -> bool:
 
 def is_surely_positive(node: Node) -> bool:
     """Tell whether every element is one of an input whose numbers are checked to be above 0 and finite, or its root."""
-    while node.op in ("slice", "gather", "reshape", "named", "sqrt") or (node.op == "contract" and len(node.args) == 1):
-        if node.op == "contract" and {*node.payload.labels[0]} - {*node.payload.out}:
+    while node.op in ("slice", "gather", "reshape", "named", "sqrt") or (node.is_contraction and len(node.args) == 1):
+        if node.is_contraction and {*node.payload.labels[0]} - {*node.payload.out}:
             return False
         node = node.args[0]
-    return node.op == "input" and node.assumptions.positive
+    return node.is_input and node.assumptions.positive
 
 
 def _is_diagonal_of(node: Node) -> bool:
@@ -399,9 +402,9 @@ def _is_diagonal_of(node: Node) -> bool:
 
 def hides_nan(node: Node) -> bool:
     """Tell whether a node may be a number where an argument is nan: choices, ``x**0``, Python functions."""
-    if node.op == "power" and scalar_constant(node.args[1]):
+    if node.is_power and scalar_constant(node.args[1]):
         return False
-    return node.op != "named" and bool(holds(node.op) & (CHOICE | BRANCHING | WRAPPER))
+    return not node.is_named and bool(holds(node.op) & (CHOICE | BRANCHING | WRAPPER))
 
 
 def lacks(node: Node, wanted: Assumptions) -> bool:

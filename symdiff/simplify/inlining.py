@@ -34,12 +34,12 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS) -> list[No
         return list(roots)
     new: dict[Node, Node] = {}
     for node in postorder(roots):
-        if node.op == "custom" and node.op in wrappers:
+        if node.is_custom and node.op in wrappers:
             rule, body = node.payload
             (plain,) = inline([body], (*wrappers, "named"))
             stand_in = {b: new[a] for b, a in zip(rule.parameters, node.args, strict=True)}
             (new[node],) = substitute([plain], stand_in)
-        elif node.op == "recurrence":
+        elif node.is_recurrence:
             args = tuple([new[arg] for arg in node.args])
             new[node] = with_results(node, args, inline(node.payload.body.results, wrappers))
         elif node.op == "spectral" and "custom" in wrappers:

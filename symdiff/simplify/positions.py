@@ -58,7 +58,7 @@ def _taken_forms(node: Node) -> Node | None:
     x, at = node.args
     if is_zero(x):
         return zeros(node.shape)
-    if x.op != "contract" or len(x.args) != 1 or node.payload.shared:
+    if not x.is_contraction or len(x.args) != 1 or node.payload.shared:
         return None
     labels, out, repeated = x.payload
     axis = node.payload.axis + x.ndim

@@ -62,18 +62,18 @@ def _expanded(node: Node, known: dict[Node, _Polynomial]) -> _Polynomial | None:
     if node.shape != () or any(arg.shape != () for arg in node.args):
         return None
     parts = [known[arg] for arg in node.args]
-    if node.op in ("add", "subtract"):
+    if node.is_additive:
         total = dict(parts[0])
         for monomial, c in parts[1].items():
-            total[monomial] = total.get(monomial, 0.0) + (c if node.op == "add" else -c)
+            total[monomial] = total.get(monomial, 0.0) + (c if node.is_addition else -c)
         return total
-    if node.op == "negative":
+    if node.is_negation:
         return {monomial: -c for monomial, c in parts[0].items()}
-    if node.op == "multiply":
+    if node.is_multiplication:
         return _product(*parts)
-    if node.op == "divide" and list(parts[1]) == [()]:
+    if node.is_division and list(parts[1]) == [()]:
         return {monomial: c / parts[1][()] for monomial, c in parts[0].items()}
-    exponent = number(node.args[1]) if node.op == "power" else None
+    exponent = number(node.args[1]) if node.is_power else None
     if exponent is not None and exponent.is_integer() and 2 <= exponent <= _TERMS and len(parts[0]) == 1:
         ((monomial, c),) = parts[0].items()
         return {tuple((atom, n * int(exponent)) for atom, n in monomial): c**exponent}

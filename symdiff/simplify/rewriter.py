@@ -192,7 +192,7 @@ def simplify(
 def finish(roots: Sequence[Node]) -> list[Node]:
     """Apply every rule, those that keep values alone among them, to formulas that are not differentiated any more."""
     declared = any(root.below & DECLARED for root in roots)
-    if not declared or not any(node.op == "input" and node.assumptions.orthogonal for node in postorder(roots)):
+    if not declared or not any(node.is_input and node.assumptions.orthogonal for node in postorder(roots)):
         return list(roots)
     current = list(roots)
     for _ in range(_PASSES):
@@ -236,7 +236,7 @@ def _run(
         if new and node.args:
             result = rebuild(node, tuple([new.get(arg, arg) for arg in node.args]))
         if result.settled < level:
-            if result.op == "recurrence":
+            if result.is_recurrence:
                 results = _simplified_body(result.payload.body.results, level, rewrites, stability, mark)
                 result = with_results(result, result.args, results)
             if result.op in (arrays if result.shape else scalars).rows:
@@ -276,7 +276,7 @@ def _mark_made(node: Node, level: int, tables: tuple[_Table, _Table], depth: int
     Without a mark, a node keeps all above it from being marked, and the next pass would look at all of them again.
     """
     for arg in node.args:
-        if arg.settled < level and arg.op != "recurrence":
+        if arg.settled < level and not arg.is_recurrence:
             if depth:
                 _mark_made(arg, level, tables, depth - 1)
             for part in arg.args:

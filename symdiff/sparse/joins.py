@@ -162,7 +162,7 @@ class Join:
         return SparsePiece(contract(values, axes, kept, self.lengths), places)
 
     def aligned(self, out: Sequence[int]) -> tuple[list[Node], tuple[Position, ...]]:
-        """Return the factors, all over the indices of the product, to be put together element by element."""
+        """Return the factors broadcast to the indices of the product, to be multiplied element by element."""
         kept, places = self._kept(out)
         full = any(set(own) == set(kept) for own in self.axes)
         values = [
@@ -441,7 +441,7 @@ class Join:
 
 def _is_one(node: Node) -> bool:
     """Tell whether all elements are 1."""
-    return node is ONE or (node.op == "contract" and node.args == (ONE,))
+    return node is ONE or (node.is_contraction and node.args == (ONE,))
 
 
 def _elsewhere(k: int, axes: Sequence[tuple[int, ...]], kept: Sequence[int]) -> bool:

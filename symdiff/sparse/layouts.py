@@ -172,7 +172,7 @@ def _in_order(matrix: Matrix, entries: Entries) -> Node:
 
 
 def _mirrored(pattern: SparsePattern) -> Indices:
-    """Return for each entry of a symmetric matrix the number of that in the lower triangle."""
+    """Return for each entry of a symmetric matrix the number of its mirror image in the lower triangle."""
     rows, columns = (own.astype(np.int64) for own in pattern.coordinates())
     side = max(pattern.shape)
     major, minor = (columns, rows) if pattern.by_columns else (rows, columns)

@@ -167,7 +167,7 @@ def _merged(piece: SparsePiece, axes: list[int], shape: Sequence[Dim]) -> Positi
 
 
 def _apart(piece: SparsePiece, place_of: Callable[[SparsePiece], Position], lengths: list[Dim]) -> SparsePiece:
-    """Split the indices of a piece that run over several of the axes that one axis becomes."""
+    """Split those indices of a piece that run over several of the axes into which one axis is reshaped."""
     strides = _strides(lengths)
     ranges = [(first, last + 1) for last in range(1, len(lengths)) for first in range(last)]
     while True:

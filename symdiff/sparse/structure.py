@@ -57,7 +57,7 @@ def nonzeros(roots: Sequence[Node], sizes: _Sizes, taken: Taken | None = None) -
     found: dict[Node, Mask] = {}
     moving: set[Node] = set()
     for node in postorder(roots):
-        if node.op == "input" or not moving.isdisjoint(node.args):
+        if node.is_input or not moving.isdisjoint(node.args):
             moving.add(node)
         masks = [found[arg] for arg in node.args]
         if node.dtype is BOOL:
@@ -66,7 +66,7 @@ def nonzeros(roots: Sequence[Node], sizes: _Sizes, taken: Taken | None = None) -
         rule = _RULES.get(node.op, _function)
         if rule is not _full and any(mask.ndim for mask in masks):
             _check(node, sizes)
-        if node.op == "where":
+        if node.is_choice:
             mask = _where(node, masks, sizes, moving)
         elif node.op in BY_POSITION:
             mask = _by_position(node, masks[0], sizes, taken or {})
@@ -89,7 +89,7 @@ def deciding(roots: Sequence[Node]) -> list[Node]:
 
 def _may_be_zero(root: Node) -> bool:
     """Tell whether some elements of an array may be zero by their form."""
-    return any(node.op in _WITH_ZEROS or (node.op == "constant" and not node.value.all()) for node in postorder([root]))
+    return any(node.op in _WITH_ZEROS or (node.is_constant and not node.value.all()) for node in postorder([root]))
 
 
 def _shape(node: Node, sizes: _Sizes) -> tuple[int, ...]:
@@ -166,15 +166,15 @@ def _function(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:
     """Say where a function of numbers is zero since its arguments are."""
     op = node.op
     shape = _shape(node, sizes)
-    if op == "multiply":
+    if node.is_multiplication:
         return np.logical_and(*masks)
-    if op == "divide":
+    if node.is_division:
         return masks[0] if masks[0].ndim == 0 else _spread(masks[0], shape)
-    if op in ("add", "subtract"):
+    if node.is_additive:
         return np.logical_or(*masks)
     if all(mask is FULL for mask in masks) or not masks:
         return FULL
-    known = [arg.value if arg.op == "constant" and not arg.shape else None for arg in node.args]
+    known = [arg.value if arg.is_constant and not arg.shape else None for arg in node.args]
     at_zero = elementwise(op, tuple(constant(0.0 if v is None else float(v)) for v in known), node.dtype)
     with np.errstate(all="ignore"):
         (result,) = evaluate([at_zero], {})

@@ -186,7 +186,7 @@ def _open_member(path: Path, part: str, name: str, limits: Limits) -> Iterator[O
             info = members[wanted]
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise DataError(f"{path}:{wanted:.80} is packed in a way that numpy.savez does not know")
-            # what is packed well may be a thousand times as long, and a small file more than the memory
+            # compressed data may unpack to a thousand times its length, and a small file to more than the memory
             limit = max(limits.unpacked_bytes, 20 * info.compress_size)
             with archive.open(info) as stream:
                 yield OpenArray(stream, f"{path}:{wanted:.80}", info.file_size, limit)

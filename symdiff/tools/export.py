@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from ..codegen.c99.emit import emit_c99
 from ..codegen.c99.names import check_function_name
@@ -58,7 +59,7 @@ def export(
     folder: str | os.PathLike[str],
     name: str = "formula",
     *,
-    target: str = "cython",
+    target: Literal["c", "cython", "numpy"] = "cython",
     overwrite: bool = False,
 ) -> list[Path]:
     """Write a kernel as source that does not need symdiff: C, a Cython module, or Python with NumPy alone.

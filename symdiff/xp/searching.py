@@ -109,7 +109,7 @@ def _unique(x: Any) -> Unique:
 
 
 def unique_all(x: Any, /) -> Any:
-    """Return distinct values, where each is first, which of them each element is, and how often each is there."""
+    """Return the distinct values, the index where each is first, the inverse indices, and the counts."""
     return parts_of_numbers("unique_all", _unique, x)
 
 

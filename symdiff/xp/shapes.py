@@ -15,7 +15,7 @@ from .calls import plain, run, run_parts
 
 
 def _sameness(array: Array, *sources: Any) -> Array:
-    """Return an array as conditions where all that it is made of are: a join has numbers."""
+    """Return an array as conditions where all its parts are conditions, since a join of conditions has numbers."""
     return array.astype(bool) if all(of_values(source).dtype == bool for source in sources) else array
 
 

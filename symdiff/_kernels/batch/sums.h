@@ -2,13 +2,14 @@
    and the number of threads: within each 1024 samples, lane by lane of two vectors that samples fill in turns,
    then the halves of these lanes onto each other; the sums of 1024 in pairs, pairs of pairs, and so on.
 
-   Needs tile.h, which runs the samples of a block, and share.h, whose threads share the blocks. */
+   Needs fold.h, tile.h, which runs the samples of a block, and share.h, whose threads share the blocks. */
 
 #ifndef SD_SUMS_H
 #define SD_SUMS_H
 #include <stdlib.h>
 #include <string.h>
 
+#include "fold.h"
 #include "share.h"
 #include "tile.h"
 
@@ -34,53 +35,6 @@ static long sd_together(const sd_call *c, long total) {
   long together = g.groups * g.blocks < SD_TOGETHER ? g.groups * g.blocks : SD_TOGETHER;
   while (together > 1 && together * total > SD_SUMS) together /= 2;
   return together;
-}
-
-/* A sum is two vectors for each of its `total` elements, which are added to in turns. Add `count` lanes of another
-   sum's first vectors, from lane `skip` on, to the first lanes of its first or second ones. */
-static void sd_add(const sd_unit *u, long total, char *to, long turn, const char *from, long skip, long count) {
-  for (long k = 0; k < total; k++)
-    for (long l = 0; l < count; l++) {
-      long at = (2 * k + turn) * u->lanes + l, other = 2 * k * u->lanes + skip + l;
-      if (u->single)
-        ((float *)to)[at] += ((const float *)from)[other];
-      else
-        ((double *)to)[at] += ((const double *)from)[other];
-    }
-}
-
-typedef double sd_doubles __attribute__((vector_size(16), aligned(8), may_alias));
-typedef float sd_floats __attribute__((vector_size(8), aligned(4), may_alias));
-
-/* Add halves onto each other, until one number is left. */
-static inline __attribute__((always_inline)) double sd_halve(const char *from, long count, int single) {
-#define SD_TWO(l) \
-  (single ? __builtin_convertvector(((const sd_floats *)from)[l], sd_doubles) : ((const sd_doubles *)from)[l])
-  sd_doubles s[8];
-  count /= 4;
-#pragma GCC unroll 8
-  for (long l = 0; l < count; l++) s[l] = SD_TWO(l) + SD_TWO(count + l);
-#pragma GCC unroll 4
-  while (count > 1) {
-    count /= 2;
-#pragma GCC unroll 4
-    for (long l = 0; l < count; l++) s[l] += s[count + l];
-  }
-  return s[0][0] + s[0][1];
-#undef SD_TWO
-}
-
-/* Add up the lanes of `count` elements of sums. */
-static void sd_fold(const sd_unit *u, long count, const char *from, double *to) {
-#define SD_FOLD(lanes, single) \
-  case lanes: \
-    for (long k = 0; k < count; k++) to[k] = sd_halve(from + k * 2 * lanes * (single ? 4 : 8), 2 * lanes, single); \
-    break;
-  if (u->single)
-    switch (u->lanes) { SD_FOLD(4, 1) SD_FOLD(8, 1) SD_FOLD(16, 1) }
-  else
-    switch (u->lanes) { SD_FOLD(2, 0) SD_FOLD(4, 0) SD_FOLD(8, 0) }
-#undef SD_FOLD
 }
 
 /* Add up to 1024 samples to a sum; `rest` is zero. */

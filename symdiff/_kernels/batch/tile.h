@@ -35,9 +35,6 @@ typedef struct {
 
 static long sd_padded(long bytes) { return (bytes + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR; }
 
-/* Bytes of the sum of one block: two vectors for each element. */
-static long sd_sum_bytes(const sd_unit *u, long total) { return 2 * total * u->lanes * (u->single ? 4 : 8); }
-
 /* Whether results are columns: in a unit of columns, or where each has one number a sample. */
 static int sd_writes_columns(const sd_call *c) {
   const sd_unit *u = c->unit;

@@ -15,10 +15,10 @@ Files
     scalar.h       remainders, minima and others that C's library has otherwise than NumPy
     special.h      polygamma, beta and spherical Bessel functions, which C's library lacks
     error.h        error functions without their exponential, the logarithm of the normal distribution's integral
-    bessel.h       derivatives of scaled modified Bessel functions
-    elliptic.h     derivatives of complete elliptic integrals
-    integrals.h    sine, cosine and Fresnel integrals, Lambert's W
-    airy.h         Airy functions
+    incomplete.h   derivatives of incomplete gamma and beta functions by their parameters, and logarithms of them
+    tails.h        these by name, Student's distribution
+    bessel.h       derivatives of scaled modified Bessel functions, Airy functions
+    integrals.h    sine, cosine and Fresnel integrals, Lambert's W, derivatives of complete elliptic integrals
     special.pyx    these over arrays
 Add
     a function that C lacks: ``special.h`` or a header beside it; one that generated code shares: ``vector.h``, and its

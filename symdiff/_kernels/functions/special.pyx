@@ -18,6 +18,49 @@ cdef extern from "functions/special.h":
     double sd_betaln(double a, double b) noexcept nogil
     double sd_polygamma_gap(double order, double x, double d) noexcept nogil
 
+cdef extern from "functions/incomplete.h":
+    pass
+
+cdef extern from "functions/tails.h":
+    double sd_gammainc_by_a(double a, double x) noexcept nogil
+    double sd_gammainc_by_aa(double a, double x) noexcept nogil
+    double sd_gammainc_by_aaa(double a, double x) noexcept nogil
+    double sd_log_gammainc(double a, double x) noexcept nogil
+    double sd_log_gammainc_by_x(double a, double x) noexcept nogil
+    double sd_log_gammainc_by_a(double a, double x) noexcept nogil
+    double sd_log_gammainc_by_aa(double a, double x) noexcept nogil
+    double sd_log_gammainc_by_aaa(double a, double x) noexcept nogil
+    double sd_log_gammaincc(double a, double x) noexcept nogil
+    double sd_log_gammaincc_by_x(double a, double x) noexcept nogil
+    double sd_log_gammaincc_by_a(double a, double x) noexcept nogil
+    double sd_log_gammaincc_by_aa(double a, double x) noexcept nogil
+    double sd_log_gammaincc_by_aaa(double a, double x) noexcept nogil
+    double sd_stdtr(double df, double t) noexcept nogil
+    double sd_stdtr_by_df(double df, double t) noexcept nogil
+    double sd_log_stdtr(double df, double t) noexcept nogil
+    double sd_log_stdtr_by_df(double df, double t) noexcept nogil
+    double sd_log_stdtr_by_x(double df, double t) noexcept nogil
+    double sd_betainc_by_a(double a, double b, double x) noexcept nogil
+    double sd_betainc_by_b(double a, double b, double x) noexcept nogil
+    double sd_betainc_by_aa(double a, double b, double x) noexcept nogil
+    double sd_betainc_by_ab(double a, double b, double x) noexcept nogil
+    double sd_betainc_by_bb(double a, double b, double x) noexcept nogil
+    double sd_betainc_by_aaa(double a, double b, double x) noexcept nogil
+    double sd_betainc_by_aab(double a, double b, double x) noexcept nogil
+    double sd_betainc_by_abb(double a, double b, double x) noexcept nogil
+    double sd_betainc_by_bbb(double a, double b, double x) noexcept nogil
+    double sd_log_betainc(double a, double b, double x) noexcept nogil
+    double sd_log_betainc_by_x(double a, double b, double x) noexcept nogil
+    double sd_log_betainc_by_a(double a, double b, double x) noexcept nogil
+    double sd_log_betainc_by_b(double a, double b, double x) noexcept nogil
+    double sd_log_betainc_by_aa(double a, double b, double x) noexcept nogil
+    double sd_log_betainc_by_ab(double a, double b, double x) noexcept nogil
+    double sd_log_betainc_by_bb(double a, double b, double x) noexcept nogil
+    double sd_log_betainc_by_aaa(double a, double b, double x) noexcept nogil
+    double sd_log_betainc_by_aab(double a, double b, double x) noexcept nogil
+    double sd_log_betainc_by_abb(double a, double b, double x) noexcept nogil
+    double sd_log_betainc_by_bbb(double a, double b, double x) noexcept nogil
+
 cdef extern from "functions/error.h":
     double sd_ierfcx(double order, double x) noexcept nogil
     double sd_log_ndtr_derivative(double order, double x) noexcept nogil
@@ -25,24 +68,20 @@ cdef extern from "functions/error.h":
 cdef extern from "functions/bessel.h":
     double sd_i_moment(double order, double x) noexcept nogil
     double sd_k_moment(double order, double v, double x) noexcept nogil
-
-cdef extern from "functions/elliptic.h":
-    double sd_ellipk_derivative(double order, double p) noexcept nogil
-    double sd_ellipe_derivative(double order, double p) noexcept nogil
+    double sd_airyai(double x) noexcept nogil
+    double sd_airyaiprime(double x) noexcept nogil
+    double sd_airybi(double x) noexcept nogil
+    double sd_airybiprime(double x) noexcept nogil
 
 cdef extern from "functions/integrals.h":
+    double sd_ellipk_derivative(double order, double p) noexcept nogil
+    double sd_ellipe_derivative(double order, double p) noexcept nogil
     double sd_si(double x) noexcept nogil
     double sd_ci(double x) noexcept nogil
     double sd_fresnels(double x) noexcept nogil
     double sd_fresnelc(double x) noexcept nogil
     double sd_lambertw(double x) noexcept nogil
     double sd_lambertwm1(double x) noexcept nogil
-
-cdef extern from "functions/airy.h":
-    double sd_airyai(double x) noexcept nogil
-    double sd_airyaiprime(double x) noexcept nogil
-    double sd_airybi(double x) noexcept nogil
-    double sd_airybiprime(double x) noexcept nogil
 
 cnp.import_array()
 
@@ -191,6 +230,159 @@ def lambertw(x):
 def lambertwm1(x):
     """Lambert's W on its branch -1, from -1/e to 0 (DLMF 4.13.1), element by element."""
     return of_one(sd_lambertwm1, x)
+
+
+def stdtr(df, t):
+    """Student's distribution up to t; SciPy's loses digits far out, element by element."""
+    return each(sd_stdtr, np.asarray(df, dtype=np.float64), t)
+
+def stdtr_by_df(df, t):
+    """Derivative of stdtr by df, element by element."""
+    return each(sd_stdtr_by_df, np.asarray(df, dtype=np.float64), t)
+
+def log_stdtr(df, t):
+    """Logarithm of stdtr, with all digits where that underflows, element by element."""
+    return each(sd_log_stdtr, np.asarray(df, dtype=np.float64), t)
+
+def log_stdtr_by_df(df, t):
+    """Derivative of log_stdtr by df, element by element."""
+    return each(sd_log_stdtr_by_df, np.asarray(df, dtype=np.float64), t)
+
+def log_stdtr_by_x(df, t):
+    """Derivative of log_stdtr by t, element by element."""
+    return each(sd_log_stdtr_by_x, np.asarray(df, dtype=np.float64), t)
+
+def gammainc_by_a(a, x):
+    """Derivative of the regularized incomplete gamma function by a, element by element."""
+    return each(sd_gammainc_by_a, np.asarray(a, dtype=np.float64), x)
+
+def gammainc_by_aa(a, x):
+    """Derivative of the regularized incomplete gamma function by a, a, element by element."""
+    return each(sd_gammainc_by_aa, np.asarray(a, dtype=np.float64), x)
+
+def gammainc_by_aaa(a, x):
+    """Derivative of the regularized incomplete gamma function by a, a, a, element by element."""
+    return each(sd_gammainc_by_aaa, np.asarray(a, dtype=np.float64), x)
+
+def log_gammainc(a, x):
+    """Logarithm of gammainc, with all digits where that underflows, element by element."""
+    return each(sd_log_gammainc, np.asarray(a, dtype=np.float64), x)
+
+def log_gammainc_by_x(a, x):
+    """Derivative of the logarithm of gammainc by x, element by element."""
+    return each(sd_log_gammainc_by_x, np.asarray(a, dtype=np.float64), x)
+
+def log_gammainc_by_a(a, x):
+    """Derivative of the logarithm of gammainc by a, element by element."""
+    return each(sd_log_gammainc_by_a, np.asarray(a, dtype=np.float64), x)
+
+def log_gammainc_by_aa(a, x):
+    """Derivative of the logarithm of gammainc by a, a, element by element."""
+    return each(sd_log_gammainc_by_aa, np.asarray(a, dtype=np.float64), x)
+
+def log_gammainc_by_aaa(a, x):
+    """Derivative of the logarithm of gammainc by a, a, a, element by element."""
+    return each(sd_log_gammainc_by_aaa, np.asarray(a, dtype=np.float64), x)
+
+def log_gammaincc(a, x):
+    """Logarithm of gammaincc, with all digits where that underflows, element by element."""
+    return each(sd_log_gammaincc, np.asarray(a, dtype=np.float64), x)
+
+def log_gammaincc_by_x(a, x):
+    """Derivative of the logarithm of gammaincc by x, element by element."""
+    return each(sd_log_gammaincc_by_x, np.asarray(a, dtype=np.float64), x)
+
+def log_gammaincc_by_a(a, x):
+    """Derivative of the logarithm of gammaincc by a, element by element."""
+    return each(sd_log_gammaincc_by_a, np.asarray(a, dtype=np.float64), x)
+
+def log_gammaincc_by_aa(a, x):
+    """Derivative of the logarithm of gammaincc by a, a, element by element."""
+    return each(sd_log_gammaincc_by_aa, np.asarray(a, dtype=np.float64), x)
+
+def log_gammaincc_by_aaa(a, x):
+    """Derivative of the logarithm of gammaincc by a, a, a, element by element."""
+    return each(sd_log_gammaincc_by_aaa, np.asarray(a, dtype=np.float64), x)
+
+def betainc_by_a(a, b, x):
+    """Derivative of the regularized incomplete beta function by a, element by element."""
+    return every(sd_betainc_by_a, np.asarray(a, dtype=np.float64), b, x)
+
+def betainc_by_b(a, b, x):
+    """Derivative of the regularized incomplete beta function by b, element by element."""
+    return every(sd_betainc_by_b, np.asarray(a, dtype=np.float64), b, x)
+
+def betainc_by_aa(a, b, x):
+    """Derivative of the regularized incomplete beta function by a, a, element by element."""
+    return every(sd_betainc_by_aa, np.asarray(a, dtype=np.float64), b, x)
+
+def betainc_by_ab(a, b, x):
+    """Derivative of the regularized incomplete beta function by a, b, element by element."""
+    return every(sd_betainc_by_ab, np.asarray(a, dtype=np.float64), b, x)
+
+def betainc_by_bb(a, b, x):
+    """Derivative of the regularized incomplete beta function by b, b, element by element."""
+    return every(sd_betainc_by_bb, np.asarray(a, dtype=np.float64), b, x)
+
+def betainc_by_aaa(a, b, x):
+    """Derivative of the regularized incomplete beta function by a, a, a, element by element."""
+    return every(sd_betainc_by_aaa, np.asarray(a, dtype=np.float64), b, x)
+
+def betainc_by_aab(a, b, x):
+    """Derivative of the regularized incomplete beta function by a, a, b, element by element."""
+    return every(sd_betainc_by_aab, np.asarray(a, dtype=np.float64), b, x)
+
+def betainc_by_abb(a, b, x):
+    """Derivative of the regularized incomplete beta function by a, b, b, element by element."""
+    return every(sd_betainc_by_abb, np.asarray(a, dtype=np.float64), b, x)
+
+def betainc_by_bbb(a, b, x):
+    """Derivative of the regularized incomplete beta function by b, b, b, element by element."""
+    return every(sd_betainc_by_bbb, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc(a, b, x):
+    """Logarithm of betainc, with all digits where that underflows, element by element."""
+    return every(sd_log_betainc, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc_by_x(a, b, x):
+    """Derivative of the logarithm of betainc by x, element by element."""
+    return every(sd_log_betainc_by_x, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc_by_a(a, b, x):
+    """Derivative of the logarithm of betainc by a, element by element."""
+    return every(sd_log_betainc_by_a, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc_by_b(a, b, x):
+    """Derivative of the logarithm of betainc by b, element by element."""
+    return every(sd_log_betainc_by_b, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc_by_aa(a, b, x):
+    """Derivative of the logarithm of betainc by a, a, element by element."""
+    return every(sd_log_betainc_by_aa, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc_by_ab(a, b, x):
+    """Derivative of the logarithm of betainc by a, b, element by element."""
+    return every(sd_log_betainc_by_ab, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc_by_bb(a, b, x):
+    """Derivative of the logarithm of betainc by b, b, element by element."""
+    return every(sd_log_betainc_by_bb, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc_by_aaa(a, b, x):
+    """Derivative of the logarithm of betainc by a, a, a, element by element."""
+    return every(sd_log_betainc_by_aaa, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc_by_aab(a, b, x):
+    """Derivative of the logarithm of betainc by a, a, b, element by element."""
+    return every(sd_log_betainc_by_aab, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc_by_abb(a, b, x):
+    """Derivative of the logarithm of betainc by a, b, b, element by element."""
+    return every(sd_log_betainc_by_abb, np.asarray(a, dtype=np.float64), b, x)
+
+def log_betainc_by_bbb(a, b, x):
+    """Derivative of the logarithm of betainc by b, b, b, element by element."""
+    return every(sd_log_betainc_by_bbb, np.asarray(a, dtype=np.float64), b, x)
 
 
 def within(order, int least, int most, name):

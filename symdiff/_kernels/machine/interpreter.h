@@ -19,11 +19,11 @@
 
 #include "../functions/scalar.h"
 #include "../functions/special.h"
+#include "../functions/incomplete.h"
+#include "../functions/tails.h"
 #include "../functions/error.h"
 #include "../functions/bessel.h"
-#include "../functions/elliptic.h"
 #include "../functions/integrals.h"
-#include "../functions/airy.h"
 #include "handlers.h"
 #include "instructions.h"
 
@@ -87,6 +87,44 @@ static const sd_scalar sd_scalars[] = {
     SD_ONE("lambertwm1", sd_lambertwm1),
     SD_THREE("polygamma_gap", sd_polygamma_gap),
     SD_THREE("k_moment", sd_k_moment),
+    SD_TWO("gammainc_by_a", sd_gammainc_by_a),
+    SD_TWO("gammainc_by_aa", sd_gammainc_by_aa),
+    SD_TWO("gammainc_by_aaa", sd_gammainc_by_aaa),
+    SD_TWO("log_gammainc", sd_log_gammainc),
+    SD_TWO("log_gammainc_by_x", sd_log_gammainc_by_x),
+    SD_TWO("log_gammainc_by_a", sd_log_gammainc_by_a),
+    SD_TWO("log_gammainc_by_aa", sd_log_gammainc_by_aa),
+    SD_TWO("log_gammainc_by_aaa", sd_log_gammainc_by_aaa),
+    SD_TWO("log_gammaincc", sd_log_gammaincc),
+    SD_TWO("log_gammaincc_by_x", sd_log_gammaincc_by_x),
+    SD_TWO("log_gammaincc_by_a", sd_log_gammaincc_by_a),
+    SD_TWO("log_gammaincc_by_aa", sd_log_gammaincc_by_aa),
+    SD_TWO("log_gammaincc_by_aaa", sd_log_gammaincc_by_aaa),
+    SD_TWO("stdtr", sd_stdtr),
+    SD_TWO("stdtr_by_df", sd_stdtr_by_df),
+    SD_TWO("log_stdtr", sd_log_stdtr),
+    SD_TWO("log_stdtr_by_df", sd_log_stdtr_by_df),
+    SD_TWO("log_stdtr_by_x", sd_log_stdtr_by_x),
+    SD_THREE("betainc_by_a", sd_betainc_by_a),
+    SD_THREE("betainc_by_b", sd_betainc_by_b),
+    SD_THREE("betainc_by_aa", sd_betainc_by_aa),
+    SD_THREE("betainc_by_ab", sd_betainc_by_ab),
+    SD_THREE("betainc_by_bb", sd_betainc_by_bb),
+    SD_THREE("betainc_by_aaa", sd_betainc_by_aaa),
+    SD_THREE("betainc_by_aab", sd_betainc_by_aab),
+    SD_THREE("betainc_by_abb", sd_betainc_by_abb),
+    SD_THREE("betainc_by_bbb", sd_betainc_by_bbb),
+    SD_THREE("log_betainc", sd_log_betainc),
+    SD_THREE("log_betainc_by_x", sd_log_betainc_by_x),
+    SD_THREE("log_betainc_by_a", sd_log_betainc_by_a),
+    SD_THREE("log_betainc_by_b", sd_log_betainc_by_b),
+    SD_THREE("log_betainc_by_aa", sd_log_betainc_by_aa),
+    SD_THREE("log_betainc_by_ab", sd_log_betainc_by_ab),
+    SD_THREE("log_betainc_by_bb", sd_log_betainc_by_bb),
+    SD_THREE("log_betainc_by_aaa", sd_log_betainc_by_aaa),
+    SD_THREE("log_betainc_by_aab", sd_log_betainc_by_aab),
+    SD_THREE("log_betainc_by_abb", sd_log_betainc_by_abb),
+    SD_THREE("log_betainc_by_bbb", sd_log_betainc_by_bbb),
 };
 enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 

@@ -9,7 +9,7 @@ cdef extern from "batch/unit.h":
 
 cdef extern from "plan/plan.h":
     enum: SD_RANK
-    enum: SD_LINE
+    enum: SD_LINE, SD_VECTOR
     enum: SD_INPUT, SD_OUTPUT, SD_ARENA, SD_CONSTANT, SD_LENGTH, SD_WINDOW
     enum: SD_BEFORE, SD_TILE, SD_AFTER, SD_PHASES
     enum: SD_PROGRAM, SD_PRODUCT, SD_REDUCE, SD_SCAN, SD_GATHER, SD_COPY, SD_FILL, SD_FACTOR, SD_USE, SD_PYTHON
@@ -32,6 +32,9 @@ cdef extern from "plan/plan.h":
         long *offsets
         const long *list
         sd_axis axes[16]
+    ctypedef struct sd_start:
+        long array, offset, size, row
+        int roomy
     ctypedef struct sd_dense:
         long count, slot, total
         long strides[8]
@@ -46,6 +49,8 @@ cdef extern from "plan/plan.h":
         long lengths[8]
         sd_view *views
         sd_dense *dense
+        sd_start *starts
+        long *along
         long item
         double value
         const long *indices
@@ -55,7 +60,7 @@ cdef extern from "plan/plan.h":
         int array_count, inputs, single, callbacks, accumulates
         int step_count[3]
         long tile, tile_bytes, kept_bytes, scratch_bytes, slot_bytes, totals, fixed_cost, row_cost, most_rows
-        int one_order
+        int padded, one_order
         const sd_matrix_functions *matrices
     void sd_put_numbers(char *to, const char *data, long count, long item) noexcept nogil
     long sd_chunk(long each) noexcept nogil
@@ -65,6 +70,7 @@ cdef extern from "plan/plan.h":
 
 
 cdef extern from "plan/steps/checks.h":
+    int sd_is_padded(const sd_plan *plan, long room) noexcept nogil
     int sd_may_write(const sd_plan *plan, const sd_array *a) noexcept nogil
     const char *sd_bad_window(sd_plan *plan, int k) noexcept nogil
     const char *sd_bad_repeat(sd_plan *plan, sd_step *s, long *moved) noexcept nogil

@@ -45,8 +45,8 @@ cdef class BoundPlan:
         self.outputs, self.plan.inputs = outputs, inputs
         self.plan.matrices = matrix_kernels(lanes)
         demand(self.plan.matrices != NULL, f"vectors of {lanes} numbers, which no machine has")
-        self.plan.single, self.plan.tile = single, tile
-        self.plan.one_order, self.plan.most_rows = reproducible, SD_MATRIX_MOST if reproducible else SD_MATRIX_USUAL
+        self.plan.single, self.plan.tile, self.plan.one_order = single, tile, reproducible
+        self.plan.most_rows = SD_MATRIX_MOST if reproducible else SD_MATRIX_USUAL
         self.plan.tile_bytes, self.plan.kept_bytes, self.plan.array_count = tile_bytes, kept_bytes, len(arrays)
         self.plan.arrays = <sd_array *>self.take(len(arrays) * sizeof(sd_array))
         self.ports = <sd_array **>self.take((inputs + outputs) * sizeof(sd_array *))
@@ -54,6 +54,7 @@ cdef class BoundPlan:
         wide = {step.factor for step in steps if type(step).__name__ == "FactorStep"}
         for k, array in enumerate(arrays):
             self.add_array(k, array, k in wide)
+        self.plan.padded = sd_is_padded(&self.plan, kept_bytes)
         self.refuse(sd_bad_integers(&self.plan))
         for phase in range(SD_PHASES):
             here = [(k, step) for k, step in enumerate(steps) if step.phase == phase]
@@ -84,7 +85,7 @@ cdef class BoundPlan:
         demand(SD_INPUT <= array.kind <= SD_WINDOW, f"an array of kind {array.kind}")
         demand(len(array.shape) <= SD_RANK and all([0 <= n <= MOST_BYTES for n in array.shape]),
                f"an array of shape {array.shape}")
-        a.kind, a.tiled, a.integer, a.rank = array.kind, array.tiled, array.integer, len(array.shape)
+        a.kind, a.tiled, a.integer, a.rank, a.number = array.kind, array.tiled, array.integer, len(array.shape), array.number
         demand(not a.integer or a.kind == SD_ARENA, "integers outside the arena")
         demand(not wide or (a.kind == SD_ARENA and not a.integer), "a factor outside the arena")
         demand(not a.tiled or (a.rank and a.kind <= SD_ARENA), "a tiled array that cannot be")
@@ -102,13 +103,11 @@ cdef class BoundPlan:
             most = self.plan.inputs if a.kind == SD_INPUT else self.outputs
             demand(0 <= array.number < most and self.ports[<int>p] == NULL, "a port that is not there, or there twice")
             self.ports[<int>p] = a
-            a.number = array.number
         elif a.kind == SD_ARENA:
             room = self.plan.tile_bytes if a.tiled else self.plan.kept_bytes
             demand(0 <= array.number and array.number % 8 == 0 and array.number + bytes <= room,
                    f"an array at {array.number} of an arena of {room} bytes")
             demand(not a.tiled or a.shape[0] >= self.plan.tile, "an array that holds no tile")
-            a.number = array.number
         elif a.kind == SD_WINDOW:
             a.number, a.offset = array.number, array.offset
             self.refuse(sd_bad_window(&self.plan, k))
@@ -119,7 +118,7 @@ cdef class BoundPlan:
         else:
             count = math.prod(array.shape)
             demand(array.data is not None and len(array.data) == 8 * count, "a constant of other data than its shape")
-            a.data = <char *>self.take(bytes)
+            a.data = <char *>self.take(bytes + SD_VECTOR)  # of few elements, whole vectors are read
             sd_put_numbers(a.data, array.data, count, a.item)
         return 0
 
@@ -132,8 +131,7 @@ cdef class BoundPlan:
         demand(len(listed_axes) <= own and not (written and listed_axes), "a list where none can be")
         demand(0 <= view.array < self.plan.array_count, "a view of no array")
         a = &self.plan.arrays[<int>view.array]
-        demand(len(view.axes) == a.rank, f"a view of {len(view.axes)} axes of an array of {a.rank}")
-        demand(not a.integer, "a view of integers")
+        demand(len(view.axes) == a.rank and not a.integer, f"a view of {len(view.axes)} axes of an array of {a.rank}")
         demand(not written or sd_may_write(&self.plan, a), "a step that writes what is given")
         demand(not a.tiled or step.tiled, "the batch in a step that is not tiled")
         v.array, v.rank, v.size, v.known = view.array, a.rank, 1, a.kind > SD_OUTPUT
@@ -261,13 +259,14 @@ cdef class BoundPlan:
 
     cdef object add_program(self, sd_step *s, step, units, inner):
         cdef int k
-        s.kind, s.sums, s.kept, s.item = SD_PROGRAM, step.sums, step.kept, 8
+        s.kind, s.sums, s.kept, s.item, s.units = SD_PROGRAM, step.sums, step.kept, 8, step.units
         demand(units is not None and 0 <= step.units < len(units.ports), "a program that is not there")
-        s.units = step.units
         demand(not s.kept or (s.sums and s.loops), "a loop to keep in a step that does not sum")
         demand(not step.accumulate or (s.sums and not s.kept), "a sum over the batch that is none")
         demand(not (s.tiled and s.sums) or s.kept or step.accumulate, "a sum over a tile that is no sum of all")
         self.add_views(s, step.inputs, step.outputs, True)
+        s.starts = <sd_start *>self.take((s.inputs + s.outputs) * sizeof(sd_start))
+        s.along = <long *>self.take((s.inputs + s.outputs) * sizeof(long))
         self.add_outputs(s, range(s.loops) if not s.sums else range(s.kept), step.accumulate)
         sizes = [s.views[k].size for k in range(s.inputs + s.outputs)]
         inputs, outputs = units.ports[step.units]

@@ -2,7 +2,7 @@
    structures from the tuples of symdiff/plan/bound.py, which say what each step means, and checks them: whatever is
    here may be trusted.
 
-   The headers in their order: plan.h; nest.h, rows.h, ports.h, short_sums.h, program.h, share.h, product.h, reduce.h
+   The headers in their order: plan.h; nest.h, rows.h, ports.h, short_sums.h, program.h, share.h, product.h, reduce.h, direct.h
    in steps/; stack.h, adjugate.h, small.h, blas.h, factor.h, spectrum.h in steps/matrices/; positions.h, order.h and,
    for the binder, checks.h in steps/; run.h. */
 
@@ -39,6 +39,10 @@ enum {
   SD_REPEAT,
   SD_KINDS
 };
+/* How a step of a body runs that nothing is laid out for: programs, copies, and reductions to one number. */
+enum { SD_ONE = 1, SD_NEIGHBOURS, SD_COPY_NEIGHBOURS, SD_REDUCE_NEIGHBOURS };
+/* Arrays of such a program, of one that is the whole body of a loop, and sums of one over neighbours, at most. */
+enum { SD_MOST_PORTS = 128, SD_FEW_PORTS = 24, SD_MOST_SUMS = 16 };
 /* How numbers are combined: by sums (of programs and products), or as reductions and scans say. */
 enum { SD_ADD, SD_MULTIPLY, SD_MAX, SD_MIN };
 /* What may be asked of a factorization, in the order of bound.py. */
@@ -79,6 +83,12 @@ typedef struct {
   sd_axis axes[SD_RANK];
 } sd_view;
 
+/* Where a view that is read or written as it lies begins: views are long, and all of a body's fit the cache so. */
+typedef struct {
+  long array, offset, size, row; /* row: bytes from a row to the next */
+  int roomy; /* whether as many more elements as make a whole vector may be written */
+} sd_start;
+
 /* What one output is summed up in over the tiles: its elements in C order, without gaps. */
 typedef struct {
   long count, strides[SD_AXES]; /* in elements, along each loop */
@@ -105,7 +115,11 @@ typedef struct {
                     diagonal of a triangle */
   int span, windows, swaps, counter; /* loops: how many steps after it are its body, and the array of the turn or -1 */
   int tight;             /* whether the body of a loop is one such program, */
-  int direct;            /* whether a program of a body reads and writes one sample of rows where it lies */
+  int direct;            /* how a step of a body reads and writes where its arrays lie, 0 where it does not, */
+  long count, rows;      /* and of how many elements next to each other, in how many rows */
+  int copied;            /* results of a program that have no room for whole vectors */
+  sd_start *starts;      /* of programs: of each view, */
+  long *along;           /* and bytes from one neighbour to the next, 0 where all read the same */
   long turns;
   const long *moved; /* windows: (array, bytes of a turn); then swaps: (array, array) */
   int fused; /* whether the only use of a factorization is an inverse, which is made without factors where it can be */
@@ -118,6 +132,7 @@ typedef struct sd_plan {
   long tile, tile_bytes, kept_bytes, scratch_bytes, slot_bytes, totals;
   long fixed_cost, row_cost; /* operations, about: once, and for each sample */
   long most_rows;            /* of matrices that the kernels take, and not LAPACK */
+  int padded;                /* whether each array of the arena that is not a tile's has whole lines of memory */
   int one_order;             /* whether vectors are multiplied in the order of matrices */
   const sd_matrix_functions *matrices;
 } sd_plan;

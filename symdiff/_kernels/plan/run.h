@@ -18,6 +18,7 @@
 #include "steps/product.h"
 #include "steps/program.h"
 #include "steps/reduce.h"
+#include "steps/direct.h"
 
 /* Groups of tiles that each thread has at once. */
 enum { SD_AHEAD = 2 };
@@ -44,6 +45,13 @@ static long (*const sd_step_runs[SD_KINDS])(sd_state *, const sd_step *, long *)
     [SD_TAKE] = sd_run_take,       [SD_PUT] = sd_run_put,         [SD_ARRANGE] = sd_run_arrange,
     [SD_SORT] = sd_run_sort,       [SD_RESHAPE] = sd_run_reshape, [SD_TRIANGLE] = sd_run_triangle,
     [SD_SPECTRUM] = sd_run_spectrum, [SD_ADJUGATE] = sd_run_adjugate, [SD_PYTHON] = sd_run_python};
+
+/* What runs a step of a body where its arrays lie. */
+static long (*const sd_body_runs[])(sd_state *, const sd_step *, long *) = {
+    [SD_ONE] = sd_run_direct,
+    [SD_NEIGHBOURS] = sd_run_neighbours,
+    [SD_COPY_NEIGHBOURS] = sd_run_copy_neighbours,
+    [SD_REDUCE_NEIGHBOURS] = sd_run_reduce_neighbours};
 
 /* Run a loop: its body, the steps behind it, turn by turn. Windows move to the row of the turn, and what is carried
    changes places with what the turn made of it. */
@@ -73,7 +81,8 @@ static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) 
         i += own->span;
         continue;
       }
-      sample = own->direct ? sd_run_direct(s, own, &which) : sd_step_runs[own->kind](s, own, &which);
+      sample = sd_body_runs[own->direct] ? sd_body_runs[own->direct](s, own, &which)
+                                         : sd_step_runs[own->kind](s, own, &which);
       if (sample == -1) continue;
       *failure = (sd_failure){sample < 0 ? sample : s->first + sample, own->number, own->shared, which};
       return 0;

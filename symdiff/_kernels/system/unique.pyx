@@ -18,6 +18,8 @@ cdef extern from *:
     #include <stddef.h>
     #include <structmember.h>
 
+    #define SD_PREDICATES 64
+
     static PyMemberDef sd_fields[8];
 
     /* Make a field readable as Python's own slots are, which the interpreter reads without a call. */
@@ -35,8 +37,22 @@ cdef extern from *:
         PyType_Modified(type);
         return failed;
     }
+
+    static PyGetSetDef sd_predicates[SD_PREDICATES];
+
+    /* Make an attribute of a type that calls a function with the object and a pointer. */
+    static PyObject *sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about)
+    {
+        sd_predicates[i].name = name;
+        sd_predicates[i].get = ask;
+        sd_predicates[i].closure = about;
+        return PyDescr_NewGetSet(type, &sd_predicates[i]);
+    }
     """
     int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind) except -1
+    ctypedef object (*getter)(object, void *)
+    object sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about)
+    enum: SD_PREDICATES
     void PyObject_GC_UnTrack(void *)
     bint PyObject_GC_IsTracked(PyObject *)
     bint PyObject_IS_GC(PyObject *)
@@ -63,6 +79,8 @@ cdef class Unique:
     cdef uint32_t met
     cdef uint16_t below
     cdef uint8_t settled
+    #: The number of its operation among those that predicates are about, 0 for any other.
+    cdef uint8_t number
 
     def __dealloc__(self):
         _remove(self)
@@ -76,6 +94,11 @@ cdef size_t taken = 0
 cdef uint64_t version = 0
 cdef PyObject *gone = <PyObject *>&slots
 cdef dict bits = {}
+#: Numbers of operations, and for each predicate which numbers it is true of.
+cdef dict numbers = {}
+cdef uint8_t passes[SD_PREDICATES][256]
+#: Names of the predicates, which their attributes point to.
+cdef list predicates = []
 
 
 cdef int _copy() except -1:
@@ -193,7 +216,7 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
     fresh = kind.__new__(kind)
     is_tracked = is_tracked or _may_close(payload) or _may_close(shape)
     fresh.op, fresh.args, fresh.payload, fresh.shape, fresh.dtype = op, args, payload, shape, dtype
-    fresh.below, fresh.key = below, key
+    fresh.below, fresh.key, fresh.number = below, key, <uint8_t>numbers.get(op, 0)
     found = _find(key, op, args, payload, shape, dtype)  # what runs meanwhile may have made it
     if found is not None:
         return found
@@ -317,9 +340,35 @@ cdef int _grow() except -1:
 
 
 def assign_bits(dict known):
-    """Say which bits operations, and leaves by the type of their payload, have in ``below``, before the first of each
-    is made."""
+    """Assign bits of ``below`` to operations, and to types of payloads of leaves, before the first such object is made."""
     bits.update(known)
+
+
+cdef object _passes(object one, void *passing):
+    return (<uint8_t *>passing)[(<Unique>one).number] != 0
+
+
+def add_predicates(type kind, dict known):
+    """Give a type attributes that tell whether the operation of an object is one of some names.
+
+    Parameters
+    ----------
+    kind : type
+        A subclass of :class:`Unique`, before the first object of these operations is made.
+    known : dict of str to iterable of str
+        Names of attributes, and the operations for which each is true.
+    """
+    cdef int i
+    for name, operations in known.items():
+        i = <int>len(predicates)
+        if i == SD_PREDICATES:
+            raise OverflowError(f"more than {SD_PREDICATES} predicates; expected fewer")
+        predicates.append(name.encode())
+        for op in operations:
+            if op not in numbers and len(numbers) == 255:
+                raise OverflowError("more than 255 operations with predicates; expected fewer")
+            passes[i][numbers.setdefault(op, len(numbers) + 1)] = 1
+        setattr(kind, name, sd_ask(<PyTypeObject *>kind, i, predicates[i], _passes, passes[i]))
 
 
 def count():

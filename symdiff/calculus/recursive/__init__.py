@@ -7,15 +7,15 @@ Gives
 Invariants
     * ``register`` of each file adds its rules to the tables of ``calculus.rules``, once, before anything is derived.
 Files
-    determinant   the third differential of a determinant
-    differences   divided differences of scalar formulas, without cancellation
-    joined        loops of the same steps as one
-    lifted        products in loops that no step has to wait for, before and behind them
-    marks         where the results of a loop count, as numbers
-    recognition   cotangents that are one function of each eigenvalue
-    recurrence    loops: tangents run along, cotangents run back
-    segments      loops of many steps backwards, with few states kept
-    spectral      eigenvalues, eigenvectors and functions of symmetric matrices
+    determinant          the third differential of a determinant
+    divided_differences  divided differences of scalar formulas, without cancellation
+    joined               loops of the same steps as one
+    lifted               products in loops that no step has to wait for, before and behind them
+    marks                where the results of a loop count, as numbers
+    recognition          cotangents that are one function of each eigenvalue
+    recurrence           loops: tangents run along, cotangents run back
+    segments             loops of many steps backwards, with few states kept
+    spectral             eigenvalues, eigenvectors and functions of symmetric matrices
 Add
     a rule: a file with a ``register``, which ``calculus.derivatives`` calls
 """

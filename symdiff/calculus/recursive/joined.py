@@ -43,7 +43,7 @@ def join_recurrences(roots: Sequence[Node]) -> list[Node]:
 def _joined(roots: Sequence[Node]) -> list[Node] | None:
     """Join the first two loops that may be; None where there are none."""
     order = postorder(roots)
-    loops = [node for node in order if node.op == "recurrence"]
+    loops = [node for node in order if node.is_recurrence]
     for k, first in enumerate(loops):
         after = dependents(order, [first])
         for second in loops[k + 1 :]:

@@ -38,9 +38,9 @@ from .recurrence import KEPT
 __all__ = ["lift_products"]
 
 #: Multiplications of a step from which a product is worth an array of its own.
-LEAST = 512
+LEAST = 128
 #: Elements that are kept for a step, at most, for one that the step reads; a sum has so many for each that is written.
-GROWTH = 8
+GROWTH = 4
 
 
 class _Loop(NamedTuple):
@@ -65,7 +65,7 @@ def _lift(roots: Sequence[Node]) -> list[Node]:
     new: dict[Node, Node] = {}
     for node in postorder(roots):
         args = tuple([new[arg] for arg in node.args])
-        new[node] = _of_loop(node, args) if node.op == "recurrence" else rebuild(node, args) if args else node
+        new[node] = _of_loop(node, args) if node.is_recurrence else rebuild(node, args) if args else node
     return [new[root] for root in roots]
 
 
@@ -141,7 +141,7 @@ def _with_rows(loop: _Loop) -> _Loop:
 
 def _is_of_rows(node: Node, loop: _Loop) -> bool:
     """Tell whether a node is a product of rows with what is held, worth to be made of all rows at once."""
-    if node.op != "contract" or not all(_is_there(arg, loop) for arg in node.args):
+    if not node.is_contraction or not all(_is_there(arg, loop) for arg in node.args):
         return False
     rows = [arg.size for arg in node.args if arg in loop.read]
     sizes = label_sizes(node).values()
@@ -193,9 +193,9 @@ def _behind(loop: _Loop) -> dict[Node, _Addends]:
 
 def _addends(node: Node, scale: float = 1.0) -> list[tuple[float, Node]]:
     """Return what is added up, each with the number in front of it; what is repeated along an axis is not opened."""
-    if node.op in ("add", "subtract"):
+    if node.is_additive:
         a, b = node.args
-        pairs = (a, scale), (b, scale if node.op == "add" else -scale)
+        pairs = (a, scale), (b, scale if node.is_addition else -scale)
         return [
             pair for arg, own in pairs for pair in (_addends(arg, own) if arg.shape == node.shape else [(own, arg)])
         ]
@@ -204,12 +204,12 @@ def _addends(node: Node, scale: float = 1.0) -> list[tuple[float, Node]]:
 
 
 def _is_there(arg: Node, loop: _Loop) -> bool:
-    return arg in loop.read or arg in loop.held or arg.op == "constant"
+    return arg in loop.read or arg in loop.held or arg.is_constant
 
 
 def _is_large(node: Node, loop: _Loop) -> bool:
     """Tell whether a product has many more elements than what it is of, which are to be kept."""
-    if node.op != "contract" or not isinstance(node.size, int) or node.size < LEAST:
+    if not node.is_contraction or not isinstance(node.size, int) or node.size < LEAST:
         return False
     sizes = [arg.size for arg in node.args if arg not in loop.held]
     numbers = [size for size in sizes if isinstance(size, int)]

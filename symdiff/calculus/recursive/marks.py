@@ -93,7 +93,7 @@ def _share(x: Node, place: Item, places: Sequence[Item]) -> Node:
     part = _of_condition(x, lambda arg: _share(arg, place, places))
     if part is not None:
         return part
-    if x.op == "pad" and x.payload.items[0] in places:
+    if x.is_pad and x.payload.items[0] in places:
         return x.args[0] if x.payload.items[0] == place else zeros(slicing(x, (place,)).shape)
     return slicing(x, (place,))
 
@@ -101,14 +101,14 @@ def _share(x: Node, place: Item, places: Sequence[Item]) -> Node:
 def _read(x: Node, shape: Shape) -> Node:
     """Return a vector's elements as an array of a shape."""
     part = _of_condition(x, lambda arg: _read(arg, shape))
-    return part if part is not None else reshape(x.args[0] if x.op == "reshape" else x, shape)
+    return part if part is not None else reshape(x.args[0] if x.is_reshape else x, shape)
 
 
 def _is_alike(x: Node, lead: int) -> bool:
     """Tell whether an array is known to be one number behind its first axes."""
     if x.ndim <= lead or all(size == 1 for size in x.shape[lead:]):
         return True
-    if x.op == "contract" and len(x.args) == 1:
+    if x.is_contraction and len(x.args) == 1:
         _, out, repeated = x.payload
         new = {label for label, _ in repeated}
         return all(label in new for label in out[lead:])

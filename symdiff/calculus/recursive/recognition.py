@@ -28,7 +28,7 @@ from ...graph import (
 )
 from ...graph.contractions import parameter, point
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, to_real, where
-from .differences import is_known
+from .divided_differences import is_known
 
 #: Eigenvalues count as equal when they are nearer than this part of the largest magnitude, some rounding errors.
 EQUAL = 2.0**-43
@@ -71,7 +71,7 @@ def as_function(c: Node, x: Node) -> OfEigenvalues | None:
 def factored(found: OfEigenvalues) -> tuple[Node | None, Node]:
     """Return a parameter that all is multiplied by, and the rest."""
     formula = found.formula
-    if formula.op == "multiply":
+    if formula.is_multiplication:
         for one, other in (formula.args, formula.args[::-1]):
             for k, node in enumerate(found.parameters):
                 if one is parameter(k) and parameter(k) not in postorder([other]):
@@ -86,16 +86,16 @@ def _form(node: Node, x: Node, forms: Forms, taken: Taking) -> Node | None:
         return constant(number)
     if not node.ndim:
         return None  # taken as a whole by what it is broadcast in
-    if node.op == "slice" and node.args[0] is x and node.payload.items[-1][2] is not None:
+    if node.is_slice and node.args[0] is x and node.payload.items[-1][2] is not None:
         return point(0) if _range(node, x) is not None else None
-    if node.op == "pad":
+    if node.is_pad:
         return _form_of_range(node, x, forms, taken)
     if node.op in FUNCTIONS:
         parts = [_argument(arg, node, forms, taken) for arg in node.args]
         if any(part is None for part in parts):
             return None
         return elementwise(node.op, tuple([part for part in parts if part is not None]), node.dtype)
-    if node.op == "contract":
+    if node.is_contraction:
         return _form_of_product(node, forms, taken)
     if node.op in ("softmax", "unit") and node.payload.axes == (-1,):
         inner = forms.get(node.args[0])
@@ -169,7 +169,7 @@ def _range(node: Node, x: Node) -> _Range | None:
         step, length = 1, 1
     if not (isinstance(n, int) and isinstance(start, int) and isinstance(length, int)) or abs(step) != 1 or not length:
         return None
-    stack = node.shape[:-1] if node.op == "pad" else x.shape[:-1]
+    stack = node.shape[:-1] if node.is_pad else x.shape[:-1]
     if any(item != whole(size) for item, size in zip(lead, stack, strict=True)):
         return None
     last = start + step * (length - 1)
@@ -188,7 +188,7 @@ def _form_of_range(node: Node, x: Node, forms: Forms, taken: Taking) -> Node | N
     if node.payload.items[-1][2] is None:
         form: Node | None = taken(arg)
     else:
-        parts = [part for part in postorder([arg]) if part.op == "slice" and part.args[0] is x]
+        parts = [part for part in postorder([arg]) if part.is_slice and part.args[0] is x]
         form = forms.get(arg)
         if any(_range(part, x) != own for part in parts if part.payload.items[-1][2] is not None):
             return None

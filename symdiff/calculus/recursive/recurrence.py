@@ -49,7 +49,7 @@ from .segments import checkpointed
 
 __all__ = ["register"]
 
-#: Numbers of which states are kept for each step, at most, where their count is known; beyond, for each segment.
+#: States are kept for every step where they are at most this many numbers, and are known to be; else for each segment.
 KEPT = 1 << 20
 #: Steps that are not cut into segments.
 LEAST = 3
@@ -265,9 +265,9 @@ def _given(node: Node, cotangent: Node, seed: Shape) -> list[Node | None]:
     addends = [cotangent]
     while addends:  # each result that is used adds zeros with its own cotangent among them
         one = addends.pop()
-        if one.op == "add" and all(arg.shape == one.shape for arg in one.args):
+        if one.is_addition and all(arg.shape == one.shape for arg in one.args):
             addends += one.args
-        elif one.op == "pad" and one.payload.items[:-1] == front and one.payload.items[-1] in places:
+        elif one.is_pad and one.payload.items[:-1] == front and one.payload.items[-1] in places:
             shares[places.index(one.payload.items[-1])].append(one.args[0])
         else:
             rest.append(one)
@@ -322,7 +322,7 @@ def _back(
     is_active = dict(zip(own, active, strict=True))
     sums: dict[Node, Node] = {}
     reached: dict[Node, Node] = {}
-    further = {x for x, arg in zip(own, node.args, strict=True) if counts is not None and arg.op != "input"}
+    further = {x for x, arg in zip(own, node.args, strict=True) if counts is not None and not arg.is_input}
     for x in body.held:
         image = pulled.get(x)
         if is_active[x] and image is not None:

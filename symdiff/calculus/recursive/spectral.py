@@ -45,7 +45,7 @@ from ...simplify.facts import is_symmetric
 from ..linear import PULLS, WHOLES, Law
 from ..modes import pullback, pushforward
 from ..rules import DIFFERENTIALS, LAWS, matmul
-from .differences import divided
+from .divided_differences import divided
 from .recognition import EQUAL, as_function, factored
 
 
@@ -102,10 +102,10 @@ def _power_of(function: Node, a: Node, name: str) -> Node | None:
     if name != "funm" or a.ndim != 2 or not is_symmetric(a):
         return None
     c, base = 1.0, function
-    while base.op == "multiply" and number(base.args[0]) is not None:
+    while base.is_multiplication and number(base.args[0]) is not None:
         c, base = c * (number(base.args[0]) or 0.0), base.args[1]
     n = 1.0 if base is point(0) else None
-    if base.op == "power" and base.args[0] is point(0):
+    if base.is_power and base.args[0] is point(0):
         n = number(base.args[1])
     if n is None or not n.is_integer() or not 1 <= n <= _PRODUCTS:
         return None
@@ -118,7 +118,7 @@ def _power_of(function: Node, a: Node, name: str) -> Node | None:
 def _without_one(function: Node) -> Node:
     """Leave the seed of a derivative out."""
     one = constant(1.0)
-    while function.op == "multiply" and one in function.args:
+    while function.is_multiplication and one in function.args:
         function = function.args[function.args[0] is one]
     return function
 
@@ -206,7 +206,7 @@ def _of_trace(ct: Node) -> Node | None:
     one = delta(*ct.shape)
     if ct is one:
         return constant(1.0)
-    if ct.op != "contract" or one not in ct.args or any(arg.ndim for arg in ct.args if arg is not one):
+    if not ct.is_contraction or one not in ct.args or any(arg.ndim for arg in ct.args if arg is not one):
         return None
     scalars = [arg for arg in ct.args if arg is not one]
     upright = ct.payload.labels[ct.args.index(one)] == ct.payload.out and len(scalars) == len(ct.args) - 1
@@ -219,14 +219,14 @@ def _of_matrix(ct: Node, a: Node) -> Node | None:
     for _ in range(4):
         if ct is a or ct is swap(a):
             return scale
-        if ct.op == "multiply":
+        if ct.is_multiplication:
             first = _is_repeated(ct.args[0])
-        elif ct.op == "contract" and len(ct.args) == 2 and len({*ct.payload.out}) == 2:
+        elif ct.is_contraction and len(ct.args) == 2 and len({*ct.payload.out}) == 2:
             first = ct.args[0].shape == ()
         else:
             return None
         factor, ct = ct.args if first else ct.args[::-1]
-        if factor.op == "contract" and len(factor.args) == 1 and not factor.args[0].shape:
+        if factor.is_contraction and len(factor.args) == 1 and not factor.args[0].shape:
             (factor,) = factor.args  # a number that is repeated
         number = scalar_constant(factor)
         if factor.shape and number is None:
@@ -237,7 +237,7 @@ def _of_matrix(ct: Node, a: Node) -> Node | None:
 
 def _is_repeated(x: Node) -> bool:
     """Tell whether an array is one number in every place."""
-    return not x.shape or (x.op == "contract" and not any(arg.shape for arg in x.args))
+    return not x.shape or (x.is_contraction and not any(arg.shape for arg in x.args))
 
 
 def _slope_of(node: Node) -> Node:
@@ -254,10 +254,10 @@ def _along_itself(node: Node) -> Node:
     (slope,) = pushforward([node.payload.function], {point(0): constant(1.0)})
     assert slope is not None  # the function is one of its point
     slope = _without_one(slope)
-    c, below = slope.args if slope.op == "divide" else (None, None)
+    c, below = slope.args if slope.is_division else (None, None)
     if c is not None and below is point(0):
         return function_of(c, a, parameters)
-    if c is not None and below is apply("sqrt", point(0)) and c.op == "constant":
+    if c is not None and below is apply("sqrt", point(0)) and c.is_constant:
         return scale_by(c, function_of(below, a, (), "sqrtm"))
     return function_of(apply("multiply", point(0), slope), a, parameters)
 

@@ -274,7 +274,7 @@ class _Assembler:
         self._emit("end")
 
     def _keeping(self, t: int, blocks: list[Block], move: Callable[[list[Block]], None]) -> None:
-        """Move blocks, and keep what step ``t`` reads in the accumulator, which moves do not."""
+        """Move blocks, and keep what step ``t`` reads in the accumulator, which moves overwrite."""
         if not blocks:
             return
         if t == len(self.steps) or ACCUMULATOR not in self.steps[t].args:

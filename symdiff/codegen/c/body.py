@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ...lowering.program import MASK_OPS, Program
+from ...lowering.program import GIVEN, MASK_OPS, Program
 from ..blocks import cover_row, cover_wanted, split_runs
 from .fills import fills
 from .interleave import is_function, is_interleaved
@@ -265,7 +265,7 @@ class Whole(Functions):
             self.end = SECOND
             self.names = self.fresh_names()
             steps = [line for both in zip(steps, self.steps(), strict=True) for line in both]
-        reads = {a[0] for op, a in zip(program.ops, program.args, strict=True) if op == "load"}
+        reads = program.read
         writes = {port for port, _, _ in self.store_blocks()}
         return [self.function("whole", "INLINE" if self.near else "static inline", steps, reads, writes)]
 
@@ -383,7 +383,7 @@ class Pieces(Functions):
         last: dict[int, int] = {}
         self.members: list[list[int]] = [[]]
         for i, (op, args) in enumerate(zip(program.ops, program.args, strict=True)):
-            if op in ("load", "const"):
+            if op in GIVEN:
                 piece.append(-1)
                 continue
             if len(self.members[-1]) == CHUNK:

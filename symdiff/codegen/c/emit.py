@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...lowering.program import Program
+from ...lowering.program import GIVEN, Program
 from .body import ARGUMENTS, CHUNK, BatchLayout, Functions, Pieces, Whole, length
 from .fills import FILL_COLUMNS, FILL_ROWS
 from .preamble import moving_functions, preamble
@@ -169,7 +169,7 @@ def emit_c(
     spell = {
         op: spelling(op, lanes, target.prefix, target.vector_math, single)
         for op in dict.fromkeys(program.ops)
-        if op not in ("load", "const")
+        if op not in GIVEN
     }
     symbols = [(op, s) for op, s in spell.items() if s.pointer]
     head = [preamble(lanes, single), _LEAVE, _ANY * bool(program.checks), _SUMS * reduce]

@@ -7,7 +7,7 @@ instructions of a second vector, as long as registers hold the values of both.
 
 from __future__ import annotations
 
-from ...lowering.program import CHEAP, Program
+from ...lowering.program import CHEAP, GIVEN, Program
 from .preamble import ITEM
 
 __all__ = ["is_function", "is_interleaved"]
@@ -51,7 +51,7 @@ def alive(program: Program) -> int:
     """Return how many values, numbers not counted, there are at most at once, with what is just made of them."""
     last: dict[int, int] = {}
     for i, (op, args) in enumerate(zip(program.ops, program.args, strict=True)):
-        if op not in ("load", "const"):
+        if op not in GIVEN:
             last.update(dict.fromkeys(args, i))
     ends = [0] * len(program.ops)
     for v, i in last.items():

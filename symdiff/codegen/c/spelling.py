@@ -17,7 +17,7 @@ import numpy as np
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lowering.program import SIGNATURES
-from .texts import text_with, with_needs
+from .texts import texts_with, with_needs
 
 __all__ = ["Spelling", "library_symbol", "literal", "spelling"]
 
@@ -151,7 +151,7 @@ _LIBRARY_LOOP = {
     "x[l]=((double(*)({},int))f)({},0);return x;}}\n".format(
         count, ",".join(f"V {x}" for x in names), ",".join(["double"] * count), ",".join(f"{x}[l]" for x in names)
     )
-    for count, names in ((1, "x"), (2, "xy"), (3, "xyz"))
+    for count, names in ((1, "x"), (2, "xy"), (3, "xyz"), (4, "xyzu"))
 }
 
 #: Our own functions in place of the vector library's: their headers, and the lanes of float64 from which on they are
@@ -190,7 +190,7 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
     if op in _SHARED:
         return Spelling(_call(op), with_needs(f"do_{op}", "vector.h"))
     if op in _LANES:
-        before = () if _LANES[op].startswith("__builtin_") else (text_with(_LANES[op]),)
+        before = () if _LANES[op].startswith("__builtin_") else texts_with(_LANES[op])
         return Spelling(_call(op), (*before, _loop(op, _LANES[op])))
     if FUNCTIONS[op].library:
         symbol = library_symbol(FUNCTIONS[op].library, len(SIGNATURES[op]))

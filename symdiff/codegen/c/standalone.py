@@ -58,8 +58,8 @@ def emit_standalone(program: Program, target: Target, constant: Sequence[bool] =
     return source._replace(text=source.text + around, parts=parts)
 
 
-# Where samples are no distance apart, all lanes read the same one and write to the same place:
-# what is left over after whole vectors needs no buffers.
+# With a stride of 0, all lanes read the same sample and write to the same place, so the samples that are left over
+# after whole vectors need no buffers.
 _TEXT = """\
 void*malloc(unsigned long);
 void free(void*);

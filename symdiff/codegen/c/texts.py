@@ -8,10 +8,12 @@ from pathlib import Path
 
 from ...errors import InternalError
 
-__all__ = ["SCALAR", "kernel_text", "text_with", "with_needs", "without_comments"]
+__all__ = ["SCALAR", "kernel_text", "texts_with", "with_needs", "without_comments"]
 
 #: Headers of functions of numbers that C's library lacks, or has otherwise.
-SCALAR = ("scalar.h", "special.h", "error.h", "bessel.h", "elliptic.h", "integrals.h", "airy.h")
+SCALAR = ("scalar.h", "special.h", "incomplete.h", "tails.h", "error.h", "bessel.h", "integrals.h")
+#: Headers whose functions call those of another one.
+_NEEDS = {"tails.h": ("special.h", "incomplete.h")}
 
 _DEFINED = re.compile(r"^(?:INLINE|SLOW) \w+ NAME\((\w+)\)\(", re.MULTILINE)
 _CALLED = re.compile(r"NAME\((\w+)\)")
@@ -24,11 +26,11 @@ def kernel_text(header: str) -> str:
 
 
 @cache
-def text_with(function: str) -> str:
-    """Return the header that has a function of numbers, as the compiled package has it."""
+def texts_with(function: str) -> tuple[str, ...]:
+    """Return the header that has a function of numbers, as the compiled package has it, behind those that it needs."""
     for header in SCALAR:
         if f" {function}(" in kernel_text(header):
-            return kernel_text(header)
+            return tuple(kernel_text(each) for each in (*_NEEDS.get(header, ()), header))
     raise InternalError(f"no header has the text of {function}")
 
 

@@ -155,10 +155,10 @@ class ArrayCode:
     def _of(self, node: Node) -> str:
         """Return the pointer to an array that is read."""
         if node not in self.names:
-            name = self.names[node] = self._name("n_" if node.op == "size" else "sd_c_")
-            if node.op == "size":
+            name = self.names[node] = self._name("n_" if node.is_size else "sd_c_")
+            if node.is_size:
                 self.heads.append(f"const double {name}[1] = {{(double){self.dim(node.payload.size)}}};")
-            elif node.op == "constant":
+            elif node.is_constant:
                 self.constants.append(_table("double", name, [literal(float(x)) for x in np.ravel(node.value)]))
             else:
                 raise UnsupportedError(f"a plan reads {node.op}, which no step makes")
@@ -231,7 +231,7 @@ class ArrayCode:
             yield f"  const double *p{k} = {self._of(port.source)} + {self._at(port.access, strides, loops, lows)};"
             for e, offset in enumerate(self._within(port.access, strides)):
                 loads[k, e] = f"p{k}[{self.dim(offset)}]"
-        read = {args[0] for op, args in zip(piece.program.ops, piece.program.args, strict=True) if op == "load"}
+        read = piece.program.read
         yield from (f"  (void)p{k};" for k in range(len(piece.ports)) if k not in read)
         lines, stores = element_lines(piece.program, loads)
         yield from (f"  {line}" for line in lines)

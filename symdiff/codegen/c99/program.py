@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from ...lowering.program import MASK_OPS, Program
-from ..parts import Parts
+from ..splitting import Parts
 from .spelling import literal, statement
 
 __all__ = ["element_lines", "sample_functions", "unused"]
@@ -89,10 +89,6 @@ def element_lines(program: Program, loads: Mapping[tuple[int, int], str]) -> tup
             return loads[port, element]
         return f"m{i}" if op in MASK_OPS else f"v{i}"
 
-    lines = [
-        statement(op, i, [operand(a) for a in program.args[i]])
-        for i, op in enumerate(program.ops)
-        if op not in ("load", "const")
-    ]
+    lines = [statement(program.ops[i], i, [operand(a) for a in program.args[i]]) for i in program.computed]
     lines += [f"if ({operand(value)} == 0.0) return 1;" for value, _ in program.checks]
     return lines, [[operand(v) for v in store] for store in program.stores]

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from ...graph.primitives import complete
-from ...lowering.program import MASK_OPS, SIGNATURES, Program
-from ..parts import Parts
+from ...lowering.program import GIVEN, MASK_OPS, SIGNATURES, Program
 from ..scalars import ARITHMETIC, LIBM, LIBRARY, OWN, text_of
+from ..splitting import Parts
 from .module import emit_head, emit_interface
 
 __all__ = ["emit_cython"]
@@ -56,7 +56,7 @@ def emit_cython(
     str
     """
     allowed = [True] * len(program.inputs) if batched is None else list(batched)
-    used = {op for op in program.ops if op not in ("load", "const")}
+    used = {*program.ops} - GIVEN
     parts = _Parts(program)
     functions = parts.functions()
     wanted = {LIBM[op] for op in used if op in LIBM}

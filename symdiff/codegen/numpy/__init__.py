@@ -13,7 +13,7 @@ Files
     writer        lines, names, numbers and sizes
     contraction   contractions, two factors at a time in the cheapest order
     emit          each operation, and loading the text
-    fallbacks     what symdiff takes from SciPy, with NumPy and ``math`` alone
+    standins      what symdiff takes from SciPy and has compiled only, with NumPy and ``math`` alone
     alone         a module that needs NumPy alone, for export
 Add
     an operation: a method of the emitter in ``emit``; what NumPy lacks: ``graph/reference/numeric``

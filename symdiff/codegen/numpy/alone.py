@@ -1,7 +1,7 @@
 """NumPy source that needs NumPy alone: one function with the user's names, and the functions that it calls.
 
-Those that symdiff has in Python (``graph/reference/numeric``) and stand-ins for SciPy's (:mod:`.fallbacks`) are copied
-into the text, without annotations. What neither has is refused by name.
+Those that symdiff has in Python (``graph/reference/numeric``), and stand-ins for SciPy's and for compiled ones
+(:mod:`.standins`), are copied into the text, without annotations. What neither has is refused by name.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ...graph.reference import along, numeric
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Span, fixed
 from ..names import docstring, safe_names
-from . import fallbacks
 from .emit import Lines, emit_lines
+from .standins import basic, bessels, elliptic, gammas, incomplete, integrals, normal
 from .writer import number
 
 __all__ = ["emit_alone"]
@@ -33,6 +33,8 @@ __all__ = ["emit_alone"]
 #: Constants of more numbers are refused: nobody wants to read them, nor Python.
 CONSTANTS = 100_000
 _NUMBERED = re.compile(r"[vcn][0-9]+")
+#: What is copied, the last that has a name; names of helpers differ.
+_MODULES = (along, numeric, basic, normal, gammas, incomplete, bessels, elliptic, integrals)
 _COMPILED = frozenset(row.name for row in FUNCTIONS.values() if row.special)
 
 _ERRORS = '''
@@ -153,7 +155,11 @@ def _is_harmless(name: str) -> bool:
 def _taken() -> frozenset[str]:
     """Return the names that Python or the module has."""
     taken = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "math", "evaluate", "special", "batch"}
-    taken |= {name for name in (*dir(numeric), *dir(along), *dir(fallbacks), "results") if not name.startswith("__")}
+    taken |= {
+        name
+        for name in (*(name for module in _MODULES for name in dir(module)), "results")
+        if not name.startswith("__")
+    }
     return frozenset(taken | {"ShapeError", "SingularMatrixError"})
 
 
@@ -170,7 +176,7 @@ def _sample(shape: str) -> str:
 def _known() -> Mapping[str, ast.FunctionDef]:
     """Return the functions that may be copied, by name: stand-ins before symdiff's own."""
     found: dict[str, ast.FunctionDef] = {}
-    for module in (along, numeric, fallbacks):
+    for module in _MODULES:
         source = Path(str(module.__file__)).with_suffix("").with_suffix(".py").read_text(encoding="utf-8")
         found |= {part.name: part for part in ast.parse(source).body if isinstance(part, ast.FunctionDef)}
     return found
@@ -209,10 +215,8 @@ def _functions(called: Collection[str]) -> list[str]:
         name = waiting.pop()
         if name not in known and any(row.library == name for row in FUNCTIONS.values()):
             raise UnsupportedError(f"{name} is computed by SciPy, which the module would need")
-        if name in _COMPILED or name not in known:
-            raise UnsupportedError(
-                f"{name} is a function that NumPy lacks, and symdiff has compiled only"
-            )
+        if name not in known:
+            raise UnsupportedError(f"{name} is a function that NumPy lacks, and symdiff has compiled only")
         if name in order:
             continue
         plain = _Plain().visit(ast.parse(ast.unparse(known[name]))).body[0]

@@ -29,7 +29,7 @@ BATCH = "z"
 
 
 class WrittenFactor(NamedTuple):
-    """A dense factor: a variable, an expression that views it, and a label an axis behind the batch axis."""
+    """A dense factor: a variable, an expression that views it, and one label for each axis behind the batch axis."""
 
     variable: str
     text: str
@@ -72,7 +72,7 @@ def emit_contraction(writer: Writer, node: Node, names: Mapping[Node, str]) -> s
     for arg, own in zip(node.args, labels, strict=True):
         if arg.op in DELTAS:
             product.structure.append((arg, own))
-        elif arg.op == "constant" and arg.shape == ():
+        elif arg.is_constant and arg.shape == ():
             product.numbers.append(number(arg.value.item()))
         else:
             product.dense.append(WrittenFactor(writer.share(names[arg]), names[arg], own))
@@ -95,13 +95,13 @@ def _place_structure(product: _Product) -> bool:
     while todo:
         ready = next((entry for entry in todo if _is_ready(product, entry)), None)
         if ready is None:
-            ready = next((entry for entry in todo if entry[0].op == "onehot"), todo[0])
+            ready = next((entry for entry in todo if entry[0].is_onehot), todo[0])
             todo.remove(ready)
             product.dense.append(_materialise(product.writer, *ready))
             continue
         todo.remove(ready)
         node, labels = ready
-        if node.op == "delta":
+        if node.is_delta:
             placed |= _place_delta(product, node, labels)
         else:
             placed |= _place_onehot(product, node, labels[0])
@@ -111,7 +111,7 @@ def _place_structure(product: _Product) -> bool:
 def _is_ready(product: _Product, entry: tuple[Node, Labels]) -> bool:
     node, labels = entry
     others = [own for pair in product.structure if pair is not entry for own in pair[1]]
-    if node.op == "onehot":
+    if node.is_onehot:
         return labels[0] not in others
     row, column = labels
     elsewhere = {*product.target.labels, *others, *(own for factor in product.dense for own in factor.labels)}
@@ -198,7 +198,7 @@ def _materialise(writer: Writer, node: Node, labels: Labels) -> WrittenFactor:
 
 def emit_structure(writer: Writer, node: Node) -> str:
     """Return a delta or onehot, with a batch axis of 1, as an expression."""
-    if node.op == "onehot":
+    if node.is_onehot:
         size, index = writer.size(node.shape[0]), writer.place((node.payload.at, 1, None), node.shape[0])
         return f"{writer.call('shifted_identity', '1', size, index, '1')}"
     rows, columns = map(writer.size, node.shape)

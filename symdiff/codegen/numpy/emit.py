@@ -186,25 +186,25 @@ class _Emitter:
                 self._emit_node(node)
             for arg in node.args:
                 uses[arg] -= 1
-                if uses[arg] == 0 and arg in self.names and arg.op != "input":
+                if uses[arg] == 0 and arg in self.names and not arg.is_input:
                     self.writer.release(self.names[arg])
         return [self._variable(node) for node in outputs]
 
     def _emit_node(self, node: Node) -> None:
         if node.op in FUNCTIONS:
             self.names[node] = self.writer.assign(self._function(node), node.shape)
-        elif node.op == "contract":
+        elif node.is_contraction:
             for arg in node.args:
-                if arg.op == "constant" and arg.shape != ():
+                if arg.is_constant and arg.shape != ():
                     self._variable(arg)
             self.names[node] = emit_contraction(self.writer, node, self.names)
-        elif node.op != "constant" and node.op not in DELTAS:  # those are written where they are used
+        elif not node.is_constant and node.op not in DELTAS:  # those are written where they are used
             self.names[node] = _METHODS[node.op](self, node)
 
     def _input(self, node: Node) -> str:
         raise ArgumentError(
             f"the formula depends on the input {node.name!r}, which is not among the kernel's inputs "
-            f"({', '.join(str(n.name) for n in self.names if n.op == 'input') or 'none'}); add it to them"
+            f"({', '.join(str(n.name) for n in self.names if n.is_input) or 'none'}); add it to them"
         )
 
     def _custom(self, node: Node) -> str:
@@ -215,10 +215,8 @@ class _Emitter:
     def _variable(self, node: Node) -> str:
         """Return the variable of a node; constants and deltas get one when first needed as arrays."""
         if node not in self.names:
-            if node.op == "constant":
-                text = self.writer.constant(node.value[None])
-            else:
-                text = emit_structure(self.writer, node)
+            is_constant = node.is_constant
+            text = self.writer.constant(node.value[None]) if is_constant else emit_structure(self.writer, node)
             self.names[node] = self.writer.assign(text, node.shape)
         return self.names[node]
 
@@ -228,7 +226,7 @@ class _Emitter:
 
     def _operand(self, node: Node, rank: int, dtype: str | None) -> str:
         """Return an argument of an element-wise function, with axes put behind its batch axis."""
-        if node.op == "constant" and node.shape == ():
+        if node.is_constant and node.shape == ():
             text = number(node.value.item())
             return f"({text})" if text.startswith("-") else text
         text = self._variable(node)
@@ -244,16 +242,16 @@ class _Emitter:
         row = FUNCTIONS[node.op]
         rank = len(node.shape)
         texts = [
-            self._operand(arg, rank, BOOL if node.op == "where" and i == 0 else row.takes)
+            self._operand(arg, rank, BOOL if node.is_choice and i == 0 else row.takes)
             for i, arg in enumerate(node.args)
         ]
-        if all(arg.op == "constant" and arg.shape == () for arg in node.args):
+        if all(arg.is_constant and arg.shape == () for arg in node.args):
             texts[0] = f"np.full(1, {texts[0]})"
         if node.op in INFIX:
             return f"{texts[0]} {INFIX[node.op]} {texts[1]}"
-        if node.op == "negative":
+        if node.is_negation:
             return f"-{texts[0]}"
-        if node.op == "power" and texts[1] == "2.0":
+        if node.is_power and texts[1] == "2.0":
             return f"np.square({texts[0]})"
         if "." not in row.numpy:
             return self.writer.call(row.numpy, *texts)

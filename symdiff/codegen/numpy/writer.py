@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ...errors import UnsupportedError
 from ...graph import Item, Node
 from ...graph.size_equations import equations
-from ...graph.sizes import Dim, Monomial, Shape, Size, product
+from ...graph.sizes import Dim, Monomial, Shape, Size, product, terms_of
 
 #: Constants and index lists with more elements than this are bound, not printed.
 PRINTED = 64
@@ -85,14 +85,14 @@ class Writer:
 
     def _hold(self, name: str, size: Dim) -> None:
         self._count(size, 1)
-        for monomial, _ in _terms(size):
+        for monomial, _ in terms_of(size):
             self._peak[monomial] = max(self._peak.get(monomial, 0), self._live[monomial])
         if name in self._held:
             self._count(self._held[name], -1)
         self._held[name] = size
 
     def _count(self, size: Dim, sign: int) -> None:
-        for monomial, coefficient in _terms(size):
+        for monomial, coefficient in terms_of(size):
             self._live[monomial] = self._live.get(monomial, 0) + sign * coefficient
 
     @property
@@ -180,10 +180,6 @@ class Writer:
         if not indices or len(indices) > PRINTED:
             return self.bind(np.array(indices, dtype=np.intp))
         return str(list(indices))
-
-
-def _terms(size: Dim) -> tuple[tuple[Monomial, int], ...]:
-    return size.terms if isinstance(size, Size) else (((), size),)
 
 
 def number(value: float | bool) -> str:

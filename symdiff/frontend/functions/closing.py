@@ -51,7 +51,7 @@ class Own:
     @staticmethod
     def of(node: Node) -> Own | None:
         """Return whose placeholder a node is, None for any other node."""
-        key = node.name.key if node.op == "input" and isinstance(node.name, Placeholder) else None
+        key = node.name.key if node.is_input and isinstance(node.name, Placeholder) else None
         return key if isinstance(key, Own) else None
 
     def title(self) -> str:
@@ -82,7 +82,7 @@ def captured_by(roots: Sequence[Node], own: Sequence[Node]) -> list[Node]:
     """
     order = postorder(roots)
     inside = dependents(order, own)
-    outside = dependents(order, [node for node in order if node.op == "input" and node not in inside])
+    outside = dependents(order, [node for node in order if node.is_input and node not in inside])
     refuse_strays(outside)
     found: dict[Node, None] = {}
     for node in order:
@@ -111,11 +111,11 @@ def refuse_strays(nodes: Iterable[Node]) -> None:
 
 def called(node: Node) -> str:
     """Return how messages call an array from outside: by its name or its symbols."""
-    if node.op == "named":
+    if node.is_named:
         return repr(node.payload)
     names = []
     for symbol in inputs_of([node]):
         key = Own.of(symbol)
         names.append(repr(symbol.name) if key is None else key.title())
     shown = " and ".join(names) if len(names) < 4 else f"{', '.join(names[:3])} and others"
-    return shown if node.op == "input" else f"a formula of {shown}"
+    return shown if node.is_input else f"a formula of {shown}"

@@ -282,7 +282,7 @@ class _Author:
 
 
 def _takes(function: Callable[..., Any], args: Sequence[Any]) -> bool:
-    """Tell whether a function can be called with so many arguments, as far as it tells."""
+    """Tell whether a function can be called with so many arguments, as far as its signature says."""
     if isinstance(function, np.ufunc):
         return function.nin == len(args)
     try:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature
 from typing import Any
 
-from ...densities.table import QUANTILES, Distribution
+from ...densities.positions import QUANTILES
+from ...densities.table import Distribution
 from ...errors import ArgumentError
 from ...graph import Node, inputs_of
 from ...graph.reference.interpret import evaluate

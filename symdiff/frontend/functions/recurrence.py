@@ -205,7 +205,7 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
     if is_function(formula):
         formula = users(formula)(i)
     symbol = as_node(i)
-    if symbol.op != "input" or symbol.shape != () or symbol.dtype is INT:
+    if not symbol.is_input or symbol.shape != () or symbol.dtype is INT:
         raise ArgumentError(
             "a sum over something else than a scalar symbol; expected one, as scalar('i') makes it: "
             f"{_CALLS['sum_over']}"

@@ -94,7 +94,7 @@ def getitem(x: Node, key: Any) -> Node:
                 "of them (to choose by a condition, write where)"
             )
         axis += 1
-    if x.op == "constant" and not chosen and not arrays:  # numbers show as what they are
+    if x.is_constant and not chosen and not arrays:  # numbers show as what they are
         return constant(x.value[tuple(slice(None) if k is Ellipsis else k for k in keys)])
     result = slicing(x, tuple(items))
     result = reshape(result, tuple(shape))
@@ -145,7 +145,7 @@ def _pick(x: Node, chosen: list[tuple[int, Node]], keys: list[Any], gap: int) ->
 
 
 def pick(x: Node, chosen: list[tuple[int, Node]], apart: bool) -> Node:
-    """Index axes with integer inputs, which pick points together where they are several, as NumPy's arrays do.
+    """Index axes with integer inputs; several of them select points jointly, as in NumPy.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _slice_item(key: slice, size: Dim) -> Item:
     try:
         start, stop = (v if v is None or isinstance(v, Size) else operator.index(v) for v in (key.start, key.stop))
         step = None if key.step is None else operator.index(key.step)
-    except TypeError:
+    except (TypeError, ShapeError):  # what is no number, and what sizes alone tell
         raise UnsupportedError(
             f"the slice {key}; expected whole numbers known when the formula is built, or positions that a call "
             "brings: x[idx], with idx = sd.indices('idx', n)"

@@ -20,9 +20,9 @@ from ...graph.dump import record_text
 from ...graph.scalars.compositions import COMPOSED
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, to_real
 from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln
-from . import making, operations, positions, reductions, shaping
+from . import creation, operations, positions, reductions, shaping
 from .linalg import building, exponential, norms, products, solving, spectra
-from .routines import choices, chosen, missing, moments, order, padding, pieces, polynomial, sequences, tables
+from .routines import choices, chosen, lookups, missing, moments, order, padding, pieces, polynomial, sequences
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -73,7 +73,7 @@ def _add(name: str, call: Callable[..., Any], arrays: Arrays = 1, least: int = 1
 
 def _of_order(name: str, n: Any, *rest: Node) -> Node:
     """Apply a function whose order is known beforehand."""
-    order = n.value if isinstance(n, Node) and n.op == "constant" else n
+    order = n.value if isinstance(n, Node) and n.is_constant else n
     most = FUNCTIONS[name].orders
     if isinstance(order, Node) or np.ndim(order) or not float(order).is_integer() or not 0 <= order <= most:
         raise UnsupportedError(f"{name} of an order that is no constant; expected a whole number from 0 to {most}")
@@ -82,7 +82,7 @@ def _of_order(name: str, n: Any, *rest: Node) -> Node:
 
 def _lambertw(x: Node, k: Any = 0, tol: Any = None) -> Node:
     """Return Lambert's W on one of its real branches; SciPy's tolerance, which its ufunc passes on, is not needed."""
-    branch = k.value if isinstance(k, Node) and k.op == "constant" else k
+    branch = k.value if isinstance(k, Node) and k.is_constant else k
     if isinstance(branch, Node) or np.ndim(branch) or branch not in (0, -1):
         came = "that is no constant" if isinstance(branch, Node) or np.ndim(branch) else f"{branch!r:.80}"
         raise UnsupportedError(f"lambertw of a branch {came}; the branches that are real are 0 and -1")
@@ -145,7 +145,7 @@ _add("select", operations.select, "lists", 2, 3, ("condlist", "choicelist", "def
 _add("clip", operations.clip, 3, 1, 3, ("a_min", "a_max", "min", "max"), options=("lower", "upper"))
 _add("stop_gradient", stop_gradient)
 _add("real", to_real)
-_add("imag", lambda x: making.like(x, 0.0))
+_add("imag", lambda x: creation.like(x, 0.0))
 
 for _name in ("sum", "prod", "max", "min"):
     _add(_name, getattr(chosen, _name), 1, 1, 2, ("axis", "keepdims", "initial", "where"), options=("initial", "where"))
@@ -181,9 +181,9 @@ for _name in ("median", "nanmedian"):
     _add(_name, getattr(order, _name), 1, 1, 2, ("axis", "keepdims"))
 for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
     _add(_name, getattr(order, _name), 1, 2, 3, ("q", "axis", "method", "keepdims"))
-_add("interp", tables.interp, 3, 3, 5, ("left", "right"), options=("left", "right"))
-_add("searchsorted", tables.searchsorted, 2, 2, 3, ("side",))
-_add("digitize", tables.digitize, 2, 2, 3, ("right",))
+_add("interp", lookups.interp, 3, 3, 5, ("left", "right"), options=("left", "right"))
+_add("searchsorted", lookups.searchsorted, 2, 2, 3, ("side",))
+_add("digitize", lookups.digitize, 2, 2, 3, ("right",))
 _add("count_nonzero", choices.count_nonzero, 1, 1, 2, ("axis", "keepdims"))
 
 for _name in ("matmul", "dot", "inner", "vdot", "outer", "solve"):
@@ -315,18 +315,18 @@ _add("unwrap", sequences.unwrap, 1, 1, 2, ("discont", "axis", "period"))
 _add("pad", padding.pad, 1, 2, 3, ("pad_width", "mode", "constant_values", "end_values", "stat_length", "reflect_type"))
 _add("shift", padding.shift, 1, 2, 3, ("k", "axis"))
 _add("skew", padding.skew)
-_add("eye", making.eye, "none", 1, 3, ("M", "k"))
-_add("arange", making.arange, "none", 1, 3, ("stop", "step"))
+_add("eye", creation.eye, "none", 1, 3, ("M", "k"))
+_add("arange", creation.arange, "none", 1, 3, ("stop", "step"))
 _add("linspace", sequences.linspace, 2, 2, 5, ("num", "endpoint", "retstep", "axis"), in_text=False)
 _add("logspace", sequences.logspace, 2, 2, 5, ("num", "endpoint", "base", "axis"), False, ("base",))
 _add("geomspace", sequences.geomspace, 2, 2, 4, ("num", "endpoint", "axis"), in_text=False)
 _add("tri", sequences.tri, "none", 1, 3, ("M", "k"))
-_add("zeros", lambda shape: making.full(shape, 0.0), "none")
-_add("ones", lambda shape: making.full(shape, 1.0), "none")
+_add("zeros", lambda shape: creation.full(shape, 0.0), "none")
+_add("ones", lambda shape: creation.full(shape, 1.0), "none")
 #: Functions whose results have the shape of an argument, and nothing else of it.
 OF_SHAPES = frozenset(("zeros_like", "ones_like", "full_like"))
-_add("zeros_like", lambda x: making.like(x, 0.0))
-_add("ones_like", lambda x: making.like(x, 1.0))
+_add("zeros_like", lambda x: creation.like(x, 0.0))
+_add("ones_like", lambda x: creation.like(x, 1.0))
 _add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)
 
 for _alias, _target in {
@@ -352,7 +352,7 @@ for _alias, _target in {
     if _target in LIBRARY and _alias not in LIBRARY:
         LIBRARY[_alias] = LIBRARY[_target]
 
-#: Functions of ``numpy.linalg`` that are others than those of their names in ``numpy``: they take the last two axes.
+#: Functions of ``numpy.linalg`` that differ from those of the same names in ``numpy``: they take the last two axes.
 OF_LINALG = {
     "trace": Entry("trace", products.stack_trace, 1, 1, 1, ("offset",)),
     "diagonal": Entry("diagonal", products.stack_diagonal, 1, 1, 1, ("offset",)),
@@ -374,7 +374,7 @@ UFUNC_METHODS = {
     ("multiply", "outer"): "outer",
 }
 
-#: What NumPy's functions are called here whose names mean something else: ``sd.gradient`` is a derivative.
+#: Names here of NumPy's functions whose own names mean something else: ``sd.gradient`` is a derivative.
 NUMPY_NAMES = {"gradient": "grid_gradient"}
 
 #: Entries that apply a function of the table to arrays as they come.

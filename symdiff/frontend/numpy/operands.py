@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
 from inspect import isfunction
 from numbers import Number
 from typing import Any, NoReturn, Self
@@ -22,11 +21,12 @@ from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
 from ...graph.sizes import Dim, Shape, Size, Span, show, told_unknown
 from ...ground.guard import is_function, users
+from ...ground.stages import hook
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
+from .creation import check_device
 from .foreign import is_masked, told_of_scipy
 from .library import LIBRARY, Entry
-from .making import check_device
 from .positions import MOVING
 
 #: Versions of the Python array API standard that symbols follow; see docs/array_api.md.
@@ -113,13 +113,13 @@ class Operand:
         if api_version not in (None, *STANDARD):
             told = f"api_version={shaping.shown(api_version)} of the array API standard"
             raise UnsupportedError(f"{told}; known: {', '.join(STANDARD)}")
-        return import_module("symdiff.xp")  # a later stage, which nothing but this needs of earlier ones
+        return hook("xp")
 
     # ------------------------------------------------------------ what only numbers can do
 
     def _numbers(self) -> npt.NDArray[Any] | None:
         """Return the numbers of an array that is made of numbers alone; None for one with symbols or letters."""
-        if self.node.op == "input" or self.provenance.facts.inputs:
+        if self.node.is_input or self.provenance.facts.inputs:
             return None
         if any(part.op in _UNKNOWN or any(isinstance(n, Size) for n in part.shape) for part in postorder([self.node])):
             return None
@@ -144,8 +144,10 @@ class Operand:
     def _one(self, kind: str, told: str) -> Any:
         numbers = self._numbers()
         if numbers is None:
-            is_of_sizes = self.node.op != "input" and not self.provenance.facts.inputs
-            raise SymbolError(told_unknown(str(self)) if is_of_sizes else told_of_scipy(LIBRARY) or told)
+            is_of_sizes = not self.node.is_input and not self.provenance.facts.inputs
+            if is_of_sizes:
+                raise ShapeError(told_unknown(str(self)))
+            raise SymbolError(told_of_scipy(LIBRARY) or told)
         if numbers.ndim:
             raise SymbolError(f"{kind}() of an array of shape {show(self.shape)}; expected one number")
         return numbers[()]
@@ -276,7 +278,7 @@ def _stack_list(value: Any) -> Node:
     items = list(value) if not isinstance(value, np.ndarray) or value.ndim else [value.item()]
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return as_node(items[0])
-    if not any(isinstance(leaf, Operand | Node) for leaf in _leaves(items)):
+    if not any(isinstance(leaf, Operand | Node | Size) for leaf in _leaves(items)):
         try:
             objects = isinstance(value, np.ndarray) and all(isinstance(leaf, Number) for leaf in _leaves(items))
             array = np.array(value, dtype=float if objects else None)

@@ -208,10 +208,10 @@ def polyval(coefficients: Node, x: Node) -> Node:
 
 def numbers_in(x: Node) -> Any:
     """Return the numbers of a constant vector, also of one number repeated; None for anything else."""
-    if x.op == "contract" and len(x.args) == 1 and not x.args[0].shape:
+    if x.is_contraction and len(x.args) == 1 and not x.args[0].shape:
         only = scalar_constant(x.args[0])
         return None if only is None else [only] * int(str(x.shape[0]))
-    return x.value if x.op == "constant" else None
+    return x.value if x.is_constant else None
 
 
 def trace(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:

@@ -8,7 +8,7 @@ from ...errors import DtypeError, ShapeError
 from ...graph import INT, Node, delta, put, reshape, take
 from ...graph.scalars.functions import compare, to_real
 from ...graph.sizes import show
-from .making import arange
+from .creation import arange
 from .shaping import axis_of, parse_size, whole_number
 
 __all__ = ["MOVING", "add_at", "one_hot", "take_at"]

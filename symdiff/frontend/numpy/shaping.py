@@ -58,6 +58,8 @@ def whole_number(name: str, value: Any) -> int:
 
 def shown(value: Any) -> str:
     """Return a value for a message: simple ones as they are written, the kind of others."""
+    if isinstance(value, Size):
+        return f"{value}, a size that is known at call time only"
     simple = value is None or isinstance(value, int | float | str | list | tuple)
     with suppress(Exception):  # what a list holds may not be printable
         return f"{value!r:.60}" if simple else f"a {type(value).__name__}"
@@ -137,13 +139,13 @@ def size_of(node: Node) -> Dim:
     known: dict[Node, Dim] = {}
     for part in postorder([node]):
         found = [known.get(arg) for arg in part.args]
-        if part.op == "size":
+        if part.is_size:
             known[part] = part.payload.size
-        elif part.op == "constant" and part.shape == () and float(part.value).is_integer():
+        elif part.is_constant and part.shape == () and float(part.value).is_integer():
             known[part] = int(part.value)
         elif part.op in ("add", "subtract", "multiply") and found[0] is not None and found[1] is not None:
             a, b = found[0], found[1]
-            known[part] = a + b if part.op == "add" else a - b if part.op == "subtract" else a * b
+            known[part] = a + b if part.is_addition else a - b if part.is_subtraction else a * b
     if node not in known:
         raise ShapeError("a size that is not made of whole numbers and the sizes of inputs")
     return known[node]

@@ -7,15 +7,15 @@ Gives
 Invariants
     * A structure is its template with its leaves, whatever the leaves are.
 Files
-    structure   templates, leaves, names of leaves
-    display     several formulas as notebooks show them
+    tree     templates, leaves, names of leaves
+    display  several formulas as notebooks show them
 Add
     a kind of structure: a branch in each function of ``structure``, and of ``_kernels/arrays/results``
 """
 
 from __future__ import annotations
 
-from .structure import (
+from .tree import (
     LEAF,
     ComplexParts,
     Record,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..array import Array
-from .structure import fields_of, transform
+from .tree import fields_of, transform
 
 __all__ = ["FormulaDict", "FormulaTuple", "ShownText", "rows_of", "shown", "table"]
 

@@ -20,7 +20,7 @@ from ...graph import Node, constant
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, where
 from ...graph.scalars.polynomials import POLYNOMIALS
 
-#: Families of polynomials; of a whole order SymPy writes them out itself, of an index of a sum they stand as they are.
+#: Families of polynomials. SymPy expands those of a whole order itself; those whose order is the index of a sum stay.
 _POLYNOMIALS: dict[Any, str] = {
     sp.legendre: "eval_legendre",
     sp.chebyshevt: "eval_chebyt",
@@ -63,7 +63,7 @@ _PRODUCT = 20
 
 def _binomial(n: Node, k: Node) -> Node:
     below = _whole(k)
-    if below is None or not 0 <= below <= _PRODUCT or n.op == "constant":
+    if below is None or not 0 <= below <= _PRODUCT or n.is_constant:
         return apply("binom", n, k)
     total = constant(1.0 / math.factorial(below))  # of numbers below 0 too
     for j in range(below):
@@ -73,7 +73,7 @@ def _binomial(n: Node, k: Node) -> Node:
 
 def _imaginary(x: Node) -> Node:
     # of what has no real value there is none
-    return constant(0.0) if x.op == "input" else where(compare("equal", x, x), 0.0, math.nan)
+    return constant(0.0) if x.is_input else where(compare("equal", x, x), 0.0, math.nan)
 
 
 def _argument(x: Node) -> Node:
@@ -89,13 +89,13 @@ def _falling(x: Node, k: Node) -> Node:
 
 
 def _kronecker_delta(i: Node, j: Node) -> Node:
-    if i.op == j.op == "constant":
+    if i.is_constant and j.is_constant:
         return constant(float(i.value == j.value))
     return where(compare("equal", i, j), 1.0, 0.0)
 
 
 def _levi_civita(*indices: Node) -> Node:
-    if all(index.op == "constant" for index in indices):
+    if all(index.is_constant for index in indices):
         return constant(float(sp.LeviCivita(*(int(index.value) for index in indices))))
     total = constant(1.0)
     for i, own in enumerate(indices):
@@ -123,7 +123,7 @@ def _lambert(x: Node, *branch: Node) -> Node:
 
 def _whole(node: Node) -> int | None:
     """Return the whole number that a node is, or None."""
-    return int(node.value) if node.op == "constant" and float(node.value).is_integer() else None
+    return int(node.value) if node.is_constant and float(node.value).is_integer() else None
 
 
 def _exponential_integral(n: Node, x: Node) -> Node:
@@ -154,7 +154,7 @@ def _harmonic(n: Node, *order: Node) -> Node:
 
 
 def _zeta(s: Node, *a: Node) -> Node:
-    if s.op == "constant" and not float(s.value) > 1.0:
+    if s.is_constant and not float(s.value) > 1.0:
         raise UnsupportedError(f"SymPy's zeta of {float(s.value):g}, which is offered beyond 1")
     return apply("zeta", s, *(a or (constant(1.0),)))
 
@@ -271,6 +271,6 @@ def power(base: Node, exponent: Any, exponent_node: Node) -> Node:
         return apply("sqrt", base)
     if exponent == -sp.S.Half:
         return apply("divide", 1.0, apply("sqrt", base))
-    if base is constant(2.0) and exponent_node.op != "constant":
+    if base is constant(2.0) and not exponent_node.is_constant:
         return apply("exp2", exponent_node)
     return apply("power", base, exponent_node)

@@ -97,7 +97,7 @@ class Inputs:
         ArgumentError
             Saying how to write the total and the partial derivative.
         """
-        symbol = self.symbols.get(str(node.name)) if node.op == "input" else None
+        symbol = self.symbols.get(str(node.name)) if node.is_input else None
         dependent = [] if symbol is None else list(self.functions_of(symbol))
         if dependent:
             raise ArgumentError(

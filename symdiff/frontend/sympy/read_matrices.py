@@ -82,7 +82,7 @@ def _filled(run: Reading, expr: Any, scope: Scope) -> Steps:
 def _add(run: Reading, expr: Any, scope: Scope) -> Steps:
     total, *rest = yield from each(expr.args, scope)
     for term in rest:
-        minus = term.op == "negative"
+        minus = term.is_negation
         total = apply("subtract", total, term.args[0]) if minus else apply("add", total, term)
     return total
 
@@ -369,7 +369,7 @@ def pack(entries: list[Node], shape: tuple[int, ...]) -> Node:
     """Return the array of the given shape with these entries, in C order."""
     if any(entry.ndim for entry in entries):
         raise UnsupportedError("a matrix with matrices as entries came; write it as a BlockMatrix")
-    if all(entry.op == "constant" for entry in entries):
+    if all(entry.is_constant for entry in entries):
         return reshape(constant([float(entry.value) for entry in entries]), shape)
     if entries and all(entry is entries[0] for entry in entries):
         return broadcast_to(entries[0], shape)

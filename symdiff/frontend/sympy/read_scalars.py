@@ -46,8 +46,7 @@ class Reading:
     """
 
     def __init__(self, inputs: Inputs, readers: Mapping[type[Any], Reader]) -> None:
-        self.inputs = inputs
-        self.readers = readers
+        self.inputs, self.readers = inputs, readers
         self.unrolled = 0
         #: Sizes that ranges mention; an input must tell them.
         self.ranged: set[str] = set()
@@ -109,7 +108,7 @@ class Reading:
         UnsupportedError
             With the number.
         """
-        if args and all(arg.op == "constant" or arg in self.numbers for arg in args):
+        if args and all(arg.is_constant or arg in self.numbers for arg in args):
             self.numbers.add(node)
             value = np.asarray(evaluate([node], {})[0])
             if value.dtype.kind == "f" and np.isnan(value).any() and not any(_is_nan(arg) for arg in args):
@@ -125,7 +124,7 @@ class Reading:
 
     def number_of(self, node: Node) -> Any:
         """Return the number, or truth, of a node made of numbers alone, None of any other."""
-        if node.ndim or (node.op != "constant" and node not in self.numbers):
+        if node.ndim or (not node.is_constant and node not in self.numbers):
             return None
         return evaluate([node], {})[0]
 
@@ -151,7 +150,7 @@ _CODE = "give the expression in it, without the code around"
 _FACTORS = "write what it is used for in terms of A.inv(), Determinant(A) or LofCholesky(A)"
 _REMEDIES = {
     "Integral": _QUADRATURE,
-    "Limit": "evaluate it first (.doit())",
+    "Limit": "evaluate it first (.doit())", "Order": "leave it out (.removeO())",
     "Vector": _COORDINATES,
     "VectorAdd": _COORDINATES,
     "VectorMul": _COORDINATES,
@@ -225,7 +224,7 @@ def _of_number(value: Any) -> Steps:
 
 
 def _is_nan(node: Node) -> bool:
-    return node.op == "constant" and bool(np.isnan(node.value).any())
+    return node.is_constant and bool(np.isnan(node.value).any())
 
 
 def bound(symbol: Any, scope: Scope) -> int | SymbolicIndex | Node | None:
@@ -323,7 +322,7 @@ def _truth(run: Reading, expr: Any, scope: Scope) -> Steps:
 def _function(name: str, build: Callable[..., Node]) -> Reader:
     def read(run: Reading, expr: Any, scope: Scope) -> Steps:
         nodes = yield from _scalars(expr, scope)
-        if isinstance(expr, functions.ORDERED) and nodes[0].op != "constant":
+        if isinstance(expr, functions.ORDERED) and not nodes[0].is_constant:
             raise UnsupportedError(f"the order of {name} is a formula; expected a whole number")
         return run.checked(expr, build(*nodes), nodes)
 
@@ -338,7 +337,7 @@ def _add(run: Reading, expr: Any, scope: Scope) -> Steps:
     nodes = yield from _scalars(expr, scope)
     total, *rest = nodes
     for term in rest:
-        minus = term.op == "negative"
+        minus = term.is_negation
         total = apply("subtract", total, term.args[0]) if minus else apply("add", total, term)
     return run.checked(expr, total, nodes)
 
@@ -355,10 +354,10 @@ def _mul(run: Reading, expr: Any, scope: Scope) -> Steps:
     for arg, node in _with_one_number(run, list(zip(expr.args, nodes, strict=True))):
         if arg is sp.S.NegativeOne:
             negative = not negative
-        elif isinstance(arg, sp.KroneckerDelta) and node.op == "where":
+        elif isinstance(arg, sp.KroneckerDelta) and node.is_choice:
             condition = node.args[0]
             wanted = condition if wanted is None else apply("logical_and", wanted, condition)
-        elif isinstance(arg, sp.Pow) and node.op == "divide" and node.args[0] is constant(1.0):
+        elif isinstance(arg, sp.Pow) and node.is_division and node.args[0] is constant(1.0):
             under = node.args[1] if under is None else apply("multiply", under, node.args[1])
         else:
             over = node if over is None else apply("multiply", over, node)
@@ -374,7 +373,7 @@ def _mul(run: Reading, expr: Any, scope: Scope) -> Steps:
 
 def _with_one_number(run: Reading, factors: list[tuple[Any, Node]]) -> list[tuple[Any, Node]]:
     """Put numbers such as sqrt(2)/(2 sqrt(pi)) together, where a reader knows the product by a name."""
-    known = {node for _, node in factors if node.op == "constant" or node in run.numbers}
+    known = {node for _, node in factors if node.is_constant or node in run.numbers}
     numbers = [arg for arg, node in factors if node in known]
     if len(numbers) < 2 or sum(not arg.is_Rational for arg in numbers) < 2:
         return factors
@@ -386,7 +385,7 @@ def _with_one_number(run: Reading, factors: list[tuple[Any, Node]]) -> list[tupl
 
 
 def _vanishes(run: Reading, arg: Any, node: Node) -> bool:
-    """Tell whether a factor is a 0 that came of an index, and not one that was written: SymPy drops such a product."""
+    """Tell whether a factor is a 0 that came from an index, not one that was written: SymPy drops such a product."""
     return not arg.is_Number and not node.ndim and run.number_of(node) == 0.0
 
 

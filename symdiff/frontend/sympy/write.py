@@ -19,6 +19,7 @@ from sympy.tensor.array.expressions import array_expressions as arrays
 
 from ...errors import SymdiffError, UnsupportedError
 from ...graph import Node, inputs_of, walk_sizes
+from ...graph.reference.constants import constants_computed
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import fixed
 from ...ground.budget import spend
@@ -46,7 +47,7 @@ CONDITIONS = ("compare", "and", "or", "not", "truth")
 
 def write(node: Node, inputs: Inputs) -> Any:
     """Return a formula as SymPy's; see :func:`symdiff.frontend.sympy.to_sympy`."""
-    (plain,) = inline([node], ("custom",))
+    (plain,) = constants_computed(inline([node], ("custom",)))
     return _Writer(inputs).run(plain)
 
 

@@ -50,9 +50,9 @@ def hadamard(*factors: Any) -> Any:
 
 
 def applied(function: Callable[[Any], Any], x: Any) -> Any:
-    """Return a scalar function applied to every element."""
+    """Return a scalar function applied to every element, and not to a 1 x 1 matrix to see what comes, as SymPy does."""
     d = sp.Dummy("d")
-    return ElementwiseApplyFunction(sp.Lambda(d, function(d)), x)
+    return sp.MatrixExpr.__new__(ElementwiseApplyFunction, sp.Lambda(d, function(d)), x)
 
 
 def entry(x: Any) -> Any:

@@ -1,18 +1,22 @@
 """Scalar functions, numbers and sizes as SymPy writes them.
 
 SymPy must not change a formula's meaning on the way (``exp(log(x))`` is not ``x`` for a negative
-x), so everything is made unevaluated. Sums and products have their terms in SymPy's own order,
-so that they equal what a user would write wherever SymPy would not have merged terms.
+x), so everything is made unevaluated. Nor is SymPy asked what it knows of an expression: to answer
+whether ``zeta(108, oo)`` is 0 it computes digits without end, and the text is a stranger's. Only a
+Number may be compared. Sums and products have their terms in SymPy's own order, so that they
+equal what a user would write wherever SymPy would not have merged terms.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cmp_to_key
+from functools import cmp_to_key, reduce
 from typing import Any
 
 import sympy as sp
+from sympy.core.function import Application
+from sympy.core.sorting import ordered
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from ...graph.sizes import Dim, Size
@@ -92,9 +96,13 @@ def replaced(expr: Any, values: Mapping[Any, Any]) -> Any:
     args = [replaced(arg, values) for arg in expr.args]
     if all(new is old for new, old in zip(args, expr.args, strict=True)):
         return expr
-    if isinstance(expr, sp.Add | sp.Mul | sp.Pow | sp.Function | sp.logic.boolalg.BooleanFunction | sp.Rel):
+    if isinstance(expr, sp.Piecewise):
+        return piecewise(*args)
+    if expr.func in _CONDITIONS:
+        return reduce(_CONDITIONS[expr.func], args)
+    if isinstance(expr, sp.Add | sp.Mul | sp.Pow | Application | sp.Rel):
         return expr.func(*args, evaluate=False)
-    return expr.func(*args)
+    return sp.Tuple.__new__(ExprCondPair, *args) if isinstance(expr, ExprCondPair) else expr.func(*args)
 
 
 def power(base: Any, exponent: Any) -> Any:
@@ -152,14 +160,39 @@ def both(p: Any, q: Any) -> Any:
     """Return where two conditions hold."""
     if sp.true in (p, q):
         return q if p is sp.true else p
-    return sp.false if sp.false in (p, q) else sp.And(p, q, evaluate=False)
+    return sp.false if sp.false in (p, q) else _lattice(sp.And, p, q)
 
 
 def either(p: Any, q: Any) -> Any:
     """Return where one of two conditions holds."""
     if sp.false in (p, q):
         return q if p is sp.false else p
-    return sp.true if sp.true in (p, q) else sp.Or(p, q, evaluate=False)
+    return sp.true if sp.true in (p, q) else _lattice(sp.Or, p, q)
+
+
+def just_one(p: Any, q: Any) -> Any:
+    """Return where one of two conditions holds and the other does not."""
+    if sp.false in (p, q):
+        return q if p is sp.false else p
+    if sp.true in (p, q):
+        return unless(q if p is sp.true else p)
+    return sp.false if p == q else _made(sp.Xor, {p, q})
+
+
+def _lattice(kind: Any, p: Any, q: Any) -> Any:
+    """Return conditions joined, as ``kind(p, q)`` does but for comparing what they compare, evaluated or not."""
+    parts = {own for part in (p, q) for own in (part.args if isinstance(part, kind) else [part])}
+    spend(8 * len(parts))
+    return parts.pop() if len(parts) == 1 else _made(kind, parts)
+
+
+def _made(kind: Any, parts: set[Any]) -> Any:
+    made = sp.Basic.__new__(kind, *ordered(parts))
+    made._argset = frozenset(parts)
+    return made
+
+
+_CONDITIONS: dict[Any, Callable[[Any, Any], Any]] = {sp.And: both, sp.Or: either, sp.Xor: just_one}
 
 
 def unless(p: Any) -> Any:
@@ -178,7 +211,7 @@ def log(x: Any) -> Any:
 
 
 def _mod(x: Any, y: Any) -> Any:
-    return sp.nan if y.is_zero else sp.Mod(x, y, evaluate=False)
+    return sp.nan if y.is_Number and y.is_zero else sp.Mod(x, y, evaluate=False)
 
 
 def _rint(x: Any) -> Any:
@@ -245,7 +278,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "betaln": lambda x, y: log(sp.Abs(sp.beta(x, y, evaluate=False), evaluate=False)),
     "gammainc": _over_gamma(sp.lowergamma),
     "gammaincc": _over_gamma(sp.uppergamma),
-    "betainc": lambda a, b, x: sp.betainc_regularized(a, b, sp.S.Zero, x),
+    "betainc": lambda a, b, x: sp.Function.__new__(sp.betainc_regularized, a, b, sp.S.Zero, x, evaluate=False),
     "zeta": _f(sp.zeta),
     "exp1": lambda x: sp.expint(sp.S.One, x, evaluate=False),
     "expn": _f(sp.expint),
@@ -321,6 +354,6 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "less_equal": _relation(sp.LessThan),
     "equal": _relation(sp.Equality),
     "not_equal": _relation(sp.Unequality),
-    "logical_xor": _f(sp.Xor),
+    "logical_xor": just_one,
     **_SPECIAL,
 }

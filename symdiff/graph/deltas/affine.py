@@ -19,7 +19,7 @@ def is_identity(node: Node) -> bool:
 
 def is_rows(node: Node) -> bool:
     """Tell whether a node is rows of the identity, at positions that a call brings."""
-    return node.op == "take" and node.args[0].op == "delta" and node.payload == (-2, 0) and is_identity(node.args[0])
+    return node.op == "take" and node.args[0].is_delta and node.payload == (-2, 0) and is_identity(node.args[0])
 
 
 def stays(node: Node) -> bool:
@@ -34,10 +34,10 @@ def _items(node: Node, axis: int, item: Item) -> tuple[Item, ...]:
 def put(node: Node, axis: int, item: Item, size: Dim) -> Node:
     """Put ``node`` into zeros along one axis, a whole delta by arithmetic on its indices."""
     start, step, rows = item
-    if node.op == "delta" and is_identity(node) and rows is not None:
+    if node.is_delta and is_identity(node) and rows is not None:
         moved = delta(rows, size, start, step)
         return moved if axis == 1 else contract([moved], [(0, 1)], (1, 0))
-    composed = _put_delta(node, axis, item, size) if node.op == "delta" else None
+    composed = _put_delta(node, axis, item, size) if node.is_delta else None
     if composed is not None:
         return composed
     shape = tuple(size if a == axis else n for a, n in enumerate(node.shape))
@@ -63,9 +63,9 @@ def take(node: Node, axis: int, item: Item) -> Node:
     start, step, length = item
     if item == (0, 1, node.shape[axis]):
         return node
-    if node.op == "onehot":
+    if node.is_onehot:
         return _take_onehot(node, item)
-    if node.op == "delta":
+    if node.is_delta:
         first, pace = node.payload
         rows, columns = node.shape
         if axis == 0:
@@ -82,7 +82,7 @@ def take(node: Node, axis: int, item: Item) -> Node:
             row, rest = divmod(int(str(start)) - int(str(first)), pace)
             return onehot(rows, row) if rest == 0 and 0 <= row < int(str(rows)) else zeros((rows,))
         if length is None:
-            # a column is a part of a unit vector: one spelling, or two rules would take turns
+            # a column is written as a part of a unit vector: with two spellings, two rules would undo each other
             return _take_onehot(onehot(columns, start), (first, pace, rows))
         if _disjoint((first, pace, rows), item):
             return zeros((rows, length))

@@ -41,16 +41,16 @@ MINUS_ONE = constant(-1.0)
 
 def is_structured(node: Node) -> bool:
     """Tell whether ``node`` is a delta or a product that holds one."""
-    if node.op != "contract":
+    if not node.is_contraction:
         return node.op in STRUCTURE
     return not STRUCTURE.isdisjoint([arg.op for arg in node.args])
 
 
 def is_zero(node: Node) -> bool:
     """Tell whether ``node`` is zero everywhere by construction."""
-    if node.op == "contract":
+    if node.is_contraction:
         node = node.args[0]
-    return node.op == "constant" and node.shape == () and node.payload in _ZEROS
+    return node.is_constant and node.shape == () and node.payload in _ZEROS
 
 
 _ZEROS = frozenset(constant(zero).payload for zero in (0.0, -0.0, False))
@@ -172,7 +172,7 @@ def _product(factors: list[Factor], scale: float, out: Labels, extra: Mapping[in
         inner = contract([ordered[1].node], [tuple(ordered[1].labels)], tuple(out), extra)
         return elementwise("multiply", (constant(scale), inner)) if scale != -1.0 else elementwise("negative", (inner,))
     dense = len(structure)
-    if 0 < dense < len(ordered) - 1 and ordered[dense].labels == [] and ordered[dense].node.op == "constant":
+    if 0 < dense < len(ordered) - 1 and ordered[dense].labels == [] and ordered[dense].node.is_constant:
         ordered.insert(0, ordered.pop(dense))  # numbers stand first
     return contract([f.node for f in ordered], [tuple(f.labels) for f in ordered], tuple(out), extra)
 
@@ -227,7 +227,7 @@ def _loses_delta(term: Node, own: Labels, out: Labels) -> bool:
     """Tell whether a delta of ``term`` has an index that is summed over."""
     if term.op in STRUCTURE:
         return any(label not in out for label in own)
-    if term.op != "contract":
+    if not term.is_contraction:
         return False
     inner, result, _ = term.payload
     names = dict(zip(result, own, strict=True))
@@ -383,7 +383,7 @@ def _spread(factor: Node, x: Node) -> Node:
 def _scaled_product(factor: Node, x: Node) -> Node:
     """Multiply a product with deltas by a factor without axes, as :func:`einsum` would in more steps."""
     own: Labels = tuple(range(len(x.shape)))
-    args, (labels, out, repeated) = (x.args, x.payload) if x.op == "contract" else ((x,), ((own,), own, ()))
+    args, (labels, out, repeated) = (x.args, x.payload) if x.is_contraction else ((x,), ((own,), own, ()))
     known = number(factor)
     scale = 1.0 if known is None else known
     structure: list[tuple[Node, Labels]] = []

@@ -29,12 +29,12 @@ def users_of(factors: list[Factor], label: int, but: Factor) -> list[Factor]:
 def eliminate(factors: list[Factor], out: Labels, extra: dict[int, Dim]) -> bool:
     """Remove or simplify one delta; tell whether anything changed."""
     for factor in factors:
-        if factor.node.op == "delta" and is_identity(factor.node) and _drop_identity(factor, factors, out, extra):
+        if factor.node.is_delta and is_identity(factor.node) and _drop_identity(factor, factors, out, extra):
             return True
     for factor in factors:
-        if factor.node.op == "onehot" and _drop_onehot(factor, factors, out):
+        if factor.node.is_onehot and _drop_onehot(factor, factors, out):
             return True
-        if factor.node.op == "delta" and not is_identity(factor.node) and _drop_affine(factor, factors, out, extra):
+        if factor.node.is_delta and not is_identity(factor.node) and _drop_affine(factor, factors, out, extra):
             return True
     return False
 
@@ -52,7 +52,7 @@ def _drop_identity(factor: Factor, factors: list[Factor], out: Labels, extra: di
         return False
     if i in out and k in out:
         if any(
-            f is not factor and f.node.op == "delta" and is_identity(f.node) and set(f.labels) == {i, k}
+            f is not factor and f.node.is_delta and is_identity(f.node) and set(f.labels) == {i, k}
             for f in factors
         ):
             factors.remove(factor)  # said twice
@@ -80,7 +80,7 @@ def _drop_identity(factor: Factor, factors: list[Factor], out: Labels, extra: di
 def _drop_onehot(factor: Factor, factors: list[Factor], out: Labels) -> bool:
     (k,) = factor.labels
     users = users_of(factors, k, factor)
-    if k in out and not [f for f in users if f.node.op != "onehot"]:
+    if k in out and not [f for f in users if not f.node.is_onehot]:
         return False
     if k not in out:
         factors.remove(factor)

@@ -40,16 +40,16 @@ def is_part(value: Node) -> bool:
 
 def as_pad(value: Node) -> Node | None:
     """Return zeros around a part, also for a row of another array, and times numbers; None for others."""
-    return value if value.op == "pad" else _around(value, 1)
+    return value if value.is_pad else _around(value, 1)
 
 
 def _around(value: Node, least: int) -> Node | None:
     """Return unit vectors times numbers, and times zeros around a part unless ``least`` is 0 of them, as one pad."""
-    if value.op != "contract":
+    if not value.is_contraction:
         return None
     labels, out, repeated = value.payload
-    pads = [k for k, arg in enumerate(value.args) if arg.op == "pad"]
-    units = {labels[k][0]: arg.payload.at for k, arg in enumerate(value.args) if arg.op == "onehot"}
+    pads = [k for k, arg in enumerate(value.args) if arg.is_pad]
+    units = {labels[k][0]: arg.payload.at for k, arg in enumerate(value.args) if arg.is_onehot}
     numbers = [arg for arg in value.args if arg.shape == ()]
     if not least <= len(pads) <= 1 or len(pads) + len(units) + len(numbers) < len(value.args):
         return None
@@ -88,7 +88,7 @@ def summed(a: Node, b: Node) -> Node:
     """Return the sum of two arrays: of zeros around two parts, zeros around the least part that holds both."""
     if a.op != b.op and "pad" in (a.op, b.op):  # an element beside a part
         a, b = (_around(one, 0) or one for one in (a, b))
-    joined = _least_part(a, b) if a.op == b.op == "pad" else None
+    joined = _least_part(a, b) if a.is_pad and b.is_pad else None
     if joined is None:
         return elementwise("add", (a, b))
     shape = tuple(count for _, _, count in joined if count is not None)
@@ -125,11 +125,11 @@ _MOVING = frozenset(("pad", "slice", "scatter", "gather", "reshape"))
 
 def plain(value: Node) -> Node:
     """Return zeros around zeros around a part, or a slice of such, as zeros around a part where that can be told."""
-    if value.op == "reshape" and value.args[0].op == "pad":
+    if value.is_reshape and value.args[0].is_pad:
         return _squeezed(value)
-    if value.op not in ("pad", "slice") or value.args[0].op != "pad":
+    if value.op not in ("pad", "slice") or not value.args[0].is_pad:
         return zeros(value.shape) if value.args and value.op in _MOVING and is_zero(value.args[0]) else value
-    return _taken(value) if value.op == "slice" else _joined(value)
+    return _taken(value) if value.is_slice else _joined(value)
 
 
 def _squeezed(value: Node) -> Node:
@@ -266,7 +266,7 @@ def support(value: Node, depth: int = 8) -> Node | None:
         return None
     if op in STRUCTURE:
         return value
-    if op == "constant":
+    if value.is_constant:
         return None if value.value.all() else constant((value.value != 0.0).astype(float))
     if op in ("pad", "scatter", "slice", "reshape"):
         (inner,) = value.args
@@ -274,16 +274,16 @@ def support(value: Node, depth: int = 8) -> Node | None:
         if op in ("slice", "reshape"):
             return None if found is None else rebuild(value, (found,))
         return rebuild(value, (broadcast_to(constant(1.0), inner.shape) if found is None else found,))
-    if op in ("negative", "multiply", "divide"):
+    if value.is_multiplicative or value.is_negation:
         first = support(value.args[0], depth - 1) if value.args[0].shape == value.shape else None
-        if op != "multiply" or value.args[1].shape != value.shape:
+        if not value.is_multiplication or value.args[1].shape != value.shape:
             return first
         second = support(value.args[1], depth - 1)
         return second if first is None else first if second is None else scale_by(first, second)
-    if op in ("add", "subtract"):
+    if value.is_additive:
         both = [support(arg, depth - 1) if arg.shape == value.shape else None for arg in value.args]
         return None if both[0] is None or both[1] is None else both[0] + both[1]
-    return _support_of_product(value, depth) if op == "contract" else None
+    return _support_of_product(value, depth) if value.is_contraction else None
 
 
 def _support_of_product(value: Node, depth: int) -> Node | None:

@@ -62,12 +62,12 @@ def mask_product(mask: Node, x: Node) -> Node:
     """Return ``x`` where ``mask`` holds and a strong zero elsewhere, keeping deltas as factors."""
     if not is_structured(x):
         return where(mask, x, 0.0)
-    labels, out, repeated = x.payload if x.op == "contract" else ((tuple(range(x.ndim)),), tuple(range(x.ndim)), ())
-    pairs = list(zip(x.args if x.op == "contract" else (x,), labels, strict=True))
+    labels, out, repeated = x.payload if x.is_contraction else ((tuple(range(x.ndim)),), tuple(range(x.ndim)), ())
+    pairs = list(zip(x.args if x.is_contraction else (x,), labels, strict=True))
     offset = x.ndim - mask.ndim
     spread = {out[a + offset] for a, n in enumerate(mask.shape) if n != 1}
     # an identity makes two labels one: factors take the mask's, so that both stay on its axes
-    same = {k: i for n, own in pairs if n.op == "delta" and is_identity(n) for i, k in (own, own[::-1]) if i in spread}
+    same = {k: i for n, own in pairs if n.is_delta and is_identity(n) for i, k in (own, own[::-1]) if i in spread}
     names = {k: i for k, i in same.items() if k not in spread}
     dense = [(n, tuple(names.get(k, k) for k in own)) for n, own in pairs if not stays(n)]
     union = tuple(sorted({label for _, own in dense for label in own}))
@@ -116,7 +116,7 @@ def single_entries(order: Iterable[Node]) -> dict[Node, tuple[int, int]]:
     """
     found: dict[tuple[Node, int], list[tuple[Node, int]]] = {}
     for node in order:
-        if node.op != "slice":
+        if not node.is_slice:
             continue
         base = node.args[0]
         count = sum(1 for _, _, length in node.payload.items if length is None)

@@ -23,7 +23,7 @@ _TERMS = 64
 
 
 def rows_of(at: Node, size: Dim) -> Node:
-    """Return rows of the identity, shape ``(*at.shape, size)``; summed over ``size``, they take positions of it."""
+    """Return rows of the identity, shape ``(*at.shape, size)``: contracted over ``size`` they take elements."""
     return take(delta(size, size), at, 0)
 
 
@@ -106,7 +106,7 @@ def _structured_terms(node: Node) -> list[tuple[float, Node]] | None:
 
 def _factors(node: Node) -> tuple[list[Node], list[Labels], Labels, dict[int, Dim]]:
     """Return a node as a product: factors, their labels, those of the result, and sizes."""
-    if node.op != "contract":
+    if not node.is_contraction:
         own = tuple(range(node.ndim))
         return [node], [own], own, dict(zip(own, node.shape, strict=True))
     labels, out, repeated = node.payload

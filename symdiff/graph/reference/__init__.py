@@ -14,6 +14,7 @@ Files
     numeric         functions that NumPy lacks or defines otherwise
     positions       elements taken at positions that a call brings, and added up at them, for whole arrays
     interpret       the meaning of each operation, and the walk over a graph
+    constants       functions of constants as the numbers they are, for readers who would compute them without end
 Add
     the meaning of a primitive: a function in ``interpret``; what NumPy lacks for it: one in ``numeric``
 """

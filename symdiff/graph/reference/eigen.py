@@ -21,7 +21,7 @@ def eigenvectors(a: Array) -> Array:
 
 
 def _symmetric(a: Array) -> tuple[npt.NDArray[np.bool_], Array]:
-    """Return which matrices are not finite, and the symmetric part of each, the identity for those."""
+    """Return which matrices are not finite, and the symmetric parts, with the identity in place of those."""
     unknown = np.asarray(~np.isfinite(a).all(axis=(-2, -1)))
     part = 0.5 * a + 0.5 * np.swapaxes(a, -1, -2)
     return unknown, np.where(unknown[..., None, None], np.eye(a.shape[-1]), part)

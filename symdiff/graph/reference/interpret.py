@@ -157,7 +157,7 @@ def _of_their_kind(node: Node, args: list[Values]) -> list[Values]:
     """Return the arguments as the row takes them: reals, conditions, or for ``where`` one and two."""
     takes = FUNCTIONS[node.op].takes
     return [
-        arg.astype(np.bool_ if takes is BOOL or (node.op == "where" and i == 0) else np.float64)
+        arg.astype(np.bool_ if takes is BOOL or (node.is_choice and i == 0) else np.float64)
         for i, arg in enumerate(args)
     ]
 

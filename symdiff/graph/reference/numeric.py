@@ -106,7 +106,7 @@ def lgamma(x: Array) -> Array:
 
 
 def __getattr__(name: str) -> Callable[..., Array]:
-    """Return a function that generated kernels have the C text of: the compiled module is its only list."""
+    """Return a function whose C text generated kernels share; the compiled module is the only list of these."""
     function: Callable[..., Array] = getattr(compiled, name)
     return function
 

@@ -12,9 +12,9 @@ Files
     functions     what a row is, and the functions that make nodes
     making        what rows are written with
     rows          the rows of elementary functions and of pieces
-    special       the rows of error, gamma and beta functions
-    bessel        the rows of Bessel functions
-    integrals     the rows of elliptic and oscillating integrals, Airy functions, Lambert's W
+    special       the rows of error, gamma and beta functions, elliptic and oscillating integrals, Lambert's W
+    incomplete    the rows of incomplete gamma and beta functions, their inverses, and hypergeometric functions
+    bessel        the rows of Bessel and Airy functions
     compositions  functions made of rows: activations, the rest of NumPy's ufuncs
     polynomials   orthogonal polynomials of a degree known beforehand
     arithmetic    sums as terms, products as factors
@@ -26,6 +26,6 @@ Add
     singularity; a function made of others in ``compositions``
 """
 
-from . import bessel, integrals, rows, special
+from . import bessel, incomplete, rows, special
 
-__all__ = ["bessel", "integrals", "rows", "special"]
+__all__ = ["bessel", "incomplete", "rows", "special"]

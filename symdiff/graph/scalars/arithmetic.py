@@ -87,10 +87,10 @@ def terms_of(
         count += 1
         scaled = None
         if part.op in SUMS and (enter is None or enter(part)):
-            more = part.op != "negative" and most is not None and len(found) + len(todo) + 2 > most
+            more = not part.is_negation and most is not None and len(found) + len(todo) + 2 > most
             if not more and (longest is None or count <= longest):
-                if part.op != "negative":
-                    todo.append((-sign if part.op == "subtract" else sign, part.args[1]))
+                if not part.is_negation:
+                    todo.append((-sign if part.is_subtraction else sign, part.args[1]))
                     todo.append((sign, part.args[0]))
                 else:
                     todo.append((-sign, part.args[0]))
@@ -170,18 +170,18 @@ def factors_of(
 
 def peel(node: Node) -> Node:
     """Look through names at what is named."""
-    while node.op == "named":
+    while node.is_named:
         node = node.args[0]
     return node
 
 
 def scaled(node: Node) -> tuple[float, Node]:
     """Return (c, x) with node = c x, for a sign or a number in front."""
-    if node.op == "multiply":
+    if node.is_multiplication:
         c = number(node.args[0])
         if c is not None:
             return c, node.args[1]
-    if node.op == "negative":
+    if node.is_negation:
         return -1.0, node.args[0]
     return 1.0, node
 
@@ -190,11 +190,11 @@ def without_numbers(part: Node) -> tuple[float, Node]:
     """Return (c, x) with part = c x, through products, quotients, signs and names; c is not 0."""
     scale = 1.0
     while part.op in PRODUCTS:
-        value = -1.0 if part.op == "negative" else scalar_constant(part.args[part.op == "divide"])
+        value = -1.0 if part.is_negation else scalar_constant(part.args[part.is_division])
         if value is None or value == 0:
             break
-        scale = scale / value if part.op == "divide" else scale * value
-        part = peel(part.args[part.op == "multiply"])
+        scale = scale / value if part.is_division else scale * value
+        part = peel(part.args[part.is_multiplication])
     return scale, part
 
 

@@ -1,4 +1,4 @@
-"""Rows of Bessel functions.
+"""Rows of Bessel and Airy functions.
 
 Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF).
 """
@@ -13,6 +13,9 @@ from .making import ABSENT, ANY, NONE, named, order_of, row, unary
 
 sign, j0, j1, jv, y0, y1, yv = (named(name) for name in ("sign", "j0", "j1", "jv", "y0", "y1", "yv"))
 i0, i1, iv, k0, k1, kv, kve = (named(name) for name in ("i0", "i1", "iv", "k0", "k1", "kv", "kve"))
+airyai, airyaiprime, airybi, airybiprime = (
+    named(name) for name in ("airyai", "airyaiprime", "airybi", "airybiprime")
+)
 absolute, exp, floor, gamma, power = (named(name) for name in ("abs", "exp", "floor", "gamma", "power"))
 
 #: Orders, and arguments that none of the functions has a zero near.
@@ -95,6 +98,14 @@ row("kve", (ABSENT, lambda v, x, f: -_k_moment(1.0, v, x)), (ORDERS, NEAR), nump
 # Spherical Bessel functions
 row("spherical_jn", (NONE, _spherical), ((2.0, 2.0), ANY), numpy="spherical_jn", source="10.51.2",
     special="sd_spherical_jn", orders=100)
+
+# Airy functions                                          DLMF 9.2
+unary("airyai", lambda x, f: airyaiprime(x), ANY, numpy="airyai", sympy="airyai", source="9.2.2", special="sd_airyai")
+unary("airyaiprime", lambda x, f: x * airyai(x), ANY, numpy="airyaiprime", sympy="airyaiprime", source="9.2.1",
+      special="sd_airyaiprime")
+unary("airybi", lambda x, f: airybiprime(x), ANY, numpy="airybi", sympy="airybi", source="9.2.2", special="sd_airybi")
+unary("airybiprime", lambda x, f: x * airybi(x), ANY, numpy="airybiprime", sympy="airybiprime", source="9.2.1",
+      special="sd_airybiprime")
 
 
 def of_order_one(name: str, n: int, x: Node) -> Node:

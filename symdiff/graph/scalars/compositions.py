@@ -50,7 +50,7 @@ def fmod(x: Node, y: Node) -> Node:
 
 
 def fmax(x: Node, y: Node) -> Node:
-    """Return the larger number, and of a number and nan the number."""
+    """Return the larger of two numbers; where one is nan, the other."""
     return _unless_nan(x, y, apply("maximum", x, y))
 
 

@@ -187,7 +187,7 @@ def to_real(node: Node) -> Node:
             "an integer input in arithmetic; integer inputs are positions, as in x[idx], and nothing else (declare "
             "another input of real numbers to compute with)"
         )
-    if node.op == "constant":
+    if node.is_constant:
         return constant(node.value.astype(float))
     return elementwise("to_real", (node,))
 
@@ -234,9 +234,9 @@ def _replaced(roots: Sequence[Node], choose: Callable[[Function], Formula | None
 
 def scalar_constant(node: Node) -> float | None:
     """Return the number a node stands for at every element, or None."""
-    while node.op == "reshape" or (node.op == "contract" and _is_relabeling(node)):
+    while node.is_reshape or (node.is_contraction and _is_relabeling(node)):
         node = node.args[0]
-    if node.op == "constant" and node.dtype is REAL:
+    if node.is_constant and node.dtype is REAL:
         if node.shape == ():
             return float(node.value)
         flat = node.value.ravel()
@@ -275,7 +275,7 @@ def by_factors(node: Node, independent: Container[Node]) -> Node:
     So it is with the slopes of arctan(x/y), which are those of arctan2. A choice that is nan in one branch is the other
     branch times 1 or nan: where a formula has no value it has no slope, and not one of 0.
     """
-    if node.op == "where":
+    if node.is_choice:
         return _without_value(node)
     name = _BY_FACTORS.get((node.op, node.args[0].op)) if len(node.args) == 1 else None
     if name is None or node.args[0] in independent:

@@ -1,4 +1,4 @@
-"""Expansions of rows that are logarithms in the main, as they keep their digits: entropies, logit, log(1 - exp(-x))."""
+"""Expansions of functions that are mostly logarithms, which keep their digits: entropies, logit, log(1 - exp(-x))."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import UnsupportedError
-from .. import Node, as_node, elementwise
+from .. import Node, as_node, constant, elementwise
 from ..kinds import BRANCHING, EXPANDED, note
 from .functions import FUNCTIONS, Function, Interval, Partial, Slope, scalar_constant
 
@@ -35,6 +35,12 @@ def order_of(n: Node) -> float:
     if order is None:
         raise UnsupportedError("an order that is no number known beforehand")
     return order
+
+
+def next_order(n: Node) -> Node:
+    """Return the order of a derivative after this one."""
+    order = scalar_constant(n)
+    return n + 1.0 if order is None else constant(order + 1.0)
 
 
 def row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval, ...], **rest: Any) -> None:

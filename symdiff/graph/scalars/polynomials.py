@@ -93,7 +93,7 @@ def multigammaln(a: Node, d: Node | float) -> Node:
     return total + 0.25 * size * (size - 1) * math.log(math.pi)
 
 
-#: Functions of a degree, and then of arrays: how many these are.
+#: Functions whose first argument is a degree, and how many arrays follow it.
 POLYNOMIALS: dict[str, tuple[Callable[..., Node], int]] = {
     **{
         f.__name__: (f, 1)

@@ -306,7 +306,7 @@ def _whole(formula: Callable[[int, Node], Node]) -> Formula:
 
 def _root(s: Node) -> Node:
     """Return sqrt(s) as a person writes it."""
-    return s.args[0] if s.op == "power" and scalar_constant(s.args[1]) == 2.0 else sqrt(s)
+    return s.args[0] if s.is_power and scalar_constant(s.args[1]) == 2.0 else sqrt(s)
 
 
 def _remainder_rows() -> None:

@@ -1,59 +1,31 @@
-"""Rows of special functions of probability: error functions, the normal distribution, gamma and beta functions.
+"""Rows of special functions: error functions, the normal distribution, gamma functions, integrals, Lambert's W.
 
-Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF).
+Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF). Relations by which books write the
+slopes of elliptic integrals divide differences of them by m: their derivatives are rows of their own.
 """
 
 from __future__ import annotations
 
 import math
 
-from .. import BOOL, Node, constant, elementwise
-from .functions import compare, scalar_constant, where
-from .making import ABSENT, ANY, NONE, POSITIVE, TWO_OVER_ROOT_PI, UNIT, named, order_of, row, unary
+from .. import Node, constant, elementwise
+from .functions import Interval, compare, where
+from .making import ABSENT, ANY, NONE, POSITIVE, TWO_OVER_ROOT_PI, UNIT, named, next_order, order_of, row, unary
 
-exp, log, log1p = named("exp"), named("log"), named("log1p")
+exp, log, log1p, sin, cos = (named(name) for name in ("exp", "log", "log1p", "sin", "cos"))
 erfc, erfcx, digamma, lgamma = named("erfc"), named("erfcx"), named("digamma"), named("lgamma")
 xlogy, xlog1py = named("xlogy"), named("xlog1py")
 #: polygamma(n, x + d) - polygamma(n, x)
 polygamma_gap = named("polygamma_gap")
 
-#: Coefficients of a Stirling series in 1 / a, 1 / a^3, ...  DLMF 5.11.1
-STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 #: Beyond which Dawson's integral has its digits from so many terms of its asymptotic series.
 DAWSON_RADIUS, DAWSON_TERMS = 7.0, 34
+#: Parameters of elliptic integrals, and complements of them.
+PARAMETER: Interval = (-3.0, 0.95)
+COMPLEMENT: Interval = (0.05, 4.0)
 ROOT_HALF, ROOT_PI, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 
 # ---------------------------------------------------------------------------- partial derivatives that need words
-
-
-def _gamma_density(a: Node, x: Node) -> Node:
-    return elementwise("gamma_density", (constant(0.0), a, x))
-
-
-def _gamma_density_by_x(n: Node, a: Node, x: Node, f: Node) -> Node:
-    # by the next order, not f / x: f may have underflowed; at 0 a constant's slope is not 0 times infinity
-    start = _after(n)
-    flat = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", a, start)), BOOL)
-    return where(flat, -f, (a - start - x) * elementwise("gamma_density", (start, a, x)))
-
-
-def _gamma_density_apart(n: Node, a: Node, x: Node) -> Node:
-    return exp(xlogy(a - _after(n), x) - x - lgamma(a))
-
-
-def _gamma_density_computed(n: Node, a: Node, x: Node) -> Node:
-    # far out lgamma cancels; by Stirling's formula, DLMF 5.11.1, what it cancels with is a deviance (Loader 2000)
-    square, rest = 1.0 / (a * a), constant(STIRLING[-1])
-    for c in STIRLING[-2::-1]:
-        rest = c + square * rest
-    scale = 0.5 * log(a / (2.0 * math.pi)) - _after(n) * log(x)
-    far = exp(scale - rest / a - named("kl_div")(a, x))
-    close = elementwise("logical_or", (compare("less", a, 15.0), compare("equal", x, 0.0)), BOOL)
-    return where(close, _gamma_density_apart(n, a, x), far)
-
-
-def _beta_density(a: Node, b: Node, x: Node) -> Node:
-    return exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - named("betaln")(a, b))
 
 
 def _expn_slope(n: Node, x: Node, f: Node) -> Node:
@@ -68,12 +40,7 @@ def _spence_slope(x: Node, f: Node) -> Node:
 
 
 def _next_order(name: str, n: Node, x: Node) -> Node:
-    return elementwise(name, (_after(n), x))
-
-
-def _after(n: Node) -> Node:
-    order = scalar_constant(n)
-    return n + 1.0 if order is None else constant(order + 1.0)
+    return elementwise(name, (next_order(n), x))
 
 
 def _ierfcx_slope(n: Node, x: Node, f: Node) -> Node:
@@ -132,11 +99,6 @@ def _gap_written(n: Node, x: Node, d: Node) -> Node:
     return elementwise("polygamma", (n, x + d)) - elementwise("polygamma", (n, x))
 
 
-def _t_density(df: Node, x: Node) -> Node:
-    # gamma((df + 1) / 2) / gamma(df / 2) / sqrt(pi) is 1 / beta(df / 2, 1 / 2), DLMF 5.12.1
-    return exp(-0.5 * (df + 1.0) * log1p(x * x / df) - named("betaln")(0.5 * df, 0.5) - 0.5 * log(df))
-
-
 def _dawson_written(n: Node, x: Node) -> Node:
     # D' = 1 - 2 x D, DLMF 7.10.3
     before, here = named("dawsn")(x), 1.0 - 2.0 * (x * named("dawsn")(x))
@@ -161,6 +123,21 @@ def _dawson_far(n: Node, x: Node) -> Node:
 def _dawson_computed(n: Node, x: Node) -> Node:
     near = compare("less", named("abs")(x), DAWSON_RADIUS)
     return where(near, _dawson_written(n, x), _dawson_far(n, x))
+
+
+
+def _elliptic(name: str, order: float, complement: Node) -> Node:
+    return elementwise(name, (constant(order), complement))
+
+
+def _next_elliptic(name: str, n: Node, p: Node) -> Node:
+    # by p = 1 - m
+    return -_elliptic(name, order_of(n) + 1.0, p)
+
+
+def _lambert_slope(x: Node, f: Node) -> Node:
+    # W / (x (1 + W)), whose singularity at 0 is removable
+    return exp(-f) / (1.0 + f)
 
 
 # ---------------------------------------------------------------------------- the rows
@@ -222,29 +199,6 @@ row("poch", (lambda a, m, f: f * _gap(0.0, a, m), lambda a, m, f: f * digamma(a 
 row("binom", (lambda n, k, f: f * _gap(0.0, n - k + 1.0, k), lambda n, k, f: f * _gap(0.0, k + 1.0, n - 2.0 * k)),
     ((4.0, 9.0), (0.5, 3.5)), numpy="special.binom", source="1.2.6", library="binom", singular=True)
 
-# Incomplete gamma and beta functions; by their parameters no derivative is offered
-row("gammainc", (ABSENT, lambda a, x, f: _gamma_density(a, x)), (POSITIVE, POSITIVE), numpy="special.gammainc",
-    source="8.8.13", library="gammainc", singular=True)
-row("gammaincc", (ABSENT, lambda a, x, f: -_gamma_density(a, x)), (POSITIVE, POSITIVE), numpy="special.gammaincc",
-    source="8.8.14", library="gammaincc", singular=True)
-# x^(a - 1 - n) exp(-x) / gamma(a)
-row("gamma_density", (NONE, lambda n, a, x, f: f * (log(x) - digamma(a)), _gamma_density_by_x),
-    ((0.0, 0.0), POSITIVE, POSITIVE), numpy="", source="8.8.13", expansion=_gamma_density_computed,
-    written=_gamma_density_apart, singular=True)
-row("betainc", (ABSENT, ABSENT, lambda a, b, x, f: _beta_density(a, b, x)), (POSITIVE, POSITIVE, (0.1, 0.9)),
-    numpy="special.betainc", source="8.17.1", library="betainc", singular=True)
-# inverses by the last argument, whose slopes are those of the functions turned around
-row("gammaincinv", (ABSENT, lambda a, y, f: 1.0 / _gamma_density(a, f)), (POSITIVE, (0.1, 0.9)),
-    numpy="special.gammaincinv", source="8.8.13", library="gammaincinv", singular=True)
-row("gammainccinv", (ABSENT, lambda a, y, f: -1.0 / _gamma_density(a, f)), (POSITIVE, (0.1, 0.9)),
-    numpy="special.gammainccinv", source="8.8.14", library="gammainccinv", singular=True)
-row("betaincinv", (ABSENT, ABSENT, lambda a, b, y, f: 1.0 / _beta_density(a, b, f)), (POSITIVE, POSITIVE, (0.1, 0.9)),
-    numpy="special.betaincinv", source="8.17.1", library="betaincinv", singular=True)
-# Student's distribution of df degrees of freedom, and its inverse
-row("stdtr", (ABSENT, lambda df, x, f: _t_density(df, x)), (POSITIVE, ANY), numpy="special.stdtr", source="8.17.1",
-    library="stdtr")
-row("stdtrit", (ABSENT, lambda df, p, f: 1.0 / _t_density(df, f)), ((0.5, 4.0), (0.1, 0.9)), numpy="special.stdtrit",
-    source="8.17.1", library="stdtrit", singular=True)
 row("zeta", (ABSENT, lambda s, q, f: -(s * named("zeta")(s + 1.0, q))), ((1.5, 6.0), POSITIVE), numpy="zeta",
     source="25.11.17", special="sd_zeta", singular=True)
 
@@ -254,3 +208,30 @@ unary("expi", lambda x, f: exp(x) / x, (0.5, 4.0), numpy="special.expi", source=
 row("expn", (NONE, _expn_slope), ((2.0, 2.0), POSITIVE), numpy="special.expn", source="8.19.13", library="expn",
     orders=100, singular=True)
 unary("spence", _spence_slope, POSITIVE, numpy="special.spence", source="25.12.2", library="spence", singular=True)
+
+# Complete elliptic integrals of the parameter m, or 1 - m     DLMF 19.2.8, 19.5.1
+unary("ellipk", lambda x, f: _elliptic("ellipk_derivative", 1.0, 1.0 - x), PARAMETER, numpy="special.ellipk",
+      sympy="elliptic_k", source="19.5.1", library="ellipk", singular=True)
+unary("ellipkm1", lambda x, f: -_elliptic("ellipk_derivative", 1.0, x), COMPLEMENT, numpy="special.ellipkm1",
+      source="19.5.1", library="ellipkm1", singular=True)
+unary("ellipe", lambda x, f: _elliptic("ellipe_derivative", 1.0, 1.0 - x), PARAMETER, numpy="special.ellipe",
+      sympy="elliptic_e", source="19.5.2", library="ellipe", singular=True)
+# the derivative of order n by m, as a function of 1 - m
+row("ellipk_derivative", (NONE, lambda n, p, f: _next_elliptic("ellipk_derivative", n, p)), ((1.0, 1.0), COMPLEMENT),
+    numpy="ellipk_derivative", source="19.5.1", special="sd_ellipk_derivative", orders=10, singular=True)
+row("ellipe_derivative", (NONE, lambda n, p, f: _next_elliptic("ellipe_derivative", n, p)), ((1.0, 1.0), COMPLEMENT),
+    numpy="ellipe_derivative", source="19.5.2", special="sd_ellipe_derivative", orders=10, singular=True)
+
+# Sine, cosine and Fresnel integrals                      DLMF 6.2, 7.2
+unary("si", lambda x, f: elementwise("spherical_jn", (constant(0.0), x)), ANY, numpy="si", sympy="Si", source="6.2.9",
+      special="sd_si")
+unary("ci", lambda x, f: cos(x) / x, POSITIVE, numpy="ci", sympy="Ci", source="6.2.11", special="sd_ci", singular=True)
+unary("fresnels", lambda x, f: sin((0.5 * math.pi) * (x * x)), ANY, numpy="fresnels", sympy="fresnels", source="7.2.8",
+      special="sd_fresnels")
+unary("fresnelc", lambda x, f: cos((0.5 * math.pi) * (x * x)), ANY, numpy="fresnelc", sympy="fresnelc", source="7.2.7",
+      special="sd_fresnelc")
+
+# Lambert's W, the inverse of w exp(w), on its two real branches   DLMF 4.13.4
+unary("lambertw", _lambert_slope, (-0.3, 4.0), numpy="lambertw", source="4.13.4", special="sd_lambertw", singular=True)
+unary("lambertwm1", _lambert_slope, (-0.35, -0.05), numpy="lambertwm1", source="4.13.4", special="sd_lambertwm1",
+      singular=True)

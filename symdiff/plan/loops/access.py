@@ -70,6 +70,10 @@ class CutError(Exception):
         self.places = places
 
 
+class PiecesError(NoLoopError):
+    """A loop has more pieces than it may have, or its elements take more others."""
+
+
 #: Elements of nodes that are made while the loops of one formula are looked for.
 MOST = 100_000
 
@@ -77,14 +81,30 @@ MOST = 100_000
 class Allowance:
     """How many more elements may be made, in all the tries for one formula together."""
 
-    def __init__(self) -> None:
-        self.left = MOST
+    def __init__(self, most: int = MOST) -> None:
+        self.most = self.left = most
 
     def take(self) -> None:
         """Make one."""
         self.left -= 1
         if self.left < 0:
-            raise NoLoopError(f"its elements take more than {MOST} others")
+            raise PiecesError(f"its elements take more than {self.most} others")
+
+
+class Bounds(NamedTuple):
+    """How far loops may go.
+
+    Parameters
+    ----------
+    pieces, elements : int
+        Of one loop, and in all, at most.
+    apart : frozenset of Node
+        Arrays that no loop computes again.
+    """
+
+    pieces: int
+    elements: int
+    apart: frozenset[Node]
 
 
 class LoopInput(NamedTuple):
@@ -114,9 +134,14 @@ def inner_axes(most: int) -> Iterator[None]:
         _inner.reset(token)
 
 
+def inner_limit() -> int:
+    """Return the longest axis that one element may have to itself."""
+    return _inner.get()
+
+
 def is_long(size: Dim) -> bool:
     """Tell whether an axis is one to loop over."""
-    return isinstance(size, Size) or size > _inner.get()
+    return isinstance(size, Size) or size > inner_limit()
 
 
 def is_iterated(node: Node) -> bool:
@@ -182,13 +207,13 @@ def without_leading_ones(args: Sequence[Node]) -> tuple[Node, ...]:
 
     The batch puts them there; without them, an element of a batch is written as one of a single sample is.
     """
-    whole = max(args, key=lambda arg: (arg.ndim, arg.op != "reshape"))
+    whole = max(args, key=lambda arg: (arg.ndim, not arg.is_reshape))
     return tuple(arg.args[0] if arg is not whole and _has_ones_in_front(arg) else arg for arg in args)
 
 
 def _has_ones_in_front(node: Node) -> bool:
     """Tell whether a reshape gives an array axes of length 1 in front, and nothing else."""
-    if node.op != "reshape":
+    if not node.is_reshape:
         return False
     shape = node.args[0].shape
     return node.shape == (*(1,) * (node.ndim - len(shape)), *shape)

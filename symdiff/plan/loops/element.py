@@ -163,7 +163,7 @@ class Elements:
             # with what is computed before the loops in any case, it takes no time within them
             return same and node.op in FUNCTIONS and any(self._takes_time(arg) for arg in node.args)
         if same:
-            return not (node.op == "contract" and len(node.args) == 1 and len(node.payload.labels[0]) <= node.ndim)
+            return not (node.is_contraction and len(node.args) == 1 and len(node.payload.labels[0]) <= node.ndim)
         if node.op not in FUNCTIONS or any(index.length is None and index.loop is None for index in access):
             return False
         return len({index.loop for index in access if index.loop is not None}) < len(self.ranges)
@@ -347,7 +347,7 @@ class Elements:
     # ------------------------------------------------------------------ along axes that an element has to itself
 
     def _rest(self, access: Access, arg: Node, axes: Sequence[int]) -> Access | None:
-        """Return where ``arg`` is read when ``axes`` of it are wanted whole and the others as ``access`` has them."""
+        """Return how ``arg`` is accessed: ``axes`` whole, and the others as in ``access``."""
         if any(is_long(arg.shape[axis]) for axis in axes):
             return None
         rest = iter(access)

@@ -84,10 +84,10 @@ def _parts(node: Node) -> list[tuple[float, Node, Frame]] | None:
     stack: list[tuple[float, Node, Frame]] = [(1.0, node, _here)]
     while stack:
         scale, part, frame = stack.pop()
-        if part.op in ("add", "subtract") and all(arg.shape == part.shape for arg in part.args):
-            second = -scale if part.op == "subtract" else scale
+        if part.is_additive and all(arg.shape == part.shape for arg in part.args):
+            second = -scale if part.is_subtraction else scale
             stack += [(second, part.args[1], frame), (scale, part.args[0], frame)]
-        elif part.op == "pad":
+        elif part.is_pad:
             stack.append((scale, part.args[0], _within(part, frame)))
         else:
             factor, rest = scaled(part)
@@ -125,7 +125,7 @@ def _is_diagonal(node: Node) -> bool:
     """Tell whether a node is a long delta, or a product with one whose rows and columns it has."""
     if node.op in DELTAS:
         return any(map(is_long, node.shape))
-    if node.op != "contract":
+    if not node.is_contraction:
         return False
     labels, out, _ = node.payload
     return any(
@@ -191,8 +191,8 @@ def _diagonal(node: Node) -> tuple[tuple[Dim, ...], Access, Element]:
         dense = [(contract([arg for arg, _ in dense], [own for _, own in dense], kept), kept)]
     free = list(out)
     where: dict[int, AxisIndex] = {}
-    for arg, own in sorted(structure, key=lambda each: each[0].op != "onehot"):
-        if arg.op == "onehot":
+    for arg, own in sorted(structure, key=lambda each: not each[0].is_onehot):
+        if arg.is_onehot:
             if own[0] in where:
                 raise NoLoopError("two places along one axis")
             where[own[0]] = AxisIndex(None, arg.payload.at, 1, None)

@@ -37,7 +37,7 @@ class Task(NamedTuple):
 
 def task_of(node: Node) -> Task | None:
     """Return the loops that could compute a node."""
-    if node.op == "contract":
+    if node.is_contraction:
         sizes = label_sizes(node)
         over = tuple(label for label in sizes if label not in node.payload.out and is_long(sizes[label]))
         if over:

@@ -11,6 +11,7 @@ Files
     tiles     a long axis of one sample in place of the batch
     inverses  functions of large matrices; inverses as solutions
     products  products in the cheapest order, and which are worth a step of their own
+    stencils  arrays that are read at many places, and may be steps of their own
 Add
     a pass: a function of nodes here, and a line in ``planner.make_plan``
 """

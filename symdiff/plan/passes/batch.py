@@ -43,7 +43,9 @@ from ...graph import (
     whole,
 )
 from ...graph.deltas.einsum import einsum
+from ...graph.kinds import INLINED
 from ...graph.primitives import CUMULATIVE, INNER, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Body, complete
+from ...graph.scalars.arithmetic import SUMS
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import Dim, product
 from ..loops.access import BATCH
@@ -141,21 +143,21 @@ def _total(node: Node) -> Node:
     """Sum over the first axis, within the terms of sums and the factors of products."""
     axes = tuple(range(1, node.ndim))
     outer = any(_is_outer(arg) for arg in node.args)
-    if outer and node.op in ("add", "subtract", "negative") and all(arg.shape == node.shape for arg in node.args):
+    if outer and node.op in SUMS and all(arg.shape == node.shape for arg in node.args):
         return elementwise(node.op, tuple(_total(arg) for arg in node.args))
-    if node.op in ("multiply", "divide"):
+    if node.is_multiplicative:
         a, b = node.args
         for scale, rest, swapped in ((b, a, False), (a, b, True)):
             # an infinite number times a sum is another thing than a sum of infinities
             simple = number(scale) is not None or _is_outer(rest)
-            if not scale.ndim and rest.shape == node.shape and simple and not (swapped and node.op == "divide"):
+            if not scale.ndim and rest.shape == node.shape and simple and not (swapped and node.is_division):
                 total = _total(rest)
                 return elementwise(node.op, (scale, total) if swapped else (total, scale))
-    if outer and node.op == "multiply":
+    if outer and node.is_multiplication:
         labels = [_aligned(arg, node) for arg in node.args]
         parts = [_without_ones(arg, own) for arg, own in zip(node.args, labels, strict=True)]
         return einsum(parts, [tuple(label for label in own if label is not None) for own in labels], axes)
-    if node.op == "reshape" and node.args[0].shape[:1] == (BATCH,):
+    if node.is_reshape and node.args[0].shape[:1] == (BATCH,):
         return reshape(_total(node.args[0]), node.shape[1:])
     return einsum([to_real(node)], [(0, *axes)], axes)
 
@@ -175,7 +177,7 @@ def _is_outer(node: Node) -> bool:
         if len(wide) != 1:
             break
         node = wide[0]
-    return node.op == "contract" and len(node.args) > 1
+    return node.is_contraction and len(node.args) > 1
 
 
 def _aligned(arg: Node, node: Node) -> list[int | None]:
@@ -274,7 +276,7 @@ def _recurrence(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
 def _to_rows(x: Node) -> Node:
     turned = transpose(x, (1, 0, *range(2, x.ndim)))
     # rows that another loop wrote are turned already
-    if x.op == "contract" and len(x.args) == 1 and transpose(x.args[0], (1, 0, *range(2, x.ndim))) is x:
+    if x.is_contraction and len(x.args) == 1 and transpose(x.args[0], (1, 0, *range(2, x.ndim))) is x:
         return x.args[0]
     return turned
 
@@ -283,7 +285,7 @@ def _slice(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
     """Take a part of each sample: of what a loop gives, which is joined, the one that was written."""
     (x,) = args
     items = (whole(BATCH), *node.payload.items)
-    if x.op == "concatenate" and x.ndim == 2 and x.shape[0] == BATCH:
+    if x.is_concatenation and x.ndim == 2 and x.shape[0] == BATCH:
         start: Dim = 0
         for part in x.args:
             if items[1] == (start, 1, part.shape[1]):
@@ -323,4 +325,4 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(NORMALIZATIONS, lambda n, a, _: normalize(n.op, a[0], axes_of(n, a[0]))),
     **dict.fromkeys(MATRIX_OPS, lambda n, a, _: matrix(n.op, *a)),
 }
-complete(_RULES, "symdiff.plan.passes.batch", INNER, ("stop_gradient", "named", "custom", "spectral"))
+complete(_RULES, "symdiff.plan.passes.batch", INNER, INLINED)

@@ -37,7 +37,7 @@ def is_large_matrix(node: Node) -> bool:
 
 def shared_matrices(node: Node) -> Node:
     """Return the matrices that are repeated for all samples, where they are; else the node."""
-    if node.op == "contract" and len(node.args) == 1 and node.args[0].ndim == node.ndim - 1:
+    if node.is_contraction and len(node.args) == 1 and node.args[0].ndim == node.ndim - 1:
         (own,) = node.payload.labels
         if node.payload.out[1:] == own and node.shape[0] == BATCH:
             return node.args[0]
@@ -54,7 +54,7 @@ def is_factored(node: Node) -> bool:
 
 def is_transpose(node: Node) -> bool:
     """Tell whether a node is other matrices with rows and columns exchanged."""
-    if node.op != "contract" or len(node.args) != 1 or node.args[0].ndim != node.ndim:
+    if not node.is_contraction or len(node.args) != 1 or node.args[0].ndim != node.ndim:
         return False
     (own,) = node.payload.labels
     return bool(own == (*node.payload.out[:-2], node.payload.out[-1], node.payload.out[-2]))
@@ -83,7 +83,7 @@ def solve_vectors(roots: Sequence[Node]) -> list[Node]:
         made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
         if made.op == "solve" and is_factored(made):
             a, b = made.args
-            if b.op == "reshape" and b.shape[-1] == 1 and b.args[0].shape == b.shape[:-1]:
+            if b.is_reshape and b.shape[-1] == 1 and b.args[0].shape == b.shape[:-1]:
                 made = reshape(intern("solve", (a, b.args[0]), None, b.args[0].shape), made.shape)
         new[node] = made
     return [new[root] for root in roots]
@@ -125,7 +125,7 @@ def solve_inverses(roots: Sequence[Node], needed: int | None = None) -> list[Nod
 
 def _solved(node: Node, inverse: Node) -> Node | None:
     """Return a product of an inverse and another array as a solution, None where it is not such a product."""
-    if node.op != "contract" or len(node.args) != 2 or node.args[0] is node.args[1]:
+    if not node.is_contraction or len(node.args) != 2 or node.args[0] is node.args[1]:
         return None
     which = node.args.index(inverse)
     other = node.args[1 - which]

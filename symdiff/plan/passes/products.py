@@ -31,7 +31,7 @@ EXHAUSTIVE = 5
 
 def is_product(node: Node) -> bool:
     """Tell whether a contraction is a step of its own: two whole arrays, a sum over both, and work enough."""
-    if node.op != "contract" or len(node.args) != 2 or any(not own for own in node.payload.labels):
+    if not node.is_contraction or len(node.args) != 2 or any(not own for own in node.payload.labels):
         return False
     if any(arg.op in DELTAS for arg in node.args):
         return False
@@ -70,7 +70,7 @@ def _count(group: Sequence[int], sizes: dict[int, Dim]) -> int:
 
 
 def is_symmetric_product(node: Node) -> bool:
-    """Tell whether a contraction is a matrix that exchanging its two labels leaves as it is, factor for factor."""
+    """Tell whether a contraction is symmetric, since exchanging its two labels gives the same factors."""
     labels, out, _ = node.payload
     if len(out) != 2:
         return False
@@ -97,7 +97,7 @@ def split_products(roots: Sequence[Node]) -> tuple[list[Node], set[Node]]:
     for node in postorder(roots):
         made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
         made = _repeat_last(made)
-        if made.op == "contract" and len(made.args) > 1:
+        if made.is_contraction and len(made.args) > 1:
             is_symmetric = is_symmetric_product(made)
             made = _split(made) if len(made.args) > 2 else made
             if is_symmetric:
@@ -108,7 +108,7 @@ def split_products(roots: Sequence[Node]) -> tuple[list[Node], set[Node]]:
 
 def _repeat_last(node: Node) -> Node:
     """Return a sum that is repeated along new axes as the sum, repeated."""
-    if node.op != "contract" or not node.payload.repeated:
+    if not node.is_contraction or not node.payload.repeated:
         return node
     labels, out, repeated = node.payload
     if all(label in out for own in labels for label in own):

@@ -58,7 +58,7 @@ def tile_rows(inputs: Sequence[Node], outputs: Sequence[Node]) -> Lifted | None:
         The formula of one sample.
     """
     order = postorder(outputs)
-    if any(BATCH in node.shape or node.op == "recurrence" for node in order):
+    if any(BATCH in node.shape or node.is_recurrence for node in order):
         return None
     same = _Classes()
     for node in order:
@@ -90,12 +90,12 @@ def _may_be_tiles(order: Sequence[Node], members: set[Axis]) -> bool:
     """Tell whether a class of axes is the first of all arrays that have it, and nothing moves along it."""
     for node in order:
         own = [axis for axis in range(node.ndim) if (node, axis) in members]
-        if len(own) > 1 or (own and (node.op == "constant" or node.op in DELTAS)):
+        if len(own) > 1 or (own and (node.is_constant or node.op in DELTAS)):
             return False
         below = [axis for arg in node.args for axis in range(arg.ndim) if (arg, axis) in members]
-        if node.op != "contract" and any([*own, *below]):
+        if not node.is_contraction and any([*own, *below]):
             return False
-        if node.op == "contract" and len(_labels(node, members)) > 1:
+        if node.is_contraction and len(_labels(node, members)) > 1:
             return False  # each element along the axis meets each
         if below and node.op not in _FOLDS and not own:
             return False
@@ -117,15 +117,15 @@ def _stays(node: Node, below: bool) -> bool:
     """Tell whether an operation leaves elements along the first axis where they are."""
     if not below:
         return False
-    if node.op == "slice":
+    if node.is_slice:
         return bool(node.payload.items[0] == whole(node.args[0].shape[0]))
-    if node.op == "pad":
+    if node.is_pad:
         return bool(node.payload.items[0] == whole(node.shape[0]))
     if node.op in NORMALIZATIONS:
         return -node.ndim not in node.payload.axes
-    if node.op == "concatenate" or node.op in CUMULATIVE | LISTED:
+    if node.is_concatenation or node.op in CUMULATIVE | LISTED:
         return bool(node.payload.axis != -node.ndim)
-    if node.op == "reshape":
+    if node.is_reshape:
         return same_elements(node.args[0].shape, node.shape)[0] == ([0], [0])
     return node.ndim > 2
 
@@ -263,17 +263,17 @@ def _renamed(
         args = tuple([new[arg] for arg in node.args])
         if all(new[arg] is arg for arg in node.args) and shape_of(node) == node.shape:
             new[node] = node
-        elif node.op == "contract":
+        elif node.is_contraction:
             labels, out, repeated = node.payload
             sizes = {**dict(repeated), **dict(zip(out, shape_of(node), strict=True))}
             new[node] = contract(args, labels, out, sizes)
-        elif node.op == "slice":
+        elif node.is_slice:
             (arg,) = node.args
             new[node] = slicing(args[0], tuple(item_of(arg, k, item) for k, item in enumerate(node.payload.items)))
-        elif node.op == "pad":
+        elif node.is_pad:
             items = tuple(item_of(node, k, item) for k, item in enumerate(node.payload.items))
             new[node] = pad(args[0], items, shape_of(node))
-        elif node.op == "reshape":
+        elif node.is_reshape:
             new[node] = reshape(args[0], shape_of(node))
         else:
             new[node] = rebuild(node, args)
@@ -293,7 +293,7 @@ def _counted(lifted: Lifted, letters: set[str]) -> Lifted:
     gone = letters - left
     order = postorder(lifted.outputs)
     counts = {
-        node: _count(node.payload.size, gone) for node in order if node.op == "size" and gone & _names_of(node.payload)
+        node: _count(node.payload.size, gone) for node in order if node.is_size and gone & _names_of(node.payload)
     }
     outputs = substitute(lifted.outputs, counts)
     if any(gone & _names_of((node.shape, node.payload)) for node in postorder(outputs)):

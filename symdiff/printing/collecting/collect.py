@@ -98,17 +98,17 @@ class _Collector:
         for node in self.order:
             if node in self.inner:
                 continue
-            if node.op in ("add", "subtract"):
+            if node.is_additive:
                 self.new[node] = self.sum(node)
-            elif node.op in PRODUCTS or node.op == "power":
+            elif node.op in PRODUCTS or node.is_power:
                 self.new[node] = self.written(self.product(node), node.shape)
             else:
                 made = rebuild(node, tuple([self.new[arg] for arg in node.args])) if node.args else node
-                if made.op == "reshape":  # of what was put together it may be a plain number
+                if made.is_reshape:  # of what was put together it may be a plain number
                     made = self.reshaped(made)
                 elif made.op == "solve":
                     made = self.solved(made)
-                self.new[node] = self.contraction(made) if made.op == "contract" else made
+                self.new[node] = self.contraction(made) if made.is_contraction else made
         return self.new[self.order[-1]]
 
     # ------------------------------------------------------------ products
@@ -130,7 +130,7 @@ class _Collector:
                     result.merge(self.parts[made], power)
                 else:
                     shared.append((made, power))
-            elif part.op == "power":
+            elif part.is_power:
                 base, count = self.new[part.args[0]], whole_exponent(part.args[1])
                 if count and base in self.parts and self.users[part.args[0]] > 1:
                     shared.append((base, power * count))
@@ -279,18 +279,18 @@ class _Collector:
         sizes = {**label_sizes(node), **dict(repeated)}
         for group, kept in components(own, out):
             part = einsum([operands[i] for i in group], [own[i] for i in group], kept, sizes)
-            outside.take(self.diagonal(turned(part)) if part.op == "contract" else part, 1)
+            outside.take(self.diagonal(turned(part)) if part.is_contraction else part, 1)
         return self.written(outside, node.shape)
 
     def diagonal(self, node: Node) -> Node:
         """Multiply the vectors on one diagonal: the form in which two diagonals can be added."""
-        if node.op != "contract":
+        if not node.is_contraction:
             return node
         labels, out, repeated = node.payload
         first = labels[0]
         if (
             len(node.args) < 2
-            or node.args[0].op != "delta"
+            or not node.args[0].is_delta
             or not is_identity(node.args[0])
             or any(own not in ((first[0],), (first[1],)) for own in labels[1:])
         ):

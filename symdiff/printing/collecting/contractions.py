@@ -10,7 +10,7 @@ from ...simplify.matrices.symmetry import upright
 
 def without_unit_axes(node: Node) -> Node:
     """Return a contraction that a reshape frees of axes of length 1, as one without them; or the node."""
-    if node.op != "reshape" or node.args[0].op != "contract":  # a reshape of a reshape may be neither
+    if not node.is_reshape or not node.args[0].is_contraction:  # a reshape of a reshape may be neither
         return node
     (inner,) = node.args
     labels, out, repeated = inner.payload
@@ -25,12 +25,12 @@ def without_unit_axes(node: Node) -> Node:
 def turned(node: Node) -> Node:
     """Write the transpose of a product as a product, and symmetric matrices without a transpose."""
     (inner, *others), (labels, out, repeated) = node.args, node.payload
-    if inner.op == "contract" and not others and not repeated and sorted(labels[0]) == sorted(out):
+    if inner.is_contraction and not others and not repeated and sorted(labels[0]) == sorted(out):
         place = dict(zip(labels[0], inner.payload.out, strict=True))
         node = contract(
             inner.args, inner.payload.labels, tuple(place[label] for label in out), dict(inner.payload.repeated)
         )
-    return upright(node) if node.op == "contract" else node
+    return upright(node) if node.is_contraction else node
 
 
 def components(labels: Sequence[Labels], out: Labels) -> list[tuple[list[int], Labels]]:

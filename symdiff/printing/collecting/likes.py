@@ -1,4 +1,4 @@
-"""Sums of products as a person counts them: like terms added, what terms have in common, f(x) and 1 - f(x)."""
+"""Sums of products as a person writes them: like terms added, common factors in front, f(x) beside 1 - f(x)."""
 
 from __future__ import annotations
 
@@ -145,18 +145,18 @@ def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
         (x,) = share.args
         c, inside = scaled(x)
         other = known.get((share.op, -c, inside))
-        if other is None and x.op == "subtract":
+        if other is None and x.is_subtraction:
             other = known.get((share.op, *x.args[::-1]))
         if other is not None:
             return (other, share) if c < 0 else (share, other)
         known[share.op, c, inside] = share
-        if x.op == "subtract":
+        if x.is_subtraction:
             known[(share.op, *x.args)] = share
     return None
 
 
 def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] | None:
-    """Cancel terms with their negatives, whose factors all stand in what is left; None where one does not."""
+    """Cancel each term with its negative; None unless all factors of such a term stand in a term that is left."""
     left = list(terms)
     gone: set[Node] = set()
     for term in terms:

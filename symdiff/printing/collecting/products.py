@@ -30,7 +30,7 @@ def _is_finite(base: Node) -> bool:
     c = number(base)
     if c is not None:
         return c != 0.0 and math.isfinite(c)
-    return (base.args[0] if base.op == "sqrt" else base).op == "size" or is_surely_positive(base)
+    return (base.args[0] if base.is_root else base).is_size or is_surely_positive(base)
 
 
 #: Whole numbers whose roots are multiplied as roots.
@@ -52,7 +52,7 @@ class CollectedProduct:
 
     def take(self, base: Node, power: int) -> None:
         """Multiply by ``base**power``; what is cancelled leaves a divisor that was there, but for sizes of arrays."""
-        if base.op == "reshape" and base.args[0].shape == ():
+        if base.is_reshape and base.args[0].shape == ():
             (base,) = base.args
         c = number(base)
         if c is not None and c.is_integer() and abs(c) > 1.0:
@@ -212,7 +212,7 @@ def _in_place_of(
 def without_roots(term: CollectedProduct, outside: CollectedProduct) -> CollectedProduct:
     """Write the square of a root as what is below it, where the root is a divisor outside: a nan there stays."""
     for base, n in list(term.under.items()):
-        if base.op == "sqrt" and n % 2 == 0 and base in outside.under:
+        if base.is_root and n % 2 == 0 and base in outside.under:
             del term.under[base]
             term.take(base.args[0], -n // 2)
     return term
@@ -232,7 +232,7 @@ def _factor(product: CollectedProduct, fits: Callable[[Node], bool]) -> tuple[No
     for base, n in product.over.items():
         if n == 1 and fits(base):
             return base, base
-        if n == 1 and base.op == "contract":
+        if n == 1 and base.is_contraction:
             operand = next((arg for arg in base.args if fits(arg)), None)
             if operand is not None:
                 return base, operand
@@ -255,7 +255,7 @@ def _exchange(product: CollectedProduct, base: Node, old: Node, new: Node) -> No
 def is_nothing(product: CollectedProduct) -> bool:
     """Tell whether a term is zero: sizes of arrays, which are finite, times a 0."""
     zeros = [base for base in product.over if number(base) == 0.0]
-    return bool(zeros) and all(base in zeros or base.op == "size" for base in (*product.over, *product.under))
+    return bool(zeros) and all(base in zeros or base.is_size for base in (*product.over, *product.under))
 
 
 def _is_square(node: Node) -> bool:
@@ -264,13 +264,13 @@ def _is_square(node: Node) -> bool:
 
 
 def _is_square_term(term: Node) -> bool:
-    if term.op == "constant" and term.shape == ():
+    if term.is_constant and term.shape == ():
         return bool(term.value >= 0)
-    if term.op == "contract" and term.shape == () and len(term.args) == 2:
+    if term.is_contraction and term.shape == () and len(term.args) == 2:
         return term.args[0] is term.args[1] and term.payload.labels[0] == term.payload.labels[1]
-    if term.op == "power":
+    if term.is_power:
         return whole_exponent(term.args[1]) in range(2, WINDOW + 1, 2)
-    return term.op == "multiply" and term.args[0] is term.args[1]
+    return term.is_multiplication and term.args[0] is term.args[1]
 
 
 def whole_exponent(exponent: Node) -> int:
@@ -285,7 +285,7 @@ def times(factors: Mapping[Node, int]) -> Node | None:
     result: Node | None = None
     for base in sorted(factors, key=lambda base: (base.ndim > 0, not is_leaf(base))):
         part, n = base, factors[base]
-        if part.op == "sqrt" and n % 2 == 0 and _is_square(part.args[0]):
+        if part.is_root and n % 2 == 0 and _is_square(part.args[0]):
             part, n = part.args[0], n // 2
         if n > 1:
             part = elementwise("power", (part, constant(float(n))))
@@ -294,10 +294,10 @@ def times(factors: Mapping[Node, int]) -> Node | None:
 
 
 def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
-    """Write a root, or another power, beside what it is of as one power: x sqrt(x) is x**1.5."""
+    """Write a root or power times its base as one power: x sqrt(x) is x**1.5."""
     found = dict(factors)
     for base, n in factors.items():
-        exponent = number(base.args[1]) if base.op == "power" else 0.5 if base.op == "sqrt" else None
+        exponent = number(base.args[1]) if base.is_power else 0.5 if base.is_root else None
         if exponent is not None and base.args[0] in found:
             total = found.pop(base.args[0]) + exponent * n
             del found[base]
@@ -308,7 +308,7 @@ def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
 def powers_within(product: CollectedProduct, terms: Sequence[CollectedProduct]) -> list[CollectedProduct] | None:
     """Move variables beside a sum, of which each term has a power, into these; None where there are none."""
     moved = [base for base, n in product.over.items() if is_leaf(base) and not base.shape
-             and base.op != "constant" and all(term.over.get(base, 0) > 1 for term in terms)]  # fmt: skip
+             and not base.is_constant and all(term.over.get(base, 0) > 1 for term in terms)]  # fmt: skip
     if not moved:
         return None
     result = [term.copy() for term in terms]
@@ -351,7 +351,7 @@ def named_throughout(order: Sequence[Node]) -> Node:
     bare: dict[Node, Node] = {}
     names: dict[Node, str] = {}
     for node in order:
-        if node.op == "named":
+        if node.is_named:
             inside = bare[node] = bare[node.args[0]]
             if inside.args:
                 names.setdefault(inside, node.payload)

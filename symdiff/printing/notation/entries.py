@@ -318,7 +318,7 @@ def _differences_of_identity(reader: Reader, term: Term) -> Term | None:
 
 def _is_other_way(one: Term, other: Term) -> bool:
     """Tell whether one of two differences is the negative of the other."""
-    if one.kind != other.kind or one.data != other.data:
+    if one.kind != other.kind or one.kind == "array" or one.data != other.data:
         return False
     if one.kind in ("columns", "rows"):
         (same, own), (its, turned) = (term.args[:: 1 if one.kind == "columns" else -1] for term in (one, other))

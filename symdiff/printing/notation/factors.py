@@ -6,14 +6,13 @@ from collections import Counter
 from itertools import combinations
 
 from .named_forms import is_identity
-from .numbers import exact_product, without_common_number
+from .numbers import exact_product, exchanged, without_common_number
 from .reader import Reader, ReadingRules
 from .terms import CHAIN, SHORT, Term, postorder, transpose
 
 RULES = ReadingRules()
 
-#: Most terms of a sum that are looked into.
-_MOST = 16
+_MOST = 16  # terms of a sum that are looked into
 #: Numbers made of arrays, of which quotients get a name.
 _QUOTIENTS = ("dot", "total", "trace", "matrix", "sum")
 
@@ -277,8 +276,9 @@ def _number_of_sum(reader: Reader, term: Term) -> Term | None:
         common, numbers = found
         rests = []
         for value, (negative, scalars, divisors, array), minus in zip(numbers, parts, arg.data, strict=True):
+            first = next((factor for factor in scalars if factor.kind == "number"), None)  # of several
             own = [reader.number(value)] if value != 1.0 else []
-            own += [factor for factor in scalars if factor.kind != "number"]
+            own += scalars if first is None else exchanged(scalars, first, [])
             rests.append((reader.product([*own, array], divisors, arg.shape), minus != negative))
         args = [*term.args[:place], reader.sum(rests, arg.shape), *term.args[place + 1 :]]
         rest = reader.chain(args) if term.kind == "matmul" else reader.make(term.kind, args, term.data, term.shape)

@@ -47,7 +47,7 @@ class _Writer:
         self.roots = as_written(roots)
         self.known = known or {}
         self.order = postorder(self.roots)
-        self.taken = {*taken, *(str(node.name) for node in self.order if node.op == "input")}
+        self.taken = {*taken, *(str(node.name) for node in self.order if node.is_input)}
         self.terms: dict[Node, Term] = {}
         users: dict[Node, list[Node]] = {}
         for node in self.order:
@@ -299,7 +299,7 @@ def _insertion(short: Shape, long: Shape) -> tuple[bool, ...] | None:
 
 def write_slice(node: Node, args: Sequence[Term]) -> Term:
     """Write a part of an array, or a result of a loop."""
-    if node.args[0].op == "recurrence":
+    if node.args[0].is_recurrence:
         item = node.payload.items[0]
         for k, part in enumerate(parts_of(node.args[0])):
             one = part.size == 1 and item[0] == part.start and item[2] is None
@@ -402,7 +402,7 @@ def _slices(arg: Term, axis: int) -> Sequence[Term]:
 
 def write_named_function(node: Node, args: Sequence[Term]) -> Term:
     """Write an operation by its name, a custom function by the name that its author gave it."""
-    name = getattr(node.payload.rule, "name", node.op) if node.op == "custom" else node.op
+    name = getattr(node.payload.rule, "name", node.op) if node.is_custom else node.op
     return Term("function", tuple(args), str(name), node.shape)
 
 

@@ -259,7 +259,8 @@ def _taken(reader: Reader, term: Term) -> Term | None:
         return reader.negative(reader.make("take", x.args, term.data, term.shape))
     if x.kind != "product":
         return None
-    factors = [arg if not arg.ndim else reader.make("take", (arg,), term.data, term.shape) for arg in x.args]
+    # a vector of one element stands for all, as a number does
+    factors = [reader.make("take", (arg,), term.data, term.shape) if arg.shape == x.shape else arg for arg in x.args]
     return reader.make("product", factors, x.data, term.shape)
 
 

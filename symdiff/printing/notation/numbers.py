@@ -85,13 +85,19 @@ def _one_fraction(reader: Reader, term: Term) -> Term | None:
     parts = None if top is None else _as_quotient(top.data, bool(under))
     if parts is not None:
         p, divisor = parts
-        rest = [arg for arg in over if arg is not top]
+        rest = exchanged(over, top, [])
         over = [reader.number(p), *rest] if p != 1.0 else rest
         under = [reader.number(divisor), *under]
     ordered = sorted(under, key=lambda arg: arg.kind != "number")
     if parts is None and all(a is b for a, b in zip(ordered, under, strict=True)):
         return None
     return reader.product(over, ordered, term.shape)
+
+
+def exchanged(factors: Sequence[Term], one: Term | None, new: Sequence[Term]) -> list[Term]:
+    """Put others in the place of a factor, which may stand there again, and stays then."""
+    place = next(place for place, factor in enumerate(factors) if factor is one)
+    return [*factors[:place], *new, *factors[place + 1 :]]
 
 
 def _as_quotient(value: float, divided: bool) -> tuple[float, float] | None:
@@ -132,8 +138,7 @@ def _by_standard_deviation(reader: Reader, term: Term) -> Term | None:
         if own is None or root is None or len(over) == 1:
             continue
         deviation = reader.make("reduce", (own,), ("std", length.data[1]), length.shape)
-        below = [deviation if arg is length else arg for arg in under]
-        return reader.product([arg for arg in over if arg is not root], below, term.shape)
+        return reader.product(exchanged(over, root, []), exchanged(under, length, [deviation]), term.shape)
     return None
 
 

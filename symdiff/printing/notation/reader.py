@@ -40,6 +40,8 @@ class Reader:
     def __init__(self, rules: Sequence[Readings]) -> None:
         self.rules = rules
         self.known: dict[tuple[Any, ...], Term] = {}
+        #: Terms whose arguments and data are told apart by their places in memory, which are not given to others.
+        self.kept: list[Term] = []
 
     def read(self, roots: Sequence[Term]) -> list[Term]:
         """Return the terms of ``roots``, made again."""
@@ -60,6 +62,7 @@ class Reader:
             rules = (rule for table in self.rules for rule in table.get(kind, ()))
             readings = (rule(self, term) for rule in rules)
             known = self.known[key] = next((reading for reading in readings if reading is not None), term)
+            self.kept.append(term)
         return known
 
     def made(self, kind: str, args: Sequence[Term], data: Any, shape: Shape) -> Term | None:

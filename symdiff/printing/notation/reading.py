@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import choices, entries, factors, named_forms, numbers
+from . import entries, factors, named_forms, numbers, unit_steps
 from .reader import Reader, Readings
 from .terms import Term
 
@@ -34,7 +34,7 @@ def read(
     -------
     list of Term
     """
-    rules = [*more, numbers.ARRAYS, choices.RULES, named_forms.RULES]
+    rules = [*more, numbers.ARRAYS, unit_steps.RULES, named_forms.RULES]
     if derived:
-        rules += [choices.DERIVED, factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED, *behind]
+        rules += [unit_steps.DERIVED, factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED, *behind]
     return Reader(rules).read(roots)

@@ -57,7 +57,7 @@ class Cause(NamedTuple):
         where = f" at [{', '.join(map(str, self.place))}]" if self.place else ""
         if self.singular:
             told = f"{_text(self.part)} has no value: a matrix is singular"
-        elif self.part.node.op == "input":
+        elif self.part.node.is_input:
             return f"the input {_text(self.part)} is {self.value}{where}"
         else:
             told = f"{_text(self.part)} is {self.value}{where}"
@@ -65,7 +65,7 @@ class Cause(NamedTuple):
         return "\n".join([told + (", of" if lines else ""), *lines])
 
     def _own(self, value: Values) -> tuple[int, ...] | None:
-        """Return the index in an operand from which the element comes, where one is computed from one."""
+        """Return the index in an operand of the one element that a result is computed from; None for several."""
         rank, shape = value.ndim, self.part.node.shape
         if rank > len(self.place) or any(
             own not in (1, size) for own, size in zip(value.shape[::-1], shape[::-1], strict=False)
@@ -155,7 +155,7 @@ def _descend(node: Node, found: Mapping[Node, Values]) -> Cause:
         if blamed is None:
             break
         node, index = blamed
-    operands = tuple((Array(arg), found[arg]) for arg in dict.fromkeys(node.args) if arg.op != "constant")
+    operands = tuple((Array(arg), found[arg]) for arg in dict.fromkeys(node.args) if not arg.is_constant)
     return Cause(Array(node), float(found[node][index]), index, operands)
 
 

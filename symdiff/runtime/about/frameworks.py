@@ -1,4 +1,4 @@
-"""Other libraries that take kernels as functions: each is a module of ``integrations``, imported when asked for."""
+"""Other libraries that take kernels as functions: each is a hook, a module of ``integrations``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from importlib import import_module
 from typing import Any
 
 from ...errors import UnsupportedError
+from ...ground.stages import hook
 
-__all__ = ["tool", "wrapped"]
+__all__ = ["wrapped"]
 
 #: Names of libraries, as users of symdiff know them and as pip installs them.
 _PACKAGES = {"jax": "jax", "torch": "torch", "numba": "numba", "scipy": "scipy"}
@@ -27,9 +28,4 @@ def wrapped(library: str, kernel: Any, *options: Any) -> Any:
         raise UnsupportedError(
             f"{library} is not installed here ({error}); install it, e.g. by pip install {_PACKAGES[library]}"
         ) from None
-    return import_module(f"symdiff.integrations.{library}").wrap(kernel, *options)
-
-
-def tool(module: str) -> Any:
-    """Return a module of ``tools``, which stands above kernels and is imported when somebody asks for it."""
-    return import_module(f"symdiff.tools.{module}")
+    return hook(library).wrap(kernel, *options)

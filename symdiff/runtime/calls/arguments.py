@@ -170,6 +170,8 @@ def as_floats(name: str, argument: Any) -> Floats:
     """
     if type(argument) is np.ndarray and argument.dtype == np.float64 and argument.flags.aligned:
         return argument
+    if type(argument) is float:
+        return np.array(argument)
     if is_masked(argument):
         raise DtypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(...) or select first")
     argument = numbers_of(name, argument)

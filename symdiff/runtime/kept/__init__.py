@@ -10,8 +10,8 @@ Invariants
     * Whatever a record depends on is part of its key: the formula, shapes, options, the budget, this machine, and the
       files of symdiff itself.
 Files
-    values    plain values as bytes, and back
-    forms     programs, plans and code of the interpreter as plain values
+    plain     plain values as bytes, and back
+    encoding  programs, plans and code of the interpreter as plain values
     keys      names of records
     records   records in the cache folder
     formulas  a formula as it is compiled, how its record is found, and what is in it

@@ -17,10 +17,10 @@ from ...plan.plan import Plan
 from ...simplify import inline
 from ...sparse.formats import Format
 from ..options import Options
-from .forms import Graph
+from .encoding import Graph
 from .keys import is_plain, key_of, nodes_as_bytes
+from .plain import UnkeepableError
 from .records import FormulaRecord
-from .values import UnkeepableError
 
 __all__ = [
     "Kept",

@@ -16,8 +16,8 @@ from ...codegen.bytecode.format import Bytecode
 from ...errors import DataError
 from ...ground.budget import uncounted
 from ..toolchain import cache, worker
-from . import forms, keys
-from .values import MOST, UnkeepableError
+from . import encoding, keys
+from .plain import MOST, UnkeepableError
 
 __all__ = ["FormulaRecord", "NativeCode", "UnitRecord"]
 
@@ -71,7 +71,7 @@ class FormulaRecord:
             return None
         try:
             with uncounted():
-                found = forms.read(contents)
+                found = encoding.read(contents)
         except DataError:
             return None
         if not isinstance(found, dict):
@@ -173,7 +173,7 @@ class _Writing:
             return
         try:
             with uncounted():
-                written = forms.write(self.contents)
+                written = encoding.write(self.contents)
         except UnkeepableError:
             return
         if len(written) <= MOST:

@@ -45,7 +45,7 @@ def refuse_others(plan: Plan, sizes: Mapping[str, int] | None = None) -> None:
 
 
 def _others(plan: Plan, sizes: Mapping[str, int] | None) -> Iterator[tuple[float | None, str]]:
-    """Yield steps that a library runs for matrices of many rows, or for any: of how many or None, and what it is."""
+    """Yield the steps that a library runs: from how many rows on, None for any number, and what the step is."""
     for step in nested(plan.steps):
         if isinstance(step, Call):
             yield None, f"{step.formula.op} by NumPy"

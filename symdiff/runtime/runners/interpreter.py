@@ -6,8 +6,7 @@ one to the other between calls.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from typing import Unpack
 
 from ..._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from ..._kernels.unit import NativeCall
@@ -16,10 +15,9 @@ from ...codegen.scalars import LIBRARY
 from ...errors import InternalError
 from ...graph.primitives import complete
 from ...lowering.program import SIGNATURES, Program
-from ..kept.records import UnitRecord
 from ..toolchain.machine import function_address
 from .native import NativeRunner, target_of
-from .variants import ProgramRunner, Variant
+from .variants import ProgramRunner, UnitOptions, Variant
 
 __all__ = ["InterpreterRunner"]
 
@@ -37,35 +35,16 @@ class InterpreterRunner(ProgramRunner):
     Parameters
     ----------
     program : Program
-    reduce, columns : bool
-        The unit that is made now: summing over the batch, and for columns.
-    constant : sequence of bool, optional
-        Inputs that never have batch axes.
-    accuracy : {"default", "high"}
-        "high" takes libm's functions for the vector library's.
-    build_limit : float, optional
-        Not used, as nothing is built.
-    brief : bool
+    brief : bool, optional
         Write the code quickly, since it will soon be replaced.
-    kept : UnitRecord, optional
-        What is kept of the units between processes.
+    **options
+        See :class:`~.variants.UnitOptions`; nothing is built, so that the limit is not used.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        *,
-        reduce: bool = False,
-        columns: bool = False,
-        constant: Sequence[bool] = (),
-        accuracy: str = "default",
-        build_limit: float = math.inf,
-        brief: bool = False,
-        kept: UnitRecord | None = None,
-    ) -> None:
-        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit, kept)
+    def __init__(self, program: Program, *, brief: bool = False, **options: Unpack[UnitOptions]) -> None:
+        super().__init__(program, **options)
         self._brief = brief
-        self.call(reduce, columns)
+        self.call(*self.usual)
 
     def source(self) -> str:
         """Return the C text of the usual unit, which says what the interpreter does."""

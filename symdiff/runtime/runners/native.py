@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import math
 from collections.abc import Sequence
+from typing import Unpack
 
 from ..._kernels.unit import NativeCall
 from ...codegen.c import standalone
 from ...codegen.c.emit import CSource, Target, emit_c
 from ...codegen.c.standalone import emit_standalone
 from ...lowering.program import Program
-from ..kept.records import NativeCode, UnitRecord
+from ..kept.records import NativeCode
 from ..toolchain.build import Library, build, kept_library
 from ..toolchain.load import keep
 from ..toolchain.machine import native_target
-from .variants import ProgramRunner, Variant
+from .variants import ProgramRunner, UnitOptions, Variant
 
 __all__ = ["NativeRunner", "standalone_function", "target_of"]
 
@@ -32,19 +32,10 @@ class NativeRunner(ProgramRunner):
     Parameters
     ----------
     program : Program
-    reduce, columns : bool
-        The unit that is built now: summing over the batch, and for columns.
-    constant : sequence of bool, optional
-        Inputs that never have batch axes.
-    accuracy : {"default", "high"}
-        "high" takes libm's functions (below one unit in the last place) for the vector library's
-        (below four), sample by sample and several times slower.
-    build_limit : float, optional
-        Seconds that the compiler may take for all units.
     now : bool, optional
-        Build now, not when a unit is first wanted.
-    kept : UnitRecord, optional
-        What is kept of the units between processes.
+        Build the usual unit now, not when it is first wanted.
+    **options
+        See :class:`~.variants.UnitOptions`.
 
     Raises
     ------
@@ -52,23 +43,12 @@ class NativeRunner(ProgramRunner):
         Without a compiler, when it fails, and when it would take longer (``OverBudgetError``).
     """
 
-    def __init__(
-        self,
-        program: Program,
-        *,
-        reduce: bool = False,
-        columns: bool = False,
-        constant: Sequence[bool] = (),
-        accuracy: str = "default",
-        build_limit: float = math.inf,
-        now: bool = True,
-        kept: UnitRecord | None = None,
-    ) -> None:
-        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit, kept)
+    def __init__(self, program: Program, *, now: bool = True, **options: Unpack[UnitOptions]) -> None:
+        super().__init__(program, **options)
         self._sources: dict[Variant, CSource] = {}
         self._libraries: dict[Variant, Library] = {}
         if now:
-            self.call(reduce, columns)
+            self.call(*self.usual)
 
     @property
     def build_seconds(self) -> float:

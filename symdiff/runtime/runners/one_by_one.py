@@ -1,4 +1,4 @@
-"""Samples of a batch that are computed one after the other, each as if there were no other, or some at once."""
+"""Samples of a batch that are computed one after the other, each as if it were alone, or several at once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def one_by_one(compute: Sampled, outs: Sequence[Floats], count: int, total: bool
 
 
 class Together:
-    """Computes samples of a loop some at once: they are an axis of one sample, over which each step goes.
+    """Computes several samples of a loop at once: they become an axis of one sample, over which each step runs.
 
     Parameters
     ----------

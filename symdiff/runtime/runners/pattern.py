@@ -88,7 +88,7 @@ class Pattern:
             [runner.usual.columns for runner in self.runners],
         )
         for number, runner in enumerate(self.runners):
-            # the runners do not hold the plan: it ends with its last reference
+            # the runners hold no reference to the plan, which ends with its last one
             for reduce in {runner.usual.reduce, False}:  # sums of short rows compute their elements first
                 runner.bind(partial(_install, ref(self), number), reduce)
         self._bound: dict[tuple[Any, ...], Executor | None] = {}

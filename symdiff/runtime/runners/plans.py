@@ -26,10 +26,10 @@ from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import Size, value
 from ...graph.traversal import resize
 from ...lowering.program import Program
-from ...plan.calls import plan_call
+from ...plan.calls import FEWER, plan_call
 from ...plan.cost import NOMINAL, program_cost
 from ...plan.dump import letters_in, rows_of, step_lines
-from ...plan.loops.access import INNER
+from ...plan.loops.access import INNER, inner_axes
 from ...plan.plan import Plan
 from ...plan.steps import Call
 from ..calls.threads import get_num_threads, register
@@ -196,15 +196,16 @@ class PlanRunner:
         """Return the plan of the formula with numbers for its letters, None where there is none."""
         key = (batched, *sorted(sizes.items()))
         if key not in self._sized:
-            made = None
-            fresh = {}
+            made, fresh = None, {}
             for node in self.inputs:
                 shape = tuple([value(size, sizes) for size in node.shape])
                 fresh[node] = input(str(node.name), shape, node.dtype, node.assumptions)
-            with suppress(UnsupportedError, ShapeError):  # sizes that do not fit are told by the plan with letters
-                outputs = resize(self.outputs, fresh, sizes)
-                plan = plan_call(tuple(fresh.values()), outputs, batched, min(self.limit, FEW), total=self.reduce)
-                made = Pattern(plan, self.kind, self.accuracy, self.build_limit, reproducible=self.reproducible)
+            for most in (INNER, *FEWER):  # what is too long in straight-line code has loops
+                with inner_axes(most), suppress(UnsupportedError, ShapeError):  # the plan with letters tells misfits
+                    outputs = resize(self.outputs, fresh, sizes)
+                    plan = plan_call(tuple(fresh.values()), outputs, batched, min(self.limit, FEW), total=self.reduce)
+                    made = Pattern(plan, self.kind, self.accuracy, self.build_limit, reproducible=self.reproducible)
+                    break
             while len(self._sized) >= SIZED:
                 self._sized.pop(next(iter(self._sized)), None)
             self._sized.setdefault(key, made)
@@ -376,8 +377,7 @@ class PlanRunner:
         direct = [target if target.dtype == dtype else np.empty(target.shape, dtype) for target in targets]
         failed = executor.run(given, direct, rows, self.threads or get_num_threads())
         if failed is not None:
-            index, message = failed
-            raise SingularMatrixError(message, index)
+            raise SingularMatrixError(failed[1], failed[0])
         for target, array in zip(targets, direct, strict=True):
             if target is not array:
                 target[...] = array

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from ..._kernels.unit import NativeCall
 from ...lowering.program import Program
-from ..kept.records import UnitRecord
 from ..options import BUILD_SECONDS
 from ..toolchain import worker
 from ..toolchain.build import OverBudgetError, compiler_in_sight
 from ..toolchain.load import RoomError
 from .interpreter import InterpreterRunner
 from .native import NativeRunner
-from .variants import ProgramRunner, Variant
+from .variants import ProgramRunner, UnitOptions, Variant
 
 __all__ = ["TieredRunner"]
 
@@ -31,40 +29,14 @@ class TieredRunner(ProgramRunner):
     Parameters
     ----------
     program : Program
-    reduce, columns : bool
-        The unit that is made now: summing over the batch, and for columns.
-    constant : sequence of bool, optional
-        Inputs that never have batch axes.
-    accuracy : {"default", "high"}
-        "high" takes libm's functions for the vector library's.
-    build_limit : float, optional
-        Seconds that the compiler may take for all units.
-    kept : UnitRecord, optional
-        What is kept of the units between processes. Native code that the cache has serves from the first call on.
+    **options
+        See :class:`~.variants.UnitOptions`. Native code that the cache has serves from the first call on.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        *,
-        reduce: bool = False,
-        columns: bool = False,
-        constant: Sequence[bool] = (),
-        accuracy: str = "default",
-        build_limit: float = BUILD_SECONDS,
-        kept: UnitRecord | None = None,
-    ) -> None:
-        super().__init__(program, Variant(reduce, columns), constant, accuracy, build_limit, kept)
-        self._native = NativeRunner(
-            program,
-            reduce=reduce,
-            columns=columns,
-            constant=constant,
-            accuracy=accuracy,
-            build_limit=build_limit,
-            now=False,
-            kept=kept,
-        )
+    def __init__(self, program: Program, **options: Unpack[UnitOptions]) -> None:
+        options.setdefault("build_limit", BUILD_SECONDS)
+        super().__init__(program, **options)
+        self._native = NativeRunner(program, now=False, **options)
         self._interpreter: InterpreterRunner | None = None
         self._changed = threading.Condition()
         self._pending: set[Variant] = set()
@@ -72,7 +44,7 @@ class TieredRunner(ProgramRunner):
         self._failure = ""
         #: Why there is no native code, once that is known; "" where there is some, or may be.
         self.obstacle = ""
-        self.call(reduce, columns)
+        self.call(*self.usual)
 
     @property
     def backend(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from ...errors import LimitError, SingularMatrixError
 from ...lowering.program import CHEAP, Program
 from ..kept.records import UnitRecord
 
-__all__ = ["ProgramRunner", "Variant", "cost"]
+__all__ = ["ProgramRunner", "UnitOptions", "Variant", "cost"]
 
 
 class Variant(NamedTuple):
@@ -48,40 +48,49 @@ def cost(program: Program) -> int:
     return len(program.ops) + 8 * calls + moved
 
 
+class UnitOptions(TypedDict, total=False):
+    """What every runner of a program takes, all of it by name.
+
+    Parameters
+    ----------
+    reduce, columns : bool
+        The usual unit, which serves batches whose layout does not matter: summing over the batch, and for columns.
+    constant : sequence of bool
+        Inputs that never have batch axes; by default none.
+    accuracy : {"default", "high"}
+        "high" takes libm's functions (below one unit in the last place) for the vector library's
+        (below four), sample by sample and several times slower.
+    build_limit : float
+        Seconds that the compiler may take for all units, if there is one; by default there is no limit.
+    kept : UnitRecord, optional
+        What is kept of the units between processes.
+    """
+
+    reduce: bool
+    columns: bool
+    constant: Sequence[bool]
+    accuracy: str
+    build_limit: float
+    kept: UnitRecord | None
+
+
 class ProgramRunner(ABC):
     """The units of one program, and how batches find the one that suits them.
 
     Parameters
     ----------
     program : Program
-    usual : Variant
-        The unit for batches whose layout does not matter.
-    constant : sequence of bool
-        Inputs that never have batch axes.
-    accuracy : {"default", "high"}
-        "high" takes libm's functions (below one unit in the last place) for the vector library's
-        (below four), sample by sample and several times slower.
-    build_limit : float
-        Seconds that the compiler may take for all units, if there is one.
-    kept : UnitRecord, optional
-        What is kept of the units between processes.
+    **options
+        See :class:`UnitOptions`.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        usual: Variant,
-        constant: Sequence[bool],
-        accuracy: str,
-        build_limit: float = math.inf,
-        kept: UnitRecord | None = None,
-    ) -> None:
-        self.kept = kept
+    def __init__(self, program: Program, **options: Unpack[UnitOptions]) -> None:
+        self.kept = options.get("kept")
         self.program = program
-        self.build_limit = build_limit
-        self.constant = tuple(constant)
-        self.accuracy = accuracy
-        self.usual = usual
+        self.build_limit = options.get("build_limit", math.inf)
+        self.constant = tuple(options.get("constant", ()))
+        self.accuracy = options.get("accuracy", "default")
+        self.usual = Variant(options.get("reduce", False), options.get("columns", False))
         self._units: dict[Variant, NativeCall] = {}
         self._install: dict[bool, list[Callable[[NativeCall], None]]] = {False: [], True: []}
 

@@ -72,7 +72,7 @@ def build_sparse(
         )
 
     def fixed(sizes: Mapping[str, int]) -> SparseKernel:
-        numbers = {node: constant(value(node.payload.size, sizes)) for node in postorder(nodes) if node.op == "size"}
+        numbers = {node: constant(value(node.payload.size, sizes)) for node in postorder(nodes) if node.is_size}
         made = resize([*inputs, *nodes], numbers, sizes)
         # what it computes has the same bits, and need not be built for each number
         backend = {"auto": "interpreter", "native": "interpreter"}.get(problem.backend, problem.backend)

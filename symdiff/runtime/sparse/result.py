@@ -10,10 +10,10 @@ import numpy as np
 from ...errors import ShapeError
 from ...graph import Node
 from ...graph.sizes import product, show
+from ...ground.stages import hook
 from ...sparse.entries import SparsePattern
 from ...sparse.formats import Format
 from ...sparse.layouts import Layout, OrderedLayout
-from ..about.frameworks import tool
 from ..calls.arguments import Parameter
 from ..calls.containers import rank_of
 
@@ -49,7 +49,7 @@ class Coordinates(tuple[Any, Any]):
         return tuple, (tuple(self),)
 
     def _repr_html_(self) -> str:
-        return str(tool("reading.drawings").nonzeros(self.shape, *self))
+        return str(hook("drawings").nonzeros(self.shape, *self))
 
 
 class Result(NamedTuple):

@@ -265,7 +265,7 @@ def build(source: CSource, seconds: float = math.inf) -> Library:
     folder = store.usable_folder()
     kept = None if folder is None else store.lookup(folder, key)
     if kept is not None:
-        # What does not load here was built against another C library, say; the new build takes its place.
+        # A library that does not load here, built against another C library for example, is replaced by the new build.
         with contextlib.suppress(BuildError):
             return _load(source.symbols, kept, key, 0.0)
     contents = processes.uninterrupted(lambda: _compile(source, compiler, seconds))

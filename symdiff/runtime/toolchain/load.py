@@ -104,7 +104,7 @@ def require_room() -> None:
         while _held.recent:
             _held.recent.popitem()
     if not _has_room() and _held.searched != loaded()[2]:
-        # Kernels may hold themselves in a circle. To look for that takes long, so it is not done again in vain.
+        # Kernels may be held by reference cycles. A collection takes long, so it is not repeated in vain.
         gc.collect()
     if not _has_room():
         count, _, _held.searched = loaded()

@@ -15,6 +15,7 @@ Files
     quotients    derivatives of f(x y) / y by x
     shares       sums of softmax, which are 1
     opposites    f(z) and 1 - f(z) in what is differentiated again
+    kinks        signs and directions in what is differentiated again
     deviations   means of deviations from a mean, which are 0
     weighted     the same of weighted means
 Add

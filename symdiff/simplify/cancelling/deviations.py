@@ -45,11 +45,11 @@ def _is_sum(node: Node) -> bool:
     for _ in range(DEPTH):
         if node.op in ("negative", "reshape", "divide"):
             node = node.args[0]
-        elif node.op == "multiply" and () in (node.args[0].shape, node.args[1].shape):
+        elif node.is_multiplication and () in (node.args[0].shape, node.args[1].shape):
             node = node.args[node.args[0].shape == ()]
         else:
             break
-    return node.op == "contract" and not any(arg.shape for arg in node.args[:-1])
+    return node.is_contraction and not any(arg.shape for arg in node.args[:-1])
 
 
 class _Summed(NamedTuple):
@@ -105,7 +105,7 @@ class _Summed(NamedTuple):
 def _summed(node: Node) -> _Summed | None:
     scalars: set[tuple[Node, bool]] = set()
     total = without_scalars(node, scalars, ("negative", "reshape"))
-    if total.op != "contract" or any(arg.shape for arg in total.args[:-1]):
+    if not total.is_contraction or any(arg.shape for arg in total.args[:-1]):
         return None
     for arg in total.args[:-1]:
         scalars.update(scalars_of(arg))
@@ -116,14 +116,14 @@ def _summed(node: Node) -> _Summed | None:
 def _is_deviation(node: Node) -> bool:
     """Tell whether a sum is x - mean(x), which counts as one term."""
     every = [set(range(node.ndim)), *({axis} for axis in range(node.ndim) if node.ndim > 1)]
-    return node.op == "subtract" and any(_deviation(node, axes) is not None for axes in every)
+    return node.is_subtraction and any(_deviation(node, axes) is not None for axes in every)
 
 
 def _deviation(node: Node, axes: set[int]) -> Node | None:
     """Return z for z = x - mean(x) along some axes, and for its direction."""
     if node.op == "unit" and set(axes_of(node, node)) == axes:
         node = node.args[0]
-    if node.op != "subtract" or node.args[0].shape != node.shape or not _is_mean(node.args[1], node.args[0], axes):
+    if not node.is_subtraction or node.args[0].shape != node.shape or not _is_mean(node.args[1], node.args[0], axes):
         return None
     return node
 
@@ -151,22 +151,22 @@ def _is_mean(node: Node, x: Node, axes: set[int]) -> bool:
     count = constant(1.0)
     size = 1.0
     for _ in range(DEPTH):
-        if node.op == "reshape":
+        if node.is_reshape:
             node = node.args[0]
-        elif node.op == "divide" and _is_number(node.args[1]):
+        elif node.is_division and _is_number(node.args[1]):
             count = make("multiply", count, node.args[1])
             node = node.args[0]
-        elif node.op == "multiply" and node.args[0].op == "constant" and node.args[0].shape == ():
+        elif node.is_multiplication and node.args[0].is_constant and node.args[0].shape == ():
             size *= float(node.args[0].value)
             node = node.args[1]
         else:
             break
-    if node.op != "contract" or node.args != (x,) or node.payload.repeated:
+    if not node.is_contraction or node.args != (x,) or node.payload.repeated:
         return False
     (own,), out, _ = node.payload
     if {axis for axis, label in enumerate(own) if label not in out} != axes or len({*own}) < len(own):
         return False
     wanted = extent(product([x.shape[axis] for axis in axes]))
     return make("multiply", constant(size), wanted) is count or (
-        count.op == wanted.op == "constant" and float(wanted.value) * size == float(count.value)
+        count.is_constant and wanted.is_constant and float(wanted.value) * size == float(count.value)
     )

@@ -122,11 +122,11 @@ def _is_fraction(node: Node) -> bool:
         if not todo:
             break
         part = todo.pop()
-        if part.op == "divide" and _base(part.args[1]).op in SUMS:
+        if part.is_division and _base(part.args[1]).op in SUMS:
             return True
-        if part.op in OF_LENGTHS or (part.op == "power" and part.args[0].op in SUMS):
+        if part.op in OF_LENGTHS or (part.is_power and part.args[0].op in SUMS):
             return True
-        if part.op in PRODUCTS or (part.op == "contract" and not part.args[0].shape):
+        if part.op in PRODUCTS or (part.is_contraction and not part.args[0].shape):
             todo.extend(part.args)
     return False
 

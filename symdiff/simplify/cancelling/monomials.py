@@ -55,7 +55,7 @@ def _decomposed(term: Node) -> PowerProduct | None:
                 todo += [] if top is None else [(top, int(n) * power)]
             elif _halves(base):
                 halves[base.args[0]] = halves.get(base.args[0], 0) + int(_halves(base) * n) * power
-            elif base.op == "contract" and _is_scaled(base):
+            elif base.is_contraction and _is_scaled(base):
                 todo += [(arg, int(n) * power) for arg in base.args]
             else:
                 powers[base] = powers.get(base, 0) + int(n) * power
@@ -99,9 +99,9 @@ def _of_length(node: Node) -> tuple[Node, int, Node | None] | None:
 
 def _halves(node: Node) -> int:
     """Return n for the power n / 2 of something, n odd, and 0 for anything else."""
-    if node.op == "sqrt":
+    if node.is_root:
         return 1
-    exponent = scalar_constant(node.args[1]) if node.op == "power" else None
+    exponent = scalar_constant(node.args[1]) if node.is_power else None
     return int(2 * exponent) if exponent is not None and exponent % 1 == 0.5 and abs(exponent) < HIGHEST else 0
 
 
@@ -112,7 +112,7 @@ def _is_scaled(node: Node) -> bool:
 
 
 def _enters(part: Node, power: float) -> bool:
-    if part.op != "power":
+    if not part.is_power:
         return part.op in PRODUCTS
     n = scalar_constant(part.args[1])
     return n is not None and n.is_integer() and abs(n) <= HIGHEST

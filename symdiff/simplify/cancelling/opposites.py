@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...graph import Node, constant, number, postorder, rebuild
-from ...graph.scalars.arithmetic import factors_of, scaled, terms_of
+from ...graph.scalars.arithmetic import SUMS, factors_of, scaled, terms_of
 from ..rewriter import make, spread
 from .parts import FACTORS, TERMS, total_of
 
@@ -52,7 +52,7 @@ def _linear(node: Node, moves: dict[Node, bool], levels: int) -> Node:
     """Rewrite sums below operations that are linear in them."""
     if levels == 0 or not moves[node]:
         return node
-    if node.op in ("add", "subtract"):
+    if node.is_additive:
         found = _opened(node)
         if found is not None:
             return found
@@ -61,14 +61,14 @@ def _linear(node: Node, moves: dict[Node, bool], levels: int) -> Node:
         places = [0]
     elif node.op in ("multiply", "contract", "divide"):
         places = [place for place, arg in enumerate(node.args) if moves[arg]]
-        if len(places) > 1 or (node.op == "divide" and places != [0]):
+        if len(places) > 1 or (node.is_division and places != [0]):
             return node
     else:
         return node
     args = [_linear(arg, moves, levels - 1) if place in places else arg for place, arg in enumerate(node.args)]
     if all(new is old for new, old in zip(args, node.args, strict=True)):
         return node
-    return make(node.op, *args) if node.op in ("add", "subtract", "negative") else rebuild(node, tuple(args))
+    return make(node.op, *args) if node.op in SUMS else rebuild(node, tuple(args))
 
 
 def _opened(node: Node) -> Node | None:

@@ -44,14 +44,14 @@ def without_scalars(node: Node, scalars: set[tuple[Node, bool]], through: tuple[
     for _ in range(DEPTH):
         if node.op in through:
             node = node.args[0]
-        elif node.op == "divide" and node.args[1].shape == ():
+        elif node.is_division and node.args[1].shape == ():
             scalars.update((base, not under) for base, under in scalars_of(node.args[1]))
             node = node.args[0]
-        elif node.op == "multiply" and () in (node.args[0].shape, node.args[1].shape):
+        elif node.is_multiplication and () in (node.args[0].shape, node.args[1].shape):
             first = node.args[0].shape == ()
             scalars.update(scalars_of(node.args[not first]))
             node = node.args[first]
-        elif node.op == "contract" and len(node.args) == 2 and node.args[0].shape == ():
+        elif node.is_contraction and len(node.args) == 2 and node.args[0].shape == ():
             if node.payload.labels[1] != node.payload.out:
                 break
             scalars.update(scalars_of(node.args[0]))
@@ -73,7 +73,7 @@ def without_factor(term: Node, factor: Node) -> Node:
     for base, n in found.parts:
         if base is factor:
             continue
-        inner = base.args[1] if base.op == "contract" and base.args[0] is factor else base
+        inner = base.args[1] if base.is_contraction and base.args[0] is factor else base
         for _ in range(int(abs(n))):
             result = make("multiply" if n > 0 else "divide", result, inner)
     return result

@@ -1,4 +1,4 @@
-"""Derivatives of ``f(x y) / y`` by x, which is ``f'(x y)``.
+"""Derivatives of ``f(x y) / y`` with respect to x, which are ``f'(x y)``.
 
 The quotient is written ``x q(x y)`` with ``q(t) = f(t) / t``, which is right where t is 0. By the product rule its
 derivative is ``q(t) + t q'(t)``: that is ``f'(t)``, and loses its digits where f' is small beside f(t) / t.

@@ -29,7 +29,7 @@ def _ratio_of_positive(node: Node) -> Node | None:
         return None
     top, bottom = list(above.parts), list(below.parts)
     for base, n in above.parts:
-        if (base, n) in bottom and base.op != "constant" and is_surely_positive(base):
+        if (base, n) in bottom and not base.is_constant and is_surely_positive(base):
             bottom.remove((base, n))
             top.remove((base, n))
     for base, n in _alike(top, bottom):
@@ -52,7 +52,7 @@ def _ratio_of_divisor(node: Node) -> Node | None:
         base, exponent = _whole_power(part)
         powers.setdefault(base, []).append(exponent * n)
     # where a divisor is left, nothing hides a nan, and printing collects powers
-    both = [base for base, own in powers.items() if min(own) < 0 <= sum(own) and base.op != "constant"]
+    both = [base for base, own in powers.items() if min(own) < 0 <= sum(own) and not base.is_constant]
     for base in both:
         if _ground(base) in _divisors(part for part, _ in found.parts if _whole_power(part)[0] is not base):
             powers[base] = [sum(powers[base])]
@@ -62,7 +62,7 @@ def _ratio_of_divisor(node: Node) -> Node | None:
 
 def _whole_power(part: Node) -> tuple[Node, float]:
     """Return what a factor is a whole power of, and which one."""
-    exponent = number(part.args[1]) if part.op == "power" else None
+    exponent = number(part.args[1]) if part.is_power else None
     if exponent is None or not exponent.is_integer() or part.shape != part.args[0].shape:
         return part, 1.0
     return part.args[0], exponent
@@ -77,11 +77,11 @@ def _quotient(node: Node, sign: int, parts: list[tuple[Node, float]]) -> Node:
 
 
 def _alike(top: list[tuple[Node, float]], bottom: list[tuple[Node, float]]) -> list[tuple[Node, float]]:
-    return [part for part in dict.fromkeys(top) if part in bottom and part[0].op != "constant"]
+    return [part for part in dict.fromkeys(top) if part in bottom and not part[0].is_constant]
 
 
 def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
-    """Return the factors of what logarithms in some factors are of: where one is 0, its logarithm is infinite."""
+    """Return the factors that logarithms are taken of: where one is 0, its logarithm is infinite."""
     found: set[Node] = set()
     todo = list(parts)
     for _ in range(_LOOKED):
@@ -103,7 +103,7 @@ def _divisors(parts: Iterable[Node]) -> set[Node]:
         if not todo:
             break
         node = todo.pop()
-        if node.op == "divide":
+        if node.is_division:
             found.update(_ground(base) for base, n in factors_of(node.args[1], FACTORS).parts if n > 0)
         if not hides_nan(node):
             todo.extend(node.args)
@@ -121,7 +121,7 @@ def _bases_inside(log: Node) -> Iterator[Node]:
     """Give the factors of what a logarithm is of: where one is 0, it is infinite."""
     if log.op == "log1p":
         (x,) = log.args
-        yield make("subtract", constant(1.0), x.args[0]) if x.op == "negative" else make("add", constant(1.0), x)
+        yield make("subtract", constant(1.0), x.args[0]) if x.is_negation else make("add", constant(1.0), x)
         return
     for arg in log.args:
         for base, _ in factors_of(arg, FACTORS).parts:

@@ -20,7 +20,7 @@ def _sum_of_shares(node: Node) -> Node | None:
 
 @rule("add subtract", "sum(p) x + p, p = softmax(y)", "x + p", "reading", below=(SHARES,))
 def _sum_of_shares_beside(node: Node) -> Node | None:
-    """Write 1 for the sum of what softmax gives in one term of a sum, where it is a factor of another."""
+    """Write 1 for the sum of a softmax in one term of a sum, where that softmax is a factor of another term."""
     terms = terms_of(node, TERMS)
     if not terms.whole:
         return None
@@ -37,8 +37,8 @@ def _sum_of_shares_beside(node: Node) -> Node | None:
 
 def _is_sum_of(node: Node, share: Node) -> bool:
     """Tell whether a node is the sum of what softmax gives along its axes, of which each may be left with size 1."""
-    total = node.args[0] if node.op == "reshape" else node
-    if total.op != "contract" or total.args != (share,) or len({*total.payload.labels[0]}) < share.ndim:
+    total = node.args[0] if node.is_reshape else node
+    if not total.is_contraction or total.args != (share,) or len({*total.payload.labels[0]}) < share.ndim:
         return False
     (own,), out, _ = total.payload
     over = axes_of(share, share)

@@ -65,7 +65,7 @@ def chains_of(node: Node) -> list[Chain] | None:
     """Return the chains that a contraction is made of, or None where it is no product of matrices and vectors."""
     if node.op not in ("contract", "multiply") or node.dtype is not REAL or node.ndim > 2:
         return None
-    if node.op == "contract" and node.payload.repeated:
+    if node.is_contraction and node.payload.repeated:
         return None
     out: Labels = tuple(range(node.ndim))
     factors = factors_along(node, out)
@@ -76,7 +76,7 @@ def chains_of(node: Node) -> list[Chain] | None:
     for arg, own in factors:
         if arg.op in STRUCTURE or arg.dtype is not REAL or len(own) > 2 or len(set(own)) < len(own):
             return None
-        if arg.op == "contract" and arg.payload.repeated:
+        if arg.is_contraction and arg.payload.repeated:
             return None
     return _walked(factors, out)
 
@@ -166,7 +166,7 @@ def _signs_of(node: Node) -> list[tuple[int, int]]:
     found = []
     for term in terms:
         x = scaled(term)[1]
-        if x.op == "contract" or (x.op == "multiply" and x.args[x.args[0].shape == ()].op == "contract"):
+        if x.is_contraction or (x.is_multiplication and x.args[x.args[0].shape == ()].is_contraction):
             found.append((x.below, _length(x)))
     return found
 
@@ -176,10 +176,10 @@ def _length(node: Node) -> int:
     total, todo = 0, [node]
     while todo and total < 2 * _WINDOW:
         part = todo.pop()
-        if part.op == "contract":
+        if part.is_contraction:
             is_product = not part.payload.repeated
         else:
-            is_product = part.op == "multiply" and () in (part.args[0].shape, part.args[1].shape)
+            is_product = part.is_multiplication and () in (part.args[0].shape, part.args[1].shape)
         if is_product:
             todo.extend(part.args)
         else:

@@ -23,12 +23,12 @@ def _sum_of_diagonals(node: Node) -> Node | None:
 
 
 def _is_one(node: Node) -> bool:
-    return node.op == "delta" and is_identity(node)
+    return node.is_delta and is_identity(node)
 
 
 def _diagonal(node: Node) -> Node | None:
     """Return the vector on the diagonal of a product with one identity; None where it is a number, or none at all."""
-    if node.op != "contract" or node.payload.repeated:
+    if not node.is_contraction or node.payload.repeated:
         return None
     labels, out, _ = node.payload
     at = [place for place, arg in enumerate(node.args) if _is_one(arg)]

@@ -20,22 +20,22 @@ _ROWS = 3
 
 
 def entries_of(node: Node) -> npt.NDArray[np.object_] | None:
-    """Return the scalars that a small array is put together from, or None where it is not made of such."""
+    """Return the entries of a small array that is built from scalars, None for any other."""
     shape = fixed(node.shape)
     if shape is None or node.size == 0 or int(np.prod(shape)) > _ROWS**2:
         return None
     found = np.empty(shape, dtype=object)
-    if node.op == "constant":
+    if node.is_constant:
         for place in np.ndindex(shape):
             found[place] = constant(float(node.value[place]))
         return found
     if node.size == 1:
         found[...] = settle(reshape(node, ()))
         return found
-    if node.op == "reshape":
+    if node.is_reshape:
         inside = entries_of(node.args[0])
         return None if inside is None else inside.reshape(shape)
-    if node.op != "concatenate":
+    if not node.is_concatenation:
         return None
     parts = [entries_of(arg) for arg in node.args]
     known = [part for part in parts if part is not None]
@@ -44,7 +44,7 @@ def entries_of(node: Node) -> npt.NDArray[np.object_] | None:
 
 @rule("slice", "[[A, B], [C, D]][:, :k]", "[[A], [C]]", "reading", inside="concatenate")
 def _slice_of_blocks(node: Node) -> Node | None:
-    """Take a part of a matrix of blocks along the other axis, where it is made of whole blocks."""
+    """Slice joined arrays each by itself, along the axes that do not join them, where each slice is known."""
     (x,), items = node.args, node.payload.items
     at = x.payload.axis % x.ndim
     whole = [(0, 1, size) for size in x.shape]
@@ -54,7 +54,7 @@ def _slice_of_blocks(node: Node) -> Node | None:
     for part in x.args:
         own = tuple((0, 1, part.shape[at]) if k == at else item for k, item in enumerate(items))
         parts.append(settle(slicing(part, own)))
-        if parts[-1].op == "slice":
+        if parts[-1].is_slice:
             return None
     blocks = settle(concatenate(parts, at))
     rest = tuple(items[at] if k == at else (0, 1, size) for k, size in enumerate(blocks.shape))
@@ -66,9 +66,9 @@ def _slice_of_multiple(node: Node) -> Node | None:
     """Take a part of an array before a number multiplies it, where that part has a form of its own."""
     (x,) = node.args
     for c, array in (x.args, x.args[::-1]):
-        if not c.ndim and array.op == "concatenate" and array.shape == x.shape:
+        if not c.ndim and array.is_concatenation and array.shape == x.shape:
             part = settle(slicing(array, node.payload.items))
-            return None if part.op == "slice" else make("multiply", c, part)
+            return None if part.is_slice else make("multiply", c, part)
     return None
 
 

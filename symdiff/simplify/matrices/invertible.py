@@ -46,7 +46,7 @@ def by_inverses(roots: Sequence[Node]) -> list[Node]:
             made = _times_determinant(made.args[0], matrix("inv", made.args[0]))
         elif made.op == "adjugate_differential":
             made = _differential(*made.args)
-        elif made.op == "contract":
+        elif made.is_contraction:
             made = without_inverses(made)
         new[node] = made
     return [new[root] for root in roots]

@@ -7,6 +7,8 @@ merged axis, the axis is split again, so that ``trace(kron(A, X))`` is ``trace(A
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...graph import REAL, Labels, Node, constant, delta, matrix, reshape
 from ...graph.deltas.affine import STRUCTURE
 from ...graph.deltas.einsum import einsum
@@ -51,6 +53,11 @@ def _identities(shape: Shape) -> Node:
     return einsum([delta(size, size) for size in shape], labels, tuple(range(2 * half)))
 
 
+def _split(labels: Labels, names: Mapping[int, Labels]) -> Labels:
+    """Return labels with several names in the place of each that was split."""
+    return tuple(name for label in labels for name in names.get(label, (label,)))
+
+
 @rule("contract", "trace(kron(A, X)), kron(A, X) @ y", "trace(A) trace(X), products with A and X", inside="reshape")
 def _split_axes(node: Node) -> Node | None:
     """Split the axes of products with merged axes, if there is a sum along one of them."""
@@ -72,16 +79,14 @@ def _split_axes(node: Node) -> Node | None:
         names[label] = tuple(range(fresh, fresh + len(sizes)))
         fresh += len(sizes)
 
-    def split(own: Labels) -> Labels:
-        return tuple(name for label in own for name in names.get(label, (label,)))
-
     operands = []
     for arg, own in zip(node.args, labels, strict=True):
         shape: tuple[Dim, ...] = tuple(
             size for label, whole in zip(own, arg.shape, strict=True) for size in groups.get(label, (whole,))
         )
         operands.append(arg if shape == arg.shape else settle(reshape(arg, shape)))
-    return settle(reshape(settle(einsum(operands, [split(own) for own in labels], split(out))), node.shape))
+    found = settle(einsum(operands, [_split(own, names) for own in labels], _split(out, names)))
+    return settle(reshape(found, node.shape))
 
 
 @rule("reshape", "reshape(outer(x, y), (m, n, m, n)), reshape(kron(A, X).T, (m, n, m, n))",
@@ -100,7 +105,7 @@ def _split_product(node: Node) -> Node | None:
     for arg, own in zip(x.args, labels, strict=True):
         shape = tuple(size for label, whole in zip(own, arg.shape, strict=True) for size in sizes.get(label, (whole,)))
         if shape != arg.shape and not (
-            (arg.op == "reshape" and arg.args[0].shape == shape) or (arg.ndim == 1 and len(x.args) > 1)
+            (arg.is_reshape and arg.args[0].shape == shape) or (arg.ndim == 1 and len(x.args) > 1)
         ):
             return None
         operands.append(arg if shape == arg.shape else settle(reshape(arg, shape)))
@@ -110,10 +115,7 @@ def _split_product(node: Node) -> Node | None:
         names[label] = tuple(range(fresh, fresh + len(sizes[label])))
         fresh += len(sizes[label])
 
-    def split(own: Labels) -> Labels:
-        return tuple(name for label in own for name in names.get(label, (label,)))
-
-    return settle(einsum(operands, [split(own) for own in labels], split(out)))
+    return settle(einsum(operands, [_split(own, names) for own in labels], _split(out, names)))
 
 
 @rule("inv", "inv(kron(A, X))", "kron(inv(A), inv(X))", inside="reshape")
@@ -134,21 +136,21 @@ def _inverse_of_kronecker_product(node: Node) -> Node | None:
 
 def _is_outer(node: Node) -> bool:
     """Tell whether a node is a reshape of a product of several arrays."""
-    return node.op == "reshape" and node.args[0].op == "contract" and len(node.args[0].args) > 1
+    return node.is_reshape and node.args[0].is_contraction and len(node.args[0].args) > 1
 
 
 @rule("reshape", "reshape([1])", "1", inside="constant")
 def _reshaped_numbers(node: Node) -> Node | None:
     (x,) = node.args
     shape = fixed(node.shape)
-    return constant(x.value.reshape(shape)) if x.op == "constant" and shape is not None else None
+    return constant(x.value.reshape(shape)) if x.is_constant and shape is not None else None
 
 
 @rule("reshape", "(x y)[:, 0], y of one row", "x y[0]", inside="contract")
 def _without_axes_of_one(node: Node) -> Node | None:
     """Leave axes of one element out of a product's factors where they are dropped from the product."""
     (x,) = node.args
-    if x.op != "contract" or x.payload.repeated or node.shape != tuple([n for n in x.shape if n != 1]):
+    if not x.is_contraction or x.payload.repeated or node.shape != tuple([n for n in x.shape if n != 1]):
         return None
     labels, out, _ = x.payload
     gone = {label for label, n in zip(out, x.shape, strict=True) if n == 1}

@@ -83,7 +83,7 @@ def _leaning(x: Node, inside: Node | None) -> int:
 
 
 def _is_product(x: Node) -> bool:
-    return x.op == "contract" and len(x.args) > 1 and not x.payload.repeated
+    return x.is_contraction and len(x.args) > 1 and not x.payload.repeated
 
 
 def _turned_over(x: Node) -> Node:
@@ -100,7 +100,7 @@ def _turned_over(x: Node) -> Node:
 
 @rule("prod", "prod(eigvalsh(A))", "det(A)", "form", inside="eigvalsh")
 def _product_of_eigenvalues(node: Node) -> Node | None:
-    """Take the determinant for the product of all eigenvalues: it has its derivatives where some are equal, too."""
+    """Replace the product of all eigenvalues by the determinant, which has derivatives at equal eigenvalues as well."""
     (values,) = node.args
     (a,) = values.args
     if axes_of(node, values) != (values.ndim - 1,):

@@ -45,7 +45,7 @@ from ...graph import (
     sum_axes,
 )
 from ...graph.kinds import EXPONENTIAL, INVERSE, OF_SQUARE, VANISHING
-from ...graph.scalars.arithmetic import SUMS, peel, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.logarithms import log1mexp_of_exp
 from ...graph.sizes import Dim
@@ -71,7 +71,7 @@ def _exp_of(node: Node) -> Node | None:
 @rule("log", "log(1 + exp(x))", "softplus(x)", "stability")
 def _log_one_plus_exp(node: Node) -> Node | None:
     inside = peel(node.args[0])
-    if inside.op != "add":
+    if not inside.is_addition:
         return None
     for one, other in (inside.args, inside.args[::-1]):
         x = _exp_of(other)
@@ -92,12 +92,12 @@ def _log1p_exp(node: Node) -> Node | None:
 
 
 def _is_exponential(x: Node) -> bool:
-    return x.op in SHAPES or x.op == "contract" or may_hold_exponentials(x)
+    return x.op in SHAPES or x.is_contraction or may_hold_exponentials(x)
 
 
 def _sum_over(node: Node) -> tuple[Node, tuple[int, ...]] | None:
     """Return (x, axes) with node = the sum of x over axes."""
-    if node.op != "contract" or len(node.args) != 1:
+    if not node.is_contraction or len(node.args) != 1:
         return None
     labels, out, repeated = node.payload
     if repeated or len(set(labels[0])) != len(labels[0]) or list(out) != sorted(out):
@@ -110,7 +110,7 @@ def _sum_over(node: Node) -> tuple[Node, tuple[int, ...]] | None:
 def _log_sum_exp(node: Node) -> Node | None:
     inside = peel(node.args[0])
     kept: tuple[Dim, ...] | None = None
-    if inside.op == "reshape":
+    if inside.is_reshape:
         kept, inside = inside.shape, peel(inside.args[0])
     found = _sum_over(inside)
     if found is None:
@@ -128,8 +128,8 @@ def _log_sum_exp(node: Node) -> Node | None:
 @rule("log1p", "log1p(-sigmoid(x))", "log_sigmoid(-x)", "stability")
 def _log1p_of_rest(node: Node) -> Node | None:
     inside = peel(node.args[0])
-    other = peel(inside.args[0]) if inside.op == "negative" else inside
-    if inside.op == "negative" and other.op == "sigmoid":
+    other = peel(inside.args[0]) if inside.is_negation else inside
+    if inside.is_negation and other.op == "sigmoid":
         return elementwise("log_sigmoid", (elementwise("negative", other.args),))
     return None
 
@@ -138,7 +138,7 @@ def _log1p_of_rest(node: Node) -> Node | None:
       "stability")
 def _part_of_log_of_sigmoid(node: Node) -> Node | None:
     inside, rest = peel(node.args[1]), node.op == "xlog1py"
-    share = peel(inside.args[0]) if rest and inside.op == "negative" else inside
+    share = peel(inside.args[0]) if rest and inside.is_negation else inside
     if share.op != "sigmoid" or rest is (inside is share):
         return None
     x = elementwise("negative", share.args) if rest else share.args[0]
@@ -162,11 +162,11 @@ def _log1mexp_of_exp(node: Node) -> Node | None:
 @rule("log", "log(1 + x)", "log1p(x)", "stability")
 def _log_one_plus(node: Node) -> Node | None:
     inside = peel(node.args[0])
-    if inside.op == "add":
+    if inside.is_addition:
         for one, other in (inside.args, inside.args[::-1]):
-            if is_number(one, 1.0) and other.shape == node.shape and other.op != "constant":
+            if is_number(one, 1.0) and other.shape == node.shape and not other.is_constant:
                 return elementwise("log1p", (other,))
-    if inside.op == "subtract" and is_number(inside.args[0], 1.0) and inside.args[1].shape == node.shape:
+    if inside.is_subtraction and is_number(inside.args[0], 1.0) and inside.args[1].shape == node.shape:
         return elementwise("log1p", (elementwise("negative", (inside.args[1],)),))
     return None
 
@@ -195,11 +195,11 @@ def _exp_plus_minus_one(node: Node) -> Node | None:
       inside="erf negative named")
 def _one_and_error_function(node: Node) -> Node | None:
     one, other = node.args if is_number(node.args[0], 1.0) else node.args[::-1]
-    if not is_number(one, 1.0) or (node.op == "subtract" and one is not node.args[0]):
+    if not is_number(one, 1.0) or (node.is_subtraction and one is not node.args[0]):
         return None
     part = peel(other)
-    minus = node.op == "subtract"
-    if part.op == "negative":
+    minus = node.is_subtraction
+    if part.is_negation:
         minus, part = not minus, peel(part.args[0])
     if part.op != "erf" or part.shape != node.shape:
         return None
@@ -212,19 +212,19 @@ def _one_and_error_function(node: Node) -> Node | None:
 def _by_root_of_two(node: Node) -> tuple[int, Node]:
     """Return (1, x) for x / sqrt(2), (-1, x) for -x / sqrt(2), and (0, node) for anything else."""
     sign, part = 1, peel(node)
-    if part.op == "negative":
+    if part.is_negation:
         sign, part = -1, peel(part.args[0])
-    if part.op not in ("multiply", "divide"):
+    if not part.is_multiplicative:
         return 0, node
-    for x, number in (part.args, part.args[::-1]) if part.op == "multiply" else (part.args,):
+    for x, number in (part.args, part.args[::-1]) if part.is_multiplication else (part.args,):
         root = peel(number)
-        inside = scalar_constant(root.args[0]) if root.op == "sqrt" else None
+        inside = scalar_constant(root.args[0]) if root.is_root else None
         value = scalar_constant(root) if inside is None else math.sqrt(max(inside, 0.0))
-        wanted = math.sqrt(2.0) if part.op == "divide" else math.sqrt(0.5)
+        wanted = math.sqrt(2.0) if part.is_division else math.sqrt(0.5)
         if value is not None and abs(abs(value) - wanted) < 1e-15:
             return (sign if value > 0 else -sign), x
     above = peel(part.args[0])
-    if part.op == "divide" and above.op == "negative":
+    if part.is_division and above.is_negation:
         found, x = _by_root_of_two(elementwise("divide", (above.args[0], part.args[1])))
         return -found * sign, x
     return 0, node
@@ -329,7 +329,7 @@ def _number_and_step(node: Node) -> Node | None:
         if a is None or a == 0.0:
             continue
         step = peel(node.args[1 - place])
-        if node.op == "subtract":
+        if node.is_subtraction:
             a, c = (a, -1.0) if place == 0 else (-a, 1.0)
         factor, step = without_numbers(step)
         c *= factor
@@ -363,7 +363,7 @@ def _other_step(a: float, c: float, step: Node) -> tuple[float, Node] | None:
 
 
 def _negated(x: Node) -> Node:
-    return x.args[0] if x.op == "negative" else elementwise("negative", (x,))
+    return x.args[0] if x.is_negation else elementwise("negative", (x,))
 
 
 @rule("divide", "exp(x) / sum(exp(x)), sum(w exp(x)) / sum(exp(x))", "softmax(x), sum(w softmax(x))", "stability",
@@ -381,7 +381,7 @@ def _log_of_exp(node: Node) -> Node | None:
 @rule("log", "log(x**n)", "n log |x| (even n), n log(x) (odd n)", "stability")
 def _log_of_power(node: Node) -> Node | None:
     inside = peel(node.args[0])
-    n = scalar_constant(inside.args[1]) if inside.op == "power" else None
+    n = scalar_constant(inside.args[1]) if inside.is_power else None
     if n is None or n == 0 or not n.is_integer() or inside.args[0].shape != node.shape:
         return None
     x = inside.args[0]
@@ -393,7 +393,7 @@ def _log_of_power(node: Node) -> Node | None:
 
 @rule("sqrt power", "sqrt(x**2), sqrt(x**2 + y**2), sqrt(sum(v**2))", "abs(x), hypot(x, y), norm(v)", "stability")
 def _root_of_squares(node: Node) -> Node | None:
-    if node.op == "power" and not is_number(node.args[1], 0.5):
+    if node.is_power and not is_number(node.args[1], 0.5):
         return None
     found = length_of(peel(node.args[0]))
     return None if found is None else spread(found, node.shape)
@@ -431,11 +431,11 @@ def _unit_over_norm(node: Node) -> Node | None:
         length = reduce("norm", x, axes_of(direction, x))
         inside = scalar
         for _ in range(4):
-            if inside.op == "divide" and inside.args[1] is length:
+            if inside.is_division and inside.args[1] is length:
                 return elementwise("multiply", (elementwise("divide", (scalar, length)), x))
-            if inside.op not in ("multiply", "divide", "negative"):
+            if inside.op not in PRODUCTS:
                 break
-            inside = inside.args[inside.op == "multiply" and inside.args[0].op == "constant"]
+            inside = inside.args[inside.is_multiplication and inside.args[0].is_constant]
     return None
 
 

@@ -123,7 +123,7 @@ def _build(p: ExponentialProduct, shape: Shape) -> Node | None:
 def _without_differences(
     shares: dict[tuple[Node, Node, frozenset[tuple[Node | None, float]]], Share], tops: list[tuple[Share, float]]
 ) -> tuple[list[Node], list[tuple[Share, float]]]:
-    """Write differences of the numerator as exp(t) - 1 = tanh(t / 2) (exp(t) + 1): terms of theirs would cancel."""
+    """Write differences of the numerator as exp(t) - 1 = tanh(t / 2) (exp(t) + 1): their terms would cancel."""
     factors: list[Node] = []
     found: list[tuple[Share, float]] = []
     one = constant(1.0)
@@ -307,8 +307,8 @@ def _is_small(exponent: Linear) -> bool:
     for node, c in exponent.items():
         if node is None:
             continue
-        square = node.op == "abs" or (node.op == "multiply" and node.args[0] is node.args[1])
-        if node.op == "power":
+        square = node.op == "abs" or (node.is_multiplication and node.args[0] is node.args[1])
+        if node.is_power:
             n = scalar_constant(node.args[1])
             square = n is not None and n % 2 == 0
         if c > 0 or not square:

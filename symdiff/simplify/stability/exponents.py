@@ -38,29 +38,29 @@ def linear(node: Node, scale: float = 1.0) -> Linear:
 
 def _scaled(part: Node) -> tuple[float, Node] | None:
     """Return (c, x) with a product or quotient = c x."""
-    if part.op not in ("multiply", "divide"):
+    if not part.is_multiplicative:
         return None
     first, second = (scalar_constant(arg) for arg in part.args)
-    if part.op == "multiply" and first is not None:
+    if part.is_multiplication and first is not None:
         return first, part.args[1]
     if second is None:
         (c, x), (d, y) = (_stripped(arg) for arg in part.args)
-        if part.op == "multiply" and x.op == y.op == "input" and repr(x.name) > repr(y.name):
+        if part.is_multiplication and x.is_input and y.is_input and repr(x.name) > repr(y.name):
             x, y = y, x
         stripped = elementwise(part.op, (x, y))
-        scale = c * d if part.op == "multiply" else c / d
+        scale = c * d if part.is_multiplication else c / d
         return None if stripped is part else (scale, stripped)
     if second == 0:
         return None
-    return (second if part.op == "multiply" else 1.0 / second), part.args[0]
+    return (second if part.is_multiplication else 1.0 / second), part.args[0]
 
 
 def _stripped(factor: Node) -> tuple[float, Node]:
     """Return (c, x) with factor = c x, as far as one look goes."""
     factor = peel(factor)
-    if factor.op == "negative":
+    if factor.is_negation:
         return -1.0, factor.args[0]
-    c = scalar_constant(factor.args[0]) if factor.op == "multiply" else None
+    c = scalar_constant(factor.args[0]) if factor.is_multiplication else None
     return (c, factor.args[1]) if c else (1.0, factor)
 
 
@@ -134,7 +134,7 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Exponen
         return [ExponentialTerm(value, (), {})] if value else []
     if node.op == "exp":
         return [ExponentialTerm(1.0, (), linear(node.args[0]))]
-    if node.op == "contract" and is_sum_along_axes(node):
+    if node.is_contraction and is_sum_along_axes(node):
         x = node.args[0].args[0]
         axes = tuple(a for a, label in enumerate(node.payload.labels[0]) if label not in node.payload.out)
         return [ExponentialTerm(1.0, (), {reduce("logsumexp", x, axes): 1.0})]
@@ -152,7 +152,7 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Exponen
                 return None
             found += own
         return found
-    if node.op == "multiply":
+    if node.is_multiplication:
         left, right = (exponential_terms(arg, room) for arg in node.args)
         if left is not None and right is not None and (_moves(left) or _moves(right)) and len(left) * len(right) <= 4:
             return [
@@ -166,12 +166,12 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Exponen
             number = scalar_constant(c)
             if number is not None:
                 return _times_number(exponential_terms(x, room), number)
-    if node.op == "divide":
+    if node.is_division:
         by = exponential_terms(node.args[1], room)
         if by is not None and len(by) == 1 and not by[0].factors:
             top = _times_number(exponential_terms(node.args[0], room), 1.0 / by[0].number)
             return None if top is None else [replace(t, exponent=added(t.exponent, by[0].exponent, -1.0)) for t in top]
-    if node.op == "power":
+    if node.is_power:
         n, base = scalar_constant(node.args[1]), peel(node.args[0])
         if n is not None and base.op == "exp":
             return [ExponentialTerm(1.0, (), linear(base.args[0], n))]

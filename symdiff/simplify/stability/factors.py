@@ -48,7 +48,7 @@ class Monomial:
 
     def take(self, node: Node, power: int) -> None:
         """Multiply by ``node**power``."""
-        if node.op == "subtract" and node not in self.powers:
+        if node.is_subtraction and node not in self.powers:
             turned = elementwise("subtract", node.args[::-1])
             if turned in self.powers:
                 node = turned
@@ -62,7 +62,7 @@ class Monomial:
 
 def _is_product(part: Node, power: float) -> bool:
     """Tell whether a part is a product or a whole power."""
-    return part.op in PRODUCTS or (part.op == "power" and (scalar_constant(part.args[1]) or 0.5).is_integer())
+    return part.op in PRODUCTS or (part.is_power and (scalar_constant(part.args[1]) or 0.5).is_integer())
 
 
 def as_monomial(node: Node) -> Monomial | None:
@@ -107,7 +107,7 @@ def vanishing(node: Node, divided: bool = True) -> Vanishing | None:
             return Vanishing(1.0, t, TABLE["bernoulli"][0], -1)
         if scalar_constant(b) == 1.0 and scalar_constant(c) == -1.0:
             return Vanishing(-1.0, t, TABLE["bernoulli"][0], -1)
-    return _vanishing_sum(node, divided) if node.op in ("add", "subtract") else None
+    return _vanishing_sum(node, divided) if node.is_additive else None
 
 
 @noted
@@ -184,7 +184,7 @@ def _function(base: Node) -> tuple[str, Node, int] | None:
     if base.op in ROWS and scalar_constant(base.args[0]) == 0.0:
         known = ROWS[base.op]
         return known.function, root_of(base.args[1]) if base.op == known.name_by_square else base.args[1], known.order
-    number = 2.0 if base.op == "exp2" else scalar_constant(base.args[0]) if base.op == "power" else None
+    number = 2.0 if base.op == "exp2" else scalar_constant(base.args[0]) if base.is_power else None
     if number is None or not 0.0 < number < math.inf or number == 1.0:
         return None
     return "exp", elementwise("multiply", (constant(math.log(number)), base.args[-1])), 0
@@ -212,7 +212,7 @@ def _algebraic(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
         return None
     scale, base = without_numbers(rest[0][1])
     scale *= rest[0][0]
-    inverse = base.op == "divide" and scalar_constant(base.args[0]) is not None
+    inverse = base.is_division and scalar_constant(base.args[0]) is not None
     if inverse:
         scale, base = scale * (scalar_constant(base.args[0]) or 0.0), peel(base.args[1])
     found = _sum_within(base)
@@ -230,7 +230,7 @@ def _algebraic(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
         if p < 0:
             beside = elementwise("divide", (beside, elementwise("multiply", (s, r))))
     else:
-        q, n = base.args[0] if base.op == "power" else base, abs(int(p))
+        q, n = base.args[0] if base.is_power else base, abs(int(p))
         total = constant(d ** (n - 1))
         for k in range(1, n):
             total = elementwise("add", (total, multiplied([(q, k)], d ** (n - 1 - k))))
@@ -246,11 +246,11 @@ def _sum_within(base: Node) -> tuple[float, float, Node, int, float] | None:
             if value:
                 return value**2, 1.0, other, 2, 0.5
         return None
-    p = 0.5 if base.op == "sqrt" else scalar_constant(base.args[1]) if base.op == "power" else 1.0
+    p = 0.5 if base.is_root else scalar_constant(base.args[1]) if base.is_power else 1.0
     if p is None or not (p in (0.5, -0.5) or (p.is_integer() and 0 < abs(p) <= _POWER)):
         return None
     inner = peel(base.args[0]) if base.op in ("sqrt", "power") else base
-    if inner.op not in ("add", "subtract"):
+    if not inner.is_additive:
         return None
     terms, whole = terms_of(inner, _TERMS, look=peel)
     d = sum(c * (scalar_constant(part) or 0.0) for c, part in terms)
@@ -315,9 +315,9 @@ def _holds_function(part: Node) -> bool:
         part = peel(todo.pop())
         if part.op in NAMES or part.op in ROWS or part.op == "exp2":
             return True
-        if part.op in ("multiply", "divide", "negative"):
+        if part.op in PRODUCTS:
             todo += part.args
-        elif part.op == "power" and scalar_constant(part.args[0]) is not None:
+        elif part.is_power and scalar_constant(part.args[0]) is not None:
             return True
     return False
 

@@ -140,7 +140,7 @@ def _is_zero(parts: list[tuple[float, Node]]) -> bool:
 
 @noted
 def _is_nothing(node: Node) -> bool:
-    """Tell whether a sum is 0 of which two terms are exponentials with factors."""
+    """Tell whether a sum is 0, two terms of which are exponentials with factors."""
     terms = terms_of(node, _TERMS, look=peel)
     exponentials = terms.whole and sum(_is_exponential(term) for _, term in terms.parts) > 1
     return exponentials and _is_zero([(1.0, node)])
@@ -168,7 +168,7 @@ def _leaves(roots: Iterable[Node], inside: set[str] | None) -> set[Node]:
             continue
         seen.add(node)
         plain = inside is not None and node.op in inside and not _is_root(node)
-        if not plain and node.op != "constant":
+        if not plain and not node.is_constant:
             found.add(node)
         if not hides_nan(node):
             todo.extend(node.args)
@@ -177,5 +177,5 @@ def _leaves(roots: Iterable[Node], inside: set[str] | None) -> set[Node]:
 
 def _is_root(node: Node) -> bool:
     """Tell whether a power is not that of a whole number."""
-    n = scalar_constant(node.args[1]) if node.op == "power" else 1.0
+    n = scalar_constant(node.args[1]) if node.is_power else 1.0
     return n is None or n != int(n)

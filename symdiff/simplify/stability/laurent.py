@@ -106,7 +106,7 @@ def by_few_exponentials(
 def _place(power: tuple[Node, Fraction]) -> tuple[bool, str]:
     """Put names before all else, in an order that does not depend on the process."""
     base, _ = power
-    return base.op != "input", str(base.name) if base.op == "input" else brief(base)
+    return not base.is_input, str(base.name) if base.is_input else brief(base)
 
 
 class _NormalForm:
@@ -143,19 +143,19 @@ class _NormalForm:
         value = scalar_constant(node)
         if value is not None and math.isfinite(value):
             return _number(value) if value else {}
-        if node.op in ("add", "subtract"):
-            sign = Fraction(1 if node.op == "add" else -1)
+        if node.is_additive:
+            sign = Fraction(1 if node.is_addition else -1)
             return self.sum(self.of(node.args[0]), self.of(node.args[1]), sign)
-        if node.op == "negative":
+        if node.is_negation:
             return self.sum({}, self.of(node.args[0]), Fraction(-1))
-        if node.op == "multiply":
+        if node.is_multiplication:
             return self.product(self.of(node.args[0]), self.of(node.args[1]))
-        if node.op == "divide":
+        if node.is_division:
             below = self._inverse(self.of(node.args[1]))
             return self.product(self.of(node.args[0]), below or _atom(node.args[1], -1))
-        if node.op == "power":
+        if node.is_power:
             return self._power(*node.args) or _atom(node)
-        if node.op == "sqrt":
+        if node.is_root:
             inside = peel(node.args[0])
             number = scalar_constant(inside)
             root = number > 0 if number is not None else self.of(inside) == _atom(inside)

@@ -37,7 +37,7 @@ def squares_of(length: Node) -> list[Node]:
     if length.op not in ("norm", "sqrt"):
         return []
     (x,) = length.args
-    if length.op == "sqrt":
+    if length.is_root:
         return [x]
     axes = axes_of(length, x)
     labels = tuple(range(x.ndim))
@@ -75,9 +75,9 @@ class Scalar:
     def _found(self, node: Node) -> int | None:
         if scalar_constant(node) == 0.0:
             return None
-        if node.op == "named" or node.op in _LINEAR:
+        if node.is_named or node.op in _LINEAR:
             return self._power(node.args[0])
-        if node.op == "power":
+        if node.is_power:
             n = scalar_constant(node.args[1])
             return int(n) * self.power(node.args[0]) if n is not None and n.is_integer() else 0
         if node.op == "unit":
@@ -88,7 +88,7 @@ class Scalar:
             return 0
         powers = [self._power(arg) for arg in node.args]
         known = [n for n in powers if n is not None]
-        if node.op == "divide":
+        if node.is_division:
             return None if powers[0] is None else powers[0] - (powers[1] or 0)
         return sum(known) if len(known) == len(powers) else None
 
@@ -110,14 +110,14 @@ class Scalar:
         return self._without[node]
 
     def _rest(self, node: Node) -> Node:
-        if node.op == "named":
+        if node.is_named:
             return self.without(node.args[0])
         if node.op == "unit":
             return node.args[0]
         args = tuple([spread(self.without(arg), arg.shape) for arg in node.args])
-        if node.op in ("multiply", "divide"):
+        if node.is_multiplicative:
             return product(node.op, args)
-        return rebuild(node, (args[0], node.args[1]) if node.op == "power" else args)
+        return rebuild(node, (args[0], node.args[1]) if node.is_power else args)
 
 
 def _norm_of(unit: Node) -> Node | None:
@@ -135,23 +135,23 @@ def product(op: str, args: Sequence[Node]) -> Node:
 
 
 def cancelled(node: Node) -> Node | None:
-    """Cancel a length that divides one factor against the same length beside a row of its square in another."""
+    """Cancel a length that divides one factor and multiplies a function of its square in another."""
     for length in dict.fromkeys(_left_over(node)):
         scalar = Scalar(length)
         powers = [scalar.power(arg) for arg in node.args]
-        if node.op == "divide":
+        if node.is_division:
             powers[1] = -powers[1]
         if min(powers) < 0 < max(powers):
             args = [scalar.without(arg) for arg in node.args]
             args = [spread(x, arg.shape) for x, arg in zip(args, node.args, strict=True)]
-            result = rebuild(node, tuple(args)) if node.op == "contract" else product(node.op, args)
+            result = rebuild(node, tuple(args)) if node.is_contraction else product(node.op, args)
             return times_power(spread(result, node.shape), length, sum(powers))
     return None
 
 
 def joined(node: Node) -> Node | None:
     """Write a length times the direction of the same vector, in one product, as the vector."""
-    if node.op == "contract":
+    if node.is_contraction:
         return _joined_operands(node)
     parts = factors_of(node, _FACTORS).parts
     lengths = {part.args[0]: part for part, n in parts if n == 1.0 and is_length(part)}
@@ -176,7 +176,7 @@ def joined(node: Node) -> Node | None:
             return _exchanged(node, {part: x, squares[x]: reduce("norm", x, tuple(range(x.ndim)))})
         length = reduce("norm", x, tuple(range(x.ndim)))
         for other, m in parts:
-            rest = _over(other, length) if m == 1.0 and other.op in ("add", "subtract") else None
+            rest = _over(other, length) if m == 1.0 and other.is_additive else None
             if rest is not None:
                 return _exchanged(node, {part: x, other: rest})
     return None
@@ -214,7 +214,7 @@ def _joined_operands(node: Node) -> Node | None:
 
 def _over(node: Node, length: Node, depth: int = 6) -> Node | None:
     """Return x with ``node = x * length``, of the same shape, where the length is seen to be a factor."""
-    if node is length or node.op == "named":
+    if node is length or node.is_named:
         return spread(ONE, node.shape) if node is length else _over(node.args[0], length, depth)
     if node in squares_of(length):
         return length
@@ -223,13 +223,13 @@ def _over(node: Node, length: Node, depth: int = 6) -> Node | None:
     if node.op in _SUMS or node.op in ("negative", "reshape"):
         parts = [_over(arg, length, depth - 1) for arg in node.args]
         known = [part for part in parts if part is not None]
-        return rebuild(node, tuple(known)) if len(known) == len(parts) and node.op != "concatenate" else None
-    if node.op == "power":
+        return rebuild(node, tuple(known)) if len(known) == len(parts) and not node.is_concatenation else None
+    if node.is_power:
         n = scalar_constant(node.args[1])
         part = _over(node.args[0], length, depth - 1) if n is not None and n.is_integer() and n > 1 else None
         return None if part is None else times_power(part, node.args[0], int(n or 1) - 1)
-    if node.op in ("multiply", "divide"):
-        for i in range(1 if node.op == "divide" else 2):
+    if node.is_multiplicative:
+        for i in range(1 if node.is_division else 2):
             part = _over(node.args[i], length, depth - 1) if node.args[i].shape == node.shape else None
             if part is not None:
                 return spread(product(node.op, (node.args[1 - i], part) if i else (part, node.args[1])), node.shape)
@@ -237,13 +237,13 @@ def _over(node: Node, length: Node, depth: int = 6) -> Node | None:
 
 
 def _is_power_of_length(node: Node) -> bool:
-    n = scalar_constant(node.args[1]) if node.op == "power" else None
+    n = scalar_constant(node.args[1]) if node.is_power else None
     return n is not None and n.is_integer() and n > 2 and is_length(node.args[0])
 
 
 def _squared(node: Node) -> Node | None:
     """Return x for sum(x**2)."""
-    if node.op != "contract" or node.shape or node.payload.repeated:
+    if not node.is_contraction or node.shape or node.payload.repeated:
         return None
     if len(node.args) == 2:
         same = node.args[0] is node.args[1] and node.payload.labels[0] == node.payload.labels[1]
@@ -256,11 +256,11 @@ def _exchanged(node: Node, new: dict[Node, Node]) -> Node:
     """Put other factors in the place of some, each once."""
     if node in new:
         return new.pop(node)
-    if node.op == "negative":
+    if node.is_negation:
         return elementwise("negative", (_exchanged(node.args[0], new),))
-    if node.op == "divide":
+    if node.is_division:
         return elementwise("divide", (_exchanged(node.args[0], new), node.args[1]))
-    if node.op == "multiply":
+    if node.is_multiplication:
         return product("multiply", [_exchanged(arg, new) for arg in node.args])
     return node
 
@@ -278,9 +278,9 @@ def _left_over(node: Node) -> list[Node]:
     found = [arg for arg in node.args if is_length(arg) and any(_has_row(other, arg) for other in node.args)]
     for arg in node.args:
         part = arg
-        while part.op in _LINEAR or part.op == "named":
+        while part.op in _LINEAR or part.is_named:
             part = part.args[0]
-        if part.op == "multiply" and is_length(part.args[1]) and _has_row(*part.args):
+        if part.is_multiplication and is_length(part.args[1]) and _has_row(*part.args):
             found.append(part.args[1])
     return found
 
@@ -323,7 +323,7 @@ def root_of(square: Node) -> Node:
 def shown_lengths(root: Node) -> Node:
     """Return a formula for reading with norm(x) for the root of its square, unless that is worth a name of its own."""
     order = postorder([root])
-    roots = {node: length_of(node.args[0]) for node in order if node.op == "sqrt" and node.args[0].op == "contract"}
+    roots = {node: length_of(node.args[0]) for node in order if node.is_root and node.args[0].is_contraction}
     uses = dict.fromkeys(order, 0)
     for node in order:
         for arg in node.args:

@@ -66,7 +66,7 @@ def may_hold_exponentials(node: Node, more: Collection[str] = ()) -> bool:
     while todo and steps < FACTORS:
         part = todo.pop()
         steps += 1
-        if part.op in SHAPES or part.op in more or (part.op == "contract" and is_sum_along_axes(part)):
+        if part.op in SHAPES or part.op in more or (part.is_contraction and is_sum_along_axes(part)):
             return True
         if part.op in _THROUGH:
             todo.extend(part.args)
@@ -111,11 +111,11 @@ def _is_product(part: Node, power: float) -> bool:
     """Tell whether a power of a part is the product of powers of what it is made of."""
     if part.op in ("multiply", "negative"):
         return power.is_integer()
-    if part.op == "power":
+    if part.is_power:
         return _whole_power(part, power) is not None
-    if part.op == "divide":  # roots of two numbers below 0 are nan, that of their quotient is not
+    if part.is_division:  # roots of two numbers below 0 are nan, that of their quotient is not
         return power.is_integer() or any(_is_positive(peel(arg)) for arg in part.args)
-    return part.op == "sqrt" and _is_positive(peel(part.args[0]))
+    return part.is_root and _is_positive(peel(part.args[0]))
 
 
 #: What overflows only when it is divided by.
@@ -125,7 +125,7 @@ _POSITIVE = frozenset(("exp", "sigmoid", "sigmoid_slope", "sech", "cosh"))
 
 def _is_positive(node: Node) -> bool:
     """Tell whether a node is an exponential or a sum of such with positive coefficients."""
-    if node.op == "add":
+    if node.is_addition:
         found = as_sum(node)
         return found is not None and found.sign() == 1
     if node.op == "exp_share":

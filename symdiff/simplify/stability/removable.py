@@ -14,7 +14,7 @@ import math
 
 from ...graph import Node, constant, elementwise
 from ...graph.kinds import EXPONENTIAL
-from ...graph.scalars.arithmetic import peel, terms_of
+from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ..rewriter import is_number, rule, spread
 from .factors import NAMES, ROWS, TABLE, Monomial, Vanishing, as_monomial, multiplied, quotient_of, vanishing
@@ -89,7 +89,7 @@ def _gather_squares(product: Monomial, length: Node) -> None:
 
 
 def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) -> None:
-    """Take out of linear operations what divides where a factor vanishes, and the other way around."""
+    """Move divisors out of linear operations to a factor that vanishes with them, and factors to a divisor."""
     side = product.powers[base] * known.order
     for scalar, n in own.powers.items():
         if scalar.shape or scalar.op not in _DIVISORS:
@@ -108,7 +108,7 @@ def _may_vanish(node: Node) -> bool:
     while todo and steps < _FACTORS:
         part = peel(todo.pop())
         steps += 1
-        if part.op in _VANISH or (part.op in ("add", "subtract") and any(_is_known(arg) for arg in part.args)):
+        if part.op in _VANISH or (part.is_additive and any(_is_known(arg) for arg in part.args)):
             return True
         if part.op in ("multiply", "divide", "power", "negative"):
             todo.extend(part.args)
@@ -120,25 +120,25 @@ def _is_known(arg: Node) -> bool:
         arg = peel(arg)
         if arg.op in NAMES or arg.op in ROWS or arg.op in _SUMS:
             return True
-        if arg.op == "power":
-            return scalar_constant(arg.args[0]) is not None or peel(arg.args[0]).op in ("add", "subtract")
-        if arg.op not in ("multiply", "divide", "negative"):
+        if arg.is_power:
+            return scalar_constant(arg.args[0]) is not None or peel(arg.args[0]).is_additive
+        if arg.op not in PRODUCTS:
             return False
-        if arg.op == "divide" and peel(arg.args[1]).op in ("sqrt", "hypot"):
+        if arg.is_division and peel(arg.args[1]).op in ("sqrt", "hypot"):
             return scalar_constant(arg.args[0]) is not None
-        arg = arg.args[arg.op == "multiply" and scalar_constant(arg.args[0]) is not None]
+        arg = arg.args[arg.is_multiplication and scalar_constant(arg.args[0]) is not None]
     return False
 
 
 def _is_met(
     base: Node, known: Vanishing, own: Monomial, product: Monomial, found: dict[Node, tuple[Vanishing, Monomial]]
 ) -> bool:
-    """Tell whether what a factor vanishes with stands on the other side of the line."""
+    """Tell whether the base with which a factor vanishes stands on the other side of the fraction."""
     side = product.powers[base] * known.order
     for factor, n in own.powers.items():
         if product.powers.get(factor, 0) * n * side < 0:
             return True
-        if factor.op == "subtract":
+        if factor.is_subtraction:
             turned = elementwise("subtract", factor.args[::-1])
             if product.powers.get(turned, 0) * n * side < 0:
                 return True
@@ -199,7 +199,7 @@ def _has_tail(node: Node) -> bool:
         steps += 1
         if part.op in _TAILS:
             return True
-        if part.op in ("multiply", "divide", "negative"):
+        if part.op in PRODUCTS:
             todo.extend(part.args)
     return False
 
@@ -211,7 +211,7 @@ def _squared(node: Node) -> Monomial | None:
         return None
     result = Monomial(own.number * own.number)
     for base, n in own.powers.items():
-        inside = as_monomial(base.args[0]) if base.op == "sqrt" else Monomial(powers={base: 2})
+        inside = as_monomial(base.args[0]) if base.is_root else Monomial(powers={base: 2})
         if inside is None:
             return None
         result.number *= inside.number**n
@@ -288,7 +288,7 @@ def _root_of_square_and_number(root: Node, x: Node) -> float | None:
             if base is x and c:
                 return c * c
         return None
-    inside = peel(root.args[0]) if root.op == "sqrt" or (root.op == "power" and is_number(root.args[1], 0.5)) else None
+    inside = peel(root.args[0]) if root.is_root or (root.is_power and is_number(root.args[1], 0.5)) else None
     parts, whole = terms_of(inside, 2, look=peel) if inside is not None else ([], False)
     if not whole or len(parts) != 2:
         return None
@@ -298,3 +298,13 @@ def _root_of_square_and_number(root: Node, x: Node) -> float | None:
         if c and math.isfinite(c) and sign > 0 and _is_multiple(as_monomial(part), square, 1.0):
             return side * c
     return None
+
+
+@rule("maximum minimum", "maximum(x, -x), minimum(x, -x)", "abs(x), -abs(x)", "form", inside="negative")
+def _size_as_extremum(node: Node) -> Node | None:
+    """Write the larger of a number and its negative as its size, whose square has a second derivative."""
+    a, b = node.args
+    if not (a.is_negation and a.args[0] is b) and not (b.is_negation and b.args[0] is a):
+        return None
+    size = elementwise("abs", (b if a.is_negation else a,))
+    return size if node.op == "maximum" else elementwise("negative", (size,))

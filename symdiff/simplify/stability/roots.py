@@ -15,9 +15,9 @@ _TERMS, _NESTED = 8, 4
 
 def square_of(node: Node) -> Node | None:
     """Return x with node = x**2."""
-    if node.op == "power" and is_number(node.args[1], 2.0):
+    if node.is_power and is_number(node.args[1], 2.0):
         return peel(node.args[0])
-    if node.op == "multiply" and peel(node.args[0]) is peel(node.args[1]):
+    if node.is_multiplication and peel(node.args[0]) is peel(node.args[1]):
         return peel(node.args[0])
     return None
 
@@ -39,11 +39,11 @@ def length_of(node: Node) -> Node | None:
 
 def _positive_factor(node: Node) -> tuple[tuple[str, Node] | None, Node]:
     """Return a positive number or a size, whether it multiplies or divides, and what else there is."""
-    if node.op in ("multiply", "divide"):
-        for place in (0, 1) if node.op == "multiply" else (1,):
+    if node.is_multiplicative:
+        for place in (0, 1) if node.is_multiplication else (1,):
             c = node.args[place]
             value = scalar_constant(c)
-            if c.op == "size" or (value is not None and 0.0 < value < math.inf):
+            if c.is_size or (value is not None and 0.0 < value < math.inf):
                 return (node.op, c), peel(node.args[1 - place])
     return None, node
 
@@ -52,24 +52,24 @@ def _length(node: Node) -> Node | None:
     base = square_of(node)
     if base is not None:
         return elementwise("abs", (base,))
-    if node.op == "power":
+    if node.is_power:
         n = scalar_constant(node.args[1])
         if n is not None and n > 0 and n % 2 == 0:  # x**4, abs(x)**3
             base = node.args[0] if n % 4 == 0 else elementwise("abs", (node.args[0],))
             return elementwise("power", (base, constant(n / 2)))
-    if node.op == "multiply":
+    if node.is_multiplication:
         bases = [square_of(peel(arg)) for arg in node.args]
         if bases[0] is not None and bases[1] is not None:
             return elementwise("abs", (elementwise("multiply", (bases[0], bases[1])),))
         lengths = [_length(peel(arg)) for arg in node.args]
         if lengths[0] is not None and lengths[1] is not None:
             return elementwise("multiply", (lengths[0], lengths[1]))
-    if node.op == "add":
+    if node.is_addition:
         return _length_of_terms(node)
-    if node.op == "reshape":
+    if node.is_reshape:
         inner = _length(peel(node.args[0]))
         return None if inner is None else reshape(inner, node.shape)
-    if node.op == "contract":
+    if node.is_contraction:
         return _norm(node)
     return None
 
@@ -79,7 +79,7 @@ def _length_of_terms(node: Node) -> Node | None:
     terms: list[Node] = []
     for sign, term in parts if whole else ():
         base = square_of(term)
-        if sign < 0 or base is None or base.op == "constant":
+        if sign < 0 or base is None or base.is_constant:
             return None
         terms.append(base)
     if not terms:
@@ -115,15 +115,15 @@ def _norm(node: Node) -> Node | None:
         base = square_of(part)
         if base is not None:
             return _length_along(base, names, count) if base.shape == part.shape else None
-        if part.op != "contract":
+        if not part.is_contraction:
             return None
     return None
 
 
 def _part_of_one(terms: list[Node]) -> Node | None:
     """Return the part of a vector whose elements, one after the other, the terms are."""
-    x = terms[0].args[0] if terms[0].op == "slice" else None
-    if x is None or x.ndim != 1 or any(term.op != "slice" or term.args[0] is not x for term in terms):
+    x = terms[0].args[0] if terms[0].is_slice else None
+    if x is None or x.ndim != 1 or any(not term.is_slice or term.args[0] is not x for term in terms):
         return None
     places = [term.payload.items[0][0] for term in terms]
     if any(term.shape != () for term in terms) or places != [places[0] + i for i in range(len(terms))]:
@@ -134,7 +134,7 @@ def _part_of_one(terms: list[Node]) -> Node | None:
 def _upright(node: Node, names: tuple[int, ...]) -> tuple[Node, tuple[int, ...]]:
     """Return an array whose transpose a node is, with the names of its axes."""
     node = peel(node)
-    while node.op == "contract" and len(node.args) == 1:
+    while node.is_contraction and len(node.args) == 1:
         (own,), out, repeated = node.payload
         if repeated or len(set(own)) < len(own) or set(own) != set(out):
             break

@@ -83,7 +83,7 @@ def _is_scaled(found: Sum) -> bool:
 
 
 def _is_scale(node: Node) -> bool:
-    inner = node.args[0] if node.op == "stop_gradient" else node
+    inner = node.args[0] if node.is_barrier else node
     return inner.op == "logsumexp"
 
 

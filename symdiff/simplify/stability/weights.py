@@ -28,7 +28,7 @@ def find_exponential(node: Node) -> Node | None:
         if part.op == "exp":
             return part
         if part.op in _FACTORS:
-            todo.extend(part.args[:1] if part.op == "divide" else part.args[::-1])
+            todo.extend(part.args[:1] if part.is_division else part.args[::-1])
     return None
 
 
@@ -44,8 +44,8 @@ def _places(node: Node, factor: Node) -> dict[int, int] | None:
         return {axis: axis for axis in range(factor.ndim)}
     if node.op in ("named", "negative"):
         return _places(node.args[0], factor)
-    if node.op in ("multiply", "divide"):
-        for arg in node.args[: 1 if node.op == "divide" else 2]:
+    if node.is_multiplicative:
+        for arg in node.args[: 1 if node.is_division else 2]:
             below = _places(arg, factor) if find_exponential(arg) is factor else None
             if below is not None:
                 shift = node.ndim - arg.ndim
@@ -53,7 +53,7 @@ def _places(node: Node, factor: Node) -> dict[int, int] | None:
                     return None
                 return {own: axis + shift for own, axis in below.items()}
         return None
-    if node.op == "contract":
+    if node.is_contraction:
         labels, out, repeated = node.payload
         for arg, own_labels in zip(node.args, labels, strict=True):
             below = _places(arg, factor) if find_exponential(arg) is factor else None
@@ -63,7 +63,7 @@ def _places(node: Node, factor: Node) -> dict[int, int] | None:
                 kept = {own: own_labels[axis] for own, axis in below.items()}
                 return {own: out.index(label) for own, label in kept.items() if label in out}
         return None
-    if node.op == "reshape":
+    if node.is_reshape:
         below = _places(node.args[0], factor)
         wide = [axis for axis, size in enumerate(node.shape) if size != 1]
         old = [axis for axis, size in enumerate(node.args[0].shape) if size != 1]
@@ -81,7 +81,7 @@ def exchange(node: Node, factor: Node, other: Node) -> Node:
         return other
     args = list(node.args)
     for i, arg in enumerate(args):
-        if find_exponential(arg) is factor and (i == 0 or node.op != "divide"):
+        if find_exponential(arg) is factor and (i == 0 or not node.is_division):
             args[i] = exchange(arg, factor, other)
             break
     return rebuild(node, tuple(args))

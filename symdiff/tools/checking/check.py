@@ -132,7 +132,8 @@ def check(
     chosen = list(chosen) if isinstance(chosen, tuple | list) else [chosen]
     for one in chosen:
         if not isinstance(one, Array):
-            raise ArgumentError(f"wrt holds a {type(one).__name__}; expected inputs, or names of them")
+            own = "; the numbers of a point are at={'x': 2.0}" * isinstance(one, Mapping | float | np.ndarray)
+            raise ArgumentError(f"wrt holds a {type(one).__name__}; expected inputs, or names of them{own}")
     read.refuse_unused()
     rewrites = join(result.provenance for result in results).facts.rewrites
     for small in (SMALL_SIZES, OTHER_SIZES):  # A.T @ A is singular where A has more columns than rows
@@ -196,7 +197,7 @@ class _Check:
     def _look_at_ends(self, point: dict[str, Numbers]) -> None:
         """Compare derivatives at the ends of functions' domains, by inputs that were drawn."""
         plain = mask_matrices(simplify(inline(self.outputs), written=True))
-        drawn = [w for w in self.wrt if w.op == "input" and w.name not in self.given]
+        drawn = [w for w in self.wrt if w.is_input and w.name not in self.given]
         tally = Tally("both modes at the ends of domains")
         for end in ends_of(plain, drawn, point):
             there = end.of(point)

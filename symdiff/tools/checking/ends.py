@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import SingularMatrixError
 from ...graph import REAL, Node, inputs_of, postorder
 from ...graph.reference.interpret import find_function
-from ...graph.scalars.functions import FUNCTIONS
+from ...graph.scalars.functions import FUNCTIONS, Partial
 from .declared import conform
 from .differences import Numbers, Tally, extrapolate
 from .kinks import find_kinks
@@ -96,7 +96,9 @@ def _ends(name: str) -> tuple[float, ...]:
     function, found = find_function(row.numpy), []
     with np.errstate(all="ignore"):
         for number in _CANDIDATES:
-            for i, _ in enumerate(row.domain):
+            for i, partial in enumerate(row.partials):
+                if partial is Partial.NONE:  # an order, which is no number to move
+                    continue
                 args = [0.5 * (low + high) if np.isfinite(low + high) else 0.5 for low, high in row.domain]
                 near = []
                 for beside in (0.0, -_BESIDE, _BESIDE):

@@ -40,10 +40,10 @@ def find_kinks(roots: Sequence[Node], wrt: Sequence[Node], point: Mapping[Any, V
     """
     order = postorder(roots)
     active = dependents(order, set(wrt) & set(order))
-    conditions = _below(node.args[0] for node in order if node.op == "where")
+    conditions = _below(node.args[0] for node in order if node.is_choice)
     asked = [n for n in order if n in active and n.args and (n.dtype is not BOOL or n in conditions)]
     args = list(dict.fromkeys(arg for node in asked for arg in node.args))
-    inputs = [node for node in order if node.op == "input"]
+    inputs = [node for node in order if node.is_input]
     values = dict(zip(args, evaluate(args, point, inputs), strict=True))
     found = []
     for node in asked:

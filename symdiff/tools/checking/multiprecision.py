@@ -47,8 +47,8 @@ def _divide(x: Any, y: Any) -> Any:
 
 
 def _newton(f: Callable[[Any], Any], guess: float) -> Any:
-    """Find a zero to all digits from a double's."""
-    return mp.findroot(f, guess)
+    """Find a zero to all digits from a double's; where that is nan or infinite there is none to look for."""
+    return mp.findroot(f, guess) if mp.isfinite(guess) else mp.mpf(guess)
 
 
 def _log_ndtr_derivative(n: Any, x: Any) -> Any:
@@ -107,6 +107,27 @@ def _inverse(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _incomplete() -> dict[str, Callable[..., Any]]:
+    """Return logarithms of incomplete gamma and beta functions, and their derivatives by parameters."""
+    known: dict[str, Callable[..., Any]] = {
+        "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
+        "gammaincc": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+        "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
+        "stdtr": _stdtr,
+    }
+    known |= {f"log_{name}": lambda *args, f=f: mp.log(f(*args)) for name, f in list(known.items())}
+
+    def derived(function: Callable[..., Any], by: str, letters: str) -> Callable[..., Any]:
+        orders = tuple(by.count(letter) for letter in letters)
+        return lambda *args: mp.diff(function, args, orders)
+
+    for name in FUNCTIONS:
+        start, _, by = name.partition("_by_")
+        if by and start in known:
+            known[name] = derived(known[start], by.replace("df", "a"), "abx" if "beta" in start else "ax")
+    return known
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
@@ -163,18 +184,16 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "k0": lambda x: mp.besselk(0, x),
     "k1": lambda x: mp.besselk(1, x),
     **{"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "iv_far": mp.besseli, "kv": mp.besselk, "zeta": mp.zeta},
-    "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
-    "gammaincc": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+    **_incomplete(),
     "gamma_density": lambda n, a, x: mp.power(x, a - 1 - n) * mp.exp(-x) / mp.gamma(a),
     "beta_slope": lambda a, b: mp.beta(a, b) * (mp.digamma(a) - mp.digamma(a + b)),
-    "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
     "dawsn": lambda x: _dawson(0, x),
     "dawsn_derivative": _dawson,
     "owens_t": _owens_t,
     "gammaincinv": _inverse("gammaincinv", lambda a, x: mp.gammainc(a, 0, x, regularized=True)),
     "gammainccinv": _inverse("gammainccinv", lambda a, x: mp.gammainc(a, x, regularized=True)),
     "betaincinv": _inverse("betaincinv", lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)),
-    "stdtr": _stdtr,
+    **{name: getattr(mp, name) for name in ("hyp0f1", "hyp1f1", "hyp2f1")},
     "stdtrit": _inverse("stdtrit", _stdtr),
     "exp1": mp.e1,
     "expi": mp.ei,
@@ -243,7 +262,7 @@ def _objects(array: Any) -> Any:
 
 
 def _compute(node: Node, args: list[Any], point: Mapping[Any, Any], sizes: Bindings) -> Any:
-    if node.op == "input":
+    if node.is_input:
         return _objects(point[node.name])
     if node.op in FUNCTIONS:
         if node.op not in _FUNCTIONS:
@@ -251,7 +270,7 @@ def _compute(node: Node, args: list[Any], point: Mapping[Any, Any], sizes: Bindi
         return np.asarray(np.frompyfunc(_real(_FUNCTIONS[node.op]), len(args), 1)(*args), dtype=object)
     if node.op in _REDUCED:
         return np.asarray(_REDUCED[node.op](node, args), dtype=object)
-    if node.op == "contract":
+    if node.is_contraction:
         return _contract(node, args, sizes)
     if node.op in _AS_THEY_ARE:
         return _objects(STRUCTURE[node.op](node, args, sizes))

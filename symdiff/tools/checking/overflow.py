@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ def find_overflow(
         (plain,) = inline([output])
         yield from _look([plain], "the value", np.asarray(result), partial(_value, plain, point, sizes), point)
         for w in wrt if not barred else ():
-            if w.op != "input" or math.prod(value(size, sizes) for size in w.shape) > _ELEMENTS:
+            if not w.is_input or math.prod(value(size, sizes) for size in w.shape) > _ELEMENTS:
                 continue
             derivative = derivatives.jacobian(Array(output), Array(w), disconnected="zero").node
             (got,) = evaluate(inline(simplify([derivative])), point, inputs_of([output]))
@@ -77,7 +76,9 @@ def _look(roots: Sequence[Node], name: str, got: Any, exact: Any, point: Mapping
 
 def _multiprecision() -> Any:
     """Return the module that computes in many digits; mpmath is loaded when it is needed."""
-    return import_module(".multiprecision", __package__)
+    from . import multiprecision
+
+    return multiprecision
 
 
 def _value(plain: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
@@ -125,7 +126,7 @@ def _culprit(roots: Sequence[Node], point: Mapping[str, Any]) -> str:
             if not np.isfinite(result).all() and all(np.isfinite(arg).all() for arg in args):
                 shown = text(node).rpartition("\n")[2]
                 shown = shown if len(shown) <= 60 else shown[:57] + "..."
-                kind = "0 / 0" if node.op == "divide" and not np.all(args[1]) else "overflow"
+                kind = "0 / 0" if node.is_division and not np.all(args[1]) else "overflow"
                 return f"{kind} in {shown}; {_ADVICE[kind]}"
     return "its terms overflow; write it with smaller ones"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...frontend.outputs.display import table
+from ...frontend.outputs.display import ShownText, table
 from .differences import Numbers, Tally
 
 
@@ -112,7 +112,7 @@ class Report:
         lines = [f"{head}: {self.compared} numbers compared with differences", *map(str, self.findings)]
         return "\n  ".join(lines)
 
-    def certificate(self) -> str:
+    def certificate(self) -> ShownText:
         """Return a table of all that was compared, and the findings.
 
         Examples
@@ -125,4 +125,4 @@ class Report:
         wide = max((len(title) for title, _, _ in rows), default=0)
         most = max((len(count) for _, count, _ in rows), default=0)
         lines = [f"{title:<{wide}}  {count:>{most}}  {told}" for title, count, told in rows]
-        return "\n".join(["ok" if self.ok else "NOT OK", *lines, *map(str, self.findings)])
+        return ShownText("\n".join(["ok" if self.ok else "NOT OK", *lines, *map(str, self.findings)]))

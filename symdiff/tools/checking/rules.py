@@ -58,7 +58,7 @@ def compare_rules(roots: Sequence[Node], point: Mapping[str, Numbers], rng: np.r
     seen: set[CustomRule] = set()
     while todo:
         formulas, here = todo.pop()
-        nodes = [n for n in postorder(formulas) if n.op == "custom" and n.payload.rule not in seen]
+        nodes = [n for n in postorder(formulas) if n.is_custom and n.payload.rule not in seen]
         seen.update(node.payload.rule for node in nodes)
         for node in nodes:
             own = _Placed(node, here, inputs, sizes, rng)
@@ -76,9 +76,9 @@ def move(roots: Sequence[Node], base: Node, change: Node) -> list[Node]:
     for node in postorder(roots):
         if node not in new:
             args = tuple([new[arg] for arg in node.args])
-            if node.op == "stop_gradient" or args == node.args:
+            if node.is_barrier or args == node.args:
                 new[node] = node
-            elif node.op != "custom":
+            elif not node.is_custom:
                 new[node] = rebuild(node, args)
             elif node.payload.rule.approximate:
                 (slope,) = pushforward([node], {base: change})
@@ -92,7 +92,7 @@ def move(roots: Sequence[Node], base: Node, change: Node) -> list[Node]:
 def _moved_body(body: Node, parameters: Sequence[Node], at: Sequence[Node], to: Sequence[Node]) -> Node:
     """Return the value of a function's body at ``to``, with what its barriers hold fixed at ``at``."""
     (plain,) = inline([body], ("custom",))
-    barriers = [node for node in postorder([plain]) if node.op == "stop_gradient"]
+    barriers = [node for node in postorder([plain]) if node.is_barrier]
     held = substitute(barriers, dict(zip(parameters, at, strict=True)))
     return substitute([plain], dict(zip((*parameters, *barriers), (*to, *held), strict=True)))[0]
 

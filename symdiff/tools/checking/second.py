@@ -59,7 +59,7 @@ def compare_second(
         Count the two comparisons; nothing is added for custom functions, whose rules need not be derivatives of
         anything, and for formulas without second derivatives.
     """
-    if any(node.op == "custom" for node in postorder(outputs)):
+    if any(node.is_custom for node in postorder(outputs)):
         return
     drawn: dict[str, Numbers] = {}
     symbols: list[Array] = []

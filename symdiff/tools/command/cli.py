@@ -243,14 +243,16 @@ def evaluate(
 @click.option("--name", default="formula", show_default=True, help="Name of the module, or of the C function.")
 @click.option("--target", type=click.Choice(list(EXPORTS)), default="cython", show_default=True, help="What to write.")
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
+@json_option
 def export_module(
     *,
     asked: Asked,
     reduce: Literal["sum"] | None,
     out: Path,
     name: str,
-    target: str,
+    target: Literal["c", "cython", "numpy"],
     overwrite: bool,
+    as_data: bool,
 ) -> None:
     r"""Write FORMULA, or with --wrt its derivative, as C, as a Cython module, or as Python with NumPy alone.
 
@@ -263,11 +265,17 @@ def export_module(
     read.refuse_unused("--shape")
     named = named_results(kind, results)
     kernel = compile_formula(named, list(read.inputs.values()), reduce=reduce, backend="numpy")
+    files = export(kernel, out, name, target=target, overwrite=overwrite)
+    build = BUILDS[target].format(out=out, name=name) if target in BUILDS else None
+    if as_data:
+        written = {"files": list(map(str, files)), "build": build}
+        click.echo(as_json({"target": target, "signature": kernel.signature, **written}))
+        return
     console = Console()
-    for path in export(kernel, out, name, target=target, overwrite=overwrite):
+    for path in files:
         say(console, f"wrote {path}")
-    if target in BUILDS:
-        say(console, f"build it: {BUILDS[target].format(out=out, name=name)}", "dim")
+    if build is not None:
+        say(console, f"build it: {build}", "dim")
 
 
 @main.command()

@@ -65,8 +65,8 @@ def _first_sentence(words: str | None) -> str:
     return " ".join((words or "").partition("\n\n")[0].split())
 
 
-class PlainCommand(click.Command):
-    """A command whose help keeps its examples on lines of their own."""
+class _HelpInLines(click.Command):
+    """What has a help that keeps its examples on lines of their own."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -77,19 +77,15 @@ class PlainCommand(click.Command):
         return _first_sentence(self.help)
 
 
-class Commands(click.Group):
+class PlainCommand(_HelpInLines):
+    """A command of symdiff."""
+
+
+class Commands(_HelpInLines, click.Group):
     """The commands, with refusals and warnings shown as messages."""
 
     command_class = PlainCommand
     group_class = type
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.help = _in_lines(self.help)
-
-    def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the first sentence."""
-        return _first_sentence(self.help)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -105,15 +106,19 @@ def _kernel(asked: Asked, backend: Backend) -> tuple[str, dict[str, Array], Kern
 @click.command("report", cls=FormulaCommand)
 @derivative_options
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="auto", help="For which to compile.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write all of it as a page for a browser: page.html.")
 @json_option
-def report_command(*, asked: Asked, backend: Backend, as_data: bool) -> None:
+def report_command(*, asked: Asked, backend: Backend, out: Path | None, as_data: bool) -> None:
     r"""Tell what FORMULA, or with --wrt its derivative, becomes: shapes, operations, rewrites, what would run it.
 
     \b
     symdiff report "gradient(sum((X @ w - y)**2), w)" --shape X=m,n --shape w=n --shape y=m
     symdiff report "log(det(A))" --wrt A --shape A=4,4 --json
+    symdiff report "log(det(A))" --wrt A --shape A=4,4 --out page.html
     """
     kind, results, kernel = _kernel(asked, backend)
+    if out is not None:
+        kernel.report(out)
     lines = {
         "kind": kind,
         "signature": kernel.signature,
@@ -136,6 +141,8 @@ def report_command(*, asked: Asked, backend: Backend, as_data: bool) -> None:
                 say(console, f"{key:11} {line}")
         else:
             say(console, f"{key:11} {told}")
+    if out is not None:
+        say(console, f"wrote {out}")
 
 
 @click.command("bench", cls=FormulaCommand)

@@ -162,7 +162,7 @@ def read_shapes(given: Sequence[str]) -> dict[str, GivenShape]:
         if rest.startswith("(") and rest.endswith(")"):
             rest = rest[1:-1].strip().removesuffix(",")
         parts = [part.strip() for part in rest.split(",")] if rest else []
-        # Longer digits than a size can have stay text, and are refused as a size.
+        # Numbers with more digits than a size can have stay text, and are refused as a size.
         sizes = tuple(int(p) if p.isascii() and p.isdigit() and len(p) < 20 else p for p in parts)
         shapes[name] = (int, *sizes[1:]) if sizes[:1] == ("int",) else sizes
     return shapes

@@ -31,8 +31,8 @@ from ...graph import (
 )
 from ...graph.deltas.einsum import einsum
 from ...graph.primitives import NOTHING_KNOWN
-from ...printing.assemble import present
-from ...printing.text import show_shape
+from ...graph.sizes import show
+from ...printing.from_entries import present
 from ...simplify import join_cosines, simplify, stabilize
 from .differentials import write
 
@@ -137,7 +137,7 @@ class _Deriving:
 
     def leaf(self, node: Node) -> Node:
         """Return the input that stands for the differential of a node."""
-        known = node.assumptions if node.op == "input" else NOTHING_KNOWN
+        known = node.assumptions if node.is_input else NOTHING_KNOWN
         within = known._replace(definite=False, orthogonal=False, positive=False)
         made = input(_LEAF.format(len(self.of)), node.shape, REAL, within)
         self.of[made] = node
@@ -201,7 +201,7 @@ class _Deriving:
             return None
         names: dict[Node, Node] = {}
         for arg in dict.fromkeys(node.args):
-            if arg.op == "constant" or arg.dtype is not REAL:
+            if arg.is_constant or arg.dtype is not REAL:
                 names[arg] = arg
             else:
                 letter = _NAMES[len(names)]
@@ -209,7 +209,7 @@ class _Deriving:
         plain = rebuild(node, tuple(names[arg] for arg in node.args))
         if any(arg.dtype is BOOL for arg in node.args):
             return None
-        moving = [new for new in plain.args if new.op == "input"]
+        moving = [new for new in plain.args if new.is_input]
         (pushed,) = pushforward([plain], {one: self.leaf(one) for one in dict.fromkeys(moving)})
         return None if pushed is None else (self.leaf(plain), _short(pushed))
 
@@ -271,16 +271,16 @@ def cut(roots: Sequence[Node], wrt: Sequence[Node]) -> tuple[list[tuple[Node, No
         if node.op not in ("input", "named"):
             raise UnsupportedError(
                 "the steps of a derivative with respect to a part or unnamed sub-formula of shape "
-                f"{show_shape(node.shape)}; write steps with respect to the input itself, or "
+                f"{show(node.shape)}; write steps with respect to the input itself, or "
                 "name the sub-formula: h = sd.name(...)"
             )
-        if node.op == "named":
+        if node.is_named:
             places[node] = input(str(node.payload), node.shape)
     for node in places:
         below = postorder([node])
         inside = next((other for other in wrt if other is not node and other in below), None)
         if inside is not None:
-            name = inside.payload if inside.op == "named" else inside.name
+            name = inside.payload if inside.is_named else inside.name
             raise ArgumentError(
                 f"{node.payload} and {name}, of which it is made, among the variables of one derivation; expected a "
                 "call of steps for each"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...graph import Node, inputs_of
-from ...printing.assemble import present
+from ...printing.from_entries import present
 from ...printing.latex import LatexStyle, laid_out
 from ...printing.layout import Layout, Piece, lay_out
 from ...printing.notation import Reader, Readings, Term, names_in, postorder, transpose
@@ -75,7 +75,7 @@ def spell(node: Node, style: str, spelled: Mapping[str, str], taken: Iterable[st
     make, d = STYLES[style]
     one = make(spelled, frozenset())
     inner = write(node, style, spelled, derived=False)
-    if node.op == "input" and f"d{node.name}" not in set(taken):
+    if node.is_input and f"d{node.name}" not in set(taken):
         return f"{d}{' ' if d[-1:].isalpha() and style == 'latex' else ''}{inner}"
     return f"{d}{one.parenthesised(inner)}"
 

@@ -63,7 +63,7 @@ def graph(roots: Sequence[Node]) -> str | None:
         kind = "result" if node in last else "shared" if uses.get(node, 0) > 1 else "node"
         whole = " ".join(unicode(node).split())
         product = "product" if len(node.args) > 1 else "sum"
-        shown = whole if len(whole) <= _SHOWN else f"{product if node.op == 'contract' else node.op} …"
+        shown = whole if len(whole) <= _SHOWN else f"{product if node.is_contraction else node.op} …"
         parts.append(
             f'<g class="{kind}"><title>{html.escape(whole)}</title>'
             f'<rect x="{x - _WIDTH / 2 + 5:.1f}" y="{y - _HEIGHT / 2:.1f}" width="{_WIDTH - 10}" height="{_HEIGHT}" '

@@ -144,7 +144,7 @@ def _origin_of(output: Array) -> tuple[Node, Node] | None:
 
 def _steps(output: Array, origin: tuple[Node, Node]) -> str:
     formula, variable = origin
-    if variable.op != "input":
+    if not variable.is_input:
         return ""
     try:
         found = Steps(derive(formula, [variable], [output.node]))

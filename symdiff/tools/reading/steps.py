@@ -58,7 +58,7 @@ class NumberedEquation(NamedTuple):
 
 
 class Steps(Sequence[NumberedEquation]):
-    """A derivation: a sequence of equations, which is shown as text, and in notebooks in the signs of books.
+    """A derivation: a sequence of equations, shown as text, and in notebooks as typeset mathematics.
 
     Parameters
     ----------

@@ -8,14 +8,22 @@
 #define SD_CHECKS_H
 #include "../plan.h"
 
-/* Arrays of a step that is run so. */
-enum { SD_FEW_PORTS = 24 };
-
 /* Bytes of an array that has a shape, at most 2^60 as the binder checks before. */
 static inline long sd_bytes(const sd_array *a) {
   long bytes = a->item;
   for (int x = 0; x < a->rank; x++) bytes *= a->shape[x];
   return bytes;
+}
+
+/* Whether arrays of the arena, but a tile's, begin at lines and end in lines of their own: none begins in another's last
+   line then. */
+static inline int sd_is_padded(const sd_plan *plan, long room) {
+  for (int k = 0; k < plan->array_count; k++) {
+    const sd_array *a = plan->arrays + k;
+    if (a->kind != SD_ARENA || a->tiled) continue;
+    if (a->number % SD_LINE || a->number + sd_rounded(sd_bytes(a)) > room) return 0;
+  }
+  return 1;
 }
 
 /* Whether a step may write to an array: it is the plan's own or an output, or a window of such a one. */
@@ -70,15 +78,110 @@ static inline const char *sd_bad_repeat(sd_plan *plan, sd_step *s, long *moved) 
 }
 
 /* Whether a program runs for one sample, and each of its arrays has the elements of that next to each other. */
-static inline int sd_is_direct(const sd_plan *plan, const sd_step *s) {
+static inline int sd_is_one(const sd_plan *plan, const sd_step *s) {
   long item = plan->single ? 4 : 8;
-  if (s->kind != SD_PROGRAM || s->loops || s->sums || s->tiled || s->inputs + s->outputs > SD_FEW_PORTS) return 0;
+  if (s->loops || s->sums) return 0;
   for (int p = 0; p < s->inputs + s->outputs; p++) {
     const sd_view *v = s->views + p;
     if (!v->known || v->offsets || v->list || plan->arrays[v->array].item != item) return 0;
     if (v->size > 1 && v->pace != item) return 0;
   }
   return 1;
+}
+
+/* The array that a window is a part of, others themselves. */
+static inline int sd_base(const sd_plan *plan, int array) {
+  while (plan->arrays[array].kind == SD_WINDOW) array = (int)plan->arrays[array].number;
+  return array;
+}
+
+/* Find the bytes from each element of a view to the next along all loops but the first ones as one; whether there are
+   such. */
+static inline int sd_find_along(const sd_step *s, const sd_view *v, int skipped, long *along) {
+  long span = 1;
+  *along = 0;
+  for (int l = s->loops - 1; l >= skipped; l--) {
+    if (s->lengths[l] == 1) continue;
+    if (span == 1)
+      *along = v->strides[l];
+    else if (v->strides[l] != *along * span)
+      return 0;
+    span *= s->lengths[l];
+  }
+  return 1;
+}
+
+/* Whether each array of a program has one distance along the loops from `rows` on, which is that of neighbours, or 0. */
+static inline int sd_has_neighbours(const sd_step *s, int rows, long item) {
+  int one = 1; /* whether a row has one element, which is next to none */
+  for (int l = rows; l < s->loops; l++) one &= s->lengths[l] == 1;
+  for (int p = 0; p < s->inputs + s->outputs; p++) {
+    const sd_view *v = s->views + p;
+    int written = p >= s->inputs;
+    if (!sd_find_along(s, v, rows, s->along + p)) return 0;
+    if (one && written && !s->sums) s->along[p] = item;
+    if (s->along[p] != item && (s->along[p] || (written && !s->sums))) return 0;
+    if (v->size > 1 && s->along[p] && !written) return 0;
+  }
+  return 1;
+}
+
+/* Whether a program goes over elements that are next to each other in each of its arrays, or the same for all of them, or
+   over a few rows of such; and writes to no array that it reads, since elements may be computed twice. */
+static inline int sd_is_over_neighbours(const sd_plan *plan, sd_step *s) {
+  long item = plan->single ? 4 : 8, sums = 0, all = 1;
+  int outer = 0;
+  if (!s->loops || s->kept || s->accumulate) return 0;
+  for (int l = 0; l < s->loops; l++)
+    if ((all *= s->lengths[l]) >= SD_MANY_SAMPLES) return 0;
+  if (all == 0) return 0;
+  for (int p = 0; p < s->inputs + s->outputs; p++) {
+    const sd_view *v = s->views + p;
+    const sd_array *array = plan->arrays + v->array;
+    int written = p >= s->inputs, adds = written && s->sums;
+    if (!v->known || v->list || array->item != item) return 0;
+    if (v->size > 1 && !adds && (written || v->offsets || v->pace != item)) return 0;
+    if (adds && (sums += v->size) > SD_MOST_SUMS) return 0;
+    for (int q = 0; written && q < s->inputs; q++)
+      if (sd_base(plan, s->views[q].array) == sd_base(plan, v->array)) return 0;
+  }
+  if (!sd_has_neighbours(s, 0, item) && (s->sums || !sd_has_neighbours(s, outer = 1, item))) return 0;
+  s->rows = outer ? s->lengths[0] : 1;
+  s->count = all / s->rows;
+  s->copied = 0;
+  for (int p = 0; p < s->inputs + s->outputs; p++) {
+    const sd_view *v = s->views + p;
+    const sd_array *array = plan->arrays + v->array;
+    s->starts[p].row = outer ? v->strides[0] : 0;
+    s->starts[p].roomy = plan->padded && !outer && array->kind == SD_ARENA && v->offset == 0 &&
+                         s->count * item == sd_bytes(array);
+    s->copied += p >= s->inputs && !s->starts[p].roomy;
+  }
+  return 1;
+}
+
+/* Whether elements that are next to each other are copied, or combined to one number. */
+static inline int sd_moves_neighbours(const sd_plan *plan, sd_step *s) {
+  long along[2];
+  s->count = 1;
+  for (int l = 0; l < s->loops; l++) s->count *= s->lengths[l];
+  for (int p = 0; p < 2; p++) {
+    const sd_view *v = s->views + p;
+    if (!v->known || plan->arrays[v->array].item != plan->arrays[s->views->array].item) return 0;
+    if (!sd_find_along(s, v, 0, along + p)) return 0;
+  }
+  return s->count > 1 && along[0] == plan->arrays[s->views->array].item && along[1] == (s->kind == SD_COPY) * along[0];
+}
+
+/* How a step in the body of a loop runs where its arrays lie, 0 for one that does not. */
+static inline int sd_find_direct(const sd_plan *plan, sd_step *s) {
+  if (s->tiled || s->accumulate) return 0;
+  if (s->kind == SD_COPY) return sd_moves_neighbours(plan, s) ? SD_COPY_NEIGHBOURS : 0;
+  if (s->kind == SD_REDUCE) return sd_moves_neighbours(plan, s) ? SD_REDUCE_NEIGHBOURS : 0;
+  if (s->kind != SD_PROGRAM || s->inputs + s->outputs > SD_MOST_PORTS) return 0;
+  for (int p = 0; p < s->inputs + s->outputs; p++)
+    s->starts[p] = (sd_start){s->views[p].array, s->views[p].offset, s->views[p].size, 0, 0};
+  return sd_is_one(plan, s) ? SD_ONE : sd_is_over_neighbours(plan, s) ? SD_NEIGHBOURS : 0;
 }
 
 /* Check that the body of each loop of a phase is behind it, and ends where that of a loop around it does or before; mark
@@ -91,8 +194,8 @@ static inline const char *sd_bad_bodies(const sd_plan *plan, int phase) {
     if (steps[k].span > count - 1 - k) return "a loop whose body ends behind its phase";
     for (int i = k + 1; i <= k + steps[k].span; i++) {
       if (steps[i].tiled) return "a loop over tiles";
-      steps[i].direct = sd_is_direct(plan, steps + i);
-      steps[k].tight = steps[k].span == 1 && steps[i].direct;
+      steps[i].direct = sd_find_direct(plan, steps + i);
+      steps[k].tight = steps[k].span == 1 && steps[i].direct == SD_ONE && steps[i].inputs + steps[i].outputs <= SD_FEW_PORTS;
       if (steps[i].kind == SD_REPEAT && steps[i].span > k + steps[k].span - i) return "a loop that ends behind another";
     }
   }

@@ -9,8 +9,8 @@ from ....graph import Node, concatenate, constant, pad, reshape, whole, zeros
 from ....graph.scalars.functions import apply, to_real
 from ....graph.sizes import Dim, show
 from ....ground.budget import limits, reserve
+from ..creation import like
 from ..indexing import gather_array, getitem
-from ..making import like
 from ..operations import diag
 from ..shaping import at_least, flip, join, ravel, stack, whole_number
 

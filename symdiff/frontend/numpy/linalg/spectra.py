@@ -103,7 +103,7 @@ def _function_of(formula: Node, x: Node) -> Node:
 
     def taken(node: Node) -> Node:
         if node not in new:
-            if node.op == "constant":
+            if node.is_constant:
                 new[node] = node
             elif node.shape:
                 raise ShapeError(f"funm of a function with an array of shape {show(node.shape)}; expected numbers")
@@ -189,7 +189,7 @@ def polar(a: Node, side: str = "right") -> Polar:
 
 
 def eigh_tridiagonal(d: Node, e: Node, eigvals_only: bool = False) -> Spectrum | Node:
-    """Return eigenvalues and eigenvectors of the symmetric matrix with a diagonal and the one beside it."""
+    """Return eigenvalues and eigenvectors of a symmetric tridiagonal matrix, given by its diagonal and off-diagonal."""
     if d.ndim != 1 or e.ndim != 1:
         raise ShapeError(f"eigh_tridiagonal of shapes {show(d.shape)} and {show(e.shape)}; expected vectors")
     d, e = to_real(d), to_real(e)

@@ -17,8 +17,8 @@ from ....graph import Node, cumulative, extent, reshape, transpose
 from ....graph import arrange as put_in_order
 from ....graph.scalars.functions import apply, compare, to_real, where
 from ....graph.sizes import product, show
+from ..creation import iota
 from ..indexing import getitem
-from ..making import iota
 from ..reductions import sum
 from ..shaping import Axis, axes_of, axis_of, ravel, several, shown, stack
 from .missing import known
@@ -86,7 +86,7 @@ def median(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
 
 
 def percentile(x: Node, q: Any, axis: Axis = None, method: Any = "linear", keepdims: bool = False) -> Node:
-    """Return elements below which so many percent are, as ``numpy.percentile``: see :func:`quantile`."""
+    """Return percentiles, as ``numpy.percentile``: see :func:`quantile`."""
     return quantile(x, _shares("percentile", q) / 100.0, axis, method, keepdims)
 
 
@@ -112,7 +112,7 @@ def nanmedian(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
 
 
 def nanpercentile(x: Node, q: Any, axis: Axis = None, method: Any = "linear", keepdims: bool = False) -> Node:
-    """Return percentiles over axes of what is no nan: see :func:`quantile`."""
+    """Return percentiles of the elements that are not nan: see :func:`quantile`."""
     return nanquantile(x, _shares("nanpercentile", q) / 100.0, axis, method, keepdims)
 
 

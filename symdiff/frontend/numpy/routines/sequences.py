@@ -87,7 +87,7 @@ def _beside(x: Node, part: Node | None, axis: int) -> list[Node]:
 
 
 def ediff1d(x: Node, to_end: Node | None = None, to_begin: Node | None = None) -> Node:
-    """Return differences of neighbours of all elements in C order, between numbers that are put around them."""
+    """Return the differences of neighbours among all elements in C order, with given numbers in front and behind."""
     parts = [to_begin, diff(ravel(x)), to_end]
     return join([ravel(part) for part in parts if part is not None])
 
@@ -259,7 +259,7 @@ def _is_shorter(a: Node, v: Node) -> bool:
 
 
 def _slide(what: str, a: Node, v: Node, mode: Any) -> Node:
-    """Return the convolution of ``a`` with ``v``, which is not the longer one."""
+    """Return the convolution of ``a`` with ``v``, which is not longer than ``a``."""
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f"{what} with mode={shown(mode)}; expected 'full', 'same' or 'valid'")
     a, v = to_real(a), to_real(v)
@@ -336,7 +336,7 @@ def unwrap(p: Node, discont: float | None = None, axis: int = -1, period: float 
 def linspace(
     start: Node, stop: Node, num: Any = 50, endpoint: bool = True, retstep: bool = False, axis: int = 0
 ) -> Node | tuple[Node, Node]:
-    """Return equally spaced numbers between two, as ``numpy.linspace``; of arrays for each of their elements.
+    """Return equally spaced numbers between two, as ``numpy.linspace``; between arrays element by element.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ def kind_of(what: str) -> str | None:
 
 
 def split_declarations(text: str) -> tuple[dict[str, str], int]:
-    r"""Read the lines in front of a formula that say what letters are, and return them with where the formula begins.
+    r"""Return the declarations of letters in front of a formula, and where the formula begins.
 
     Examples
     --------

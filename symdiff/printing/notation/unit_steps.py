@@ -23,17 +23,32 @@ class _Stepped(NamedTuple):
     others: list[Term]
 
 
-@RULES.of("where")
-def _step(reader: Reader, term: Term) -> Term | None:
-    """Read where(x < y, 0, where(x == y, 1/2, 1)) as a unit step, and a product with one as that."""
+class _ZeroBelow(NamedTuple):
+    """where(x < y, 0, rest): the sides x and y, the rest, and whether the condition is one number a row."""
+
+    sides: tuple[Term, Term]
+    rest: Term
+    column: bool
+
+
+def _as_zero_below(term: Term) -> _ZeroBelow | None:
     condition, nothing, rest = term.args
     column = condition.kind == "expand" and condition.data == (True, False)
     if column:
         (condition,) = condition.args
     if condition.kind != "compare" or condition.data != "less" or not is_number(nothing, 0.0):
         return None
+    return _ZeroBelow((condition.args[0], condition.args[1]), rest, column)
+
+
+@RULES.of("where")
+def _step(reader: Reader, term: Term) -> Term | None:
+    """Read where(x < y, 0, where(x == y, 1/2, 1)) as a unit step, and a product with one as that."""
+    choice = _as_zero_below(term)
+    if choice is None:
+        return None
+    sides, rest, column = choice
     negative = rest.kind == "negative"
-    sides = (condition.args[0], condition.args[1])
     found = _stepped(reader, rest.args[0] if negative else rest, sides, column)
     if found is None or found.term.shape != term.shape or not all(map(_is_finite, found.others)):
         return None
@@ -76,13 +91,11 @@ _RAMPS = ("maximum", "minimum")
 @DERIVED.of("where")
 def _ramp(reader: Reader, term: Term) -> Term | None:
     """Leave out the choice of 0 where z < 0 around a product with max(z, 0), which is 0 there."""
-    condition, nothing, rest = term.args
-    column = condition.kind == "expand" and condition.data == (True, False)
-    if column:
-        (condition,) = condition.args
-    if condition.kind != "compare" or condition.data != "less" or not is_number(nothing, 0.0):
+    choice = _as_zero_below(term)
+    if choice is None:
         return None
-    others = _beside_ramp(reader, rest, condition.args, column)
+    sides, rest, column = choice
+    others = _beside_ramp(reader, rest, sides, column)
     return rest if others is not None and rest.shape == term.shape and all(map(_is_finite, others)) else None
 
 
@@ -282,7 +295,7 @@ def _interval(reader: Reader, term: Term) -> Term | None:
     return None
 
 
-#: What a comparison that fails says of its sides the other way around, where neither is nan.
+#: The comparison of the sides in reverse that holds where the given one fails, if neither side is nan.
 _TURNED = {"less": "less_equal", "less_equal": "less"}
 
 

@@ -62,7 +62,7 @@ def interp(x: Node, xp: Node, fp: Node, left: Node | None = None, right: Node | 
 
 
 def searchsorted(a: Node, v: Node, side: Any = "left") -> Node:
-    """Return before how many elements of a sorted vector others would stand, as ``numpy.searchsorted``.
+    """Return where elements would be inserted into a sorted vector, as ``numpy.searchsorted``.
 
     Parameters
     ----------

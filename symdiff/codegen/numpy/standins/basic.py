@@ -1,7 +1,4 @@
-"""What symdiff takes from SciPy, written with NumPy and Python's ``math`` alone, for source that is to run anywhere.
-
-The functions here are read as text, and put in front of the source that calls them.
-"""
+"""Sigmoids, the functions of Python's ``math``, and how functions of numbers go over arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["erf", "erfc", "expit", "gamma", "gammaln", "log_expit", "sinc", "xlogy"]
+__all__ = ["each", "erf", "erfc", "expit", "gamma", "gammaln", "log_expit", "product_error", "sinc", "xlogy"]
 
 
 def expit(x: Any) -> Any:
@@ -30,23 +27,33 @@ def xlogy(x: Any, y: Any) -> Any:
 
 def sinc(x: Any) -> Any:
     """Return sin(pi x) / (pi x), its limits 1 at 0 and 0 at infinity included."""
-    return np.where(np.isinf(x), 0.0, np.sinc(x))
+    return np.where(np.abs(x) > 1e300, 0.0, np.sinc(x))
 
 
-def one_by_one(function: Any, x: Any) -> Any:
-    """Apply a function of one number to each element."""
-    x = np.asarray(x, dtype=np.float64)
-    return np.fromiter(map(function, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
+def each(function: Any, *arguments: Any) -> Any:
+    """Apply a function of numbers to each element of arrays that broadcast."""
+    arrays = np.broadcast_arrays(*[np.asarray(one, np.float64) for one in arguments])
+    results = map(function, *[one.ravel().tolist() for one in arrays])
+    return np.fromiter(results, np.float64, arrays[0].size).reshape(arrays[0].shape)
+
+
+def product_error(a: float, b: float) -> float:
+    """Return what rounding takes from a product: a b - fl(a b), for numbers below 1e150 (Dekker)."""
+    split = 134217729.0
+    p, u, v = a * b, split * a, split * b
+    high, top = u - (u - a), v - (v - b)
+    low, rest = a - high, b - top
+    return ((high * top - p) + high * rest + low * top) + low * rest
 
 
 def erf(x: Any) -> Any:
     """Return the error function."""
-    return one_by_one(math.erf, x)
+    return each(math.erf, x)
 
 
 def erfc(x: Any) -> Any:
     """Return 1 - erf(x) with full accuracy."""
-    return one_by_one(math.erfc, x)
+    return each(math.erfc, x)
 
 
 def gamma_of_number(x: float) -> float:
@@ -63,7 +70,7 @@ def gamma_of_number(x: float) -> float:
 
 def gamma(x: Any) -> Any:
     """Return the gamma function."""
-    return one_by_one(gamma_of_number, x)
+    return each(gamma_of_number, x)
 
 
 def lgamma_of_number(x: float) -> float:
@@ -76,4 +83,4 @@ def lgamma_of_number(x: float) -> float:
 
 def gammaln(x: Any) -> Any:
     """Return log(abs(gamma(x)))."""
-    return one_by_one(lgamma_of_number, x)
+    return each(lgamma_of_number, x)

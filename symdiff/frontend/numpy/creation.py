@@ -109,7 +109,7 @@ def cast(x: Node, dtype: Any) -> Node:
 
 
 def _is_whole(x: Node) -> bool:
-    return x.op == "constant" and bool((np.trunc(x.value) == x.value).all())
+    return x.is_constant and bool((np.trunc(x.value) == x.value).all())
 
 
 def check_device(device: Any) -> None:

@@ -50,7 +50,7 @@ from ...plan.steps import (
     Scan,
     sources,
 )
-from . import values
+from . import plain
 
 __all__ = ["Graph", "read", "write"]
 
@@ -150,7 +150,7 @@ def write(value: Any) -> bytes:
         Bytecode: ("Bytecode", _plain_code),
         _Nodes: ("Nodes", lambda table: tuple(table.rows)),
     }
-    return values.write((nodes, value), tags)
+    return plain.write((nodes, value), tags)
 
 
 def _plain_program(program: Program) -> Any:
@@ -207,7 +207,7 @@ def read(contents: bytes) -> Any:
         "Bytecode": lambda parts: Bytecode(*parts),
         "Nodes": lambda rows: made.extend(_nodes(rows)),
     }
-    _, value = values.read(contents, makers)
+    _, value = plain.read(contents, makers)
     return value
 
 

@@ -71,21 +71,21 @@ def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict
     shape = fixed(node.shape)
     if not shape or math.prod(shape) > _LARGEST:
         return None
-    if node.op == "negative" and node.args[0] in known:
+    if node.is_negation and node.args[0] in known:
         return {index: make("negative", value) for index, value in known[node.args[0]].items()}
-    if node.op == "multiply":
+    if node.is_multiplication:
         for factor, other in (node.args, node.args[::-1]):
             if factor.shape == () and other in known:
                 return {index: make("multiply", factor, value) for index, value in known[other].items()}
-    if node.op in ("add", "subtract") and all(arg in known and arg.shape == node.shape for arg in node.args):
+    if node.is_additive and all(arg in known and arg.shape == node.shape for arg in node.args):
         result = dict(known[node.args[0]])
         for index, value in known[node.args[1]].items():
             if index in result:
                 result[index] = make(node.op, result[index], value)
             else:
-                result[index] = value if node.op == "add" else make("negative", value)
+                result[index] = value if node.is_addition else make("negative", value)
         return result
-    if node.op in STRUCTURE or node.op == "contract":
+    if node.op in STRUCTURE or node.is_contraction:
         return _unit_entry(node)
     if node.size == 1 and node.dtype is REAL and node.op in FUNCTIONS:
         return _of_one(node, known)
@@ -98,7 +98,7 @@ def _of_one(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[
     args = []
     for arg in node.args:
         first = (0,) * arg.ndim
-        own = constant(float(arg.value.ravel()[0])) if arg.op == "constant" else known.get(arg, {}).get(first)
+        own = constant(float(arg.value.ravel()[0])) if arg.is_constant else known.get(arg, {}).get(first)
         args.append(arg if not arg.ndim else own)
     found = [arg for arg in args if arg is not None]
     return {(0,) * node.ndim: make(node.op, *found)} if len(found) == len(args) else None
@@ -120,7 +120,7 @@ def _reshaped(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dic
 def _padded(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
     (x,), items = node.args, node.payload.items
     inside = known.get(x)
-    if x.op == "constant" and x.size == 1 and x.dtype is REAL:
+    if x.is_constant and x.size == 1 and x.dtype is REAL:
         inside = {(0,) * x.ndim: constant(float(x.value.ravel()[0]))}
     if inside is None or not all(isinstance(start, int) and isinstance(step, int) for start, step, _ in items):
         return None
@@ -139,15 +139,15 @@ _MOVED: dict[str, Callable[[Node, dict[Node, dict[tuple[int, ...], Node]]], dict
 
 
 def _unit_entry(node: Node) -> dict[tuple[int, ...], Node] | None:
-    if node.op == "onehot":
+    if node.is_onehot:
         return {(node.payload.at,): constant(1.0)} if isinstance(node.payload.at, int) else None
-    if node.op != "contract":
+    if not node.is_contraction:
         return None
     labels, out, repeated = node.payload
     place: dict[int, int] = {label: 0 for label, size in repeated if size == 1}
     value: Node | None = None
     for arg, own in zip(node.args, labels, strict=True):
-        if arg.op == "onehot" and isinstance(arg.payload.at, int) and own[0] not in place:
+        if arg.is_onehot and isinstance(arg.payload.at, int) and own[0] not in place:
             place[own[0]] = arg.payload.at
         elif arg.shape == ():
             value = arg if value is None else make("multiply", value, arg)
@@ -165,7 +165,7 @@ def _assembled(new: dict[Node, Node], entries: dict[Node, dict[tuple[int, ...], 
     shape = fixed(node.shape)
     assert shape is not None
     found = entries[node]
-    if len(found) == 1 and math.prod(shape) > 4 and node.op in (*STRUCTURE, "contract"):
+    if len(found) == 1 and math.prod(shape) > 4 and (node.is_contraction or node.op in STRUCTURE):
         return new[node]
     if len(shape) == 2 and shape[1] == 1:
         return reshape(_stack({index[:1]: value for index, value in found.items()}, shape[:1], ()), shape)

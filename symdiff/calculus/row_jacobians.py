@@ -118,7 +118,7 @@ def _row_axis(f: Node, starts: dict[Node, int]) -> int | None:
     for node in order:
         if node in starts:
             at[node] = starts[node]
-        elif node in moving and node.op != "stop_gradient":
+        elif node in moving and not node.is_barrier:
             args = [arg for arg in node.args if arg in at]
             if not args:
                 continue

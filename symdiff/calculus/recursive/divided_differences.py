@@ -104,11 +104,11 @@ def _table(node: Node, args: Sequence[Table], moving: Sequence[bool], keys: Sequ
     if rule is not None:
         return {key: values[key] if len(key) == 1 else rule(args, values, key) for key in keys}
     if op in ("where", "to_real"):
-        return _chosen(args if op == "where" else [args[0], _fixed(1.0, keys), _fixed(0.0, keys)], values, keys)
+        return _chosen(args if node.is_choice else [args[0], _fixed(1.0, keys), _fixed(0.0, keys)], values, keys)
     if sum(moving) > 1:
         raise NotDifferentiableError(f"{op} of several functions of eigenvalues, in a function of a symmetric matrix")
     at = moving.index(True)
-    if op == "power" and (power := _whole_power(node, args, keys)) is not None:
+    if node.is_power and (power := _whole_power(node, args, keys)) is not None:
         return power
     return _composed(_function(node, at), args[at], values, keys)
 
@@ -220,7 +220,7 @@ def _function(node: Node, at: int) -> _Function:
     def value(x: Node) -> Node:
         return _at(formula, variable, x)
 
-    if op == "sqrt":
+    if node.is_root:
         return _root(value)
     slope = _slope(formula, variable)
     if op in _PIECES:

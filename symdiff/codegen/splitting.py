@@ -45,7 +45,7 @@ class Parts:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        values = [i for i, op in enumerate(program.ops) if op not in ("load", "const")]
+        values = program.computed
         step = CHUNK if len(values) + sum(map(len, program.stores)) > 2 * CHUNK else max(len(values), 1)
         self.parts = [values[start : start + step] for start in range(0, len(values), step)]
         self.whole = len(self.parts) <= 1 and step != CHUNK

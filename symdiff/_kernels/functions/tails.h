@@ -1,0 +1,189 @@
+/* Incomplete gamma and beta functions and Student's distribution, their logarithms and their derivatives, by name.
+   Needs special.h and incomplete.h. No header is included; the compiler's builtins name the functions of libm. */
+
+/* that of sd_beta_of at y = 1 - x */
+static __attribute__((unused)) double sd_beta_by(int m, int n, int in_logarithm, double a, double b, double x) {
+  return sd_beta_of(m, n, in_logarithm, a, b, x, 1 - x);
+}
+
+/* log(stdtr(df, t)) for by = 0, its derivative by df for 1 and by t for 2; half of the incomplete beta function of
+   df / (df + t^2), DLMF 8.17.4, whose both arguments have all digits. */
+static __attribute__((unused)) double sd_log_student(int by, double df, double t) {
+  double far = t * t > 1e300, whole = df + t * t, x = far ? df / t / t : df / whole, y = far ? 1 : t * (t / whole);
+  double a = 0.5 * df, log_tail, slope;
+  if (t != t || !(df > 0) || df > 1e300) return __builtin_nan("");
+  if (t == 0 && by == 2) return 2 * __builtin_exp(-sd_betaln(a, 0.5)) / __builtin_sqrt(df);
+  if (t == 0) return by == 0 ? -0.69314718055994530942 : 0;
+  if (t > 0) { /* 1 less the other tail */
+    log_tail = sd_log_student(0, df, -t);
+    if (by == 0) return __builtin_log1p(-__builtin_exp(log_tail));
+    slope = sd_log_student(by, df, -t);
+    return (by == 1 ? -slope : slope) * (__builtin_exp(log_tail) / -__builtin_expm1(log_tail));
+  }
+  if (x == 0) return by == 0 ? -__builtin_inf() : by == 1 ? __builtin_nan("") : 0;
+  if (by == 0) return sd_beta_of(0, 0, 1, a, 0.5, x, y) - 0.69314718055994530942;
+  slope = sd_beta_of(-1, 0, 1, a, 0.5, x, y) * x;
+  return by == 1 ? 0.5 * sd_beta_of(1, 0, 1, a, 0.5, x, y) + slope * (y / df) : 2 * slope * (y / -t);
+}
+
+/* d^1 gammainc(a, x) / d a^1 */
+static __attribute__((unused)) double sd_gammainc_by_a(double a, double x) { return sd_gamma_by(1, 0, 0, a, x); }
+
+/* d^2 gammainc(a, x) / d a^2 */
+static __attribute__((unused)) double sd_gammainc_by_aa(double a, double x) { return sd_gamma_by(2, 0, 0, a, x); }
+
+/* d^3 gammainc(a, x) / d a^3 */
+static __attribute__((unused)) double sd_gammainc_by_aaa(double a, double x) { return sd_gamma_by(3, 0, 0, a, x); }
+
+/* log(gammainc(a, x)) */
+static __attribute__((unused)) double sd_log_gammainc(double a, double x) { return sd_gamma_by(0, 1, 0, a, x); }
+
+/* its derivative by x */
+static __attribute__((unused)) double sd_log_gammainc_by_x(double a, double x) { return sd_gamma_by(-1, 1, 0, a, x); }
+
+/* its derivative by a */
+static __attribute__((unused)) double sd_log_gammainc_by_a(double a, double x) { return sd_gamma_by(1, 1, 0, a, x); }
+
+/* its derivative by a, then by a */
+static __attribute__((unused)) double sd_log_gammainc_by_aa(double a, double x) { return sd_gamma_by(2, 1, 0, a, x); }
+
+/* its derivative by a, then by a, then by a */
+static __attribute__((unused)) double sd_log_gammainc_by_aaa(double a, double x) { return sd_gamma_by(3, 1, 0, a, x); }
+
+/* log(gammaincc(a, x)) */
+static __attribute__((unused)) double sd_log_gammaincc(double a, double x) { return sd_gamma_by(0, 1, 1, a, x); }
+
+/* its derivative by x */
+static __attribute__((unused)) double sd_log_gammaincc_by_x(double a, double x) { return sd_gamma_by(-1, 1, 1, a, x); }
+
+/* its derivative by a */
+static __attribute__((unused)) double sd_log_gammaincc_by_a(double a, double x) { return sd_gamma_by(1, 1, 1, a, x); }
+
+/* its derivative by a, then by a */
+static __attribute__((unused)) double sd_log_gammaincc_by_aa(double a, double x) { return sd_gamma_by(2, 1, 1, a, x); }
+
+/* its derivative by a, then by a, then by a */
+static __attribute__((unused)) double sd_log_gammaincc_by_aaa(double a, double x) { return sd_gamma_by(3, 1, 1, a, x); }
+
+/* the derivative of betainc(a, b, x) by a */
+static __attribute__((unused)) double sd_betainc_by_a(double a, double b, double x) {
+  return sd_beta_by(1, 0, 0, a, b, x);
+}
+
+/* the derivative of betainc(a, b, x) by b */
+static __attribute__((unused)) double sd_betainc_by_b(double a, double b, double x) {
+  return sd_beta_by(0, 1, 0, a, b, x);
+}
+
+/* the derivative of betainc(a, b, x) by a, then by a */
+static __attribute__((unused)) double sd_betainc_by_aa(double a, double b, double x) {
+  return sd_beta_by(2, 0, 0, a, b, x);
+}
+
+/* the derivative of betainc(a, b, x) by a, then by b */
+static __attribute__((unused)) double sd_betainc_by_ab(double a, double b, double x) {
+  return sd_beta_by(1, 1, 0, a, b, x);
+}
+
+/* the derivative of betainc(a, b, x) by b, then by b */
+static __attribute__((unused)) double sd_betainc_by_bb(double a, double b, double x) {
+  return sd_beta_by(0, 2, 0, a, b, x);
+}
+
+/* the derivative of betainc(a, b, x) by a, then by a, then by a */
+static __attribute__((unused)) double sd_betainc_by_aaa(double a, double b, double x) {
+  return sd_beta_by(3, 0, 0, a, b, x);
+}
+
+/* the derivative of betainc(a, b, x) by a, then by a, then by b */
+static __attribute__((unused)) double sd_betainc_by_aab(double a, double b, double x) {
+  return sd_beta_by(2, 1, 0, a, b, x);
+}
+
+/* the derivative of betainc(a, b, x) by a, then by b, then by b */
+static __attribute__((unused)) double sd_betainc_by_abb(double a, double b, double x) {
+  return sd_beta_by(1, 2, 0, a, b, x);
+}
+
+/* the derivative of betainc(a, b, x) by b, then by b, then by b */
+static __attribute__((unused)) double sd_betainc_by_bbb(double a, double b, double x) {
+  return sd_beta_by(0, 3, 0, a, b, x);
+}
+
+/* log(betainc(a, b, x)) */
+static __attribute__((unused)) double sd_log_betainc(double a, double b, double x) {
+  return sd_beta_by(0, 0, 1, a, b, x);
+}
+
+/* its derivative by x */
+static __attribute__((unused)) double sd_log_betainc_by_x(double a, double b, double x) {
+  return sd_beta_by(-1, 0, 1, a, b, x);
+}
+
+/* its derivative by a */
+static __attribute__((unused)) double sd_log_betainc_by_a(double a, double b, double x) {
+  return sd_beta_by(1, 0, 1, a, b, x);
+}
+
+/* its derivative by b */
+static __attribute__((unused)) double sd_log_betainc_by_b(double a, double b, double x) {
+  return sd_beta_by(0, 1, 1, a, b, x);
+}
+
+/* its derivative by a, then by a */
+static __attribute__((unused)) double sd_log_betainc_by_aa(double a, double b, double x) {
+  return sd_beta_by(2, 0, 1, a, b, x);
+}
+
+/* its derivative by a, then by b */
+static __attribute__((unused)) double sd_log_betainc_by_ab(double a, double b, double x) {
+  return sd_beta_by(1, 1, 1, a, b, x);
+}
+
+/* its derivative by b, then by b */
+static __attribute__((unused)) double sd_log_betainc_by_bb(double a, double b, double x) {
+  return sd_beta_by(0, 2, 1, a, b, x);
+}
+
+/* its derivative by a, then by a, then by a */
+static __attribute__((unused)) double sd_log_betainc_by_aaa(double a, double b, double x) {
+  return sd_beta_by(3, 0, 1, a, b, x);
+}
+
+/* its derivative by a, then by a, then by b */
+static __attribute__((unused)) double sd_log_betainc_by_aab(double a, double b, double x) {
+  return sd_beta_by(2, 1, 1, a, b, x);
+}
+
+/* its derivative by a, then by b, then by b */
+static __attribute__((unused)) double sd_log_betainc_by_abb(double a, double b, double x) {
+  return sd_beta_by(1, 2, 1, a, b, x);
+}
+
+/* its derivative by b, then by b, then by b */
+static __attribute__((unused)) double sd_log_betainc_by_bbb(double a, double b, double x) {
+  return sd_beta_by(0, 3, 1, a, b, x);
+}
+
+/* Student's distribution of df degrees of freedom up to t */
+static __attribute__((unused)) double sd_stdtr(double df, double t) {
+  double tail = __builtin_exp(sd_log_student(0, df, -__builtin_fabs(t)));
+  return t < 0 ? tail : 1 - tail;
+}
+
+/* its derivative by df */
+static __attribute__((unused)) double sd_stdtr_by_df(double df, double t) {
+  double below = -__builtin_fabs(t), slope;
+  if (t == 0 || __builtin_isinf(t)) return 0;
+  slope = __builtin_exp(sd_log_student(0, df, below)) * sd_log_student(1, df, below);
+  return t < 0 ? slope : -slope;
+}
+
+/* log(stdtr(df, t)) */
+static __attribute__((unused)) double sd_log_stdtr(double df, double t) { return sd_log_student(0, df, t); }
+
+/* its derivative by df */
+static __attribute__((unused)) double sd_log_stdtr_by_df(double df, double t) { return sd_log_student(1, df, t); }
+
+/* its derivative by t */
+static __attribute__((unused)) double sd_log_stdtr_by_x(double df, double t) { return sd_log_student(2, df, t); }

@@ -1,0 +1,288 @@
+"""Bessel functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .basic import each
+
+__all__ = [
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "i_moment",
+    "j0",
+    "j1",
+    "k0",
+    "k0e",
+    "k1",
+    "k1e",
+    "k_moment",
+    "kve",
+    "spherical_jn",
+]
+
+
+def i_moment_of_number(order: float, x: float) -> float:
+    """Return the mean of (1 - cos t)^n exp(-abs(x) (1 - cos t)) over a period, 0 <= n <= 10."""
+    z, factor, term, total = 2.0 * abs(x), 1.0, 1.0, 1.0
+    if math.isnan(x) or not 0 <= order <= 10:
+        return math.nan
+    if z == math.inf:
+        return 0.0
+    n, s = int(order), 0
+    if z < 80.0:  # M(n + 1/2, n + 1, -z) by Kummer's transformation, DLMF 13.2.39
+        for k in range(1, n + 1):
+            factor *= (2 * k - 1.0) / k
+        while s < 400 and term > 1e-18 * total:
+            term *= (s + 0.5) * z / ((n + 1.0 + s) * (s + 1.0))
+            total += term
+            s += 1
+        return factor * math.exp(-z) * total
+    for k in range(1, n + 1):  # DLMF 13.7.2
+        factor *= (2 * k - 1.0) / z
+    while s < 60 and term > 1e-18 * total:
+        term *= (n + 0.5 + s) * (s + 0.5) / ((s + 1.0) * z)
+        total += term
+        s += 1
+    return factor * total * 0.5641895835477563 / math.sqrt(z)
+
+
+def i_moment(order: Any, x: Any) -> Any:
+    """Return a derivative of exp(-x) I_0(x) for x > 0, up to sign."""
+    return each(i_moment_of_number, order, x)
+
+
+def i_scaled(order: int, x: float) -> float:
+    """Return exp(-abs(x)) I_n(x) for n of 0 or 1."""
+    a, term, total, k = abs(x), 1.0, 1.0, 0
+    if math.isnan(x) or a == math.inf:
+        return x if math.isnan(x) else 0.0
+    if a < 40.0:  # DLMF 10.25.2: terms of one sign
+        while term > 1e-18 * total:
+            k += 1
+            term *= (0.25 * a * a) / (k * (k + order))
+            total += term
+        return math.exp(-a) * total * (0.5 * x if order else 1.0)
+    while k < 40 and abs(term) > 1e-18:  # DLMF 10.40.1
+        k += 1
+        term *= -(4.0 * order - (2.0 * k - 1.0) ** 2) / (8.0 * k * a)
+        total += term
+    result = total * 0.3989422804014327 / math.sqrt(a)
+    return math.copysign(result, x) if order else result
+
+
+def i0e_of_number(x: float) -> float:
+    """Return exp(-abs(x)) I_0(x)."""
+    return i_scaled(0, x)
+
+
+def i0e(x: Any) -> Any:
+    """Return exp(-abs(x)) I_0(x)."""
+    return each(i0e_of_number, x)
+
+
+def i1e_of_number(x: float) -> float:
+    """Return exp(-abs(x)) I_1(x)."""
+    return i_scaled(1, x)
+
+
+def i1e(x: Any) -> Any:
+    """Return exp(-abs(x)) I_1(x)."""
+    return each(i1e_of_number, x)
+
+
+def i_grown(order: int, x: float) -> float:
+    """Return I_n(x), whose exponential comes in two factors."""
+    if abs(x) > 720.0:
+        return math.copysign(math.inf, x) if order else math.inf
+    half = math.exp(0.5 * abs(x))
+    return half * i_scaled(order, x) * half
+
+
+def i0_of_number(x: float) -> float:
+    """Return I_0(x)."""
+    return i_grown(0, x)
+
+
+def i0(x: Any) -> Any:
+    """Return the modified Bessel function I_0."""
+    return each(i0_of_number, x)
+
+
+def i1_of_number(x: float) -> float:
+    """Return I_1(x)."""
+    return i_grown(1, x)
+
+
+def i1(x: Any) -> Any:
+    """Return the modified Bessel function I_1."""
+    return each(i1_of_number, x)
+
+
+def k_moment_of_number(order: float, v: float, x: float) -> float:
+    """Return the integral of (cosh t - 1)^n cosh(v t) exp(-x (cosh t - 1)) over t > 0, 0 <= n <= 10, DLMF 10.32.9."""
+    if math.isnan(x) or math.isnan(v) or x < 0 or not 0 <= order <= 10 or math.isinf(v):
+        return math.nan
+    if x in (0, math.inf):
+        return 0.0 if x else math.inf
+    n, v = int(order), abs(v)
+    step = 0.42 / math.sqrt(max(x, v + n) + 6.0)
+    total = 0.0 if n else 0.5
+    for k in range(1, 200000):
+        t = k * step
+        half = math.sinh(0.5 * t)
+        u = 2.0 * half * half
+        if v * t - x * u > 709.0:
+            return math.inf
+        term = 0.5 * (math.exp(v * t - x * u) + math.exp(-v * t - x * u))
+        if term > 0:
+            for _ in range(n):
+                term *= u
+        total += term
+        if total == math.inf or (
+            term <= 1e-18 * total and (t > 700.0 or x * math.sinh(t) > v + n / math.tanh(0.5 * t))
+        ):
+            break
+    return total * step
+
+
+def k_moment(order: Any, v: Any, x: Any) -> Any:
+    """Return a derivative of exp(x) K_v(x) for x > 0, up to sign."""
+    return each(k_moment_of_number, order, v, x)
+
+
+def kve(v: Any, x: Any) -> Any:
+    """Return exp(x) K_v(x)."""
+    return each(k_moment_of_number, 0.0, v, x)
+
+
+def k0e(x: Any) -> Any:
+    """Return exp(x) K_0(x)."""
+    return each(k_moment_of_number, 0.0, 0.0, x)
+
+
+def k1e(x: Any) -> Any:
+    """Return exp(x) K_1(x)."""
+    return each(k_moment_of_number, 0.0, 1.0, x)
+
+
+def k0_of_number(x: float) -> float:
+    """Return K_0(x)."""
+    return k_moment_of_number(0.0, 0.0, x) * math.exp(-x) if x > -700.0 else math.nan
+
+
+def k0(x: Any) -> Any:
+    """Return the modified Bessel function K_0."""
+    return each(k0_of_number, x)
+
+
+def k1_of_number(x: float) -> float:
+    """Return K_1(x)."""
+    return k_moment_of_number(0.0, 1.0, x) * math.exp(-x) if x > -700.0 else math.nan
+
+
+def k1(x: Any) -> Any:
+    """Return the modified Bessel function K_1."""
+    return each(k1_of_number, x)
+
+
+def j_of_order(order: int, x: float) -> float:
+    """Return J_n(x) for n of 0 or 1; beside its zeros the error is an absolute one."""
+    a = abs(x)
+    if math.isnan(x) or a == math.inf:
+        return x if math.isnan(x) else 0.0
+    if a < 3.0:  # DLMF 10.2.2
+        term = total = 0.5 * x if order else 1.0
+        for k in range(1, 25):
+            term *= -0.25 * x * x / (k * (k + order))
+            total += term
+        return total
+    if (
+        a < 30.0
+    ):  # the mean of cos(n t - x sin t), DLMF 10.9.2: the trapezoidal rule converges as for periodic functions
+        many = 2 * (int(a) + 25)
+        total = math.fsum(
+            math.cos(order * t - a * math.sin(t)) for t in [math.pi * (k + 0.5) / many for k in range(many)]
+        )
+        return math.copysign(1.0, x) ** order * total / many
+    # Hankel's expansion, DLMF 10.17.3
+    even, odd, term, mu = 0.0, 0.0, 1.0, 4.0 * order
+    for k in range(40):
+        sign = -1.0 if k % 4 > 1 else 1.0
+        if k % 2:
+            odd += sign * term
+        else:
+            even += sign * term
+        step = (mu - (2.0 * k + 1.0) ** 2) / (8.0 * (k + 1.0) * a)
+        if abs(step) >= 1.0 or abs(term) < 1e-19:
+            break
+        term *= step
+    c, s = math.cos(a), math.sin(a)
+    cosine, sine = (s - c, -(s + c)) if order else (c + s, s - c)  # of the phase, times the root of 2
+    value = (cosine * even - sine * odd) * 0.5641895835477563 / math.sqrt(a)
+    return math.copysign(1.0, x) ** order * value
+
+
+def j0_of_number(x: float) -> float:
+    """Return J_0(x)."""
+    return j_of_order(0, x)
+
+
+def j0(x: Any) -> Any:
+    """Return the Bessel function J_0."""
+    return each(j0_of_number, x)
+
+
+def j1_of_number(x: float) -> float:
+    """Return J_1(x)."""
+    return j_of_order(1, x)
+
+
+def j1(x: Any) -> Any:
+    """Return the Bessel function J_1."""
+    return each(j1_of_number, x)
+
+
+def spherical_jn_of_number(order: float, x: float) -> float:
+    """Return the spherical Bessel function of order 0 <= n <= 100; where it oscillates, the error is one of 1 / x."""
+    sign = -1.0 if x < 0 and int(order) % 2 else 1.0
+    if math.isnan(x) or not 0 <= order <= 100:
+        return math.nan
+    n, x = int(order), abs(x)
+    if x == math.inf:
+        return 0.0
+    if x * x < n + 1.5:  # power series, DLMF 10.53.1: its terms fall from the first one on
+        term, half = sign, 0.5 * x * x
+        for k in range(1, n + 1):
+            term *= x / (2 * k + 1)
+        total = term
+        for k in range(1, 40):
+            term *= -half / (k * (2 * n + 2 * k + 1.0))
+            total += term
+        return total
+    before = math.sin(x) / x  # DLMF 10.49.3
+    if n == 0:
+        return before
+    here = (before - math.cos(x)) / x
+    if n <= x:  # upward recurrence, DLMF 10.51.1, is stable here
+        for k in range(1, n):
+            before, here = here, (2 * k + 1) / x * here - before
+        return sign * here
+    # Miller's algorithm, DLMF 3.6(iii): downward from far above, scaled by the larger of orders 0 and 1
+    up, now, found = 0.0, 1e-290, 0.0
+    for k in range(n + 40, 0, -1):
+        if k == n:
+            found = now
+        if k == 1:
+            break
+        up, now = now, (2 * k + 1) / x * now - up
+    down = 3.0 / x * now - up  # now of order 1, down of order 0
+    return sign * found * (before / down if abs(before) > abs(here) else here / now)
+
+
+def spherical_jn(order: Any, x: Any) -> Any:
+    """Return a spherical Bessel function."""
+    return each(spherical_jn_of_number, order, x)

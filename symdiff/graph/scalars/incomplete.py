@@ -1,0 +1,246 @@
+"""Rows of incomplete gamma and beta functions, of their logarithms and inverses, and of hypergeometric functions.
+
+A derivative by a parameter is a row of its own, named by what it is taken by: ``betainc_by_ab`` is that of ``betainc``
+by a, then by b. They are offered to third order. Sources are sections of the NIST Digital Library of Mathematical
+Functions (DLMF).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from .. import BOOL, Node, constant, elementwise
+from .functions import Interval, Partial, Slope, compare, where
+from .making import ABSENT, ANY, NONE, POSITIVE, named, next_order, row
+
+exp, log, log1p = named("exp"), named("log"), named("log1p")
+digamma, lgamma, polygamma_gap = named("digamma"), named("lgamma"), named("polygamma_gap")
+xlogy, xlog1py = named("xlogy"), named("xlog1py")
+
+#: Coefficients of a Stirling series in 1 / a, 1 / a^3, ...  DLMF 5.11.1
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+
+# ---------------------------------------------------------------------------- partial derivatives that need words
+
+
+def _gamma_density(a: Node, x: Node) -> Node:
+    return elementwise("gamma_density", (constant(0.0), a, x))
+
+
+def _gamma_density_by_x(n: Node, a: Node, x: Node, f: Node) -> Node:
+    # by the next order, not f / x: f may have underflowed; at 0 a constant's slope is not 0 times infinity
+    start = next_order(n)
+    flat = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", a, start)), BOOL)
+    return where(flat, -f, (a - start - x) * elementwise("gamma_density", (start, a, x)))
+
+
+def _gamma_density_apart(n: Node, a: Node, x: Node) -> Node:
+    return exp(xlogy(a - next_order(n), x) - x - lgamma(a))
+
+
+def _gamma_density_computed(n: Node, a: Node, x: Node) -> Node:
+    # far out lgamma cancels; by Stirling's formula, DLMF 5.11.1, what it cancels with is a deviance (Loader 2000)
+    square, rest = 1.0 / (a * a), constant(STIRLING[-1])
+    for c in STIRLING[-2::-1]:
+        rest = c + square * rest
+    scale = 0.5 * log(a / (2.0 * math.pi)) - next_order(n) * log(x)
+    far = exp(scale - rest / a - named("kl_div")(a, x))
+    close = elementwise("logical_or", (compare("less", a, 15.0), compare("equal", x, 0.0)), BOOL)
+    return where(close, _gamma_density_apart(n, a, x), far)
+
+
+def _beta_density(a: Node, b: Node, x: Node) -> Node:
+    return exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - named("betaln")(a, b))
+
+
+def _t_density(df: Node, x: Node) -> Node:
+    # gamma((df + 1) / 2) / gamma(df / 2) / sqrt(pi) is 1 / beta(df / 2, 1 / 2), DLMF 5.12.1
+    return exp(-0.5 * (df + 1.0) * log1p(x * x / df) - named("betaln")(0.5 * df, 0.5) - 0.5 * log(df))
+
+
+def _t_exponent(df: Node, x: Node) -> Node:
+    """Return the derivative by df of the logarithm of the density."""
+    square = x * x
+    slope = (df + 1.0) * square / (df * (df + square)) - log1p(square / df) - 1.0 / df
+    return 0.5 * (slope + _gap(0, 0.5 * df, constant(0.5)))
+
+
+#: Derivatives by a and b that have rows, after which there are none.
+BY_A = ("a", "aa", "aaa")
+BY_BOTH = ("a", "b", "aa", "ab", "bb", "aaa", "aab", "abb", "bbb")
+INNER = (POSITIVE, POSITIVE, (0.1, 0.9))
+
+
+def _trigamma(n: int, x: Node) -> Node:
+    return elementwise("polygamma", (constant(float(n)), x))
+
+
+def _gap(n: int, x: Node, d: Node) -> Node:
+    return polygamma_gap(constant(float(n)), x, d)
+
+
+def _of_logarithm(by: str, logarithmic: Callable[[str], Node]) -> Node:
+    """Return a derivative of exp(f) over exp(f), by derivatives of f, each named by what it is taken by."""
+    f = logarithmic
+    if len(by) == 1:
+        return f(by)
+    if len(by) == 2:
+        return f(by) + f(by[0]) * f(by[1])
+    p, q, r = by[0], by[1], by[2]
+    pairs = ((p, q + r), (q, p + r), (r, p + q))
+    if p == q == r:
+        return f(by) + 3.0 * (f(p) * f(p + p)) + f(p) * f(p) * f(p)
+    return f(by) + sum((f(one) * f(two) for one, two in pairs[1:]), f(p) * f(q + r)) + f(p) * f(q) * f(r)
+
+
+def _gamma_exponent(a: Node, x: Node) -> Callable[[str], Node]:
+    """Return the derivatives by a of the logarithm of the gamma density."""
+    return lambda by: log(x) - digamma(a) if by == "a" else -_trigamma(len(by) - 1, a)
+
+
+def _beta_exponent(a: Node, b: Node, x: Node) -> Callable[[str], Node]:
+    """Return the derivatives by a and b of the logarithm of the beta density."""
+
+    def call(by: str) -> Node:
+        n = len(by) - 1
+        if len(set(by)) == 2:
+            return _trigamma(n, a + b)
+        start = _gap(n, a, b) if by[0] == "a" else _gap(n, b, a)
+        return start if n else start + (log(x) if by == "a" else log1p(-x))
+
+    return call
+
+
+def _vanishing(density: Node, factor: Node) -> Node:
+    # beyond where it underflows, and at the ends, the density is 0 and its factor may be infinite
+    return where(compare("equal", density, 0.0), 0.0, density * factor)
+
+
+def _less(one: Callable[[str], Node], other: Callable[[str], Node]) -> Callable[[str], Node]:
+    return lambda by: one(by) - other(by)
+
+
+def _after(by: str, further: str, known: tuple[str, ...], name: str) -> Slope | Partial:
+    """Return the derivative of a row by one more parameter, which may be a row as well."""
+    together = "".join(sorted(by + further))
+    if together not in known:
+        return ABSENT
+    return lambda *args: named(f"{name}_by_{together}")(*args[:-1])
+
+
+def _gamma_by(name: str, by: str) -> tuple[Slope | Partial, ...]:
+    """Return the slopes of the derivative ``by`` of a row by a, and by x."""
+    logarithmic = name.startswith("log")
+
+    def by_x(a: Node, x: Node, f: Node) -> Node:
+        exponent = _gamma_exponent(a, x)
+        if not logarithmic:
+            return _vanishing(_gamma_density(a, x), _of_logarithm(by, exponent))
+        own = _less(exponent, lambda each: named(f"{name}_by_{each}")(a, x))
+        return named(f"{name}_by_x")(a, x) * _of_logarithm(by, own)
+
+    return _after(by, "a", BY_A, name), by_x
+
+
+def _beta_by(name: str, by: str) -> tuple[Slope | Partial, ...]:
+    """Return the slopes of the derivative ``by`` of a row by a, b and x."""
+
+    def by_x(a: Node, b: Node, x: Node, f: Node) -> Node:
+        exponent = _beta_exponent(a, b, x)
+        if name == "betainc":
+            return _vanishing(_beta_density(a, b, x), _of_logarithm(by, exponent))
+        own = _less(exponent, lambda each: named(f"{name}_by_{each}")(a, b, x))
+        return named(f"{name}_by_x")(a, b, x) * _of_logarithm(by, own)
+
+    return *(_after(by, each, BY_BOTH, name) for each in "ab"), by_x
+
+
+def _own(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval, ...], source: str) -> None:
+    row(name, partials, domain, numpy=name, source=source, special=f"sd_{name}", singular=True)
+
+
+# ---------------------------------------------------------------------------- the rows
+
+# Incomplete gamma functions, and derivatives of them by a
+row("gammainc", (lambda a, x, f: named("gammainc_by_a")(a, x), lambda a, x, f: _gamma_density(a, x)),
+    (POSITIVE, POSITIVE), numpy="special.gammainc", source="8.8.13", library="gammainc", singular=True)
+row("gammaincc", (lambda a, x, f: -named("gammainc_by_a")(a, x), lambda a, x, f: -_gamma_density(a, x)),
+    (POSITIVE, POSITIVE), numpy="special.gammaincc", source="8.8.14", library="gammaincc", singular=True)
+# x^(a - 1 - n) exp(-x) / gamma(a)
+row("gamma_density", (NONE, lambda n, a, x, f: f * (log(x) - digamma(a)), _gamma_density_by_x),
+    ((0.0, 0.0), POSITIVE, POSITIVE), numpy="", source="8.8.13", expansion=_gamma_density_computed,
+    written=_gamma_density_apart, singular=True)
+for _by in BY_A:
+    _own(f"gammainc_by_{_by}", _gamma_by("gammainc", _by), (POSITIVE, POSITIVE), "8.7.1")
+# their logarithms; the slope by x is the density over the tail
+for _name in ("log_gammainc", "log_gammaincc"):
+    _own(_name, (lambda a, x, f, name=_name: named(f"{name}_by_a")(a, x),
+                 lambda a, x, f, name=_name: named(f"{name}_by_x")(a, x)), (POSITIVE, POSITIVE), "8.8.13")
+    _own(f"{_name}_by_x", (
+        lambda a, x, f, name=_name: f * (log(x) - digamma(a) - named(f"{name}_by_a")(a, x)),
+        lambda a, x, f: f * ((a - 1.0) / x - 1.0 - f),
+    ), (POSITIVE, POSITIVE), "8.8.13")
+    for _by in BY_A:
+        _own(f"{_name}_by_{_by}", _gamma_by(_name, _by), (POSITIVE, POSITIVE), "8.7.1")
+
+# The incomplete beta function in the same way
+row("betainc", (lambda a, b, x, f: named("betainc_by_a")(a, b, x), lambda a, b, x, f: named("betainc_by_b")(a, b, x),
+                lambda a, b, x, f: _beta_density(a, b, x)), INNER,
+    numpy="special.betainc", source="8.17.1", library="betainc", singular=True)
+for _by in BY_BOTH:
+    _own(f"betainc_by_{_by}", _beta_by("betainc", _by), INNER, "8.17.8")
+_own("log_betainc", tuple(
+    lambda a, b, x, f, each=each: named(f"log_betainc_by_{each}")(a, b, x) for each in "abx"
+), INNER, "8.17.1")
+_own("log_betainc_by_x", (
+    lambda a, b, x, f: f * (_beta_exponent(a, b, x)("a") - named("log_betainc_by_a")(a, b, x)),
+    lambda a, b, x, f: f * (_beta_exponent(a, b, x)("b") - named("log_betainc_by_b")(a, b, x)),
+    lambda a, b, x, f: f * ((a - 1.0) / x - (b - 1.0) / (1.0 - x) - f),
+), INNER, "8.17.1")
+for _by in BY_BOTH:
+    _own(f"log_betainc_by_{_by}", _beta_by("log_betainc", _by), INNER, "8.17.8")
+
+
+def _turned(name: str, by: str) -> Slope:
+    # the slope of an inverse by a parameter is minus that of the function over its slope, both over the function
+    def slope(*args: Node) -> Node:
+        *parameters, _, f = args
+        return -(named(f"{name}_by_{by}")(*parameters, f) / named(f"{name}_by_x")(*parameters, f))
+
+    return slope
+
+
+# inverses by the last argument, whose slopes are those of the functions turned around
+row("gammaincinv", (_turned("log_gammainc", "a"), lambda a, y, f: 1.0 / _gamma_density(a, f)), (POSITIVE, (0.1, 0.9)),
+    numpy="special.gammaincinv", source="8.8.13", library="gammaincinv", singular=True)
+row("gammainccinv", (_turned("log_gammaincc", "a"), lambda a, y, f: -1.0 / _gamma_density(a, f)),
+    (POSITIVE, (0.1, 0.9)), numpy="special.gammainccinv", source="8.8.14", library="gammainccinv", singular=True)
+row("betaincinv", (_turned("log_betainc", "a"), _turned("log_betainc", "b"),
+                   lambda a, b, y, f: 1.0 / _beta_density(a, b, f)), INNER,
+    numpy="special.betaincinv", source="8.17.1", library="betaincinv", singular=True)
+# Student's distribution of df degrees of freedom, and its inverse
+row("stdtr", (lambda df, x, f: named("stdtr_by_df")(df, x), lambda df, x, f: _t_density(df, x)), (POSITIVE, ANY),
+    numpy="stdtr", source="8.17.1", special="sd_stdtr")
+row("stdtr_by_df", (ABSENT, lambda df, x, f: _t_density(df, x) * _t_exponent(df, x)), (POSITIVE, ANY),
+    numpy="stdtr_by_df", source="8.17.4", special="sd_stdtr_by_df")
+row("log_stdtr", (lambda df, x, f: named("log_stdtr_by_df")(df, x), lambda df, x, f: named("log_stdtr_by_x")(df, x)),
+    (POSITIVE, ANY), numpy="log_stdtr", source="8.17.1", special="sd_log_stdtr")
+row("log_stdtr_by_x", (lambda df, x, f: f * (_t_exponent(df, x) - named("log_stdtr_by_df")(df, x)),
+                       lambda df, x, f: -(f * ((df + 1.0) * x / (df + x * x) + f))),
+    (POSITIVE, ANY), numpy="log_stdtr_by_x", source="8.17.1", special="sd_log_stdtr_by_x")
+row("log_stdtr_by_df", (ABSENT, lambda df, x, f: named("log_stdtr_by_x")(df, x) * (_t_exponent(df, x) - f)),
+    (POSITIVE, ANY), numpy="log_stdtr_by_df", source="8.17.4", special="sd_log_stdtr_by_df")
+row("stdtrit", (lambda df, p, f: -(named("stdtr_by_df")(df, f) / _t_density(df, f)),
+                lambda df, p, f: 1.0 / _t_density(df, f)), ((0.5, 4.0), (0.1, 0.9)), numpy="special.stdtrit",
+    source="8.17.1", library="stdtrit", singular=True)
+
+# Hypergeometric functions; by their parameters no derivative is offered       DLMF 16.3.1, 13.3.15, 15.5.1
+row("hyp0f1", (ABSENT, lambda b, x, f: named("hyp0f1")(b + 1.0, x) / b), (POSITIVE, ANY), numpy="special.hyp0f1",
+    source="16.3.1", library="hyp0f1", singular=True)
+row("hyp1f1", (ABSENT, ABSENT, lambda a, b, x, f: a / b * named("hyp1f1")(a + 1.0, b + 1.0, x)),
+    (POSITIVE, POSITIVE, ANY), numpy="special.hyp1f1", source="13.3.15", library="hyp1f1", singular=True)
+row("hyp2f1", (ABSENT, ABSENT, ABSENT,
+               lambda a, b, c, x, f: a * b / c * named("hyp2f1")(a + 1.0, b + 1.0, c + 1.0, x)),
+    (POSITIVE, POSITIVE, POSITIVE, (-0.8, 0.8)), numpy="special.hyp2f1", source="15.5.1", library="hyp2f1",
+    singular=True)

@@ -1,0 +1,374 @@
+"""Signs and directions that cancel in a second derivative, at 0 too.
+
+The slope of f(|x|) is ``f'(|x|) sign(x)``, and the slope of that is f''(|x|) from both sides of 0, also at 0, where
+sign(x)**2 is 0. The slope of f(r) for r = norm(x) is ``f'(r) unit(x)``; where f'(0) is 0 it is x times a smooth
+quotient, f'(r) / r. So a formula with such products is written in another way before it is differentiated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...graph import (
+    BOOL,
+    Node,
+    axes_of,
+    constant,
+    contract,
+    elementwise,
+    placeholder,
+    postorder,
+    rebuild,
+    reduce,
+    reshape,
+    substitute,
+)
+from ...graph.reference.interpret import evaluate
+from ...graph.scalars.arithmetic import factors_of
+from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
+from ...graph.sizes import Shape
+from ...graph.traversal import dependents
+from ..rewriter import spread
+from ..stability.lengths import squares_of
+
+__all__ = ["named_signs", "paired_signs", "smooth_directions"]
+
+#: Most factors of a product that are searched, and how deep a factor is looked for below sums and choices.
+_FACTORS, _DEPTH = 12, 12
+#: Most nodes in the factor of a direction.
+_NODES = 400
+#: How often a factor of a direction is computed at 0, with other numbers for what else is in it.
+_DRAWS = 8
+#: Most passes over a derivative: what a factor is taken from may have another one.
+_PASSES = 8
+ONE = constant(1.0)
+
+
+# ---------------------------------------------------------------------------- signs
+
+
+def named_signs(node: Node) -> tuple[Node, dict[Node, Node]]:
+    """Put a constant in the place of each sign(x) beside abs(x), and return these with what they stand for.
+
+    Examples
+    --------
+    >>> from symdiff.graph import elementwise, input
+    >>> x = input("x")
+    >>> size, sign = (elementwise(name, (x,)) for name in ("abs", "sign"))
+    >>> named, back = named_signs(sign * elementwise("sin", (size,)))
+    >>> list(back.values()) == [sign]
+    True
+    """
+    order = postorder([node])
+    sizes = {part.args[0] for part in order if part.op == "abs"}
+    signs = [part for part in order if part.op == "sign" and part.args[0] in sizes] if sizes else []
+    if not signs:
+        return node, {}
+    new = {sign: placeholder(("sign", k), sign.shape) for k, sign in enumerate(signs)}
+    (named,) = substitute([node], new)
+    return named, {stand: sign for sign, stand in new.items()}
+
+
+def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Node]:
+    """Leave out each constant of :func:`named_signs` beside the sign that is a slope of abs(x), and put others back."""
+    if not back:
+        return list(results)
+    found = list(results)
+    for _ in range(_PASSES):
+        new: dict[Node, Node] = {}
+        for node in postorder(found):
+            made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+            new[node] = _paired(made, back) if made.op in ("multiply", "contract") else made
+        before, found = found, [new[one] for one in found]
+        if found == before:
+            break
+    mixed = [(stand, sign) for stand, sign in back.items() if _are_mixed(found, stand, sign)]
+    if mixed:
+        sides = [substitute(found, _on_a_side(mixed, side)) for side in (1.0, -1.0)]
+        half = constant(0.5)
+        found = [elementwise("multiply", (half, elementwise("add", pair))) for pair in zip(*sides, strict=True)]
+    return substitute(found, back)
+
+
+def _are_mixed(results: Sequence[Node], stand: Node, sign: Node) -> bool:
+    """Tell whether a sign is multiplied with what a slope has of it, in a product that is not taken apart."""
+    order = postorder(results)
+    left, right = dependents(order, [stand]), dependents(order, [sign])
+    return any(
+        one in left and other in right
+        for node in order
+        if node.op not in _ADDED and node in left and node in right
+        for i, one in enumerate(node.args)
+        for j, other in enumerate(node.args)
+        if i != j or node.op == "power"
+    )
+
+
+#: Operations that keep their arguments apart.
+_ADDED = frozenset(("add", "subtract", "negative", "where", "concatenate", "stack"))
+
+
+def _on_a_side(mixed: Sequence[tuple[Node, Node]], side: float) -> dict[Node, Node]:
+    """Return what signs and the constants for them are on one side of 0."""
+    new: dict[Node, Node] = {}
+    for stand, sign in mixed:
+        at_zero = elementwise("equal", (sign.args[0], constant(0.0)), BOOL)
+        new[stand] = new[sign] = where(at_zero, side, sign)
+    return new
+
+
+def _paired(node: Node, back: Mapping[Node, Node]) -> Node:
+    for stand, sign in back.items():
+        for one, other in ((stand, sign), (sign, stand)):
+            found = _paired_operands(node, one, other) if node.is_contraction else _paired_factors(node, one, other)
+            if found is not None:
+                return found
+    return node
+
+
+def _paired_operands(node: Node, one: Node, other: Node) -> Node | None:
+    labels, out, repeated = node.payload
+    for i, arg in enumerate(node.args):
+        for j, factor in enumerate(node.args) if arg is one else ():
+            split = _split(factor, other) if j != i and labels[j] == labels[i] else None
+            if split is not None:
+                total = []
+                for left, right in ((spread(ONE, arg.shape), split.times), (arg, split.rest)):
+                    if right is not None:
+                        args = [left if k == i else right if k == j else own for k, own in enumerate(node.args)]
+                        total.append(contract(args, labels, out, dict(repeated)))
+                return _added(total, node.shape)
+    return None
+
+
+def _paired_factors(node: Node, one: Node, other: Node) -> Node | None:
+    parts = factors_of(node, _FACTORS).parts
+    if not any(part is one and n == 1.0 for part, n in parts):
+        return None
+    for factor, n in parts:
+        split = _split(factor, other) if n == 1.0 and factor is not one else None
+        if split is not None:
+            total = [_exchanged(node, {one: ONE, factor: split.times})]
+            if split.rest is not None:
+                total.append(_exchanged(node, {factor: split.rest}))
+            return _added(total, node.shape)
+    return None
+
+
+def _added(terms: Sequence[Node], shape: Shape) -> Node:
+    first, *more = [spread(term, shape) for term in terms]
+    return elementwise("add", (first, more[0])) if more else first
+
+
+class _Split(NamedTuple):
+    """A node as ``times * factor + rest``; without a rest where that is 0."""
+
+    times: Node
+    rest: Node | None
+
+
+def _split(node: Node, factor: Node, depth: int = _DEPTH) -> _Split | None:
+    """Take a factor out of the terms that have it, below sums and choices too; None where no term has."""
+    if node is factor:
+        return _Split(spread(ONE, node.shape), None)
+    if depth == 0 or node.shape != factor.shape:
+        return None
+    if node.is_named:
+        return _split(node.args[0], factor, depth)
+    if node.op in ("add", "subtract", "negative", "where"):
+        return _split_each(node, factor, depth)
+    if node.op not in ("multiply", "divide", "contract"):
+        return None
+    for i, arg in enumerate(node.args[:1] if node.is_division else node.args):
+        if node.is_contraction and node.payload.labels[i] != node.payload.out:
+            continue
+        found = _split(arg, factor, depth - 1)
+        if found is not None:
+            return _Split(_with(node, i, found.times), None if found.rest is None else _with(node, i, found.rest))
+    return None
+
+
+def _split_each(node: Node, factor: Node, depth: int) -> _Split | None:
+    """Take a factor out of the terms of a sum, or of what is chosen from."""
+    first = 1 if node.is_choice else 0
+    splits = [_split(arg, factor, depth - 1) for arg in node.args[first:]]
+    if not any(splits):
+        return None
+    zero = constant(0.0)
+    times = [zero if split is None else split.times for split in splits]
+    rest = [arg if split is None else split.rest for arg, split in zip(node.args[first:], splits, strict=True)]
+    gone = all(part is None or scalar_constant(part) == 0.0 for part in rest)
+    return _Split(_of(node, times), None if gone else _of(node, [zero if part is None else part for part in rest]))
+
+
+def _of(node: Node, parts: Sequence[Node]) -> Node:
+    """Return a sum or a choice of other parts; of a sum those that are not 0."""
+    if node.is_choice:
+        return spread(rebuild(node, (node.args[0], *parts)), node.shape)
+    if len(parts) == 2 and scalar_constant(parts[1]) == 0.0:
+        return spread(parts[0], node.shape)
+    if len(parts) == 2 and scalar_constant(parts[0]) == 0.0:
+        return spread(parts[1] if node.is_addition else elementwise("negative", (parts[1],)), node.shape)
+    return spread(rebuild(node, tuple(parts)), node.shape)
+
+
+def _with(node: Node, place: int, part: Node) -> Node:
+    args = tuple([spread(part, arg.shape) if k == place else arg for k, arg in enumerate(node.args)])
+    return spread(rebuild(node, args), node.shape)
+
+
+def _exchanged(node: Node, new: dict[Node, Node]) -> Node:
+    """Put other factors of a product in the place of some, each once."""
+    if node in new:
+        return new.pop(node)
+    if node.is_division:
+        return elementwise("divide", (_exchanged(node.args[0], new), node.args[1]))
+    if node.op in ("negative", "multiply"):
+        return elementwise(node.op, tuple([_exchanged(arg, new) for arg in node.args]))
+    return node
+
+
+# ---------------------------------------------------------------------------- directions
+
+
+def smooth_directions(node: Node, slope: Callable[[Node, Node], Node | None]) -> Node:
+    """Write c(r) unit(x), with c(0) = 0 and r the length of x, as x times c(r) / r, which is c'(0) at 0.
+
+    Parameters
+    ----------
+    node : Node
+    slope : callable
+        Gives the derivative of an elementwise formula by a variable in it.
+    """
+    order = postorder([node])
+    if not any(part.op == "unit" for part in order):
+        return node
+    new: dict[Node, Node] = {}
+    for part in order:
+        made = rebuild(part, tuple([new[arg] for arg in part.args])) if part.args else part
+        if made.is_multiplication:
+            made = _smooth_product(made, slope)
+        elif made.is_contraction:
+            made = _smooth_contraction(made, slope)
+        new[part] = made
+    return new[node]
+
+
+def _smooth_product(node: Node, slope: Callable[[Node, Node], Node | None]) -> Node:
+    parts = factors_of(node, _FACTORS).parts
+    for unit, n in parts:
+        if unit.op != "unit" or n != 1.0:
+            continue
+        (x,) = unit.args
+        axes = axes_of(unit, x)
+        kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
+        length = reduce("norm", x, axes)
+        moving = {part: m for part, m in parts if part is not unit and _depends(part, length)}
+        shapes = [kept[k:] for k in range(len(kept) + 1) if all(size == 1 for size in kept[:k])]
+        if not moving or not all(part.shape in shapes for part in moving):
+            continue
+        c: Node = ONE
+        for part, m in parts:
+            if part in moving:
+                c = elementwise("divide" if m < 0 else "multiply", (c, part))
+        quotient = _over_length(c, length, slope)
+        if quotient is not None:
+            rest = _dropped(node, {unit, *moving})
+            return spread(elementwise("multiply", (rest, elementwise("multiply", (quotient, x)))), node.shape)
+    return node
+
+
+def _dropped(node: Node, gone: set[Node]) -> Node:
+    """Put 1 in the place of some factors and divisors."""
+    if node in gone:
+        return ONE
+    if node.op in ("negative", "multiply", "divide"):
+        return elementwise(node.op, tuple([_dropped(arg, gone) for arg in node.args]))
+    return node
+
+
+def _smooth_contraction(node: Node, slope: Callable[[Node, Node], Node | None]) -> Node:
+    labels, out, repeated = node.payload
+    for i, unit in enumerate(node.args):
+        if unit.op != "unit":
+            continue
+        (x,) = unit.args
+        axes = axes_of(unit, x)
+        length = reduce("norm", x, axes)
+        kept = tuple(label for axis, label in enumerate(labels[i]) if axis not in axes)
+        for j, c in enumerate(node.args):
+            if j != i and labels[j] == kept and _depends(c, length):
+                quotient = _over_length(c, length, slope)
+                if quotient is not None:
+                    args = list(node.args)
+                    args[i], args[j] = x, spread(quotient, c.shape)
+                    return contract(args, labels, out, dict(repeated))
+    return node
+
+
+def _depends(node: Node, length: Node) -> bool:
+    """Tell whether a length, or its square, is in a formula."""
+    return not {length, *squares_of(length)}.isdisjoint(postorder([node]))
+
+
+def _over_length(c: Node, length: Node, slope: Callable[[Node, Node], Node | None]) -> Node | None:
+    """Return c / length with the slope at 0; None where c is seen not to vanish there, or to be no function of it."""
+    r = placeholder(("length",), length.shape)
+    (plain,) = substitute([c], {length: r, **{square: r * r for square in squares_of(length) if square is not r}})
+    if not _vanishes(plain, r):
+        return None
+    rising = slope(plain, r)
+    if rising is None:
+        return None
+    (rising,) = substitute([spread(rising, c.shape)], {r: length})
+    r = reshape(length, c.shape) if c.shape != length.shape else length
+    at_zero = elementwise("equal", (r, constant(0.0)), BOOL)
+    return where(at_zero, rising, c / where(at_zero, 1.0, r))
+
+
+def _vanishes(c: Node, r: Node) -> bool:
+    """Tell whether an elementwise formula is 0 at r = 0, whatever else is in it."""
+    order = postorder([c])
+    if len(order) > _NODES:
+        return False
+    moving = dependents(order, [r])
+    found = False
+    rng = np.random.default_rng(0)
+    for _ in range(_DRAWS):
+        new: dict[Node, Node] = {}
+        for node in order:
+            if node not in moving:
+                known = scalar_constant(node)
+                new[node] = constant(_drawn(rng) if known is None else known)
+            elif node is r:
+                new[node] = constant(0.0)
+            elif node.op in FUNCTIONS:
+                new[node] = rebuild(node, tuple([new[arg] for arg in node.args]))
+            elif node.op in ("reshape", "named"):
+                new[node] = new[node.args[0]]
+            elif node.is_contraction and _is_product(node):
+                total = ONE
+                for arg in node.args:
+                    total = elementwise("multiply", (total, new[arg]))
+                new[node] = total
+            else:
+                return False
+        value = float(evaluate([new[c]], {})[0])
+        if value != 0.0 and not math.isnan(value):
+            return False
+        found = found or value == 0.0
+    return found
+
+
+def _drawn(rng: np.random.Generator) -> float:
+    return float(rng.choice((-1.0, 1.0)) * 10.0 ** rng.uniform(-3.0, 3.0))
+
+
+def _is_product(node: Node) -> bool:
+    """Tell whether a contraction multiplies element by element, and repeats."""
+    labels, out, _ = node.payload
+    return all(len(set(own)) == len(own) and set(own) <= set(out) for own in labels)
