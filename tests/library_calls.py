@@ -38,6 +38,14 @@ def minors(a: Any) -> Any:
     return np.linalg.inv(a) * np.linalg.det(a)
 
 
+def along(function: Callable[[Any], Any], a: Any, *ways: Any) -> Any:
+    """The divided difference of a function of matrices, directions in order: a block of a triangular matrix's."""
+    n, count = len(a), len(ways) + 1
+    zero = np.zeros_like(a)
+    rows = [[a if i == k else ways[i] if i + 1 == k else zero for k in range(count)] for i in range(count)]
+    return np.real(function(np.block(rows)))[:n, -n:]
+
+
 class Call(NamedTuple):
     """One way to call an entry: over symbols, over NumPy arrays, and the values to do it at."""
 
@@ -352,6 +360,20 @@ CALLS = [
         lambda a, t: sd.funm((a + a.T) / 2, lambda x: np.sin(t * x)),
         lambda a, t: linalg.sinm(t * (a + a.T) / 2),
         (regular(39, 2), s0),
+    ),
+    *(
+        Call(
+            f"{name}_differential{suffix}",
+            lambda a, b, name=name, n=n, suffix=suffix: getattr(sd, f"{name}_differential{suffix}")(
+                a @ a.T, *[b + k * b.T @ b + b.T for k in range(n)]
+            ),
+            lambda a, b, name=name, n=n: along(
+                getattr(linalg, name), a @ a.T, *[b + k * b.T @ b + b.T for k in range(n)]
+            ),
+            (regular(39, 2), draw((2, 2), 41)),
+        )
+        for name in ("expm", "logm", "sqrtm")
+        for n, suffix in ((1, ""), (2, "2"))
     ),
     both("svdvals", (draw((2, 1), 40),)),
     both("svdvals", (draw((2, 2), 40),)),

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf, nan
 
+from ...errors import UnsupportedError
 from ...graph import (
     Node,
     broadcast_to,
@@ -76,6 +77,20 @@ def function_of(function: Node, a: Node, parameters: Sequence[Node] = (), name: 
     if power is not None:
         return power
     return spectral(Spectral(name, function, function, len(parameters)), (a, *parameters))
+
+
+def differential_of(node: Node, directions: Sequence[Node]) -> Node:
+    """Return the derivative of a function of a symmetric matrix along directions, as :func:`function_of` makes it.
+
+    Raises
+    ------
+    UnsupportedError
+        If the function has an operation of its own, or none.
+    """
+    if node.op != "spectral":
+        raise UnsupportedError("a differential of a power, an inverse or a constant; write it as a product")
+    payload = node.payload._replace(weights=divided(node.payload.function, len(directions)))
+    return spectral(payload, (*node.args, *directions))
 
 
 #: Powers that are products of a matrix, and no function of its eigenvalues.

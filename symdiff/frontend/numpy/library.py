@@ -243,6 +243,9 @@ _add("eigenvectors", lambda x: spectra.eigh(x).eigenvectors)
 _add("eigh", spectra.eigh, in_text=False)
 _add("simple_eigenvalues", spectra.simple_eigenvalues)
 _add("funm", spectra.funm, "mapped", 2, 2)
+for _order, _suffix in enumerate(("_differential", "_differential2"), 1):
+    for _name in ("expm", "logm", "sqrtm"):
+        _add(_name + _suffix, partial(spectra.named_differential, _name), 1 + _order, 1 + _order, 1 + _order)
 _add("svd", spectra.svd, 1, 1, 3, ("full_matrices", "compute_uv"), in_text=False)
 _add("lstsq", spectra.lstsq, 2, 2, 3, ("rcond",), in_text=False)
 _add("tensorinv", solving.tensorinv, 1, 1, 2, ("ind",))

@@ -139,6 +139,18 @@ def _named(name: str, function: str, x: Node) -> Node:
     return spectral.function_of(apply(function, point(0)), _symmetric(x, name), name=name)
 
 
+def named_differential(name: str, x: Node, *directions: Node) -> Node:
+    """Return the derivative of ``expm``, ``logm`` or ``sqrtm`` of a symmetric matrix along others.
+
+    Of second order it is the terms with the directions in this order; the derivative is their sum over both orders.
+    """
+    return spectral.differential_of(_named(name, _FUNCTIONS[name], x), directions)
+
+
+#: What the named functions of matrices do to eigenvalues.
+_FUNCTIONS = {"expm": "exp", "logm": "log", "sqrtm": "sqrt"}
+
+
 def expm(x: Node) -> Node:
     """Return the exponential of a square matrix: of its eigenvalues where it is known to be symmetric."""
     x = to_real(x)
