@@ -78,15 +78,16 @@ def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Nod
     if not back:
         return list(results)
     found = list(results)
+    pairs = {**back, **{sign: stand for stand, sign in back.items()}}
     for _ in range(_PASSES):
         new: dict[Node, Node] = {}
         for node in postorder(found):
             made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
-            new[node] = _paired(made, back) if made.op in ("multiply", "contract") else made
+            new[node] = _paired(made, pairs) if made.op in ("multiply", "contract") else made
         before, found = found, [new[one] for one in found]
         if found == before:
             break
-    mixed = [(stand, sign) for stand, sign in back.items() if _are_mixed(found, stand, sign)]
+    mixed = _mixed(found, back)
     if mixed:
         sides = [substitute(found, _on_a_side(mixed, side)) for side in (1.0, -1.0)]
         half = constant(0.5)
@@ -94,18 +95,21 @@ def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Nod
     return substitute(found, back)
 
 
-def _are_mixed(results: Sequence[Node], stand: Node, sign: Node) -> bool:
-    """Tell whether a sign is multiplied with what a slope has of it, in a product that is not taken apart."""
-    order = postorder(results)
-    left, right = dependents(order, [stand]), dependents(order, [sign])
-    return any(
-        one in left and other in right
-        for node in order
-        if node.op not in _ADDED and node in left and node in right
-        for i, one in enumerate(node.args)
-        for j, other in enumerate(node.args)
-        if i != j or node.is_power
-    )
+def _mixed(results: Sequence[Node], back: Mapping[Node, Node]) -> list[tuple[Node, Node]]:
+    """Return the signs that are multiplied with what a slope has of them, in products that are not taken apart."""
+    stands = {stand: 1 << k for k, stand in enumerate(back)}
+    signs = {sign: stands[stand] for stand, sign in back.items()}
+    below: dict[Node, tuple[int, int]] = {}
+    mixed = 0
+    for node in postorder(results):
+        left, right = stands.get(node, 0), signs.get(node, 0)
+        for arg in node.args:
+            a, b = below[arg]
+            if node.op not in _ADDED:
+                mixed |= (left & b) | (a & right) | (a & b if node.is_power else 0)
+            left, right = left | a, right | b
+        below[node] = left, right
+    return [(stand, sign) for stand, sign in back.items() if stands[stand] & mixed]
 
 
 #: Operations that keep their arguments apart.
@@ -121,10 +125,19 @@ def _on_a_side(mixed: Sequence[tuple[Node, Node]], side: float) -> dict[Node, No
     return new
 
 
+<<<<<<< HEAD
 def _paired(node: Node, back: Mapping[Node, Node]) -> Node:
     for stand, sign in back.items():
         for one, other in ((stand, sign), (sign, stand)):
             found = _paired_operands(node, one, other) if node.is_contraction else _paired_factors(node, one, other)
+=======
+def _paired(node: Node, pairs: Mapping[Node, Node]) -> Node:
+    parts = node.args if node.op == "contract" else [part for part, n in factors_of(node, _FACTORS).parts if n == 1.0]
+    for one in dict.fromkeys(parts):
+        if one in pairs:
+            other = pairs[one]
+            found = _paired_operands(node, one, other) if node.op == "contract" else _paired_factors(node, one, other)
+>>>>>>> truth
             if found is not None:
                 return found
     return node
