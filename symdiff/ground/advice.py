@@ -192,7 +192,7 @@ REFUSED: Mapping[str, str] = {
     "bessel_jn": "write jv(n, x)",
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
-    **dict.fromkeys(("hyperu", "wofz", "voigt_profile"),
+    **dict.fromkeys(("hyp1f1", "hyp2f1", "hyp0f1", "hyperu", "wofz", "voigt_profile"),
                     "there is no rule for it; write custom(f, jvp=...) with its derivative"),
     "array": "it stands for a constant too long to print; give the constant as an input",
     "put": "symbols cannot be assigned to; build the array with where, stack or concatenate",

@@ -194,7 +194,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gammaincinv": _inverse("gammaincinv", lambda a, x: mp.gammainc(a, 0, x, regularized=True)),
     "gammainccinv": _inverse("gammainccinv", lambda a, x: mp.gammainc(a, x, regularized=True)),
     "betaincinv": _inverse("betaincinv", lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)),
-    **{name: getattr(mp, name) for name in ("hyp0f1", "hyp1f1", "hyp2f1")},
     "stdtrit": _inverse("stdtrit", _stdtr),
     "exp1": mp.e1,
     "expi": mp.ei,
