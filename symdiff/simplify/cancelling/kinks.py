@@ -125,19 +125,12 @@ def _on_a_side(mixed: Sequence[tuple[Node, Node]], side: float) -> dict[Node, No
     return new
 
 
-<<<<<<< HEAD
-def _paired(node: Node, back: Mapping[Node, Node]) -> Node:
-    for stand, sign in back.items():
-        for one, other in ((stand, sign), (sign, stand)):
-            found = _paired_operands(node, one, other) if node.is_contraction else _paired_factors(node, one, other)
-=======
 def _paired(node: Node, pairs: Mapping[Node, Node]) -> Node:
-    parts = node.args if node.op == "contract" else [part for part, n in factors_of(node, _FACTORS).parts if n == 1.0]
+    parts = node.args if node.is_contraction else [part for part, n in factors_of(node, _FACTORS).parts if n == 1.0]
     for one in dict.fromkeys(parts):
         if one in pairs:
             other = pairs[one]
-            found = _paired_operands(node, one, other) if node.op == "contract" else _paired_factors(node, one, other)
->>>>>>> truth
+            found = _paired_operands(node, one, other) if node.is_contraction else _paired_factors(node, one, other)
             if found is not None:
                 return found
     return node
