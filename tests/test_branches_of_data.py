@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_branches import SCALARS, compute, derive, same
+from test_branches import SCALARS, compute, derive, is_offered, same
 
 import symdiff as sd
 from symdiff import Array
@@ -46,7 +46,7 @@ def test_third_derivatives_of_functions_inside_arrays(name: str, way: str) -> No
     low, high = row.domain[0]
     args: list[Any] = [x[0], *(0.5 * (a + b) + 0.01 * x[0] for a, b in row.domain[1:])]
     for i, rule in enumerate(row.partials):
-        if rule is Partial.ABSENT:  # a number: there is no derivative with respect to it
+        if rule is Partial.ABSENT or not is_offered(name, i, 3):  # a number: there is no derivative with respect to it
             args[i] = sd.asarray(0.5 * sum(row.domain[i]))
     inside = Array(apply(name, *(a.node for a in args)))
     f = {

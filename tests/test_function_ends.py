@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from test_branches import is_offered
 from test_functions import LARGEST, ORDERED, PIECES, QUOTIENTS, SMOOTH, active, applied, formula, symbols
 
 import symdiff as sd
@@ -186,7 +187,7 @@ def test_nan_in_gives_nan_out_of_every_derivative(name: str) -> None:
     args = symbols(name)
     order = 1.0 if name in ORDERED else None
     f = formula(name, order, args)
-    for i in active(name):
+    for i in [i for i in active(name) if is_offered(name, i, 2)]:
         by = sd.gradient(sd.gradient(f * f * f, args[i]), args[i])
         values = {f"x{k}": math.nan for k in range(len(args))}
         assert all(math.isnan(v) for v in everywhere(by, **values))

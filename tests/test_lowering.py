@@ -18,6 +18,7 @@ from symdiff.lowering import unroll
 from symdiff.lowering.builder import ProgramBuilder
 from symdiff.lowering.program import Program
 from symdiff.plan.plan import Plan, programs_of
+from symdiff.plan.steps import Call
 from symdiff.runtime.runners import BACKENDS
 from symdiff.runtime.runners.lowering import OPERATION, lower, most_operations
 from symdiff.runtime.runners.native import target_of
@@ -124,14 +125,16 @@ def test_short_formulas_that_are_no_map_of_one_axis_are_programs() -> None:
     assert "steps" not in columns.stats
 
 
-def test_many_short_loops_are_no_match_for_a_program() -> None:
+def test_many_short_loops_are_a_plan_of_as_many_steps() -> None:
+    """Straight-line code of 20,000 operations takes as long, and twice as long to build."""
     x = sd.vector("x", 34)
     y = x
     for _ in range(300):
         y = np.sin(y) + y * y[::-1].sum()  # a sum over the axis ends each loop
-    made, tried = form(y, inputs=[x])
-    assert isinstance(made, Program)
-    assert tried[-1] > len(made.ops) > SHORT
+    made, _ = form(y, inputs=[x])
+    assert isinstance(made, Plan)
+    assert len(made.steps) == 600
+    assert not any(isinstance(step, Call) for step in made.steps)
 
 
 @pytest.mark.parametrize(("n", "expected"), [(6, Program), (20, Plan), (300, Plan)])

@@ -67,7 +67,7 @@ def test_gradients_take_some_calls_an_operation(name: str) -> None:
     for count in (small, large):
         formula, inputs = drawn(steps, count, 1)
         efforts[count] = calls(sd.gradient, formula, inputs)[0] / count
-        assert efforts[count] < 40_000, efforts
+        assert efforts[count] < 50_000, efforts
     assert efforts[large] < 5 * efforts[small] + 3_000, efforts
 
 

@@ -3,7 +3,7 @@
    the cache; so are the last samples of a batch, padded with copies of the last one. The bits of a sample do not
    depend on any of this: each lane computes from its own sample alone.
 
-   sums.h and run.h use it. Needs copy.h. */
+   sums.h and run.h use it. Needs copy.h and fold.h. */
 
 #ifndef SD_TILE_H
 #define SD_TILE_H
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "copy.h"
+#include "fold.h"
 
 /* Bytes of the buffers of a tile, and bytes for which a thread needs no allocation. */
 enum { SD_BUFFER = 1 << 17, SD_LOCAL = 8192 };

@@ -60,9 +60,10 @@ def _wants_form(p: ExponentialProduct) -> bool:
 
 
 def _goes_together(p: ExponentialProduct) -> bool:
-    """Tell whether one exponential stands beside differences exp(t) - 1 alone that grow where it grows.
+    """Tell whether one exponential stands beside differences exp(t) - 1 alone that grow where it grows, or roots of sums.
 
-    Then neither is 0 where the other is infinite, and the product is right and short as it is.
+    Then neither is 0 where the other is infinite, and the product is right and short as it is; within a root, an
+    exponential would have a multiple of its exponent.
     """
     if p.exponentials != 1 or p.raw > len(p.sums) or not p.sums:
         return False
@@ -72,7 +73,7 @@ def _goes_together(p: ExponentialProduct) -> bool:
             return False
         (b, _), (c, t) = parts
         reach = ratio(p.exponent, t)
-        if Share(b, c, t).kind != -1 or reach is None or reach <= 0:
+        if (Share(b, c, t).kind != -1 and power >= 1.0) or reach is None or reach <= 0:
             return False
     return True
 
