@@ -199,8 +199,9 @@ _add("argsort", places.argsort, 1, 1, 2, ("axis", "kind", "stable"))
 _add("isclose", places.isclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
 _add("allclose", places.allclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
 _add("array_equal", places.array_equal, 2, 2, 3, ("equal_nan",))
-for _name in ("signbit", "isreal", "iscomplex"):
-    _add(_name, getattr(places, _name))
+_add("signbit", places.signbit)
+for _name in ("isreal", "iscomplex"):  # known when the formula is written: text has no such constants
+    _add(_name, getattr(places, _name), in_text=False)
 _add("angle", places.angle, 1, 1, 2, ("deg",))
 for _name in ("modf", "frexp"):
     _add(_name, getattr(places, _name), in_text=False)

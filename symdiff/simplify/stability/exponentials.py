@@ -60,7 +60,7 @@ def _wants_form(p: ExponentialProduct) -> bool:
 
 
 def _goes_together(p: ExponentialProduct) -> bool:
-    """Tell whether one exponential stands beside differences exp(t) - 1 alone that grow where it grows, or roots of sums.
+    """Tell whether one exponential stands beside differences exp(t) - 1, or roots of sums, that grow where it grows.
 
     Then neither is 0 where the other is infinite, and the product is right and short as it is; within a root, an
     exponential would have a multiple of its exponent.
