@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_legible_forms import Row
+from legible_rows import Row
 from test_legible_forms import test_what_is_shown_and_its_value as check
 
 import symdiff as sd
