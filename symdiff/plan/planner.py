@@ -162,6 +162,8 @@ class _Planner:
         self.tasks: dict[Node, Task] = {}
         self.whole: dict[Node, Step] = {}
         self.placed: dict[Node, list[PlacedTerm]] = {}
+        #: Plans of bodies, which do not depend on what else there is: each is made once, not in each look.
+        self.repeated: dict[Node, Repeated | None] = {}
 
     # ------------------------------------------------------------------ which arrays there are
 
@@ -211,7 +213,9 @@ class _Planner:
         if node.is_contraction and sums_rows(node) and kept_label(node) is None:
             return self._sum(node)
         if node.is_recurrence:
-            return repeated(node, self.limit, make_plan)
+            if node not in self.repeated:
+                self.repeated[node] = repeated(node, self.limit, make_plan)
+            return self.repeated[node]
         if is_result(node):
             return repacked(node)
         if node in self.turned or is_factored(node):
