@@ -6,7 +6,7 @@ is infinite there. And it is 1 where p is declared positive, since calls refuse 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ...graph import Node, constant, elementwise, number
 from ...graph.kinds import INVERSE
@@ -80,33 +80,33 @@ def _alike(top: list[tuple[Node, float]], bottom: list[tuple[Node, float]]) -> l
     return [part for part in dict.fromkeys(top) if part in bottom and not part[0].is_constant]
 
 
-def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
-    """Return the factors that logarithms are taken of: where one is 0, its logarithm is infinite."""
-    found: set[Node] = set()
+def _inside(parts: Iterable[Node], past: Callable[[Node], bool]) -> Iterator[Node]:
+    """Yield some nodes of a few factors, and what is below those that a look goes past."""
     todo = list(parts)
     for _ in range(_LOOKED):
         if not todo:
             break
         node = todo.pop()
+        yield node
+        if past(node):
+            todo.extend(node.args)
+
+
+def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
+    """Return the factors that logarithms are taken of: where one is 0, its logarithm is infinite."""
+    found: set[Node] = set()
+    for node in _inside(parts, lambda node: node.op not in LOGARITHMS and not hides_nan(node)):
         if node.op in LOGARITHMS:
             found.update(_bases_inside(node))
-        elif not hides_nan(node):
-            todo.extend(node.args)
     return found
 
 
 def _divisors(parts: Iterable[Node]) -> set[Node]:
     """Return what some factors are divided by inside: where it is 0, none of them is what a person computed."""
     found: set[Node] = set()
-    todo = list(parts)
-    for _ in range(_LOOKED):
-        if not todo:
-            break
-        node = todo.pop()
+    for node in _inside(parts, lambda node: not hides_nan(node)):
         if node.is_division:
             found.update(_ground(base) for base, n in factors_of(node.args[1], FACTORS).parts if n > 0)
-        if not hides_nan(node):
-            todo.extend(node.args)
     return found
 
 
