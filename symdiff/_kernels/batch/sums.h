@@ -130,15 +130,8 @@ static void sd_put(const sd_port *p, char *sample, const double *from) {
 
 /* Find a stride that tells an input's samples along all axes but the one kept, if there is one. */
 static void sd_find_run(const sd_call *c, sd_port *p) {
-  long stride = 0, span = 1;
-  for (int a = c->axes - 1; a >= c->kept; a--) {
-    if (c->lengths[a] == 1) continue;
-    if (span == 1)
-      stride = p->strides[a];
-    else if (p->strides[a] != stride * span)
-      return;
-    span *= c->lengths[a];
-  }
+  long stride;
+  if (!sd_find_stride(p->strides, c->lengths, c->kept, c->axes, &stride)) return;
   p->scattered = SD_RUNS;
   p->stride = stride;
 }

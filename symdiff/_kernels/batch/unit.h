@@ -69,6 +69,21 @@ typedef struct {
   int again; /* sd_run's own: a sample may be run twice, since no result is written where an input is */
 } sd_call;
 
+/* Find one stride for the axes from `first` on, the last of which is the innermost; whether there is one. */
+static inline int sd_find_stride(const long *strides, const long *lengths, int first, int axes, long *stride) {
+  long span = 1;
+  *stride = 0;
+  for (int a = axes - 1; a >= first; a--) {
+    if (lengths[a] == 1) continue;
+    if (span == 1)
+      *stride = strides[a];
+    else if (strides[a] != *stride * span)
+      return 0;
+    span *= lengths[a];
+  }
+  return 1;
+}
+
 /* Whether the unit reads or writes a port's samples as they lie. */
 static inline int sd_lies(const sd_unit *u, const sd_port *p, int number) {
   long item = u->single ? 4 : 8;

@@ -95,22 +95,6 @@ static inline int sd_base(const sd_plan *plan, int array) {
   return array;
 }
 
-/* Find the bytes from each element of a view to the next along all loops but the first ones as one; whether there are
-   such. */
-static inline int sd_find_along(const sd_step *s, const sd_view *v, int skipped, long *along) {
-  long span = 1;
-  *along = 0;
-  for (int l = s->loops - 1; l >= skipped; l--) {
-    if (s->lengths[l] == 1) continue;
-    if (span == 1)
-      *along = v->strides[l];
-    else if (v->strides[l] != *along * span)
-      return 0;
-    span *= s->lengths[l];
-  }
-  return 1;
-}
-
 /* Whether each array of a program has one distance along the loops from `rows` on, which is that of neighbours, or 0. */
 static inline int sd_has_neighbours(const sd_step *s, int rows, long item) {
   int one = 1; /* whether a row has one element, which is next to none */
@@ -118,7 +102,7 @@ static inline int sd_has_neighbours(const sd_step *s, int rows, long item) {
   for (int p = 0; p < s->inputs + s->outputs; p++) {
     const sd_view *v = s->views + p;
     int written = p >= s->inputs;
-    if (!sd_find_along(s, v, rows, s->along + p)) return 0;
+    if (!sd_find_stride(v->strides, s->lengths, rows, s->loops, s->along + p)) return 0;
     if (one && written && !s->sums) s->along[p] = item;
     if (s->along[p] != item && (s->along[p] || (written && !s->sums))) return 0;
     if (v->size > 1 && s->along[p] && !written) return 0;
@@ -168,7 +152,7 @@ static inline int sd_moves_neighbours(const sd_plan *plan, sd_step *s) {
   for (int p = 0; p < 2; p++) {
     const sd_view *v = s->views + p;
     if (!v->known || plan->arrays[v->array].item != plan->arrays[s->views->array].item) return 0;
-    if (!sd_find_along(s, v, 0, along + p)) return 0;
+    if (!sd_find_stride(v->strides, s->lengths, 0, s->loops, along + p)) return 0;
   }
   return s->count > 1 && along[0] == plan->arrays[s->views->array].item && along[1] == (s->kind == SD_COPY) * along[0];
 }

@@ -40,17 +40,8 @@ static long sd_own_elements(sd_port *port, const sd_view *v, const long *strides
 
 /* Fill in how samples follow each other. */
 static inline void sd_samples(sd_port *port, const long *along, int axes, const long *lengths) {
-  long span = 1;
-  port->stride = port->scattered = 0;
-  for (int l = axes - 1; l >= 0; l--) {
-    port->strides[l] = along[l];
-    if (lengths[l] == 1) continue;
-    if (span == 1)
-      port->stride = along[l];
-    else if (along[l] != port->stride * span)
-      port->scattered = 1;
-    span *= lengths[l];
-  }
+  memcpy(port->strides, along, (size_t)axes * sizeof *along);
+  port->scattered = !sd_find_stride(along, lengths, 0, axes, &port->stride);
 }
 
 /* Fill in which samples a list tells. */
