@@ -19,10 +19,10 @@ static long sd_run_direct(sd_state *s, const sd_step *step, long *which) {
   static const long still[SD_MOST_PORTS];
   const sd_job *job = s->job;
   int place = 8 * step->units + 2 * job->plan->single;
-  const sd_unit *unit = job->units[place];
+  const sd_unit *unit = sd_unit_at(s, step, place);
   const char *in[SD_MOST_PORTS];
   char *out[SD_MOST_PORTS], work[SD_DIRECT + SD_VECTOR];
-  if (!unit && !(unit = job->hooks->make_unit(job->self, step->units, place))) return SD_RAISED;
+  if (!unit) return SD_RAISED;
   if (unit->single != job->plan->single || unit->workspace * SD_VECTOR > SD_DIRECT) return sd_run_program(s, step, which);
   for (int p = 0; p < step->inputs; p++) in[p] = s->data[step->starts[p].array] + step->starts[p].offset;
   for (int p = 0; p < step->outputs; p++) {
@@ -111,11 +111,11 @@ static long sd_run_row(const sd_step *step, sd_neighbours *n, char *room, long *
 static long sd_run_neighbours(sd_state *s, const sd_step *step, long *which) {
   const sd_job *job = s->job;
   int place = 8 * step->units + 4 * step->sums + 2 * job->plan->single + job->usual[step->units];
-  const sd_unit *unit = job->units[place];
+  const sd_unit *unit = sd_unit_at(s, step, place);
   char work[SD_DIRECT + SD_VECTOR], room[SD_COPIED + SD_VECTOR];
   long failed;
   sd_neighbours n;
-  if (!unit && !(unit = job->hooks->make_unit(job->self, step->units, place))) return SD_RAISED;
+  if (!unit) return SD_RAISED;
   if (unit->single != job->plan->single || unit->workspace * SD_VECTOR > SD_DIRECT ||
       (step->count <= SD_FEW_NEIGHBOURS && step->copied * (step->count + unit->lanes) * (unit->single ? 4 : 8) > SD_COPIED))
     return sd_run_program(s, step, which);
@@ -197,7 +197,7 @@ static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
   long item = job->plan->single ? 4 : 8, lanes, bytes = SD_VECTOR, failed = -1, si[SD_FEW_PORTS], so[SD_FEW_PORTS];
   const char *in[SD_FEW_PORTS];
   char *out[SD_FEW_PORTS], *memory, *at, *kept[SD_FEW_PORTS][2], work[SD_DIRECT + SD_VECTOR];
-  if (!(unit = job->units[place]) && !(unit = job->hooks->make_unit(job->self, step->units, place))) return SD_RAISED;
+  if (!(unit = sd_unit_at(s, step, place))) return SD_RAISED;
   if (!unit->columns || unit->single != job->plan->single || unit->workspace * SD_VECTOR > SD_DIRECT)
     return SD_ELSEWHERE_LOOP;
   lanes = unit->lanes;

@@ -52,6 +52,12 @@ static void sd_list_samples(const sd_state *s, const sd_view *v, sd_port *port) 
     if (v->axes[x].listed) port->along = v->axes[x].loop, port->pace = s->job->strides[v->array][x];
 }
 
+/* The unit of a step's program for one place of its layouts; null if it could not be made. */
+static inline const sd_unit *sd_unit_at(const sd_state *s, const sd_step *step, int place) {
+  const sd_unit *unit = s->job->units[place];
+  return unit ? unit : s->job->hooks->make_unit(s->job->self, step->units, place);
+}
+
 /* Make the port of a view. Returns how many offsets were used. */
 static inline long sd_make_port(const sd_state *s, const sd_view *v, sd_port *port, int axes, const long *lengths,
                                 long *offsets) {

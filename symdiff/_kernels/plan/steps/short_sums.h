@@ -76,7 +76,7 @@ static long sd_run_short_sums(sd_state *s, const sd_step *step, const sd_port *p
   sd_add_short_rows add;
   long total = 0, some;
   double room[SD_SHORT_SUMS + 2 * SD_MOST_LANES];
-  part.unit = job->units[place] ? job->units[place] : job->hooks->make_unit(job->self, step->units, place);
+  part.unit = sd_unit_at(s, step, place);
   if (!part.unit) return SD_RAISED;
   if (!(add = sd_find_short_rows(part.unit, inner))) return SD_ELSEWHERE_SUMS;
   part.ports = own, part.kept = 0, part.threads = 1;
