@@ -35,9 +35,9 @@ __all__ = ["Estimate", "estimate", "program_cost", "turn_cost"]
 #: Nanoseconds: of a step by itself, of a function in a program and of cheap operations, of a multiplication
 #: in a product of matrices and in a product with a vector, of a byte that is moved, of a call of Python.
 STEP, OPERATION, FITTING, SPILLING = 120.0, 1.2, 0.035, 0.065
-#: Of a step in a turn of a loop: of a program, and of another one.
+#: Of a step in a turn of a loop: a call of a program, and a step of another kind.
 TURN, OTHER_TURN = 30.0, 80.0
-#: Numbers of a vector: of fewer elements, others are computed beside them.
+#: Numbers of a vector: a vector of fewer elements takes as long.
 LANES = 8
 #: From so many cheap operations on, a program's values leave the registers between their uses.
 REGISTERS = 400
@@ -129,8 +129,10 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
     else:
         assert isinstance(step, Reduction | Scan | Move)
         work = 16 * BYTE * math.prod(_number(size, known) for size in step.sizes)
-    more = TURN * (_runs(step, known) - 1) if isinstance(step, LoopStep) and not batched else 0.0
-    return Estimate(STEP, work) if batched else Estimate(STEP + more + work, 0.0)
+    if batched:
+        return Estimate(STEP, work)
+    calls = TURN * (_runs(step, known) - 1) if isinstance(step, LoopStep) else 0.0
+    return Estimate(STEP + calls + work, 0.0)
 
 
 def turn_cost(steps: Sequence[Step], sizes: Mapping[str, int] | None = None) -> float:
@@ -140,7 +142,7 @@ def turn_cost(steps: Sequence[Step], sizes: Mapping[str, int] | None = None) -> 
 
 
 def _runs(step: LoopStep, sizes: Mapping[str, int]) -> int:
-    """Return how often the programs of a step are called: for each row, where an array does not have all loops."""
+    """Return how often the programs of a step are called: once a piece, or once a row where an array lacks a loop."""
     runs = 0
     for piece in step.pieces:
         loops = [{index.loop for index in port.access if index.loop is not None} for port in piece.ports]

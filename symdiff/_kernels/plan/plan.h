@@ -2,8 +2,8 @@
    structures from the tuples of symdiff/plan/bound.py, which say what each step means, and checks them: whatever is
    here may be trusted.
 
-   The headers in their order: plan.h; nest.h, rows.h, ports.h, short_sums.h, program.h, share.h, product.h, reduce.h, direct.h
-   in steps/; stack.h, adjugate.h, small.h, blas.h, factor.h, spectrum.h in steps/matrices/; positions.h, order.h and,
+   The headers in their order: plan.h; nest.h, rows.h, ports.h, short_sums.h, program.h, share.h, product.h, reduce.h,
+   direct.h in steps/; stack.h, adjugate.h, small.h, blas.h, factor.h, spectrum.h in steps/matrices/; positions.h, order.h and,
    for the binder, checks.h in steps/; run.h. */
 
 #ifndef SD_PLAN_H
@@ -39,9 +39,10 @@ enum {
   SD_REPEAT,
   SD_KINDS
 };
-/* How a step of a body runs that nothing is laid out for: programs, copies, and reductions to one number. */
+/* How a step in the body of a loop runs without a layout: a program for one sample or over neighbours, a copy, a
+   reduction to one number. 0 stands for all other steps. */
 enum { SD_ONE = 1, SD_NEIGHBOURS, SD_COPY_NEIGHBOURS, SD_REDUCE_NEIGHBOURS };
-/* Arrays of such a program, of one that is the whole body of a loop, and sums of one over neighbours, at most. */
+/* Limits: arrays of such a program; arrays of a program that is the whole body; sums of a program over neighbours. */
 enum { SD_MOST_PORTS = 128, SD_FEW_PORTS = 24, SD_MOST_SUMS = 16 };
 /* How numbers are combined: by sums (of programs and products), or as reductions and scans say. */
 enum { SD_ADD, SD_MULTIPLY, SD_MAX, SD_MIN };
@@ -83,10 +84,11 @@ typedef struct {
   sd_axis axes[SD_RANK];
 } sd_view;
 
-/* Where a view that is read or written as it lies begins: views are long, and all of a body's fit the cache so. */
+/* The start of a view that is accessed in place. A view takes hundreds of bytes, so those of a body would not fit the
+   first cache. */
 typedef struct {
   long array, offset, size, row; /* row: bytes from a row to the next */
-  int roomy; /* whether as many more elements as make a whole vector may be written */
+  int roomy; /* whether the array has room for a whole last vector */
 } sd_start;
 
 /* What one output is summed up in over the tiles: its elements in C order, without gaps. */
@@ -115,11 +117,11 @@ typedef struct {
                     diagonal of a triangle */
   int span, windows, swaps, counter; /* loops: how many steps after it are its body, and the array of the turn or -1 */
   int tight;             /* whether the body of a loop is one such program, */
-  int direct;            /* how a step of a body reads and writes where its arrays lie, 0 where it does not, */
-  long count, rows;      /* and of how many elements next to each other, in how many rows */
-  int copied;            /* results of a program that have no room for whole vectors */
-  sd_start *starts;      /* of programs: of each view, */
-  long *along;           /* and bytes from one neighbour to the next, 0 where all read the same */
+  int direct;            /* SD_ONE and so on, or 0 */
+  long count, rows;      /* if direct: neighbours in a row, and rows */
+  int copied;            /* if SD_NEIGHBOURS: outputs that are not roomy */
+  sd_start *starts;      /* of programs: the start of each view, */
+  long *along;           /* and its stride from neighbour to neighbour; 0 where they share one element */
   long turns;
   const long *moved; /* windows: (array, bytes of a turn); then swaps: (array, array) */
   int fused; /* whether the only use of a factorization is an inverse, which is made without factors where it can be */
@@ -132,7 +134,7 @@ typedef struct sd_plan {
   long tile, tile_bytes, kept_bytes, scratch_bytes, slot_bytes, totals;
   long fixed_cost, row_cost; /* operations, about: once, and for each sample */
   long most_rows;            /* of matrices that the kernels take, and not LAPACK */
-  int padded;                /* whether each array of the arena that is not a tile's has whole lines of memory */
+  int padded;                /* whether no two arrays of the arena, tiles apart, share a line of the cache */
   int one_order;             /* whether vectors are multiplied in the order of matrices */
   const sd_matrix_functions *matrices;
 } sd_plan;

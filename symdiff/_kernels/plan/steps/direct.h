@@ -35,7 +35,7 @@ static long sd_run_direct(sd_state *s, const sd_step *step, long *which) {
              : 0;
 }
 
-/* Elements up to which all are computed in whole vectors, the last of which has more than there are. */
+/* Rows of up to so many elements run in one call, and their last vector extends beyond the row. */
 enum { SD_FEW_NEIGHBOURS = 64 };
 
 /* What a program over neighbours is run with. */
@@ -50,7 +50,7 @@ static inline long sd_run_lanes(sd_neighbours *n, long count, long *which) {
   return n->unit->kernel(0, count, n->in, n->si, n->out, n->so, n->work, n->unit->functions, which);
 }
 
-/* Go on to the last lanes that there are; what is before them is computed once more. */
+/* Move to the last whole vector of the row; its first lanes are computed a second time. */
 static inline void sd_to_last(sd_neighbours *n, const sd_step *step) {
   for (int p = 0; p < step->inputs; p++) n->in[p] += (step->count - n->unit->lanes) * n->si[p];
   for (int p = 0; p < step->outputs && !step->sums; p++) n->out[p] += (step->count - n->unit->lanes) * n->so[p];
@@ -84,8 +84,9 @@ static long sd_sum_neighbours(sd_state *s, const sd_step *step, sd_neighbours *n
   return -1;
 }
 
-/* Run a row. The last vector of a few elements has more than there are: what follows in memory is read, and results have
-   room or are copied. That of many begins before it would, and has elements that have been. */
+/* Run a row. In a short row the last vector extends beyond the end: its extra lanes read what follows in memory, and
+   results without room are computed in a buffer and copied. In a long row the last vector ends where the row does, and
+   repeats some elements. */
 static long sd_run_row(const sd_step *step, sd_neighbours *n, char *room, long *which) {
   long item = n->unit->single ? 4 : 8, count = step->count, lanes = n->unit->lanes, full = (count + lanes - 1) & -lanes;
   char *next = room, *to[SD_MOST_PORTS];
