@@ -4,7 +4,7 @@ There is no such module at run time. `tests/test_typing.py` holds the options to
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,33 +19,11 @@ from .sparse.formats import FormatName
 #: What is neither a symbol nor a table of another library, whose containers results come back in.
 Numbers: TypeAlias = float | npt.NDArray[Any] | np.number[Any] | Sequence[float] | Sequence[Sequence[float]]
 
-class ArrayKernel(Kernel):
-    @overload
-    def __call__(self, *args: Numbers, out: Any = None, inputs: None = None, **named: Numbers) -> npt.NDArray[Any]: ...
-    @overload
-    def __call__(self, *args: Any, out: Any = None, inputs: Any = None, **named: Any) -> Any: ...
+Result = TypeVar("Result")
 
-class DictKernel(Kernel):
+class TypedKernel(Kernel, Generic[Result]):
     @overload
-    def __call__(
-        self, *args: Numbers, out: Any = None, inputs: None = None, **named: Numbers
-    ) -> dict[str, npt.NDArray[Any]]: ...
-    @overload
-    def __call__(self, *args: Any, out: Any = None, inputs: Any = None, **named: Any) -> Any: ...
-
-class ListKernel(Kernel):
-    @overload
-    def __call__(
-        self, *args: Numbers, out: Any = None, inputs: None = None, **named: Numbers
-    ) -> list[npt.NDArray[Any]]: ...
-    @overload
-    def __call__(self, *args: Any, out: Any = None, inputs: Any = None, **named: Any) -> Any: ...
-
-class TupleKernel(Kernel):
-    @overload
-    def __call__(
-        self, *args: Numbers, out: Any = None, inputs: None = None, **named: Numbers
-    ) -> tuple[npt.NDArray[Any], ...]: ...
+    def __call__(self, *args: Numbers, out: Any = None, inputs: None = None, **named: Numbers) -> Result: ...
     @overload
     def __call__(self, *args: Any, out: Any = None, inputs: Any = None, **named: Any) -> Any: ...
 
@@ -70,7 +48,7 @@ def compile(
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
-) -> ArrayKernel: ...
+) -> TypedKernel[npt.NDArray[Any]]: ...
 @overload
 def compile(
     formula: dict[str, Array],
@@ -92,7 +70,7 @@ def compile(
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
-) -> DictKernel: ...
+) -> TypedKernel[dict[str, npt.NDArray[Any]]]: ...
 @overload
 def compile(
     formula: list[Array],
@@ -114,7 +92,7 @@ def compile(
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
-) -> ListKernel: ...
+) -> TypedKernel[list[npt.NDArray[Any]]]: ...
 @overload
 def compile(
     formula: FormulaTuple,
@@ -158,7 +136,7 @@ def compile(
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
-) -> TupleKernel: ...
+) -> TypedKernel[tuple[npt.NDArray[Any], ...]]: ...
 @overload
 def compile(
     formula: Any,
