@@ -26,7 +26,7 @@ from symdiff.ground.tracing import VARIABLE
 from symdiff.lowering.program import Program
 from symdiff.plan.plan import Plan
 from symdiff.runtime.kept import encoding, keys, plain
-from symdiff.runtime.kept.records import _write_all as write_waiting
+from symdiff.runtime.kept.records import write_waiting
 from symdiff.runtime.runners import BACKENDS as ROWS
 from symdiff.runtime.toolchain import cache
 

@@ -19,7 +19,7 @@ from ..toolchain import cache, worker
 from . import encoding, keys
 from .plain import MOST, UnkeepableError
 
-__all__ = ["FormulaRecord", "NativeCode", "UnitRecord"]
+__all__ = ["FormulaRecord", "NativeCode", "UnitRecord", "write_waiting"]
 
 
 class NativeCode(NamedTuple):
@@ -184,9 +184,10 @@ class _Writing:
 _waiting: dict[tuple[Path, str], _Writing] = {}
 
 
-def _write_all() -> None:
+def write_waiting() -> None:
+    """Write all records that wait for builds to end."""
     for job in list(_waiting.values()):
         job()
 
 
-atexit.register(_write_all)
+atexit.register(write_waiting)
