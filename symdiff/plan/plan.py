@@ -99,17 +99,23 @@ def check_phases(steps: Sequence[Step]) -> None:
 
 def programs_of(
     plan: Plan | Repeated, carried: frozenset[Node] | None = None
-) -> list[tuple[Program, bool, tuple[bool, ...]]]:
+) -> list[tuple[Program, bool, tuple[bool, ...], bool]]:
     """Return the scalar programs of a plan, in the order of their numbers.
 
-    Each comes with whether it is summed, and which of its inputs are read from one element.
+    Each comes with whether it is summed, which of its inputs are read from one element, and whether its arrays are
+    thought to be packed, as those of most bodies of loops.
     """
-    found: list[tuple[Program, bool, tuple[bool, ...]]] = []
+    found: list[tuple[Program, bool, tuple[bool, ...], bool]] = []
+    alone = carried is not None and len(plan.steps) == 1
     for step in plan.steps:
         if isinstance(step, LoopStep):
-            found += [(piece.program, step.total, step.shared(piece, carried)) for piece in step.pieces]
+            for piece in step.pieces:
+                shared = step.shared(piece, carried)
+                one = alone and len(step.pieces) == 1
+                packed = one if not step.loops else carried is not None and step.has_numbers(piece, shared)
+                found.append((piece.program, step.total, shared, packed))
             if step.total and len(step.pieces) > 1:
-                found.append((_adder(step), False, ()))
+                found.append((_adder(step), False, (), False))
         elif isinstance(step, Repeated):
             found += programs_of(step, frozenset(step.inputs[: step.carried]))
     return found

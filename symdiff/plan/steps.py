@@ -93,6 +93,11 @@ class LoopStep(NamedTuple):
         return tuple(found)
 
 
+    def has_numbers(self, piece: LoopPiece, shared: Sequence[bool]) -> bool:
+        """Tell whether an element takes one number of each array that is not shared, and gives one."""
+        sizes = [port.size for port, one in zip(piece.program.inputs, shared, strict=True) if not one]
+        return all(size == 1 for size in sizes) and (self.total or all(p.size == 1 for p in piece.program.outputs))
+
     def stays_within(self, sizes: Mapping[str, int]) -> bool:
         """Tell whether all that it writes is within its arrays, as it is for sizes that are not very small."""
         for node, place in zip(self.results, self.places, strict=True):
