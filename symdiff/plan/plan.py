@@ -15,7 +15,7 @@ from ..lowering.unroll import unroll
 from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
-from .steps import LoopStep, Product, Reduction, Repeated, Step, is_tiled, loops_of, sources
+from .steps import LoopStep, Product, Reduction, Repeated, Step, is_tiled, loops_of, sources, stays_in_vectors
 
 __all__ = ["Plan", "check_phases", "find_checks", "is_map", "line_of", "programs_of"]
 
@@ -106,13 +106,12 @@ def programs_of(
     thought to be packed, as those of most bodies of loops.
     """
     found: list[tuple[Program, bool, tuple[bool, ...], bool]] = []
-    alone = carried is not None and len(plan.steps) == 1
+    alone = carried is not None and stays_in_vectors(plan.steps)
     for step in plan.steps:
         if isinstance(step, LoopStep):
             for piece in step.pieces:
                 shared = step.shared(piece, carried)
-                one = alone and len(step.pieces) == 1
-                packed = one if not step.loops else carried is not None and step.has_numbers(piece, shared)
+                packed = alone if not step.loops else carried is not None and step.has_numbers(piece, shared)
                 found.append((piece.program, step.total, shared, packed))
             if step.total and len(step.pieces) > 1:
                 found.append((_adder(step), False, (), False))

@@ -28,6 +28,7 @@ __all__ = [
     "loops_of",
     "nested",
     "sources",
+    "stays_in_vectors",
 ]
 
 
@@ -352,6 +353,11 @@ class Repeated(NamedTuple):
 
 
 Step: TypeAlias = Repacked | Repeated | LoopStep | Product | Reduction | Scan | Move | MatrixFunction | Routine | Call
+
+
+def stays_in_vectors(steps: Sequence[Step]) -> bool:
+    """Tell whether a loop with such a body keeps what it carries in vectors: it is one program for one sample."""
+    return len(steps) == 1 and isinstance(steps[0], LoopStep) and not steps[0].loops and len(steps[0].pieces) == 1
 
 
 def sources(step: Step) -> tuple[Node, ...]:
