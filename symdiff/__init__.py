@@ -188,6 +188,7 @@ _HOOKS = {
     "drawings": ".tools.reading.drawings",
     "fourier": ".complexes.fourier",
     "page": ".tools.reading.page",
+    "stats": ".stats.calls",
     "text": ".frontend.text.parse",
     "xp": ".xp",
     **{library: f".integrations.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},

@@ -13,8 +13,8 @@ import pytest
 import scipy.stats
 
 import symdiff as sd
-from symdiff.densities.table import DISTRIBUTIONS, Distribution, named_functions
 from symdiff.frontend.text.vocabulary import TEXT_FUNCTIONS, VOCABULARY
+from symdiff.stats.table import DISTRIBUTIONS, Distribution, named_functions
 
 CONTINUOUS = [row for row in DISTRIBUTIONS.values() if row.module == "continuous"]
 DISCRETE = [row for row in DISTRIBUTIONS.values() if row.module == "discrete"]
