@@ -19,7 +19,7 @@ from symdiff.runtime.toolchain import build as building
 from symdiff.runtime.toolchain import cache, folders
 from symdiff.runtime.toolchain.build import find_compiler
 from symdiff.runtime.toolchain.cache import cache_folder, clear, entries, lookup, obstacle, publish, usable_folder
-from symdiff.runtime.toolchain.machine import processor
+from symdiff.runtime.toolchain.host import processor
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners.interpreter import InterpreterRunner, _address
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build
-from symdiff.runtime.toolchain.machine import function_address, native_target
+from symdiff.runtime.toolchain.host import function_address, native_target
 from symdiff.simplify import inline
 
 Arrays = list[npt.NDArray[Any]]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from test_conditioning import FAMILIES, SINGULAR, error, exact, rounded
 
 from symdiff._kernels.matrix.batches import MOST, Matrices
-from symdiff.runtime.toolchain.machine import native_target
+from symdiff.runtime.toolchain.host import native_target
 
 #: Widths of vectors of this processor.
 LANES = [lanes for lanes in (2, 4, 8) if lanes <= native_target().lanes]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ...lowering.program import GIVEN, MASK_OPS, Program
-from ..blocks import cover_row, cover_wanted, split_runs
+from ..row_blocks import cover_row, cover_wanted, split_runs
 from .fills import fills
 from .interleave import is_function, is_interleaved
 from .preamble import ITEM, block_widths
