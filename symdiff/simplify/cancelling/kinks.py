@@ -28,7 +28,7 @@ from ...graph import (
     substitute,
 )
 from ...graph.reference.interpret import evaluate
-from ...graph.scalars.arithmetic import factors_of
+from ...graph.scalars.arithmetic import APART, factors_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
 from ...graph.sizes import Shape
 from ...graph.traversal import dependents
@@ -105,15 +105,11 @@ def _mixed(results: Sequence[Node], back: Mapping[Node, Node]) -> list[tuple[Nod
         left, right = stands.get(node, 0), signs.get(node, 0)
         for arg in node.args:
             a, b = below[arg]
-            if node.op not in _ADDED:
+            if node.op not in APART:
                 mixed |= (left & b) | (a & right) | (a & b if node.is_power else 0)
             left, right = left | a, right | b
         below[node] = left, right
     return [(stand, sign) for stand, sign in back.items() if stands[stand] & mixed]
-
-
-#: Operations that keep their arguments apart.
-_ADDED = frozenset(("add", "subtract", "negative", "where", "concatenate", "stack"))
 
 
 def _on_a_side(mixed: Sequence[tuple[Node, Node]], side: float) -> dict[Node, Node]:
