@@ -33,7 +33,7 @@ from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
 from ...graph.sizes import Shape
 from ...graph.traversal import dependents
 from ..rewriter import spread
-from ..stability.lengths import squares_of
+from ..stability.lengths import joined_operands, squares_of
 
 __all__ = ["named_signs", "paired_signs", "smooth_directions"]
 
@@ -294,22 +294,11 @@ def _dropped(node: Node, gone: set[Node]) -> Node:
 
 
 def _smooth_contraction(node: Node, slope: Callable[[Node, Node], Node | None]) -> Node:
-    labels, out, repeated = node.payload
-    for i, unit in enumerate(node.args):
-        if unit.op != "unit":
-            continue
-        (x,) = unit.args
-        axes = axes_of(unit, x)
-        length = reduce("norm", x, axes)
-        kept = tuple(label for axis, label in enumerate(labels[i]) if axis not in axes)
-        for j, c in enumerate(node.args):
-            if j != i and labels[j] == kept and _depends(c, length):
-                quotient = _over_length(c, length, slope)
-                if quotient is not None:
-                    args = list(node.args)
-                    args[i], args[j] = x, spread(quotient, c.shape)
-                    return contract(args, labels, out, dict(repeated))
-    return node
+    def over(c: Node, length: Node) -> Node | None:
+        quotient = _over_length(c, length, slope) if _depends(c, length) else None
+        return None if quotient is None else spread(quotient, c.shape)
+
+    return joined_operands(node, over) or node
 
 
 def _depends(node: Node, length: Node) -> bool:
