@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from symdiff.calculus.rules import LAWS
-from symdiff.densities.table import DISTRIBUTIONS
 from symdiff.frontend.numpy.library import LIBRARY, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
@@ -17,6 +16,7 @@ from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partia
 from symdiff.ground.advice import REFUSED
 from symdiff.printing import text
 from symdiff.simplify import RULES, simplify
+from symdiff.stats.table import DISTRIBUTIONS
 from symdiff.xp import ABSENT, CHAPTERS, linalg
 
 PAGE = Path(__file__).with_name("functions.md")

@@ -30,7 +30,7 @@ from symdiff.plan.bound import (
     View,
 )
 from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.toolchain.machine import native_target
+from symdiff.runtime.toolchain.host import native_target
 
 Floats = npt.NDArray[np.floating[Any]]
 LINE = 64

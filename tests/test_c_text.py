@@ -27,7 +27,7 @@ from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build, find_compiler, flags
-from symdiff.runtime.toolchain.machine import native_target
+from symdiff.runtime.toolchain.host import native_target
 from symdiff.simplify import inline, simplify
 
 

@@ -249,6 +249,7 @@ def points(name: str) -> list[tuple[float, ...]]:
     rng = np.random.default_rng(sum(map(ord, name)))
     count = 3 if row.orders or row.library or row.special else 6  # many digits of these take long
     drawn = [tuple(low if low == high else rng.uniform(low, high) for low, high in row.domain) for _ in range(count)]
+    assert name in POINTS or name in PAIRS, f"no arguments for {name}: add a line to POINTS, or to PAIRS for several"
     given = PAIRS[name] if row.arity > 1 else [(x,) for x in POINTS[name]]
     return [tuple(map(float, p)) for p in (*drawn, *given)]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...lowering.program import GIVEN, MASK_OPS, Program
-from ..blocks import cover_row, cover_wanted, split_runs
+from ..row_blocks import cover_row, cover_wanted, split_runs
 from .fills import fills
 from .interleave import is_function, is_interleaved
 from .layout import BatchLayout

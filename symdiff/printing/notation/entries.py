@@ -10,7 +10,7 @@ from itertools import combinations, permutations
 from typing import TypeAlias
 
 from ...graph.sizes import Shape
-from .factors import split_scalars, turned_over
+from .common_factors import split_scalars, turned_over
 from .named_forms import padded, shift_of
 from .reader import Reader, ReadingRules
 from .terms import Term, number, quotient, times

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import entries, factors, named_forms, numbers, unit_steps
+from . import common_factors, entries, named_forms, numbers, unit_steps
 from .reader import Reader, Readings
 from .terms import Term
 
@@ -36,5 +36,5 @@ def read(
     """
     rules = [*more, numbers.ARRAYS, unit_steps.RULES, named_forms.RULES]
     if derived:
-        rules += [unit_steps.DERIVED, factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED, *behind]
+        rules += [unit_steps.DERIVED, common_factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED, *behind]
     return Reader(rules).read(roots)

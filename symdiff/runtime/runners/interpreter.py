@@ -15,7 +15,7 @@ from ...codegen.scalars import LIBRARY
 from ...errors import InternalError
 from ...graph.primitives import complete
 from ...lowering.program import SIGNATURES, Program
-from ..toolchain.machine import function_address
+from ..toolchain.host import function_address
 from .native import NativeRunner, target_of
 from .variants import ProgramRunner, UnitOptions, Variant
 

@@ -20,7 +20,7 @@ from ...plan.loops.access import BATCH
 from ...plan.plan import Plan, programs_of
 from ...plan.steps import Call
 from ..kept.records import UnitRecord
-from ..toolchain.machine import native_target
+from ..toolchain.host import native_target
 from .bits import refuse_others
 from .interpreter import InterpreterRunner
 from .native import NativeRunner

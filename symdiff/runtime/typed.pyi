@@ -9,12 +9,12 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from .frontend.array import Array
-from .frontend.outputs.display import FormulaTuple
-from .ground.limits import Budget
-from .runtime.kernel import Kernel
-from .runtime.options import Backend
-from .sparse.formats import FormatName
+from ..frontend.array import Array
+from ..frontend.outputs.display import FormulaTuple
+from ..ground.limits import Budget
+from ..sparse.formats import FormatName
+from .kernel import Kernel
+from .options import Backend
 
 #: What is neither a symbol nor a table of another library, whose containers results come back in.
 Numbers: TypeAlias = float | npt.NDArray[Any] | np.number[Any] | Sequence[float] | Sequence[Sequence[float]]
