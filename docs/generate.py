@@ -112,10 +112,11 @@ FORMS = (
     ("functions of two arguments over one, `arctan2(x, 1) / x`", "at 0", "`arctan(x) / x`"),
     ("roots of what vanishes, `sqrt(log(1 + exp(x)))`", "below -700", "`exp(x / 2)`"),
     ("exponentials that cancel, `log(sinh(x) + cosh(x))`", "overflow", "`x`"),
-    ("densities at infinity, `gamma.logpdf(inf, 1)`, `logistic.logpdf(-inf)`", "at infinity", "a finite place"),
+    ("densities at infinity, `gamma.logpdf(inf, 1)`, slopes of `gammainc(a, inf)`", "at infinity", "a finite place"),
+    ("second slopes of `betainc(a, b, x)`", "x = 0, x = 1", "the product that its slope is"),
     ("`nbinom` of counts above 1e8, `vonmises` of kappa above 1e8", "digits", "`poisson`, `norm`"),
     ("`log(1 + tanh(x)) / tanh(x)`, `(sqrt(1 + tanh(x)) - 1) / x`", "near 0", "the first terms of its series"),
-    ("differences over logarithms, `(a - b) / log(a / b)`, `log(x) / (x - 1)`", "a near b", "`(a - b) / log1p((a - b) / b)`"),
+    ("differences over logarithms, `(a - b) / log(a / b)`", "a near b", "`(a - b) / log1p((a - b) / b)`"),
     ("two roots, `(sqrt(1 + x) - sqrt(1 - x)) / x`", "near 0", "each less 1, over x"),
     ("powers that are not whole, `((1 + x)**1.5 - 1) / x`", "near 0", "`expm1(1.5 * log1p(x)) / x`"),
     ("slopes of `cosh(k*x) / cosh(k)`", "near 0, digits beyond 1e-16", "`sinh` in the slope"),
@@ -129,6 +130,9 @@ FORMS = (
     ("roots of products of exponentials, `sqrt(y * exp(x))`, second slopes", "below 1e-154", "`sqrt(y) * exp(x / 2)`"),
     ("`nbinom.logpmf(0, n, p)`", "p near 1, digits", "`n * log(p)`"),
     ("slopes of `norm(x, p)`, p other than 2", "at 0", "`sum(abs(x)**p)`"),
+    ("sizes of what vanishes twice, `abs(x*sin(x))`, `abs(sin(x))*abs(x)`", "second slopes there", "no `abs`"),
+    ("lengths of a number times a vector, `norm(x*a)*sinh(x)`", "second slopes at 0", "`abs(x) * norm(a)`"),
+    ("a written 0 within a length, `norm(maximum(x, 0) + 0*x)`", "second slopes where it is 0", "no 0"),
 )
 
 
