@@ -294,6 +294,19 @@ def stdtrit(df: Any, p: Any) -> Any:
     return solved(lambda t: stdtr(df, t), slope, special.stdtrit(float(df), float(p)), p)
 
 
+def power_remainder(n: Any, x: Any, t: Any) -> Any:
+    """Return a derivative of (x**t - 1) / t by t, by the power series in t or Leibniz's rule."""
+    n, step = int(n), mpmath.log(x)
+    if abs(t * step) < 1:
+        terms = (step ** (k + n + 1) * mpmath.mpf(t) ** k / (mpmath.factorial(k) * (k + n + 1)) for k in range(150))
+        return mpmath.fsum(terms)
+    parts = (
+        mpmath.binomial(n, k) * (-1) ** k * mpmath.factorial(k) / t ** (k + 1) * (x**t * step ** (n - k) - (k == n))
+        for k in range(n + 1)
+    )
+    return mpmath.fsum(parts)
+
+
 #: Scalar functions by the names of the table, in mpmath's words.
 SCALARS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
@@ -302,6 +315,10 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "divide": lambda x, y: x / y,
     "power": power,
     "power_log": lambda n, x, y: mpmath.mpf(0) if x == 0 and y > 0 else power(x, y) * mpmath.log(x) ** n,
+    "power_remainder": power_remainder,
+    "pseudo_huber_loss": lambda d, r: d * (mpmath.hypot(d, r) - d),
+    "pseudo_huber_force": lambda d, r: d * r / mpmath.hypot(d, r),
+    "pseudo_huber_slope": lambda d, r: (mpmath.hypot(d, r) - d) ** 2 / mpmath.hypot(d, r),
     "negative": lambda x: -x,
     "sqrt": mpmath.sqrt,
     "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),

@@ -145,7 +145,7 @@ def applied(name: str) -> Any:
     row = FUNCTIONS[name]
     inputs = tuple(
         constant(row.domain[0][0])  # an order that is known beforehand
-        if i == 0 and name.partition("_of_square")[0] in {*QUOTIENTS, "dawsn_derivative"}
+        if i == 0 and name.partition("_of_square")[0] in {*QUOTIENTS, "dawsn_derivative", "power_remainder"}
         else variable(f"x{i}", (), BOOL if row.takes is BOOL or (name == "where" and i == 0) else "real")
         for i in range(row.arity)
     )

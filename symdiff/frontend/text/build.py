@@ -160,8 +160,6 @@ class _Builder:
         last = len(self.terms) - 1
         try:
             value = self.values[last]
-            if isinstance(value, bool):
-                raise self.no_formula(last)
             value = value.items if isinstance(value, Listing) and value.rank > 1 else value
             several = isinstance(value, tuple | list) and len(value) > 0 and shape_of(value) is None
             result = results_of(value) if several else self.array(last)
