@@ -237,7 +237,7 @@ STATISTICS = [
     Row("sum(eigvalsh(P)**2) / 2", "P", CONTROL, "P"),
     Row("sum(eigvalsh(P)**3)", "P", CONTROL, "3 * (P @ P)"),
     Row("eigvalsh(P)[1]", "P", CONTROL,
-        "simple_eigenvalues(eigvalsh(P))[1] * outer(eigenvectors(P)[:, 1], eigenvectors(P)[:, 1])"),
+        "v = simple_eigenvectors(P)[:, 1]\nouter(v, v)"),
     Row("eigvalsh(P) @ x", "P", {**CONTROL, "x": "n"},
         "(eigenvectors(P) * (x * simple_eigenvalues(eigvalsh(P)))) @ eigenvectors(P).T"),
     Row("sum((A.T@P + P@A + Q)**2)", "P", CONTROL,

@@ -12,7 +12,7 @@ here knows derivatives.
     arrange              an array in the order of another
     slicing, pad         and its transpose                 gather, scatter   and its transpose
     take, put            the same at positions known at call time
-    triangle, reshape, concatenate, matrix (det, inv, ...), spectral, stop_gradient, named, custom
+    triangle, reshape, concatenate, matrix (det, inv, ...), spectral, exponential, stop_gradient, named, custom
     recurrence           one body that runs n times
 
 Takes
@@ -50,6 +50,7 @@ from .._kernels.system.unique import mark as mark_settled
 from .contractions import (
     broadcast_to,
     contract,
+    exponential,
     label_sizes,
     line_along,
     matmul,
@@ -150,6 +151,7 @@ __all__ = [
     "dependents",
     "described",
     "elementwise",
+    "exponential",
     "extent",
     "flatten",
     "gather",

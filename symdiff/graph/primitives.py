@@ -364,9 +364,10 @@ _matrix("eigvalsh", keeps=False, singular=True)
 _matrix("eigenvectors", singular=True)
 _matrix("adjugate_differential", 2, Linearity.SECOND)
 
-# Functions of symmetric matrices, and their derivatives
-_row("spectral", "spectral", Spectral, None, Linearity.NO, Mixes.MATRIX, Cost.CUBIC, notation="function", keeps=True,
-     singular=True)
+# Functions of symmetric matrices, the exponential of any, and their derivatives
+for _name, _made, _held in (("spectral", "spectral", Spectral), ("expm", "exponential", type(None))):
+    _row(_name, _made, _held, None, Linearity.NO, Mixes.MATRIX, Cost.CUBIC, notation="function", keeps=True,
+         singular=True)  # fmt: skip
 
 # Names and derivatives by decree
 _row("stop_gradient", "stop_gradient", type(None), 1, Linearity.NO, Mixes.NOTHING, Cost.FREE, notation="function")

@@ -9,6 +9,7 @@ Invariants
 Files
     determinant          the third differential of a determinant
     divided_differences  divided differences of scalar formulas, without cancellation
+    exponential          the exponential of any square matrix
     joined               loops of the same steps as one
     lifted               products in loops that no step has to wait for, before and behind them
     marks                where the results of a loop count, as numbers
