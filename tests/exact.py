@@ -653,6 +653,10 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         return _stacked(MATRICES[op], node, args, shape)
     if op == "spectral":
         return spectral(node, args, sizes)
+    if op == "pinv":
+        (a,) = args
+        turned = a.swapaxes(-1, -2)
+        return _stacked(MATRICES["solve"], node, [turned @ a, turned], shape)
     if op == "expm":
         return exponential(args, shape)
     if op == "constant":

@@ -18,7 +18,12 @@ from symdiff.graph.reference.interpret import evaluate
 S, PD = sd.symmetric, sd.positive_definite
 SQUARE: Mapping[str, Any] = {"X": ("n", "n"), "A": ("n", "n"), "B": ("n", "n"), "t": (), "b": "n", "c": "n", "s": ()}
 KNOWN: Mapping[str, Any] = {"A": S("n"), "P": PD("n"), "C": ("n", "n"), "y": (), "s": ()}
+TALL: Mapping[str, Any] = {"A": ("m", "n"), "b": "m", "C": ("n", "m"), "c": "n"}
 ROWS = [
+    Row("sum(pinv(A) * C)", "A", TALL, "((eye(m) - A @ pinv(A)) @ C.T @ pinv(A) - pinv(A).T @ C) @ pinv(A).T"),
+    Row("c @ pinv(A) @ b", "b", TALL, "pinv(A).T @ c"),
+    Row("c @ pinv(A) @ b", "b", {"A": (2, 4), "b": 2, "c": 4}, "pinv(A).T @ c"),
+    Row("trace(pinv(X))", "X", SQUARE, "-pinv(X).T @ pinv(X).T"),
     Row("trace(expm(X))", "X", SQUARE, "expm(X).T"),
     Row("trace(expm(-2*X))", "X", SQUARE, "-2 * expm(-2 * X).T"),
     Row("trace(A @ expm(X))", "X", SQUARE, "expm_differential(X.T, A.T)"),

@@ -12,7 +12,8 @@ here knows derivatives.
     arrange              an array in the order of another
     slicing, pad         and its transpose                 gather, scatter   and its transpose
     take, put            the same at positions known at call time
-    triangle, reshape, concatenate, matrix (det, inv, ...), spectral, exponential, stop_gradient, named, custom
+    triangle, reshape, concatenate, matrix (det, inv, ...), spectral, exponential, pseudo_inverse
+    stop_gradient, named, custom
     recurrence           one body that runs n times
 
 Takes
@@ -56,6 +57,7 @@ from .contractions import (
     matmul,
     matrix,
     places,
+    pseudo_inverse,
     spectral,
     sum_axes,
     swap,
@@ -173,6 +175,7 @@ __all__ = [
     "placeholder",
     "places",
     "postorder",
+    "pseudo_inverse",
     "put",
     "rebuild",
     "recurrence",

@@ -202,6 +202,13 @@ def exponential(a: Node, *direction: Node) -> Node:
     return intern("expm", (a, *direction), None, (*lead, *a.shape[-2:]))
 
 
+def pseudo_inverse(a: Node) -> Node:
+    """Return the pseudo-inverse of matrices with as many rows as columns, or more, of full rank."""
+    if a.ndim < 2:
+        raise ShapeError(f"pinv of an array of shape {show(a.shape)}; expected a matrix (or a stack of them)")
+    return intern("pinv", (a,), None, (*a.shape[:-2], a.shape[-1], a.shape[-2]))
+
+
 def point(k: int) -> Node:
     """Return the variable for eigenvalue number ``k`` of the formula of a function of matrices."""
     return placeholder(("eigenvalue", k), ())

@@ -21,6 +21,7 @@ from ..graph import (
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import WRAPPER
 from .matrices.exponential import exponential_of
+from .matrices.full_rank import of_full_rank
 
 #: What stands in a formula and is written in terms of other operations.
 WRAPPERS = ("named", "stop_gradient", "custom")
@@ -50,6 +51,8 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS, kept: Sequ
             new[node] = _by_eigenvalues(node, [new[arg] for arg in node.args])
         elif node.op == "expm" and "custom" in wrappers:
             new[node] = _by_squaring(*[new[arg] for arg in node.args])
+        elif node.op == "pinv" and "custom" in wrappers:
+            new[node] = of_full_rank(new[node.args[0]])
         elif node.op in WRAPPERS and node.op in wrappers:
             new[node] = new[node.args[0]]
         else:

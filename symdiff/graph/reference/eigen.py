@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of the symmetric parts of matrices, for emitted NumPy source and the interpreter."""
+"""Eigenvalues and eigenvectors of the symmetric parts of matrices, exponentials and pseudo-inverses of any."""
 
 from __future__ import annotations
 
@@ -56,3 +56,11 @@ def _by_series(x: Array, of: Array) -> Array:
     for k in range(int(times.max(initial=0))):
         total = np.where(k < times, total @ total, total)
     return np.where(known, total, np.nan)
+
+
+def pinv(a: Array) -> Array:
+    """Return the pseudo-inverse of each matrix of full rank, and nan of others."""
+    known: npt.NDArray[np.bool_] = np.asarray(np.isfinite(a).all(axis=(-2, -1)))
+    safe = np.where(known[..., None, None], a, 0.0)
+    full = known & (np.linalg.matrix_rank(safe) == min(a.shape[-2:]))
+    return np.where(full[..., None, None], np.linalg.pinv(safe), np.nan)

@@ -13,6 +13,7 @@ Files
     diagonals    sums of diagonal matrices
     entries      determinants of small matrices of explicit entries
     exponential  the exponential of a matrix in other operations
+    full_rank    pseudo-inverses in other operations
     merged       sums along the axes of Kronecker products
     symmetry     matrices that are symmetric
     invertible   determinants and inverses in place of adjugates, where the reader asks for it

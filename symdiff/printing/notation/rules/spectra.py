@@ -21,6 +21,17 @@ def _trace(reader: Reader, term: Term) -> Term | None:
     return reader.make("trace", (reader.chain([a, b]),), None, ())
 
 
+@RULES.of("function")
+def _of_transpose(reader: Reader, term: Term) -> Term | None:
+    """Write the exponential, or the pseudo-inverse, of a transpose as the transpose of that of the matrix."""
+    if term.data not in ("expm", "pinv") or term.ndim != 2 or term.args[0].kind != "transpose":
+        return None
+    if term.data == "pinv" and len({*term.shape}) > 1 and not all(isinstance(size, int) for size in term.shape):
+        return None  # of sizes by name the longer one comes first
+    inside = reader.make("function", term.args[0].args, term.data, term.shape[::-1])
+    return reader.make("transpose", (inside,), None, term.shape)
+
+
 @RULES.of("product")
 def _simple_eigenvectors(reader: Reader, term: Term) -> Term | None:
     """Write v vᵀ with an eigenvector that is nan where its eigenvalue has no derivative."""
