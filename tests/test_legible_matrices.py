@@ -43,6 +43,13 @@ ROWS = [
         "v = simple_eigenvectors(P)[:, -1]\nouter(v, v) / eigvalsh(P)[-1]"),
     Row("sum(funm(A, x -> sin(s*x)) * C)", "A", KNOWN,
         "0.5 * (funm_differential(A, x -> sin(s * x), C) + funm_differential(A, x -> sin(s * x), C).T)"),
+    Row("(1 + norm(x - y)**2 / (2*a*l**2))**(-a)", "a", {"x": "n", "y": "n", "a": sd.positive(), "l": sd.positive()},
+        "q = sum((x - y) ** 2) / (2 * a * l ** 2)\n(1 + q) ** -(a + 1) * q - (1 + q) ** -a * log(1 + q)"),
+    Row("sum(w*x**2)/sum(w) - (sum(w*x)/sum(w))**2", "w", {"w": "n", "x": "n"},
+        "q = w @ x / sum(w)\n((x - q) ** 2 + q ** 2 - sum(w * x ** 2) / sum(w)) / sum(w)"),
+    Row("sum(w*x**2)/sum(w) - (sum(w*x)/sum(w))**2", "x", {"w": "n", "x": "n"},
+        "2 * w * (x - w @ x / sum(w)) / sum(w)"),
+    Row("s / (s*sqrt(t))**2", "s", {"s": (), "t": sd.positive()}, "-1 / (s ** 2 * t)"),
     Row("sum(diff(X, axis=0)**2)", "X", {"X": ("m", "n")}, "-2 * diff(pad(diff(X, axis=0), ((1, 1), (0, 0))), axis=0)"),
     Row("sum(diff(X, 2, axis=0)**2)", "X", {"X": ("m", "n")},
         "2 * diff(pad(diff(X, 2, axis=0), ((2, 2), (0, 0))), 2, axis=0)"),
@@ -62,7 +69,7 @@ def points(shapes: Mapping[str, Any], seed: int) -> dict[str, Any]:
         x = rng.normal(size=[SIZES.get(n, n) for n in (plain if isinstance(plain, tuple) else (plain,))])
         facts = getattr(shape, "assumptions", None)
         if facts is not None:
-            x = x @ x.T + np.eye(len(x)) if facts.definite else x + x.T
+            x = abs(x) + 0.1 if facts.positive else x @ x.T + np.eye(len(x)) if facts.definite else x + x.T
         found[name] = x
     return found
 
@@ -91,8 +98,10 @@ def test_what_is_shown_read_back_and_its_value(row: Row) -> None:
         (got,), (back,) = (evaluate([node], here, inputs) for node in (found.node, again))
         np.testing.assert_allclose(back, got, rtol=1e-11, atol=1e-11)
         way = np.random.default_rng(seed + 7).normal(size=point[row.wrt].shape)
-        if getattr(shapes[row.wrt], "assumptions", None) is None:
-            want = np.asarray(directional([before.node], here, [{row.wrt: way}])[0], dtype=float)
+        if len(way.shape) < 2 or getattr(shapes[row.wrt], "assumptions", None) is None:
+            plain = {name: getattr(shape, "shape", shape) for name, shape in shapes.items()}
+            by_itself = before.node if row.order > 1 else read_formula(row.text, plain, ("shapes",)).value.node
+            want = np.asarray(directional([by_itself], here, [{row.wrt: way}])[0], dtype=float)
             np.testing.assert_allclose(np.tensordot(got, way, axes=way.ndim), want, rtol=1e-9, atol=1e-9)
             continue
         way, h = way + way.T, 1e-5  # matrices that are declared symmetric have no other neighbours

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from . import factors, named_forms, numbers, unit_steps
 from .reader import Reader, Readings
-from .rules import entries, spectra
+from .rules import entries, spectra, squares
 from .terms import Term
 
 
@@ -38,5 +38,5 @@ def read(
     rules = [*more, numbers.ARRAYS, unit_steps.RULES, named_forms.RULES]
     if derived:
         rules += [unit_steps.DERIVED, factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED, spectra.RULES]
-        rules += behind
+        rules += [squares.RULES, *behind]
     return Reader(rules).read(roots)

@@ -9,6 +9,7 @@ Invariants
 Files
     differences  differences of neighbours, first and second ones, along any axis
     entries      matrices by their entries, each written where it stands; matrices beside transposes
+    squares      common arrays in front of sums, squares of differences
     spectra      traces of products, eigenvectors of eigenvalues that are apart
 Add
     a function with ``@RULES.of`` in the file whose pattern it shares
