@@ -38,13 +38,14 @@ from .matrices import chains, commuting, diagonals, entries, invertible, merged,
 from .matrices.invertible import by_inverses
 from .powers import as_polynomial
 from .rewriter import RULES, Rule, finish, simplify, stabilize
+from .stability import weights
 from .stability.lengths import join_cosines
 
 #: The modules whose rules make up the table, in its order.
 SOURCES = (
     *(algebra, branches, arrays, positions, declared),
     *(merged, diagonals, entries, chains, invertible, symmetry, commuting),
-    *(stability, ratios, quotients, fractions, shares, deviations, weighted),
+    *(stability, weights, ratios, quotients, fractions, shares, deviations, weighted),
 )
 
 __all__ = [

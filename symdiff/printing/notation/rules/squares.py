@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..factors import split_scalars
 from ..reader import Reader, ReadingRules
 from ..terms import Term, is_number
 
@@ -35,6 +36,32 @@ def _common_array(reader: Reader, term: Term) -> Term | None:
     if not any(inside.shape == term.shape for inside, _ in rest):
         return None
     return reader.product([common, reader.sum(rest, term.shape)], [], term.shape)
+
+
+@RULES.of("sum")
+def _joined_behind_scalars(reader: Reader, term: Term) -> Term | None:
+    """Read terms with the same numbers in front as one, where they are one without these."""
+    if not 3 <= len(term.args) <= _MOST or term.ndim < 1:
+        return None
+    groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
+    parts = []
+    for k, (arg, sign) in enumerate(zip(term.args, term.data, strict=True)):
+        minus, scalars, under, core = split_scalars(reader, arg)
+        parts.append((core, minus != sign, scalars, under))
+        if scalars or under:
+            groups.setdefault((tuple(map(id, scalars)), tuple(map(id, under))), []).append(k)
+    for places in groups.values():
+        if not 1 < len(places) < len(term.args):
+            continue
+        together = reader.sum([parts[k][:2] for k in places], term.shape)
+        inner = together.args[0] if together.kind == "negative" else together
+        if inner.kind == "sum" and len(inner.args) >= len(places):
+            continue
+        _, _, scalars, under = parts[places[0]]
+        whole = reader.product([*scalars, inner], under, term.shape)
+        kept = [pair for k, pair in enumerate(zip(term.args, term.data, strict=True)) if k not in places]
+        return reader.sum([*kept, (whole, together.kind == "negative")], term.shape)
+    return None
 
 
 def _factors(term: Term) -> tuple[bool, list[Term], list[Term]]:
