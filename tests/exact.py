@@ -552,6 +552,20 @@ def eigen(a: Exact) -> tuple[Exact, Exact]:
     return np.array(list(values), dtype=object), v * np.sign((v * near).sum(axis=0).astype(float))
 
 
+def exponential(args: Sequence[Exact], shape: tuple[int, ...]) -> Exact:
+    """mpmath's exponential of each matrix; its derivative by the corner of that of [[A, E], [0, A]]."""
+    result, n = exact(np.zeros(shape)), shape[-1]
+    for own in np.ndindex(*shape[:-2]):
+        a, *direction = (np.broadcast_to(x, (*shape[:-2], n, n))[own] for x in args)
+        whole = mpmath.zeros(n * len(args))
+        for k in range(len(args)):
+            whole[k * n : (k + 1) * n, k * n : (k + 1) * n] = mpmath.matrix(a.tolist())
+        for e in direction:
+            whole[:n, n:] = mpmath.matrix(e.tolist())
+        result[own] = np.array(mpmath.expm(whole, method="taylor").tolist(), dtype=object)[:n, -n:]
+    return result
+
+
 def spectral(node: Node, args: Sequence[Exact], sizes: Mapping[str, int]) -> Exact:
     """The sum over all chains of eigenvalues, each weighted by a quotient of differences, points being apart."""
     count = node.payload.parameters
@@ -656,6 +670,12 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         return _stacked(MATRICES[op], node, args, shape)
     if op == "spectral":
         return spectral(node, args, sizes)
+    if op == "pinv":
+        (a,) = args
+        turned = a.swapaxes(-1, -2)
+        return _stacked(MATRICES["solve"], node, [turned @ a, turned], shape)
+    if op == "expm":
+        return exponential(args, shape)
     if op == "constant":
         return exact(node.value)
     if op == "size":

@@ -108,6 +108,7 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
     definitions: list[tuple[str, str]] = []
     defined: set[int] = set()
     names = _Names({*taken, *names_in(order)})
+    inside = _inside_functions(order)
     spend(len(order))
     for term in order:
         own = id(term)
@@ -127,13 +128,34 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
         shared = several and not short and size >= WORTH
         letter = _letter(term) if derived and weight[own] >= NAMED else ""
         worth = shared or (several and letter != "")
-        if term.args and own not in last and (worth or depth[own] >= DEEP or size > LONG):
+        may_be = bool(term.args) and own not in last and own not in inside
+        if may_be and (worth or depth[own] >= DEEP or size > LONG):
             name = names.of_kind(letter) if letter else names.fresh(len(definitions))
             definitions.append((style.reference(name).text, piece.text))
             piece, depth[own] = style.reference(name), 0
             defined.add(own)
         style.pieces[own] = piece
     return Layout(definitions, [style.plain(top) for top in tops])
+
+
+def _inside_functions(order: Sequence[Term]) -> set[int]:
+    """Return what has a letter of a function or of a loop around it, and functions: what has no name of its own."""
+    bound = {id(term): {*_letters_of(term)} for term in order if term.kind in ("mapping", "recurrence")}
+    letters = {letter for own in bound.values() for letter in own}
+    found = {id(term) for term in order if term.kind in ("mapping", "option")}
+    if not letters:
+        return found
+    free: dict[int, set[str]] = {}
+    for term in order:
+        own = {letter for arg in term.args for letter in free[id(arg)]} - bound.get(id(term), set())
+        free[id(term)] = own | {term.data} if term.kind == "name" and term.data in letters else own
+        if free[id(term)]:
+            found.add(id(term))
+    return found
+
+
+def _letters_of(term: Term) -> list[str]:
+    return [term.data] if term.kind == "mapping" else [letter.data for letter in term.data.letters]
 
 
 def _letter(term: Term) -> str:

@@ -402,6 +402,9 @@ class TextStyle(Style):
     def _write_mapping(self, term: Term) -> Piece:
         return Piece(f"{self.reference(term.data).text} -> {self.plain(term.args[0])}", ARROW)
 
+    def _write_option(self, term: Term) -> Piece:
+        return Piece(f"{term.data}={self.plain(term.args[0])}", ARROW)
+
     def _write_recurrence(self, term: Term) -> Piece:
         loop, own = term.data, summand(term)
         length, letters = str(loop.length), [self.reference(letter.data).text for letter in loop.letters]

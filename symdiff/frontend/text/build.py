@@ -434,7 +434,7 @@ class _Builder:
             if value.rank == 3:
                 raise self.no_formula(value.misplaced)
             return value.items
-        if isinstance(value, Mapped) and name == "funm":
+        if isinstance(value, Mapped) and name.startswith("funm"):
             return value
         if isinstance(value, str) and name == "einsum":
             return value

@@ -59,8 +59,8 @@ class Term:
     shared axes), ``arranged`` (data: axis, whether back), ``reduce`` (data: name, axes),
     ``reshape``, ``concatenate`` and ``stack`` (data: axis), ``cumulative`` (data: name, axis, reverse),
     ``recurrence`` (data: a :class:`Loop`; starts, arrays gone along, what is carried on, what is written),
-    ``mapping`` (data: the letter of a function's argument), ``triangle`` (data: upper, offset), ``inv``,
-    ``matrix`` (data: name), ``function`` (data: name),
+    ``mapping`` (data: the letter of a function's argument), ``option`` (data: its name),
+    ``triangle`` (data: upper, offset), ``inv``, ``matrix`` (data: name), ``function`` (data: name),
     ``named`` (data: name).
     """
 
