@@ -16,7 +16,7 @@ from symdiff.frontend.outputs import unpack
 from symdiff.integrations.signature import check_one_sample, symbols_of, template_of_results
 
 #: Its own rules of forward mode are deprecated scripts.
-of_torch = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+of_torch = pytest.mark.filterwarnings("ignore:.torch.jit")
 
 FORMULAS = [
     ("sum(sin(A @ x)) * exp(y)", {"A": (3, 2), "x": 2, "y": ()}),
