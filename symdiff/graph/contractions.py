@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import DtypeError, ShapeError
 from .nodes import BOOL, INT, REAL, Node, broadcast_shapes, constant, intern, placeholder
 from .primitives import PRIMITIVES, Contraction, Labels, Spectral
-from .sizes import Dim, Shape, show
+from .sizes import Dim, Shape, hint_of, show
 from .structural import cumulative, reshape, slicing, whole
 
 
@@ -149,6 +149,7 @@ def matmul(a: Node, b: Node) -> Node:
         raise ShapeError(
             f"matmul of shapes {show(a.shape)} and {show(b.shape)}: size {a.shape[-1]} against {b.shape[-2]}; expected "
             "the last axis of the first to be as long as the second-to-last of the second"
+            f"{hint_of(a.shape[-1], b.shape[-2])}"
         )
     lead = broadcast_shapes([a.shape[:-2], b.shape[:-2]], "matrix stacks")
     i, j, k = len(lead), len(lead) + 1, len(lead) + 2

@@ -35,6 +35,8 @@ from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, nega
 from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
 from .vocabulary import TextFunction
 
+#: Said of a function that is no other one misspelt.
+_OWN = "; docs/functions.md lists them, and a definition of your own, h = x * y, takes no arguments"
 #: Names with a value of their own. An input of the same name goes before them.
 CONSTANTS: Mapping[str, float] = MappingProxyType(
     {"pi": math.pi, "π": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
@@ -411,7 +413,7 @@ class _Builder:
             raise ParseError(f"{name!r} is {what}, not a function; multiplication is written {name}*(...)")
         function = self.functions.get(name)
         if function is None:
-            hint = advice(name, {**REFUSED, **TEXT}) or close_to(name.lower(), self.functions)
+            hint = advice(name, {**REFUSED, **TEXT}) or close_to(name.lower(), self.functions) or _OWN
             raise ParseError(f"{name!r} is not a function of formulas{hint}")
         unknown = [keyword for keyword in keywords if keyword not in function.keywords]
         if unknown:
