@@ -192,8 +192,9 @@ REFUSED: Mapping[str, str] = {
     "bessel_jn": "write jv(n, x)",
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
-    **dict.fromkeys(("hyp1f1", "hyp2f1", "hyp0f1", "hyperu", "wofz", "voigt_profile"),
-                    "there is no rule for it; write custom(f, jvp=...) with its derivative"),
+    "hyperu": "there is no rule for it; write custom(f, jvp=...) with its derivative",
+    "wofz": "it is complex; its parts at x + iy are wofz_real(0, x, y) and wofz_imag(0, x, y), of complex arrays it is "
+            "scipy.special.wofz(z)",
     "array": "it stands for a constant too long to print; give the constant as an input",
     "put": "symbols cannot be assigned to; build the array with where, stack or concatenate",
     "copyto": "symbols cannot be assigned to; build the array with where, stack or concatenate",
