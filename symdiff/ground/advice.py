@@ -231,6 +231,8 @@ KERNEL: Mapping[str, str] = {
 
 _SIZE = 'a size that is a letter is a number: sum(x) / n with x="n"'
 
+#: Loops in formula text.
+LOOPS = "text has sums, sum_over(k, n, x**k), and no other loops; write sd.scan or sd.iterate of symbols"
 #: Functions in formula text.
 TEXT: Mapping[str, str] = {
     "T": "a transpose is written X.T",
@@ -242,6 +244,7 @@ TEXT: Mapping[str, str] = {
     "jac": "write jacobian(f, x)",
     "norm1": "write sum(abs(x))",
     "norm2": "write norm(x)",
+    **dict.fromkeys(("scan", "iterate"), LOOPS),
     **dict.fromkeys(("len", "numel", "shape", "size"), _SIZE),
 }
 
