@@ -21,6 +21,8 @@ SHORT = 40
 WORTH = 14
 #: Nesting and characters beyond which a piece becomes a definition though it occurs once.
 DEEP, LONG = 40, 400
+#: Characters from which a piece with the letter of a sum or a function becomes a definition, which is not read again.
+FAR = 10_000
 #: Terms that a part of a kind with a letter must have to be defined in a short formula.
 NAMED = 4
 _LETTERS = {"softmax": "p", "unit": "u", "norm": "r", "sqrt": "s"}
@@ -107,8 +109,8 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
     depth: dict[int, int] = {}
     definitions: list[tuple[str, str]] = []
     defined: set[int] = set()
+    bound = _bound(order)
     names = _Names({*taken, *names_in(order)})
-    inside = _inside_functions(order)
     spend(len(order))
     for term in order:
         own = id(term)
@@ -128,8 +130,8 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
         shared = several and not short and size >= WORTH
         letter = _letter(term) if derived and weight[own] >= NAMED else ""
         worth = shared or (several and letter != "")
-        may_be = bool(term.args) and own not in last and own not in inside
-        if may_be and (worth or depth[own] >= DEEP or size > LONG):
+        needed = size > FAR if own in bound else worth or depth[own] >= DEEP or size > LONG
+        if term.args and own not in last and term.kind not in ("mapping", "option") and needed:
             name = names.of_kind(letter) if letter else names.fresh(len(definitions))
             definitions.append((style.reference(name).text, piece.text))
             piece, depth[own] = style.reference(name), 0
@@ -138,24 +140,23 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
     return Layout(definitions, [style.plain(top) for top in tops])
 
 
-def _inside_functions(order: Sequence[Term]) -> set[int]:
-    """Return what has a letter of a function or of a loop around it, and functions: what has no name of its own."""
-    bound = {id(term): {*_letters_of(term)} for term in order if term.kind in ("mapping", "recurrence")}
-    letters = {letter for own in bound.values() for letter in own}
-    found = {id(term) for term in order if term.kind in ("mapping", "option")}
+def _bound(order: Sequence[Term]) -> set[int]:
+    """Return the terms that hold a letter of a function or a sum around them, which no definition before it knows."""
+    letters = {_letter_of(term) for term in order} - {None}
+    holds: dict[int, frozenset[str]] = {}
     if not letters:
-        return found
-    free: dict[int, set[str]] = {}
+        return set()
     for term in order:
-        own = {letter for arg in term.args for letter in free[id(arg)]} - bound.get(id(term), set())
-        free[id(term)] = own | {term.data} if term.kind == "name" and term.data in letters else own
-        if free[id(term)]:
-            found.add(id(term))
-    return found
+        own = frozenset[str]().union(*(holds[id(arg)] for arg in term.args)) - {_letter_of(term)}
+        holds[id(term)] = own | {term.data} if term.kind == "name" and term.data in letters else own
+    return {own for own, names in holds.items() if names}
 
 
-def _letters_of(term: Term) -> list[str]:
-    return [term.data] if term.kind == "mapping" else [letter.data for letter in term.data.letters]
+def _letter_of(term: Term) -> str | None:
+    """Return the letter that a function or a sum gives a meaning in its formula."""
+    if term.kind == "mapping":
+        return str(term.data)
+    return str(term.data[0].data) if term.kind == "series" else None
 
 
 def _letter(term: Term) -> str:
