@@ -153,12 +153,15 @@ def _exponentials_over_their_sum(node: Node) -> Node | None:
             continue
         (x,) = one.args[0].args[0].args
         rest = exchanged(scale, one, constant(1.0))
+        if rest is None:
+            continue
         exponential = elementwise("exp", (x,))
         for j, arg in enumerate(node.args):
-            found = None if j == k or rest is None else exchanged(arg, exponential, _shares(x))
+            found = None if j == k else exchanged(arg, exponential, _shares(x))
             if found is not None:
-                args = tuple([found if i == j else rest if i == k else own for i, own in enumerate(node.args)])
-                return rebuild(node, args)
+                args = list(node.args)
+                args[j], args[k] = found, rest
+                return rebuild(node, tuple(args))
     return None
 
 
