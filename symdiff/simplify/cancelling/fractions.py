@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from ...graph import Node, constant
 from ...graph.kinds import INVERSE
-from ...graph.scalars.arithmetic import PRODUCTS, SUMS, terms_of, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, product_of, terms_of, without_numbers
+from ...ground.gc_pause import noted
 from ..rewriter import make, rule, spread
 from .monomials import HIGHEST, OF_LENGTHS, PowerProduct, like, monomial, terms_in, times, written
 from .parts import TERMS, total_of
@@ -60,6 +61,9 @@ def _all_together(parts: list[PowerProduct]) -> Node | None:
         height = max(-part.powers.get(below, 0) for part in parts)
         if bottom is None or height > HIGHEST:
             continue
+        most = min(len(bottom), len(parts) - 1)
+        if not _may_cancel(parts, below, height, most):
+            continue
         top: list[PowerProduct] = []
         for part in parts:
             rest = {base: n for base, n in part.powers.items() if base is not below}
@@ -69,12 +73,50 @@ def _all_together(parts: list[PowerProduct]) -> Node | None:
             top += opened
         else:
             left = like(top)
-            if left and len(left) <= len(bottom) and len(left) < len(parts):
+            if left and len(left) <= most:
                 result = total_of([written(term) for term in left])
                 for _ in range(height):  # not by a power, which could overflow where the quotient does not
                     result = make("divide", result, below)
                 return result
     return None
+
+
+def _may_cancel(parts: list[PowerProduct], below: Node, height: int, most: int) -> bool:
+    """Tell whether so many terms of a numerator may cancel that it is worth multiplying out: few sums of fractions are.
+
+    A number stands for a product of powers, as a hash does: equal products have equal numbers, so no fewer terms are
+    left of the products themselves.
+    """
+    left: dict[int, float] = {}
+    for part in parts:
+        sums, own = [_numbered(below) or []] * (part.powers.get(below, 0) + height), 0
+        for base, n in part.powers.items():
+            inside = _numbered(base) if n > 0 and base is not below and base.op in SUMS else None
+            if inside is not None:
+                sums += [inside] * n
+            elif base is not below:
+                own += n * hash((base,))
+        total = {own: part.number}
+        for terms in sums:
+            if len(total) * len(terms) > _OPENED:
+                return False
+            product: dict[int, float] = {}
+            for key, number in total.items():
+                for other, c in terms:
+                    product[key + other] = product.get(key + other, 0.0) + product_of(number, c)
+            total = {key: number for key, number in product.items() if number}
+        for key, number in total.items():
+            left[key] = left.get(key, 0.0) + number
+    return sum(1 for number in left.values() if number) <= most
+
+
+@noted
+def _numbered(node: Node) -> list[tuple[int, float]] | None:
+    """Return, for each term of a sum, a number for its product of powers and what that is multiplied by."""
+    terms = terms_in(node)
+    if terms is None:
+        return None
+    return [(sum([n * hash((base,)) for base, n in term.powers.items()]), term.number) for term in terms]
 
 
 def _multiplied_out(term: PowerProduct, sums: list[list[PowerProduct]]) -> list[PowerProduct] | None:
