@@ -1,5 +1,5 @@
-/* Steps in the body of a loop that read and write where their arrays lie: a turn is short, so that laying anything
-   out would take longer than what is computed.
+/* Steps in the body of a loop that read and write arrays in place: a turn is short, so copying operands into another
+   layout would take longer than the computation.
 
    Needs program.h, reduce.h and ../../batch/fold.h. */
 
@@ -14,7 +14,7 @@
 /* Bytes of a unit's workspace that need no scratch memory, and of results that are copied. */
 enum { SD_DIRECT = 4096, SD_COPIED = 8192 };
 
-/* Run a program for one sample that lies in rows, in a turn of a loop: nothing is laid out. All lanes hold the sample. */
+/* Run a program for one sample in rows, in place, in one turn of a loop. All lanes compute that sample. */
 static long sd_run_direct(sd_state *s, const sd_step *step, long *which) {
   static const long still[SD_MOST_PORTS];
   const sd_job *job = s->job;
@@ -35,7 +35,7 @@ static long sd_run_direct(sd_state *s, const sd_step *step, long *which) {
              : 0;
 }
 
-/* Rows of up to so many elements run in one call, and their last vector extends beyond the row. */
+/* The longest row that runs in one call, where the last vector extends beyond the row. */
 enum { SD_FEW_NEIGHBOURS = 64 };
 
 /* What a program over neighbours is run with. */
@@ -178,15 +178,15 @@ static void sd_to_lanes(char *columns, const char *row, long size, long lanes, l
 
 static inline void sd_from_lanes(char *row, const char *columns, long size, long lanes, long item) {
   for (long e = 0; e < size; e++)
-    if (item == 8) /* a copy of as many bytes as are known is one instruction */
+    if (item == 8) /* a copy of a constant number of bytes is one instruction */
       memcpy(row + 8 * e, columns + 8 * e * lanes, 8);
     else
       memcpy(row + 4 * e, columns + 4 * e * lanes, 4);
 }
 
-/* Run a loop whose body is one program that is run directly. What is carried stays in columns, the same in all lanes, so
-   that a turn reads as vectors what the turn before has written as such. Returns -1, the sample that failed, or
-   SD_ELSEWHERE_LOOP where it cannot be so. */
+/* Run a loop whose body is one program that is run in place. Carried values stay in columns, equal in all lanes, so that
+   each turn reads whole vectors that the turn before wrote. Returns -1, the sample that failed, or SD_ELSEWHERE_LOOP
+   where the loop has to run step by step. */
 enum { SD_ELSEWHERE_LOOP = -5 };
 static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
   const sd_job *job = s->job;
@@ -202,7 +202,7 @@ static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
   if (!unit->columns || unit->single != job->plan->single || unit->workspace * SD_VECTOR > SD_DIRECT)
     return SD_ELSEWHERE_LOOP;
   lanes = unit->lanes;
-  for (int p = 0; p < ports; p++) { /* which of the swaps a port is of */
+  for (int p = 0; p < ports; p++) { /* the swap that a port belongs to, or -1 */
     const sd_view *view = step->views + p;
     carried[p] = -1;
     for (int w = 0; w < loop->swaps; w++)
@@ -223,7 +223,7 @@ static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
         sd_to_lanes(kept[w][0], s->data[swaps[2 * w]], size, lanes, item);
       }
   }
-  for (int p = 0; p < ports; p++) { /* of a port of one element it is the distance from lane to lane */
+  for (int p = 0; p < ports; p++) { /* strides from element to element; with one element, from lane to lane */
     long apart = step->views[p].size == 1 ? item : lanes * item;
     if (p < step->inputs)
       si[p] = apart;
