@@ -89,7 +89,8 @@ class Layout:
 def units_of(*programs: Program, columns: bool = False) -> PlanUnits:
     runners = [InterpreterRunner(program, columns=columns) for program in programs]
     ports = [([p.size for p in program.inputs], [p.size for p in program.outputs]) for program in programs]
-    return PlanUnits(lambda number, *variant: runners[number].call(*variant), ports, [columns] * len(programs))
+    count = len(programs)
+    return PlanUnits(lambda number, *variant: runners[number].call(*variant), ports, [columns] * count, [()] * count)
 
 
 def check(

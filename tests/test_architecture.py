@@ -119,7 +119,8 @@ def test_every_entry_is_a_stage() -> None:
 
 
 def test_the_design_has_a_row_for_every_stage() -> None:
-    rows = re.findall(r"^\| `(\w+)(?:/|\.py)`", (ROOT / "docs/design.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = (ROOT / "docs/design.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)(?:/|\.py)`", text, flags=re.MULTILINE)
     assert rows == [name for name, _ in STAGES]
 
 

@@ -354,7 +354,7 @@ def _reach(
     node: Node, arg: Node, mask: Node | None, move: Callable[[Node, Node, Node, tuple[int, ...]], Node]
 ) -> Node | None:
     together = _together(node, arg)
-    if mask is not None and is_single(mask) and (together is not None or node.op == "spectral"):
+    if mask is not None and is_single(mask) and (together is not None or node.op in ("spectral", "expm")):
         return reshape(mask, ())
     return None if mask is None or together is None else move(node, arg, mask, together)
 
@@ -426,7 +426,7 @@ def _together(node: Node, arg: Node) -> tuple[int, ...] | None:
     row = PRIMITIVES.get(node.op)
     if row is None:
         return None
-    if node.op == "spectral" and arg.ndim < node.ndim:
+    if node.op in ("spectral", "expm") and arg.ndim < node.ndim:
         return None  # a number, or one matrix of several
     if row.mixes is Mixes.MATRIX:
         return (arg.ndim - 2, arg.ndim - 1)

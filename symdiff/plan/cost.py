@@ -28,6 +28,7 @@ from .steps import (
     Step,
     is_tiled,
     sources,
+    stays_in_vectors,
 )
 
 __all__ = ["Estimate", "estimate", "program_cost", "turn_cost"]
@@ -37,6 +38,8 @@ __all__ = ["Estimate", "estimate", "program_cost", "turn_cost"]
 STEP, PYTHON = 120.0, 20_000.0
 #: In one turn of a loop: calling a program, and calling a step of another kind.
 TURN, OTHER_TURN = 30.0, 80.0
+#: The time of a turn whose arrays stay in vectors, as a part of what its operations take elsewhere.
+IN_VECTORS = 0.57
 #: One function in a program; one cheap operation where all values stay in registers, and where values are spilled.
 OPERATION, FITTING, SPILLING = 1.2, 0.035, 0.065
 #: From so many cheap operations on, a program spills values.
@@ -142,7 +145,8 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
 def turn_cost(steps: Sequence[Step], sizes: Mapping[str, int] | None = None) -> float:
     """Return the nanoseconds of one turn of a loop."""
     each = [TURN if isinstance(step, LoopStep) else OTHER_TURN for step in steps]
-    return sum(each) + sum(estimate(step, sizes).once - STEP for step in steps)
+    cost = sum(each) + sum(estimate(step, sizes).once - STEP for step in steps)
+    return cost * (IN_VECTORS if stays_in_vectors(steps) else 1.0)
 
 
 def _runs(step: LoopStep, sizes: Mapping[str, int]) -> int:

@@ -125,8 +125,9 @@ class Kernel(Calls):
             raise UnsupportedError(f"reduce={self.options.reduce!r} is not offered; expected 'sum' or None")
         if self.options.batch_axis not in (0, -1):
             raise UnsupportedError(f"batch_axis={self.options.batch_axis!r} is not offered; expected 0 or -1")
-        if self.options.threads is not None and self.options.threads < 1:
-            raise ArgumentError(f"threads={self.options.threads}; expected at least 1, or None")
+        threads = self.options.threads
+        if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
+            raise ArgumentError(f"threads={threads!r}; expected at least 1, or None")
         if self.options.nonfinite not in ("keep", "raise"):
             raise ArgumentError(f"nonfinite={self.options.nonfinite!r}; expected 'keep' or 'raise'")
         if self.options.accuracy not in ("default", "high"):

@@ -243,8 +243,10 @@ _add("expm_frechet", exponential.expm_frechet, 2, 2, 2, in_text=False)
 _add("eigenvectors", lambda x: spectra.eigh(x).eigenvectors)
 _add("eigh", spectra.eigh, in_text=False)
 _add("simple_eigenvalues", spectra.simple_eigenvalues)
+_add("simple_eigenvectors", spectra.simple_eigenvectors)
 _add("funm", spectra.funm, "mapped", 2, 2)
 for _order, _suffix in enumerate(("_differential", "_differential2"), 1):
+    _add("funm" + _suffix, getattr(spectra, "funm" + _suffix), "mapped", 2 + _order, 2 + _order)
     for _name in ("expm", "logm", "sqrtm"):
         _add(_name + _suffix, partial(spectra.named_differential, _name), 1 + _order, 1 + _order, 1 + _order)
 _add("svd", spectra.svd, 1, 1, 3, ("full_matrices", "compute_uv"), in_text=False)

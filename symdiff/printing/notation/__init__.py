@@ -19,18 +19,18 @@ Files
     unit_steps      unit steps, conditions of an interval
     named_forms     cross products, zeros around an array, permutations
     common_factors  signs, numbers and matrices in common, in derivatives
-    entries         matrices of a few entries, in derivatives, and differences of neighbours
+    rules           matrices of a few entries, differences of neighbours, traces, eigenvectors
 Add
     the term of a primitive: a function in ``from_graph``; a form of contractions: one in ``contractions``
 """
 
 from __future__ import annotations
 
-from .entries import DIFFERENCES
 from .from_graph import written
 from .numbers import in_digits, spelled
 from .reader import Reader, Readings
 from .reading import read
+from .rules.differences import DIFFERENCES
 from .terms import LETTERS, Loop, Term, counted, names_in, postorder, reaches_outside, transpose
 
 __all__ = [

@@ -48,9 +48,15 @@ class InterpreterRunner(ProgramRunner):
 
     def source(self) -> str:
         """Return the C text of the usual unit, which says what the interpreter does."""
-        reduce, columns, _ = self.usual
+        usual = self.usual
         native = NativeRunner(
-            self.program, reduce=reduce, columns=columns, constant=self.constant, accuracy=self.accuracy, now=False
+            self.program,
+            reduce=usual.reduce,
+            columns=usual.columns,
+            packed=usual.packed,
+            constant=self.constant,
+            accuracy=self.accuracy,
+            now=False,
         )
         return native.source()
 

@@ -67,6 +67,7 @@ class NativeRunner(ProgramRunner):
                 reduce=variant.reduce,
                 columns=variant.columns,
                 single=variant.single,
+                packed=variant.packed,
                 constant=self.constant,
             )
         return self._sources[variant]
