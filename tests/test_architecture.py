@@ -229,6 +229,83 @@ def test_public_classes_have_names_of_their_own() -> None:
     assert not shared, "classes with one name in several modules"
 
 
+#: Names that files of several folders have, and the one thing that these are about, in each stage or for each target.
+SHARED = {
+    "arguments": "the arguments of a call",
+    "array": "the array that users hold, real or complex",
+    "arrays": "the operations on arrays, all of them",
+    "batch": "the batch of a call",
+    "bind": "numbers for the letters of a plan",
+    "build": "text becomes what it describes: arrays, a library",
+    "call": "what a call is given",
+    "calls": "functions as they are called",
+    "contraction": "contractions, each as scalars or as source",
+    "contractions": "contractions over labelled indices",
+    "cost": "estimates of what something takes",
+    "creation": "arrays made of numbers alone",
+    "declared": "what inputs are declared to be",
+    "derivatives": "gradient, Jacobian, Hessian and their products",
+    "determinant": "determinants",
+    "differences": "differences, of neighbours or of values at two points",
+    "dump": "an intermediate representation as text",
+    "eliminate": "elimination, of unknowns or of deltas",
+    "emit": "the emitter of a target",
+    "entries": "the elements of a matrix, one by one",
+    "exponential": "the exponential, of numbers or of matrices",
+    "functions": "a table of functions",
+    "grammar": "the grammar of a language",
+    "incomplete": "incomplete gamma and beta functions",
+    "inputs": "how inputs are made",
+    "integrals": "functions that are integrals",
+    "interpreter": "the interpreter of programs",
+    "kernel": "the kernel that users hold",
+    "kernels": "the kernels of matrices, for each instruction set",
+    "kinks": "where a formula is not smooth",
+    "layout": "where things stand: values in memory, terms in a line",
+    "loader": "the loader of libraries",
+    "matrices": "functions of small matrices",
+    "moves": "elements that are moved",
+    "names": "names of users",
+    "numbers": "numbers, as they come and as they are shown",
+    "options": "options, of a kernel or of a command",
+    "order": "elements by their order",
+    "parts": "parts: of arrays, of sums and products",
+    "plan": "the plan of a formula",
+    "points": "random points",
+    "positions": "elements taken by position",
+    "prefetch": "software prefetch",
+    "products": "products and their factors",
+    "program": "scalar programs",
+    "recurrence": "loops of formulas",
+    "result_memory": "the memory of results",
+    "rows": "rows: of arrays, of the table of functions",
+    "run": "what one call runs",
+    "shaping": "functions that move elements",
+    "share": "work that threads share",
+    "signature": "the signature of a kernel",
+    "sizes": "sizes, of arrays or of blocks",
+    "special": "special functions",
+    "spectra": "eigenvalues and eigenvectors",
+    "spelling": "how an operation is written",
+    "steps": "steps, of a plan or of a derivation",
+    "structural": "operations that move elements",
+    "sums": "sums",
+    "tiles": "tiles",
+    "unit": "what computes a batch of samples",
+    "vectors": "vectors of a processor",
+}
+
+
+def test_files_of_one_name_are_about_one_thing() -> None:
+    folders: dict[str, set[Path]] = {}
+    for path in PACKAGE.rglob("*"):
+        if path.suffix in SOURCES and path.stem != "__init__":
+            folders.setdefault(path.stem, set()).add(path.parent)
+    several = {name for name, places in folders.items() if len(places) > 1}
+    assert several - SHARED.keys() == set(), "say in SHARED what these have in common, or give one another name"
+    assert SHARED.keys() - several == set(), "names that one file has"
+
+
 #: Calls that run text as code, and the one place that may: NumPy source the package itself has written.
 RUNS_TEXT = {"eval", "exec", "sympify", "parse_expr", "S", "__import__"}
 ALLOWED = {("codegen/numpy/emit.py", "exec")}

@@ -6,7 +6,7 @@ Gives
     complex arrays, whose parts are arrays of symbols
 Invariants
     * A kernel takes and gives complex numbers, ``sd.compile(w, [z])``, or the parts, ``sd.compile(w.parts, z.parts)``.
-    * A real result of a complex input has the derivatives by both parts, which ``wirtinger`` joins.
+    * A real result of a complex input has derivatives with respect to both parts, which ``wirtinger`` joins.
 Files
     array       the array, and which function a name means
     functions   what is computed, by parts

@@ -70,7 +70,7 @@ class Derivative(Protocol[One_co, Several_co, Named_co]):
     ) -> Any: ...
 
 
-#: Of a structure of variables: a derivative by each, second derivatives by each pair.
+#: Of a structure of variables: a derivative with respect to each, second derivatives with respect to each pair.
 Slopes: TypeAlias = Derivative[Array, FormulaTuple[Array], FormulaDict[Array]]
 Curvatures: TypeAlias = Derivative[Array, FormulaTuple[FormulaTuple[Array]], FormulaDict[FormulaDict[Array]]]
 ValueAndSlopes: TypeAlias = Derivative[
@@ -133,7 +133,7 @@ def _widen(function: Any) -> Any:
 
 
 def _in_shape(function: Any, found: Any, shape: tuple[int, ...]) -> Any:
-    """Return the derivative by a matrix of symbols as one array: a gradient in its shape, of a column as a vector."""
+    """Return the derivative wrt a matrix of symbols as one array: a gradient in its shape, of a column as a vector."""
     if function is derivatives.value_and_gradient:
         value, slopes = found
         return FormulaTuple((value, _in_shape(derivatives.gradient, asarray(list(slopes)), shape)))

@@ -21,7 +21,7 @@ from ..ground.names import is_name
 
 
 def split_kind(shape: object) -> tuple[str, object]:
-    """Return what elements are, and the sizes: ``int`` alone or in front of sizes says positions.
+    """Return the kind of the elements and the sizes: ``int``, alone or in front of the sizes, declares whole numbers.
 
     Examples
     --------

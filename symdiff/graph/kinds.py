@@ -1,12 +1,11 @@
-"""What a node tells of its operation, and notes of everything below it.
+"""Questions about the operation of a node, and kinds of operations that occur in a formula.
 
 :data:`PREDICATES` are attributes of a node, such as ``node.is_input``, for what several stages ask: no stage compares
-the name of such an operation itself. The other kinds are noted of a node and of everything below it, in the bits of
-``Node.below``.
+the name of such an operation itself.
 
-Most passes and rules are about a few operations that most formulas do not have. What a node notes tells them at
-once, without a walk, that there is nothing for them. That a kind is noted only says that one of its operations is
-somewhere below.
+A kind is a group of operations, and a bit of ``Node.below``: the bit is set where the node, or any node below it, is
+of the kind. Most passes and rules are about a few operations that most formulas lack, and the bits tell them without a
+walk that there is nothing to do. A bit does not tell which operation it is, or where.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ REPEATED = 1024
 SPECTRUM = 2048
 #: Shares, which add up to 1.
 SHARES = 4096
-#: Functions over their argument, and the derivatives of these.
+#: Functions divided by their argument, such as sin(x) / x, and their derivatives.
 QUOTIENT = 8192
 
 _ORDERS = {

@@ -156,7 +156,7 @@ def _is_zero(tangent: Any) -> bool:
 
 
 def _along(primals: Sequence[Any], tangents: Sequence[Any], own: _Kernel) -> list[Any]:
-    """Return the terms of a derivative by the first arguments, in the direction of the tangents that are not zero."""
+    """Return the terms of a derivative wrt the first arguments, in the direction of the tangents that are not zero."""
     return [
         _push.bind(*primals, tangent, own=own, number=number)
         for number, tangent in enumerate(tangents)

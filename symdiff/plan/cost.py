@@ -1,4 +1,4 @@
-"""What steps of a plan take, estimated from a table of fixed constants: nothing is measured on the machine that runs.
+"""Estimated times of the steps of a plan, from a table of fixed constants: nothing is measured where it runs.
 
 Plans are chosen by these estimates, so equal formulas have equal plans everywhere. The constants are those of a core
 with vectors of eight doubles; what counts is their ratio.
@@ -33,22 +33,26 @@ from .steps import (
 
 __all__ = ["Estimate", "estimate", "program_cost", "turn_cost"]
 
-#: Nanoseconds: of a step by itself, of a function in a program and of cheap operations, of a multiplication
-#: in a product of matrices and in a product with a vector, of a byte that is moved, of a call of Python.
-STEP, OPERATION, FITTING, SPILLING = 120.0, 1.2, 0.035, 0.065
-#: Of a step in a turn of a loop: a call of a program, and a step of another kind.
+# All times are in nanoseconds.
+#: Calling one step, and calling Python.
+STEP, PYTHON = 120.0, 20_000.0
+#: In one turn of a loop: calling a program, and calling a step of another kind.
 TURN, OTHER_TURN = 30.0, 80.0
-#: What a turn takes whose arrays stay in vectors, as a part of its operations' time elsewhere.
+#: The time of a turn whose arrays stay in vectors, as a part of what its operations take elsewhere.
 IN_VECTORS = 0.57
+#: One function in a program; one cheap operation where all values stay in registers, and where values are spilled.
+OPERATION, FITTING, SPILLING = 1.2, 0.035, 0.065
+#: From so many cheap operations on, a program spills values.
+REGISTERS = 400
 #: Numbers of a vector: a vector of fewer elements takes as long.
 LANES = 8
-#: From so many cheap operations on, a program's values leave the registers between their uses.
-REGISTERS = 400
-MULTIPLICATION, STREAMED, BYTE, PYTHON = 0.025, 0.12, 0.02, 20_000.0
-#: Of one of n³ numbers for the eigenvalues of a matrix, for the eigenvectors as well, and for an adjugate; of an
-#: element that is found by its position, of one whose place in an order is found, and of one that is sorted.
-EIGENVALUES, EIGENVECTORS, COFACTORS, FOUND, ORDERED, SORTED = 0.6, 2.0, 1.0, 1.5, 15.0, 4.0
-#: What a letter counts as where a number is needed.
+#: One multiplication in a product of matrices, and in a product with a vector; moving one byte.
+MULTIPLICATION, STREAMED, BYTE = 0.025, 0.12, 0.02
+#: One of n³ numbers: for eigenvalues alone, for eigenvalues with eigenvectors, for an adjugate.
+EIGENVALUES, EIGENVECTORS, COFACTORS = 0.6, 2.0, 1.0
+#: One element: taken by its position, placed by its rank, sorted.
+FOUND, ORDERED, SORTED = 1.5, 15.0, 4.0
+#: The number that a letter stands for in estimates.
 NOMINAL = 1000
 
 
@@ -60,13 +64,13 @@ class Estimate(NamedTuple):
 
 
 def program_cost(program: Program, inputs: Sequence[Port] | None = None) -> float:
-    """Return the nanoseconds that a program takes for one element, in vectors that are full.
+    """Return the nanoseconds that a program takes for one element, where all vectors are full.
 
     Parameters
     ----------
     program : Program
     inputs : sequence of Port, optional
-        Those that are another element's for each; by default all.
+        Those that differ from element to element; by default all.
     """
     cheap, others = _operations(program)
     return (FITTING if cheap < REGISTERS else SPILLING) * cheap + OPERATION * others + _moved(program, inputs)
@@ -146,7 +150,7 @@ def turn_cost(steps: Sequence[Step], sizes: Mapping[str, int] | None = None) -> 
 
 
 def _runs(step: LoopStep, sizes: Mapping[str, int]) -> int:
-    """Return how often the programs of a step are called: once a piece, or once a row where an array lacks a loop."""
+    """Return how often the programs of a step are called: once a piece, or once a row where an array lacks an axis."""
     runs = 0
     for piece in step.pieces:
         loops = [{index.loop for index in port.access if index.loop is not None} for port in piece.ports]

@@ -16,14 +16,14 @@ from .steps import Call, Repacked, Repeated, Routine, Step, nested
 
 __all__ = ["called", "is_result", "repacked", "repeated", "reshaped", "routine", "with_joined_spectra"]
 
-#: The longest axis that is never worth a loop of its own in a turn, and that may be worth none.
+#: In one turn of a loop: up to which length an axis is always unrolled, and up to which it may be.
 SHORT, UNROLLED = 4, 64
-#: Makes the plan of a formula, of which a scalar program has so many operations at most.
+#: Makes the plan of a formula; the number is the most operations of one scalar program.
 Planner = Callable[[Sequence[Node], Sequence[Node], int], Plan]
 
 
 def repeated(node: Node, limit: int, make_plan: Planner) -> Repeated | None:
-    """Return a recurrence as a plan that is repeated, None where a part of it is no step of numbers."""
+    """Return a recurrence as a plan of its body that is repeated, None where the body needs NumPy or conditions."""
     body, length, reverse = node.payload
     if any(BATCH in own.shape for own in (*node.args, *body.results)):
         return None
@@ -42,9 +42,9 @@ def repeated(node: Node, limit: int, make_plan: Planner) -> Repeated | None:
 
 
 def _limits(results: Sequence[Node]) -> list[int]:
-    """Return the longest axes that an element of a body may have to itself, each worth a plan.
+    """Return the bounds on unrolled axes that a body is planned with; the cheapest of these plans is kept.
 
-    A turn has one sample: a loop fills vectors with its elements, straight-line code has one number in all lanes.
+    One turn computes one sample: a loop fills its vectors with elements, unrolled code has one number in all lanes.
     """
     usual = inner_limit()
     sizes = {size for node in postorder(results) for size in node.shape if isinstance(size, int)}
@@ -53,7 +53,7 @@ def _limits(results: Sequence[Node]) -> list[int]:
 
 
 def is_result(node: Node) -> bool:
-    """Tell whether a node is a part of what a loop gives, in its own shape."""
+    """Tell whether a node is one result of a recurrence: a part of its output, reshaped."""
     if not node.is_reshape:
         return False
     source = node.args[0]
@@ -129,12 +129,12 @@ def with_joined_spectra(steps: Sequence[Step]) -> list[Step]:
     return joined
 
 
-#: What NumPy does to an array without touching its elements, or needs to see together with what uses it.
+#: Leaves and views, which are written into the step that uses them: no elements are computed.
 _STRUCTURAL = frozenset(("reshape", "slice", "constant", "input", "size")) | DELTAS
 
 
 def called(node: Node) -> Call:
-    """Return one operation on whole arrays, together with what only moves its arguments."""
+    """Return one operation on whole arrays as a call of NumPy, together with the views of its arguments."""
     if node.dtype is BOOL:
         raise NoLoopError("a condition would have to be kept as an array")
     inside: dict[Node, Node] = {}

@@ -274,7 +274,7 @@ static void sd_stream(char *to, const char *from, long bytes) {
   if (head < bytes && bytes >= SD_LINE) {
     memcpy(to, from, (size_t)head);
     for (to += head, from += head, bytes -= head; bytes >= SD_LINE; to += SD_LINE, from += SD_LINE, bytes -= SD_LINE) {
-      /* all of a line before it is written, as one */
+      /* the whole line is read before it is written */
       __m128i a = _mm_loadu_si128((const __m128i *)from), b = _mm_loadu_si128((const __m128i *)(from + 16));
       __m128i c = _mm_loadu_si128((const __m128i *)(from + 32)), d = _mm_loadu_si128((const __m128i *)(from + 48));
       _mm_stream_si128((__m128i *)to, a);
@@ -287,7 +287,7 @@ static void sd_stream(char *to, const char *from, long bytes) {
   memcpy(to, from, (size_t)bytes);
 }
 
-/* Write n results that lie as the unit wrote them to the buffer. */
+/* Copy n results from the buffer to memory of the same layout. */
 static void sd_flush(const sd_unit *u, const sd_port *p, long place, long n, const char *buffer, long tile) {
   long item = u->single ? 4 : 8, row = p->size * item;
   char *to = p->data + place;

@@ -6,7 +6,7 @@ static __attribute__((unused)) double sd_beta_by(int m, int n, int in_logarithm,
   return sd_beta_of(m, n, in_logarithm, a, b, x, 1 - x);
 }
 
-/* log(stdtr(df, t)) for by = 0, its derivative by df for 1 and by t for 2; half of the incomplete beta function of
+/* log(stdtr(df, t)) for by = 0, its derivative wrt df for 1 and wrt t for 2; half of the incomplete beta function of
    df / (df + t^2), DLMF 8.17.4, whose both arguments have all digits. */
 static __attribute__((unused)) double sd_log_student(int by, double df, double t) {
   double far = t * t > 1e300, whole = df + t * t, x = far ? df / t / t : df / whole, y = far ? 1 : t * (t / whole);
@@ -38,31 +38,31 @@ static __attribute__((unused)) double sd_gammainc_by_aaa(double a, double x) { r
 /* log(gammainc(a, x)) */
 static __attribute__((unused)) double sd_log_gammainc(double a, double x) { return sd_gamma_by(0, 1, 0, a, x); }
 
-/* its derivative by x */
+/* its derivative wrt x */
 static __attribute__((unused)) double sd_log_gammainc_by_x(double a, double x) { return sd_gamma_by(-1, 1, 0, a, x); }
 
-/* its derivative by a */
+/* its derivative wrt a */
 static __attribute__((unused)) double sd_log_gammainc_by_a(double a, double x) { return sd_gamma_by(1, 1, 0, a, x); }
 
-/* its derivative by a, then by a */
+/* its derivative wrt a, then a */
 static __attribute__((unused)) double sd_log_gammainc_by_aa(double a, double x) { return sd_gamma_by(2, 1, 0, a, x); }
 
-/* its derivative by a, then by a, then by a */
+/* its derivative wrt a, then a, then a */
 static __attribute__((unused)) double sd_log_gammainc_by_aaa(double a, double x) { return sd_gamma_by(3, 1, 0, a, x); }
 
 /* log(gammaincc(a, x)) */
 static __attribute__((unused)) double sd_log_gammaincc(double a, double x) { return sd_gamma_by(0, 1, 1, a, x); }
 
-/* its derivative by x */
+/* its derivative wrt x */
 static __attribute__((unused)) double sd_log_gammaincc_by_x(double a, double x) { return sd_gamma_by(-1, 1, 1, a, x); }
 
-/* its derivative by a */
+/* its derivative wrt a */
 static __attribute__((unused)) double sd_log_gammaincc_by_a(double a, double x) { return sd_gamma_by(1, 1, 1, a, x); }
 
-/* its derivative by a, then by a */
+/* its derivative wrt a, then a */
 static __attribute__((unused)) double sd_log_gammaincc_by_aa(double a, double x) { return sd_gamma_by(2, 1, 1, a, x); }
 
-/* its derivative by a, then by a, then by a */
+/* its derivative wrt a, then a, then a */
 static __attribute__((unused)) double sd_log_gammaincc_by_aaa(double a, double x) { return sd_gamma_by(3, 1, 1, a, x); }
 
 /* the derivative of betainc(a, b, x) by a */
@@ -75,37 +75,37 @@ static __attribute__((unused)) double sd_betainc_by_b(double a, double b, double
   return sd_beta_by(0, 1, 0, a, b, x);
 }
 
-/* the derivative of betainc(a, b, x) by a, then by a */
+/* the derivative of betainc(a, b, x) by a, then a */
 static __attribute__((unused)) double sd_betainc_by_aa(double a, double b, double x) {
   return sd_beta_by(2, 0, 0, a, b, x);
 }
 
-/* the derivative of betainc(a, b, x) by a, then by b */
+/* the derivative of betainc(a, b, x) by a, then b */
 static __attribute__((unused)) double sd_betainc_by_ab(double a, double b, double x) {
   return sd_beta_by(1, 1, 0, a, b, x);
 }
 
-/* the derivative of betainc(a, b, x) by b, then by b */
+/* the derivative of betainc(a, b, x) by b, then b */
 static __attribute__((unused)) double sd_betainc_by_bb(double a, double b, double x) {
   return sd_beta_by(0, 2, 0, a, b, x);
 }
 
-/* the derivative of betainc(a, b, x) by a, then by a, then by a */
+/* the derivative of betainc(a, b, x) by a, then a, then a */
 static __attribute__((unused)) double sd_betainc_by_aaa(double a, double b, double x) {
   return sd_beta_by(3, 0, 0, a, b, x);
 }
 
-/* the derivative of betainc(a, b, x) by a, then by a, then by b */
+/* the derivative of betainc(a, b, x) by a, then a, then b */
 static __attribute__((unused)) double sd_betainc_by_aab(double a, double b, double x) {
   return sd_beta_by(2, 1, 0, a, b, x);
 }
 
-/* the derivative of betainc(a, b, x) by a, then by b, then by b */
+/* the derivative of betainc(a, b, x) by a, then b, then b */
 static __attribute__((unused)) double sd_betainc_by_abb(double a, double b, double x) {
   return sd_beta_by(1, 2, 0, a, b, x);
 }
 
-/* the derivative of betainc(a, b, x) by b, then by b, then by b */
+/* the derivative of betainc(a, b, x) by b, then b, then b */
 static __attribute__((unused)) double sd_betainc_by_bbb(double a, double b, double x) {
   return sd_beta_by(0, 3, 0, a, b, x);
 }
@@ -115,52 +115,52 @@ static __attribute__((unused)) double sd_log_betainc(double a, double b, double 
   return sd_beta_by(0, 0, 1, a, b, x);
 }
 
-/* its derivative by x */
+/* its derivative wrt x */
 static __attribute__((unused)) double sd_log_betainc_by_x(double a, double b, double x) {
   return sd_beta_by(-1, 0, 1, a, b, x);
 }
 
-/* its derivative by a */
+/* its derivative wrt a */
 static __attribute__((unused)) double sd_log_betainc_by_a(double a, double b, double x) {
   return sd_beta_by(1, 0, 1, a, b, x);
 }
 
-/* its derivative by b */
+/* its derivative wrt b */
 static __attribute__((unused)) double sd_log_betainc_by_b(double a, double b, double x) {
   return sd_beta_by(0, 1, 1, a, b, x);
 }
 
-/* its derivative by a, then by a */
+/* its derivative wrt a, then a */
 static __attribute__((unused)) double sd_log_betainc_by_aa(double a, double b, double x) {
   return sd_beta_by(2, 0, 1, a, b, x);
 }
 
-/* its derivative by a, then by b */
+/* its derivative wrt a, then b */
 static __attribute__((unused)) double sd_log_betainc_by_ab(double a, double b, double x) {
   return sd_beta_by(1, 1, 1, a, b, x);
 }
 
-/* its derivative by b, then by b */
+/* its derivative wrt b, then b */
 static __attribute__((unused)) double sd_log_betainc_by_bb(double a, double b, double x) {
   return sd_beta_by(0, 2, 1, a, b, x);
 }
 
-/* its derivative by a, then by a, then by a */
+/* its derivative wrt a, then a, then a */
 static __attribute__((unused)) double sd_log_betainc_by_aaa(double a, double b, double x) {
   return sd_beta_by(3, 0, 1, a, b, x);
 }
 
-/* its derivative by a, then by a, then by b */
+/* its derivative wrt a, then a, then b */
 static __attribute__((unused)) double sd_log_betainc_by_aab(double a, double b, double x) {
   return sd_beta_by(2, 1, 1, a, b, x);
 }
 
-/* its derivative by a, then by b, then by b */
+/* its derivative wrt a, then b, then b */
 static __attribute__((unused)) double sd_log_betainc_by_abb(double a, double b, double x) {
   return sd_beta_by(1, 2, 1, a, b, x);
 }
 
-/* its derivative by b, then by b, then by b */
+/* its derivative wrt b, then b, then b */
 static __attribute__((unused)) double sd_log_betainc_by_bbb(double a, double b, double x) {
   return sd_beta_by(0, 3, 1, a, b, x);
 }
@@ -171,7 +171,7 @@ static __attribute__((unused)) double sd_stdtr(double df, double t) {
   return t < 0 ? tail : 1 - tail;
 }
 
-/* its derivative by df */
+/* its derivative wrt df */
 static __attribute__((unused)) double sd_stdtr_by_df(double df, double t) {
   double below = -__builtin_fabs(t), slope;
   if (t == 0 || __builtin_isinf(t)) return 0;
@@ -182,10 +182,10 @@ static __attribute__((unused)) double sd_stdtr_by_df(double df, double t) {
 /* log(stdtr(df, t)) */
 static __attribute__((unused)) double sd_log_stdtr(double df, double t) { return sd_log_student(0, df, t); }
 
-/* its derivative by df */
+/* its derivative wrt df */
 static __attribute__((unused)) double sd_log_stdtr_by_df(double df, double t) { return sd_log_student(1, df, t); }
 
-/* its derivative by t */
+/* its derivative wrt t */
 static __attribute__((unused)) double sd_log_stdtr_by_x(double df, double t) { return sd_log_student(2, df, t); }
 
 /* x^(a - 1) (1 - x)^(b - 1) / beta(a, b), without the cancellation of large logarithms */

@@ -1,7 +1,7 @@
-/* The function of machine.h that runs bytecode, for tiles of TILE vectors, 8 or 1: EVERY does the same for each of
-   them, and PLACE is where in the workspace a value is that the code has at a distance for tiles of eight. Included
-   once for each length of tiles, between the two parts of machine.h, whose names it takes; its own are undefined at
-   the end. */
+/* The function that runs bytecode, for tiles of TILE vectors, 8 or 1. EVERY repeats a statement for each vector of the
+   tile; PLACE turns a distance in the code, which is for tiles of eight, into a place in the workspace. machine.h
+   includes this file between its two parts, once for each length of tiles, and names of this file are undefined at its
+   end. */
 
 #if TILE == 8
 #define INTERPRET sd_interpret
@@ -55,7 +55,7 @@ static long NAME(INTERPRET)(long begin, long end, const char *const *in, const l
   if (end - begin <= W) return NAME(sd_interpret_one)(begin, end, in, si, out, so, work, fn, which);
 #endif
   const sd_bytecode *code = fn[0];
-  /* in a register, and not an address that every instruction makes anew: a tenth of the time of long programs */
+  /* in a register: an address made anew by every instruction takes a tenth of the time of long programs */
   const void *const *table = labels;
   __asm__("" : "+r"(table));
   const char *consts = code->consts;

@@ -6,9 +6,9 @@ Gives
     LU and Cholesky factors; inverses, solutions, determinants
 Invariants
     * A sample's bits depend neither on its place in the batch, nor on the samples beside it, nor on whether the lanes
-      of vectors hold samples or columns: the order of operations for each element is one.
+      of vectors hold samples or columns: each element has one order of operations.
     * nan and inf in one sample never reach another.
-    * Everything is computed in float64; float32 is what matrices and results may be in memory.
+    * Everything is computed in float64; matrices and results may be float32 in memory.
     * Nothing is allocated, and nothing is kept between calls.
 Files
     call.h         what the kernels take, and the table of them

@@ -23,13 +23,13 @@ INLINE char *NAME(address)(const void *data, long stride, int single, long sampl
   return (char *)data + sample * stride * (single ? 4 : 8);
 }
 
-/* Lanes without a sample have the last one, which they do not store. */
+/* Lanes without a sample compute the last one again, and store nothing. */
 INLINE void NAME(addresses)(NAME(sd_group) g, const void *data, long stride, int single, char **to) {
   for (long l = 0; l < W; l++) to[l] = NAME(address)(data, stride, single, g.first + (l < g.count ? l : g.count - 1));
 }
 
-/* From one row of a matrix in lanes to the next, in vectors: rows a multiple of 1024 bytes apart would share few
-   places of the first cache. Where rows have gaps between them, they are moved one by one. */
+/* The distance of rows of a matrix in lanes, in vectors. Rows a multiple of 1024 bytes apart would share few sets of the
+   first-level cache, so there is a gap between them; rows with gaps are moved one by one. */
 INLINE long NAME(pitch)(long n) { return n >= 16 && n % 8 == 0 ? n + 1 : n; }
 
 INLINE void NAME(load)(NAME(sd_group) g, long n, const void *data, long stride, int single, V *x) {
@@ -168,8 +168,8 @@ INLINE long NAME(invert)(const sd_matrix_call *call, void *workspace, const int 
 static long NAME(inverse)(const sd_matrix_call *call, void *workspace) { return NAME(invert)(call, workspace, 0); }
 static long NAME(inverse_lu)(const sd_matrix_call *call, void *workspace) { return NAME(invert)(call, workspace, 1); }
 
-/* Solutions for a matrix that samples share, and few columns: lanes hold samples, coefficients are numbers. Four vectors
-   of them at once hide that each row waits for the one before. */
+/* Solutions with one matrix for all samples, of few columns: lanes hold samples, and coefficients are scalars. Each row
+   waits for the one before; four vectors, interleaved, hide that latency. */
 SLOW void NAME(solve_shared)(const sd_matrix_call *call, void *workspace, const int pivoted) {
   const long n = call->n, c = call->columns, width = NAME(width)(n), most = (c < 4 ? 4 / c : 1) * W;
   const int before = pivoted && !call->transposed, behind = pivoted && call->transposed;

@@ -1,7 +1,7 @@
 """Loops of the same steps as one: a value beside its derivative, and the states that a way back reads.
 
-Of what two loops carry, what starts alike and goes on alike is the same. Which that is, is found by refinement: at
-first all that starts alike counts as the same, and what turns out to go on differently is told apart, until nothing
+Two carried arrays are equal in every step where they start equal and have equal updates. Which ones are is found by
+partition refinement: arrays that start equal form a class, and a class is split where updates differ, until nothing
 changes (Hopcroft 1971, for the states of automata).
 """
 

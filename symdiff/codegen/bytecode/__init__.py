@@ -11,7 +11,7 @@ Invariants
 Files
     select      instruction selection, and the order of chains of instructions
     registers   register allocation, by weighted interval scheduling
-    forms       the instruction for operands wherever they are
+    addressing  the instruction for operands wherever they are
     prefetch    software prefetch of what later tiles use
     format      the code as data
     assemble    memory, loads, stores and the code itself

@@ -16,8 +16,8 @@ from ...lowering.program import Program
 from ..c.emit import Target
 from ..c.spelling import spelling
 from ..row_blocks import Block, Run, load_blocks, split_runs, store_blocks
+from .addressing import form_of
 from .format import Bytecode
-from .forms import form_of
 from .prefetch import prefetches, spread
 from .registers import allocate_registers
 from .select import ACCUMULATOR, Instruction, schedule, select_instructions

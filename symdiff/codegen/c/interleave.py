@@ -1,7 +1,7 @@
 """Decide which kernels process two vectors of samples, interleaved, one operation for each in turn.
 
-A processor looks ahead some hundred instructions, hardly further than one vector's. In a chain of
-functions each instruction waits for the one before. Interleaving hides that latency with the
+A processor looks some hundred instructions ahead, which is hardly more than one vector takes. In a
+chain of functions each instruction waits for the one before. Interleaving hides that latency with the
 instructions of a second vector, as long as registers hold the values of both.
 """
 
@@ -13,14 +13,15 @@ from .preamble import ITEM
 
 __all__ = ["is_function", "is_interleaved"]
 
-#: What an operation that is not cheap counts as beside an addition.
+#: The additions that an operation counts as that is not cheap.
 _SLOW = 8
 #: Operations that take longer than an addition, but are instructions.
 _BRIEF = frozenset(("divide", "sqrt", "floor", "ceil", "rint", "trunc", "sign", "copysign"))
-#: Operations for each number read or written from which on time is spent on these and not on memory.
-#: Columns are streams of their own, of which twice as much at once is more than the processor follows.
+#: From so many operations for each number read or written on, a kernel is bound by arithmetic and not by memory, for
+#: rows and for columns. In columns each number is a stream of memory of its own, and two vectors ask twice as much of
+#: each, which processors prefetch less well.
 _WORK = {False: 2, True: 4}
-#: Bytes of the vectors of which a processor has 32 registers; of shorter ones it may have 16.
+#: Bytes of a vector where a processor has 32 registers for sure; for shorter vectors it may have 16.
 _LONG = 64
 
 
@@ -50,7 +51,7 @@ def is_function(op: str) -> bool:
 
 
 def alive(program: Program) -> int:
-    """Return how many values, numbers not counted, there are at most at once, with what is just made of them."""
+    """Return the most values that are alive at once, together with the one that is computed; constants do not count."""
     last: dict[int, int] = {}
     for i, (op, args) in enumerate(zip(program.ops, program.args, strict=True)):
         if op not in GIVEN:

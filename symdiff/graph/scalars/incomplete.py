@@ -1,8 +1,8 @@
 """Rows of incomplete gamma and beta functions, of their logarithms and inverses, and of hypergeometric functions.
 
-A derivative by a parameter is a row of its own, named by what it is taken by: ``betainc_by_ab`` is that of ``betainc``
-by a, then by b. They are offered to third order. Sources are sections of the NIST Digital Library of Mathematical
-Functions (DLMF).
+A derivative with respect to a parameter is a row of its own, named by the parameters: ``betainc_by_ab`` is that of
+``betainc`` wrt a, then b. They are offered to third order. Sources are sections of the NIST Digital Library of
+Mathematical Functions (DLMF).
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def _t_density(df: Node, x: Node) -> Node:
 
 
 def _t_exponent(df: Node, x: Node) -> Node:
-    """Return the derivative by df of the logarithm of the density."""
+    """Return the derivative with respect to df of the logarithm of the density."""
     square = x * x
     slope = (df + 1.0) * square / (df * (df + square)) - log1p(square / df) - 1.0 / df
     return 0.5 * (slope + _gap(0, 0.5 * df, constant(0.5)))
 
 
-#: Derivatives by a and b that have rows, after which there are none.
+#: Derivatives with respect to a and b that have rows, after which there are none.
 BY_A = ("a", "aa", "aaa")
 BY_BOTH = ("a", "b", "aa", "ab", "bb", "aaa", "aab", "abb", "bbb")
 INNER = (POSITIVE, POSITIVE, (0.1, 0.9))
@@ -99,12 +99,12 @@ def _of_logarithm(by: str, logarithmic: Callable[[str], Node]) -> Node:
 
 
 def _gamma_exponent(a: Node, x: Node) -> Callable[[str], Node]:
-    """Return the derivatives by a of the logarithm of the gamma density."""
+    """Return the derivatives with respect to a of the logarithm of the gamma density."""
     return lambda by: log(x) - digamma(a) if by == "a" else -_trigamma(len(by) - 1, a)
 
 
 def _beta_exponent(a: Node, b: Node, x: Node) -> Callable[[str], Node]:
-    """Return the derivatives by a and b of the logarithm of the beta density."""
+    """Return the derivatives with respect to a and b of the logarithm of the beta density."""
 
     def call(by: str) -> Node:
         n = len(by) - 1

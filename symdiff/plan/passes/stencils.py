@@ -1,4 +1,4 @@
-"""Arrays that stencils of stencils read: where an element is made of many places, the inner ones may be arrays."""
+"""Stencils of stencils: where a fused element would read too many neighbours, the inner stencil is an array."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..loops.access import is_long
 
 __all__ = ["moved_arrays"]
 
-#: Operations that read or write other places along an axis than those of their results.
+#: Operations that move elements along an axis.
 _MOVES = frozenset({"slice", "pad", "concatenate", *LISTED})
 
 
 def moved_arrays(roots: Sequence[Node]) -> frozenset[Node]:
-    """Return the arrays that are computed, and of which parts are moved.
+    """Return the computed arrays of which parts are moved: each may be a step of its own.
 
-    A stencil of a stencil has an element of as many as both reach, and as many pieces at the edges: where these are too
-    many, the inner one is an array of its own.
+    Fused, an element of a stencil of a stencil reads the neighbours of its neighbours, and the ranges at the edges
+    multiply. Where that costs too much, the inner stencil becomes a step.
     """
     return frozenset(
         arg

@@ -41,9 +41,9 @@ __all__ = ["named_signs", "paired_signs", "smooth_directions"]
 _FACTORS, _DEPTH = 12, 12
 #: Most nodes in the factor of a direction.
 _NODES = 400
-#: How often a factor of a direction is computed at 0, with other numbers for what else is in it.
+#: Random points, with a length of 0, at which a factor of a direction is computed.
 _DRAWS = 8
-#: Most passes over a derivative: what a factor is taken from may have another one.
+#: Most passes over a derivative: what one pass leaves of a product may hold another pair.
 _PASSES = 8
 ONE = constant(1.0)
 
@@ -107,7 +107,10 @@ def _by_zeros(roots: Sequence[Node], known: Collection[Node]) -> list[Node]:
 
 
 def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Node]:
-    """Leave out each constant of :func:`named_signs` beside the sign that is a slope of abs(x), and put others back."""
+    """Cancel each constant of :func:`named_signs` with the sign of the same x beside it, and put the signs back.
+
+    A product of both is sign(x)**2, which is 1 from both sides of 0.
+    """
     if not back:
         return list(results)
     found = _by_zeros(results, {sign.args[0] for sign in back.values()})
@@ -129,7 +132,7 @@ def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Nod
 
 
 def _mixed(results: Sequence[Node], back: Mapping[Node, Node]) -> list[tuple[Node, Node]]:
-    """Return the signs that are multiplied with what a slope has of them, in products that are not taken apart."""
+    """Return the constants and their signs that still meet in a product, in one that is not expanded."""
     stands = {stand: 1 << k for k, stand in enumerate(back)}
     signs = {sign: stands[stand] for stand, sign in back.items()}
     below: dict[Node, tuple[int, int]] = {}
@@ -146,7 +149,7 @@ def _mixed(results: Sequence[Node], back: Mapping[Node, Node]) -> list[tuple[Nod
 
 
 def _on_a_side(mixed: Sequence[tuple[Node, Node]], side: float) -> dict[Node, Node]:
-    """Return what signs and the constants for them are on one side of 0."""
+    """Return what replaces signs and their constants on one side of 0: 1 or -1 at 0, the sign elsewhere."""
     new: dict[Node, Node] = {}
     for stand, sign in mixed:
         at_zero = elementwise("equal", (sign.args[0], constant(0.0)), BOOL)
@@ -207,7 +210,7 @@ class _Split(NamedTuple):
 
 
 def _split(node: Node, factor: Node, depth: int = _DEPTH) -> _Split | None:
-    """Take a factor out of the terms that have it, below sums and choices too; None where no term has."""
+    """Factor out of the terms that have the factor, below sums and choices too; None where no term has it."""
     if node is factor:
         return _Split(spread(ONE, node.shape), None)
     if depth == 0 or node.shape != factor.shape:
@@ -228,7 +231,7 @@ def _split(node: Node, factor: Node, depth: int = _DEPTH) -> _Split | None:
 
 
 def _split_each(node: Node, factor: Node, depth: int) -> _Split | None:
-    """Take a factor out of the terms of a sum, or of what is chosen from."""
+    """Factor out of the terms of a sum, or of both branches of a choice."""
     first = 1 if node.is_choice else 0
     splits = [_split(arg, factor, depth - 1) for arg in node.args[first:]]
     if not any(splits):

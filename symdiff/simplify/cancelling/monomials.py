@@ -12,7 +12,7 @@ from ..facts import is_positive
 from ..rewriter import make
 from .parts import FACTORS, TERMS
 
-#: The highest power that is taken apart.
+#: The highest power that is expanded.
 HIGHEST = 8
 
 

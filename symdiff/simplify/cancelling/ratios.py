@@ -1,4 +1,4 @@
-"""Ratios that are 1, where what stays is nan or infinite wherever they would have been.
+"""Ratios p / p that are 1, because the rest of the formula is nan or infinite wherever p / p would be nan.
 
 ``p / p`` stays, since it is nan at 0. Beside ``log(p)``, as in the derivative of ``p * log(p)``, it is 1: the logarithm
 is infinite there. And it is 1 where p is declared positive, since calls refuse other numbers.
@@ -23,7 +23,7 @@ LOGARITHMS = ("log", "log1p", "log_product", "log_quotient")
 
 @rule("divide", "p x / (p y), p positive or in a logarithm of x", "x / y", "reading")
 def _ratio_of_positive(node: Node) -> Node | None:
-    """Cancel equal factors above and below that are declared positive, or that a logarithm in another factor is of."""
+    """Cancel equal factors above and below that are declared positive, or whose logarithm is in another factor."""
     above, below = (factors_of(arg, FACTORS) for arg in node.args)
     if not above.whole or not below.whole:
         return None
@@ -43,7 +43,7 @@ def _ratio_of_positive(node: Node) -> Node | None:
 
 @rule("multiply divide", "d**2 x / (d**2 f(x / d))", "x / f(x / d)", "derived", below=(INVERSE,))
 def _ratio_of_divisor(node: Node) -> Node | None:
-    """Cancel equal factors of a derivative that another factor is divided by inside: 0 is outside its domain."""
+    """Cancel equal factors of a derivative that are a divisor inside of another factor: 0 is outside of its domain."""
     found = factors_of(node, FACTORS)
     if not found.whole:
         return None
@@ -81,7 +81,7 @@ def _alike(top: list[tuple[Node, float]], bottom: list[tuple[Node, float]]) -> l
 
 
 def _inside(parts: Iterable[Node], past: Callable[[Node], bool]) -> Iterator[Node]:
-    """Yield some nodes of a few factors, and what is below those that a look goes past."""
+    """Yield the first nodes of some factors: below a node only where ``past`` is true of it."""
     todo = list(parts)
     for _ in range(_LOOKED):
         if not todo:
@@ -102,7 +102,7 @@ def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
 
 
 def _divisors(parts: Iterable[Node]) -> set[Node]:
-    """Return what some factors are divided by inside: where it is 0, none of them is what a person computed."""
+    """Return the divisors inside of some factors: where one is 0, the factor is outside of its domain."""
     found: set[Node] = set()
     for node in _inside(parts, lambda node: not hides_nan(node)):
         if node.is_division:
@@ -118,7 +118,7 @@ def _ground(base: Node) -> Node:
 
 
 def _bases_inside(log: Node) -> Iterator[Node]:
-    """Give the factors of what a logarithm is of: where one is 0, it is infinite."""
+    """Give the factors of a logarithm's argument: where one is 0, the logarithm is infinite."""
     if log.op == "log1p":
         (x,) = log.args
         yield make("subtract", constant(1.0), x.args[0]) if x.is_negation else make("add", constant(1.0), x)

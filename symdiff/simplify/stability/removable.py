@@ -1,7 +1,7 @@
-"""Quotients that are 0 / 0 where their variable is 0, and right there: ``sin(k * x) / x``, ``x / (exp(x) - 1)``.
+"""Quotients that are 0 / 0 at 0, ``sin(k * x) / x`` or ``x / (exp(x) - 1)``, in a form that has their limit there.
 
-So are those of a normal density and its integral, which are 0 / 0 or inf * 0 far out, and logarithms of a root beside
-what it is of, which cancel there.
+Two other forms fail far out: quotients of a normal density and its integral, which are 0 / 0 or inf * 0, and
+logarithms such as ``log(x + sqrt(x**2 + 1))``, whose sum cancels.
 
 A product is decomposed into factors. One that vanishes at u = 0 as u**m does is u**m times a
 quotient of the table in :mod:`symdiff.graph.scalars.remainders`, which is smooth; what u**m is made of cancels
@@ -33,7 +33,7 @@ from .lengths import Scalar, is_length, squares_of, times_power
 #: Most factors that are searched, and terms.
 _FACTORS, _TERMS = 12, 6
 _VANISH = frozenset((*NAMES, "expm1", "csch", "exp_share")) - {"cos", "cosh", "exp"}
-#: What may be, or stand beside, what vanishes in a sum.
+#: Operations of terms whose sum may vanish, beside the functions of the tables.
 _SUMS = frozenset(("expm1", "exp2", "subtract", "add", "sqrt", "hypot"))
 #: Scalars that are searched for within linear operations: lengths, inputs and their entries. Searching for every
 #: factor would make the work on long scalar formulas ten times as much.

@@ -145,7 +145,7 @@ def _norm_of_one(node: Node) -> Node | None:
             if x.shape == () and not x.is_constant and numbers.is_constant and numbers.ndim == 1:
                 return _of_one([(1.0, float(c) ** 2, x) for c in numbers.value.ravel()])
         return None
-    if inside.op != "concatenate":
+    if not inside.is_concatenation:
         return None
     parts = [part.args[0] if part.is_reshape and part.args[0].shape == () else None for part in map(peel, inside.args)]
     pairs = [without_numbers(peel(part)) for part in parts if part is not None]

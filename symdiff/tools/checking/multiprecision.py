@@ -127,7 +127,7 @@ def _inverse(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _incomplete() -> dict[str, Callable[..., Any]]:
-    """Return logarithms of incomplete gamma and beta functions, and their derivatives by parameters."""
+    """Return logarithms of incomplete gamma and beta functions, and their derivatives wrt parameters."""
     known: dict[str, Callable[..., Any]] = {
         "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
         "gammaincc": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),

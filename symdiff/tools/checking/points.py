@@ -19,7 +19,7 @@ __all__ = ["Draw", "Systems", "definite", "ways_to_draw"]
 Draw: TypeAlias = Callable[[tuple[int, ...]], npt.NDArray[np.floating[Any]]]
 #: Operations that have no value, or no derivative, where their first matrix is singular.
 _OF_REGULAR = ("cholesky", "inv", "logdet", "solve")
-#: Condition of a matrix beyond which differences tell nothing of derivatives by it.
+#: Condition of a matrix beyond which differences tell nothing of derivatives with respect to it.
 _WORST_CONDITION = 1e10
 #: Mixed ways that are tried when no single one will do.
 _MIXED = 40

@@ -5,9 +5,9 @@
 #ifndef SD_GEMM_SIZES_H
 #define SD_GEMM_SIZES_H
 
-/* SD_GEMM_DEPTH products are summed up in registers, and such sums are added in their order: part of what the bits of
-   a result depend on, hence one number for all machines. So many of a tile's columns lie in the first cache, and
-   SD_GEMM_ACROSS columns and SD_GEMM_DOWN rows in the second. */
+/* SD_GEMM_DEPTH products are summed in registers, and these sums are added in order. The bits of a result depend on that,
+   hence one number for all machines. A tile's columns of that depth lie in the first-level cache, SD_GEMM_ACROSS columns
+   and SD_GEMM_DOWN rows in the second. */
 enum { SD_GEMM_DEPTH = 192, SD_GEMM_ACROSS = 288, SD_GEMM_DOWN = 96, SD_GEMM_WIDEST = 16, SD_GEMM_LINE = 64 };
 
 /* Bytes of scratch memory of a product of m × k and k × n numbers of so many bytes each. */

@@ -1,5 +1,5 @@
-/* Steps in the body of a loop that read and write where their arrays lie: a turn is short, so that laying anything
-   out would take longer than what is computed.
+/* Steps in the body of a loop that read and write arrays in place: a turn is short, so copying operands into another
+   layout would take longer than the computation.
 
    Needs program.h, reduce.h and ../../batch/fold.h. */
 
@@ -14,7 +14,7 @@
 /* Bytes of a unit's workspace that need no scratch memory, and of results that are copied. */
 enum { SD_DIRECT = 4096, SD_COPIED = 8192 };
 
-/* Run a program for one sample that lies in rows, in a turn of a loop: nothing is laid out. All lanes hold the sample. */
+/* Run a program for one sample in rows, in place, in one turn of a loop. All lanes compute that sample. */
 static long sd_run_direct(sd_state *s, const sd_step *step, long *which) {
   static const long still[SD_MOST_PORTS];
   const sd_job *job = s->job;
@@ -34,7 +34,7 @@ static long sd_run_direct(sd_state *s, const sd_step *step, long *which) {
              : 0;
 }
 
-/* Rows of up to so many elements run in one call, and their last vector extends beyond the row. */
+/* The longest row that runs in one call, where the last vector extends beyond the row. */
 enum { SD_FEW_NEIGHBOURS = 64 };
 
 /* What a program over neighbours is run with. */
@@ -217,11 +217,11 @@ typedef struct {
   char *memory, *work;
 } sd_tight;
 
-/* Which of a swap an array is: 0 for what a turn reads, 1 for what it makes, -1 for neither. */
+/* Which end of a swap an array is: 0 for what a turn reads, 1 for what it writes, -1 for neither. */
 static inline int sd_end_of(const long *swap, int array) { return array == swap[0] ? 0 : array == swap[1] ? 1 : -1; }
 
-/* Tell which of the swaps are kept in columns: those of which the program reads and writes the whole array, and in
-   vectors. Others go through memory in each turn. */
+/* Decide which swaps are kept in columns: those whose whole array the program reads and writes, in vectors. Others go
+   through memory in each turn. */
 static void sd_keep_swaps(sd_tight *t, const sd_job *job, const sd_step *loop, const sd_step *step) {
   const long *swaps = loop->moved + 2 * loop->windows;
   t->number = loop->swaps < SD_FEW_PORTS ? loop->swaps : 0;
@@ -285,7 +285,7 @@ static int sd_is_moved(const sd_tight *t, const sd_step *loop, int array) {
   return 0;
 }
 
-/* Find the address of each port in even and in odd turns, and which are to be looked after in each turn. */
+/* Find the address of each port in even and in odd turns, and the ports that move or are copied in each turn. */
 static void sd_find_addresses(sd_tight *t, const sd_state *s, const sd_step *loop) {
   const sd_step *step = loop + 1;
   t->moved = t->written = 0;
@@ -303,7 +303,7 @@ static void sd_find_addresses(sd_tight *t, const sd_state *s, const sd_step *loo
   }
 }
 
-/* Copy an array, be it in columns. */
+/* Copy an array, from its columns where it is kept in some. */
 static void sd_copy_tight(sd_state *s, const sd_tight *t, const sd_step *loop, const sd_step *copy, long turn) {
   const long *swaps = loop->moved + 2 * loop->windows;
   const sd_view *from = copy->views, *to = from + 1;
@@ -317,8 +317,8 @@ static void sd_copy_tight(sd_state *s, const sd_tight *t, const sd_step *loop, c
   sd_run_copy_neighbours(s, copy, 0);
 }
 
-/* Run such a loop. What is carried stays in columns, so that a turn reads as vectors what the turn before has written as
-   such. Returns -1, the sample that failed, or SD_ELSEWHERE_LOOP where it cannot be so. */
+/* Run such a loop. Carried values stay in columns, so that each turn reads whole vectors that the turn before wrote.
+   Returns -1, the sample that failed, or SD_ELSEWHERE_LOOP where the loop has to run step by step. */
 enum { SD_ELSEWHERE_LOOP = -5 };
 static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
   const sd_step *step = loop + 1;
