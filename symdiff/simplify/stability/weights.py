@@ -155,8 +155,8 @@ def _exponentials_over_their_sum(node: Node) -> Node | None:
         rest = exchanged(scale, one, constant(1.0))
         exponential = elementwise("exp", (x,))
         for j, arg in enumerate(node.args):
-            found = None if j == k or rest is None else exchanged(arg, exponential, _shares(x))
-            if found is not None:
+            found = None if j == k else exchanged(arg, exponential, _shares(x))
+            if found is not None and rest is not None:
                 args = tuple([found if i == j else rest if i == k else own for i, own in enumerate(node.args)])
                 return rebuild(node, args)
     return None
