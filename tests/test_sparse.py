@@ -410,3 +410,19 @@ def test_numbers_beside_arrays_are_served_as_arrays_are() -> None:
     assert shapes_of([x, True]) is None
     with pytest.raises(sd.ShapeError, match="D has shape"):
         kernel(x, [1.0, 2.0], 3.0)
+
+
+def test_a_pattern_that_is_put_in_order_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where boxes do not hold, the memory of a list of all elements counts, and nothing of the pattern is made."""
+    kernel = sd.compile(sd.jacobian("outer(x, x)", "x", x="n"), sparse="values")
+    assert kernel.pattern(n=3)[0].size == 15
+    monkeypatch.setattr("symdiff.sparse.entries._memory", lambda: 25 * 10**9)
+    tracemalloc.start()
+    try:
+        with pytest.raises(sd.LimitError, match=r"has up to [\d,]+ entries and takes \d+ GB"):
+            kernel.pattern(n=20_000)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+    chained = sd.compile(sd.jacobian("x[1:] * x[:-1]", "x", x="n"), sparse="values")
+    assert chained.pattern(n=6_000_000)[0].size == 11_999_998

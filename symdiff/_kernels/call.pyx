@@ -333,15 +333,12 @@ cdef class CallPath:
                               object out):
         """Return the arrays given as ``out``: a list, or the only one; NotImplemented if one does not fit."""
         cdef cnp.npy_intp shape[2 * 8]
-        cdef size_t lows[MOST_PORTS]
+        cdef size_t low, high, lows[MOST_PORTS]
         cdef size_t highs[MOST_PORTS]  # the memory that each array lies in, in order
-        cdef size_t low, high
-        cdef int p, ndim
+        cdef int p, ndim, met
         cdef list targets = None
         cdef object target = out
-        if not self.alone and self.flat is not None:
-            if type(out) is not tuple and type(out) is not list or len(out) != self.outputs:
-                return NotImplemented
+        if self.flat is not None and (type(out) is tuple or type(out) is list) and len(out) == self.outputs:
             targets = list(out)
         elif not self.alone:
             targets = []
@@ -360,8 +357,8 @@ cdef class CallPath:
         for p in range(self.inputs):
             if given.arrays[p] != NULL:
                 extent(<cnp.ndarray>given.arrays[p], &low, &high)
-                ndim = first_above(highs, self.outputs, low)
-                if ndim < self.outputs and lows[ndim] < high:
+                met = first_above(highs, self.outputs, low)
+                if met < self.outputs and lows[met] < high:
                     return NotImplemented
         return out if self.alone else targets
 
