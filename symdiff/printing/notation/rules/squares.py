@@ -21,7 +21,8 @@ def _common_array(reader: Reader, term: Term) -> Term | None:
     if any(arg.kind not in ("product", "negative") for arg in term.args):
         return None
     first, *others = (over for _, over, _ in parts)
-    common = next((arg for arg in first if arg.shape == term.shape and all(arg in over for over in others)), None)
+    names = [arg for arg in first if arg.kind == "name" and arg.shape == term.shape]
+    common = next((arg for arg in names if all(arg in over for over in others)), None)
     if common is None:
         return None
     rest = []
