@@ -167,3 +167,19 @@ def test_rates_of_poisson_are_exponentials() -> None:
     loss = sd.stats.poisson.logpmf(2.0, np.exp(e))
     kernel = sd.compile([loss, sd.gradient(loss, e)], [e])
     np.testing.assert_allclose(kernel(-800.0), [-1600.6931471805598, 2.0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("text", ["log(c@exp(x))", "log(sum(c*exp(x)))", "log(c@exp(A@x))", "log(c@exp(-t*x))"])
+@pytest.mark.parametrize("order", [sd.gradient, sd.hessian])
+@pytest.mark.parametrize("far", [-1000.0, 800.0])
+def test_slopes_of_logarithms_of_weighted_exponentials_do_not_overflow(text: str, order: Any, far: float) -> None:
+    """Exponents that are all greater by a number leave the slope as it is, where all exponentials are 0 or infinite."""
+    rng = np.random.default_rng(len(text))
+    shapes: dict[str, Any] = {"c": 3, "x": 3, "A": (3, 3), "t": ()}
+    shapes = {name: shape for name, shape in shapes.items() if name in text.replace("exp", "").replace("log", "")}
+    point = {name: rng.uniform(0.2, 0.9, size=shape) for name, shape in shapes.items()}
+    kernel = sd.compile(order(text, "x", shapes=shapes), backend="numpy")
+    near = kernel(inputs=point)
+    shift = -far / point["t"] if "t" in point else far
+    moved = point["x"] + (np.linalg.solve(point["A"], np.full(3, shift)) if "A" in point else shift)
+    np.testing.assert_allclose(kernel(inputs={**point, "x": moved}), near, rtol=1e-9, atol=1e-11)

@@ -14,6 +14,7 @@ import scipy.sparse
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError
 from symdiff.graph.sizes import LEAST
+from symdiff.sparse.arrays import shapes_of
 
 RNG = np.random.default_rng(3)
 
@@ -394,3 +395,34 @@ def test_out_again_is_the_same_call() -> None:
     overlapping.data[:40] = numbers
     k(overlapping.data[:40], out=overlapping)
     np.testing.assert_array_equal(overlapping.toarray(), k(numbers).toarray())
+
+
+def test_numbers_beside_arrays_are_served_as_arrays_are() -> None:
+    """Calls with Python's numbers among the arguments take the way that calls of known shapes take."""
+    f = "D*(x[2:] - 2*x[1:-1] + x[:-2])*h + x[1:-1]**2"
+    kernel = sd.compile(sd.jacobian(f, "x", x="n", D=(), h=()), sparse="csr")
+    dense = sd.compile(sd.jacobian(f, "x", x="n", D=(), h=()))
+    x = np.arange(1.0, 9.0)
+    for D, h in ((0.5, 3.0), (2, 3.0), (0.25, np.array(2.0)), (True, 1.0), (np.float32(0.5), 3.0)):
+        for _ in range(2):
+            np.testing.assert_allclose(kernel(x, D, h).toarray(), dense(x, D, h))
+    assert shapes_of([x, 0.5, 3]) == ((8,), (), ())
+    assert shapes_of([x, True]) is None
+    with pytest.raises(sd.ShapeError, match="D has shape"):
+        kernel(x, [1.0, 2.0], 3.0)
+
+
+def test_a_pattern_that_is_put_in_order_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where boxes do not hold, the memory of a list of all elements counts, and nothing of the pattern is made."""
+    kernel = sd.compile(sd.jacobian("outer(x, x)", "x", x="n"), sparse="values")
+    assert kernel.pattern(n=3)[0].size == 15
+    monkeypatch.setattr("symdiff.sparse.entries._memory", lambda: 25 * 10**9)
+    tracemalloc.start()
+    try:
+        with pytest.raises(sd.LimitError, match=r"has up to [\d,]+ entries and takes \d+ GB"):
+            kernel.pattern(n=20_000)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+    chained = sd.compile(sd.jacobian("x[1:] * x[:-1]", "x", x="n"), sparse="values")
+    assert chained.pattern(n=6_000_000)[0].size == 11_999_998

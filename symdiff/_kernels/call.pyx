@@ -15,7 +15,8 @@ from libc.stdlib cimport calloc, free
 
 from .arrays.arguments cimport accept, broadcast, library_of, MOST_PORTS, sd_given
 from .arrays.declared cimport are_declared, facts_of, sd_facts
-from .arrays.describe cimport SD_AXES, describe, extent, fits, lie_in_columns, MANY, number, sd_call, sd_port
+from .arrays.describe cimport (SD_AXES, describe, extent, first_above, fits, lie_in_columns, MANY, number, put_apart,
+                               sd_call, sd_port)
 from .arrays.results cimport begin_large, end_large, pack, sd_keep, sd_kept_bytes, sd_result_memory, unpack
 from .plan.entry cimport LETTERS, PlanEntry, PlanTable
 from .system.vectorcall cimport sd_enable_vectorcall, sd_items, sd_offset, sd_vectorcall, sd_vectorcall_count
@@ -332,19 +333,17 @@ cdef class CallPath:
                               object out):
         """Return the arrays given as ``out``: a list, or the only one; NotImplemented if one does not fit."""
         cdef cnp.npy_intp shape[2 * 8]
-        cdef size_t low[MOST_PORTS]
-        cdef size_t high[MOST_PORTS]  # the memory that each array lies in
-        cdef int p, q, ndim, known = 0
+        cdef size_t low, high, lows[MOST_PORTS]
+        cdef size_t highs[MOST_PORTS]  # the memory that each array lies in, in order
+        cdef int p, ndim, met
         cdef list targets = None
         cdef object target = out
-        if not self.alone:
+        if self.flat is not None and (type(out) is tuple or type(out) is list) and len(out) == self.outputs:
+            targets = list(out)
+        elif not self.alone:
             targets = []
             if not unpack(self.structure, out, targets):
                 return NotImplemented
-        for q in range(self.inputs):
-            if given.arrays[q] != NULL:
-                extent(<cnp.ndarray>given.arrays[q], &low[known], &high[known])
-                known += 1
         for p in range(self.outputs):
             if not self.alone:
                 target = targets[p]
@@ -352,11 +351,15 @@ cdef class CallPath:
             extents += self.ranks[self.inputs + p]
             if not cnp.PyArray_CheckExact(target) or not fits(<cnp.ndarray>target, ndim, shape, given.single):
                 return NotImplemented
-            extent(<cnp.ndarray>target, &low[known], &high[known])
-            for q in range(known):
-                if low[q] < high[known] and low[known] < high[q]:
+            extent(<cnp.ndarray>target, &low, &high)
+            if not put_apart(lows, highs, p, low, high):
+                return NotImplemented
+        for p in range(self.inputs):
+            if given.arrays[p] != NULL:
+                extent(<cnp.ndarray>given.arrays[p], &low, &high)
+                met = first_above(highs, self.outputs, low)
+                if met < self.outputs and lows[met] < high:
                     return NotImplemented
-            known += 1
         return out if self.alone else targets
 
     @cython.final

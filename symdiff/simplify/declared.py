@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from ..graph import Node, broadcast_to, constant, contract, delta, elementwise, matrix, number, reduce
+from ..graph import Node, broadcast_to, constant, contract, delta, elementwise, matrix, normalize, number, reduce
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import DECLARED
 from ..graph.scalars.arithmetic import factors_of, peel, terms_of
@@ -350,6 +350,21 @@ def _product_of_orthogonal(node: Node) -> Node | None:
                     operands = [delta(*q.shape), *(arg for arg, _ in rest)]
                     return einsum(operands, [(own[1 - axis], met[1 - axis]), *(labels for _, labels in rest)], out)
     return None
+
+
+@rule("norm unit", "norm(Q v), unit(Q v), Q orthogonal", "norm(v), Q unit(v)", "values", inside="contract",
+      below=(DECLARED,))
+def _length_of_turned(node: Node) -> Node | None:
+    (product,) = node.args
+    if len(product.args) != 2 or product.ndim != 1 or node.payload.axes != (-1,):
+        return None
+    q, v = product.args if product.args[0].ndim == 2 else product.args[::-1]
+    if q.ndim != 2 or v.ndim != 1 or not is_orthogonal(q):
+        return None
+    if node.op == "norm":
+        return reduce("norm", v, (0,))
+    args = [normalize("unit", v, (0,)) if arg is v else arg for arg in product.args]
+    return contract(args, product.payload.labels, product.payload.out)
 
 
 @rule("solve", "solve(S.T, b), S symmetric", "solve(S, b)", "arrays", inside="contract", below=(DECLARED,))

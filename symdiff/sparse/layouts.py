@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..graph import Node, concatenate, constant, gather, reshape, scatter
-from ..graph.sizes import Shape, fixed, product, value
+from ..graph.sizes import LEAST, Shape, fixed, product, value
 from .blocks import in_blocks, with_blocks
 from .boxes import DataView, Slots, make_boxes, place_boxes
 from .decompose import decompose
@@ -28,6 +28,10 @@ __all__ = ["Bound", "BoxedLayout", "Layout", "ListedLayout", "OrderedLayout", "l
 ELEMENTS, NONZEROS = 100_000, 4_096
 #: Numbers that are put in for letters to see in which order entries come.
 SAMPLES = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049, 1051, 1061)
+
+
+#: Elements of all pieces from which it is seen at sizes of some tens first whether boxes hold.
+_MANY, _TENS = 10_000_000, 40
 
 
 class Bound(NamedTuple):
@@ -79,12 +83,20 @@ class BoxedLayout(NamedTuple):
         refuse_large(self.matrix, sizes, listed=False)
         if any(mask.ndim or not mask for mask in nonzeros(self.matrix.values, sizes)):
             return None
+        if counted(self.matrix, sizes) > _MANY and place_boxes(self.matrix, self.slots, _smaller(sizes)) is None:
+            refuse_large(self.matrix, sizes, listed=True)  # what it will be, before anything of that size is made
         placed = place_boxes(self.matrix, self.slots, sizes)
         if placed is None:
             return None
         pattern, views = placed
         blocks = with_blocks(pattern, self.matrix, sizes)
         return Bound(blocks, views, None, any(len(box.runs) > 1 for box in self.slots.boxes))
+
+
+def _smaller(sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return sizes of some tens, equal ones and greater ones as they were."""
+    scale = max(sizes.values(), default=0) // _TENS + 1
+    return {name: max(LEAST, size // scale) for name, size in sizes.items()}
 
 
 class ListedLayout(NamedTuple):

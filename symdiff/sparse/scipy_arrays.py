@@ -105,9 +105,12 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def shapes_of(args: Sequence[Any]) -> tuple[tuple[int, ...], ...] | None:
-    """Return the shapes of arrays of float64; None where anything is out of the ordinary."""
-    shapes = []
+    """Return the shapes of arrays of float64 and of Python's numbers; None where anything is out of the ordinary."""
+    shapes: list[tuple[int, ...]] = []
     for argument in args:
+        if type(argument) is float or type(argument) is int:
+            shapes.append(())
+            continue
         if type(argument) is not np.ndarray or argument.dtype is not DOUBLE:
             return None
         shapes.append(argument.shape)

@@ -5,6 +5,7 @@ Functions for ``call.pyx`` and ``unit.pyx``, compiled into both. They hold no Py
 
 cimport numpy as cnp
 from libc.stdlib cimport labs, malloc
+from libc.string cimport memmove
 
 cdef extern from "batch/unit.h":
     enum: SD_AXES
@@ -151,6 +152,32 @@ cdef inline void extent(cnp.ndarray array, size_t *low, size_t *high) noexcept:
             low[0] += reach
         else:
             high[0] += reach
+
+
+cdef inline int first_above(const size_t *high, int known, size_t low) noexcept:
+    """Return which of the ascending ends is the first one above ``low``; ``known`` where none is."""
+    cdef int first = 0, last = known, middle
+    while first < last:
+        middle = (first + last) >> 1
+        if high[middle] > low:
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+cdef inline bint put_apart(size_t *lows, size_t *highs, int known, size_t low, size_t high) noexcept:
+    """Put a piece of memory among others, which are in order and apart; false, and nothing is put, if it meets one."""
+    cdef int place = known
+    if known and highs[known - 1] > low:  # arrays that were made one after the other mostly lie so
+        place = first_above(highs, known, low)
+        if lows[place] < high:
+            return False
+        memmove(&lows[place + 1], &lows[place], (known - place) * sizeof(size_t))
+        memmove(&highs[place + 1], &highs[place], (known - place) * sizeof(size_t))
+    lows[place] = low
+    highs[place] = high
+    return True
 
 
 cdef inline bint tangled(cnp.ndarray array) noexcept:

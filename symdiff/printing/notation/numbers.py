@@ -110,13 +110,13 @@ def _as_quotient(value: float, divided: bool) -> tuple[float, float] | None:
 
 
 def exact_product(numbers: Sequence[float]) -> float | None:
-    """Return a product of whole numbers and of fractions by powers of 2 that is a whole number; None of others."""
+    """Return a product of whole numbers and of fractions by powers of 2 that has few digits; None of others."""
     result = 1.0
     for value in numbers:
         if not (value * 64.0).is_integer() or abs(value) > 1e6:
             return None
         result *= value
-    return result if result.is_integer() and abs(result) < 1e6 else None
+    return result if (4.0 * result).is_integer() and abs(result) < 1e6 else None
 
 
 def without_common_number(several: Sequence[Sequence[Term]]) -> tuple[float, list[float]] | None:

@@ -185,14 +185,13 @@ def _over_sum(node: Node) -> Node | None:
         part = todo.pop()
         if part.op in _FACTORS:
             todo.extend(part.args[:1] if part.is_division else part.args)
-        elif (
-            part.op == "exp"
-            and not part.shape
-            and part.args[0].is_negation
-            and part.args[0].args[0].op == "logsumexp"
-        ):
+        elif part.op == "exp" and not part.shape and _is_less_sum(part.args[0]):
             return part
     return None
+
+
+def _is_less_sum(node: Node) -> bool:
+    return node.is_negation and node.args[0].op == "logsumexp"
 
 
 def _shares(x: Node) -> Node:

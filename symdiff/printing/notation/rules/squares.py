@@ -21,7 +21,8 @@ def _common_array(reader: Reader, term: Term) -> Term | None:
     if any(arg.kind not in ("product", "negative") for arg in term.args):
         return None
     first, *others = (over for _, over, _ in parts)
-    common = next((arg for arg in first if arg.shape == term.shape and all(arg in over for over in others)), None)
+    names = [arg for arg in first if arg.kind == "name" and arg.shape == term.shape]
+    common = next((arg for arg in names if all(arg in over for over in others)), None)
     if common is None:
         return None
     rest = []
@@ -36,6 +37,33 @@ def _common_array(reader: Reader, term: Term) -> Term | None:
     if not any(inside.shape == term.shape for inside, _ in rest):
         return None
     return reader.product([common, reader.sum(rest, term.shape)], [], term.shape)
+
+
+@RULES.of("outer")
+def _of_opposites(reader: Reader, term: Term) -> Term | None:
+    """Write (a - b) (b - a)ᵀ as -(b - a) (b - a)ᵀ."""
+    one, other = term.args
+    if one.kind == other.kind == "sum" and one.args == other.args[::-1] and one.data == other.data == (False, True):
+        return reader.negative(reader.make("outer", (other, other), None, term.shape))
+    return None
+
+
+@RULES.of("matmul")
+def _outer_between(reader: Reader, term: Term) -> Term | None:
+    """Write A v vᵀ Aᵀ as u uᵀ with u = A v."""
+    if len(term.args) != 3 or term.args[1].kind != "outer" or term.ndim != 2:
+        return None
+    left, middle, right = term.args
+    v, other = middle.args
+    is_turned = (left is right and left.even) or _is_turned(left, right)
+    if v is not other or v.ndim != 1 or left.ndim != 2 or not is_turned:
+        return None
+    one = reader.make("part", (reader.chain([left, v]),), "u", left.shape[:1])
+    return reader.make("outer", (one, one), None, term.shape)
+
+
+def _is_turned(a: Term, b: Term) -> bool:
+    return (a.kind == "transpose" and a.args[0] is b) or (b.kind == "transpose" and b.args[0] is a)
 
 
 @RULES.of("sum")
