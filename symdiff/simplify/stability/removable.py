@@ -11,14 +11,15 @@ against what stands on the other side of the line.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from ...graph import Node, constant, elementwise
+from ...graph import Node, axes_of, constant, elementwise, rebuild, reduce, reshape
 from ...graph.kinds import EXPONENTIAL
 from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ..rewriter import is_number, rule, spread
 from .factors import NAMES, ROWS, TABLE, Monomial, Vanishing, as_monomial, multiplied, quotient_of, vanishing
-from .lengths import Scalar, is_length, squares_of, times_power
+from .lengths import ONE, Scalar, is_length, squares_of, times_power
 
 #: Most factors that are searched.
 _FACTORS = 12
@@ -28,6 +29,8 @@ _SUMS = frozenset(("expm1", "exp2", "subtract", "add", "sqrt", "hypot"))
 #: Scalars that are searched for within linear operations: lengths, inputs and their entries. Searching for every
 #: factor would make the work on long scalar formulas ten times as much.
 _DIVISORS = frozenset(("norm", "sqrt", "hypot", "input", "named", "slice", "gather", "contract"))
+#: Linear operations that may move the rows of an array.
+_MOVING = frozenset({"pad", "scatter", "reshape", "triangle", "cumsum"})
 _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
 
 
@@ -92,9 +95,12 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
     """Move divisors out of linear operations to a factor that vanishes with them, and factors to a divisor."""
     side = product.powers[base] * known.order
     for scalar, n in own.powers.items():
-        if scalar.shape or scalar.op not in _DIVISORS:
+        if _is_length_of_rows(scalar):
+            inside: Scalar = _RowScalar(scalar)
+        elif not scalar.shape and scalar.op in _DIVISORS:
+            inside = Scalar(scalar)
+        else:
             continue
-        inside = Scalar(scalar)
         for other, power in list(product.powers.items()):
             if other not in (base, scalar) and inside.power(other) * power * n * side < 0:
                 del product.powers[other]
@@ -162,6 +168,93 @@ def _written(known: Vanishing, power: int) -> tuple[float, int, Node | None, int
         half = elementwise("multiply", (constant(0.5), u))
         return (known.number / 2.0) ** power, 2 * power, quotient_of(TABLE["csch"][0], half), -2 * power
     return known.number**power, order * power, quotient_of(kind, u), power
+
+
+# ---------------------------------------------------------------------------- rows of rotations
+
+
+def _is_length_of_rows(node: Node) -> bool:
+    """Tell whether a node is the lengths of the rows of an array, with an axis of one number in place of a row's."""
+    if not node.is_reshape or node.args[0].op not in ("norm", "sqrt"):
+        return False
+    return node.args[0].shape == tuple(size for size in node.shape if size != 1) and node.args[0].ndim < node.ndim
+
+
+class _RowScalar(Scalar):
+    """The length of each row of an array, with an axis of one number for those of a row, as a factor of other nodes.
+
+    Parameters
+    ----------
+    node : Node
+        As :func:`_is_length_of_rows` knows it. Nodes that it is a factor of have as many axes, or are reshaped to it.
+    """
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        squares = [reshape(square, node.shape) for square in squares_of(node.args[0])]
+        self._powers |= dict.fromkeys(squares, 2)
+        self._without |= dict.fromkeys(squares, ONE)
+        self._long = [axis for axis, size in enumerate(node.shape) if size != 1]
+
+    def _found(self, node: Node) -> int | None:
+        if scalar_constant(node) == 0.0:
+            return None
+        inside = self._summed(node)
+        if inside is not None:
+            return self._of_operands(inside, tuple(range(len(self._long))))
+        if node.ndim != self._node.ndim:
+            return 0
+        if node.is_contraction:
+            return self._of_operands(node, tuple(self._long))
+        if node.op == "unit":
+            (x,) = node.args
+            length = reshape(reduce("norm", x, axes_of(node, x)), self._node.shape)
+            return -1 if length is self._node else 0
+        if node.op in ("slice", "gather", "concatenate") and not self._keeps_rows(node):
+            return 0
+        return super()._found(node) if node.op not in _MOVING else 0
+
+    def _summed(self, node: Node) -> Node | None:
+        """Return the contraction over a row that is reshaped to a number a row."""
+        x = node.args[0] if node.is_reshape and node.shape == self._node.shape else None
+        fits = x is not None and x.is_contraction and x.shape == tuple(node.shape[axis] for axis in self._long)
+        return x if fits else None
+
+    def _of_operands(self, node: Node, out: tuple[int, ...]) -> int:
+        """Return the power of the operands of a contraction that have all rows in their places."""
+        labels, result, repeated = node.payload
+        rows = [result[axis] for axis in out]
+        if any(label in dict(repeated) for label in rows):
+            return 0
+        fitting = [arg for arg, own in zip(node.args, labels, strict=True) if self._has_rows(arg, own, rows)]
+        return sum(self.power(arg) for arg in fitting)
+
+    def _has_rows(self, arg: Node, own: Sequence[int], rows: Sequence[int]) -> bool:
+        return arg.ndim == self._node.ndim and [own[axis] for axis in self._long] == list(rows)
+
+    def _keeps_rows(self, node: Node) -> bool:
+        if node.is_slice:
+            items = node.payload.items
+            whole = all(items[axis] == (0, 1, node.args[0].shape[axis]) for axis in self._long)
+            return whole and node.ndim == node.args[0].ndim
+        return node.payload.axis % node.ndim not in self._long and node.args[0].ndim == node.ndim
+
+    def _rest(self, node: Node) -> Node:
+        inside = self._summed(node)
+        if inside is not None:
+            return reshape(self._without_rows(inside, tuple(range(len(self._long)))), node.shape)
+        if node.is_contraction:
+            return self._without_rows(node, tuple(self._long))
+        return super()._rest(node)
+
+    def _without_rows(self, node: Node, out: tuple[int, ...]) -> Node:
+        labels, result, _ = node.payload
+        rows = [result[axis] for axis in out]
+        args = [
+            spread(self.without(arg), arg.shape) if self._has_rows(arg, own, rows) else arg
+            for arg, own in zip(node.args, labels, strict=True)
+        ]
+        return rebuild(node, tuple(args))
 
 
 # ---------------------------------------------------------------------------- far out
