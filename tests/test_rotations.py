@@ -155,7 +155,9 @@ def along(a: Any, b: Any) -> Any:
 #: Rotations of the rows of h by those of an array, by the lengths t of its rows and their directions k.
 ROWS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "cross": lambda t, k, h: h * np.cos(t) + np.cross(k, h) * np.sin(t) + k * along(k, h) * cosine_part(t),
+    "scalars first": lambda t, k, h: np.cos(t) * h + np.sin(t) * np.cross(k, h) + cosine_part(t) * along(k, h) * k,
     "cross twice": lambda t, k, h: h + np.sin(t) * np.cross(k, h) + cosine_part(t) * np.cross(k, np.cross(k, h)),
+    "scaled axis": lambda t, k, h: h + np.cross(np.sin(t) * k, h) + np.cross(cosine_part(t) * k, np.cross(k, h)),
     "einsum": lambda t, k, h: (
         h * np.cos(t) + np.cross(k, h) * np.sin(t) + k * np.einsum("ij,ij->i", k, h)[:, None] * cosine_part(t)
     ),

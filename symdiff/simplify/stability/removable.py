@@ -14,12 +14,13 @@ import math
 from collections.abc import Sequence
 
 from ...graph import Node, axes_of, constant, elementwise, rebuild, reduce, reshape
-from ...graph.kinds import EXPONENTIAL
-from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of
+from ...graph.kinds import EXPONENTIAL, INVERSE
+from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
+from ...graph.scalars.remainders import REMAINDERS
 from ..rewriter import is_number, rule, spread
 from .factors import NAMES, ROWS, TABLE, Monomial, Vanishing, as_monomial, multiplied, quotient_of, vanishing
-from .lengths import ONE, Scalar, is_length, squares_of, times_power
+from .lengths import LINEAR, ONE, Scalar, is_length, product, squares_of, times_power
 
 #: Most factors that are searched.
 _FACTORS = 12
@@ -29,6 +30,8 @@ _SUMS = frozenset(("expm1", "exp2", "subtract", "add", "sqrt", "hypot"))
 #: Scalars that are searched for within linear operations: lengths, inputs and their entries. Searching for every
 #: factor would make the work on long scalar formulas ten times as much.
 _DIVISORS = frozenset(("norm", "sqrt", "hypot", "input", "named", "slice", "gather", "contract"))
+#: Quotients that are even functions.
+_EVEN = frozenset(each.name for each in REMAINDERS if each.even)
 #: Linear operations that may move the rows of an array.
 _MOVING = frozenset({"pad", "scatter", "reshape", "triangle", "cumsum"})
 _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
@@ -73,7 +76,8 @@ def smooth_quotient(node: Node) -> Node | None:
             smooth.append((quotient, times))
         if known.beside is not None:
             smooth.append((known.beside, power))
-    left = {length: n for length, n in rest.powers.items() if is_length(length) and n > 0}
+    lengths = [factor for factor in rest.powers if is_length(factor) or _is_length_of_rows(factor)]
+    left = {length: rest.powers[length] for length in lengths if rest.powers[length] > 0}
     rest.powers = {factor: n for factor, n in rest.powers.items() if factor not in left}
     result = spread(multiplied([*rest.powers.items(), *smooth], rest.number), node.shape)
     for length, n in left.items():
@@ -255,6 +259,44 @@ class _RowScalar(Scalar):
             for arg, own in zip(node.args, labels, strict=True)
         ]
         return rebuild(node, tuple(args))
+
+
+@rule("multiply divide", "norm(x, axis=1) * c(x) * cross(x / norm(x, axis=1), v), ...",
+      "c(x) * cross(x, v), for such a quotient c of the lengths of rows", "stability", below=(INVERSE,))
+def _lengths_of_rows_within_products(node: Node) -> Node | None:
+    """Cancel lengths of rows that divide one factor and multiply an even quotient of them in another."""
+    for length in _rows_left_over(node):
+        scalar = _RowScalar(length)
+        powers = [scalar.power(arg) for arg in node.args]
+        if node.is_division:
+            powers[1] = -powers[1]
+        if min(powers) < 0 < max(powers):
+            args = [spread(scalar.without(arg), arg.shape) for arg in node.args]
+            return times_power(spread(product(node.op, args), node.shape), length, sum(powers))
+    return None
+
+
+def _rows_left_over(node: Node) -> list[Node]:
+    """Return the lengths of rows by which a product with an even quotient of them is multiplied."""
+    found = []
+    for arg in node.args:
+        part = arg
+        while part.op in LINEAR or part.is_named:
+            part = part.args[0]
+        if part.is_multiplication and _is_length_of_rows(part.args[1]) and _has_even(part.args[0], part.args[1]):
+            found.append(part.args[1])
+    return found
+
+
+def _has_even(node: Node, length: Node) -> bool:
+    todo = [node]
+    while todo:
+        part = peel(todo.pop())
+        if part.op in PRODUCTS:
+            todo.extend(part.args)
+        elif part.op in _EVEN and without_numbers(peel(part.args[1]))[1] is length:
+            return True
+    return False
 
 
 # ---------------------------------------------------------------------------- far out
