@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from symdiff.calculus.rules import LAWS
-from symdiff.densities.table import DISTRIBUTIONS
 from symdiff.frontend.numpy.library import LIBRARY, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
@@ -17,6 +16,7 @@ from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partia
 from symdiff.ground.advice import REFUSED
 from symdiff.printing import text
 from symdiff.simplify import RULES, simplify
+from symdiff.stats.table import DISTRIBUTIONS
 from symdiff.xp import ABSENT, CHAPTERS, linalg
 
 PAGE = Path(__file__).with_name("functions.md")
@@ -112,15 +112,17 @@ FORMS = (
     ("functions of two arguments over one, `arctan2(x, 1) / x`", "at 0", "`arctan(x) / x`"),
     ("roots of what vanishes, `sqrt(log(1 + exp(x)))`", "below -700", "`exp(x / 2)`"),
     ("exponentials that cancel, `log(sinh(x) + cosh(x))`", "overflow", "`x`"),
-    ("densities at infinity, `gamma.logpdf(inf, 1)`, `logistic.logpdf(-inf)`", "at infinity", "a finite place"),
+    ("densities at infinity, `gamma.logpdf(inf, 1)`, slopes of `gammainc(a, inf)`", "at infinity", "a finite place"),
+    ("second slopes of `betainc(a, b, x)`", "x = 0, x = 1", "the product that its slope is"),
     ("`nbinom` of counts above 1e8, `vonmises` of kappa above 1e8", "digits", "`poisson`, `norm`"),
+    ("`log(1 + tanh(x)) / tanh(x)`, `(sqrt(1 + tanh(x)) - 1) / x`", "near 0", "the first terms of its series"),
+    ("differences over logarithms, `(a - b) / log(a / b)`", "a near b", "`(a - b) / log1p((a - b) / b)`"),
     ("two roots, `(sqrt(1 + x) - sqrt(1 - x)) / x`", "near 0", "each less 1, over x"),
     ("powers that are not whole, `((1 + x)**1.5 - 1) / x`", "near 0", "`expm1(1.5 * log1p(x)) / x`"),
-    ("powers of small exponents, `(x**t - 1) / t`", "t near 0", "`expm1(t * log(x)) / t`"),
     ("slopes of `cosh(k*x) / cosh(k)`", "near 0, digits beyond 1e-16", "`sinh` in the slope"),
     ("three exponentials, `(exp(x) + exp(2*x) - 2) / x`", "near 0", "each less 1, over x"),
     ("rotations by rows of one array, `sin(r) * w / r` with `r = norm(w, axis=1)`", "at 0", "a batch of vectors"),
-    ("other functions over what they vanish with, `jv(3, x) / x**3`, `si(x) / x`", "near 0, slopes", "its series"),
+    ("others over what they vanish with, `jv(3, x) / x**3`, `fresnels(x) / x**3`", "near 0, slopes", "its series"),
     ("`log(expm1(x) + y)`, and other sums of expm1 and what is no number", "above 709", "`softplus(x)` and a rest"),
     ("sums of hyperbolic functions of different arguments, `log(cosh(x) + cosh(2*x))`", "near 0, slopes", "a product"),
     ("slopes of `logsumexp` of formulas of one number, twice", "where one share is 1", "the differences of exponents"),
@@ -128,6 +130,9 @@ FORMS = (
     ("roots of products of exponentials, `sqrt(y * exp(x))`, second slopes", "below 1e-154", "`sqrt(y) * exp(x / 2)`"),
     ("`nbinom.logpmf(0, n, p)`", "p near 1, digits", "`n * log(p)`"),
     ("slopes of `norm(x, p)`, p other than 2", "at 0", "`sum(abs(x)**p)`"),
+    ("sizes of what vanishes twice, `abs(x*sin(x))`, `abs(sin(x))*abs(x)`", "second slopes there", "no `abs`"),
+    ("lengths of a number times a vector, `norm(x*a)*sinh(x)`", "second slopes at 0", "`abs(x) * norm(a)`"),
+    ("a written 0 within a length, `norm(maximum(x, 0) + 0*x)`", "second slopes where it is 0", "no 0"),
 )
 
 
@@ -152,7 +157,8 @@ def _partial(row: Function, i: int) -> str:
         return rule.value
     args = _symbols(row)
     if row.orders:
-        return _code(_OF_ORDERS[row.name])
+        known = _OF_ORDERS[row.name]
+        return _code(known if isinstance(known, str) else known[i - 1])
     whole = elementwise(row.name, tuple(args), row.gives)
     partial = rule(*args, whole)
     assert partial is not None  # of arguments that are no numbers
@@ -162,8 +168,13 @@ def _partial(row: Function, i: int) -> str:
     return _code(text(shown).replace("\n", "; "))
 
 
-#: Derivatives of functions whose first argument is an order, which is a number.
-_OF_ORDERS = {
+#: Derivatives of functions whose first argument is an order, a number: by the others, or by the last one alone.
+_OF_ORDERS: dict[str, str | tuple[str, ...]] = {
+    "zeta_by_s": ("zeta_by_s(c + 1, x, y)", "-x * zeta_by_s(c, x + 1, y) - c * zeta_by_s(c - 1, x + 1, y)"),
+    "wofz_real": ("wofz_real(c + 1, x, y)", "-wofz_imag(c + 1, x, y)"),
+    "wofz_imag": ("wofz_imag(c + 1, x, y)", "wofz_real(c + 1, x, y)"),
+    "voigt_real": ("voigt_real(b + 1, c, x, y)", "x * voigt_real(b + 2, c, x, y)", "-voigt_imag(b + 1, c, x, y)"),
+    "voigt_imag": ("voigt_imag(b + 1, c, x, y)", "x * voigt_imag(b + 2, c, x, y)", "voigt_real(b + 1, c, x, y)"),
     "polygamma": "polygamma(x + 1, y)",
     "spherical_jn": "(x * j(x - 1, y) - (x + 1) * j(x + 1, y)) / (2 * x + 1)",
     "log_ndtr_derivative": "log_ndtr_derivative(x + 1, y)",

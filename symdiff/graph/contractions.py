@@ -191,6 +191,25 @@ def matrix(op: str, *args: Node) -> Node:
     return intern(op, args, None, shape)
 
 
+def exponential(a: Node, *direction: Node) -> Node:
+    """Return the exponential of square matrices, or its derivative at them in a direction; stacks broadcast."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"expm of an array of shape {show(a.shape)}; expected a square matrix (or a stack of them)")
+    for e in direction:
+        if e.shape[-2:] != a.shape[-2:]:
+            shapes = f"{show(a.shape)} and {show(e.shape)}"
+            raise ShapeError(f"expm_differential of shapes {shapes}; expected square matrices of one shape")
+    lead = broadcast_shapes([x.shape[:-2] for x in (a, *direction)], "matrix stacks")
+    return intern("expm", (a, *direction), None, (*lead, *a.shape[-2:]))
+
+
+def pseudo_inverse(a: Node) -> Node:
+    """Return the pseudo-inverse of matrices with as many rows as columns, or more, of full rank."""
+    if a.ndim < 2:
+        raise ShapeError(f"pinv of an array of shape {show(a.shape)}; expected a matrix (or a stack of them)")
+    return intern("pinv", (a,), None, (*a.shape[:-2], a.shape[-1], a.shape[-2]))
+
+
 def point(k: int) -> Node:
     """Return the variable for eigenvalue number ``k`` of the formula of a function of matrices."""
     return placeholder(("eigenvalue", k), ())

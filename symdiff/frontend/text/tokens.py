@@ -168,7 +168,8 @@ def unexpected_operand(token: Token, before: Token, text: str) -> ParseError:
     """Return the error for a name or number that follows an operand."""
     if before.kind == NUMBER and before.end == token.start and token.kind == NAME:
         if token.text in ("j", "J"):
-            return ParseError("complex numbers are not offered", text, token.start)
+            message = "text has no complex numbers; write real and imaginary parts, or symbols: sd.complex_array('z')"
+            return ParseError(message, text, token.start)
         if before.text == "0" and token.text[0] in "xXoObB":
             return ParseError("numbers are written in decimal", text, before.start)
         expected = f"expected an operator between {before.text} and {token.text}"

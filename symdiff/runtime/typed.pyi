@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import bsr_array, coo_array, csc_array, csr_array  # with types once scipy-stubs is installed
 
-from .frontend.array import Array
-from .frontend.outputs.display import FormulaDict
-from .ground.limits import Budget
-from .runtime.kernel import Kernel
-from .runtime.options import Backend
-from .sparse.formats import FormatName
+from ..frontend.array import Array
+from ..frontend.outputs.display import FormulaDict
+from ..ground.limits import Budget
+from ..sparse.formats import FormatName
+from .kernel import Kernel
+from .options import Backend
 
 #: What is neither a symbol nor a table of another library, whose containers results come back in.
 Plain: TypeAlias = float | npt.NDArray[Any] | np.number[Any] | Sequence[float] | Sequence[Sequence[float]]
